@@ -45,11 +45,11 @@ class Chat:
 
     def expect_text(self, text: str | re.Pattern[str]) -> None:
         """See a text."""
-        expect(self.root.get_by_text(text).last).to_be_visible(timeout=PATIENCE_MS)
+        self.root.get_by_text(text).last.wait_for(timeout=PATIENCE_MS)
 
     def expect_banner(self, text: str | re.Pattern[str]) -> None:
         """See what it says of the connection."""
-        expect(self.banner.get_by_text(text)).to_be_visible(timeout=PATIENCE_MS)
+        self.banner.get_by_text(text).wait_for(timeout=PATIENCE_MS)
 
     def answer(self, turns: int = 1) -> str:
         """The last answer to the letter, once so many have ended."""

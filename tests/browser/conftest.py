@@ -158,17 +158,16 @@ class Kept:
 
     def give_back(self, lab: Lab, *, passed: bool, kind: str = "jupyterlab") -> None:
         """Empty a page for the next test of its kind, or throw it away."""
-        if (
-            passed
-            and kind not in self._free
-            and not lab.is_wide()
-            and (lab.leave() if kind == "notebook7" else lab.clear())
-        ):
-            lab.page.set_viewport_size(VIEWPORT)
+        if passed and kind not in self._free and self._emptied(lab, kind):
             self._free[kind] = lab
         else:
             lab.page.close()
         self._server.end_sessions()
+
+    def _emptied(self, lab: Lab, kind: str) -> bool:
+        """Empty a page; says whether it is as a new one."""
+        lab.page.set_viewport_size(VIEWPORT)
+        return lab.leave() if kind == "notebook7" else lab.clear()
 
 
 @pytest.fixture(scope="session")

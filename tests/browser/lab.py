@@ -1,4 +1,8 @@
-"""JupyterLab in a browser, as its user meets it: a page object. Waits for what can be seen, never for time."""
+"""JupyterLab in a browser, as its user meets it: a page object. Waits for what can be seen, never for time.
+
+What has yet to appear is waited for by ``wait_for``: while ``expect`` waits for it, Playwright describes the whole page
+again and again.
+"""
 
 from __future__ import annotations
 
@@ -35,12 +39,19 @@ BECOMES = """async ([expression, wanted, patience]) => {
     const found = value?.status === "ok" ? value.data["text/plain"] : value?.evalue ?? reply.status;
     if (found === wanted) return;
     if (Date.now() > end) throw new Error(`${expression} is ${found}, not ${wanted}`);
-    await new Promise(requestAnimationFrame);
+    await new Promise((later) => setTimeout(later, 50));
   }
 }"""
 """Resolves once a kernel's expression has a value."""
 
 IDLE = "window.jupyterapp.shell.currentWidget?.sessionContext?.session?.kernel?.status === 'idle'"
+SPLIT = """() => {
+  let part = [...window.jupyterapp.shell.widgets("right")].find(({ id }) => id === "agentnb-sidebar");
+  while (part && !part.setRelativeSizes) part = part.parent;
+  return part;
+}"""
+"""What the sidebar, the notebook and the files share the page's width in."""
+REMEMBER = f"() => {{ window.sizesOfNewPage = ({SPLIT})()?.relativeSizes(); }}"
 CLEARED = """async () => {
   const app = window.jupyterapp;
   if (app?.name !== "JupyterLab" || document.querySelector(".jp-Dialog")) return false;
@@ -51,12 +62,16 @@ CLEARED = """async () => {
     return disposed;
   });
   await Promise.all(gone);
+  if (localStorage.getItem("agentnb sidebar width")) {
+    if (!window.sizesOfNewPage) return false;
+    (%s)().setRelativeSizes(window.sizesOfNewPage);
+  }
   app.shell.collapseRight();
   const theme = "JupyterLab Light";
   if (document.body.dataset.jpThemeName !== theme) await app.commands.execute("apputils:change-theme", { theme });
   return true;
-}"""
-"""Closes every notebook; says whether the page shows what it did when it was new."""
+}""".replace("%s", SPLIT)
+"""Closes every notebook, and makes a wide sidebar narrow; says whether the page shows what it did when it was new."""
 
 FORGOTTEN = "() => (localStorage.clear(), sessionStorage.clear())"
 """Forgets what was kept in the page."""
@@ -119,11 +134,11 @@ class Cell:
 
     def expect_text(self, text: str | re.Pattern[str]) -> None:
         """See a text in its output, live view included."""
-        expect(self.output.get_by_text(text).first).to_be_visible(timeout=PATIENCE_MS)
+        self.output.get_by_text(text).first.wait_for(timeout=PATIENCE_MS)
 
     def expect_static(self, text: str | re.Pattern[str]) -> None:
         """See a text in a markdown output, and no live view left."""
-        expect(self.markdown.get_by_text(text).first).to_be_visible(timeout=PATIENCE_MS)
+        self.markdown.get_by_text(text).first.wait_for(timeout=PATIENCE_MS)
         expect(self.output.locator(".jupyter-widgets")).to_have_count(0, timeout=PATIENCE_MS)
 
 
@@ -141,13 +156,16 @@ class Lab:
         """Open a notebook and wait for its kernel."""
         if document is not None:
             nbformat.write(document, self.server.folder / name)
-        if self.workspace and workspace is None:
+        is_loaded = bool(self.workspace) and workspace is None
+        if is_loaded:
             self.page.wait_for_function(READY)
             self.page.evaluate(OPENED, name)
         else:
             self.workspace = workspace or Path(name).stem
             self.page.goto(f"{self.server.url}/lab/workspaces/{self.workspace}/tree/{name}?token=browser-tests&reset")
-        expect(self.panel.locator(".jp-CodeCell").first).to_be_visible(timeout=PATIENCE_MS)
+        self.panel.locator(".jp-CodeCell").first.wait_for(timeout=PATIENCE_MS)
+        if not is_loaded:
+            self.page.evaluate(REMEMBER)
         self.page.evaluate(CONNECTED)
         self.expect_idle()
 
@@ -177,10 +195,6 @@ class Lab:
         browser.send("Storage.clearDataForOrigin", {"origin": self.server.url, "storageTypes": "local_storage"})
         browser.detach()
 
-    def is_wide(self) -> bool:
-        """True if the sidebar was made wide, which it stays."""
-        return bool(self.page.evaluate("localStorage.getItem('agentnb sidebar width')"))
-
     def clear(self) -> bool:
         """Close what is open, for another test; says whether the page is as a new one."""
         self.page.emulate_media(forced_colors="null", reduced_motion="null")
@@ -203,7 +217,7 @@ class Lab:
     def reload(self, *, busy: bool = False) -> None:
         """Load the page again, with the layout that it has saved."""
         self.page.goto(f"{self.server.url}/lab/workspaces/{self.workspace}")
-        expect(self.panel.locator(".jp-CodeCell").first).to_be_visible(timeout=PATIENCE_MS)
+        self.panel.locator(".jp-CodeCell").first.wait_for(timeout=PATIENCE_MS)
         if not busy:
             self.page.evaluate(CONNECTED)
 
@@ -224,7 +238,7 @@ class Lab:
 
     def expect_idle(self) -> None:
         """Wait until the kernel is idle; its indicator may be in the menu of a narrow toolbar."""
-        self.page.wait_for_function(IDLE, timeout=PATIENCE_MS)
+        self.page.wait_for_function(IDLE, timeout=PATIENCE_MS, polling=50)
 
     def cell(self, index: int) -> Cell:
         """The code cell at an index, from 0."""

@@ -43,7 +43,7 @@ class Side:
     def open(self) -> None:
         """Click the icon."""
         self.icon.click()
-        expect(self.panel).to_be_visible(timeout=PATIENCE_MS)
+        self.panel.wait_for(timeout=PATIENCE_MS)
 
     def expect_state(self, state: str) -> None:
         """See what the active notebook's part shows: ``shown``, ``missing``, ``no kernel``, …."""
@@ -52,7 +52,7 @@ class Side:
     def expect_chat(self) -> None:
         """See the chat."""
         self.expect_state("shown")
-        expect(self.chat).to_be_visible(timeout=PATIENCE_MS)
+        self.chat.wait_for(timeout=PATIENCE_MS)
 
     def start(self, agent: str = "eliza") -> None:
         """Begin a conversation with an agent, chosen by the pill of the box."""
@@ -95,7 +95,7 @@ class Side:
         """Open what is behind the freedom, and see it."""
         self.choose_freedom("Custom…")
         panel = self.chat.get_by_role("dialog", name="Custom freedom")
-        expect(panel.get_by_role("group", name="Allowed without asking")).to_be_visible(timeout=PATIENCE_MS)
+        panel.get_by_role("group", name="Allowed without asking").wait_for(timeout=PATIENCE_MS)
         return panel
 
     def button(self, name: str) -> Locator:
@@ -104,12 +104,12 @@ class Side:
 
     def expect_text(self, text: str) -> None:
         """See a text in the chat."""
-        expect(self.chat.get_by_text(text).first).to_be_visible(timeout=PATIENCE_MS)
+        self.chat.get_by_text(text).first.wait_for(timeout=PATIENCE_MS)
 
     def expect_answer(self, text: str) -> None:
         """See what the agent has said, whole; a prompt that asks for it has the text, too."""
         said = self.chat.locator(".answer").get_by_text(text, exact=True)
-        expect(said.first).to_be_visible(timeout=PATIENCE_MS)
+        said.first.wait_for(timeout=PATIENCE_MS)
 
     def resize(self, width: int) -> None:
         """Drag the panel's edge until it is so wide, in pixels."""

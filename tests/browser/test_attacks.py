@@ -55,7 +55,7 @@ def opened(lab: Lab) -> tuple[Cell, list[str]]:
     cell = lab.cell(0)
     cell.run()
     cell.expect_done(1)
-    expect(cell.output.get_by_role("log")).to_be_visible(timeout=PATIENCE_MS)
+    cell.output.get_by_role("log").wait_for(timeout=PATIENCE_MS)
     return cell, elsewhere
 
 

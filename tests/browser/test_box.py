@@ -64,7 +64,7 @@ def lab(equipped: Lab, request: pytest.FixtureRequest) -> Iterator[Lab]:
 def test_from_an_empty_jupyterlab_a_click_and_enter_lead_to_an_answer(lab: Lab) -> None:
     """By the launcher's card, and by the sidebar's own box, which opens a notebook."""
     side = Side(lab.page)
-    expect(lab.page.locator(".jp-LauncherCard", has_text="Agent")).to_be_visible(timeout=PATIENCE_MS)
+    lab.page.locator(".jp-LauncherCard", has_text="Agent").wait_for(timeout=PATIENCE_MS)
     lab.page.locator(".jp-LauncherCard", has_text="Agent").click()
     expect(side.box).to_be_focused(timeout=PATIENCE_MS)
     expect(lab.page.locator(".jp-Launcher")).to_have_count(0)

@@ -159,7 +159,7 @@ def a_decision_is_in_the_other_page_whose_chat_is_closed(pages: tuple[Lab, Lab],
         bars[0].get_by_role("button", name=button, exact=True).click()
         for one in bars:
             expect(one).to_have_count(0, timeout=PATIENCE_MS)
-        expect(sides[0].chat.locator(".ended, .turn-end").last).to_be_visible(timeout=PATIENCE_MS)
+        sides[0].chat.locator(".ended, .turn-end").last.wait_for(timeout=PATIENCE_MS)
         for one in bars:
             expect(one).to_have_count(0)
         pages[1].command("application:toggle-right-area")
@@ -319,11 +319,11 @@ def test_cells_that_are_moved_split_and_deleted_when_accepted_in_the_cells_come_
         lab.picture(f"cell-{mark[1:]}")
         bar.get_by_role("button", name="Accept", exact=True).click()
     expect(bar).to_have_count(0, timeout=PATIENCE_MS)
-    expect(side.chat.locator(".change-counts")).to_be_visible(timeout=PATIENCE_MS)
+    side.chat.locator(".change-counts").wait_for(timeout=PATIENCE_MS)
     after = lab.page.evaluate(CELLS)
     assert after[1:] == [["markdown", "d = 4", 0], ["code", "a = 1", 0], ["code", "b = 2", 0]]
     side.chat.get_by_role("button", name="Undo", exact=True).click()
-    expect(side.chat.get_by_role("button", name="Redo", exact=True)).to_be_visible(timeout=PATIENCE_MS)
+    side.chat.get_by_role("button", name="Redo", exact=True).wait_for(timeout=PATIENCE_MS)
     assert lab.page.evaluate(CELLS) == before
     lab.command("notebook:undo-cell-action")
     assert lab.page.evaluate(CELLS) == after

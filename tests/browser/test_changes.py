@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
 from pathlib import Path
 
 from playwright.sync_api import Locator, expect
@@ -159,46 +158,34 @@ LONG = "".join(f"line {number}\n" for number in range(60))
 EDITED = LONG.replace("line 5\n", "line five\n").replace("line 50\n", "")
 
 
-def test_parts_of_a_file_are_kept_undone_and_redone_beside_the_notebook_in_two_windows(
-    lab: Lab, side: Side, open_lab: Callable[[], Lab]
-) -> None:
+def test_parts_of_a_file_are_kept_undone_and_redone_beside_the_notebook(lab: Lab, side: Side) -> None:
     folder = lab.server.folder / "parts"
     folder.mkdir()
     file = folder / "long.txt"
     file.write_text(LONG, encoding="utf-8")
     lab.open("parts.ipynb", notebook(SETUP.replace("changed", "parts"), kernel="ipykernel7"))
     lab.run_cells(1)
-    lab.save()
-    other = open_lab()
-    other.open("parts.ipynb")
-    sides = (side, Side(other.page))
-    for one in sides:
-        one.open()
-        one.expect_chat()
+    side.open()
+    side.expect_chat()
     side.say(json.dumps([{"write": ["long.txt", EDITED]}]))
-    for one in sides:
-        button(one, "Review").click(timeout=PATIENCE_MS)
-    reviews = [one.page.locator(".agentnb-review:visible") for one in (lab, other)]
-    for review in reviews:
-        expect(review.locator(".agentnb-hunk-bar")).to_have_count(2, timeout=PATIENCE_MS)
+    button(side, "Review").click(timeout=PATIENCE_MS)
+    review = lab.page.locator(".agentnb-review:visible")
+    bars = review.locator(".agentnb-hunk-bar")
+    expect(bars).to_have_count(2, timeout=PATIENCE_MS)
     serious(lab.page)  # loads what REVIEW needs
     assert lab.page.evaluate(REVIEW) == []
     lab.picture("hunks")
-    reviews[0].get_by_role("button", name="Undo part 1 of 2").press("Enter")
-    for review in reviews:
-        expect(review.locator(".agentnb-hunk-bar")).to_have_count(1, timeout=PATIENCE_MS)
+    review.get_by_role("button", name="Undo part 1 of 2").press("Enter")
+    expect(bars).to_have_count(1, timeout=PATIENCE_MS)
     assert file.read_text(encoding="utf-8") == LONG.replace("line 50\n", "")
-    expect(reviews[0].get_by_role("button", name="Keep part 1 of 1")).to_be_focused()
-    reviews[1].get_by_role("button", name="Redo part").click()
-    for review in reviews:
-        expect(review.locator(".agentnb-hunk-bar")).to_have_count(2, timeout=PATIENCE_MS)
+    expect(review.get_by_role("button", name="Keep part 1 of 1")).to_be_focused()
+    review.get_by_role("button", name="Redo part").click()
+    expect(bars).to_have_count(2, timeout=PATIENCE_MS)
     assert file.read_text(encoding="utf-8") == EDITED
-    reviews[1].get_by_role("button", name="Keep part 1 of 2").click()
-    for review in reviews:
-        expect(review.locator(".agentnb-hunk-bar")).to_have_count(1, timeout=PATIENCE_MS)
-    reviews[0].get_by_role("button", name="Keep part 1 of 1").click()
-    for review in reviews:
-        expect(review.locator(".agentnb-review-said")).to_have_text("kept", timeout=PATIENCE_MS)
+    review.get_by_role("button", name="Keep part 1 of 2").click()
+    expect(bars).to_have_count(1, timeout=PATIENCE_MS)
+    review.get_by_role("button", name="Keep part 1 of 1").click()
+    expect(review.locator(".agentnb-review-said")).to_have_text("kept", timeout=PATIENCE_MS)
     assert file.read_text(encoding="utf-8") == EDITED
 
 

@@ -27,7 +27,7 @@ def chat(lab: Lab, kernel_name: str) -> Cell:
 def say(cell: Cell, text: str) -> None:
     """Type a prompt and press Enter."""
     box = cell.output.get_by_role("textbox").first
-    expect(box).to_be_visible(timeout=PATIENCE_MS)
+    box.wait_for(timeout=PATIENCE_MS)
     box.fill(text)
     box.press("Enter")
 
@@ -38,7 +38,7 @@ def test_a_prompt_typed_in_the_box_is_answered_asked_about_and_stopped_in_two_vi
     Code is coloured also where the page must fetch what colours it first.
     """
     say(chat, "/say A typed **answer** came.\n\n```rust\nfn main() {}\n```")
-    expect(chat.output.get_by_text("answer", exact=True).first).to_be_visible(timeout=PATIENCE_MS)
+    chat.output.get_by_text("answer", exact=True).first.wait_for(timeout=PATIENCE_MS)
     expect(chat.output.locator("code .hl-keyword")).to_have_text("fn", timeout=PATIENCE_MS)
     expect(chat.output.get_by_role("textbox").first).to_have_value("")
     after = lab.cell(1)
@@ -81,11 +81,11 @@ def test_the_agent_pill_says_whether_the_agent_is_confined(lab: Lab, kernelspecs
         chat.run()
         chat.expect_done()
         box = chat.output.get_by_role("textbox").first
-        expect(box).to_be_visible(timeout=PATIENCE_MS)
+        box.wait_for(timeout=PATIENCE_MS)
         box.press_sequentially("Hel")
         chat.output.locator(".pill").click()
         said = chat.output.locator(".pop-settings .note", has_text=line)
-        expect(said).to_be_visible(timeout=PATIENCE_MS)
+        said.wait_for(timeout=PATIENCE_MS)
         shown = chat.output.locator(".selector:has(select) .selector-name").all_inner_texts()
         assert shown == ["Pace", "Pieces", "Mode"]
         assert chat.output.locator("select").evaluate_all("(all) => all.map((one) => one.ariaLabel)") == shown

@@ -157,7 +157,7 @@ def test_a_server_that_is_stopped_and_started_again_takes_the_kernel_with_it_and
         new = Chat(cell.output)
         new.say("/say here again")
         assert new.answer() == "here again"
-        expect(chat.root.get_by_role("button", name="Show the new chat")).to_be_visible(timeout=PATIENCE_MS)
+        chat.root.get_by_role("button", name="Show the new chat").wait_for(timeout=PATIENCE_MS)
         chat.expect_banner("The kernel restarted.")
     finally:
         lab.page.close()

@@ -188,7 +188,7 @@ def test_two_windows(chat: Chat, window: Page) -> None:
 
     chat.say("/ask edit")
     for view in (chat, other):
-        expect(view.root.get_by_role("button", name="Reject once")).to_be_visible(timeout=PATIENCE_MS)
+        view.root.get_by_role("button", name="Reject once").wait_for(timeout=PATIENCE_MS)
     other.root.get_by_role("button", name="Reject once").click()
     for view in (other, chat):
         expect(view.root.locator(".tool").last).to_contain_text("You denied this", timeout=PATIENCE_MS)

@@ -19,7 +19,7 @@ def test_an_empty_chat_opens_wide_and_offers_examples_of_the_notebook(lab: Lab, 
     lab.open("first.ipynb", notebook(TABLE, "petals.colour", kernel="ipykernel7"))
     lab.run_cells(2)
     side.open()
-    expect(side.freedom).to_be_visible(timeout=PATIENCE_MS)
+    side.freedom.wait_for(timeout=PATIENCE_MS)
     side.start()
     lab.page.wait_for_function("() => document.querySelector('#agentnb-sidebar').offsetWidth >= 400")
     examples = side.chat.get_by_role("group", name="Examples").get_by_role("button")

@@ -59,7 +59,7 @@ def test_conversations_of_an_earlier_kernel_are_searched_previewed_opened_and_de
     expect_menu_in_place(rows.first)
 
     search.fill("100% <B>FI")
-    expect(chat.get_by_text("1 conversation found")).to_be_visible(timeout=PATIENCE_MS)
+    chat.get_by_text("1 conversation found").wait_for(timeout=PATIENCE_MS)
     expect(rows.locator("mark").first).to_have_text(re.compile(r"^100% <b>fi$"), timeout=PATIENCE_MS)
     search.press("ArrowDown")
     expect(rows.locator(".history-main")).to_be_focused(timeout=PATIENCE_MS)

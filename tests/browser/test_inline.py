@@ -178,7 +178,7 @@ def test_what_goes_wrong_with_an_edit_is_said_in_the_cell(lab: Lab, agent: Agent
     expect(form(lab)).to_have_count(0)
     lab.command("apputils:display-notifications")
     said = lab.page.locator(".jp-Notification-List").get_by_text("The cell was deleted, so its edit was stopped.")
-    expect(said.first).to_be_visible(timeout=PATIENCE_MS)
+    said.first.wait_for(timeout=PATIENCE_MS)
     expect(form(lab)).to_have_count(0)
     lab.expect_in_kernel("session.chat.turns[-1].state", "cancelled")
 

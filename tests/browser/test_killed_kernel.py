@@ -43,7 +43,7 @@ def test_proposals_whose_kernel_is_killed_go_unapplied_and_the_message_can_be_se
     expect_sources(lab, before)
     side.expect_chat()
     expect(side.chat.locator(".permission, .waiting-link")).to_have_count(0, timeout=PATIENCE_MS)
-    expect(side.chat.get_by_role("button", name="Send again")).to_be_visible(timeout=PATIENCE_MS)
+    side.chat.get_by_role("button", name="Send again").wait_for(timeout=PATIENCE_MS)
     expect(side.box).to_be_editable()
     lab.picture("killed-kernel")
     assert serious(lab.page) == []

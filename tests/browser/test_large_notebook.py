@@ -56,7 +56,7 @@ def run_at(lab: Lab, index: int) -> None:
 
 def fix_by_keyboard(lab: Lab, button: Locator) -> None:
     """Press *Fix with agent*; a large notebook may scroll under the mouse."""
-    expect(button).to_be_visible(timeout=PATIENCE_MS)
+    button.wait_for(timeout=PATIENCE_MS)
     button.focus()
     lab.page.keyboard.press("Enter")
 

@@ -39,7 +39,7 @@ def test_large_output_is_shown_in_part_and_whole_on_demand(lab: Lab, kernelspecs
     expect(output).to_contain_text("the very last line", timeout=PATIENCE_MS)
     expect(whole).to_have_count(0)
     picture = cell.output.locator("img.picture")
-    expect(picture).to_be_visible(timeout=PATIENCE_MS)
+    picture.wait_for(timeout=PATIENCE_MS)
     assert (
         picture.evaluate("(image) => image.decode().then(() => [image.naturalWidth, image.naturalHeight])") == [180] * 2
     )
@@ -47,7 +47,7 @@ def test_large_output_is_shown_in_part_and_whole_on_demand(lab: Lab, kernelspecs
     for left in (1, 0):
         rest.first.click()
         expect(rest).to_have_count(left, timeout=PATIENCE_MS)
-    expect(cell.output.get_by_text("value 8000")).to_be_visible(timeout=PATIENCE_MS)
+    cell.output.get_by_text("value 8000").wait_for(timeout=PATIENCE_MS)
     lab.picture("large-content")
 
 

@@ -31,7 +31,7 @@ def test_an_answer_streams_and_clicks_allow_reject_and_stop_while_the_cell_runs(
     streaming.expect_static(re.compile("1 2 3"))
 
     allowed.run()
-    expect(allowed.button("Allow once")).to_be_visible(timeout=PATIENCE_MS)
+    allowed.button("Allow once").wait_for(timeout=PATIENCE_MS)
     allowed.expect_running()
     lab.picture(f"permission-{kernel_name}")
     allowed.button("Allow once").click()

@@ -33,7 +33,7 @@ def test_selected_code_and_an_output_are_added_to_the_chat_and_go_to_the_agent(l
     svg = f"from IPython.display import SVG\nSVG({drawing!r})"
     lab.open("added.ipynb", notebook(DRAW, "threshold = 5", svg, kernel="ipykernel7"))
     lab.run_cells(1)
-    expect(lab.cell(0).output.locator(".jp-RenderedImage img")).to_be_visible(timeout=PATIENCE_MS)
+    lab.cell(0).output.locator(".jp-RenderedImage img").wait_for(timeout=PATIENCE_MS)
     side.open()
     side.start()
     lab.cell(1).focus()
@@ -49,7 +49,7 @@ def test_selected_code_and_an_output_are_added_to_the_chat_and_go_to_the_agent(l
     chips.nth(0).click()
     expect(side.chat.locator(".mention-preview pre")).to_contain_text("threshold = 5", timeout=PATIENCE_MS)
     chips.nth(2).click()
-    expect(side.chat.locator(".mention-preview img")).to_be_visible(timeout=PATIENCE_MS)
+    side.chat.locator(".mention-preview img").wait_for(timeout=PATIENCE_MS)
     lab.picture("mentions-chips")
     assert serious(lab.page) == []
     side.box.press("Home")

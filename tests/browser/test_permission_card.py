@@ -1,4 +1,4 @@
-"""A permission card in two windows of a real JupyterLab: allowed once, for good and taken back, rejected; previewed."""
+"""A permission card in two windows of a real JupyterLab: allowed once, for good and revoked, rejected; previewed."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_a_card_is_answered_once_for_good_and_taken_back_in_two_windows(lab: Lab
         lab.theme(f"JupyterLab {theme}")
         assert serious(lab.page) == []
         lab.picture(f"permission-card-{theme.lower()}-420")
-    expect(cards[1]).to_be_visible(timeout=PATIENCE_MS)
+    cards[1].wait_for(timeout=PATIENCE_MS)
     first.box.focus()
     cards[0].get_by_role("button", name="Allow", exact=True).click(delay=100)  # the first click, out of the box
     for side in sides:
@@ -61,17 +61,53 @@ def test_a_card_is_answered_once_for_good_and_taken_back_in_two_windows(lab: Lab
     nothing_moves_under_the_pointer_when_a_preview_comes(lab, first)
     an_answer_for_good_names_what_it_permits_and_is_taken_back(lab, first, second)
     a_form_is_answered_in_one_window_for_both(sides)
+    lab.page.bring_to_front()
+    grant(first, "in this folder")
+    lab.picture("permission-grants")
+    assert serious(lab.page) == []
+    it_is_revoked_in_the_other_window(lab, first, second)
 
 
 def a_form_is_answered_in_one_window_for_both(sides: tuple[Side, Side]) -> None:
     sides[0].say("/form")
     forms = [side.chat.locator(".input-request") for side in sides]
     for form in forms:
-        expect(form).to_be_visible(timeout=PATIENCE_MS)
+        form.wait_for(timeout=PATIENCE_MS)
     sides[1].page.bring_to_front()
     forms[1].get_by_role("button", name="Skip", exact=True).click()
     for form in forms:
         expect(form).to_have_count(0, timeout=PATIENCE_MS)
+
+
+def grant(side: Side, scope: str) -> None:
+    """Allow *ls* in a scope, and see it in the list of *Custom…*."""
+    side.say("/run ls")
+    card = armed(side.chat.locator(".permission"))
+    card.get_by_role("button", name="More options").click()
+    option = card.get_by_role("menuitem").filter(has_text=scope)
+    expect(option).not_to_have_attribute("aria-disabled", "true", timeout=PATIENCE_MS)
+    option.click()
+    expect(card).to_have_count(0, timeout=PATIENCE_MS)
+    panel = side.custom()
+    expect(panel.locator(".grant-text").first).to_contain_text("Tour may run ls …", timeout=PATIENCE_MS)
+
+
+def it_is_revoked_in_the_other_window(lab: Lab, first: Side, second: Side) -> None:
+    """It is gone in both lists by itself, and the agent asks again."""
+    panel = first.chat.get_by_role("dialog", name="Custom freedom")
+    second.page.bring_to_front()
+    there = second.custom()
+    expect(there.locator(".grant-text")).to_have_count(1, timeout=PATIENCE_MS)
+    there.get_by_role("button", name="Revoke").click()
+    expect(there.get_by_role("status")).to_contain_text("Revoked.", timeout=PATIENCE_MS)
+    expect(there.locator(".grant-text")).to_have_count(0, timeout=PATIENCE_MS)
+    expect(panel.locator(".grant-text")).to_have_count(0, timeout=PATIENCE_MS)
+    lab.page.bring_to_front()
+    panel.get_by_role("combobox", name="Kernel").press("Escape")
+    expect(panel).to_have_count(0)
+    first.say("/run ls")
+    armed(first.chat.locator(".permission")).get_by_role("button", name="Reject", exact=True).click()
+    expect(first.chat.locator(".permission")).to_have_count(0, timeout=PATIENCE_MS)
 
 
 def an_answer_for_good_names_what_it_permits_and_is_taken_back(lab: Lab, first: Side, second: Side) -> None:
@@ -115,7 +151,7 @@ def nothing_moves_under_the_pointer_when_a_preview_comes(lab: Lab, first: Side) 
     before = preview.bounding_box()
     preview.click()
     summary = card.locator(".preview-summary")
-    expect(summary).to_be_visible(timeout=PATIENCE_MS)
+    summary.wait_for(timeout=PATIENCE_MS)
     assert preview.bounding_box() == before
     lab.picture("preview-below")
     expect(summary).not_to_have_text("Would change nothing.")

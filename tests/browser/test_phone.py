@@ -60,7 +60,7 @@ class Phone:
     def tap(self, name: str) -> None:
         """Tap a button once it takes taps."""
         button = self.page.get_by_role("button", name=name, exact=True)
-        expect(button).to_be_visible(timeout=PATIENCE_MS)
+        button.wait_for(timeout=PATIENCE_MS)
         expect(self.page.locator("body[data-armed=true]")).to_have_count(1, timeout=PATIENCE_MS)
         button.tap()
 
@@ -123,7 +123,7 @@ def pair(side: Side, way: str) -> str:
     """Choose how the phone reaches the kernel, and copy the code's address."""
     panel = side.chat.get_by_role("region", name="Phone")
     panel.get_by_role("button", name=way).click()
-    expect(panel.get_by_role("img", name="The code to scan")).to_be_visible(timeout=PATIENCE_MS)
+    panel.get_by_role("img", name="The code to scan").wait_for(timeout=PATIENCE_MS)
     link: str = panel.get_by_role("button", name="Copy link").evaluate(COPIED)
     return link
 
@@ -133,7 +133,7 @@ def open_panel(side: Side) -> Locator:
     side.chat.get_by_role("button", name="Conversation", exact=True).click()
     side.chat.get_by_role("menuitem", name=re.compile("^Phone")).click()
     panel = side.chat.get_by_role("region", name="Phone")
-    expect(panel.get_by_text("No phone is paired.")).to_be_visible(timeout=PATIENCE_MS)
+    panel.get_by_text("No phone is paired.").wait_for(timeout=PATIENCE_MS)
     return panel
 
 
@@ -150,7 +150,7 @@ def test_questions_are_answered_from_two_phones_and_the_notebook(
     one.expect_live()
     assert (one.page.url, one.page.evaluate("history.length <= 2")) == (link.partition("#")[0], True)
     assert link.partition("#")[2] not in one.page.content()
-    expect(panel.get_by_text("Connected: phone.")).to_be_visible(timeout=PATIENCE_MS)
+    panel.get_by_text("Connected: phone.").wait_for(timeout=PATIENCE_MS)
     expect(panel.get_by_role("img", name="The code to scan")).to_have_count(0)
     one.picture("phone-empty")
 
@@ -175,7 +175,7 @@ def test_questions_are_answered_from_two_phones_and_the_notebook(
     expect(one.cards).to_have_count(0, timeout=PATIENCE_MS)
 
     side.say("/write notes.txt one")
-    expect(one.page.get_by_role("group", name="Changes of")).to_be_visible(timeout=PATIENCE_MS)
+    one.page.get_by_role("group", name="Changes of").wait_for(timeout=PATIENCE_MS)
     one.picture("phone-difference")
     one.tap("Stop Tour")
     expect(one.cards).to_have_count(0, timeout=PATIENCE_MS)
@@ -190,7 +190,7 @@ def test_questions_are_answered_from_two_phones_and_the_notebook(
     for phone in (one, two):
         expect(phone.status).to_contain_text("the phone was unpaired", timeout=PATIENCE_MS)
         assert [each for each in phone.noise if "Content Security Policy" in each] == []
-    expect(panel.get_by_text("No phone is paired.")).to_be_visible(timeout=PATIENCE_MS)
+    panel.get_by_text("No phone is paired.").wait_for(timeout=PATIENCE_MS)
     three = open_phone(pair(side, "On this machine only"))
     three.expect_live()
     lab.restart()
@@ -211,7 +211,7 @@ def test_phone_comes_back_after_its_network_was_cut(
     relay.cut()
     expect(phone.status).to_contain_text("Not connected. Trying again", timeout=PATIENCE_MS)
     side.say("/ask execute")
-    expect(side.question).to_be_visible(timeout=PATIENCE_MS)
+    side.question.wait_for(timeout=PATIENCE_MS)
     relay.mend()
     expect(phone.cards).to_have_count(1, timeout=PATIENCE_MS)
     phone.tap("Reject")

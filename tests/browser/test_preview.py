@@ -63,6 +63,6 @@ def test_code_is_previewed_on_its_card_and_done_as_previewed(lab: Lab, kernelspe
     lab.expect_in_kernel("n", 5)
     assert file.read_text(encoding="utf-8") == "one\n"
     side.allow()
-    expect(side.chat.get_by_text("As the preview showed")).to_be_visible(timeout=PATIENCE_MS)
+    side.chat.get_by_text("As the preview showed").wait_for(timeout=PATIENCE_MS)
     assert file.read_text(encoding="utf-8") == "two\n"
     lab.expect_in_kernel("n", 6)

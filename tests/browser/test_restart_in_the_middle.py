@@ -7,7 +7,7 @@ from playwright.sync_api import expect
 
 from tests.browser.lab import PATIENCE_MS, Lab, notebook
 from tests.browser.side import Side
-from tests.browser.test_freedom import grant
+from tests.browser.test_permission_card import grant
 
 SEND = """async ([text, inNew]) => {
   const { kernel } = window.jupyterapp.shell.currentWidget.sessionContext.session;
@@ -66,13 +66,13 @@ def test_a_grant_revoked_around_a_restart_is_gone_or_still_listed(lab: Lab, side
     side.choose_freedom("Ask")
     grant(side, "in this folder")
     lab.page.evaluate(REVOKE, is_first)
-    expect(side.chat.locator(".user-message", has_text="/run ls")).to_be_visible(timeout=PATIENCE_MS)
+    side.chat.locator(".user-message", has_text="/run ls").wait_for(timeout=PATIENCE_MS)
     panel = side.custom()
     listed, nothing = panel.locator(".grant-text"), panel.get_by_text("Nothing beyond its freedom.")
-    expect(listed.or_(nothing)).to_be_visible(timeout=PATIENCE_MS)
+    listed.or_(nothing).wait_for(timeout=PATIENCE_MS)
     is_kept = listed.count() == 1
     lab.page.keyboard.press("Escape")
     side.say("/run ls")
     ran, card = side.chat.get_by_role("button", name="ls", exact=False), side.chat.locator(".permission")
-    expect(ran.or_(card).last).to_be_visible(timeout=PATIENCE_MS)
+    ran.or_(card).last.wait_for(timeout=PATIENCE_MS)
     expect(card).to_have_count(0 if is_kept else 1)

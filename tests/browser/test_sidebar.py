@@ -166,7 +166,7 @@ def test_the_chat_opens_while_a_cell_blocks_the_kernel(lab: Lab, side: Side) -> 
     cell = lab.cell(0)
     cell.run()
     cell.expect_running()
-    expect(lab.panel.locator(".jp-Stdin-input")).to_be_visible(timeout=PATIENCE_MS)
+    lab.panel.locator(".jp-Stdin-input").wait_for(timeout=PATIENCE_MS)
     with lab.layout_saved("agentnb-sidebar"):
         side.open()
     side.start()
@@ -227,7 +227,7 @@ def test_each_notebook_has_its_own_chat(lab: Lab, side: Side) -> None:
     for _ in range(2):
         lab.save()
         lab.command("application:close")
-    expect(side.panel.get_by_role("group", name="New notebook")).to_be_visible(timeout=PATIENCE_MS)
+    side.panel.get_by_role("group", name="New notebook").wait_for(timeout=PATIENCE_MS)
     expect(side.panel.locator(".agentnb-chat-view")).to_have_count(0)
 
 
@@ -308,7 +308,7 @@ def code_goes_below_a_markdown_cell(lab: Lab) -> None:
     lab.command("agentnb:replace-active", source="y = 2")
     assert sources(lab) == ["x = 2\ny = x", "y = 2"]
     lab.command("apputils:display-notifications")
-    expect(lab.page.get_by_text("isn't a code cell").first).to_be_visible(timeout=PATIENCE_MS)
+    lab.page.get_by_text("isn't a code cell").first.wait_for(timeout=PATIENCE_MS)
     lab.page.keyboard.press("Escape")
 
 
@@ -486,7 +486,7 @@ def test_the_sidebar_fits_every_width_and_theme(lab: Lab, side: Side) -> None:
 def nothing_moves_where_motion_is_reduced(lab: Lab, side: Side) -> None:
     """While a turn runs: with motion, the page animates; with less asked for, nothing does."""
     side.say("/hang")
-    expect(side.button("Stop")).to_be_visible(timeout=PATIENCE_MS)
+    side.button("Stop").wait_for(timeout=PATIENCE_MS)
     lab.page.wait_for_function(f"(view) => ({MOVING})(view).length > 0", arg=side.chat.element_handle())
     lab.page.emulate_media(reduced_motion="reduce")
     assert side.chat.evaluate(MOVING) == []
@@ -513,7 +513,7 @@ def test_without_the_extension_the_chat_is_shown_and_the_reason(without_extensio
     cell.run()
     cell.expect_done(1)
     cell.expect_text(re.compile("doesn't have agentnb's JupyterLab extension"))
-    expect(cell.output.locator(".pill")).to_be_visible(timeout=PATIENCE_MS)
+    cell.output.locator(".pill").wait_for(timeout=PATIENCE_MS)
     lab.picture("sidebar-absent")
 
 
@@ -526,5 +526,5 @@ def test_without_the_extension_sidecar_holds_the_chat(without_extension: Lab) ->
     cell.expect_done(1)
     cell.expect_text(re.compile("in a sidecar panel"))
     panel = lab.page.locator(".jupyterlab-sidecar")
-    expect(panel.locator(".pill")).to_be_visible(timeout=PATIENCE_MS)
+    panel.locator(".pill").wait_for(timeout=PATIENCE_MS)
     lab.picture("sidebar-sidecar")

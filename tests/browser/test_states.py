@@ -65,7 +65,7 @@ class Walk:
     def choose(self, menu: str, item: str, key: str = "Shift+Tab") -> None:
         """Open a menu and choose of it."""
         self.press(menu, key)
-        expect(self.chat.get_by_role("menu")).to_be_visible(timeout=PATIENCE_MS)
+        self.chat.get_by_role("menu").wait_for(timeout=PATIENCE_MS)
         self.press(item, "ArrowDown")
 
     def clean(self, state: str) -> None:
@@ -84,7 +84,7 @@ class Walk:
 
     def pill(self) -> None:
         self.press("Agent: ")
-        expect(self.side.agents.locator(":focus")).to_be_visible(timeout=PATIENCE_MS)
+        self.side.agents.locator(":focus").wait_for(timeout=PATIENCE_MS)
         self.clean("pill")
         self.keys.press("Escape")
         expect(self.side.pill).to_be_focused()
@@ -98,7 +98,7 @@ class Walk:
         self.press("Allow$", "Shift+Tab")
         self.side.expect_text("begun")
         self.clean("working")
-        expect(self.chat.get_by_role("button", name="Stop this code")).to_be_visible(timeout=PATIENCE_MS)
+        self.chat.get_by_role("button", name="Stop this code").wait_for(timeout=PATIENCE_MS)
         self.press("Stop this code")
         expect(self.chat.get_by_role("button", name="Stop", exact=True)).to_have_count(0, timeout=PATIENCE_MS)
         expect(self.chat.get_by_text("Stopped", exact=True)).to_be_visible()
@@ -116,7 +116,7 @@ class Walk:
         expect(bars.locator("button:focus")).to_have_text("Accept", timeout=PATIENCE_MS)
         self.lab.command("agentnb:accept-cell-changes")  # by the palette: Tab stays among the cells
         expect(bars).to_have_count(0, timeout=PATIENCE_MS)
-        expect(self.review.last).to_be_visible(timeout=PATIENCE_MS)
+        self.review.last.wait_for(timeout=PATIENCE_MS)
 
     def finished_and_review(self) -> None:
         self.lab.command("agentnb:focus")
@@ -147,11 +147,11 @@ class Walk:
         for name in ("Settings", "History"):
             self.choose("Conversation$", name)
             panel = self.chat.locator("section.panel", has=self.page.get_by_role("searchbox"))
-            expect(panel).to_be_visible(timeout=PATIENCE_MS)
+            panel.wait_for(timeout=PATIENCE_MS)
             self.clean(name)
             if name == "History":
                 self.choose("More$", "Storage", "Tab")
-                expect(self.chat.get_by_text("Delete older than").first).to_be_visible(timeout=PATIENCE_MS)
+                self.chat.get_by_text("Delete older than").first.wait_for(timeout=PATIENCE_MS)
                 self.clean("storage")
                 self.keys.press("Escape")
             self.keys.press("Escape")
@@ -160,7 +160,7 @@ class Walk:
     def rewind(self) -> None:
         self.choose("Turn$", "Go back")
         dialog = self.chat.get_by_role("alertdialog")
-        expect(dialog).to_be_visible(timeout=PATIENCE_MS)
+        dialog.wait_for(timeout=PATIENCE_MS)
         self.clean("rewind")
         self.keys.press("Escape")
         expect(dialog).to_have_count(0)

@@ -79,7 +79,7 @@ def test_a_stream_leaves_the_selection_the_place_and_the_focus_in_peace(lab: Lab
     box = chat.output.get_by_role("log")
     box.hover()
     lab.page.mouse.wheel(0, -50)  # one notch: what comes with it must not take it back
-    expect(chat.button("Go to the latest message")).to_be_visible(timeout=PATIENCE_MS)
+    chat.button("Go to the latest message").wait_for(timeout=PATIENCE_MS)
     before = lab.page.evaluate(STILL)
     expect(chat.button("Stop")).to_have_count(0, timeout=PATIENCE_MS)
     assert lab.page.evaluate(PLACE) == before
@@ -112,7 +112,7 @@ def the_focus_is_never_stolen_from_typing(chat: Cell, lab: Lab) -> None:
     box = chat.output.get_by_role("textbox", name=re.compile("^Message to"))
     say(chat, "/ask edit")
     box.press_sequentially("I am still ", delay=20)
-    expect(chat.button("Allow once")).to_be_visible(timeout=PATIENCE_MS)
+    chat.button("Allow once").wait_for(timeout=PATIENCE_MS)
     box.press_sequentially("typing", delay=20)
     expect(box).to_have_value("I am still typing")
     expect(box).to_be_focused()
@@ -121,5 +121,5 @@ def the_focus_is_never_stolen_from_typing(chat: Cell, lab: Lab) -> None:
         lab.page.keyboard.press(key)
     expect(box).to_have_value("I am still typingdda")
     lab.page.keyboard.press("Control+Shift+C")
-    expect(lab.page.locator(".lm-CommandPalette-input:visible").first).to_be_visible(timeout=PATIENCE_MS)
+    lab.page.locator(".lm-CommandPalette-input:visible").first.wait_for(timeout=PATIENCE_MS)
     expect(cells).to_have_count(1)

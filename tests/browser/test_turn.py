@@ -70,7 +70,7 @@ RESTART_AND_SEND = """() => {
 def test_a_turn_that_did_much_is_a_few_lines_at_rest(lab: Lab, side: Side) -> None:
     """14 cells and a command are one line, which opens; copy, time and menu come with the pointer or the focus."""
     turn = does(side, "Analyse it", "All fourteen cells are in place: they load, clean and plot the data.")
-    expect(turn.get_by_role("button", name="Undo", exact=True)).to_be_visible(timeout=PATIENCE_MS)
+    turn.get_by_role("button", name="Undo", exact=True).wait_for(timeout=PATIENCE_MS)
     assert sum(turn.evaluate(HEIGHTS)) <= 6 * LINE
     assert turn.evaluate(VISIBLE) == ["Inserted 14 cells, ran 1 command", "Review", "Undo", "Run the changed cells"]
     turn.hover()
@@ -100,11 +100,11 @@ def undo_of_many_new_cells_is_said_once(lab: Lab, turn: Locator) -> None:
     expect(turn.locator(".change")).to_have_count(15)
     assert {round(row.bounding_box()["height"]) for row in turn.locator(".change").all()} <= {34, 35, 36}  # type: ignore[index]
     turn.get_by_role("button", name="Undo", exact=True).click()
-    expect(turn.get_by_role("button", name="Redo", exact=True)).to_be_visible(timeout=PATIENCE_MS)
+    turn.get_by_role("button", name="Redo", exact=True).wait_for(timeout=PATIENCE_MS)
     assert turn.locator(".change-set").inner_text().split("\n").count("undone") == 1
     assert len(sources(lab)) == 1
     turn.get_by_role("button", name="Redo", exact=True).click()
-    expect(turn.get_by_role("button", name="Undo", exact=True)).to_be_visible(timeout=PATIENCE_MS)
+    turn.get_by_role("button", name="Undo", exact=True).wait_for(timeout=PATIENCE_MS)
 
 
 def calls_that_fail_for_one_cause_are_one_card_with_one_sentence(side: Side) -> None:
@@ -120,7 +120,7 @@ def calls_that_fail_for_one_cause_are_one_card_with_one_sentence(side: Side) -> 
 def much_of_everything_keeps_the_page_alive(lab: Lab, side: Side) -> None:
     """2,000 calls, 500 files, a title of 100 KB and an error of 1 MB in one turn, then 1 MB in the box."""
     turn = does(side, "Many", "That was much.")
-    expect(turn.get_by_text("500 files")).to_be_visible(timeout=PATIENCE_MS)
+    turn.get_by_text("500 files").wait_for(timeout=PATIENCE_MS)
     assert json.loads(lab.page.evaluate("() => JSON.stringify(1 + 1)")) == 2
     assert sum(turn.evaluate(HEIGHTS)) <= 6 * LINE
     turn.get_by_role("button", name="Searched 2,000 times, read 1 file").click()
@@ -148,7 +148,7 @@ def test_a_conversation_goes_back_is_edited_and_cleared(lab: Lab, side: Side) ->
     folder = lab.server.folder
     for name in ("one.txt", "two.txt", "three.txt"):
         does(side, f"Write {name} new", f"Wrote {name}.")
-        expect(side.chat.locator(".turn").last.get_by_role("button", name="Undo")).to_be_visible(timeout=PATIENCE_MS)
+        side.chat.locator(".turn").last.get_by_role("button", name="Undo").wait_for(timeout=PATIENCE_MS)
     choose(side, 2, "Go back to before this message")
     dialog = side.chat.get_by_role("alertdialog")
     expect(dialog.get_by_text("three.txt")).to_be_visible()
@@ -172,7 +172,7 @@ def going_back_over_a_conflict_says_what_stays(lab: Lab, side: Side) -> None:
     file = lab.server.folder / "b.txt"
     file.write_text("before\n")
     turn = does(side, "Write b.txt new", "Wrote b.txt.")
-    expect(turn.get_by_role("button", name="Undo")).to_be_visible(timeout=PATIENCE_MS)
+    turn.get_by_role("button", name="Undo").wait_for(timeout=PATIENCE_MS)
     file.write_text("mine\n")
     choose(side, 1, "Go back to before this message")
     dialog = side.chat.get_by_role("alertdialog")

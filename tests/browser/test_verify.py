@@ -237,7 +237,7 @@ def test_kernel_without_agentnb_says_what_is_missing_where_it_is_mended(lab: Lab
     lab.open("bare-verify.ipynb", notebook("x = 1", kernel="bare"))
     toolbar(lab).main.click()
     toolbar(lab).expect(re.compile("^Not verified: "))
-    expect(Side(lab.page).notice).to_be_visible(timeout=PATIENCE_MS)
+    Side(lab.page).notice.wait_for(timeout=PATIENCE_MS)
 
 
 @pytest.mark.notebook7

@@ -14,12 +14,11 @@ from typing import TYPE_CHECKING, Any
 import psutil
 import pytest
 
+from tests.kernel.running_kernel import RunningKernel
 from tests.rehearsal_here import HERE, needs_namespaces
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    from tests.kernel.running_kernel import RunningKernel
 
 pytestmark = [
     pytest.mark.skipif(not HERE.available, reason=HERE.reason),
@@ -80,18 +79,43 @@ STEPS = (
 )  # fmt: skip
 
 
-@pytest.fixture
-def loaded(kernel: RunningKernel) -> Iterator[RunningKernel]:
+CLEAN = """
+for each in [each for each in globals().values() if isinstance(each, agentnb.Branches)]: each.discard()
+for each in [each for each in globals() if not each.startswith("_") and each not in OURS]: del globals()[each]
+import os, shutil
+for each in os.listdir():
+    shutil.rmtree(each) if os.path.isdir(each) and not os.path.islink(each) else os.remove(each)
+"""
+
+
+@pytest.fixture(scope="module")
+def shared(kernelspecs: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningKernel]:
+    """One kernel for the tests that leave it as it was."""
+    with RunningKernel.started("ipykernel7", tmp_path_factory.mktemp("branches")) as kernel:
+        value(kernel, "%load_ext agentnb\nOURS = {*globals(), 'OURS'}")
+        yield kernel
+
+
+def set_up(kernel: RunningKernel) -> RunningKernel:
     """The kernel with what the tests use."""
     for name in ("kept.txt", "gone.txt"):
         (kernel.folder / name).write_text(f"{name}\n")
     value(kernel, f"exec({SETUP!r}, globals())")
-    yield kernel
-    if not kernel.manager.is_alive():
-        return
-    kernel.run(
-        "for each in [each for each in globals().values() if isinstance(each, agentnb.Branches)]: each.discard()"
-    )
+    return kernel
+
+
+@pytest.fixture
+def loaded(shared: RunningKernel, kernel_name: str) -> Iterator[RunningKernel]:
+    """The one kernel, with nothing of other tests."""
+    del kernel_name
+    yield set_up(shared)
+    value(shared, CLEAN)
+
+
+@pytest.fixture
+def alone(kernel: RunningKernel) -> RunningKernel:
+    """A kernel of the test's own."""
+    return set_up(kernel)
 
 
 def value(kernel: RunningKernel, code: str) -> Any:
@@ -281,13 +305,13 @@ def test_a_full_disk_is_an_error_and_leaves_the_notebook_as_it_was(loaded: Runni
     assert value(loaded, "(open('a.txt').read(), n, os.path.getsize('large.bin'))") == ("a", 2, 2**24 + 1)
 
 
-def test_a_kernel_that_cannot_fork_is_replayed_and_that_is_said(loaded: RunningKernel) -> None:
+def test_a_kernel_that_cannot_fork_is_replayed_and_that_is_said(alone: RunningKernel) -> None:
     """Polars' threads are not in a fork."""
-    value(loaded, "import polars as pl\nframe = pl.DataFrame({'a': [1, 2]})")
-    value(loaded, "made = tries('total = frame[\"a\"].sum(); xs.append(3)')")
-    assert "Polars cannot calculate in a copy" in value(loaded, "repr(made)")
-    value(loaded, "made.keep(1)")
-    assert value(loaded, "(total, xs, made[0].way)") == (3, [1, 3], "replay")
+    value(alone, "import polars as pl\nframe = pl.DataFrame({'a': [1, 2]})")
+    value(alone, "made = tries('total = frame[\"a\"].sum(); xs.append(3)')")
+    assert "Polars cannot calculate in a copy" in value(alone, "repr(made)")
+    value(alone, "made.keep(1)")
+    assert value(alone, "(total, xs, made[0].way)") == (3, [1, 3], "replay")
 
 
 def test_tries_are_begun_by_magic(loaded: RunningKernel) -> None:
@@ -300,12 +324,12 @@ def test_tries_are_begun_by_magic(loaded: RunningKernel) -> None:
 
 
 @needs_namespaces
-def test_a_killed_kernel_takes_its_tries_with_it(loaded: RunningKernel) -> None:
+def test_a_killed_kernel_takes_its_tries_with_it(alone: RunningKernel) -> None:
     code = "made = agentnb.branches(runs('while True: pass'), 2, agents=[AGENT])"
-    begun = loaded.run(code, clickable=True)  # where nobody watches, the last cell waits for all work
+    begun = alone.run(code, clickable=True)  # where nobody watches, the last cell waits for all work
     assert begun.status == "ok", begun.error
-    below = loaded.descendants()
-    loaded.manager.provisioner.process.kill()  # type: ignore[union-attr]
+    below = alone.descendants()
+    alone.manager.provisioner.process.kill()  # type: ignore[union-attr]
     assert psutil.wait_procs(below, timeout=30)[1] == []
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from tests.conftest import ROOT
 from tests.kernel.running_kernel import ONE_KERNEL, RunningKernel
-from tests.notebooks.recorded import notebook, run, without_agents
+from tests.notebooks.recorded import notebook, run, with_plugin, without_agents
 
 
 @pytest.mark.parametrize(
@@ -63,16 +63,13 @@ def test_a_permission_is_denied_with_its_reason(shared_kernel: RunningKernel) ->
     assert not (shared_kernel.folder / "notes.txt").exists()
 
 
-PYTEST = ("pytest", "-q", "-p", "no:cacheprovider", "-p", "no:asyncio")
-
-
 @pytest.mark.parametrize(
     ("runner", "prompt", "error"),
     [
         (("nbconvert", "--to", "notebook", "--execute", "fails.ipynb"), "/stop refusal", "TurnRefused"),
         (("papermill", "--no-progress-bar", "fails.ipynb", "out.ipynb"), "/fail", "TurnFailed"),
         (("jupyter", "execute", "fails.ipynb"), "/stop refusal", "TurnRefused"),
-        ((*PYTEST, "--nbmake", "fails.ipynb"), "--timeout 1 /hang", "TurnTimeout"),
+        ((*with_plugin("--nbmake"), "fails.ipynb"), "--timeout 1 /hang", "TurnTimeout"),
         (("IPython", "fails.ipy"), "/stop refusal", "TurnRefused"),
     ],
     ids=["nbconvert", "papermill", "nbclient", "nbmake", "ipython"],
@@ -93,7 +90,7 @@ def test_nbval_fails_the_cells_that_fail(tmp_path: Path, option: str) -> None:
     """It runs those behind them, too; one that may fail is marked."""
     prompts = ("/fail", "/stop refusal", "--timeout 1 /hang")
     path = notebook(tmp_path / "fails.ipynb", "%load_ext agentnb", *(f"%agent {prompt}" for prompt in prompts), "1")
-    done = run(*PYTEST, option, path.name, cwd=tmp_path)
+    done = run(*with_plugin(option), path.name, cwd=tmp_path)
     assert done.returncode == 1
     assert "3 failed, 2 passed" in done.stdout
     assert all(error in done.stdout for error in ("TurnFailed", "TurnRefused", "TurnTimeout"))

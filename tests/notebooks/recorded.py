@@ -102,17 +102,22 @@ def record(path: Path) -> None:
     execute_here(path, {**without_agents(), **cassette, "AGENTNB_CASSETTE_MODE": "replay"})
 
 
-PYTEST = ("pytest", "-q", "-p", "no:cacheprovider", "-p", "no:asyncio", "-p", "no:hypothesispytest")
-"""pytest without the plugins that no notebook needs: Hypothesis's alone takes as long to import as agentnb."""
-PYTEST_WITHOUT_NOTEBOOKS = (*PYTEST, "-p", "no:nbval", "-p", "no:nbmake")
-"""For Python tests: importing what runs notebooks takes longer than the rest of such a run."""
+PYTEST = ("pytest", "-q", "-p", "no:cacheprovider")
+"""pytest as its user runs it, with each plugin that is installed."""
+NAMED = (*PYTEST, "--disable-plugin-autoload", "-p", "agentnb.pytest_plugin")
+"""pytest with the plugins that are named: importing what others run notebooks with takes half of such a run."""
+
+
+def with_plugin(option: str) -> tuple[str, ...]:
+    """Pytest with the plugin that has this option, and the option."""
+    return (*NAMED, "-p", option.removeprefix("--").removesuffix("-lax"), option)
 
 
 def run_with(runner: str, path: Path, **environment: str) -> subprocess.CompletedProcess[str]:
     """Run the notebook at *path* with a program for notebooks, and replay the cassette beside it, if there is one."""
     env = {**without_agents(), **environment}
     if runner in ("nbval", "nbval-lax", "nbmake"):
-        return run(*PYTEST, f"--{runner}", path.name, cwd=path.parent, env=env)
+        return run(*with_plugin(f"--{runner}"), path.name, cwd=path.parent, env=env)
     if path.with_name(f"{path.stem}.cassette.jsonl").exists():
         env = {"AGENTNB_CASSETTE": f"{path.stem}.cassette.jsonl", "AGENTNB_CASSETTE_MODE": "replay", **env}
     if runner == "nbconvert":

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import nbformat
 import pytest
+from nbclient.exceptions import CellExecutionError
 
 from agentnb.cassette import file
-from tests.notebooks.recorded import PYTEST, execute_here, notebook, run, run_with, without_agents
+from tests.notebooks.recorded import execute_here, notebook, run, run_with, with_plugin, without_agents
 
 LOAD = "%load_ext agentnb"
 START = "import agentnb\nsession = agentnb.start()"
@@ -24,21 +26,26 @@ CANCELLED = (LOAD, "turn = %agent -b /hang", "turn.cancel()", "print(turn.wait(6
 
 
 @pytest.fixture(scope="module")
-def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The notebooks, each with its cassette, and its outputs stored."""
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """Makes a notebook with its cassette and its outputs, when it is first asked for."""
     folder = tmp_path_factory.mktemp("background")
-    for name, cells in NOTEBOOKS.items():
-        path = notebook(folder / f"{name.replace(' ', '-')}.ipynb", *cells)
-        cassette = {"AGENTNB_CASSETTE": f"{path.stem}.cassette.jsonl", "AGENTNB_CASSETTE_MODE": "record"}
-        execute_here(path, {**without_agents(), **cassette})
-        assert file.read(path.with_suffix(".cassette.jsonl")).turns == TURNS[name]
-    return folder
+
+    def one(name: str) -> Path:
+        path = folder / f"{name.replace(' ', '-')}.ipynb"
+        if not path.exists():
+            notebook(path, *NOTEBOOKS[name])
+            cassette = {"AGENTNB_CASSETTE": f"{path.stem}.cassette.jsonl", "AGENTNB_CASSETTE_MODE": "record"}
+            execute_here(path, {**without_agents(), **cassette})
+            assert file.read(path.with_suffix(".cassette.jsonl")).turns == TURNS[name]
+        return path
+
+    return one
 
 
-@pytest.fixture
-def copied(recorded: Path, tmp_path: Path) -> Path:
-    """A copy of them."""
-    return Path(shutil.copytree(recorded, tmp_path / "copy"))
+def copied(path: Path, folder: Path) -> Path:
+    """Copy a notebook and its cassette."""
+    shutil.copy(path.with_suffix(".cassette.jsonl"), folder)
+    return Path(shutil.copy(path, folder))
 
 
 OTHERWISE = {
@@ -50,14 +57,16 @@ OTHERWISE = {
 
 
 @pytest.mark.parametrize("runner", ["nbval", "nbmake"])
-def test_background_turn_under_pytest_passes_with_the_recorded_prompt_only(copied: Path, runner: str) -> None:
+def test_background_turn_under_pytest_passes_with_the_recorded_prompt_only(
+    recorded: Callable[[str], Path], tmp_path: Path, runner: str
+) -> None:
     """Each notebook that changed fails, with the recorded and today's prompt and the error's class; the others pass."""
-    for path in sorted(copied.glob("*.ipynb")):
+    for path in [copied(recorded(name), tmp_path) for name in NOTEBOOKS]:
         changed = path.with_name(f"changed-{path.name}")
         changed.write_text(as_changed(path), encoding="utf-8")
         shutil.copy(path.with_suffix(".cassette.jsonl"), changed.with_suffix(".cassette.jsonl"))
-    names = sorted(path.name for path in copied.glob("*.ipynb"))
-    done = run(*PYTEST, f"--{runner}", *names, cwd=copied, seconds=600)
+    names = sorted(path.name for path in tmp_path.glob("*.ipynb"))
+    done = run(*with_plugin(f"--{runner}"), *names, cwd=tmp_path, seconds=600)
     failed = {line.removeprefix("FAILED ").split("::")[0] for line in done.stdout.splitlines() if "FAILED " in line}
     assert sorted(failed) == [name for name in names if name.startswith("changed-")], done.stdout
     assert len(failed) == len(NOTEBOOKS)
@@ -70,9 +79,11 @@ def test_background_turn_under_pytest_passes_with_the_recorded_prompt_only(copie
 
 
 @pytest.mark.parametrize(("runner", "name"), [(runner, name) for runner, names in OTHERWISE.items() for name in names])
-def test_background_turn_passes_with_the_recorded_prompt_only(copied: Path, runner: str, name: str) -> None:
+def test_background_turn_passes_with_the_recorded_prompt_only(
+    recorded: Callable[[str], Path], tmp_path: Path, runner: str, name: str
+) -> None:
     """The error shows the recorded and today's prompt, and its class is in the last line of the traceback."""
-    path = copied / f"{name.replace(' ', '-')}.ipynb"
+    path = copied(recorded(name), tmp_path)
     done = run_with(runner, path)
     assert done.returncode == 0, done.stdout + done.stderr
     path.write_text(as_changed(path), encoding="utf-8")
@@ -162,9 +173,8 @@ def test_turn_or_batch_that_a_cell_gave_up_on_is_cancelled_at_the_end_of_that_ce
 def test_turn_whose_timeout_fails_the_cell_is_cancelled_there(tmp_path: Path) -> None:
     """The run ends with that error, at once, though the cell is the last one."""
     path = notebook(tmp_path / "fails.ipynb", START, "session.prompt('/hang').wait(1)")
-    done = run_with("nbconvert", path)
-    assert done.returncode != 0
-    assert "TurnTimeout: The turn did not end in 1 s" in done.stderr
+    with pytest.raises(CellExecutionError, match="TurnTimeout: The turn did not end in 1 s"):
+        execute_here(path, without_agents())
 
 
 def test_answer_of_a_background_turn_is_in_the_saved_notebook_once(tmp_path: Path) -> None:

@@ -11,14 +11,15 @@ import pytest
 from agentnb.cassette import file
 from tests.notebooks.recorded import (
     CELLS,
+    NAMED,
     PYTEST,
-    PYTEST_WITHOUT_NOTEBOOKS,
     execute,
     execute_here,
     notebook,
     record,
     run,
     stand_in,
+    with_plugin,
     without_agents,
 )
 
@@ -49,7 +50,7 @@ def reworded(path: Path, before: str, after: str) -> None:
 @pytest.mark.parametrize("options", [("--nbval",), ("--nbmake",)])
 def test_runners_play_the_cassette(recorded: Path, options: tuple[str, ...]) -> None:
     """The outputs are the stored ones, and what the agent wrote is written again."""
-    done = run(*PYTEST, *options, "fit.ipynb", cwd=recorded.parent)
+    done = run(*with_plugin(*options), "fit.ipynb", cwd=recorded.parent)
     assert done.returncode == 0, done.stdout
     assert (recorded.parent / "report.txt").read_text(encoding="utf-8") == "The fit converged.\n"
     assert "agentnb cassettes" not in done.stdout
@@ -58,7 +59,7 @@ def test_runners_play_the_cassette(recorded: Path, options: tuple[str, ...]) -> 
 @pytest.mark.parametrize("options", [("--nbval",), ("--nbmake",)])
 def test_a_changed_prompt_fails_with_the_diff(recorded: Path, options: tuple[str, ...]) -> None:
     reworded(recorded, "-t other Hello", "-t other Good evening")
-    done = run(*PYTEST, *options, "fit.ipynb", cwd=recorded.parent)
+    done = run(*with_plugin(*options), "fit.ipynb", cwd=recorded.parent)
     assert done.returncode == 1
     assert "the prompt differs from the recorded one" in done.stdout
     assert "-Hello" in done.stdout
@@ -74,10 +75,10 @@ def cut(notebook: Path, cells: int) -> None:
 
 def test_turns_that_no_cell_asks_for_are_named(recorded: Path) -> None:
     cut(recorded, 4)
-    done = run(*PYTEST, "--nbval", "fit.ipynb", cwd=recorded.parent)
+    done = run(*with_plugin("--nbval"), "fit.ipynb", cwd=recorded.parent)
     assert done.returncode == 0, done.stdout
     assert "turn 2 of session 2 was not used" in done.stdout
-    strict = run(*PYTEST, "--nbval", "--agentnb-strict", "fit.ipynb", cwd=recorded.parent)
+    strict = run(*with_plugin("--nbval"), "--agentnb-strict", "fit.ipynb", cwd=recorded.parent)
     assert strict.returncode == 1
     assert "The run fails because of --agentnb-strict" in strict.stdout
 
@@ -90,8 +91,8 @@ def test_in_parallel(recorded: Path) -> None:
         for file_name in ("fit.ipynb", "fit.cassette.jsonl"):
             shutil.copy(folder / file_name, folder / name / file_name.replace("fit", name))
     reworded(folder / "two/two.ipynb", "What shall I do?", "/say What?")
-    parallel = ("-n", "2", "--dist", "loadfile", "--nbval")
-    done = run(*PYTEST, *parallel, "one/one.ipynb", "two/two.ipynb", "three/three.ipynb", cwd=folder)
+    parallel = ("-p", "xdist", "-n", "2", "--dist", "loadfile")
+    done = run(*with_plugin("--nbval"), *parallel, "one/one.ipynb", "two/two.ipynb", "three/three.ipynb", cwd=folder)
     assert done.returncode == 1
     assert "+/say What?" in done.stdout
     assert "two/two.cassette.jsonl" in done.stdout.partition("agentnb cassettes")[2]
@@ -119,7 +120,7 @@ def test_nbclient(agentnb_replay):
 """,
         encoding="utf-8",
     )
-    done = run(*PYTEST_WITHOUT_NOTEBOOKS, "test_fit.py", cwd=recorded.parent)
+    done = run(*NAMED, "test_fit.py", cwd=recorded.parent)
     assert done.returncode == 0, done.stdout
 
 
@@ -145,14 +146,14 @@ def test_record_anew(recorded: Path) -> None:
     reworded(recorded, "-t other Hello", "-t other Good evening")
     before = recorded.read_bytes()
     env = stand_in(recorded.parent)
-    done = run(*PYTEST, "--nbmake", "--agentnb-record", "fit.ipynb", cwd=recorded.parent, env=env)
+    done = run(*with_plugin("--nbmake"), "--agentnb-record", "fit.ipynb", cwd=recorded.parent, env=env)
     assert done.returncode == 0, done.stdout
     assert recorded.read_bytes() == before
     assert "Good evening" in (recorded.parent / "fit.cassette.jsonl").read_text(encoding="utf-8")
     assert (
         "fit.ipynb: its cassette was recorded, and the outputs stored in it are still those from before" in done.stdout
     )
-    done = run(*PYTEST, "--nbmake", "fit.ipynb", cwd=recorded.parent)
+    done = run(*with_plugin("--nbmake"), "fit.ipynb", cwd=recorded.parent)
     assert done.returncode == 0, done.stdout
 
 
@@ -160,7 +161,7 @@ def test_a_broken_cassette_fails_with_its_line(recorded: Path) -> None:
     cassette = recorded.parent / "fit.cassette.jsonl"
     data = cassette.read_bytes()
     cassette.write_bytes(data[: len(data) // 2])
-    done = run(*PYTEST, "--nbmake", "fit.ipynb", cwd=recorded.parent)
+    done = run(*with_plugin("--nbmake"), "fit.ipynb", cwd=recorded.parent)
     assert done.returncode == 1
     assert f"fit.cassette.jsonl:{data[: len(data) // 2].count(10) + 1}: the line is truncated" in done.stdout
     assert "CassetteBroken" in done.stdout
@@ -214,10 +215,10 @@ def test_built_in(agentnb_session):
 """,
         encoding="utf-8",
     )
-    done = run(*PYTEST_WITHOUT_NOTEBOOKS, "test_agent.py", cwd=tmp_path)
+    done = run(*NAMED, "test_agent.py", cwd=tmp_path)
     assert done.returncode == 1
     assert "there is no cassette for this test. Record it with the agent installed" in done.stdout
-    done = run(*PYTEST_WITHOUT_NOTEBOOKS, "--agentnb-record", "test_agent.py", cwd=tmp_path, env=stand_in(tmp_path))
+    done = run(*NAMED, "--agentnb-record", "test_agent.py", cwd=tmp_path, env=stand_in(tmp_path))
     assert done.returncode == 0, done.stdout
     cassettes = sorted((tmp_path / "cassettes/test_agent").iterdir())
     assert [path.name for path in cassettes] == [
@@ -225,7 +226,7 @@ def test_built_in(agentnb_session):
     ]  # fmt: skip
     assert [file.read(path).turns for path in cassettes] == [1, 1, 1]
     (tmp_path / "bin/opencode").unlink()
-    done = run(*PYTEST_WITHOUT_NOTEBOOKS, "test_agent.py", cwd=tmp_path)
+    done = run(*NAMED, "test_agent.py", cwd=tmp_path)
     assert done.returncode == 0, done.stdout
     assert "agentnb cassettes" not in done.stdout
 
@@ -264,7 +265,7 @@ def quiet(looked_at_by_nobody: Path, tmp_path: Path) -> Path:
 @pytest.mark.parametrize("option", ["--nbval-lax", "--nbmake"])
 def test_a_prompt_at_which_no_cell_looks_fails_too(quiet: Path, option: str) -> None:
     """The cell that prompted fails, with the diff and how to record again; the summary has every deviation."""
-    done = run(*PYTEST, option, "quiet.ipynb", cwd=quiet.parent)
+    done = run(*with_plugin(option), "quiet.ipynb", cwd=quiet.parent)
     assert done.returncode == 1, done.stdout
     failed = [line.split(" - ")[0] for line in done.stdout.splitlines() if line.startswith("FAILED")]
     summary = done.stdout.partition("agentnb cassettes")[2]
@@ -294,18 +295,18 @@ def test_a_notebook_without_a_cassette_may_use_the_built_in_agent_only(tmp_path:
     """A real agent is not started unnoticed, unless the environment says so."""
     notebook(tmp_path / "mixed.ipynb", "%load_ext agentnb", "%agent /say Yes", "%agent -n -a opencode /say No")
     env = stand_in(tmp_path)
-    done = run(*PYTEST, "--nbval-lax", "mixed.ipynb", cwd=tmp_path, env=env)
+    done = run(*with_plugin("--nbval-lax"), "mixed.ipynb", cwd=tmp_path, env=env)
     assert [line.split(" - ")[0] for line in done.stdout.splitlines() if line.startswith("FAILED")] == [
         "FAILED mixed.ipynb::Cell 2"
     ]
     assert "There is no cassette for this notebook, and it starts the agent 'opencode'." in done.stdout
     live = {**env, "AGENTNB_CASSETTE_MODE": "off"}
-    assert run(*PYTEST, "--nbval-lax", "mixed.ipynb", cwd=tmp_path, env=live).returncode == 0
+    assert run(*with_plugin("--nbval-lax"), "mixed.ipynb", cwd=tmp_path, env=live).returncode == 0
 
 
 def test_a_notebook_that_asks_for_nothing_any_more_is_named(recorded: Path) -> None:
     cut(recorded, 1)
-    done = run(*PYTEST, "--nbval", "--agentnb-strict", "fit.ipynb", cwd=recorded.parent)
+    done = run(*with_plugin("--nbval"), "--agentnb-strict", "fit.ipynb", cwd=recorded.parent)
     assert done.returncode == 1, done.stdout
     assert done.stdout.count("was not used") == 3
     done = execute(recorded, AGENTNB_CASSETTE="fit.cassette.jsonl", AGENTNB_CASSETTE_MODE="replay")
@@ -352,14 +353,14 @@ def test_each_test_has_a_cassette_of_its_own_and_must_keep_to_it(tmp_path: Path)
     (folder / "test_it.py").write_text(FIXTURES, encoding="utf-8")
     notebook(folder / "plain.ipynb", "1")
     notebook(folder / "quiet.ipynb", "1")
-    done = run(*PYTEST_WITHOUT_NOTEBOOKS, "--agentnb-record", "tests", "-k", "not typo", cwd=tmp_path)
+    done = run(*NAMED, "--agentnb-record", "tests", "-k", "not typo", cwd=tmp_path)
     assert done.returncode == 0, done.stdout
     names = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*.jsonl"))
     assert names[:2] == [f"cassettes/test_it/Test{name}/test_x.cassette.jsonl" for name in "AB"]
     assert len(names) == 5
     shutil.copy(folder / names[0], folder / "quiet.cassette.jsonl")
     env = {**without_agents(), "WORDS": "new"}
-    done = run(*PYTEST_WITHOUT_NOTEBOOKS, "tests", cwd=tmp_path, env=env)
+    done = run(*NAMED, "tests", cwd=tmp_path, env=env)
     assert done.returncode == 1
     assert "6 passed" in done.stdout, done.stdout
     assert "ERROR tests/test_it.py::test_nobody_looks - agentnb.errors.CassetteMismatch" in done.stdout
