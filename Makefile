@@ -157,7 +157,7 @@ test-fast: env ## static checks, the unit tests that start no programs, TypeScri
 	+@$(SIDE_BY_SIDE) check test-js test-unit-fast
 
 test-unit-fast: $(VENV)/.installed | $(STATIC)
-	AGENTNB_EXAMPLES=few $(PYTEST) tests/unit -m 'not slow' --numprocesses $(WORKERS) --dist loadfile $(PYTEST_ARGS)
+	$(PYTEST) tests/unit -m 'not slow' --numprocesses $(WORKERS) --dist loadfile $(PYTEST_ARGS)
 
 check: check-python check-js ## static checks, both languages (1 min)
 

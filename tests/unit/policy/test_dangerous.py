@@ -17,6 +17,7 @@ from agentnb.policy.request import PolicyRequest
 from agentnb.policy.rules import AccessRule, InForce
 from agentnb.policy.settings import PolicySettings
 from agentnb.policy.situation import Situation
+from tests.thorough import examples
 
 CASES = Path(__file__).parents[2] / "cases/policy"
 EVERYDAY: list[str] = json.loads((CASES / "everyday.json").read_text("utf-8"))
@@ -152,14 +153,14 @@ def disguised(draw: st.DrawFn) -> str:
     return draw(st.sampled_from(PLACES)).format(line)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(command=disguised())
 def test_no_disguise_of_a_dangerous_command_passes(command: str) -> None:
     """Quotes, escapes, wrappers and places."""
     assert outcome(command) == "ask"
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(
     words=st.sampled_from(BASES),
     at=st.integers(0, 9),
@@ -173,7 +174,7 @@ def test_no_pattern_in_the_place_of_a_program_passes(words: tuple[str, ...], at:
     assert outcome(f"{folder}{name[:at]}{sign}{name[at + 1 :]} {' '.join(rest)}") == "ask"
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(words=st.sampled_from(BASES), how=st.integers(0, 4))
 def test_no_dangerous_command_passes_through_a_variable_or_a_pipe(words: tuple[str, ...], how: int) -> None:
     """The text is known, or it is asked about because it is not."""
