@@ -118,7 +118,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "permission_request": permission_request,
     "changes": changes,
     "comparison": lambda text: diff(text.split("\n"), f"y\n{text[::-1]}".split("\n")),
-    "secret": secret,
+    "secret": inspect.unwrap(secret),
     "named": named,
     "insides": insides,
     "formulas": formulas,
