@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     import pytest
 
@@ -111,8 +111,12 @@ THOROUGH = (
     "notebooks/test_plugin.py::test_papermill_and_nbclient",
     "notebooks/test_plugin.py::test_record_anew",
     "notebooks/test_plugin.py::test_runners_play_the_cassette[options1]",
+    "unit/api/test_exit.py::test_a_script_ends_quietly_and_takes_its_agent_along[session.close",
+    "unit/api/test_exit.py::test_a_script_ends_quietly_and_takes_its_agent_along[session.prompt('/write",
     "unit/host/test_undo_turns.py::test_an_order_that_once_ended_in_a_wrong_state_ends_in_the_right_one[1",
     "unit/test_concurrent_imports.py::test_a_cell_and_the_sidebar_may_load_agentnb_at_the_same_moment[1",
+    "unit/plugins/checks/test_compare.py::test_steps_of_somebody",
+    "unit/plugins/evaluate/test_day_budget.py::test_a_run_that_changed",
     "unit/plugins/evaluate/test_eval.py::test_recording_passes",
     "unit/plugins/evaluate/test_examples.py::test_examples_pass",
     "unit/plugins/evaluate/test_notebooks.py::test_kernel_tools",
@@ -137,6 +141,14 @@ def examples(number: int) -> int:
 def some(cases: Sequence[_Case]) -> Sequence[_Case]:
     """Every fourth of *cases*; in thorough runs all."""
     return cases if os.environ.get("AGENTNB_THOROUGH") else cases[::4]
+
+
+def one_of_each(cases: Mapping[str, _Case], kind: Callable[[_Case], object]) -> dict[str, _Case]:
+    """The first of *cases* of each kind; in thorough runs all."""
+    if os.environ.get("AGENTNB_THOROUGH"):
+        return dict(cases)
+    first = {kind(case): name for name, case in reversed([*cases.items()])}
+    return {name: case for name, case in cases.items() if name in first.values()}
 
 
 def leave_out(config: pytest.Config, items: list[pytest.Item]) -> None:
