@@ -47,6 +47,8 @@ JS_SOURCES := $(shell find js/src -name '*.ts' -o -name '*.tsx' -o -name '*.css'
 # What takes longest begins first: at the end nothing runs alone.
 LONG_PLUGIN_TESTS := verify rehearsal map checks
 PLUGIN_TESTS := $(LONG_PLUGIN_TESTS) $(filter-out __pycache__ $(LONG_PLUGIN_TESTS),$(patsubst tests/unit/plugins/%/,%,$(wildcard tests/unit/plugins/*/)))
+LONG_CORE_TESTS := host server api files cassette ipython kernel policy
+CORE_TESTS := $(LONG_CORE_TESTS) $(filter-out __pycache__ plugins $(LONG_CORE_TESTS),$(patsubst tests/unit/%/,%,$(wildcard tests/unit/*/)))
 NOTEBOOKS := $(sort $(wildcard notebooks/*.ipynb tests/notebooks/*.ipynb))
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
@@ -58,7 +60,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help env environments static lab test test-all test-core check check-python check-js check-public-types fix types test-unit test-kernel test-notebooks run-test-browser test-js \
-	test-browser test-plugins $(PLUGIN_TESTS:%=test-plugin-%) test-hub test-gateway test-fast test-unit-fast docs test-floors test-floors-short provenance-histories verify-corpus data-checks-corpus test-pythons $(OTHER_PYTHONS:%=test-python-%) test-peers replays soak test-long-texts notebooks chromium newcomer first-day measure-ui build bench pictures flow-pictures build-again check-release sbom release-tools pins clean distclean agent-matrix
+	test-browser test-plugins $(CORE_TESTS:%=test-core-%) $(PLUGIN_TESTS:%=test-plugin-%) test-hub test-gateway test-fast test-unit-fast docs test-floors test-floors-short provenance-histories verify-corpus data-checks-corpus test-pythons $(OTHER_PYTHONS:%=test-python-%) test-peers replays soak test-long-texts notebooks chromium newcomer first-day measure-ui build bench pictures flow-pictures build-again check-release sbom release-tools pins clean distclean agent-matrix
 
 help: ## list the targets (times: two cores, nothing else running; about: estimated, not measured)
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /\1\t/' | expand -t 18
@@ -157,7 +159,7 @@ test-fast: env ## static checks, the unit tests that start no programs, TypeScri
 	+@$(SIDE_BY_SIDE) check test-js test-unit-fast
 
 test-unit-fast: $(VENV)/.installed | $(STATIC)
-	AGENTNB_EXAMPLES=few $(PYTEST) tests/unit -m 'not slow' --numprocesses $(WORKERS) --dist loadfile $(PYTEST_ARGS)
+	$(PYTEST) tests/unit -m 'not slow' --numprocesses $(WORKERS) --dist loadfile $(PYTEST_ARGS)
 
 check: check-python check-js ## static checks, both languages (1 min)
 
@@ -186,12 +188,12 @@ types: $(VENV)/.installed ## what is generated: TypeScript types, reference page
 test-unit: $(VENV)/.installed | $(STATIC) ## Python (5 min)
 	$(PYTEST) tests/unit --numprocesses $(MORE_WORKERS) --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
 
-CORE_TESTS = $(filter-out tests/unit/plugins/,$(wildcard tests/unit/*/)) $(wildcard tests/unit/test_*.py)
-
-# Each plug-in's in one process, and those side by side: three processes for each would mostly collect and start.
+# One process for each folder and each plug-in, and those side by side: workers would each collect all of them.
 test-core: $(VENV)/.installed | $(STATIC) ## the core's tests without plug-ins, each plug-in's with that one alone (about: 6 min)
-	AGENTNB_PLUGINS= $(PYTEST) $(CORE_TESTS) --numprocesses $(MORE_WORKERS) --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
-	+@$(SIDE_BY_SIDE) --keep-going $(PLUGIN_TESTS:%=test-plugin-%) test-plugins
+	+@$(SIDE_BY_SIDE) --keep-going $(CORE_TESTS:%=test-core-%) $(PLUGIN_TESTS:%=test-plugin-%) test-plugins
+
+$(CORE_TESTS:%=test-core-%): test-core-%: $(VENV)/.installed | $(STATIC)
+	AGENTNB_PLUGINS= $(PYTEST) $(if $(filter files,$*),$(wildcard tests/unit/test_*.py),tests/unit/$*) $(PYTEST_ARGS)
 
 test-plugins: $(VENV)/.installed | $(STATIC) # all together
 	$(PYTEST) tests/unit/plugins/test_*.py $(PYTEST_ARGS)

@@ -2,31 +2,41 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
 from tests.named_skips import watch_skips
-from tests.thorough import leave_out
+from tests.thorough import examples, leave_out
 
 ROOT = Path(__file__).parents[1]
 IPYKERNEL6 = Path(os.environ.get("AGENTNB_IPYKERNEL6", ROOT / ".venv-ipykernel6/bin/python"))
 KERNELS = {"ipykernel7": Path(sys.executable), "ipykernel6": IPYKERNEL6}
 
-EXAMPLES = 100 if os.environ.get("AGENTNB_THOROUGH") else 50
-settings.register_profile("agentnb", deadline=None, derandomize=True, max_examples=EXAMPLES)
-settings.register_profile("few", settings.get_profile("agentnb"), max_examples=20)
-settings.load_profile(os.environ.get("AGENTNB_EXAMPLES", "agentnb"))
+settings.register_profile("agentnb", deadline=None, derandomize=True, max_examples=examples(100))
+settings.load_profile("agentnb")
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """In CI a test skips for a named reason only."""
     watch_skips(config)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """What collecting makes lives until the end: no collection of garbage looks at it, neither meanwhile nor later."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

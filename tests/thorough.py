@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
     import pytest
+
+_Case = TypeVar("_Case")
 
 WITH_IPYKERNEL_6 = (
     "browser/test_magic.py::test_an_answer_streams",
@@ -124,6 +128,12 @@ THOROUGH = (
     "notebooks/test_plugin.py::test_papermill_and_nbclient",
     "notebooks/test_plugin.py::test_record_anew",
     "notebooks/test_plugin.py::test_runners_play_the_cassette[options1]",
+    "unit/api/test_exit.py::test_a_script_ends_quietly_and_takes_its_agent_along[session.close",
+    "unit/api/test_exit.py::test_a_script_ends_quietly_and_takes_its_agent_along[session.prompt('/write",
+    "unit/host/test_undo_turns.py::test_an_order_that_once_ended_in_a_wrong_state_ends_in_the_right_one[1",
+    "unit/test_concurrent_imports.py::test_a_cell_and_the_sidebar_may_load_agentnb_at_the_same_moment[1",
+    "unit/plugins/checks/test_compare.py::test_steps_of_somebody",
+    "unit/plugins/evaluate/test_day_budget.py::test_a_run_that_changed",
     "unit/plugins/evaluate/test_eval.py::test_recording_passes",
     "unit/plugins/evaluate/test_examples.py::test_examples_pass",
     "unit/plugins/evaluate/test_notebooks.py::test_kernel_tools",
@@ -138,6 +148,24 @@ THOROUGH = (
     "unit/plugins/verify/test_bad_input.py::test_verify_of_2000_cells",
 )
 """The beginnings of their ids, below ``tests/``."""
+
+
+def examples(number: int) -> int:
+    """How many examples Hypothesis tries where *number* are for thorough runs: otherwise a quarter of them."""
+    return number if os.environ.get("AGENTNB_THOROUGH") else number // 4
+
+
+def some(cases: Sequence[_Case]) -> Sequence[_Case]:
+    """Every fourth of *cases*; in thorough runs all."""
+    return cases if os.environ.get("AGENTNB_THOROUGH") else cases[::4]
+
+
+def one_of_each(cases: Mapping[str, _Case], kind: Callable[[_Case], object]) -> dict[str, _Case]:
+    """The first of *cases* of each kind; in thorough runs all."""
+    if os.environ.get("AGENTNB_THOROUGH"):
+        return dict(cases)
+    first = {kind(case): name for name, case in reversed([*cases.items()])}
+    return {name: case for name, case in cases.items() if name in first.values()}
 
 
 def leave_out(config: pytest.Config, items: list[pytest.Item]) -> None:

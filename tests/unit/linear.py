@@ -9,6 +9,7 @@ even if the time grew with the square, so that a linear one does too.
 from __future__ import annotations
 
 import ast
+import functools
 import gc
 import importlib
 import inspect
@@ -131,18 +132,19 @@ def modules() -> Iterator[ModuleType]:
             yield importlib.import_module(info.name)
 
 
+@functools.cache
 def expressions() -> dict[str, tuple[re.Pattern[Any], set[str]]]:
     """Every compiled expression of the package by where it stands, and the methods that it is used with."""
     found: dict[str, tuple[re.Pattern[Any], set[str]]] = {}
+    places: dict[int, str] = {}
     for module in modules():
         named = {f"{module.__name__}.{name}": each for name, each in vars(module).items()}
         for name, value in named.items():
             for where, pattern in _patterns(name, value, 0):
-                if all(pattern is not known for known, _ in found.values()):
+                if places.setdefault(id(pattern), where) == where:
                     found[where] = (pattern, set())
         for where, pattern, method in _calls(module):
-            known = next((name for name, (each, _) in found.items() if each is pattern), where)
-            found.setdefault(known, (pattern, set()))[1].add(method)
+            found.setdefault(places.setdefault(id(pattern), where), (pattern, set()))[1].add(method)
     return found
 
 

@@ -10,6 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from agentnb.credentials import ASSIGNMENT, SHAPES, any_case, assignments, shapes
+from tests.thorough import examples
 from tests.unit.cassette.test_secrets import CREDENTIALS, MIX
 
 NAMES = ["key", "KEY", "\u212aey", "secret", "\u017fecret", "token", "tokens", "Token", "password", "passwrd"]
@@ -84,7 +85,7 @@ def variants(name: str) -> list[str]:
     return [each for each in dict.fromkeys(swapped) if plain.search(each)]
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400), deadline=None)
 @given(text=TEXTS | st.text())
 @example(text="a" * 60 + "encryption_key=0f9e8d7c6b5a4321")
 @example(text="a" * 61 + "encryption_key=0f9e8d7c6b5a4321")
@@ -97,7 +98,7 @@ def test_assignments_are_those_of_the_plain_expression(text: str) -> None:
     assert found == [(match.span(), match.groupdict()) for match in ASSIGNMENT.finditer(text)]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(
     words=st.sets(st.sampled_from(WORDS), min_size=1), text=st.lists(st.sampled_from(CASED), max_size=12).map("".join)
 )

@@ -72,7 +72,8 @@ def test_run_fails_when_a_test_skips_for_a_reason_that_is_not_named_and_it_is_ci
 def written_reasons() -> Iterator[str]:
     """Each reason to skip that stands in a test as one string."""
     for path in (ROOT / "tests").rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        source = path.read_text(encoding="utf-8")
+        for node in ast.walk(ast.parse(source)) if "skip" in source else ():
             if isinstance(node, ast.Call) and getattr(node.func, "attr", "") in {"skip", "skipif"}:
                 words = [*node.args[:1], *(each.value for each in node.keywords if each.arg == "reason")]
                 yield from (each.value for each in words if isinstance(each, ast.Constant) and type(each.value) is str)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
+import functools
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -167,6 +168,7 @@ def named(word: str) -> list[str]:
     return [path for path in dict.fromkeys(found) if path and " " not in path.strip()]
 
 
+@functools.lru_cache(1024)  # a command asks for each of its words again at each command inside it
 def secret(path: str) -> bool:
     """True if *path*, or what is below it, or what it may match as a pattern, holds secrets."""
     if holds_secrets(path) or holds_secrets(f"{path.rstrip('/')}/x"):

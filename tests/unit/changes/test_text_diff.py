@@ -11,12 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentnb.changes.text_diff import count_lines, matches, merge, text_lines, unified
+from tests.thorough import examples
 
 lines = st.sampled_from([b"a\n", b"b\n", b"c\r\n", b"\n", b"long line\n"])
 texts = st.builds(lambda body, end: b"".join(body) + end, st.lists(lines, max_size=8), st.sampled_from([b"", b"end"]))
 
 
-@settings(max_examples=80)
+@settings(max_examples=examples(80))
 @given(old=texts, new=texts)
 def test_matches_when_two_texts_share_lines_are_equal_parts_in_order(old: bytes, new: bytes) -> None:
     """So what is between them is what was added and removed."""
@@ -31,7 +32,7 @@ def test_matches_when_two_texts_share_lines_are_equal_parts_in_order(old: bytes,
     assert count_lines(old, new) == (len(after) - same, len(before) - same)
 
 
-@settings(max_examples=80)
+@settings(max_examples=examples(80))
 @given(base=texts, other=texts)
 def test_a_merge_when_one_side_changed_nothing_is_the_other(base: bytes, other: bytes) -> None:
     """And when both made the same of it, that."""
@@ -40,7 +41,7 @@ def test_a_merge_when_one_side_changed_nothing_is_the_other(base: bytes, other: 
     assert merge(base, other, other) == (other, True)
 
 
-@settings(max_examples=80)
+@settings(max_examples=examples(80))
 @given(base=texts, mine=texts, theirs=texts)
 def test_a_merge_that_is_clean_has_every_line_that_either_side_added(base: bytes, mine: bytes, theirs: bytes) -> None:
     """No user's line is lost where no conflict is told."""

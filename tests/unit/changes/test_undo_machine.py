@@ -20,10 +20,11 @@ from agentnb.changes.model import FileVersion, PathChange, folders_above
 from agentnb.changes.store import ChangeStore
 from agentnb.changes.store_folder import EngineName
 from agentnb.errors import ChangesError, FilesConflict
+from tests.thorough import examples
 from tests.unit.changes.interrupted_files import InterruptedFiles, Killed
 
 COMMON = 2_000
-RUNS = int(os.environ.get("AGENTNB_UNDOS", "400"))
+RUNS = int(os.environ.get("AGENTNB_UNDOS", examples(400)))
 PARTS = max(1, RUNS // COMMON)
 STEPS = 5
 MEMORY = "/dev/shm"  # noqa: S108 - where it is there, no disk is waited for

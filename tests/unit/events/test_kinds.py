@@ -19,7 +19,8 @@ def names_in(node: ast.expr) -> set[str]:
 def told() -> Iterator[tuple[str, set[str]]]:
     """Each place where an event is told: which one, and with which fields."""
     for path in (ROOT / "agentnb").rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        source = path.read_text(encoding="utf-8")
+        for node in ast.walk(ast.parse(source)) if ".tell(" in source else ():
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "tell":
                 fields = {str(keyword.arg) for keyword in node.keywords}
                 yield from ((NAMES[name].name, fields) for name in names_in(node.func.value) & NAMES.keys())

@@ -19,10 +19,11 @@ from agentnb.errors import ChangesError, FilesConflict
 from agentnb.host import Host
 from agentnb.host.conversation import Conversation
 from agentnb.state import Message, MessageOrigin
+from tests.thorough import examples
 from tests.unit.api.conftest import PATIENCE
 from tests.unit.changes.test_undo_machine import FOLDER, MEMORY, Leaf, Tree, leafs, move, put, text, with_folders
 
-STEPS = int(os.environ.get("AGENTNB_UNDOS", "300"))
+STEPS = int(os.environ.get("AGENTNB_UNDOS", examples(320)))
 SEED = int(os.environ.get("AGENTNB_UNDO_SEED", "0"))
 ROUND = 40
 """Steps in one workspace."""

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from agentnb.ipython.fences import Fences, html_text
 from agentnb.ipython.markdown import harmless, harmless_line, safe_url
+from tests.thorough import examples
 from tests.unit.ipython.page import Page, pages
 from tests.unit.linear import is_linear
 
@@ -114,13 +115,13 @@ def test_no_known_attack_survives_any_renderer(attack: str) -> None:
 
 
 @given(TEXTS)
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400), deadline=None)
 def test_no_text_makes_anything_that_runs_or_loads(text: str) -> None:
     check(harmless(text))
 
 
 @given(TEXTS, TEXTS)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 def test_no_text_swallows_what_follows_it(first: str, second: str) -> None:
     fences = Fences.around([first, second])
     document = f"{harmless(first, fences)}\n\n<div>mark</div>\n\n{harmless(second, fences)}\n\n<div>end</div>"
@@ -242,7 +243,7 @@ def test_a_paragraph_when_other_things_stand_between_its_marks_shows_them_as_tex
     ],
 )
 def test_a_text_when_it_is_four_times_as_long_takes_about_four_times_the_time(unit: str) -> None:
-    assert is_linear(lambda length: harmless("x" + unit * (length // len(unit))), 20_000)
+    assert is_linear(lambda length: harmless("x" + unit * (length // len(unit))), 10_000)
 
 
 def test_a_paragraph_when_it_has_some_hundred_marks_keeps_them() -> None:
@@ -303,7 +304,7 @@ SIGNS_AROUND = st.sampled_from([("$$", "$$"), (r"\[", r"\]")])
 
 
 @given(TEX, AROUND, SIGNS_AROUND)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 def test_a_display_formula_of_any_lines_reaches_each_renderer_whole(
     lines: list[str], around: str, signs: tuple[str, str]
 ) -> None:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from agentnb.errors import KernelChangesConflict
 from agentnb.kernel.cell_changes import CellPlace, CellRecord
 from agentnb.policy.request import diffs
+from tests.thorough import examples
 from tests.unit.kernel.notebook_page import NotebookPage
 from tests.unit.kernel.shell_tools import Tools
 
@@ -383,7 +384,7 @@ def _call(operation: tuple[str, int, int], ids: list[str]) -> tuple[str, dict[st
     return calls[what]
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(OPERATIONS)
 def test_undo_of_a_turn_when_it_did_anything_to_cells_gives_back_the_notebook_and_redo_the_turns(
     tools: Tools, operations: list[tuple[str, int, int]]

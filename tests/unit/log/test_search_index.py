@@ -16,6 +16,7 @@ from agentnb.log import database
 from agentnb.log.record import LogBatch, SessionRecord, TurnText
 from agentnb.log.search_index import AROUND, HITS, SearchIndex
 from agentnb.log.store import LogStore
+from tests.thorough import examples
 from tests.unit.api.conftest import PATIENCE
 
 TEXTS = st.text(alphabet="abB ß%_\"*'\n\N{SNOWMAN}\N{GRINNING FACE}数据", max_size=12)
@@ -64,7 +65,7 @@ def log(tmp_path: Path) -> Log:
     return Log(tmp_path)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(
     steps=st.lists(st.tuples(st.sampled_from(["a", "b", "c"]), TURNS), min_size=1, max_size=6),
     wanted=st.lists(TEXTS.filter(bool), min_size=1, max_size=6),

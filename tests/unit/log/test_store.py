@@ -39,6 +39,7 @@ from agentnb.state import (
     reduce_chat,
 )
 from tests.conftest import ROOT
+from tests.thorough import examples
 from tests.unit.api.conftest import PATIENCE
 from tests.unit.log.streaming_kernel import TAB
 
@@ -102,7 +103,7 @@ def path(tmp_path: Path) -> Path:
 # --- what is written is read back ---
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(steps=st.lists(st.sampled_from(["say", "write", "snapshot", "turn"]), min_size=1, max_size=30))
 def test_snapshot_and_tail_are_the_live_state_wherever_they_are_cut(
     steps: list[str], tmp_path_factory: pytest.TempPathFactory

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from agentnb.log.record import LogBatch, SessionRecord, TurnText, TurnUsage
 from agentnb.log.store import LogStore
 from agentnb.log.usage import By
+from tests.thorough import examples
 from tests.unit.api.conftest import PATIENCE
 
 AGENTS = ("eliza", "other")
@@ -50,7 +51,7 @@ def written(folder: Path, turns: list[tuple[int, int, int | None, int | None, tu
     return store
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(st.lists(USED, min_size=1, max_size=12))
 def test_sums_when_added_up_by_anything_are_those_of_the_turns(
     turns: list[tuple[int, int, int | None, int | None, tuple[int, str] | None]],

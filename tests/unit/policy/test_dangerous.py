@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 import statistics
 import time
+from collections import Counter
 from pathlib import Path, PurePath
 
 from hypothesis import given, settings
@@ -17,6 +19,8 @@ from agentnb.policy.request import PolicyRequest
 from agentnb.policy.rules import AccessRule, InForce
 from agentnb.policy.settings import PolicySettings
 from agentnb.policy.situation import Situation
+from scripts.gen_policy_cases import PAGE
+from tests.thorough import examples
 
 CASES = Path(__file__).parents[2] / "cases/policy"
 EVERYDAY: list[str] = json.loads((CASES / "everyday.json").read_text("utf-8"))
@@ -48,19 +52,27 @@ def test_the_tables_are_as_long_as_they_should_be() -> None:
     assert (len(set(EVERYDAY)), len(set(DANGEROUS))) == (len(EVERYDAY), len(DANGEROUS))
 
 
+def outcomes(section: str) -> Counter[str]:
+    """How many commands of a section of the page of cases have which outcome; `make check` holds it to the engine."""
+    text = PAGE.read_text("utf-8").partition(f"\n## {section}\n")[2].partition("\n## ")[0]
+    found = re.findall(r"^### (\w+), \w+ \((\d+)\)$", text, re.MULTILINE)
+    return sum((Counter({said: int(count)}) for said, count in found), Counter[str]())
+
+
 def test_an_everyday_command_is_allowed_without_a_question() -> None:
     """In a session that allows everything."""
-    assert [command for command in EVERYDAY if outcome(command) != "allow"] == []
+    assert outcomes("Everyday commands") == {"Allowed": len(EVERYDAY)}
 
 
 def test_a_dangerous_command_asks() -> None:
     """In a session that allows everything."""
-    assert [command for command in DANGEROUS if outcome(command) != "ask"] == []
+    assert outcomes("Dangerous commands") == {"Asked": len(DANGEROUS)}
 
 
 def test_a_command_that_could_hide_a_denied_one_is_not_allowed() -> None:
     """A rule that allows everything does not cover it where another one denies ``rm *``."""
-    assert [command for command in DISGUISED if outcome(command, DENYING) not in {"ask", "deny"}] == []
+    found = outcomes("Disguises")
+    assert found["Denied"] + found["Asked"] == found.total() == len(DISGUISED)
 
 
 def test_a_pattern_that_could_mean_a_denied_program_is_denied() -> None:
@@ -152,14 +164,14 @@ def disguised(draw: st.DrawFn) -> str:
     return draw(st.sampled_from(PLACES)).format(line)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(command=disguised())
 def test_no_disguise_of_a_dangerous_command_passes(command: str) -> None:
     """Quotes, escapes, wrappers and places."""
     assert outcome(command) == "ask"
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(
     words=st.sampled_from(BASES),
     at=st.integers(0, 9),
@@ -173,7 +185,7 @@ def test_no_pattern_in_the_place_of_a_program_passes(words: tuple[str, ...], at:
     assert outcome(f"{folder}{name[:at]}{sign}{name[at + 1 :]} {' '.join(rest)}") == "ask"
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(words=st.sampled_from(BASES), how=st.integers(0, 4))
 def test_no_dangerous_command_passes_through_a_variable_or_a_pipe(words: tuple[str, ...], how: int) -> None:
     """The text is known, or it is asked about because it is not."""

@@ -24,6 +24,7 @@ from agentnb.policy.request import PolicyRequest
 from agentnb.policy.situation import Situation
 from agentnb.policy.workspace import WorkspaceBoundary
 from agentnb.rpc_message import RpcError
+from tests.thorough import examples
 from tests.unit.acp.recording_listener import RecordingListener
 from tests.unit.running import run
 
@@ -105,7 +106,7 @@ def test_no_spelling_of_a_path_leads_out(root: Path) -> None:
     outside, outcomes = root.parent / "outside", set[str]()
     before = tree(outside)
 
-    @settings(max_examples=300)
+    @settings(max_examples=examples(300))
     @given(path=PATHS, absolute=st.booleans())
     @example(path="in/file", absolute=False)
     @example(path="in/deep/new", absolute=True)
@@ -135,7 +136,7 @@ def test_no_tree_of_links_leads_out(tmp_path: Path) -> None:
     """Real folders with links of every kind, one tree for each example."""
     outcomes, numbers = set[str](), itertools.count()
 
-    @settings(max_examples=250, deadline=None)
+    @settings(max_examples=examples(250), deadline=None)
     @given(links=LINKS, steps=STEPS)
     @example(links={"a": "../outside"}, steps=["a", "secret"])
     @example(links={"a": "b", "b": "{outside}/new"}, steps=["a"])
@@ -251,7 +252,7 @@ def test_no_command_is_allowed_without_being_read() -> None:
     """What cannot be read asks, every time; what can is allowed where it only looks; and both happen."""
     seen = set[str | None]()
 
-    @settings(max_examples=300)
+    @settings(max_examples=examples(300))
     @given(
         st.text(max_size=30)
         | st.lists(st.sampled_from(["rm -rf ~", ";", "'", '"', "$(", ")", "`", "|", "\n", "a", "\\", "#"])).map("".join)
@@ -311,7 +312,7 @@ def disguised(draw: st.DrawFn) -> str:
     return line
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(disguised())
 def test_no_disguise_of_a_deletion_is_allowed_unasked(command: str) -> None:
     """Quoted, wrapped, encoded, and that in one another."""
@@ -330,7 +331,7 @@ def named_secret(draw: st.DrawFn) -> str:
     return reader.format(folder + name)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(named_secret())
 def test_no_spelling_of_a_secret_is_read_unasked(command: str) -> None:
     """By whatever program, from wherever."""

@@ -19,6 +19,7 @@ from agentnb.server.messages import ERRORS
 from agentnb.server.methods import COMMON_ERRORS, METHODS, NOTIFICATIONS
 from agentnb.state import codec, decode, to_json
 from agentnb.state.versions import WINDOW
+from tests.thorough import examples
 from tests.unit.server.bytes_apart import bytes_apart
 from tests.unit.server.message_cases import CLIENT, Kernel, lacks, of
 from tests.unit.server.world import TAB
@@ -106,14 +107,14 @@ def reasons(action: Any) -> list[str | None]:
     return [envelope.get("rejectionReason") for one in heard for envelope in one["params"]["envelopes"]]
 
 
-@settings(max_examples=300, database=None)
+@settings(max_examples=examples(300), database=None)
 @given(kinds(dispatchable=False))
 def test_what_is_not_on_the_list_of_dispatchable_actions_is_rejected(action: Any) -> None:
     """Whatever is in it; nothing happens."""
     assert reasons(action) == [NOT_ALLOWED]
 
 
-@settings(max_examples=100, database=None)
+@settings(max_examples=examples(100), database=None)
 @given(kinds(dispatchable=True))
 def test_what_is_on_the_list_is_at_most_rejected_for_what_is_in_it(action: Any) -> None:
     """Each of them is carried out where it fits the state."""

@@ -30,12 +30,13 @@ from agentnb.state import (
     SessionTitleChanged,
     Turn,
 )
+from tests.thorough import examples
 from tests.unit.server.page import Page
 from tests.unit.server.world import World
 from tests.vitest import needs_node, run_vitest
 
 COMMON = 1_000
-SCHEDULES = int(os.environ.get("AGENTNB_SCHEDULES", "150"))
+SCHEDULES = int(os.environ.get("AGENTNB_SCHEDULES", examples(160)))
 PARTS = max(1, SCHEDULES // COMMON)
 STEPS = 25
 USER = Message(text="hi", origin=MessageOrigin(kind="user"))

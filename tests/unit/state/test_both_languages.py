@@ -12,12 +12,13 @@ from hypothesis import strategies as st
 
 from agentnb.state import decode_action, to_json
 from agentnb.testing import CASE_TIME, run_reducer_case, skip_reason
+from tests.thorough import examples
 from tests.unit.state.ahp_cases import ahp_cases
 from tests.unit.state.strategies import actions
 from tests.unit.state.test_laws import CHANNELS, kinds
 from tests.vitest import needs_node, run_vitest
 
-EXAMPLES = 80
+EXAMPLES = examples(80)
 
 
 def write_cases(folder: Path, channel: str) -> None:

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 import agentnb.state.names
 from agentnb.state import UnknownResponsePart, codec, decode, decode_action, encode, to_json
 from agentnb.state.change import same
+from tests.thorough import examples
 from tests.unit.state.strategies import structs
 
 STRUCTS = [
@@ -20,7 +21,7 @@ STRUCTS = [
 
 
 @pytest.mark.parametrize("kind", STRUCTS, ids=lambda kind: kind.__name__)
-@settings(max_examples=20)
+@settings(max_examples=examples(20))
 @given(data=st.data())
 def test_round_trip(kind: type[msgspec.Struct], data: st.DataObject) -> None:
     """What is encoded decodes to an equal value, from bytes and from Python's dicts."""
@@ -30,7 +31,7 @@ def test_round_trip(kind: type[msgspec.Struct], data: st.DataObject) -> None:
 
 
 @pytest.mark.parametrize("name", list(codec.ACTIONS))
-@settings(max_examples=10)
+@settings(max_examples=examples(20))
 @given(data=st.data())
 def test_action_round_trip(name: str, data: st.DataObject) -> None:
     """An action is found by its type, nothing of it is lost, and it says its type on the wire."""

@@ -21,6 +21,7 @@ from agentnb.components import Component
 from agentnb.errors import AgentDied
 from agentnb.plugins.chain.conductor.running_chain import ChainProcess
 from tests.conftest import ROOT
+from tests.thorough import examples
 from tests.unit.acp.recording_listener import RecordingListener, Talk, scripted
 from tests.unit.api.conftest import PATIENCE
 from tests.unit.plugins.chain.conducted import PROXY, SESSION, conducted, proxy
@@ -76,7 +77,7 @@ async def _arrives(components: list[Component | AgentSpec], count: int, *, is_an
         assert client.strays == {}
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(st.lists(st.sampled_from(sorted(COMPONENTS)), min_size=1, max_size=3), st.integers(0, 400), st.booleans())
 def test_all_that_an_agent_said_before_it_ended_arrives(names: list[str], count: int, is_answered: bool) -> None:
     """Through any components, also such that pass it on only when nothing more comes; an answer arrives, too."""

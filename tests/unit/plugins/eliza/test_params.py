@@ -15,6 +15,7 @@ from agentnb.plugins.acp_agent import client_requests as own
 from agentnb.plugins.acp_agent.content import read_blocks
 from agentnb.plugins.acp_agent.schema import SessionParams, read_params
 from agentnb.rpc_message import RpcError
+from tests.thorough import examples
 
 STDIO = {"name": "files", "command": "x", "args": ["y"], "env": [{"name": "A", "value": "b"}]}
 SERVERS: list[dict[str, Any]] = [
@@ -55,7 +56,7 @@ BLOCKS: list[dict[str, Any]] = [
 # Not the text and the numbers that the SDK takes for a boolean or a number of another kind: eliza is stricter there.
 JUNK = st.sampled_from([None, -7, 5.5, "junk", [], {}, ["junk"], {"junk": 1}])
 
-FEW = settings(max_examples=40)
+FEW = settings(max_examples=examples(40))
 
 
 @st.composite

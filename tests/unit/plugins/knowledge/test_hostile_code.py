@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from agentnb.errors import UsageError
 from agentnb.plugins.knowledge.code.records import CodePlace
+from tests.thorough import examples
 from tests.unit.plugins.knowledge.test_code_service import places, service
 
 SIGNS = st.sampled_from(
@@ -52,7 +53,7 @@ def test_a_module_of_fifty_thousand_lines_and_five_thousand_cells_are_answered(t
 
 @example(["print(f'{x"], ("whole = 1", 0))
 @example(["f'''{x"], ("whole = 1", 0))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(
     st.lists(st.lists(SIGNS).map("".join), min_size=1, max_size=4),
     st.sampled_from(

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from agentnb.errors import FilesConflict, UsageError
 from agentnb.plugins.map.workspaces import IsolatedWorkspace, WorkspaceChange, put_into
+from tests.thorough import examples
 
 NAMES = st.sampled_from(["a", "b.txt", "folder/c", "folder/deep/d", ".git/index"])
 CONTENTS = st.binary(max_size=20)
@@ -27,7 +28,7 @@ def held(folder: Path) -> dict[str, bytes]:
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(FILES, FILES, st.sets(NAMES))
 def test_changes_that_are_put_back_make_the_folder_what_the_copy_was(
     tmp_path_factory: pytest.TempPathFactory, old: dict[str, bytes], written: dict[str, bytes], deleted: set[str]

@@ -13,6 +13,7 @@ import pytest
 import agentnb
 from agentnb.errors import UsageError
 from agentnb.plugins.verify.widget_states import SAVED
+from tests.thorough import one_of_each
 from tests.unit.plugins.verify.notebooks import Json, cell, notebook, ran, saved
 
 pytestmark = pytest.mark.slow
@@ -80,7 +81,10 @@ SHOWN: dict[str, tuple[list[Json], str, str]] = {
 }
 
 
-@pytest.mark.parametrize(("cells", "kind", "where"), SHOWN.values(), ids=SHOWN)
+HERE = one_of_each(SHOWN, lambda case: case[1])
+
+
+@pytest.mark.parametrize(("cells", "kind", "where"), HERE.values(), ids=HERE)
 def test_verify_of_a_notebook_with_a_fault_names_kind_and_cell(
     tmp_path: Path, cells: list[Json], kind: str, where: str
 ) -> None:

@@ -42,10 +42,11 @@ from agentnb.state import (
     to_json,
     waiting_requests,
 )
+from tests.thorough import examples
 from tests.unit.server.websocket import later_mirror
 from tests.unit.server.world import World
 
-SCHEDULES = int(os.environ.get("AGENTNB_AHP_SCHEDULES", "100"))
+SCHEDULES = int(os.environ.get("AGENTNB_AHP_SCHEDULES", examples(100)))
 STEPS = 25
 ENTRIES = 12
 """How far the feed reaches back: a client that waits long falls out of it."""
