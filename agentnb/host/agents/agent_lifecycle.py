@@ -412,7 +412,7 @@ class AgentLifecycle:
         chat = self._channels.chat.state
         has_turns = bool(chat.turns or chat.active_turn)
         refusal: AgentRefused | None = None
-        for way in (way for way in (WAYS if has_turns else WAYS[::-1]) if agent.offers(way)):
+        for way in (way for way in (WAYS if has_turns else WAYS[::-1]) if agent.capabilities.offers(way)):
             try:
                 old = await self._ask(agent, replace(request, way=way, history=not has_turns))
             except AuthenticationRequired:
@@ -429,7 +429,7 @@ class AgentLifecycle:
             self.outcome = "resumed" if way == "resume" else "loaded"
             return old
         if self._insists:
-            agent.demand(*WAYS)
+            agent.capabilities.demand(*WAYS)
             raise refusal or AgentError(f"{agent.name} did not open the session {request.former!r}.")
         return None
 
@@ -479,7 +479,7 @@ class AgentLifecycle:
             state=state,
             message=message,
             steering=True if agent is not None and agent.steers else None,
-            fork=True if agent is not None and agent.offers("fork") else None,
+            fork=True if agent is not None and agent.capabilities.offers("fork") else None,
             confined=agent.confined or None if agent is not None else None,
             unconfined=self.how_to_confine if agent is not None and not agent.confined else None,
             acts_unasked=self._acts_unasked() if agent is not None else None,

@@ -291,7 +291,7 @@ class Turns:
         active = self._channels.chat.state.active_turn
         self._used = active.usage if again and active is not None else None
         self._inactivity.begin()
-        if missing := agent.not_taken(message):
+        if missing := agent.capabilities.not_taken(message):
             self._lifecycle.note(f"{agent.name} does not accept {', '.join(missing)}, so it got only the name.")
             self._lifecycle.say(turn_id)
         agent.prompt(
