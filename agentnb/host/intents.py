@@ -325,7 +325,7 @@ async def choose(conversation: Conversation, action: XModeChanged | XConfigOptio
     agent = await conversation.ready()
     session_id = conversation.session_id or ""
     conversation.asking.user_chose(action)
-    await conversation.lifecycle.choose(agent, session_id, action)
+    await conversation.lifecycle.choices.choose(agent, session_id, action)
     conversation.dispatch(replace(action, time=now_ms()), origin)
     conversation.lifecycle.show_asking()
 
@@ -333,13 +333,13 @@ async def choose(conversation: Conversation, action: XModeChanged | XConfigOptio
 async def choose_model(conversation: Conversation, model: str, origin: ActionOrigin) -> None:
     """Have the agent take *model*, an id or a name, from the next prompt on; at its start where it has not started."""
     lifecycle = conversation.lifecycle
-    if not lifecycle.was_ready:
-        lifecycle.model = model
+    if not lifecycle.opening.was_ready:
+        lifecycle.choices.model = model
     await conversation.ready()
     action = model_choice(model, conversation.session.state, conversation.spec.title)
     if action.value != model_id(conversation.session.state):
         await choose(conversation, action, origin)
-    lifecycle.model = model
+    lifecycle.choices.model = model
 
 
 def _choose(conversation: Conversation, action: XModeChanged | XConfigOptionChosen, origin: ActionOrigin) -> None:

@@ -60,7 +60,7 @@ async def forked(conversation: Conversation, title: str | None = None) -> Conver
     agent = await conversation.ready()
     agent.capabilities.demand("fork")
     configuration = conversation.configuration
-    if conversation.lifecycle.model:
+    if conversation.lifecycle.choices.model:
         configuration = replace(configuration, model=model_id(conversation.session.state))
     copy = Conversation(
         conversation.host,

@@ -278,22 +278,22 @@ class Turns:
                 self.cancel(turn_id)
                 return
             agent = await self._lifecycle.ready()
-            self._lifecycle.demand_model()
+            self._lifecycle.choices.demand_model()
         except AgentnbError as error:
             self.fail(turn_id, error)
             return
         session_id = self._lifecycle.session_id
         if not self._channels.is_active(turn_id) or session_id is None:
             return
-        self._lifecycle.say(turn_id)
+        self._lifecycle.notices.say(turn_id)
         self._answer, self._channels.prompted = asyncio.get_running_loop().create_future(), turn_id
         self._unanswered = 1
         active = self._channels.chat.state.active_turn
         self._used = active.usage if again and active is not None else None
         self._inactivity.begin()
         if missing := agent.capabilities.not_taken(message):
-            self._lifecycle.note(f"{agent.name} does not accept {', '.join(missing)}, so it got only the name.")
-            self._lifecycle.say(turn_id)
+            self._lifecycle.notices.note(f"{agent.name} does not accept {', '.join(missing)}, so it got only the name.")
+            self._lifecycle.notices.say(turn_id)
         agent.prompt(
             session_id, self._lifecycle.with_transcript(message), partial(self._answered, turn_id, message, again)
         )
