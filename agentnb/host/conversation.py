@@ -292,8 +292,8 @@ class Conversation:
         )
         self.turns.budget.pause = self.turns.pause
         self.channels.watch(self._count_usage)
-        self.turns.mentions = MentionResolution(
-            self.channels, environment, loop, cwd=self.cwd, resolved=self.turns.pump
+        self.turns.queue.mentions = MentionResolution(
+            self.channels, environment, loop, cwd=self.cwd, resolved=self.turns.queue.pump
         )
         self.changes = self.turns.changes = ChangeTracker(
             self.channels,
@@ -398,7 +398,7 @@ class Conversation:
         self.host.default_agent.used(self.spec.name)
         self.show_review()
         self.show_customizations_again()
-        self.turns.prompt(turn_id, message, origin, look=look)
+        self.turns.queue.prompt(turn_id, message, origin, look=look)
         return True
 
     @property

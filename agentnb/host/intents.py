@@ -111,13 +111,13 @@ def cancel(
 
 def continue_queue(conversation: Conversation) -> None:
     """Go on with the prompts that are held since a turn was stopped."""
-    conversation.turns.continue_queue()
+    conversation.turns.queue.continue_queue()
 
 
 def _pending_set(conversation: Conversation, action: ChatPendingMessageSet, origin: ActionOrigin) -> None:
     if action.kind == PendingMessageKind.STEERING:
         steer(conversation, action.id, action.message, origin)
-    elif not conversation.turns.edit(action.id, action.message, origin):
+    elif not conversation.turns.queue.edit(action.id, action.message, origin):
         prompt(conversation, action.id, action.message, origin)
 
 
@@ -368,7 +368,7 @@ _INTENTS: dict[type[Any], Callable[[Conversation, Any, ActionOrigin], None]] = {
     ),
     ChatPendingMessageSet: _pending_set,
     ChatPendingMessageRemoved: lambda tab, action, origin: cancel(tab, action.id, origin),
-    ChatQueuedMessagesReordered: lambda tab, action, origin: tab.turns.reorder(action, origin),
+    ChatQueuedMessagesReordered: lambda tab, action, origin: tab.turns.queue.reorder(action, origin),
     ChatToolCallConfirmed: _confirm,
     ChatTruncated: _truncate,
     ChatInputAnswerChanged: lambda tab, action, origin: _refuse_if(tab.inputs.change(action, origin)),
