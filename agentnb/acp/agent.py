@@ -10,20 +10,21 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from agentnb.acp import failure
+from agentnb.acp.capabilities import AgentCapabilities
 from agentnb.acp.client_info import own_info
+from agentnb.acp.failure import RESTARTS
 from agentnb.acp.fields import mapping, objects, text
 from agentnb.acp.listing import Page, read_page
 from agentnb.acp.login import login_ways
 from agentnb.acp.mcp import METHODS, Served, described
 from agentnb.acp.opening import Opening, OpenRequest, SessionOpened
 from agentnb.acp.peer import PATIENCE, Peer
-from agentnb.acp.prompt import PromptResult, left_out, prompt_blocks, read_answer
+from agentnb.acp.prompt import PromptResult, prompt_blocks, read_answer
 from agentnb.acp.providers import set_providers
-from agentnb.acp.services import client_capabilities, serve
+from agentnb.acp.services import serve
 from agentnb.acp.session_words import map_session
 from agentnb.acp.sessions import Sessions
-from agentnb.acp.version2 import PROMPT, VERSION, SecondVersion, initialized, requested
+from agentnb.acp.version2 import PROMPT, VERSION, SecondVersion, initialized, introduction, requested
 from agentnb.agent.process import SpawnedAgent, startable
 from agentnb.clock import now_ms
 from agentnb.errors import AgentDied, AgentnbError, AgentStartFailed, NotOffered, UsageError
@@ -42,14 +43,6 @@ PROTOCOL = 1
 """The version of the Agent Client Protocol that is spoken here."""
 
 _CLOSE_TIMEOUT = 5.0
-_ABILITIES = {
-    "load": ("open an old session", "Start a new one."),
-    "fork": ("copy a session", "Start a new one, and tell it what it needs to know."),
-    "list": ("list its sessions", "`agentnb.history()` lists the sessions that agentnb has kept."),
-    "delete": ("delete a session", "Delete it with the agent's own program."),
-    "logout": ("log out", "Log out with the agent's own program."),
-}
-"""What is not offered, in words, and what to do instead."""
 
 
 class Agent(Peer):
@@ -59,18 +52,12 @@ class Agent(Peer):
         self.name: str = spec.title
         """What it calls itself, else what the catalogue calls it."""
         self.version: str | None = None
-        self.capabilities: dict[str, Any] = {}
+        self.capabilities: AgentCapabilities = AgentCapabilities(spec.title)
         self.steers: bool = spec.steering
         """True if a prompt sent while another runs goes into that turn, as the catalogue or the agent says."""
-        self.takes_pictures: bool = False
-        """True if prompts can have pictures (ACP ``promptCapabilities.image``)."""
-        self.takes_served_mcp: bool = False
-        """True if it connects to MCP servers on its own wire (:attr:`served`)."""
-        self._prompt_capabilities: dict[str, Any] = {}
-        self._mcp_capabilities: dict[str, Any] = {}
         self.stopped: bool = False
         self.since: float = 0.0
-        self.served: Served = Served()
+        self.served: Served = Served(tap)
         self.patience = PATIENCE
         self.sessions: Sessions = Sessions(self._confined_command)
         self._second: SecondVersion | None = None
@@ -112,25 +99,16 @@ class Agent(Peer):
         """The logins that it offers (ACP ``authMethods``)."""
         return login_ways(self.failures.auth_methods, self.spec.own_program)
 
-    def asked_aside(
-        self, server_id: str, method: str, params: dict[str, Any]
-    ) -> Callable[[Any, BaseException | None], None]:
-        """The agent asks one of our MCP servers something by a way of its own, which is recorded as if on its wire."""
-        if self.tap is None:
-            return lambda _result, _error: None
-        answered = self.tap.served({"serverId": server_id, "method": method, "params": params})
-        return lambda result, error: answered(result, None if error is None else failure.answered(error).to_json())
-
     async def authenticate(self, method_id: str, timeout: float | None = None) -> None:
         """Log in with one of :attr:`login_ways` (ACP ``authenticate``)."""
         await self.request("authenticate", {"methodId": method_id}, timeout)
 
     async def logout(self) -> None:
         """Make the agent forget its login (ACP ``logout``)."""
-        if not self.offers("logout") and self.spec.logout:
+        if not self.capabilities.offers("logout") and self.spec.logout:
             message = f"{self.spec.title} does not offer to log out."
             raise NotOffered(message, hint=f"Type `{self.spec.logout}` in a terminal.")
-        self.demand("logout")
+        self.capabilities.demand("logout")
         await self.request("logout", {})
 
     async def extend(self, session_id: str, method: str, params: dict[str, Any], timeout: float | None = None) -> Any:
@@ -140,28 +118,13 @@ class Agent(Peer):
     def tell(self, session_id: str, method: str, params: dict[str, Any]) -> None:
         """As :meth:`extend`, for a notification: nobody answers."""
         if self.closed:
-            raise AgentDied(f"{self.spec.title} is gone.", hint=failure.RESTARTS)
+            raise AgentDied(f"{self.spec.title} is gone.", hint=RESTARTS)
         self.notify(extension(method), {"sessionId": session_id, **params})
 
     async def stop(self, patience: float | None = None) -> None:
         """End the agent and everything it started; listeners of open sessions are told."""
         self.stopped = True
         await super().stop(self.patience if patience is None else patience)
-
-    def offers(self, ability: str) -> bool:
-        """True if the agent can do something with sessions that not every agent can."""
-        if ability == "load":
-            return self.capabilities.get("loadSession") is True
-        if ability == "logout":
-            return mapping(self.capabilities.get("auth")).get("logout") is not None
-        name = "additionalDirectories" if ability == "directories" else ability
-        return mapping(self.capabilities.get("sessionCapabilities")).get(name) is not None
-
-    def demand(self, *abilities: str) -> None:
-        """Insist on one of the abilities that :meth:`offers` tells of."""
-        if not any(map(self.offers, abilities)):
-            what, instead = _ABILITIES[abilities[-1]]
-            raise NotOffered(f"{self.spec.title} does not offer to {what}.", hint=instead)
 
     # --- its sessions ---
 
@@ -170,14 +133,14 @@ class Agent(Peer):
     ) -> SessionOpened:
         """Open a session (ACP ``session/new``, ``session/load``, ``session/resume``, ``session/fork``)."""
         if request.way == "fork":
-            self.demand("fork")
-        able = self._mcp_capabilities
+            self.capabilities.demand("fork")
+        able = self.capabilities.mcp
         on_stdio = self.spec.mcp_transport == "stdio" and self.spec.url is None
         cwd = Path(request.cwd)
         servers, unreachable, missing = described(request.mcp_servers, able, cwd, request.path, on_stdio=on_stdio)
         params: dict[str, Any] = {} if request.way == "new" else {"sessionId": request.former}
         params |= {"cwd": self.spec.folder or request.cwd, "mcpServers": servers}
-        takes_directories = self.offers("directories")
+        takes_directories = self.capabilities.offers("directories")
         if request.directories and takes_directories:
             params["additionalDirectories"] = list(request.directories)
         opening = Opening(self, self.sessions, request, params, listener, on_unwanted=self._dismiss)
@@ -190,23 +153,19 @@ class Agent(Peer):
 
     async def list_sessions(self, cwd: str | None = None, cursor: str | None = None) -> Page:
         """The sessions that the agent keeps, one page of them (ACP ``session/list``)."""
-        self.demand("list")
+        self.capabilities.demand("list")
         params = {name: value for name, value in (("cwd", cwd), ("cursor", cursor)) if value is not None}
         return read_page(mapping(await self.request("session/list", params)), self.spec.name)
 
     async def delete_session(self, session_id: str) -> None:
         """Make the agent forget an old session for good (ACP ``session/delete``)."""
-        self.demand("delete")
+        self.capabilities.demand("delete")
         await self.request("session/delete", {"sessionId": session_id})
 
     def prompt(self, session_id: str, message: Message, done: Callable[[PromptResult], None]) -> None:
         """Start a turn (ACP ``session/prompt``)."""
-        params = {"sessionId": session_id, "prompt": prompt_blocks(message, self._prompt_capabilities)}
+        params = {"sessionId": session_id, "prompt": prompt_blocks(message, self.capabilities.prompt)}
         self.call("session/prompt", params, lambda result, error: done(read_answer(result, error)))
-
-    def not_taken(self, message: Message) -> list[str]:
-        """The labels of *message*'s attachments that the agent cannot take: it gets only their names."""
-        return left_out(prompt_blocks(message, self._prompt_capabilities), message)
 
     def cancel(self, session_id: str) -> None:
         """Ask the agent to end the running turn (ACP ``session/cancel``).
@@ -234,7 +193,7 @@ class Agent(Peer):
         route = self.sessions.forget(session_id)
         if route is not None:
             await route.terminals.close()
-        if self.offers("close") and not self.closed:
+        if self.capabilities.offers("close") and not self.closed:
             with contextlib.suppress(AgentnbError):
                 await self.request("session/close", {"sessionId": session_id}, _CLOSE_TIMEOUT)
 
@@ -271,11 +230,11 @@ class Agent(Peer):
 
     def _dismiss(self, session_id: str) -> None:
         """Close a session that came too late; whether that works is nobody's concern."""
-        if self.offers("close"):
+        if self.capabilities.offers("close"):
             self.call("session/close", {"sessionId": session_id}, lambda *_: None)
 
     async def _initialize(self, client_info: dict[str, str], timeout: float | None) -> None:
-        answer = mapping(await self.request("initialize", self._introduction(client_info), timeout))
+        answer = mapping(await self.request("initialize", introduction(self.spec, client_info), timeout))
         version = answer.get("protocolVersion", PROTOCOL)
         if version == VERSION == self.spec.protocol:
             self._second = SecondVersion(self.spec.title)
@@ -289,30 +248,12 @@ class Agent(Peer):
         info = mapping(answer.get("agentInfo"))
         self.name = text(info.get("title")) or text(info.get("name")) or self.name
         self.version = text(info.get("version"))
-        self.capabilities = mapping(answer.get("agentCapabilities"))
-        self._prompt_capabilities = mapping(self.capabilities.get("promptCapabilities"))
-        self._mcp_capabilities = mapping(self.capabilities.get("mcpCapabilities"))
-        self.takes_pictures = bool(self._prompt_capabilities.get("image"))
-        self.takes_served_mcp = self._mcp_capabilities.get("acp") is True
-        own = mapping(self.capabilities.get("_meta")).values()
-        self.steers = self.steers or any(mapping(each).get("promptQueueing") is True for each in own)
+        self.capabilities = AgentCapabilities(self.spec.title, mapping(answer.get("agentCapabilities")))
+        self.steers = self.steers or self.capabilities.steers
         self.failures.auth_methods = tuple(objects(answer.get("authMethods")))
         self.failures.started = True
         AGENT_INITIALIZED.tell(agent=self.spec.name, pid=self.pid, version=self.version)
         self.since = asyncio.get_running_loop().time()
-
-    def _introduction(self, client_info: dict[str, str]) -> dict[str, Any]:
-        """The parameters of ``initialize``; where the draft of version 2 is tried, for an agent of either version."""
-        able = client_capabilities(self.spec.capabilities)
-        params = {"protocolVersion": self.spec.protocol, "clientCapabilities": able, "clientInfo": client_info}
-        if self.spec.protocol != VERSION:
-            return params
-        own = {name: able[name] for name in ("elicitation",) if name in able}
-        return {
-            **params,
-            "info": client_info,
-            "capabilities": own | ({"auth": {"terminal": {}}} if "auth" in able else {}),
-        }
 
     def _confined_command(self, command: Sequence[str]) -> list[str]:
         return list(command) if self.process is None else self.process.confined_command(command)

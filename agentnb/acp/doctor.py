@@ -121,7 +121,7 @@ async def _talk_to(agent: Agent, folder: str, began: float) -> Checkup:
         return _found(spec, agent.version, "broken", str(error), None)
     seconds = round(time.monotonic() - began, 1)
     await agent.close_session(new.session_id)
-    if agent.offers("delete"):
+    if agent.capabilities.offers("delete"):
         with contextlib.suppress(AgentError):
             await agent.delete_session(new.session_id)
     if new.problem is not None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import msgspec
 
+from agentnb.acp.failure import answered
 from agentnb.acp.fields import mapping
 from agentnb.ids import new_id
 from agentnb.rpc_message import INVALID_PARAMS, RpcError
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
+    from agentnb.acp.listener import Tap
     from agentnb.agent.mcp import McpServer
 
 METHODS = ("mcp/connect", "mcp/message", "mcp/disconnect")
@@ -77,7 +79,8 @@ class McpConnection(Protocol):
 class Served:
     """The servers that one agent's process is served, and its connections to them."""
 
-    def __init__(self) -> None:
+    def __init__(self, tap: Tap | None = None) -> None:
+        self._tap = tap
         self._servers: dict[str, Callable[[], McpConnection]] = {}
         self._connections: dict[str, tuple[str, McpConnection]] = {}
 
@@ -89,6 +92,15 @@ class Served:
         """Serve *server_id* no more; connections to it end."""
         self._servers.pop(server_id, None)
         self._connections = {name: held for name, held in self._connections.items() if held[0] != server_id}
+
+    def asked_aside(
+        self, server_id: str, method: str, params: dict[str, Any]
+    ) -> Callable[[Any, BaseException | None], None]:
+        """The agent asks one of our MCP servers something by a way of its own, which is recorded as if on its wire."""
+        if self._tap is None:
+            return lambda _result, _error: None
+        told = self._tap.served({"serverId": server_id, "method": method, "params": params})
+        return lambda result, error: told(result, None if error is None else answered(error).to_json())
 
     async def serve(self, method: str, params: dict[str, Any]) -> Any:
         """Answer one of :data:`METHODS`."""

@@ -9,11 +9,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from agentnb.acp.fields import mapping, objects, text
+from agentnb.acp.services import client_capabilities
 from agentnb.errors import AgentRefused
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from agentnb.agent.catalog import AgentSpec
     from agentnb.errors import AgentnbError
 
     Done: TypeAlias = Callable[[Any, AgentnbError | None], None]
@@ -155,6 +157,20 @@ def requested(method: str, params: dict[str, Any]) -> dict[str, Any]:
     described = {"content": [{"type": "content", "content": {"type": "text", "text": detail}}]} if detail else {}
     title = text(params.get("title"))
     return {**params, "toolCall": {**described, **_of_call(call), **({"title": title} if title else {})}}
+
+
+def introduction(spec: AgentSpec, client_info: dict[str, str]) -> dict[str, Any]:
+    """The parameters of ``initialize``; where the draft of version 2 is tried, for an agent of either version."""
+    able = client_capabilities(spec.capabilities)
+    params = {"protocolVersion": spec.protocol, "clientCapabilities": able, "clientInfo": client_info}
+    if spec.protocol != VERSION:
+        return params
+    own = {name: able[name] for name in ("elicitation",) if name in able}
+    return {
+        **params,
+        "info": client_info,
+        "capabilities": own | ({"auth": {"terminal": {}}} if "auth" in able else {}),
+    }
 
 
 def initialized(answer: dict[str, Any]) -> dict[str, Any]:

@@ -305,10 +305,10 @@ class FollowedTurn(TurnView):
 def awaited(turn: FollowedTurn) -> Iterator[None]:
     """While the block runs, code waits for *turn*: a stop of the turn before it does not hold it in the queue."""
     conversation = turn._conversation  # noqa: SLF001 - the two are one
-    conversation.turns.awaited.append(turn.id)
+    conversation.turns.queue.awaited.append(turn.id)
     try:
         if any(waiting.held and waiting.id == turn.id for waiting in conversation.chat.state.queued_messages or ()):
-            conversation.host.loop.call(conversation.turns.continue_queue)
+            conversation.host.loop.call(conversation.turns.queue.continue_queue)
         yield
     finally:
-        conversation.turns.awaited.remove(turn.id)
+        conversation.turns.queue.awaited.remove(turn.id)

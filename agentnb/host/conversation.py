@@ -17,6 +17,7 @@ from agentnb.host.agents.extensions import Extensions
 from agentnb.host.agents.kernel_tools import KernelTools
 from agentnb.host.agents.login import Login
 from agentnb.host.agents.plugin_tools import PluginTools, tool_session
+from agentnb.host.agents.session_opening import SessionOpening
 from agentnb.host.changes.change_tracker import ChangeTracker
 from agentnb.host.changes.changeset_channels import ChangesetChannels
 from agentnb.host.changes.location import are_off
@@ -49,9 +50,9 @@ if TYPE_CHECKING:
     from agentnb.acp.agent import Agent
     from agentnb.agent.catalog import AgentSpec
     from agentnb.errors import AgentnbError
-    from agentnb.host.agents.agent_lifecycle import Reopened, ToolServer
     from agentnb.host.agents.agent_pool import AgentPool
     from agentnb.host.agents.default_agent import DefaultAgent
+    from agentnb.host.agents.session_opening import Reopened, ToolServer
     from agentnb.host.changes.workspace_store import WorkspaceStores
     from agentnb.host.channels import Channel, KernelAccess, Listener
     from agentnb.host.environment import Environment
@@ -249,15 +250,19 @@ class Conversation:
             configuration,
             pool=host.agents,
             loop=loop,
-            login=login,
-            listener=self.events,
-            kernel_tools=tools or self.kernel,
+            opening=SessionOpening(
+                self.channels,
+                configuration,
+                login=login,
+                listener=self.events,
+                kernel_tools=tools or self.kernel,
+                plugin_tools=None if tools is not None else self._plugin_tools,
+            ),
             asking=self.asking,
             opened=self.show_customizations,
-            plugin_tools=None if tools is not None else self._plugin_tools,
         )
         if wanted != mode:
-            self.lifecycle.note(f"A policy file limits agents to {TITLES[mode]} here.")
+            self.lifecycle.notices.note(f"A policy file limits agents to {TITLES[mode]} here.")
         self.turns: Turns = Turns(
             self.channels,
             self.lifecycle,
@@ -287,8 +292,8 @@ class Conversation:
         )
         self.turns.budget.pause = self.turns.pause
         self.channels.watch(self._count_usage)
-        self.turns.mentions = MentionResolution(
-            self.channels, environment, loop, cwd=self.cwd, resolved=self.turns.pump
+        self.turns.queue.mentions = MentionResolution(
+            self.channels, environment, loop, cwd=self.cwd, resolved=self.turns.queue.pump
         )
         self.changes = self.turns.changes = ChangeTracker(
             self.channels,
@@ -367,7 +372,7 @@ class Conversation:
     @property
     def previous_session(self) -> str | None:
         """The agent's id of the session that its next start takes up, if there is one."""
-        return self.lifecycle.former
+        return self.lifecycle.opening.former
 
     async def ready(self) -> Agent:
         """The agent, launched and with a session of ours; see :meth:`AgentLifecycle.ready`."""
@@ -393,7 +398,7 @@ class Conversation:
         self.host.default_agent.used(self.spec.name)
         self.show_review()
         self.show_customizations_again()
-        self.turns.prompt(turn_id, message, origin, look=look)
+        self.turns.queue.prompt(turn_id, message, origin, look=look)
         return True
 
     @property
@@ -433,7 +438,7 @@ class Conversation:
         """This session was had in an earlier kernel."""
         self._has_title = True
         self.usage = self._usage_watch(usage)
-        self.lifecycle.had(agent_session)
+        self.lifecycle.opening.had(agent_session)
         self.lifecycle.barred = barred
 
     def unname(self) -> None:

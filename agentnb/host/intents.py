@@ -111,13 +111,13 @@ def cancel(
 
 def continue_queue(conversation: Conversation) -> None:
     """Go on with the prompts that are held since a turn was stopped."""
-    conversation.turns.continue_queue()
+    conversation.turns.queue.continue_queue()
 
 
 def _pending_set(conversation: Conversation, action: ChatPendingMessageSet, origin: ActionOrigin) -> None:
     if action.kind == PendingMessageKind.STEERING:
         steer(conversation, action.id, action.message, origin)
-    elif not conversation.turns.edit(action.id, action.message, origin):
+    elif not conversation.turns.queue.edit(action.id, action.message, origin):
         prompt(conversation, action.id, action.message, origin)
 
 
@@ -325,7 +325,7 @@ async def choose(conversation: Conversation, action: XModeChanged | XConfigOptio
     agent = await conversation.ready()
     session_id = conversation.session_id or ""
     conversation.asking.user_chose(action)
-    await conversation.lifecycle.choose(agent, session_id, action)
+    await conversation.lifecycle.choices.choose(agent, session_id, action)
     conversation.dispatch(replace(action, time=now_ms()), origin)
     conversation.lifecycle.show_asking()
 
@@ -333,13 +333,13 @@ async def choose(conversation: Conversation, action: XModeChanged | XConfigOptio
 async def choose_model(conversation: Conversation, model: str, origin: ActionOrigin) -> None:
     """Have the agent take *model*, an id or a name, from the next prompt on; at its start where it has not started."""
     lifecycle = conversation.lifecycle
-    if not lifecycle.was_ready:
-        lifecycle.model = model
+    if not lifecycle.opening.was_ready:
+        lifecycle.choices.model = model
     await conversation.ready()
     action = model_choice(model, conversation.session.state, conversation.spec.title)
     if action.value != model_id(conversation.session.state):
         await choose(conversation, action, origin)
-    lifecycle.model = model
+    lifecycle.choices.model = model
 
 
 def _choose(conversation: Conversation, action: XModeChanged | XConfigOptionChosen, origin: ActionOrigin) -> None:
@@ -368,7 +368,7 @@ _INTENTS: dict[type[Any], Callable[[Conversation, Any, ActionOrigin], None]] = {
     ),
     ChatPendingMessageSet: _pending_set,
     ChatPendingMessageRemoved: lambda tab, action, origin: cancel(tab, action.id, origin),
-    ChatQueuedMessagesReordered: lambda tab, action, origin: tab.turns.reorder(action, origin),
+    ChatQueuedMessagesReordered: lambda tab, action, origin: tab.turns.queue.reorder(action, origin),
     ChatToolCallConfirmed: _confirm,
     ChatTruncated: _truncate,
     ChatInputAnswerChanged: lambda tab, action, origin: _refuse_if(tab.inputs.change(action, origin)),

@@ -58,9 +58,9 @@ async def forked(conversation: Conversation, title: str | None = None) -> Conver
     if conversation.chat.state.active_turn is not None:
         raise SessionError(f"A turn runs in {named!r}.", hint="Wait until it ends, or cancel it, then copy.")
     agent = await conversation.ready()
-    agent.demand("fork")
+    agent.capabilities.demand("fork")
     configuration = conversation.configuration
-    if conversation.lifecycle.model:
+    if conversation.lifecycle.choices.model:
         configuration = replace(configuration, model=model_id(conversation.session.state))
     copy = Conversation(
         conversation.host,

@@ -68,4 +68,4 @@ class KernelTools:
 
     def _takes_pictures(self) -> bool:
         agent = self._served.agent
-        return agent is None or agent.takes_pictures
+        return agent is None or agent.capabilities.takes_pictures

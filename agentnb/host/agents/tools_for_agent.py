@@ -34,7 +34,7 @@ class ToolsForAgent:
         """The MCP server of the tools: over ACP if *agent* supports it, else as its `mcp_transport` says."""
         self.agent = agent
         agent.served.offer(self._server_id, lambda: ToolMcpServer(caller, self._about))
-        if agent.takes_served_mcp:
+        if agent.capabilities.takes_served_mcp:
             return ServedMcpServer(name, self._server_id)
         if agent.spec.url is not None:
             message = f"{agent.spec.title} runs on another machine and does not take tools over its own connection."
@@ -66,4 +66,4 @@ class ToolsForAgent:
     def _recorded_server(self, caller: ToolCaller) -> RecordedServer:
         if self.agent is None:
             raise RuntimeError("the agent is gone")
-        return RecordedServer(caller, partial(self.agent.asked_aside, self._about.name), self._about)
+        return RecordedServer(caller, partial(self.agent.served.asked_aside, self._about.name), self._about)

@@ -139,7 +139,7 @@ def previews(
     """The attachments as a page is told of them (``previewMentions``)."""
     each = tuple(attached)
     message = Message(text="", origin=MessageOrigin(kind="user"), attachments=each)
-    not_taken = frozenset(agent.not_taken(message)) if agent is not None else frozenset[str]()
+    not_taken = frozenset(agent.capabilities.not_taken(message)) if agent is not None else frozenset[str]()
     return tuple(_preview(one, is_taken=one.label not in not_taken, is_open=one.label == label) for one in each)
 
 

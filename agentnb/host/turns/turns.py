@@ -1,4 +1,4 @@
-"""Turns: one at a time within a session, later prompts queue, and a cancelled turn is over at once."""
+"""Turns: one at a time within a session, and a cancelled turn is over at once."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from msgspec.structs import replace
 
 from agentnb.clock import now_ms
 from agentnb.errors import AgentnbError, AgentRefused, AuthenticationRequired
-from agentnb.events.kinds import TURN_ENDED, TURN_PROMPTED, TURN_QUEUED, TURN_STARTED, TURN_STEERED
+from agentnb.events.kinds import TURN_ENDED, TURN_PROMPTED, TURN_STARTED, TURN_STEERED
+from agentnb.host.turns.message_queue import MessageQueue
 from agentnb.host.turns.token_counts import added, counted_before, turn_tokens
 from agentnb.state import (
     ChatError,
     ChatPendingMessageRemoved,
     ChatPendingMessageSet,
-    ChatQueuedMessagesReordered,
     ChatResponsePart,
     ChatTurnCancelled,
     ChatTurnComplete,
@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from agentnb.host.loop import HostLoop
     from agentnb.host.permissions.permissions import Permissions
     from agentnb.host.turns.inactivity import Inactivity
-    from agentnb.host.turns.mention_resolution import MentionResolution
     from agentnb.host.turns.turn_budget import TurnBudget
     from agentnb.host.turns.turn_checks import TurnChecks
     from agentnb.state import ActionOrigin, Message, UsageInfo
@@ -54,9 +53,8 @@ _STATES = {ChatTurnComplete: "complete", ChatTurnCancelled: "cancelled", ChatErr
 
 
 class Turns:
-    """The turns of one session, running and waiting."""
+    """The turns of one session."""
 
-    mentions: MentionResolution
     changes: ChangeTracker
     checks: TurnChecks
     budget: TurnBudget
@@ -80,7 +78,7 @@ class Turns:
         self._login = login
         self._permissions = permissions
         self._cancel_questions = cancel_questions
-        self.awaited: list[str] = []
+        self.queue: MessageQueue = MessageQueue(channels, lifecycle, self._begin)
         self._answer: asyncio.Future[None] | None = None
         self._unanswered = 0
         self._used: UsageInfo | None = None  # by the prompts of the turn before the one that runs
@@ -89,20 +87,6 @@ class Turns:
     def settled(self) -> bool:
         """True if the agent has answered every prompt that it was sent."""
         return self._answer is None or self._answer.done()
-
-    def prompt(self, turn_id: str, message: Message, origin: ActionOrigin | None = None, *, look: bool = False) -> None:
-        """Start a turn with *message*, or queue it behind the running one."""
-        chat = self._channels.chat.state
-        look = look and self.mentions.wanted(message)
-        waiting = any(not each.held for each in chat.queued_messages or ())
-        if chat.active_turn is None and not waiting and not look:
-            self._begin(turn_id, message, origin=origin)
-        else:
-            self._queue(turn_id, message, origin)
-            TURN_QUEUED.tell(tab=self._channels.tab_id, turn=turn_id, _text=message.text)
-            if look:
-                self.mentions.begin(turn_id)
-            self.pump()  # what a restored session has waiting runs first
 
     async def begin_unprompted(self, turn_id: str, message: Message) -> None:
         """Begin a turn that no prompt started: a program in a terminal calls tools."""
@@ -114,30 +98,13 @@ class Turns:
         if self._channels.is_active(turn_id):
             self._end(ChatTurnComplete(turn_id=turn_id, stop_reason="end_turn", time=now_ms()))
 
-    def edit(self, message_id: str, message: Message, origin: ActionOrigin | None = None) -> bool:
-        """Change a message that waits; its mentions are resolved again."""
-        waiting = self._channels.queued(message_id)
-        if waiting is None:
-            return False
-        own = self.mentions.own(message_id, waiting)
-        self.mentions.take(message_id)
-        self._queue(message_id, replace(message, attachments=own or None), origin)
-        if self.mentions.wanted(message):
-            self.mentions.begin(message_id)
-        self.pump()
-        return True
-
-    def _queue(self, message_id: str, message: Message, origin: ActionOrigin | None) -> None:
-        queued = ChatPendingMessageSet(kind=PendingMessageKind.QUEUED, id=message_id, message=message, time=now_ms())
-        self._channels.dispatch(queued, origin)
-
     def steer(self, message_id: str, message: Message, origin: ActionOrigin | None = None) -> None:
         """Slip *message* into the running turn; where the agent cannot take that, it is the next in the queue."""
         channels, active = self._channels, self._channels.chat.state.active_turn
         agent, session_id = self._lifecycle.agent, self._lifecycle.session_id
         sent = active is not None and active.id == channels.prompted
         if active is None or agent is None or session_id is None or not sent or not agent.steers:
-            self._put_first(message_id, message, origin)
+            self.queue.put_first(message_id, message, origin)
             return
         if Parts.of(active.response_parts).find(f"steer-{message_id}") >= 0:
             return  # a page that was not sure sent it again
@@ -164,38 +131,11 @@ class Turns:
         if active is not None and agent is not None and agent.steers:
             self.steer(message_id, waiting, origin)
             return True
-        self._put_first(message_id, waiting, origin)
+        self.queue.put_first(message_id, waiting, origin)
         if active is not None:
             self.cancel(active.id)
-        self.pump()
+        self.queue.pump()
         return True
-
-    def _put_first(self, message_id: str, message: Message, origin: ActionOrigin | None) -> None:
-        if self._channels.queued(message_id) is None:
-            self.prompt(message_id, message, origin)
-        if self._channels.queued(message_id) is not None:
-            first = ChatQueuedMessagesReordered(order=(message_id,), held=False, time=now_ms())
-            self._channels.dispatch(first, origin)
-
-    def pump(self) -> None:
-        """Start the first waiting prompt that is not held, where nothing runs."""
-        chat = self._channels.chat.state
-        if chat.active_turn is not None or self._lifecycle.closed:
-            return
-        first = next((each for each in chat.queued_messages or () if not each.held), None)
-        if first is not None and not self.mentions.going(first.id):
-            self._begin(first.id, first.message, queued_id=first.id)
-
-    def reorder(self, action: ChatQueuedMessagesReordered, origin: ActionOrigin | None = None) -> None:
-        """Bring the queue into another order; what is no longer held starts where nothing runs."""
-        self._channels.dispatch(replace(action, time=now_ms()), origin)
-        self.pump()
-
-    def continue_queue(self) -> None:
-        """Hold the waiting prompts no longer, and start the first where nothing runs."""
-        held = tuple(each.id for each in self._channels.chat.state.queued_messages or () if each.held)
-        if held:
-            self.reorder(ChatQueuedMessagesReordered(order=held, held=False))
 
     def cancel(
         self, turn_id: str, origin: ActionOrigin | None = None, *, keep: bool = False, hold: bool = False
@@ -205,24 +145,18 @@ class Turns:
         if chat.active_turn is not None and chat.active_turn.id == turn_id:
             self._permissions.cancel_all()
             queued = [each.id for each in chat.queued_messages or ()]
-            held = True if hold and queued and not set(queued) & set(self.awaited) else None
+            held = True if hold and queued and not set(queued) & set(self.queue.awaited) else None
             ended = ChatTurnCancelled(turn_id=turn_id, stop_reason=CANCELLED, hold_queue=held, time=now_ms())
             self._end(ended, origin)
             self._stop_agent()
-            self.pump()
+            self.queue.pump()
             return True
-        waiting = next((each for each in chat.queued_messages or () if each.id == turn_id), None)
+        waiting = self._channels.queued(turn_id)
         if waiting is not None and keep and chat.active_turn is None:
-            self.mentions.take(turn_id)
-            self._channels.dispatch(_started(turn_id, waiting.message, turn_id))
+            self.queue.mentions.take(turn_id)
+            self._channels.dispatch(_started(turn_id, waiting, turn_id))
             return self.cancel(turn_id, origin, hold=hold)
-        if waiting is not None:
-            self.mentions.take(turn_id)
-            removed = ChatPendingMessageRemoved(kind=PendingMessageKind.QUEUED, id=turn_id, time=now_ms())
-            self._channels.dispatch(removed, origin)
-            self.pump()
-            return True
-        return False
+        return self.queue.remove(turn_id, origin)
 
     def fail(self, turn_id: str, error: AgentnbError) -> None:
         """End turn *turn_id* with *error*, where it still runs."""
@@ -231,7 +165,7 @@ class Turns:
             part = ErrorResponsePart(error=ErrorInfo(error_type=type(error).__name__, message=str(error)))
             self._end(ChatError(turn_id=turn_id, part=part, stop_reason="error", time=now_ms()))
             self._cancel_questions()
-        self.pump()
+        self.queue.pump()
 
     def _end(self, ended: ChatTurnComplete | ChatTurnCancelled | ChatError, origin: ActionOrigin | None = None) -> None:
         """The running turn is over."""
@@ -262,7 +196,7 @@ class Turns:
         self._permissions.forget_grants()
         self._channels.dispatch(_started(turn_id, message, queued_id), origin)
         TURN_STARTED.tell(tab=self._channels.tab_id, turn=turn_id, _text=message.text)
-        if note := self.mentions.take(turn_id):
+        if note := self.queue.mentions.take(turn_id):
             self._channels.say(turn_id, note)
         if self._channels.session.state.status & SessionStatus.IS_READ:
             self._channels.dispatch(SessionIsReadChanged(is_read=False, time=now_ms()))
@@ -278,22 +212,22 @@ class Turns:
                 self.cancel(turn_id)
                 return
             agent = await self._lifecycle.ready()
-            self._lifecycle.demand_model()
+            self._lifecycle.choices.demand_model()
         except AgentnbError as error:
             self.fail(turn_id, error)
             return
         session_id = self._lifecycle.session_id
         if not self._channels.is_active(turn_id) or session_id is None:
             return
-        self._lifecycle.say(turn_id)
+        self._lifecycle.notices.say(turn_id)
         self._answer, self._channels.prompted = asyncio.get_running_loop().create_future(), turn_id
         self._unanswered = 1
         active = self._channels.chat.state.active_turn
         self._used = active.usage if again and active is not None else None
         self._inactivity.begin()
-        if missing := agent.not_taken(message):
-            self._lifecycle.note(f"{agent.name} does not accept {', '.join(missing)}, so it got only the name.")
-            self._lifecycle.say(turn_id)
+        if missing := agent.capabilities.not_taken(message):
+            self._lifecycle.notices.note(f"{agent.name} does not accept {', '.join(missing)}, so it got only the name.")
+            self._lifecycle.notices.say(turn_id)
         agent.prompt(
             session_id, self._lifecycle.with_transcript(message), partial(self._answered, turn_id, message, again)
         )
@@ -370,13 +304,13 @@ class Turns:
         if self._channels.is_active(turn_id):
             ended = ChatTurnCancelled if stop_reason == CANCELLED else ChatTurnComplete
             self._end(ended(turn_id=turn_id, stop_reason=stop_reason, time=now_ms()))
-        self.pump()
+        self.queue.pump()
 
     def _steered(self, turn_id: str, message_id: str, message: Message, result: PromptResult) -> None:
         """What was slipped in is answered; refused, it waits in the queue as any other."""
         refused = isinstance(result.error, AgentRefused)
         if refused and self._channels.is_active(turn_id):
-            self._put_first(message_id, message, None)
+            self.queue.put_first(message_id, message, None)
         self._answered(
             turn_id, message, True, result._replace(error=None) if refused and self._unanswered > 1 else result
         )

@@ -81,9 +81,9 @@ def cell_names(source: str) -> CellNames:
     if tree is None:
         return CellNames(error=error, error_line=line)
     reader = _Reader()
-    reader.events.extend(_magic_events(source))
+    reader.scope.events.extend(_magic_events(source))
     reader.statements(tree.body)
-    return CellNames(tuple(reader.events), reader.functions)
+    return CellNames(tuple(reader.scope.events), reader.functions)
 
 
 @functools.lru_cache(maxsize=512)
@@ -131,21 +131,48 @@ def _magic_events(source: str) -> Iterable[NameEvent]:
         yield NameEvent(BIND, match["name"])
 
 
+class _CellScope:
+    """The names of the cell, seen from the comprehensions and class bodies around what is read."""
+
+    def __init__(self) -> None:
+        self.events: list[NameEvent] = []
+        self.is_sure = True
+        self.local: list[set[str]] = []
+
+    def add(self, what: str, name: str, node: ast.AST, *, is_sure: bool = True) -> None:
+        """Add an event that concerns the cell, whatever is around it."""
+        self.events.append(NameEvent(what, name, getattr(node, "lineno", 1), self.is_sure and is_sure))
+
+    def use(self, name: str, node: ast.AST, what: str = USE) -> None:
+        if not any(name in each for each in self.local):
+            self.add(what, name, node)
+
+    def use_later(self, names: FunctionNames, node: ast.AST) -> None:
+        before, self.is_sure = self.is_sure, False
+        for name in sorted(names.used):
+            self.use(name, node)
+        self.is_sure = before
+
+    def bind(self, name: str, node: ast.AST) -> None:
+        if self.local and isinstance(self.local[-1], _ClassNames):
+            self.local[-1].add(name)
+        else:
+            self.add(BIND, name, node)
+
+
 class _Reader:
     """Walks through the statements of a cell."""
 
     def __init__(self) -> None:
-        self.events: list[NameEvent] = []
         self.functions: dict[str, FunctionNames] = {}
-        self._is_sure = True
-        self._local: list[set[str]] = []  # of comprehensions and class bodies around
+        self.scope = _CellScope()
 
-    def statements(self, body: Sequence[ast.AST], *, is_sure: bool | None = None) -> None:
-        before = self._is_sure
-        self._is_sure = before if is_sure is None else before and is_sure
+    def statements(self, body: Sequence[ast.AST], *, is_sure: bool = True) -> None:
+        before = self.scope.is_sure
+        self.scope.is_sure = before and is_sure
         for each in body:
             self.node(each)
-        self._is_sure = before
+        self.scope.is_sure = before
 
     def node(self, node: ast.AST) -> None:
         handler = _HANDLERS.get(type(node))
@@ -164,34 +191,16 @@ class _Reader:
     def _unsure(self, nodes: Iterable[ast.AST | None]) -> None:
         self.statements([each for each in nodes if each is not None], is_sure=False)
 
-    def _add(self, what: str, name: str, node: ast.AST) -> None:
-        if self._local and any(name in each for each in self._local):
-            return
-        self.events.append(NameEvent(what, name, getattr(node, "lineno", 1), self._is_sure))
-
-    def _bind(self, name: str, node: ast.AST) -> None:
-        if self._local and self._in_class:
-            self._local[-1].add(name)
-        else:
-            self.events.append(NameEvent(BIND, name, getattr(node, "lineno", 1), self._is_sure))
-
-    @property
-    def _in_class(self) -> bool:
-        return isinstance(self._local[-1], _ClassNames)
-
     # --- names ---
 
     def _name(self, node: ast.AST) -> None:
         assert isinstance(node, ast.Name)  # noqa: S101 - by the table
         if isinstance(node.ctx, ast.Load):
-            self._add(USE, node.id, node)
+            self.scope.use(node.id, node)
         elif isinstance(node.ctx, ast.Store):
-            self._bind(node.id, node)
+            self.scope.bind(node.id, node)
         else:
-            self._add(DELETE, node.id, node)
-
-    def _constant(self, node: ast.AST) -> None:
-        """Nothing: most leaves are constants."""
+            self.scope.use(node.id, node, DELETE)
 
     def _call(self, node: ast.AST) -> None:
         assert isinstance(node, ast.Call)  # noqa: S101 - by the table
@@ -203,18 +212,18 @@ class _Reader:
             self.node(node.func)
             return
         name = node.func.id
-        self._add(CALL, name, node)
+        self.scope.use(name, node, CALL)
         if name in _DEFINING_CALLS:
-            self.events.append(NameEvent(UNKNOWN, f"{name}() may define any name", node.lineno, is_sure=False))
+            self.scope.add(UNKNOWN, f"{name}() may define any name", node, is_sure=False)
 
     def _imported(self, node: ast.AST) -> None:
         assert isinstance(node, (ast.Import, ast.ImportFrom))  # noqa: S101 - by the table
         for each in node.names:
             if each.name == "*":
                 module = getattr(node, "module", None) or "."
-                self.events.append(NameEvent(UNKNOWN, f"from {module} import * may define any name", node.lineno))
+                self.scope.events.append(NameEvent(UNKNOWN, f"from {module} import * may define any name", node.lineno))
             else:
-                self._bind(each.asname or each.name.partition(".")[0], node)
+                self.scope.bind(each.asname or each.name.partition(".")[0], node)
 
     # --- statements that bind ---
 
@@ -234,14 +243,14 @@ class _Reader:
     def _augmented(self, node: ast.AST) -> None:
         assert isinstance(node, ast.AugAssign)  # noqa: S101 - by the table
         if isinstance(node.target, ast.Name):
-            self._add(USE, node.target.id, node)
+            self.scope.use(node.target.id, node)
         self.node(node.value)
         self.node(node.target)
 
     def _walrus(self, node: ast.AST) -> None:
         assert isinstance(node, ast.NamedExpr)  # noqa: S101 - by the table
         self.node(node.value)
-        self.events.append(NameEvent(BIND, node.target.id, node.lineno, self._is_sure))
+        self.scope.add(BIND, node.target.id, node)
 
     def _loop(self, node: ast.AST) -> None:
         assert isinstance(node, (ast.For, ast.AsyncFor))  # noqa: S101 - by the table
@@ -253,7 +262,7 @@ class _Reader:
         assert isinstance(node, (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp))  # noqa: S101 - by the table
         self.node(node.generators[0].iter)
         targets = {each.id for part in node.generators for each in ast.walk(part.target) if isinstance(each, ast.Name)}
-        self._local.append(targets)
+        self.scope.local.append(targets)
         for at, part in enumerate(node.generators):
             if at:
                 self.node(part.iter)
@@ -262,7 +271,7 @@ class _Reader:
         results = (node.key, node.value) if isinstance(node, ast.DictComp) else (node.elt,)
         for each in results:
             self.node(each)
-        self._local.pop()
+        self.scope.local.pop()
 
     # --- branches ---
 
@@ -285,7 +294,7 @@ class _Reader:
         for each in attempt.handlers:
             self._unsure([each.type])
             if each.name:
-                self.events.append(NameEvent(BIND, each.name, each.lineno, is_sure=False))
+                self.scope.add(BIND, each.name, each, is_sure=False)
             self.statements(each.body, is_sure=False)
         self.statements(attempt.orelse, is_sure=not catches)
         self.statements(attempt.finalbody)
@@ -295,7 +304,7 @@ class _Reader:
         self.node(node.subject)
         for case in node.cases:
             for name in pattern_names(case.pattern):
-                self.events.append(NameEvent(BIND, name, case.pattern.lineno, is_sure=False))
+                self.scope.add(BIND, name, case.pattern, is_sure=False)
             self._unsure([case.guard, *case.body])
 
     # --- what runs later ---
@@ -307,24 +316,18 @@ class _Reader:
                 self.node(each)
         arguments = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
         self._unsure([node.returns, *(each.annotation for each in arguments)])
-        if not self._local:
+        if not self.scope.local:
             self.functions[node.name] = function_names(node)
         else:  # a method
-            self._use_later(function_names(node), node)
-        self._bind(node.name, node)
+            self.scope.use_later(function_names(node), node)
+        self.scope.bind(node.name, node)
 
     def _lambda(self, node: ast.AST) -> None:
         assert isinstance(node, ast.Lambda)  # noqa: S101 - by the table
         for each in (*node.args.defaults, *node.args.kw_defaults):
             if each is not None:
                 self.node(each)
-        self._use_later(function_names(node), node)
-
-    def _use_later(self, names: FunctionNames, node: ast.AST) -> None:
-        before, self._is_sure = self._is_sure, False
-        for name in sorted(names.used):
-            self._add(USE, name, node)
-        self._is_sure = before
+        self.scope.use_later(function_names(node), node)
 
     def _class(self, node: ast.AST) -> None:
         assert isinstance(node, ast.ClassDef)  # noqa: S101 - by the table
@@ -335,21 +338,21 @@ class _Reader:
             for each in node.body
             if isinstance(each, ast.FunctionDef) and each.name in {"__init__", "__new__", "__post_init__"}
         ]
-        self._local.append(_ClassNames({node.name}))
+        self.scope.local.append(_ClassNames({node.name}))
         self.statements(node.body)
-        self._local.pop()
-        if not self._local:
+        self.scope.local.pop()
+        if not self.scope.local:
             called = FunctionNames(
                 frozenset().union(*(each.used for each in begin)), frozenset().union(*(each.bound for each in begin))
             )
             self.functions[node.name] = called
-        self._bind(node.name, node)
+        self.scope.bind(node.name, node)
 
     def _later(self, node: ast.AST) -> None:
         """``type X = …``: its value is read when it is asked for."""
         name = getattr(node, "name", None)
         if isinstance(name, ast.Name):
-            self._bind(name.id, node)
+            self.scope.bind(name.id, node)
 
 
 class _ClassNames(set[str]):
@@ -371,7 +374,6 @@ _HANDLERS: dict[type[ast.AST], Callable[[_Reader, ast.AST], None]] = {
     kind: vars(_Reader)[f"_{name}"]
     for name, kinds in {
         "name": (ast.Name,),
-        "constant": (ast.Constant,),
         "call": (ast.Call,),
         "imported": (ast.Import, ast.ImportFrom),
         "assign": (ast.Assign,),

@@ -37,7 +37,8 @@ async def test_turn_ends_with_the_state_of_its_session_and_shows_the_same_things
     """Whole messages, a call that grows, a terminal, a difference, a plan, a notice, unknown things."""
     async with talking_2(tmp_path) as talk:
         assert (talk.agent.name, talk.agent.version) == ("Second", "2.0")
-        assert (talk.agent.takes_pictures, talk.agent.offers("resume"), talk.agent.offers("delete")) == (
+        can = talk.agent.capabilities
+        assert (can.takes_pictures, can.offers("resume"), can.offers("delete")) == (
             True,
             True,
             False,

@@ -68,7 +68,7 @@ def test_a_session_that_an_agent_keeps_is_loaded_and_shown(host: Host, kept: Kep
     conversation = run(host, opened(host, agent, "old-2", title="Mine"))
     session = Session(conversation)
     assert texts(session) == [("what was asked", "what was answered")]
-    assert (session.title, conversation.lifecycle.outcome) == ("As the agent calls it", "loaded")
+    assert (session.title, conversation.lifecycle.opening.outcome) == ("As the agent calls it", "loaded")
     assert run(host, opened(host, agent, "old-2")) is conversation
     assert requests(session)[-1]["params"]["sessionId"] == "old-2"
 
@@ -76,7 +76,7 @@ def test_a_session_that_an_agent_keeps_is_loaded_and_shown(host: Host, kept: Kep
 def test_a_session_is_resumed_where_the_agent_cannot_load(host: Host, kept: Kept) -> None:
     """Without a transcript: there is none to show."""
     conversation = run(host, opened(host, kept("resume"), "old-2", title="Mine"))
-    assert (texts(Session(conversation)), conversation.lifecycle.outcome) == ([], "resumed")
+    assert (texts(Session(conversation)), conversation.lifecycle.opening.outcome) == ([], "resumed")
 
 
 @pytest.mark.parametrize(

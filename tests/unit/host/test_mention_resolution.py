@@ -136,7 +136,7 @@ def test_what_could_not_be_attached_is_said_in_the_turn(
     if "@bad" in text:
         held.go.set()
     else:
-        hosted(host, session).turns.mentions.seconds = 0.01
+        hosted(host, session).turns.queue.mentions.seconds = 0.01
     send(host, session, "1", text)
     (turn,) = finished(host, session, 1)
     assert [why in str(note) for note in notes(turn)] == [True]

@@ -168,7 +168,7 @@ def test_what_is_too_large_is_said_and_seen_to_change() -> None:
 
 def test_old_copies_go_first_and_the_change_says_so(tools: Tools) -> None:
     tools.shell.run_cell("import numpy as np\na, b = np.zeros(200_000), np.zeros(200_000)")
-    tools.changes._limit = lambda: 2_500_000  # noqa: SLF001 - as the setting says
+    tools.changes.held.limit = lambda: 2_500_000  # as the setting says
     found = turn(tools, "a += 1", "b += 1")
     assert (found["b"].refusal, "room is limited" in str(found["a"].refusal)) == (None, True)
     undo(tools, "b")

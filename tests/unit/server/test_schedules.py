@@ -95,7 +95,7 @@ class Schedule(RuleBasedStateMachine):
             self._accept(ready)
         else:
             self._accept(ChatTurnComplete(turn_id=turn.id))
-            self.world.conversation.turns.pump()
+            self.world.conversation.turns.queue.pump()
 
     # --- the pages ---
 
