@@ -19,6 +19,7 @@ from agentnb.plugins.loop.ledger import Ledger, LoopSpec, this_process
 from agentnb.plugins.loop.ledger_view import html_of
 from agentnb.plugins.loop.limits import LoopLimits, budget_text, check_limits, is_count, read_until
 from agentnb.plugins.loop.loop import Loop
+from agentnb.plugins.loop.loop_run import LoopRun
 from agentnb.plugins.loop.metric import Metric
 from agentnb.plugins.map.progress import Paced, current_shell, show_in_cell
 from agentnb.plugins.map.start import dask_missing
@@ -139,11 +140,10 @@ class LoopCommand:
         ledger = Ledger()
         with _closed_on_error(cluster):
             ledger.create(str(folder), spec)
-        begun = Loop(host, runner, folder, spec, judge=judge, ledger=ledger, cluster=cluster)
-        begun.notes += note
+        run = LoopRun(host, runner, folder, spec, judge=judge, ledger=ledger, cluster=cluster)
         if measured.is_variable:
-            begun.notes.append(_CHEATED.format(spec.metric))
-        return _begun(begun, judged, [])
+            note.append(_CHEATED.format(spec.metric))
+        return _begun(run, note, judged, [])
 
     def resume(
         self,
@@ -204,13 +204,10 @@ class LoopCommand:
         with _closed_on_error(cluster):
             rows = ledger.rows()
             ledger.update(spec, "running")
-        resumed = Loop(host, runner, folder, spec, judge=judge, ledger=ledger, cluster=cluster)
-        resumed.notes += note
+        run = LoopRun(host, runner, folder, spec, judge=judge, ledger=ledger, cluster=cluster)
         if changed:
-            resumed.notes.append(
-                f"Not as when the loop began: {', '.join(changed)}. Earlier values may not be comparable."
-            )
-        return _begun(resumed, judged, rows)
+            note.append(f"Not as when the loop began: {', '.join(changed)}. Earlier values may not be comparable.")
+        return _begun(run, note, judged, rows)
 
 
 loop: LoopCommand = LoopCommand()
@@ -218,7 +215,9 @@ _RUNNING: dict[str, Loop] = {}
 """The loops that run in this kernel."""
 
 
-def _begun(begun: Loop, judged: Judged, rows: list[LoopTry]) -> Loop:
+def _begun(run: LoopRun, notes: list[str], judged: Judged, rows: list[LoopTry]) -> Loop:
+    begun = Loop(run)
+    begun.notes += notes
     _RUNNING[begun.id] = begun
 
     def forget() -> None:
