@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from agentnb.budget import Spent
+    from agentnb.plugins.loop.judge import Judged
     from agentnb.plugins.loop.ledger import LoopTry
     from agentnb.plugins.loop.loop_run import LoopRun, LoopState
 
@@ -163,6 +164,10 @@ class Loop:
         if self.is_shown_here():
             return "<p>The ledger above follows it.</p>" if not self.done else ""
         return html_of(self.view)
+
+    def begin(self, judged: Judged, rows: list[LoopTry]) -> None:
+        """Go on from *rows*, on a thread of its own; *judged* is the notebook as it is."""
+        self._run.begin(judged, rows)
 
     async def _awaited(self) -> Self:
         with self._run.host.environment.job_queue.waiting(new_id()):  # a try is copied and kept on this thread
