@@ -225,7 +225,7 @@ def _begun(run: LoopRun, notes: list[str], judged: Judged, rows: list[LoopTry]) 
             _RUNNING.pop(begun.id, None)
 
     begun.listen(forget)
-    run.begin(judged, rows)
+    begun.begin(judged, rows)
     follow_work(begun)
     _show(begun)
     return begun
