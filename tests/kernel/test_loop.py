@@ -176,22 +176,19 @@ def test_a_loop_is_stopped_by_cancel_and_by_an_interrupt(loaded: RunningKernel) 
 
 INTERRUPTS = """
 import signal
-def copying():
-    frame = sys._current_frames()[threading.main_thread().ident]
-    while frame is not None and os.path.basename(frame.f_code.co_filename) not in WHERE: frame = frame.f_back
-    return frame is not None
-def watch():
-    while not copying(): pass
-    os.kill(os.getpid(), signal.SIGINT)
-arrays = [np.ones(7_000_000) for _ in range(8)]
+KERNEL = os.getpid()
+def interrupt(frame, event, argument):
+    if os.path.basename(frame.f_code.co_filename) == WHERE and os.getpid() == KERNEL:
+        sys.setprofile(None)
+        os.kill(KERNEL, signal.SIGINT)
 """
+"""At the first function of a file that the main thread calls or leaves."""
 
 
 @pytest.mark.parametrize("where", ["at_fork.py", "judge.py"], ids=["copied", "measured"])
 def test_an_interrupt_while_the_kernel_is_copied_stops_the_loop(loaded: RunningKernel, where: str) -> None:
-    value(loaded, f"{INTERRUPTS}\nWHERE = [{where!r}]")
-    steps = [run_of(2), run_of(3)]
-    begun = f"made = loop(*{steps!r}, tries=2)\nthreading.Thread(target=watch, daemon=True).start()"
+    value(loaded, f"{INTERRUPTS}\nWHERE = {where!r}")
+    begun = f"made = loop(*{[run_of(2), run_of(3)]!r}, tries=2)\nsys.setprofile(interrupt)"
     assert "KeyboardInterrupt" in loaded.run(f"{begun}\nmade.wait()").error
     assert value(loaded, "made.state, made.why, made.tries[-1].state") == ("ended", "It was stopped.", "stopped")
 
