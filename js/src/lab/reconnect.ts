@@ -16,7 +16,7 @@ import type { Connection } from "../view/store";
 /** For so long a second connection waits for an answer; then another one is opened. */
 const ANSWER_MS = 20_000;
 /** What the kernel has answered the page may come a little later. */
-const GRACE_MS = 1_000;
+const GRACE_MS = 3_000;
 
 /** After so many beats a cell is no longer taken for the reason; then after twice as many, and so on. */
 const LONG = 8;

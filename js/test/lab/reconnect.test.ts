@@ -46,7 +46,7 @@ test("a kernel that answers another connection gets a new one, before that one i
   const renewed = renewOf(panelOf(kernel), 8, silent);
   void renewOf(panelOf(kernel), 8, silent); // it is being asked
   kernel.others[0]?.said({});
-  await vi.advanceTimersByTimeAsync(1_000);
+  await vi.advanceTimersByTimeAsync(3_000);
   await renewed;
   expect(kernel.done.splice(0)).toEqual(["asked", "made anew", "closed"]);
   await renewOf(panelOf(kernel), 9, silent); // its answer may be on its way
@@ -61,7 +61,7 @@ test("a kernel that has answered meanwhile, or answers nobody, keeps its connect
   const answered = renewOf(panelOf(kernel), 8, () => connection);
   connection = "live";
   kernel.others[0]?.said({});
-  await vi.advanceTimersByTimeAsync(1_000);
+  await vi.advanceTimersByTimeAsync(3_000);
   await answered;
   const unanswered = renewOf(panelOf(kernel), 8, silent);
   await vi.advanceTimersByTimeAsync(20_000);
