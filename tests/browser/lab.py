@@ -45,16 +45,10 @@ BECOMES = """async ([expression, wanted, patience]) => {
 """Resolves once a kernel's expression has a value."""
 
 IDLE = "window.jupyterapp.shell.currentWidget?.sessionContext?.session?.kernel?.status === 'idle'"
-SPLIT = """() => {
-  let part = [...window.jupyterapp.shell.widgets("right")].find(({ id }) => id === "agentnb-sidebar");
-  while (part && !part.setRelativeSizes) part = part.parent;
-  return part;
-}"""
-"""What the sidebar, the notebook and the files share the page's width in."""
-REMEMBER = f"() => {{ window.sizesOfNewPage = ({SPLIT})()?.relativeSizes(); }}"
 CLEARED = """async () => {
   const app = window.jupyterapp;
   if (app?.name !== "JupyterLab" || document.querySelector(".jp-Dialog")) return false;
+  if (localStorage.getItem("agentnb sidebar width")) return false;
   const gone = [...app.shell.widgets("main")].filter((widget) => widget.context).map((widget) => {
     widget.context.model.dirty = false;
     const disposed = new Promise((resolve) => widget.disposed.connect(resolve));
@@ -62,16 +56,12 @@ CLEARED = """async () => {
     return disposed;
   });
   await Promise.all(gone);
-  if (localStorage.getItem("agentnb sidebar width")) {
-    if (!window.sizesOfNewPage) return false;
-    (%s)().setRelativeSizes(window.sizesOfNewPage);
-  }
   app.shell.collapseRight();
   const theme = "JupyterLab Light";
   if (document.body.dataset.jpThemeName !== theme) await app.commands.execute("apputils:change-theme", { theme });
   return true;
-}""".replace("%s", SPLIT)
-"""Closes every notebook, and makes a wide sidebar narrow; says whether the page shows what it did when it was new."""
+}"""
+"""Closes every notebook; says whether the page shows what it did when it was new, as no page whose sidebar is wide."""
 
 FORGOTTEN = "() => (localStorage.clear(), sessionStorage.clear())"
 """Forgets what was kept in the page."""
@@ -156,16 +146,13 @@ class Lab:
         """Open a notebook and wait for its kernel."""
         if document is not None:
             nbformat.write(document, self.server.folder / name)
-        is_loaded = bool(self.workspace) and workspace is None
-        if is_loaded:
+        if self.workspace and workspace is None:
             self.page.wait_for_function(READY)
             self.page.evaluate(OPENED, name)
         else:
             self.workspace = workspace or Path(name).stem
             self.page.goto(f"{self.server.url}/lab/workspaces/{self.workspace}/tree/{name}?token=browser-tests&reset")
         self.panel.locator(".jp-CodeCell").first.wait_for(timeout=PATIENCE_MS)
-        if not is_loaded:
-            self.page.evaluate(REMEMBER)
         self.page.evaluate(CONNECTED)
         self.expect_idle()
 
