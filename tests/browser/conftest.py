@@ -158,7 +158,7 @@ class Kept:
 
     def give_back(self, lab: Lab, *, passed: bool, kind: str = "jupyterlab") -> None:
         """Empty a page for the next test of its kind, or throw it away."""
-        if passed and kind not in self._free and self._emptied(lab, kind):
+        if passed and kind not in self._free and not lab.is_wide() and self._emptied(lab, kind):
             self._free[kind] = lab
         else:
             lab.page.close()

@@ -48,7 +48,6 @@ IDLE = "window.jupyterapp.shell.currentWidget?.sessionContext?.session?.kernel?.
 CLEARED = """async () => {
   const app = window.jupyterapp;
   if (app?.name !== "JupyterLab" || document.querySelector(".jp-Dialog")) return false;
-  if (localStorage.getItem("agentnb sidebar width")) return false;
   const gone = [...app.shell.widgets("main")].filter((widget) => widget.context).map((widget) => {
     widget.context.model.dirty = false;
     const disposed = new Promise((resolve) => widget.disposed.connect(resolve));
@@ -61,7 +60,7 @@ CLEARED = """async () => {
   if (document.body.dataset.jpThemeName !== theme) await app.commands.execute("apputils:change-theme", { theme });
   return true;
 }"""
-"""Closes every notebook; says whether the page shows what it did when it was new, as no page whose sidebar is wide."""
+"""Closes every notebook; says whether the page shows what it did when it was new."""
 
 FORGOTTEN = "() => (localStorage.clear(), sessionStorage.clear())"
 """Forgets what was kept in the page."""
@@ -181,6 +180,10 @@ class Lab:
         browser = self.page.context.new_cdp_session(self.page)
         browser.send("Storage.clearDataForOrigin", {"origin": self.server.url, "storageTypes": "local_storage"})
         browser.detach()
+
+    def is_wide(self) -> bool:
+        """True if the sidebar was made wide, which it stays."""
+        return bool(self.page.evaluate("localStorage.getItem('agentnb sidebar width')"))
 
     def clear(self) -> bool:
         """Close what is open, for another test; says whether the page is as a new one."""
