@@ -13,17 +13,17 @@ import type { NotebookPanel } from "@jupyterlab/notebook";
 import type { Kernel } from "@jupyterlab/services";
 import type { Connection } from "../view/store";
 
-/** For so long a second connection waits for an answer; then another one is opened. */
+/** How long a second connection waits for an answer before another one is opened. */
 const ANSWER_MS = 20_000;
-/** What the kernel has answered the page may come a little later. */
+/** After the kernel has answered there, its answer to the page may still be on its way for this long. */
 const GRACE_MS = 3_000;
 
-/** After so many beats a cell is no longer taken for the reason; then after twice as many, and so on. */
+/** The beats after which a running cell no longer explains the silence; then twice as many, and so on. */
 const LONG = 8;
 const SELDOM_MS = 60_000;
-/** A connection that was just made anew needs a while, and has messages on their way. */
+/** How long a connection that was made anew is left alone: messages are on their way. */
 const FRESH_MS = 15_000;
-/** For so long after a cell ran, as JupyterLab says, the gateway may keep outputs. */
+/** How long after a cell ran, as JupyterLab says, the gateway may keep outputs. */
 const LATELY_MS = 180_000;
 
 const madeAnew = new WeakMap<Kernel, number>();
@@ -32,7 +32,7 @@ const asking = new WeakSet<Kernel>();
 
 const after = (milliseconds: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, milliseconds));
 
-/** Resolves once the connection is made anew, or need not or can't be: the kernel answers nobody. */
+/** Makes the connection anew if the kernel answers a second one and the page has still heard nothing. */
 async function renew(kernel: Kernel, isSilent: () => boolean): Promise<void> {
   if (asking.has(kernel)) return;
   asking.add(kernel);
@@ -58,12 +58,12 @@ function wasMadeAnew(kernel: Kernel, since: number): boolean {
   return Date.now() - (madeAnew.get(kernel) ?? Number.NEGATIVE_INFINITY) < since;
 }
 
-/** Whether a chat's words reach the kernel while a cell runs. */
+/** True if the chat's messages reach the kernel while a cell runs. */
 function hearsDuringCells(kernel: Kernel): boolean {
   return kernel.supportsSubshells === true && kernel.commsOverSubshells !== "disabled";
 }
 
-/** Resolves once the connection is made anew, at most once in a while; the gateway keeps what it has for the page. */
+/** Makes the connection anew, at most once a minute; the gateway keeps what it has for the page. */
 async function again(kernel: Kernel): Promise<void> {
   if (!wasMadeAnew(kernel, SELDOM_MS)) await makeAnew(kernel).catch(console.debug); // it is tried again
 }
