@@ -33,6 +33,8 @@ FLAGS = [
     "--disable-sync",
     "--no-first-run",
 ]
+KERNEL = "ipykernel7"
+"""What new notebooks get."""
 PICTURES = ROOT / "test-results"
 LOUD = ("error", "warning")
 OURS = re.compile("agentnb|anywidget", re.IGNORECASE)
@@ -75,7 +77,8 @@ def browser(profile: BrowserContext) -> Browser:
 @pytest.fixture(scope="session")
 def server(home: Path, kernelspecs: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """The one JupyterLab."""
-    server = jupyter.start(home, tmp_path_factory.mktemp("notebooks"))
+    folder = tmp_path_factory.mktemp("notebooks")
+    server = jupyter.start(home, folder, f"--MultiKernelManager.default_kernel_name={KERNEL}")
     yield server
     server.stop()
 
@@ -158,7 +161,7 @@ class Kept:
 
     def give_back(self, lab: Lab, *, passed: bool, kind: str = "jupyterlab") -> None:
         """Empty a page for the next test of its kind, or throw it away."""
-        if passed and kind not in self._free and not lab.is_wide() and self._emptied(lab, kind):
+        if passed and kind not in self._free and self._emptied(lab, kind):
             self._free[kind] = lab
         else:
             lab.page.close()
@@ -167,7 +170,9 @@ class Kept:
     def _emptied(self, lab: Lab, kind: str) -> bool:
         """Empty a page; says whether it is as a new one."""
         lab.page.set_viewport_size(VIEWPORT)
-        return lab.leave() if kind == "notebook7" else lab.clear()
+        if kind == "notebook7":
+            return lab.leave()
+        return (not lab.is_wide() or Side(lab.page).draw_back()) and lab.clear()
 
 
 @pytest.fixture(scope="session")

@@ -155,6 +155,12 @@ class Lab:
         self.page.evaluate(CONNECTED)
         self.expect_idle()
 
+    def open_nothing(self) -> None:
+        """Show the page without a notebook, which one that was emptied does."""
+        if not self.workspace:
+            self.workspace = "empty"
+            self.page.goto(f"{self.server.url}/lab/workspaces/{self.workspace}?token=browser-tests&reset")
+
     def open_too(self, name: str, document: Any) -> None:
         """Open one more notebook in the same page and wait for its kernel."""
         nbformat.write(document, self.server.folder / name)

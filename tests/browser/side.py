@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 NOTEBOOK = "__import__('agentnb.server.comm.lab', fromlist=['lab']).current_notebook()"
 """What a kernel knows of its notebook."""
+FIRST_WIDTH = 420
+"""How wide the sidebar opens in a new page, in pixels (`js/src/lab/sidebar-width.ts`)."""
 NAMES = {"eliza": "Tour"}
 """What the chat calls agents that tests name otherwise."""
 SOURCES = "() => window.jupyterapp.shell.currentWidget.content.model.sharedModel.cells.map(c => c.getSource())"
@@ -120,6 +122,15 @@ class Side:
         self.page.mouse.down()
         self.page.mouse.move(edge + box["width"] - width, middle, steps=4)
         self.page.mouse.up()
+
+    def draw_back(self) -> bool:
+        """Drag the panel's edge to where a new page has it; says whether it is there, which a hidden one is not."""
+        if not self.panel.is_visible():
+            return False
+        self.resize(FIRST_WIDTH)
+        self.page.mouse.move(0, 0)
+        box = self.panel.bounding_box()
+        return box is not None and abs(box["width"] - FIRST_WIDTH) <= 1
 
 
 def install(site: Path) -> str:

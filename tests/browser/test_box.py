@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import BrowserContext, expect
+from playwright.sync_api import expect
 
 from tests import known_agent
-from tests.browser import server as jupyter
 from tests.browser.axe import serious
 from tests.browser.chat import Chat
-from tests.browser.conftest import VIEWPORT, new_lab, watched
+from tests.browser.conftest import KERNEL
 from tests.browser.lab import PATIENCE_MS, Lab, notebook
 from tests.browser.side import Side
 
@@ -32,40 +32,25 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return known_agent.install(tmp_path_factory.mktemp("agent") / "prefix", "goose", "moody")
 
 
-@pytest.fixture(scope="module")
-def equipped(
-    profile: BrowserContext, home: Path, kernelspecs: Path, tmp_path_factory: pytest.TempPathFactory, program: Path
-) -> Iterator[Lab]:
-    """The page of a JupyterLab where one real agent is installed, and nothing was said yet; with nothing open."""
-    folder = tmp_path_factory.mktemp("notebooks")
-    with pytest.MonkeyPatch.context() as environment:
-        environment.setenv("PATH", f"{program.parent}{os.pathsep}{os.environ['PATH']}")
-        environment.setenv("AGENTNB_DATA_DIR", str(tmp_path_factory.mktemp("data")))
-        server = jupyter.start(home, folder)
-    lab = new_lab(profile, server)
-    lab.workspace = "box"
-    lab.page.goto(f"{server.url}/lab/workspaces/box?token=browser-tests&reset")
-    yield lab
-    lab.page.close()
-    server.stop()
-
-
-@pytest.fixture
-def lab(equipped: Lab, request: pytest.FixtureRequest) -> Iterator[Lab]:
-    """The page, for one test."""
-    equipped.page.bring_to_front()
-    with watched(equipped, request):
-        yield equipped
-    equipped.clear()
-    equipped.page.set_viewport_size(VIEWPORT)
-    equipped.server.end_sessions()
+@pytest.fixture(scope="module", autouse=True)
+def _equipped(kernelspecs: Path, tmp_path_factory: pytest.TempPathFactory, program: Path) -> Iterator[None]:
+    """Meanwhile the kernel that new notebooks get finds one real agent, and no earlier conversation."""
+    file = kernelspecs / "kernels" / KERNEL / "kernel.json"
+    before = file.read_text(encoding="utf-8")
+    path = f"{program.parent}{os.pathsep}{os.environ['PATH']}"
+    environment = {"PATH": path, "AGENTNB_DATA_DIR": str(tmp_path_factory.mktemp("data"))}
+    file.write_text(json.dumps({**json.loads(before), "env": environment}), encoding="utf-8")
+    yield
+    file.write_text(before, encoding="utf-8")
 
 
 def test_from_an_empty_jupyterlab_a_click_and_enter_lead_to_an_answer(lab: Lab) -> None:
     """By the launcher's card, and by the sidebar's own box, which opens a notebook."""
     side = Side(lab.page)
+    lab.open_nothing()
     lab.page.locator(".jp-LauncherCard", has_text="Agent").wait_for(timeout=PATIENCE_MS)
     lab.page.locator(".jp-LauncherCard", has_text="Agent").click()
+    side.box.wait_for(timeout=PATIENCE_MS)
     expect(side.box).to_be_focused(timeout=PATIENCE_MS)
     expect(lab.page.locator(".jp-Launcher")).to_have_count(0)
     expect(side.pill).to_have_text("goose")
@@ -88,7 +73,7 @@ def test_from_an_empty_jupyterlab_a_click_and_enter_lead_to_an_answer(lab: Lab) 
 
 def test_the_agent_pill_works_by_keyboard_and_few_controls_are_seen(lab: Lab) -> None:
     """Open, arrows, letters, Escape; another agent takes an empty conversation's place; three conversations at rest."""
-    lab.open("pill.ipynb", notebook("x = 1", kernel="ipykernel7"))
+    lab.open("pill.ipynb", notebook("x = 1", kernel=KERNEL))
     side = Side(lab.page)
     side.open()
     side.expect_chat()
@@ -132,9 +117,10 @@ def test_the_agent_pill_works_by_keyboard_and_few_controls_are_seen(lab: Lab) ->
 
 def test_a_conversation_that_cannot_be_begun_leaves_the_text_with_what_to_do(lab: Lab, program: Path) -> None:
     """The agent's program is gone when the message is sent; once it is back, Enter sends it."""
-    lab.open("failed.ipynb", notebook("x = 1", kernel="ipykernel7"))
+    lab.open("failed.ipynb", notebook("x = 1", kernel=KERNEL))
     side = Side(lab.page)
     side.open()
+    side.pill.wait_for(timeout=PATIENCE_MS)
     expect(side.pill).to_have_text("goose", timeout=PATIENCE_MS)
     away = program.rename(program.with_suffix(".away"))
     side.say("Do not lose this")
@@ -152,7 +138,7 @@ def test_a_conversation_that_cannot_be_begun_leaves_the_text_with_what_to_do(lab
 
 def test_without_a_conversation_fix_starts_the_default_agent_and_sends(lab: Lab) -> None:
     """What is for the agent is folded in the bubble; the title is of the user's words; ``%agent`` is known there."""
-    lab.open("fix.ipynb", notebook("1 / 0", "%agent what is this?", kernel="ipykernel7"))
+    lab.open("fix.ipynb", notebook("1 / 0", "%agent what is this?", kernel=KERNEL))
     lab.cell(0).run()
     lab.cell(0).expect_done(1)
     side = Side(lab.page)
