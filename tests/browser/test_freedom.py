@@ -13,15 +13,6 @@ from tests.browser.lab import PATIENCE_MS, Lab, notebook
 from tests.browser.side import Side
 
 
-def begin(lab: Lab, name: str) -> Side:
-    lab.open(name, notebook("x = 1", kernel="ipykernel7"))
-    lab.run_cells(1)
-    side = Side(lab.page)
-    side.open()
-    side.start()
-    return side
-
-
 def look(lab: Lab, side: Side, name: str, show: Callable[[], object]) -> None:
     """Take pictures of what *show* opens, light and narrow, dark and wide; axe finds nothing wrong in either."""
     for width, theme in ((1_200, "Dark"), (420, "Light")):
@@ -36,7 +27,11 @@ def look(lab: Lab, side: Side, name: str, show: Callable[[], object]) -> None:
 
 def test_a_freedom_is_chosen_in_place_and_counts_for_the_card_that_waits(lab: Lab, kernelspecs: Path) -> None:
     """By mouse, then by keyboard; the turn goes on as it was."""
-    side = begin(lab, "freedom.ipynb")
+    lab.open("freedom.ipynb", notebook("x = 1", kernel="ipykernel7"))
+    lab.run_cells(1)
+    side = Side(lab.page)
+    side.open()
+    side.start()
     expect(side.freedom).to_have_text("Ask")
     side.say("/write a.txt hello")
     side.chat.locator(".permission").wait_for(timeout=PATIENCE_MS)
@@ -59,11 +54,11 @@ def test_a_freedom_is_chosen_in_place_and_counts_for_the_card_that_waits(lab: La
     lab.page.keyboard.press("Enter")
     expect(side.freedom).to_have_text("Ask", timeout=PATIENCE_MS)
     expect(side.freedom).to_be_focused()
+    custom_has_the_settings_behind_it_and_full_trust_behind_a_confirmation(lab, side)
 
 
-def test_custom_has_the_settings_behind_it_and_full_trust_behind_a_confirmation(lab: Lab, kernelspecs: Path) -> None:
+def custom_has_the_settings_behind_it_and_full_trust_behind_a_confirmation(lab: Lab, side: Side) -> None:
     """Each setting makes it Custom; full trust is seen in the control; Escape closes the panel."""
-    side = begin(lab, "custom.ipynb")
     panel = side.custom()
     panel.get_by_role("combobox", name="Kernel").select_option("look")
     expect(side.freedom).to_have_text("Custom", timeout=PATIENCE_MS)

@@ -1,4 +1,4 @@
-"""Changes wait in the cells while their kernel is killed: none is applied, no dead button stays."""
+"""Changes wait in the cells: shortcuts answer all of them; where their kernel is killed, none is applied."""
 
 from __future__ import annotations
 
@@ -17,7 +17,31 @@ from tests.browser.test_cell_review import SETUP, STEPS
 MARKS = ".agentnb-cell-bar, .agentnb-changes-bar, [class*=agentnb-new], [class*=agentnb-proposed]"
 """All that a proposal draws in a notebook."""
 PROCESS = "import os\nprint(os.getpid())"
+AFTER = ["a = 1\nprint(a + 2)", "b = 2", PROCESS]
 CLICK = "(buttons) => buttons[0]?.click()"
+
+
+def propose(lab: Lab, side: Side, number: int) -> None:
+    """Have two changes wait in the cells, and put the cursor into the code of one."""
+    replaced = {"start": ["replace_cell", {"cell": "2", "source": f"a = 1\nprint(a + {number})"}]}
+    inserted = {"start": ["insert_cell", {"below": "2", "source": f"b = {number}"}]}
+    side.say(json.dumps([replaced, inserted, {"end": 2}]))
+    expect(lab.panel.locator(".agentnb-cell-bar[data-armed=true]")).to_have_count(2, timeout=PATIENCE_MS)
+    lab.cell(1).focus()
+
+
+def all_changes_are_rejected_and_accepted_by_their_keys(lab: Lab, side: Side) -> None:
+    """Ctrl+Alt+Shift+N and Y in a cell's editor."""
+    press = lab.page.keyboard.press
+    none = lab.panel.locator(".agentnb-cell-bar, .agentnb-changes-bar")
+    propose(lab, side, 1)
+    press("Control+Alt+Shift+N")
+    expect(none).to_have_count(0, timeout=PATIENCE_MS)
+    expect_sources(lab, ["a = 1\nprint(a)", PROCESS])
+    propose(lab, side, 2)
+    press("Control+Alt+Shift+Y")
+    expect(none).to_have_count(0, timeout=PATIENCE_MS)
+    expect_sources(lab, AFTER)
 
 
 def test_proposals_whose_kernel_is_killed_go_unapplied_and_the_message_can_be_sent_again(
@@ -28,10 +52,10 @@ def test_proposals_whose_kernel_is_killed_go_unapplied_and_the_message_can_be_se
     lab.open("killed.ipynb", notebook(SETUP, "a = 1\nprint(a)", PROCESS, kernel="ipykernel7"))
     lab.run_cells(3)
     process = int(lab.cell(2).output.inner_text())
-    before = ["a = 1\nprint(a)", PROCESS]
     side = Side(lab.page)
     side.open()
     side.expect_chat()
+    all_changes_are_rejected_and_accepted_by_their_keys(lab, side)
     side.resize(420)
     side.say(json.dumps(STEPS))
     bars = lab.panel.locator(".agentnb-cell-bar")
@@ -40,11 +64,11 @@ def test_proposals_whose_kernel_is_killed_go_unapplied_and_the_message_can_be_se
     bars.get_by_role("button", name="Accept", exact=True).evaluate_all(CLICK)
     lab.page.locator(".jp-Dialog", has_text="Kernel Restarting").locator(".jp-mod-accept").click()
     expect(lab.panel.locator(MARKS)).to_have_count(0, timeout=PATIENCE_MS)
-    expect_sources(lab, before)
+    expect_sources(lab, AFTER)
     side.expect_chat()
     expect(side.chat.locator(".permission, .waiting-link")).to_have_count(0, timeout=PATIENCE_MS)
     side.chat.get_by_role("button", name="Send again").wait_for(timeout=PATIENCE_MS)
     expect(side.box).to_be_editable()
     lab.picture("killed-kernel")
     assert serious(lab.page) == []
-    expect_sources(lab, before)
+    expect_sources(lab, AFTER)

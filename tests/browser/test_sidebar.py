@@ -251,67 +251,6 @@ def test_where_agentnb_is_missing_the_sidebar_says_what_to_type(lab: Lab, side: 
     (bare / "agentnb").unlink()
 
 
-def test_code_is_inserted_run_and_put_in_place_by_buttons_and_commands(lab: Lab, side: Side) -> None:
-    """Into the notebook that is active; each is one step of Undo; focus and draft stay, keys typed there do nothing."""
-    lab.open("side-button.ipynb", notebook("x = 1", kernel=KERNEL))
-    side.open()
-    side.resize(300)
-    side.start()
-    side.say("/say ```python\nprint(6 * 7)\n```")
-    side.button("Insert below the active cell").click()
-    assert sources(lab) == ["x = 1", "print(6 * 7)"]
-    lab.command(UNDO_CELLS)
-    assert sources(lab) == ["x = 1"]
-    side.button("Run in a new cell below").press("Enter")
-    lab.cell(1).expect_done(1)
-    lab.cell(1).expect_text("42")
-    lab.command(UNDO_CELLS)
-    assert sources(lab) == ["x = 1"]
-    side.button("Replace the active cell").press("Space")
-    assert sources(lab) == ["print(6 * 7)"]
-    lab.cell(0).focus()
-    lab.page.keyboard.press("Control+z")
-    assert sources(lab) == ["x = 1"]
-    side.box.focus()
-    for key in ("d", "d", "a", "Escape", "x", "Control+m", "Control+Shift+Minus"):
-        lab.page.keyboard.press(key)
-    expect(side.box).to_have_value("ddax")
-    assert sources(lab) == ["x = 1"]
-    for name in ("a", "b"):
-        lab.command("agentnb:insert-below", source=f"{name} = 1")
-    assert sources(lab) == ["x = 1", "a = 1", "b = 1"]
-    lab.page.keyboard.type(" goes on")
-    expect(side.box).to_have_value("ddax goes on")
-    lab.command(UNDO_CELLS)
-    assert sources(lab) == ["x = 1", "a = 1"]
-    lab.command(UNDO_CELLS)
-    assert sources(lab) == ["x = 1"]
-
-    cell = lab.cell(0)
-    cell.focus()
-    lab.page.keyboard.press("End")
-    lab.page.keyboard.type("00")
-    lab.command("agentnb:replace-active", source="x = 2\ny = x")
-    assert sources(lab) == ["x = 2\ny = x"]
-    cell.focus()
-    lab.page.keyboard.press("Control+z")
-    assert sources(lab) == ["x = 100"]
-    lab.page.keyboard.press("Control+Shift+z")
-    assert sources(lab) == ["x = 2\ny = x"]
-    code_goes_below_a_markdown_cell(lab)
-
-
-def code_goes_below_a_markdown_cell(lab: Lab) -> None:
-    """Instead of replacing it, and a notification says so."""
-    lab.page.keyboard.press("Escape")
-    lab.command("notebook:change-cell-to-markdown")
-    lab.command("agentnb:replace-active", source="y = 2")
-    assert sources(lab) == ["x = 2\ny = x", "y = 2"]
-    lab.command("apputils:display-notifications")
-    lab.page.get_by_text("isn't a code cell").first.wait_for(timeout=PATIENCE_MS)
-    lab.page.keyboard.press("Escape")
-
-
 def test_code_is_run_in_a_cell_of_its_own(lab: Lab, side: Side) -> None:
     """It stands below the active cell, with its output, and can be undone as any cell."""
     lab.open("side-run.ipynb", notebook("x = 20", kernel=KERNEL))
@@ -446,6 +385,67 @@ def test_commands_stand_in_palette_and_menu_and_a_shortcut_goes_to_the_chat_and_
     lab.page.keyboard.press("Enter")
     expect(side.chat.get_by_role("searchbox")).to_be_focused()
     expect(side.chat.get_by_role("region", name="History", exact=True)).to_be_visible()
+    lab.page.keyboard.press("Escape")
+    expect(side.chat.get_by_role("searchbox")).to_have_count(0)
+    code_is_inserted_run_and_put_in_place_by_buttons_and_commands(lab, side)
+
+
+def code_is_inserted_run_and_put_in_place_by_buttons_and_commands(lab: Lab, side: Side) -> None:
+    """Into the notebook that is active; each is one step of Undo; focus and draft stay, keys typed there do nothing."""
+    side.resize(300)
+    side.say("/say ```python\nprint(6 * 7)\n```")
+    side.button("Insert below the active cell").click()
+    assert sources(lab) == ["x = 1", "print(6 * 7)"]
+    lab.command(UNDO_CELLS)
+    assert sources(lab) == ["x = 1"]
+    side.button("Run in a new cell below").press("Enter")
+    lab.cell(1).expect_done(1)
+    lab.cell(1).expect_text("42")
+    lab.command(UNDO_CELLS)
+    assert sources(lab) == ["x = 1"]
+    side.button("Replace the active cell").press("Space")
+    assert sources(lab) == ["print(6 * 7)"]
+    lab.cell(0).focus()
+    lab.page.keyboard.press("Control+z")
+    assert sources(lab) == ["x = 1"]
+    side.box.focus()
+    for key in ("d", "d", "a", "Escape", "x", "Control+m", "Control+Shift+Minus"):
+        lab.page.keyboard.press(key)
+    expect(side.box).to_have_value("ddax")
+    assert sources(lab) == ["x = 1"]
+    for name in ("a", "b"):
+        lab.command("agentnb:insert-below", source=f"{name} = 1")
+    assert sources(lab) == ["x = 1", "a = 1", "b = 1"]
+    lab.page.keyboard.type(" goes on")
+    expect(side.box).to_have_value("ddax goes on")
+    lab.command(UNDO_CELLS)
+    assert sources(lab) == ["x = 1", "a = 1"]
+    lab.command(UNDO_CELLS)
+    assert sources(lab) == ["x = 1"]
+
+    cell = lab.cell(0)
+    cell.focus()
+    lab.page.keyboard.press("End")
+    lab.page.keyboard.type("00")
+    lab.command("agentnb:replace-active", source="x = 2\ny = x")
+    assert sources(lab) == ["x = 2\ny = x"]
+    cell.focus()
+    lab.page.keyboard.press("Control+z")
+    assert sources(lab) == ["x = 100"]
+    lab.page.keyboard.press("Control+Shift+z")
+    assert sources(lab) == ["x = 2\ny = x"]
+    code_goes_below_a_markdown_cell(lab)
+
+
+def code_goes_below_a_markdown_cell(lab: Lab) -> None:
+    """Instead of replacing it, and a notification says so."""
+    lab.page.keyboard.press("Escape")
+    lab.command("notebook:change-cell-to-markdown")
+    lab.command("agentnb:replace-active", source="y = 2")
+    assert sources(lab) == ["x = 2\ny = x", "y = 2"]
+    lab.command("apputils:display-notifications")
+    lab.page.get_by_text("isn't a code cell").first.wait_for(timeout=PATIENCE_MS)
+    lab.page.keyboard.press("Escape")
 
 
 def test_the_sidebar_fits_every_width_and_theme(lab: Lab, side: Side) -> None:
