@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
 
 from tests.conftest import ROOT
 
@@ -36,15 +36,27 @@ def body() -> str:
     return PAGE % script.replace("</script", "<\\/script")
 
 
+@pytest.fixture(scope="module")
+def windows(browser: Browser, body: str) -> Iterator[dict[int, BrowserContext]]:
+    """By scale: windows whose pages remember nothing. Each page had one of its own, which takes longer to make."""
+    made = {scale: browser.new_context(device_scale_factor=scale) for scale in (1, 2)}
+    for window in made.values():
+        window.route("**/*", lambda route: route.fulfill(body=body, content_type="text/html"))
+        window.add_init_script("localStorage.clear()")
+    yield made
+    for window in made.values():
+        window.close()
+
+
 @pytest.fixture
-def show(browser: Browser, body: str) -> Iterator[Show]:
+def show(windows: dict[int, BrowserContext]) -> Iterator[Show]:
     """Opens a scene in a page of its own."""
     pages: list[Page] = []
 
     def open_scene(scene: str, width: int = 640, height: int = 800, scale: int = 1) -> Page:
-        page = browser.new_page(viewport={"width": width, "height": height}, device_scale_factor=scale)
+        page = windows[scale].new_page()
         pages.append(page)
-        page.route("**/*", lambda route: route.fulfill(body=body, content_type="text/html"))
+        page.set_viewport_size({"width": width, "height": height})
         page.goto(f"http://page.invalid/?scene={scene}")
         expect(page.locator(".root")).to_be_visible()
         return page
