@@ -49,7 +49,7 @@ class Side:
 
     def expect_state(self, state: str) -> None:
         """See what the active notebook's part shows: ``shown``, ``missing``, ``no kernel``, …."""
-        expect(self.session).to_have_attribute("data-state", state, timeout=PATIENCE_MS)
+        self.session.and_(self.page.locator(f"[data-state='{state}']")).wait_for(timeout=PATIENCE_MS)
 
     def expect_chat(self) -> None:
         """See the chat."""
@@ -62,7 +62,7 @@ class Side:
         self.pill.click()
         name = NAMES.get(agent, agent)
         self.agents.get_by_role("button", name=name).first.click()
-        expect(self.chat.get_by_role("tab", selected=True)).to_contain_text(name, timeout=PATIENCE_MS)
+        self.chat.get_by_role("tab", selected=True).filter(has_text=name).wait_for(timeout=PATIENCE_MS)
         expect(self.box).to_be_editable(timeout=PATIENCE_MS)
 
     def say(self, text: str) -> None:
@@ -80,6 +80,7 @@ class Side:
         card = self.chat.locator(".permission").get_by_role("button", name="Allow", exact=True)
         cell = self.page.locator(".jp-NotebookPanel:not(.lm-mod-hidden) .agentnb-cell-bar[data-armed=true]")
         button = card.or_(cell.get_by_role("button", name="Accept", exact=True)).first
+        button.wait_for(timeout=PATIENCE_MS)
         expect(button).not_to_have_attribute("aria-disabled", "true", timeout=PATIENCE_MS)
         button.click()
 

@@ -70,7 +70,8 @@ def box(cell: Cell) -> Locator:
 
 def answered(cell: Cell, words: str) -> None:
     """Wait until the last turn has ended, and see words in its answer."""
-    expect(cell.output.locator("[data-turn]").last.locator(".answer")).to_contain_text(words, timeout=PATIENCE_MS)
+    answer = cell.output.locator("[data-turn]").last.locator(".answer")
+    answer.filter(has_text=words).wait_for(timeout=PATIENCE_MS)
     cell.output.locator("[data-turn]").last.locator(".turn-end").wait_for(timeout=PATIENCE_MS)
 
 

@@ -15,7 +15,7 @@ from tests.browser.side import Side
 
 def armed(card: Locator) -> Locator:
     """The card, once it can be answered."""
-    expect(card.locator(".permission-options")).to_have_attribute("data-armed", "true", timeout=PATIENCE_MS)
+    card.locator(".permission-options[data-armed=true]").wait_for(timeout=PATIENCE_MS)
     return card
 
 
