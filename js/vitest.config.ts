@@ -28,7 +28,7 @@ export default defineConfig({
           isolate: false, // one jsdom and one copy of each module for each process, not for each file: half of the time
         },
       },
-      { extends: true, test: { ...shared, name: "apart", include: OF_A_FRESH_PAGE } },
+      { extends: true, test: { ...shared, name: "apart", include: OF_A_FRESH_PAGE, isolate: false } },
     ],
   },
 });

@@ -23,13 +23,11 @@ import type {
 } from "../view/store.ts";
 import { Channels, ROOT } from "./channels.ts";
 import { Contents, changeText, pieces, RANGE } from "./contents.ts";
-import { Exchange, type Wire } from "./exchange.ts";
+import { Exchange, type Initialized, isFlush, isPong, isText, type Wire } from "./exchange.ts";
 import { Handshake } from "./handshake.ts";
-import { type Initialized, isFlush, isPong, isText } from "./messages.ts";
-import { Presence } from "./presence.ts";
+import { Presence, Views } from "./presence.ts";
 import { announceLive, onLive } from "./surroundings.ts";
 import { Acknowledgements, ContinuedText } from "./text.ts";
-import { Views } from "./views.ts";
 
 export { ROOT } from "./channels.ts";
 export type { Wire } from "./exchange.ts";
@@ -151,7 +149,7 @@ class PageClient implements Client {
     this.#fetching.add(uri);
     const before = channel.first;
     try {
-      const result = await this.#exchange.request<unknown>("fetchTurns", { channel: uri, before, limit });
+      const result = await this.#exchange.ask("fetchTurns", { channel: uri, before, limit });
       if (isAnswer("fetchTurns", result)) channel.prepend(before, result);
       else this.#exchange.log("The kernel's answer to fetchTurns doesn't follow the protocol.");
     } finally {
@@ -195,7 +193,7 @@ class PageClient implements Client {
   }
 
   async request<M extends RequestName>(method: M, params: Params<M>): Promise<Answer<M>> {
-    return checked(method, await this.#exchange.request<unknown>(method, params));
+    return checked(method, await this.#exchange.ask(method, params));
   }
 
   notify(method: string, params: unknown): void {

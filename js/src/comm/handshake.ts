@@ -5,7 +5,7 @@ import { WINDOW } from "../state/tables.gen.ts";
 import { isChanges, sessionChannel } from "../view/identity.ts";
 import { type Channels, ROOT } from "./channels.ts";
 import type { Exchange } from "./exchange.ts";
-import { type Initialized, Refused, speaks, UNKNOWN_SESSION, UNSUPPORTED_VERSION, versions } from "./messages.ts";
+import { type Initialized, Refused, speaks, UNKNOWN_SESSION, UNSUPPORTED_VERSION, versions } from "./exchange.ts";
 
 interface Then {
   /** Whether the page can be seen. */
@@ -56,8 +56,8 @@ export class Handshake {
     };
     const answer =
       hostId === undefined
-        ? this.#exchange.request<unknown>("initialize", introduction)
-        : this.#exchange.request<unknown>("reconnect", { ...introduction, hostId, lastSeen: this.#channels.seen });
+        ? this.#exchange.ask("initialize", introduction)
+        : this.#exchange.ask("reconnect", { ...introduction, hostId, lastSeen: this.#channels.seen });
     // What is refused is tried again.
     answer.then((result) => this.#initialized(result, followed)).catch((error: Error) => this.#refused(error));
   }
@@ -107,7 +107,7 @@ export class Handshake {
     for (const channel of channels) {
       this.#unanswered.add(channel);
       this.#exchange
-        .request<unknown>("subscribe", { channel })
+        .ask("subscribe", { channel })
         .then((result) => {
           this.#unanswered.delete(channel);
           if (isAnswer("subscribe", result)) this.#channels.take([result.snapshot]);

@@ -2,13 +2,11 @@
 import { type ReadonlySignal, signal } from "@preact/signals";
 import { AGAIN, notebookOf } from "../notebooks.ts";
 import type { PongParams } from "../state/requests.gen.ts";
-import type { Connection } from "../view/store.ts";
+import type { Connection, ViewLink } from "../view/store.ts";
 import type { Channels } from "./channels.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Handshake } from "./handshake.ts";
-import { Pulse } from "./pulse.ts";
 import { type Manager, type Standing, standing, watchKernel } from "./surroundings.ts";
-import type { Views } from "./views.ts";
 
 const PING_MS = 10_000;
 const RETRY_MS = 3_000;
@@ -117,5 +115,98 @@ export class Presence {
       notebookOf(this.#manager)?.unanswered?.(this.#pulse.beats, () => this.#connection.peek());
     } else if (this.#handshake.again() || (this.#views.visible && this.#channels.isUnanswered)) this.ping();
     this.stand();
+  }
+}
+
+const SILENT = 2;
+const SELDOM = 8;
+
+/** Checks whether the kernel answers. Timeouts count ticks of the page's own timer, so sleep does not expire them. */
+class Pulse {
+  #beats: number | undefined;
+
+  /** Something was asked and has not been answered. */
+  get waits(): boolean {
+    return this.#beats !== undefined;
+  }
+
+  /** It has not been answered for so long that the reader should know. */
+  get silent(): boolean {
+    return this.waits && (this.#beats as number) >= SILENT;
+  }
+
+  get beats(): number {
+    return this.#beats ?? 0;
+  }
+
+  asked(): void {
+    this.#beats ??= 0;
+  }
+
+  /** Says whether the kernel had been silent. */
+  answered(): boolean {
+    const before = this.silent;
+    this.#beats = undefined;
+    return before;
+  }
+
+  /** Something came, though nothing was answered: what was asked may be lost, so it is asked again at the next beat. */
+  heard(): void {
+    if (this.silent) this.#beats = SILENT + 1;
+  }
+
+  /** One beat more without an answer; says whether to ask again: at first soon, later seldom. */
+  beat(): boolean {
+    this.#beats = (this.#beats ?? 0) + 1;
+    return this.#beats < SELDOM ? (this.#beats & (this.#beats - 1)) === 0 : this.#beats % SELDOM === 0;
+  }
+}
+
+interface Shown {
+  visible: boolean;
+  element: Element | undefined;
+}
+
+/** The views of one client: whether any can be seen, and bringing one before the reader. */
+export class Views {
+  #views = new Map<string, Shown>();
+  #visible = false;
+  #changed: (visible: boolean) => void;
+
+  /** `changed` is called when the first view comes into sight, and when the last one goes. */
+  constructor(changed: (visible: boolean) => void) {
+    this.#changed = changed;
+  }
+
+  get visible(): boolean {
+    return this.#visible;
+  }
+
+  open(viewId: string, element?: Element): ViewLink {
+    const view: Shown = { visible: false, element };
+    this.#views.set(viewId, view);
+    return {
+      setVisible: (visible) => {
+        view.visible = visible;
+        this.#report();
+      },
+      close: () => {
+        this.#views.delete(viewId);
+        this.#report();
+      },
+    };
+  }
+
+  /** Brings a view of this client before the reader. */
+  show(): void {
+    const elements = [...this.#views.values()].map((view) => view.element);
+    elements.findLast((element) => element?.isConnected)?.scrollIntoView({ block: "nearest" });
+  }
+
+  #report(): void {
+    const visible = [...this.#views.values()].some((view) => view.visible);
+    if (visible === this.#visible) return;
+    this.#visible = visible;
+    this.#changed(visible);
   }
 }

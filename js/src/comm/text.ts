@@ -1,7 +1,7 @@
 /** Flushes that only continue a text (`text`): what they stand for, and acknowledging them together. */
 import type { ActionsParams } from "../state/requests.gen.ts";
 import type { Action, Envelope } from "../state/types.gen.ts";
-import type { Text } from "./messages.ts";
+import type { Text } from "./exchange.ts";
 
 const ACK_MS = 1_000;
 const DELTA = /^chat\/(delta|reasoning)$/;

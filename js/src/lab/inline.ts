@@ -2,13 +2,13 @@
  * Help while the user types: an edit of one cell from a prompt in it, completions, and comments on lines. A part that is
  * loaded when a notebook is opened.
  */
+
+import type { Application } from "@jupyterlab/application";
 import type { NotebookPanel, SharedCell } from "@jupyterlab/notebook";
 import { addStyles } from "../element";
 import type { NotebookActions, SettingsAccess } from "../view/store";
 import { CellEdit, type EditPlace } from "./cell-edit";
-import { showComments } from "./comment-chip";
-import { CommentMarks } from "./comment-marks";
-import { addEdits } from "./edit-commands";
+import { CommentMarks, showComments } from "./comment-marks";
 import type { Placed } from "./edits";
 import styles from "./inline.css";
 import { CellCompletion, switchOf } from "./inline-completion";
@@ -150,3 +150,18 @@ let completion: CellCompletion | undefined;
 /** `IInlineCompletionProvider.fetch`; nothing before a notebook is open. */
 export const complete: CellCompletion["fetch"] = async (...request) =>
   (await completion?.fetch(...request)) ?? { items: [] };
+
+/** Each takes `{"source": "…"}`. */
+function addEdits(app: Application, current: () => NotebookActions | undefined): void {
+  const add = (id: string, label: string, edit: (edits: NotebookActions, source: string) => void): void => {
+    const isEnabled = (): boolean => current() !== undefined;
+    const execute = ({ source }: { source?: unknown } = {}): void => {
+      const edits = current();
+      if (edits && typeof source === "string") edit(edits, source);
+    };
+    app.commands.addCommand(id, { label, isEnabled, execute });
+  };
+  add("agentnb:insert-below", "Insert Code Below the Active Cell", (edits, source) => edits.insertBelow(source));
+  add("agentnb:replace-active", "Replace the Active Cell's Code", (edits, source) => edits.replaceActive(source));
+  add("agentnb:run", "Run Code in a New Cell", (edits, source) => edits.run(source));
+}

@@ -4,8 +4,7 @@ import showPreview from "../preview";
 import { isObject } from "../state/object";
 import type { ToolCallPendingConfirmationState, ToolContent } from "../state/types.gen";
 import { compare } from "../view/parts/line-diff";
-import { line, plain, splitPath } from "../view/plain";
-import { worstOf } from "../view/worst";
+import { line, plain, splitPath, worstOf } from "../view/plain";
 
 export interface Question {
   readonly channel: string;

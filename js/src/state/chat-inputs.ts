@@ -5,8 +5,7 @@
  * as for a login, waits in `inputRequests`: AHP has no place for it.
  */
 import { changed, defined, filled, same, upsert, without } from "./change.ts";
-import { withParts } from "./chat-parts.ts";
-import { derivedStatus, modifiedAt, unread } from "./chat-status.ts";
+import { derivedStatus, modifiedAt, unread, withParts } from "./chat-parts.ts";
 import { openRequests } from "./open-requests.ts";
 import { appended, findRequest, replaced, waitingCalls } from "./parts.ts";
 import type {

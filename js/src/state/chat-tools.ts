@@ -1,7 +1,6 @@
 /** Reduces the tool calls of the running turn: AHP's state machine, and our details carried through it. */
 import { changed, defined, same } from "./change.ts";
-import { runningTurn, withParts } from "./chat-parts.ts";
-import { withDerivedStatus } from "./chat-status.ts";
+import { runningTurn, withDerivedStatus, withParts } from "./chat-parts.ts";
 import { appended, findPart, replaced } from "./parts.ts";
 import type {
   ChatState,

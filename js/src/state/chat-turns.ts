@@ -1,7 +1,7 @@
 /** Reduces what starts, ends and counts a turn. */
 import { changed, defined, filled, put, without } from "./change.ts";
+import { derivedStatus, modifiedAt, unread, withActivity, withDerivedStatus } from "./chat-parts.ts";
 import { heldQueue } from "./chat-pending.ts";
-import { derivedStatus, modifiedAt, unread, withActivity, withDerivedStatus } from "./chat-status.ts";
 import { cancelled } from "./chat-tools.ts";
 import { appended } from "./parts.ts";
 import { SessionStatus } from "./tables.gen.ts";

@@ -4,7 +4,7 @@
  */
 import { isObject } from "./object.ts";
 import { REQUIRED } from "./tables.gen.ts";
-import type { Action, ChatState, Envelope, RootState, SessionState } from "./types.gen.ts";
+import type { Action, Envelope } from "./types.gen.ts";
 
 export { isObject };
 
@@ -67,25 +67,4 @@ export function isEnvelope(value: unknown): value is Envelope {
 
 function isOrigin(value: unknown): boolean {
   return isObject(value) && typeof value.clientId === "string" && Number.isSafeInteger(value.clientSeq);
-}
-
-/** Whether this has the form of the root's state. */
-export function isRootState(value: unknown): value is RootState {
-  return isObject(value) && Array.isArray(value.agents);
-}
-
-/** Whether this has the form of a session's state. */
-export function isSessionState(value: unknown): value is SessionState {
-  return isObject(value) && typeof value.provider === "string" && Array.isArray(value.chats);
-}
-
-/** Whether this has the form of a chat's state. */
-export function isChatState(value: unknown): value is ChatState {
-  return (
-    isObject(value) &&
-    Array.isArray(value.turns) &&
-    typeof value.status === "number" &&
-    typeof value.modifiedAt === "string" &&
-    (value.activeTurn === undefined || (isObject(value.activeTurn) && Array.isArray(value.activeTurn.responseParts)))
-  );
 }

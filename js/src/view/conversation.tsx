@@ -17,7 +17,6 @@ import { Freedom } from "./freedom";
 import { showAgents } from "./host-events";
 import { IconButton, Spacer } from "./icons";
 import { chatChannel, isReadOnly, isRemote, provider, ROOT, sessionChannel } from "./identity";
-import { InputRequests } from "./input-requests";
 import { isNews } from "./news";
 import { AgentWarning, SessionTrouble, useGap } from "./notices";
 import { Fetched } from "./on-demand";
@@ -34,7 +33,7 @@ import { isIdle, isRead, needsAnswer } from "./status";
 import { agentName } from "./tabs";
 import { type Jump, Transcript } from "./transcript";
 import { useUsage } from "./usage";
-import { WaitingQuestions } from "./waiting-questions";
+import { InputRequests, WaitingQuestions } from "./waiting-questions";
 
 /** What the conversation's menu can ask for. */
 export type ConversationTask = "changes" | "find" | "rename" | "copy" | "save" | "clear" | undefined;

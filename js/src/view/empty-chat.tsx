@@ -5,10 +5,10 @@ import type { AgentInfo, RootState } from "../state/types.gen";
 import { usePlace, useView } from "./context";
 import { Button } from "./controls";
 import { Earlier } from "./earlier-conversations";
+import { OfferedPrompts } from "./follow-ups";
 import { showAgents } from "./host-events";
 import { Icon } from "./icons";
 import { isRemote } from "./identity";
-import { OfferedPrompts } from "./offered-prompts";
 import { line } from "./plain";
 import { useAnswer } from "./use-work";
 

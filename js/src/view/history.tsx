@@ -1,12 +1,13 @@
 /** The place of the history, of the settings and of tries in the chat; each is a module that is fetched when it is opened first. */
+
+import type { BranchesProps } from "./branches/branches";
 import { useView } from "./context";
 import { onEscape, useFocused } from "./controls";
 import type { HistoryContext } from "./history/panel";
 import type { PanelName } from "./host-events";
 import { IconButton, Spacer } from "./icons";
-import { OnDemand } from "./on-demand";
+import { Fetched, OnDemand } from "./on-demand";
 import type { SettingsContext } from "./settings/panel";
-import { SideBySide } from "./side-by-side";
 
 interface Props {
   id: string;
@@ -47,5 +48,14 @@ export function Panel({ id, name, session, onOpen, onClose, onRefused }: Props) 
         <OnDemand key={name} name={name} what={`the ${name}`} className="column panel" context={context} />
       )}
     </section>
+  );
+}
+
+/** The place of tries side by side, which a part shows that is fetched for them. */
+export function SideBySide(props: BranchesProps) {
+  return (
+    <Fetched name="branches" what="the tries">
+      {({ Branches }) => <Branches {...props} />}
+    </Fetched>
   );
 }

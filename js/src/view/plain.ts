@@ -110,3 +110,8 @@ export function duration(ms: number): string {
 export function reason(error: unknown): string {
   return kernelText(error instanceof Error ? error.message : String(error));
 }
+
+/** The first sentence: reasons are sorted, the worst one first. */
+export function worstOf(reason: string): string {
+  return kernelText(line(reason, 600).match(/^.+?[.!?](?=\s+[A-Z“]|$)/)?.[0] ?? line(reason, 600));
+}

@@ -9,7 +9,6 @@ import { Button } from "./controls";
 import { useElapsed } from "./elapsed";
 import { Icon, Spacer, Spinner } from "./icons";
 import { chatChannel, provider, sessionChannel } from "./identity";
-import { InputRequests } from "./input-requests";
 import { ConnectionBanner, SessionTrouble, useGap } from "./notices";
 import { useOnScreen } from "./on-screen";
 import { TurnChanges } from "./parts/change-set";
@@ -19,6 +18,7 @@ import { StopButton } from "./prompt";
 import { Refusals } from "./rejected-actions";
 import { agentName } from "./tabs";
 import { Answer, endNote, TurnEnd, useSilence } from "./turn";
+import { InputRequests } from "./waiting-questions";
 
 const PAGE = 100;
 

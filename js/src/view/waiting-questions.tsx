@@ -1,11 +1,12 @@
 /** The questions that wait for the reader and are out of sight, above the box to write in: a click goes to each. */
 import { useEffect, useState } from "preact/hooks";
-import type { ChatState } from "../state/types.gen";
+import type { ChatInputRequest, ChatState } from "../state/types.gen";
 import { questions } from "./announcements";
 import { placesOf } from "./cell-proposals";
 import { coded } from "./coded";
 import { usePlace, useView } from "./context";
 import { Icon } from "./icons";
+import { Fetched } from "./on-demand";
 import { line } from "./plain";
 import { isArchived, tabState } from "./status";
 import { agentName } from "./tabs";
@@ -79,4 +80,14 @@ function useSeen(ids: string): boolean {
     return () => observer.disconnect();
   }, [ids, root]);
   return isSeen;
+}
+
+/** What the agent asks in forms, above the box to write in. */
+export function InputRequests({ requests, agent }: { requests: readonly ChatInputRequest[]; agent: string }) {
+  if (requests.length === 0) return null;
+  return (
+    <Fetched name="questions" what={`what ${agent} asks`} isQuiet>
+      {({ InputForm }) => requests.map((request) => <InputForm key={request.id} request={request} agent={agent} />)}
+    </Fetched>
+  );
 }

@@ -6,7 +6,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { type Client, createClient, ROOT, type Wire } from "../../src/comm/client.ts";
-import { isFlush, isPong, isText, read, wireName } from "../../src/comm/messages.ts";
+import { isFlush, isPong, isText, read, wireName } from "../../src/comm/exchange.ts";
 import { isAnswer, type RequestName } from "../../src/state/answers.ts";
 import { ANSWERS } from "../../src/state/requests.gen.ts";
 

@@ -1,6 +1,6 @@
 /** What comes in from the wire is checked before a reducer sees it. */
 import { describe, expect, test } from "vitest";
-import { isAction, isChatState, isEnvelope, isRootState, isSessionState } from "../../src/state/guard.ts";
+import { isAction, isEnvelope } from "../../src/state/guard.ts";
 
 const delta = { type: "chat/delta", turnId: "t", partId: "p", content: "x" };
 const envelope = { channel: "eliza:/1", index: 3, action: delta };
@@ -65,12 +65,4 @@ describe("an envelope", () => {
   ])("is malformed: %s", (_, value) => {
     expect(isEnvelope(value)).toBe(false);
   });
-});
-
-test("a state has the form of its channel", () => {
-  const chat = { resource: "c", title: "", status: 1, modifiedAt: "", turns: [] };
-  const session = { provider: "p", title: "", status: 1, lifecycle: "ready", chats: [] };
-  expect([isRootState({ agents: [] }), isRootState({}), isRootState(null)]).toEqual([true, false, false]);
-  expect([isSessionState(session), isSessionState(chat)]).toEqual([true, false]);
-  expect([isChatState(chat), isChatState({ ...chat, activeTurn: {} })]).toEqual([true, false]);
 });

@@ -1,7 +1,7 @@
 /** Tries side by side: what they say is text, parts are chosen, conflicts are said in their card. */
 import { expect, test } from "vitest";
+import { readUnified } from "../../src/view/branches/changes";
 import type { Try } from "../../src/view/branches/requests";
-import { readUnified } from "../../src/view/branches/unified";
 import type { NotebookActions } from "../../src/view/store";
 import { readyStore } from "./memory-store";
 import { open } from "./page";

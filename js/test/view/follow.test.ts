@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { Follower, type Intent } from "../../src/view/follow";
+import { Follower, type Intent } from "../../src/view/pinned";
 
 /** A box that scrolls as a browser's does: it clamps, and tells of a scroll later. */
 class Box {

@@ -4,6 +4,7 @@ import { lex } from "../../src/view/markdown/lexer";
 import { MarkdownStream } from "../../src/view/markdown/stream";
 import type { Token } from "../../src/view/markdown/token";
 import { shortest } from "../growth";
+import { thoroughCases } from "../thorough";
 import { drawn } from "./markdown-page";
 
 const MARKS = [..."*_~[](<`\\&!|#>\t x\n\r"].concat(
@@ -66,7 +67,7 @@ function read(text: string): Token[] {
   return [...stream.frozen, ...stream.open(true)];
 }
 
-test.each(UNITS)("four times as much of %j takes less than ten times as long to read", (unit) => {
+test.each(thoroughCases(UNITS))("four times as much of %j takes less than ten times as long to read", (unit) => {
   const text = unit.repeat(SHORT / unit.length);
   const long = text.repeat(4);
   read(text); // the code is warm

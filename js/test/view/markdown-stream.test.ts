@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { lex } from "../../src/view/markdown/lexer";
 import { MarkdownStream } from "../../src/view/markdown/stream";
+import { thoroughCount } from "../thorough";
 import { drawn, MarkdownPage } from "./markdown-page";
 
 const PIECES = [
@@ -68,7 +69,7 @@ function blocks(text: string): unknown[] {
 
 test("a finished text has the blocks that the lexer finds in the whole, however it was cut", () => {
   const pick = random(20261121);
-  for (let round = 0; round < 3000; round += 1) {
+  for (let round = 0; round < thoroughCount(3000); round += 1) {
     const text = document(pick);
     const stream = new MarkdownStream();
     for (let at = 0; at < text.length; at += 1 + pick(12)) {
@@ -90,7 +91,7 @@ function shape(tokens: unknown): unknown {
 
 test("the drawn elements of a streamed text are those of the whole text", () => {
   const pick = random(7);
-  for (let round = 0; round < 150; round += 1) {
+  for (let round = 0; round < thoroughCount(150); round += 1) {
     const text = document(pick);
     const page = new MarkdownPage();
     for (let at = 0; at < text.length; at += 1 + pick(20)) page.draw(text.slice(0, at), true);

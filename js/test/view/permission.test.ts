@@ -2,8 +2,8 @@ import { describe, expect, onTestFinished, test, vi } from "vitest";
 import type { ConfirmationOption } from "../../src/state/types.gen";
 import { followProposals } from "../../src/view/cell-proposals";
 import { INERT_FOR } from "../../src/view/permission-answer";
+import { worstOf } from "../../src/view/plain";
 import type { CellProposal, NotebookActions } from "../../src/view/store";
-import { worstOf } from "../../src/view/worst";
 import { CHAT, type MemoryStore, readyStore, SESSION, startTurn } from "./memory-store";
 import { fakeTimers, open, type Page, press, type } from "./page";
 

@@ -4,7 +4,6 @@ import { isObject } from "../../state/object";
 import type { Action, SessionState } from "../../state/types.gen";
 import { Button, TextField } from "../controls";
 import { line } from "../plain";
-import { type Choice, type ChoiceGroup, Select } from "../select";
 
 interface Option {
   id: string;
@@ -21,7 +20,7 @@ const MOST_IN_SELECT = 20;
 const MOST_SHOWN = 100;
 
 /** The agent's options in the order model, effort, mode, others; odd ones are passed over. */
-export function readOptions(raw: readonly Loose[] | undefined): Option[] {
+function readOptions(raw: readonly Loose[] | undefined): Option[] {
   const options = (raw ?? []).flatMap((one): Option[] => {
     const { id, name, type, currentValue, category } = one;
     if (typeof id !== "string") return [];
@@ -192,5 +191,61 @@ function LongList({ name, value, groups, disabled, onChoose }: LongListProps) {
         </>
       )}
     </div>
+  );
+}
+
+export interface Choice {
+  value: string;
+  name: string;
+  description?: string | undefined;
+}
+
+interface ChoiceGroup {
+  name: string;
+  choices: readonly Choice[];
+}
+
+interface SelectProps {
+  name: string;
+  value: string;
+  groups: readonly ChoiceGroup[];
+  disabled: boolean;
+  onChoose: (value: string) => void;
+}
+
+/** One of several in a drop-down list, beside what it is called. */
+function Select({ name, value, groups, disabled, onChoose }: SelectProps) {
+  const current = groups.flatMap(({ choices }) => choices).find((choice) => choice.value === value);
+  const options = (choices: readonly Choice[]) =>
+    choices.map((choice) => (
+      <option key={choice.value} value={choice.value} title={choice.description}>
+        {choice.name}
+      </option>
+    ));
+  return (
+    <label
+      class="selector"
+      title={[`${name}: ${current?.name ?? value}`, current?.description].filter(Boolean).join("\n")}
+    >
+      <span class="selector-name">{name}</span>
+      <select
+        aria-label={name}
+        value={value}
+        disabled={disabled}
+        onChange={(event) => onChoose(event.currentTarget.value)}
+        onKeyDown={(event) => event.stopPropagation()}
+      >
+        {!current && <option value={value}>{line(value, 40)}</option>}
+        {groups.map((group) =>
+          group.name ? (
+            <optgroup key={group.name} label={group.name}>
+              {options(group.choices)}
+            </optgroup>
+          ) : (
+            options(group.choices)
+          ),
+        )}
+      </select>
+    </label>
   );
 }

@@ -4,10 +4,9 @@ import { useMemo } from "preact/hooks";
 import { Fold } from "../fold";
 import { Icon, type IconName, Spacer } from "../icons";
 import { Changed, Hunks, LineCount } from "../parts/diff";
-import { compare } from "../parts/line-diff";
+import { type Change, compare, type Hunk } from "../parts/line-diff";
 import { line } from "../plain";
 import type { Try, TryCell, TryFile } from "./requests";
-import { readUnified } from "./unified";
 
 const KINDS = { added: "created", modified: "changed", deleted: "deleted" } as const;
 const CELLS: Record<TryCell["action"], readonly [icon: IconName, words: string]> = {
@@ -105,4 +104,20 @@ function Variables({ names }: { names: readonly (readonly [name: string, status:
       ))}
     </span>
   );
+}
+
+const HEAD = /^@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@/;
+
+/** Its hunks; undefined where there is none. */
+export function readUnified(diff: string): Change | undefined {
+  const hunks: Hunk[] = [];
+  for (const text of diff.split("\n")) {
+    const head = HEAD.exec(text);
+    if (head) hunks.push({ oldStart: Number(head[1]), newStart: Number(head[2]), lines: [] });
+    else if (/^[ +\-\\]/.test(text)) hunks.at(-1)?.lines.push(text);
+  }
+  if (hunks.length === 0) return undefined;
+  const lines = hunks.flatMap((hunk) => hunk.lines);
+  const number = (mark: string) => lines.filter((text) => text.startsWith(mark)).length;
+  return { hunks, added: number("+"), removed: number("-"), lines: lines.length };
 }

@@ -1,13 +1,17 @@
 /** Markdown tokens to elements. Raw HTML stays text, pictures from elsewhere stay names, links are checked. */
 
+import { signal } from "@preact/signals";
 import { type ComponentChildren, Fragment, h } from "preact";
+import { useContext, useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { table } from "../../state/object";
+import { ViewContext } from "../context";
 import { Icon } from "../icons";
 import { safeHref } from "../links";
+import { memo } from "../memo";
 import { LongText } from "../parts/long-text";
-import { line } from "../plain";
+import { line, plain, reason } from "../plain";
+import type { Store } from "../store";
 import { CodeBlock } from "./code";
-import { Formula } from "./formula";
 import type { Align, Token } from "./token";
 
 const DEEPEST = 30;
@@ -15,7 +19,7 @@ const DEEPEST = 30;
 const LINE_BREAK = /^<br\s*\/?>$/i;
 type Draw = (token: never, depth: number) => ComponentChildren;
 
-export function drawTokens(tokens: readonly Token[] | undefined, depth = 0): ComponentChildren[] {
+function drawTokens(tokens: readonly Token[] | undefined, depth = 0): ComponentChildren[] {
   return (tokens ?? []).map((token) => drawToken(token, depth));
 }
 
@@ -160,3 +164,52 @@ function decode(reference: string): string {
   }
   return decoded;
 }
+
+type DrawFormula = (into: Element, source: string, isDisplay: boolean) => void;
+
+let fetched: Promise<unknown> | undefined;
+/** What draws formulas (`js/src/math.ts`), once it is here. */
+const drawer = signal<{ draw: DrawFormula } | undefined>(undefined);
+
+function needMath(fetch: Store["module"]): void {
+  if (fetched || !fetch) return;
+  fetched = fetch("math").then(({ default: draw }) => {
+    drawer.value = { draw: draw as DrawFormula };
+  }, console.debug);
+}
+
+interface FormulaProps {
+  /** As it was written, with its delimiters. */
+  raw: string;
+  source: string;
+  isDisplay: boolean;
+}
+
+/** A wide formula scrolls; a short one in a line of text has nothing to scroll. */
+const SHORT = 40;
+
+/** A formula: its source until it can be drawn, and where it cannot be drawn at all. */
+const Formula = memo(({ raw, source, isDisplay }: FormulaProps) => {
+  const { store } = useContext(ViewContext);
+  const element = useRef<HTMLElement>(null);
+  useEffect(() => needMath(store?.module), [store]);
+  const there = drawer.value;
+  useLayoutEffect(() => {
+    const into = element.current as HTMLElement;
+    into.title = "";
+    try {
+      if (there) return there.draw(into, source, isDisplay);
+    } catch (error) {
+      into.title = line(`This formula can't be drawn. ${reason(error)}`, 300);
+    }
+    into.textContent = plain(raw);
+  }, [raw, source, isDisplay, there]);
+  // The child nodes are the effect's.
+  return (
+    <span
+      class={isDisplay ? "math display" : "math"}
+      ref={element}
+      tabIndex={isDisplay || source.length > SHORT ? 0 : undefined}
+    />
+  );
+});

@@ -27,9 +27,8 @@ import {
   optionsOf,
   pendingCalls,
 } from "../permission-answer";
-import { line, splitPath } from "../plain";
+import { line, splitPath, worstOf } from "../plain";
 import { useArmed } from "../use-work";
-import { worstOf } from "../worst";
 import { LineCount } from "./diff";
 import { compare } from "./line-diff";
 import { usePreview } from "./preview";

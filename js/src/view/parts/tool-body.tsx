@@ -1,13 +1,21 @@
 /** What a tool call was given and what came of it: input, output, changes, terminals. */
 import { useComputed } from "@preact/signals";
-import type { ToolCallState, ToolContent, ToolDiffContent, ToolResultContent } from "../../state/types.gen";
-import { usePlace, useView } from "../context";
+import type {
+  ToolCallCitation,
+  ToolCallResearch,
+  ToolCallState,
+  ToolContent,
+  ToolDiffContent,
+  ToolResultContent,
+} from "../../state/types.gen";
+import { useOpenFile, usePlace, useView, useWorkspace } from "../context";
+import { Button } from "../controls";
+import { Fold } from "../fold";
 import { type IconName, isIcon } from "../icons";
 import { Coloured } from "../markdown/code";
 import { Markdown } from "../markdown/markdown";
-import { line, plain, pretty, withoutFences } from "../plain";
+import { inFolder, line, plain, pretty, withoutFences } from "../plain";
 import { kindOf } from "../tool-runs";
-import { Citations } from "./citations";
 import { Content, Raw } from "./content";
 import { Diff } from "./diff";
 import { LongText } from "./long-text";
@@ -82,7 +90,7 @@ function isShown(message: string, ...lists: (readonly (ToolContent | ToolResultC
 }
 
 /** What the tool was given: a command as typed, code for the kernel as code, anything else as JSON. */
-export function ToolInput({ call }: { call: ToolCallState }) {
+function ToolInput({ call }: { call: ToolCallState }) {
   const input = inputOf(call);
   if (input.trim() === "" || input.trim() === "{}") return null;
   const json = indented(input);
@@ -181,4 +189,58 @@ function TerminalOf({ id, call }: { id: string; call: ToolCallState }) {
 function Result({ id, piece }: { id: string; piece: ToolResultContent }) {
   if (piece.type === "text") return <Text of={piece} />;
   return <Raw id={id} name={line(piece.type, 60)} payload={piece} />;
+}
+
+/** What a research found in a package's source: each finding with its place, which opens to the line. */
+function Citations({ id, research }: { id: string; research: ToolCallResearch }) {
+  const { root } = useView();
+  const { session } = research;
+  const open = () => root.host.dispatchEvent(new CustomEvent("agentnb-open", { detail: session }));
+  return (
+    <div class="citations">
+      <p class="dim small">
+        Found in the source of {line(research.package, 80)} {line(research.version, 40)}
+        {session && <Button onClick={open}>Open conversation</Button>}
+      </p>
+      <ol>
+        {research.citations.map((citation, index) => (
+          <li key={index}>
+            <Markdown text={citation.text} />
+            {citation.place && <Cited id={`${id} c${index}`} citation={citation} />}
+          </li>
+        ))}
+      </ol>
+    </div>
+  );
+}
+
+function Cited({ id, citation }: { id: string; citation: ToolCallCitation }) {
+  const { place, path } = citation;
+  const folder = useWorkspace();
+  const openFile = useOpenFile();
+  return (
+    <Fold id={id} className="citation" head={<code>{line(place, 200)}</code>}>
+      <pre>
+        <code>
+          <Excerpt citation={citation} />
+        </code>
+      </pre>
+      <span class="dim small">{plain(path)}</span>
+      {path && openFile && (
+        <Button onClick={() => openFile(folder ? inFolder(path, folder) : path, citation.line)}>Open</Button>
+      )}
+    </Fold>
+  );
+}
+
+/** The lines around the place, each with its number; its own is marked. */
+function Excerpt({ citation: { line: number = 1, excerpt, lines, firstLine } }: { citation: ToolCallCitation }) {
+  const shown = lines !== undefined && firstLine !== undefined ? lines.split("\n") : [excerpt ?? ""];
+  const first = shown.length > 1 ? (firstLine ?? number) : number;
+  const width = String(first + shown.length).length;
+  return shown.map((text, index) => {
+    const told = `${String(first + index).padStart(width)}: ${plain(text)}`;
+    const end = index < shown.length - 1 ? "\n" : "";
+    return first + index === number ? <mark key={index}>{told + end}</mark> : told + end;
+  });
 }

@@ -1,17 +1,16 @@
 /** One setting: its title and its control; what it does and where its value comes from show on hover and focus. */
 import type { ComponentChildren } from "preact";
-import { useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Request } from "../../state/answers";
 import type { AgentInfo } from "../../state/types.gen";
 import { Button, Choice, TextButton } from "../controls";
 import { kernelText } from "../kernel-text";
 import { line, plain } from "../plain";
 import { AgentOrder, nameOf, ShownAgents, ShownModels } from "./agent-lists";
-import { Fold, Switch } from "./fields";
+import { Fold, Removable, Switch } from "./fields";
 import { FolderChooser } from "./folder";
-import { hasOwn, isChanged, type OfferedModel, resetTo, type Setting, sourceOf, typed } from "./list";
-import { McpServers, type Props as McpServersProps } from "./servers";
-import { TypedBox } from "./typed-box";
+import { hasOwn, inBox, isChanged, type OfferedModel, readTyped, resetTo, type Setting, sourceOf, typed } from "./list";
+import { type Program, ProgramForm, useForget, useTyped } from "./program-form";
 
 /** Why this browser shows no notifications. */
 export const BLOCKED =
@@ -166,4 +165,114 @@ function Control({ setting, agents, isFixed, label, onChange, onBack }: ControlP
     return <Choice label={label} options={named} value={typed(value)} disabled={isFixed} onChoose={onChange} />;
   }
   return <TypedBox {...{ setting, isFixed, label, onChange, onBack }} />;
+}
+
+interface McpServersProps {
+  /** The names of those that there are. */
+  names: readonly string[];
+  isFixed: boolean;
+  onChange: (name: string, server: Program | undefined) => void;
+}
+
+/** MCP servers of the settings: their names, *Remove*, and a form for one more. What they are started with is never shown. */
+function McpServers({ names, isFixed, onChange }: McpServersProps) {
+  return (
+    <div class="setting-servers">
+      <ul class="settings-rules">
+        {names.map((name) => (
+          <Removable
+            key={name}
+            text={line(name, 100)}
+            label={`Remove the MCP server ${line(name, 100)}`}
+            disabled={isFixed}
+            onRemove={() => onChange(name, undefined)}
+          />
+        ))}
+      </ul>
+      {!isFixed && <NewServer names={names} onAdd={onChange} />}
+    </div>
+  );
+}
+
+const FORM = "server";
+
+function NewServer({ names, onAdd }: { names: readonly string[]; onAdd: McpServersProps["onChange"] }) {
+  const [name, setName] = useTyped(FORM, "name", "");
+  const forget = useForget();
+  useEffect(() => {
+    if (!names.includes(name.trim())) return;
+    forget(FORM); // it was added
+    setName("");
+  }, [names.join("\n")]);
+  return (
+    <ProgramForm
+      form={FORM}
+      label="Add an MCP server"
+      name={{ label: "Name of the server", placeholder: "name" }}
+      command={{ label: "Command or address", placeholder: "uvx mcp-server-git, or https://…" }}
+      variables={{ label: "Variables for the command", placeholder: "NAME=value, one per line", rows: 1 }}
+      submit="Add server"
+      check={(name, command) => (name && command ? "" : "Enter a name, and a command or an address.")}
+      onSave={onAdd}
+    />
+  );
+}
+
+interface TypedBoxProps {
+  setting: Setting;
+  isFixed: boolean;
+  label: string;
+  onChange: (value: unknown) => void;
+  /** What was typed and refused is typed no more. */
+  onBack: () => void;
+}
+
+/** What is typed counts with Enter, when the focus leaves the box, or when the settings are closed. */
+function TypedBox({ setting, isFixed, label, onChange, onBack }: TypedBoxProps) {
+  const { kind, empty } = setting;
+  const before = inBox(setting);
+  const box = useRef<HTMLInputElement>(null);
+  const previous = useRef(before);
+  /** What the box had when the kernel was asked last, or when it said what is set. */
+  const known = useRef(before);
+  const commit = () => {
+    const said = box.current?.value;
+    if (said === undefined) return;
+    if (said === before && known.current !== before) onBack();
+    known.current = said;
+    if (said !== before) onChange(readTyped(setting, said));
+  };
+  const leave = () => {
+    if (box.current?.value !== known.current) commit();
+  };
+  const latest = useRef(leave);
+  latest.current = leave;
+  useLayoutEffect(() => {
+    // Another value is set: it is shown, unless the reader has typed another one yet.
+    const said = box.current?.value ?? "";
+    if (
+      box.current &&
+      (said === previous.current || inBox({ ...setting, value: readTyped(setting, said) }) === before)
+    ) {
+      box.current.value = before;
+      known.current = before;
+    }
+    previous.current = before;
+  }, [before]);
+  useLayoutEffect(() => () => latest.current(), []);
+  return (
+    <input
+      ref={box}
+      class="field"
+      inputMode={kind === "number" ? "decimal" : "text"}
+      aria-label={label}
+      defaultValue={before}
+      disabled={isFixed}
+      placeholder={empty ? kernelText(empty) : kind === "names" ? "names, with commas" : ""}
+      onKeyDown={(event) => {
+        if (event.key === "Enter" && !event.isComposing) commit();
+      }}
+      onBlur={leave}
+    />
+  );
 }
