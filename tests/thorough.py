@@ -138,6 +138,8 @@ THOROUGH = (
     "unit/api/test_exit.py::test_a_script_ends_quietly_and_takes_its_agent_along[session.prompt('/write",
     "unit/host/test_undo_turns.py::test_an_order_that_once_ended_in_a_wrong_state_ends_in_the_right_one[1",
     "unit/test_concurrent_imports.py::test_a_cell_and_the_sidebar_may_load_agentnb_at_the_same_moment[1",
+    "unit/plugins/chain/test_misbehaviour.py::test_component_that_dies_late_ends_the_chain_with_its_name[old",
+    "unit/plugins/chain/test_misbehaviour.py::test_component_that_dies_late_ends_the_chain_with_its_name[sdk",
     "unit/plugins/checks/test_compare.py::test_steps_of_somebody",
     "unit/plugins/evaluate/test_day_budget.py::test_a_run_that_changed",
     "unit/plugins/evaluate/test_eval.py::test_recording_passes",
@@ -152,6 +154,7 @@ THOROUGH = (
     "unit/plugins/rehearsal/test_command.py::test_rehearse_command_that_makes_a_million_files",
     "unit/plugins/remote/test_failures.py::test_server_that_never_answers",
     "unit/plugins/verify/test_bad_input.py::test_verify_of_2000_cells",
+    "unit/plugins/verify/test_verified_turns.py::test_batch_that_is_to_be_verified",
 )
 """The beginnings of their ids, below ``tests/``."""
 

@@ -54,7 +54,6 @@ FIRST = (
     "ipython/test_attacks.py",
     "state/test_laws.py",
     "state/test_round_trip.py",
-    "state/test_parts.py",
 )
 """What begins first, the longest before the others; what waits for programs stands between what only computes."""
 WITH_PROCESSES = {

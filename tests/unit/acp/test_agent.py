@@ -12,7 +12,6 @@ from msgspec.structs import replace
 from agentnb.acp.agent import Agent
 from agentnb.acp.opening import OpenRequest, SessionOpened
 from agentnb.acp.prompt import PromptResult
-from agentnb.acp.services import client_capabilities
 from agentnb.agent import Capabilities
 from agentnb.agent.catalog import find
 from agentnb.agent.guard import GUARD
@@ -26,15 +25,6 @@ from agentnb.errors import (
 )
 from tests.unit.acp.recording_listener import RecordingListener, saying, scripted, talking
 from tests.unit.api.conftest import PATIENCE
-
-
-async def test_a_turn(tmp_path: Path) -> None:
-    """What is said arrives before the answer does; the agent says who it is."""
-    async with talking("echo", tmp_path) as talk:
-        answer = await talk.prompt("Hello \N{SMILING FACE WITH SMILING EYES}")
-        assert (answer, talk.listener.text) == (PromptResult("end_turn"), "Hello \N{SMILING FACE WITH SMILING EYES}")
-        assert (talk.agent.name, talk.agent.version) == ("Scripted", "1.0")
-        assert talk.agent.capabilities["promptCapabilities"] == {"image": True}
 
 
 async def test_an_agent_that_is_not_installed_is_named_with_what_to_type(tmp_path: Path) -> None:
@@ -68,18 +58,6 @@ async def test_never_answering_initialize_ends_the_process_in_time(tmp_path: Pat
         await Agent.launch(scripted("silent"), cwd=tmp_path, initialize_timeout=1)
 
 
-async def test_dying_in_a_turn_fails_the_turn_and_tells_the_listener(tmp_path: Path) -> None:
-    """What it said before stays."""
-    async with talking("dies_mid_turn", tmp_path) as talk:
-        with pytest.raises(AgentDied, match=r"stopped unexpectedly \(exit code 7\).*\nout of memory"):
-            await talk.prompt()
-        await asyncio.wait_for(talk.listener.gone.wait(), PATIENCE)
-        assert talk.listener.text == "I was about to"
-        assert isinstance(talk.listener.error, AgentDied)
-        with pytest.raises(AgentDied):
-            await talk.prompt()
-
-
 async def test_rubbish_is_survived_and_nothing_readable_is_lost(tmp_path: Path) -> None:
     """Three chunks among stray lines, each repaired, and an answer with a text id and NaN in it."""
     async with talking("rubbish", tmp_path) as talk:
@@ -89,13 +67,6 @@ async def test_rubbish_is_survived_and_nothing_readable_is_lost(tmp_path: Path) 
             "caf\N{LATIN SMALL LETTER E WITH ACUTE}\ufffd\ufffd",
         )
         assert talk.agent.connection.stray == 10
-
-
-async def test_a_permission_request_is_answered_with_the_option_chosen(tmp_path: Path) -> None:
-    """Its id is text, its tool call was never announced."""
-    async with talking("asks_unknown_call", tmp_path, option="no") as talk:
-        assert await talk.prompt() == PromptResult("end_turn")
-        assert (talk.listener.text, talk.listener.asked[0].call_id) == ("no", "call-9")
 
 
 async def test_cancel_reaches_the_agent_before_the_answers_to_what_it_asked(tmp_path: Path) -> None:
@@ -112,15 +83,6 @@ async def test_a_question_taken_back_is_given_up(tmp_path: Path) -> None:
     """The agent hears -32800, the turn goes on."""
     async with talking("gives_up", tmp_path, option="later") as talk:
         assert (await talk.prompt(), talk.listener.text) == (PromptResult("end_turn"), "-32800")
-
-
-async def test_cancelling_a_slow_turn(tmp_path: Path) -> None:
-    """The agent answers with `cancelled`."""
-    async with talking("slow", tmp_path) as talk:
-        answer = talk.begin("")
-        await asyncio.wait_for(talk.listener.spoken.wait(), PATIENCE)
-        talk.agent.cancel(talk.session_id)
-        assert await answer == PromptResult("cancelled")
 
 
 async def test_stopping_an_agent_fails_what_waits_and_tells_the_listener(tmp_path: Path) -> None:
@@ -172,26 +134,6 @@ async def test_a_method_we_do_not_have_is_refused(tmp_path: Path) -> None:
         await talk.prompt(json.dumps(requests))
         codes = [json.loads(line).get("code") for line in talk.listener.text.splitlines()]
         assert codes == [-32601, -32601, None]
-
-
-@pytest.mark.parametrize("terminal", [True, False])
-def test_who_shows_terminals_is_shown_the_agents_own_too(terminal: bool) -> None:
-    """Some agents stream what their own terminals print, in ``_meta``, only to who says so."""
-    meta = client_capabilities(Capabilities(terminal=terminal)).get("_meta")
-    assert meta == ({"terminal_output": True} if terminal else None)
-
-
-@pytest.mark.parametrize(
-    ("offered", "session"),
-    [
-        ({}, {"notices": {}, "compaction": {}, "configOptions": {"boolean": {}}, "promptSuggestions": {}}),
-        ({"boolean_options": False}, {"notices": {}, "compaction": {}, "promptSuggestions": {}}),
-        ({"boolean_options": False, "prompt_suggestions": False}, {"notices": {}, "compaction": {}}),
-    ],
-)
-def test_what_is_understood_of_sessions_is_offered(offered: dict[str, bool], session: object) -> None:
-    """Notices and compactions always; switches, and suggested prompts."""
-    assert client_capabilities(Capabilities(**offered)).get("session") == session
 
 
 async def test_a_megabyte_of_stderr_stalls_nothing(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentnb.acp.mapper import map_permission, map_session, map_update, permission_outcome
+from agentnb.acp.mapper import map_permission, map_session, map_update
 from agentnb.state import (
     AgentCommand,
     ChatState,
@@ -21,7 +21,6 @@ from agentnb.state import (
     PlanEntry,
     PlanResponsePart,
     RawResponsePart,
-    ReasoningResponsePart,
     SessionMode,
     SessionModes,
     SessionTitleChanged,
@@ -93,15 +92,6 @@ def finished() -> ChatState:
     return reduce_chat(after(chunk("Hi")), ChatTurnComplete(turn_id="t1", time=2))
 
 
-def test_text_and_thoughts_grow_in_parts_of_their_own() -> None:
-    """Part ids count up; a change of kind begins a part."""
-    thought = "agent_thought_chunk"
-    assert parts(chunk("a", thought), chunk("b", thought), chunk("c"), chunk(""), chunk("d")) == [
-        ReasoningResponsePart(id="p1", content="ab"),
-        MarkdownResponsePart(id="p2", content="cd"),
-    ]
-
-
 def test_another_message_is_another_part() -> None:
     """ACP `messageId`."""
     assert parts(chunk("a"), chunk("b", messageId="1"), chunk("c", messageId="1"), chunk("d", messageId="2")) == [
@@ -171,13 +161,6 @@ def test_a_tool_call_from_beginning_to_end() -> None:
         (ToolTerminalContent(terminal_id="t"),),
         {"code": 0},
     )
-
-
-def test_an_update_for_a_call_never_announced_announces_it() -> None:
-    """Nothing is lost, whatever its status."""
-    state = only_call(call("failed", content=[{"type": "content", "content": {"type": "text", "text": "no disk"}}]))
-    assert isinstance(state, ToolCallCompletedState)
-    assert (state.success, state.error and state.error.message, state.display_name) == (False, "no disk", "other")
 
 
 def test_every_kind_of_tool_content() -> None:
@@ -547,12 +530,6 @@ def test_an_agent_that_does_not_wait_for_the_answer() -> None:
         (part,) = chat.active_turn.response_parts
         assert isinstance(part, ToolCallResponsePart)
         assert type(part.tool_call) is kind
-
-
-def test_the_answer_to_a_permission_request() -> None:
-    """ACP `RequestPermissionResponse`."""
-    assert permission_outcome("a") == {"outcome": {"outcome": "selected", "optionId": "a"}}
-    assert permission_outcome(None) == {"outcome": {"outcome": "cancelled"}}
 
 
 def test_a_new_session_brings_modes_and_config_options() -> None:

@@ -16,27 +16,6 @@ def chunk(text: str, kind: str = "agent_message_chunk", **more: Any) -> dict[str
     return {"sessionUpdate": kind, "content": {"type": "text", "text": text}, **more}
 
 
-def test_neighbours_of_one_message_become_one() -> None:
-    """Only text of the same kind and message joins."""
-    updates = [chunk("a"), chunk("b"), chunk("c", messageId="1"), chunk("d", messageId="1"), chunk("e", messageId="2")]
-    merged = [(update.get("messageId"), update["content"]["text"]) for update in merge(updates)]
-    assert merged == [(None, "ab"), ("1", "cd"), ("2", "e")]
-
-
-def test_what_carries_more_than_text_stays_alone() -> None:
-    """`_meta`, annotations, other blocks and other updates are never merged away."""
-    updates = [
-        chunk("a", _meta={"x": 1}),
-        chunk("b"),
-        {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": "c", "annotations": {}}},
-        {"sessionUpdate": "agent_message_chunk", "content": {"type": "image", "data": "", "mimeType": "image/png"}},
-        {"sessionUpdate": "plan", "entries": []},
-        {"sessionUpdate": "agent_message_chunk", "content": None},
-        {},
-    ]
-    assert merge(updates) == updates
-
-
 KINDS = st.sampled_from(["agent_message_chunk", "agent_thought_chunk"])
 IDS = st.sampled_from([{}, {"messageId": "1"}, {"messageId": "2"}])
 CHUNKS = st.lists(st.builds(lambda text, kind, more: chunk(text, kind, **more), st.text(max_size=4), KINDS, IDS))

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
 
-from agentnb.acp.doctor import examine
 from agentnb.agent import AgentSpec
 from agentnb.agent.catalog import find, known
 from agentnb.agent.installation import Installation, InstallEnd, install_words
 from agentnb.agent.process import startable
 from agentnb.agent.programs import install_folders, remember_folder
 from agentnb.errors import AgentnbError, AgentNotFound
-from tests.unit.agent.installers import calls, make_installers
+from tests.unit.agent.installers import make_installers
 
 
 @pytest.fixture(autouse=True)
@@ -54,25 +52,6 @@ def test_only_plain_lines_of_npm_and_uv_are_run() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "program", "words"),
-    [
-        ("opencode", "opencode", ["npm", "install", "-g", "opencode-ai@1.18.33"]),
-        ("vibe", "vibe-acp", ["uv", "tool", "install", "mistral-vibe", "--python", "3.12"]),
-    ],
-)
-async def test_an_install_is_the_exact_command_and_the_agent_is_ready_then(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, program: str, words: list[str]
-) -> None:
-    """Also where the installer's folder is not on the PATH: it is searched from then on."""
-    monkeypatch.setenv("INSTALLER_PROGRAM", program)
-    end, printed = await install(name)
-    assert (end.state, end.message, "added 1 package" in printed) == ("done", "", True)
-    assert calls(tmp_path / "calls.jsonl")[0] == words
-    assert install_folders() == [str(tmp_path / "prefix/bin")]
-    assert (await examine(find(name))).state == "ready"
-
-
-@pytest.mark.parametrize(
     ("how", "said"),
     [
         ("fails", "npm ended with exit code 243. It cannot write to its folder. Choose a folder of your own with"),
@@ -101,24 +80,6 @@ async def test_one_that_waits_for_a_password_in_spite_of_all_is_ended(
     (path / "npm").write_text("#!/bin/sh\nprintf 'Password for ada: '\nexec /bin/sleep 600\n")
     end, _ = await install(asking_seconds=0.1)
     assert end.message.startswith("npm asked for a password")
-
-
-async def test_an_install_can_be_stopped_and_a_second_one_meanwhile_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The second may run in another notebook or in a terminal."""
-    monkeypatch.setenv("INSTALLER", "hangs")
-    began = asyncio.Event()
-    first = Installation(find("opencode"), lambda _: began.set())
-    running = asyncio.ensure_future(first.run())
-    await began.wait()
-    monkeypatch.setenv("INSTALLER", "works")
-    end, _ = await install()
-    assert (end.state, end.message) == (
-        "failed",
-        "Another notebook or terminal is installing something on this machine. Try again when it is done.",
-    )
-    first.stop()
-    assert (await running).state == "stopped"
-    assert (await install())[0].state == "done"
 
 
 def test_without_npm_the_error_says_how_to_get_it(path: Path) -> None:

@@ -25,20 +25,6 @@ def own(name: str) -> OwnAgent:
     return next(each for each in own_agents() if each.name == name)
 
 
-def test_a_new_agent_is_written_and_found_changed_and_removed(folder: Path) -> None:
-    """Its file is the user's alone; a variable without a new value keeps the one it has."""
-    path = write_agent("mine", "my-agent --acp 'a b'", {"KEY": "k-1", "LEVEL": "2"}, state="")
-    assert (path, path.stat().st_mode & 0o777) == (folder / "mine.toml", 0o600)
-    assert (find("mine").command, find("mine").env) == (("my-agent", "--acp", "a b"), {"KEY": "k-1", "LEVEL": "2"})
-    assert (own("mine").line, own("mine").variables) == ("my-agent --acp 'a b'", ("KEY", "LEVEL"))
-    write_agent("mine", "my-agent --acp", {"KEY": None, "NEW": "3"}, state=own("mine").state)
-    assert (find("mine").command, find("mine").env) == (("my-agent", "--acp"), {"KEY": "k-1", "NEW": "3"})
-    remove_agent("mine", state=own("mine").state)
-    assert own_agents() == []
-    with pytest.raises(UnknownAgent):
-        find("mine")
-
-
 def test_an_agent_of_the_catalogue_is_replaced_by_what_is_based_on_it() -> None:
     """Its title, login and variables stay; what installs or runs the catalogue's program is not about another one."""
     before = find("codex")

@@ -18,7 +18,7 @@ import pytest
 
 from agentnb.agent.child import Child
 from agentnb.agent.guard import GUARD, Guard
-from agentnb.agent.process import Ring, SpawnedAgent
+from agentnb.agent.process import SpawnedAgent
 from agentnb.agent.watchdog import group_alive
 from agentnb.errors import AgentNotFound, AgentStartFailed
 from tests.unit.acp.recording_listener import scripted, talking
@@ -168,14 +168,6 @@ def daemons(folder: Path) -> list[int]:
     return found
 
 
-async def test_stopping_twice_is_stopping_once(tmp_path: Path) -> None:
-    """From two sides at the same time, and after."""
-    process = await SpawnedAgent.spawn(scripted("silent"), tmp_path)
-    await asyncio.gather(process.stop(), process.stop())
-    await process.stop()
-    assert process.child.returncode == 0
-
-
 @pytest.mark.parametrize("step", range(24))
 def test_a_start_that_is_given_up_leaves_no_pipe_open(tmp_path: Path, step: int) -> None:
     """Whenever that is: asyncio forgets the pipes of a program that is given up while it connects them."""
@@ -259,16 +251,6 @@ async def test_what_cannot_be_executed_is_told(tmp_path: Path) -> None:
     ):
         with pytest.raises(error, match=says):
             await SpawnedAgent.spawn(spec(name="x", title="x", command=(command,)), tmp_path)
-
-
-def test_the_ring_keeps_the_end() -> None:
-    """However it comes."""
-    ring = Ring(5)
-    for data in (b"abc", b"def", b"", b"g"):
-        ring.append(data)
-    assert ring.text() == "cdefg"
-    ring.append(b"0123456789")
-    assert ring.text() == "56789"
 
 
 class Kernel:

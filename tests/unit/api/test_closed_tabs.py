@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from tests.conftest import ROOT
+from tests.unit.forked import run_script
 
 KILLED = """
 import os, signal, sys, agentnb
@@ -48,12 +46,7 @@ print(*(record.open for record in store.sessions("", limit=9)))
 @pytest.mark.parametrize("close", [ARCHIVE, LEAVE_SLOWLY, "closed.close()"], ids=["in the page", "slowly", "in Python"])
 def test_a_tab_closed_before_the_kernel_ended_is_not_open_in_the_log(close: str, tmp_path: Path) -> None:
     """Also while it can still be brought back, and while its agent has not let it go."""
-    env = {**os.environ, "PYTHONPATH": str(ROOT), "AGENTNB_LOG": str(tmp_path / "log.db")}
-
-    def run(script: str) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-c", script]
-        return subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=120, check=False)
-
-    killed = run(KILLED.format(close=close))
+    log = str(tmp_path / "log.db")
+    killed = run_script(KILLED.format(close=close), cwd=tmp_path, AGENTNB_LOG=log)
     assert killed.returncode == -9, killed.stderr
-    assert sorted(run(LISTED).stdout.split()) == ["False", "True"]
+    assert sorted(run_script(LISTED, cwd=tmp_path, AGENTNB_LOG=log).stdout.split()) == ["False", "True"]

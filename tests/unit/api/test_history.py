@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from tests.conftest import ROOT
+from tests.unit.forked import run_agentnb, run_script
 
 BEGIN = "import agentnb; s = agentnb.start('eliza', **{cwd}); s.prompt({text!r}).wait(60); s.close(); agentnb.history()"
 NONE = "No sessions. A session is saved when its first turn finishes; archived ones are listed separately.\n"
@@ -25,12 +23,7 @@ class Folder:
 
     def run(self, script: str, folder: str = ".", **env: str) -> subprocess.CompletedProcess[str]:
         (self.path / folder).mkdir(exist_ok=True)
-        whole = {**os.environ, "PYTHONPATH": str(ROOT), "AGENTNB_LOG": str(self.log), **env}
-        whole.pop("JPY_SESSION_NAME", None) if "JPY_SESSION_NAME" not in env else None
-        command = [sys.executable, "-c", script]
-        done = subprocess.run(
-            command, cwd=self.path / folder, env=whole, capture_output=True, text=True, timeout=120, check=False
-        )
+        done = run_script(script, cwd=self.path / folder, **{"AGENTNB_LOG": str(self.log), **env})
         assert done.returncode == 0, done.stderr
         return done
 
@@ -39,9 +32,7 @@ class Folder:
 
     def shell(self, *words: str, code: int = 0) -> str:
         """Returns what `agentnb WORDS` says here."""
-        env = {**os.environ, "PYTHONPATH": str(ROOT), "AGENTNB_LOG": str(self.log)}
-        command = [sys.executable, "-m", "agentnb", *words]
-        done = subprocess.run(command, cwd=self.path, env=env, capture_output=True, text=True, timeout=120, check=False)
+        done = run_agentnb(*words, cwd=self.path, AGENTNB_LOG=str(self.log))
         assert done.returncode == code, done.stderr
         return done.stdout + done.stderr
 

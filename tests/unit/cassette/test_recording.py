@@ -10,9 +10,8 @@ from msgspec.structs import replace
 
 from agentnb.cassette import file
 from agentnb.cassette.large_content import LARGE, folder_of
-from agentnb.cassette.marks import Secrets, SessionMarks
-from agentnb.cassette.recording import OLDEST_READER, ComparisonRule, Header, RecordedExchange
-from agentnb.cassette.session_cleaning import SessionCleaner
+from agentnb.cassette.marks import SessionMarks
+from agentnb.cassette.recording import OLDEST_READER, ComparisonRule, Header
 from agentnb.errors import CassetteBroken
 from tests.unit.cassette.conversation import HOME, WORK, Conversation, lines, recorded, recorder
 
@@ -20,20 +19,6 @@ from tests.unit.cassette.conversation import HOME, WORK, Conversation, lines, re
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     return tmp_path / "fits.cassette.jsonl"
-
-
-def test_a_session_is_its_lines_in_order(path: Path) -> None:
-    """A versioned header, the agent, the session, one message a line, the end."""
-    with recorded(path) as talk:
-        talk.turn(talk.begin(), "Hello", "Hi", " Ada")
-    rows = lines(path)
-    assert rows[0]["cassette"] == 1
-    assert rows[1] == {"agent": "someone", "launch": 1}
-    assert [row.get("method") for row in rows if "pace" not in row] == [
-        None, None, "initialize", None, None, "session/new", None,
-        "session/prompt", "session/update", "session/update", None, None,
-    ]  # fmt: skip
-    assert rows[-1] == {"end": {"lines": len(rows)}}
 
 
 def test_what_differs_between_machines_is_marked(path: Path) -> None:
@@ -49,21 +34,6 @@ def test_what_differs_between_machines_is_marked(path: Path) -> None:
     assert '"⟦workspace⟧"' in text
     assert "/a.csv, or ⟦workspace without root⟧/b, not /srv" in text
     assert "/var/⟦session⟧.log" in text
-
-
-def test_the_agents_ids_are_counted(path: Path) -> None:
-    """So that a second recording of the same conversation is the same file."""
-    texts = []
-    for run in ("a81f", "77c6"):
-        with recorded(path) as talk:
-            session = talk.begin(f"ses-{run}-{run}")
-            request = talk.prompt(session, "Do it")
-            talk.update(session, "tool_call", toolCallId=f"call_{run}", title="One", rawInput={"ref": f"call_{run}"})
-            talk.update(session, "agent_message_chunk", messageId=f"msg_{run}", content={"type": "text", "text": "ok"})
-            talk.received(id=request, result={"stopReason": "end_turn"})
-        texts.append([row for row in lines(path) if "pace" not in row and "end" not in row])
-    assert texts[0] == texts[1]
-    assert '"ref": "call-1"' in path.read_text(encoding="utf-8")
 
 
 def test_sessions_that_talk_at_once_are_kept_apart(path: Path) -> None:
@@ -156,32 +126,6 @@ def test_the_rules_of_a_cassette_outlive_a_new_recording(path: Path) -> None:
     assert file.read(path).header == replace(cassette.header, oldest_agentnb=OLDEST_READER)
 
 
-def test_what_was_said_earlier_is_looked_through_once(path: Path) -> None:
-    """However long the session becomes; and it is the same as if all were looked through at the end."""
-    recording = recorder(path, API_TOKEN="hush-hush-1234")
-    talk = Conversation(recording.tap("someone"))
-    session = talk.begin("ses-0123456789")
-    before: list[RecordedExchange] = []
-    for number in range(4):
-        request = talk.prompt(session, f"Turn {number} with hush-hush-1234")
-        talk.received(id=number, method="terminal/create", params={"sessionId": session, "command": "ls"})
-        talk.sent(id=number, result={"terminalId": f"terminal-{number}-of-today"})
-        talk.update(session, "tool_call", toolCallId=f"call_{number}", title=f"terminal-{number}-of-today")
-        talk.says(session, f"In {WORK}", "/a, hush-hu", "sh-1234")
-        talk.received(id=request, result={"stopReason": "end_turn"})
-        talk.update(session, "tool_call_update", toolCallId=f"call_{number}", title=f"late in {session}")
-        kept = recording.cassette().sections[1].exchanges
-        assert len(kept) == number + 2
-        assert all(now is then for now, then in zip(kept, before[:-1], strict=False))
-        before = kept
-    raw = talk.tap.sessions[0]
-    at_once = SessionCleaner(raw, HOME).section(1, WORK, Secrets({"API_TOKEN": "hush-hush-1234"}))
-    assert recording.cassette().sections[1] == at_once
-    recording.close()
-    assert "hush" not in path.read_text(encoding="utf-8")
-    assert '"call-4"' in path.read_text(encoding="utf-8")
-
-
 def test_a_secret_that_is_known_later_is_taken_out_of_what_was_said_before(path: Path) -> None:
     """Another agent is started with a key."""
     recording = recorder(path)
@@ -193,19 +137,6 @@ def test_a_secret_that_is_known_later_is_taken_out_of_what_was_said_before(path:
     recording.tap("other", {"API_TOKEN": "hush-hush-1234"})
     recording.close()
     assert "hush" not in path.read_text(encoding="utf-8")
-
-
-def test_noise_between_messages_is_not_recorded(path: Path) -> None:
-    """Stray lines are no messages; answers to nothing are nothing."""
-    recording = recorder(path)
-    tap = recording.tap("someone")
-    talk = Conversation(tap)
-    session = talk.begin()
-    tap.received(b'warning: deprecated\nnull\n[1]\n{"jsonrpc":"2.0","id":99,"result":1}\n')
-    talk.turn(session, "Hello", "Hi")
-    recording.close()
-    assert "deprecated" not in path.read_text(encoding="utf-8")
-    assert file.read(path).turns == 1
 
 
 def said_in(path: Path, order: str) -> list[dict[str, object]]:

@@ -17,6 +17,7 @@ from agentnb.cassette.switch import CassetteSwitch
 from agentnb.errors import CassetteBroken, UsageError
 from tests.conftest import ROOT
 from tests.notebooks.recorded import stand_in
+from tests.unit.forked import run_script
 
 TALK = """
 import sys, agentnb
@@ -43,9 +44,8 @@ def talk(folder: Path, *words: str, **environment: str) -> subprocess.CompletedP
     work.mkdir(exist_ok=True)
     for old in work.iterdir():
         old.unlink()
-    env = {**os.environ, "AGENTNB_CASSETTE": str(folder / "two.cassette.jsonl"), **environment}
-    command = [sys.executable, "-c", TALK, str(work), *(words or ("Hello", "Goodbye"))]
-    return subprocess.run(command, capture_output=True, text=True, check=False, env=env, cwd=ROOT, timeout=120)
+    environment = {"AGENTNB_CASSETTE": str(folder / "two.cassette.jsonl"), **environment}
+    return run_script(TALK, str(work), *(words or ("Hello", "Goodbye")), cwd=ROOT, **environment)
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from agentnb.changes.coverage import SnapshotLimits
-from agentnb.changes.model import FOLDER, FileVersion, PathChange, Step
+from agentnb.changes.model import FileVersion, PathChange, Step
 from agentnb.changes.store import ChangeStore
 from agentnb.errors import ChangesError, ChangesUnavailable, ContentNotStored, FilesConflict, OutsideWorkspace
 from tests.unit.changes.conftest import Opened, is_sensitive
@@ -88,93 +88,6 @@ def test_conflicts_when_several_files_clash_are_all_named_and_nothing_is_written
         store.apply(backward(changes))
     assert [(each.path, each.current is None) for each in raised.value.conflicts] == [("a", False), ("b", True)]
     assert (workspace / "c").read_text() == "2\n"
-
-
-@pytest.mark.parametrize("place", ["elsewhere", "d"])
-def test_a_folder_when_its_last_file_goes_again_stays_empty(store: ChangeStore, workspace: Path, place: str) -> None:
-    """The turn moved or deleted the file, and left the folder: so does redo, by either way."""
-    (workspace / "d").mkdir()
-    (workspace / "d/x").write_text("a text that is moved\n")
-    before = store.take()
-    if place == "d":
-        (workspace / "d/x").unlink()
-    else:
-        (workspace / "d/x").rename(workspace / place)
-    changes = store.changes(before, store.take())
-    after = sorted(workspace.rglob("*"))
-    for redo in (lambda _: [step for each in changes for step in each.forward], backward):
-        undone = store.apply(backward(changes))
-        assert sorted(workspace.rglob("*")) == [workspace / "d", workspace / "d/x"]
-        store.apply(redo(undone))
-        assert sorted(workspace.rglob("*")) == after
-
-
-def test_a_folder_that_was_empty_when_undo_fills_it_is_empty_after_redo(store: ChangeStore, workspace: Path) -> None:
-    """The agent deleted it with its file; the user made it again."""
-    (workspace / "d").mkdir()
-    (workspace / "d/x").write_text("1\n")
-    before = store.take()
-    (workspace / "d/x").unlink()
-    (workspace / "d").rmdir()
-    changes = store.changes(before, store.take())
-    (workspace / "d").mkdir()
-    undone = store.apply(backward(changes))
-    assert [(each.path, each.before) for each in undone] == [("d/x", None), ("d", FOLDER)]
-    store.apply(backward(undone))
-    assert list(workspace.rglob("*")) == [workspace / "d"]
-
-
-def test_a_file_when_undo_makes_a_folder_of_it_comes_back_with_redo(store: ChangeStore, workspace: Path) -> None:
-    """Several turns undone at once: one made a file of an emptied folder, an earlier one changed a file in it."""
-    (workspace / "d").mkdir()
-    (workspace / "d/x").write_text("1\n")
-    first = turn(store, workspace, **{"d/x": "2\n"})
-    (workspace / "d/x").rename(workspace / "moved")
-    before = store.take()
-    (workspace / "d").rmdir()
-    (workspace / "d").write_text("the agent's\n")
-    second = store.changes(before, store.take())
-    undone = store.apply([*backward(second), *backward(first)], {"d/x": "theirs"})
-    assert (workspace / "d/x").read_text() == "1\n"
-    store.apply(backward(undone))
-    assert (workspace / "d").read_text() == "the agent's\n"
-
-
-@pytest.mark.parametrize("link", ["d", "d/e"])
-def test_a_link_to_a_folder_with_files_when_undo_makes_an_empty_folder_of_it_comes_back_with_redo(
-    store: ChangeStore, workspace: Path, link: str
-) -> None:
-    """What it leads to is not in it."""
-    (workspace / "full/e").mkdir(parents=True)
-    (workspace / "full/e/x").write_text("x\n")
-    (workspace / link).mkdir(parents=True)
-    before = store.take()
-    (workspace / link).rmdir()
-    (workspace / link).symlink_to(workspace / "full")
-    undone = store.apply(backward(store.changes(before, store.take())))
-    assert [(each.path, each.before and each.before.mode, each.after) for each in undone] == [(link, "link", FOLDER)]
-    assert [*(workspace / link).iterdir()] == []
-    store.apply(backward(undone))
-    assert (workspace / link).readlink() == workspace / "full"
-
-
-def test_an_empty_folder_in_a_folder_that_became_a_link_comes_back_and_goes_again(
-    store: ChangeStore, workspace: Path
-) -> None:
-    """Although the folder that the link leads to has one of that name, with a file in it."""
-    (workspace / "full/e").mkdir(parents=True)
-    (workspace / "full/e/x").write_text("x\n")
-    (workspace / "d/e").mkdir(parents=True)
-    before = store.take()
-    (workspace / "d/e").rmdir()
-    (workspace / "d").rmdir()
-    (workspace / "d").symlink_to("full")
-    undone = store.apply(backward(store.changes(before, store.take())))
-    assert {each.path: each.after for each in undone} == {"d": FOLDER, "d/e": FOLDER}
-    assert [*(workspace / "d/e").iterdir()] == []
-    store.apply(backward(undone))
-    assert (workspace / "d").readlink() == Path("full")
-    assert (workspace / "full/e/x").read_text() == "x\n"
 
 
 def test_a_file_that_became_large_or_sensitive_is_not_lost(opened: Opened, workspace: Path) -> None:

@@ -20,14 +20,14 @@ from agentnb.checkup.examination import examine, is_well
 from agentnb.checkup.packages import NEEDED, PAGES, outside, ranges
 from agentnb.errors import UnknownAgent
 from tests.conftest import ROOT
-from tests.unit.cli.command import run
+from tests.unit.forked import run_agentnb
 
 FILES = ["log", "policy", "site policy", "cassette", "confinement"]
 
 
 def test_jupyter_is_examined_and_told_as_a_table_or_as_json(kernelspecs: Path) -> None:
     """Versions, kernels, the front end, the files; the agents where they are named."""
-    told = run("doctor", "jupyter", "eliza", "--json")
+    told = run_agentnb("doctor", "jupyter", "eliza", "--json")
     rows = {row["name"]: row for row in json.loads(told.stdout)}
     kernels = [name for name in rows if name.startswith("kernel ")]
     assert list(rows) == [
@@ -53,7 +53,7 @@ def test_jupyter_is_examined_and_told_as_a_table_or_as_json(kernelspecs: Path) -
 def test_what_is_wrong_fails_with_the_line_to_type(tmp_path: Path) -> None:
     """And everything else is examined anyway."""
     (tmp_path / "policy.toml").write_text("[[rule", encoding="utf-8")
-    told = run("doctor", "jupyter", AGENTNB_CONFIG_DIR=str(tmp_path))
+    told = run_agentnb("doctor", "jupyter", AGENTNB_CONFIG_DIR=str(tmp_path))
     line = next(line for line in told.stdout.splitlines() if line.startswith("policy"))
     assert (told.returncode, "broken" in line, str(tmp_path / "policy.toml") in line) == (1, True, True)
     assert "cassette" in told.stdout

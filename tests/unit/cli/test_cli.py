@@ -13,25 +13,25 @@ from agentnb.agent.catalog import known
 from agentnb.cli.command_line import COMMANDS
 from agentnb.command import write_json
 from agentnb.policy.store import PolicyFiles
-from tests.unit.cli.command import run
+from tests.unit.forked import run_agentnb
 
 
 def test_version() -> None:
     """Version prints the version."""
-    done = run("--version")
+    done = run_agentnb("--version")
     assert (done.returncode, done.stdout, done.stderr) == (0, f"agentnb {__version__}\n", "")
 
 
 def test_no_command() -> None:
     """Without a command the help goes to stderr."""
-    done = run()
+    done = run_agentnb()
     assert (done.returncode, done.stdout) == (2, "")
     assert all(name in done.stderr for name in COMMANDS)
 
 
 def test_unknown_command() -> None:
     """An unknown command is refused with what there is."""
-    done = run("frob")
+    done = run_agentnb("frob")
     assert (done.returncode, done.stdout) == (2, "")
     assert "'frob'" in done.stderr
     assert "doctor" in done.stderr
@@ -40,14 +40,14 @@ def test_unknown_command() -> None:
 @pytest.mark.parametrize("name", list(COMMANDS))
 def test_help(name: str) -> None:
     """Each command explains itself."""
-    done = run(name, "--help")
+    done = run_agentnb(name, "--help")
     assert done.returncode == 0
     assert COMMANDS[name].summary.split(".")[0] in " ".join(done.stdout.split())
 
 
 def test_agents() -> None:
     """Agents lists every known agent with what to type."""
-    done = run("agents")
+    done = run_agentnb("agents")
     assert (done.returncode, done.stderr) == (0, "")
     lines = {line.split()[0]: line for line in done.stdout.splitlines()[1:]}
     assert list(lines) == [spec.name for spec in known()]
@@ -56,7 +56,7 @@ def test_agents() -> None:
 
 def test_agents_as_json() -> None:
     """Agents as JSON tells everything."""
-    rows = {row["name"]: row for row in json.loads(run("agents", "--json").stdout)}
+    rows = {row["name"]: row for row in json.loads(run_agentnb("agents", "--json").stdout)}
     assert rows["eliza"]["command"] == [sys.executable, "-m", "agentnb.plugins.eliza"]
     assert rows["eliza"]["installed"] is True
     fields = {"name", "title", "installed", "path", "command", "install", "requires", "login"}
@@ -66,20 +66,20 @@ def test_agents_as_json() -> None:
 def test_trust(tmp_path: Path) -> None:
     """A folder is trusted, and no more; what is no folder is refused."""
     policy, work = tmp_path / "policy.toml", str(tmp_path)
-    done = run("trust", work, AGENTNB_CONFIG_DIR=work)
+    done = run_agentnb("trust", work, AGENTNB_CONFIG_DIR=work)
     assert (done.returncode, done.stdout) == (0, f"{work} is trusted now ({policy}).\n")
     assert f'folders = ["{work}"]' in policy.read_text()
     assert (
-        run("trust", f"{work}/none", AGENTNB_CONFIG_DIR=work).returncode,
-        run("trust", work, AGENTNB_CONFIG_DIR=work).stderr,
+        run_agentnb("trust", f"{work}/none", AGENTNB_CONFIG_DIR=work).returncode,
+        run_agentnb("trust", work, AGENTNB_CONFIG_DIR=work).stderr,
     ) == (
         1,
         "",
     )
     policy.write_text(f'[trust]\nfolders = ["{tmp_path.parent}", "{work}"]\n')
-    refused = run("trust", "--remove", work, AGENTNB_CONFIG_DIR=work)
+    refused = run_agentnb("trust", "--remove", work, AGENTNB_CONFIG_DIR=work)
     assert (refused.returncode, "which is trusted" in refused.stderr) == (1, True)
-    assert run("trust", "--remove", str(tmp_path.parent), work, AGENTNB_CONFIG_DIR=work).returncode == 0
+    assert run_agentnb("trust", "--remove", str(tmp_path.parent), work, AGENTNB_CONFIG_DIR=work).returncode == 0
     assert PolicyFiles(policy).user.trusted == ()
 
 
@@ -89,11 +89,11 @@ def test_agents_update_when_the_file_is_good_says_what_is_new_and_when_broken_wh
     file = tmp_path / "registry.json"
     agent = {"id": "sage", "name": "Sage", "version": "1.2.3", "description": "", "distribution": {}}
     file.write_text(json.dumps({"version": "1.0.0", "agents": [agent]}))
-    done = run("agents", "--update", str(file), AGENTNB_CONFIG_DIR=settings)
+    done = run_agentnb("agents", "--update", str(file), AGENTNB_CONFIG_DIR=settings)
     kept = tmp_path / "settings/registry.json"
     assert (done.returncode, done.stdout) == (0, f"{kept} has 1 agent now.\n  sage 1.2.3\n")
     file.write_text("{")
-    done = run("agents", "--update", str(file), AGENTNB_CONFIG_DIR=settings)
+    done = run_agentnb("agents", "--update", str(file), AGENTNB_CONFIG_DIR=settings)
     assert (done.returncode, done.stdout, kept.read_text()[:1]) == (1, "", "{")
     assert "This is not a registry that can be used" in done.stderr
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -24,6 +22,7 @@ from agentnb.policy.request import PolicyRequest
 from agentnb.policy.situation import Situation
 from agentnb.policy.store import PolicyFiles
 from agentnb.toml_file import change_file, parsed, with_key, without_entry, without_key
+from tests.unit.forked import run_script
 
 
 @pytest.fixture(autouse=True)
@@ -334,9 +333,7 @@ WRONG_VARIABLES = {
 )
 def test_wrong_values_of_environment_variables_are_said_once(begin: str, tmp_path: Path) -> None:
     """In a program that loads no extension, and where the settings are listed; the program goes on."""
-    env = {**os.environ, **{name: value for name, (value, _) in WRONG_VARIABLES.items()}}
-    command = [sys.executable, "-c", begin]
-    done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, check=True, timeout=120)
+    done = run_script(begin, cwd=tmp_path, **{name: value for name, (value, _) in WRONG_VARIABLES.items()})
     said = done.stdout + done.stderr
     assert {name: said.count(f"{sentence} It has no effect.") for name, (_, sentence) in WRONG_VARIABLES.items()} == (
         dict.fromkeys(WRONG_VARIABLES, 1)
@@ -351,9 +348,7 @@ shell = InteractiveShell()
 shell.run_line_magic("load_ext", "agentnb")
 shell.run_line_magic("agent", "/say shown")
 """
-    env = {**os.environ, **{name: value for name, (value, _) in WRONG_VARIABLES.items()}}
-    command = [sys.executable, "-c", code]
-    done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, check=True, timeout=120)
+    done = run_script(code, cwd=tmp_path, **{name: value for name, (value, _) in WRONG_VARIABLES.items()})
     assert "shown" in done.stdout
     assert sorted(done.stderr.splitlines()) == sorted(
         f"{sentence} It has no effect." for _, sentence in WRONG_VARIABLES.values()

@@ -22,8 +22,8 @@ from agentnb.log.location import log_location
 from agentnb.policy.store import PolicyFiles
 from agentnb.site_policy import LARGEST, read_file, site_files, site_policy
 from tests.other_users import open_to_all, reaching
-from tests.unit.cli.command import run
 from tests.unit.conftest import Site
+from tests.unit.forked import run_agentnb
 
 
 def test_the_site_has_files_in_jupyters_configuration_folders_and_not_in_the_users(
@@ -274,7 +274,7 @@ def test_a_ceiling_bounds_the_settings_below_it(site: Site) -> None:
 
 def test_a_plug_in_that_the_site_denies_is_not_loaded_whatever_a_variable_says(site: Site) -> None:
     site('[site.plugins]\ndeny = ["export"]\n')
-    done = run("plugins", AGENTNB_PLUGINS="export,checks")
+    done = run_agentnb("plugins", AGENTNB_PLUGINS="export,checks")
     assert "export: The plug-in 'export' is not allowed here: set by your administrator" in done.stdout
     assert "checks: " in done.stdout
     assert "exporters" not in done.stdout

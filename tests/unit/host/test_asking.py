@@ -10,7 +10,6 @@ import pytest
 from agentnb import Session
 from agentnb.agent import AgentSpec
 from agentnb.agent.asks import Asks
-from agentnb.agent.catalog import catalogue
 from agentnb.host import Host
 from agentnb.policy.freedom import Mode
 from agentnb.state import SystemNotificationResponsePart
@@ -128,10 +127,3 @@ def test_a_variable_of_the_conversation_that_overrules_the_setting_is_said(host:
     talk = FreeTalk(host, work, asks=asks)
     talk.said("mode?")
     assert "FREE_PERMISSION has another value" in (talk.problem or "")
-
-
-def test_the_catalogue_says_how_each_agent_is_made_to_ask() -> None:
-    """For those that could be tried; the others are found out by what they do."""
-    known = {name for name, spec in catalogue().items() if spec.origin == "built in" and spec.asks is not None}
-    assert known == {"claude", "codex", "copilot", "eliza", "gemini", "kimi", "local", "opencode", "qwen", "vibe"}
-    assert catalogue()["opencode"].env["OPENCODE_PERMISSION"] == '{"edit":"ask","bash":"ask"}'

@@ -35,6 +35,12 @@ def say(turn):
         print(turn.wait(60).stop_reason, flush=True)
     except agentnb.BudgetExceeded as error:
         print("BudgetExceeded:", error, flush=True)
+def spent():
+    return getattr(agentnb.usage("agent").total, "costs", {})
+def until_spent(dollars):
+    while spent() != {"USD": dollars}:
+        pass
+    print("spent", flush=True)
 session = agentnb.start("spends", budget=os.environ.get("BUDGET"))
 """
 
@@ -67,15 +73,6 @@ def kernel(tmp_path: Path) -> Iterator[Kernel]:
     kernel = Kernel(tmp_path)
     yield kernel
     kernel.host.close()
-
-
-SPENT = "getattr(agentnb.usage('agent').total, 'costs', {})"
-
-
-def until_spent(here: Folder, dollars: float, *kernels: subprocess.Popen[str]) -> None:
-    """Wait until the log says so of kernels that run."""
-    while here.says(SPENT) != f"{{'USD': {dollars}}}":
-        assert all(each.poll() is None for each in kernels)
 
 
 def folder(tmp_path: Path) -> Folder:
@@ -271,13 +268,13 @@ def test_budget_survives_a_restart_and_counts_a_turn_that_the_kernel_did_not_sur
     here = folder(tmp_path)
     env = {**os.environ, "PYTHONPATH": str(Path.cwd()), "AGENTNB_LOG": str(here.log), "BUDGET": "$3"}
     env["AGENTNB_CONFIG_DIR"] = str(tmp_path)
-    script = f"{BEGIN}turn = session.prompt('cost 2;wait'); print(session.tab_id, flush=True)\nturn.wait()"
+    script = f"{BEGIN}turn = session.prompt('cost 2;wait'); print(session.tab_id)\nuntil_spent(2.0)\nturn.wait()"
     with subprocess.Popen(
         [sys.executable, "-c", script], cwd=tmp_path, env=env, stdout=subprocess.PIPE, text=True
     ) as lost:
         assert lost.stdout is not None
         tab = lost.stdout.readline().strip()
-        until_spent(here, 2.0, lost)
+        assert lost.stdout.readline() == "spent\n"
         lost.send_signal(signal.SIGKILL)
     again = f"import agentnb, json\nsession = agentnb.resume({tab!r})\nprint(session.budget)\n"
     again += (
@@ -293,9 +290,9 @@ def test_budget_survives_a_restart_and_counts_a_turn_that_the_kernel_did_not_sur
         "Today's budget (settings) of $3.00 is used up ($3.50)"
         in here.run(day, AGENTNB_CONFIG_DIR=str(tmp_path)).stdout
     )
-    here.run(f"import agentnb; agentnb.forget({tab!r})")
-    assert here.says(SPENT) == "{}"
-    assert "($3.50)" in here.run(day, AGENTNB_CONFIG_DIR=str(tmp_path)).stdout
+    forgotten = f"import agentnb; agentnb.forget({tab!r})\n{BEGIN}print(spent())\nsay(session.prompt('cost 1'))"
+    out = here.run(forgotten, AGENTNB_CONFIG_DIR=str(tmp_path)).stdout.splitlines()
+    assert (out[0], "($3.50)" in out[1]) == ("{}", True)
 
 
 def test_day_begins_at_midnight_where_the_kernel_is_and_a_clock_that_is_set_back_gives_nothing_back(
@@ -332,7 +329,7 @@ def test_two_kernels_that_race_to_the_limit_of_a_day_are_both_stopped(tmp_path: 
     here = folder(tmp_path)
     (tmp_path / "settings.toml").write_text('budget_day = "$5"\n')
     go = tmp_path / "go"
-    script = f"{BEGIN}print('ready', flush=True)\nsay(session.prompt('cost 2;look {go};cost 1;wait'))"
+    script = f"{BEGIN}turn = session.prompt('cost 2;look {go};cost 1;wait')\nuntil_spent(4.0)\nsay(turn)"
     env = {
         **os.environ,
         "PYTHONPATH": str(Path.cwd()),
@@ -341,7 +338,7 @@ def test_two_kernels_that_race_to_the_limit_of_a_day_are_both_stopped(tmp_path: 
     }
     command = [sys.executable, "-c", script]
     kernels = [subprocess.Popen(command, cwd=tmp_path, env=env, stdout=subprocess.PIPE, text=True) for _ in range(2)]
-    until_spent(here, 4.0, *kernels)
+    assert [each.stdout.readline() for each in kernels if each.stdout] == ["spent\n"] * 2
     go.touch()
     ended = [each.communicate(timeout=PATIENCE)[0].splitlines()[-1] for each in kernels]
     assert all(each.startswith("BudgetExceeded: Today's budget (settings) of $5.00 is used up") for each in ended), (
@@ -353,9 +350,9 @@ def test_replay_of_a_cassette_costs_nothing_and_never_stops(tmp_path: Path) -> N
     """Recorded with a budget, and replayed with a smaller one; the day is not charged for it."""
     here = folder(tmp_path)
     (tmp_path / "settings.toml").write_text('budget_day = "$1000"\n')
-    script = f"{BEGIN}say(session.prompt('cost 5'))\nsession.close()"
+    script = f"{BEGIN}say(session.prompt('cost 5'))\nsession.close()\nprint(spent())"
     env = {"AGENTNB_CASSETTE": str(tmp_path / "a.cassette.jsonl"), "AGENTNB_CONFIG_DIR": str(tmp_path)}
-    assert here.run(script, **env, AGENTNB_CASSETTE_MODE="record").stdout == "end_turn\n"
+    spent = "end_turn\n{'USD': 5.0}\n"
+    assert here.run(script, **env, AGENTNB_CASSETTE_MODE="record").stdout == spent
     (tmp_path / "settings.toml").write_text('budget_day = "$1"\nbudget = "$1"\n')
-    assert here.run(script, **env, AGENTNB_CASSETTE_MODE="replay", BUDGET="$1").stdout == "end_turn\n"
-    assert here.says(SPENT) == "{'USD': 5.0}"
+    assert here.run(script, **env, AGENTNB_CASSETTE_MODE="replay", BUDGET="$1").stdout == spent

@@ -140,29 +140,6 @@ def test_a_file_when_jupyterlab_saved_it_by_itself_is_nobodys_change(
     assert [each.name for each in turn.changes] == ["agent.txt", *(["fit.ipynb"] if claimed else [])]
 
 
-def test_a_home_folder_when_an_agent_works_there_is_covered_by_named_files_only(
-    open_session: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """And the notes say so."""
-    monkeypatch.setenv("HOME", str(tmp_path))
-    turn = does(open_session("writes_files"), ["write", "a.txt", "a"], ["claim", "a.txt"], ["write", "b.txt", "b"])
-    assert [each.name for each in turn.changes] == ["a.txt"]
-    assert [note for note in turn.changes.notes if "home folder" in note] != []
-
-
-def test_a_file_when_its_name_is_no_text_is_undone_and_redone(open_session: Open, tmp_path: Path) -> None:
-    """A line break, and a byte that is no UTF-8."""
-    session = open_session("writes_files")
-    names = ["a\nb.txt", "c\udcff.txt"]
-    turn = does(session, *(["write", name, "x\n"] for name in names))
-    assert [each.name for each in turn.changes] == names
-    assert "\\ub" not in json.dumps([each.id for each in turn.changes])
-    turn.undo()
-    assert list(tmp_path.iterdir()) == []
-    turn.redo(names[1])
-    assert [path.name for path in tmp_path.iterdir()] == [names[1]]
-
-
 def test_a_cancelled_turn_when_its_agent_writes_on_has_that_too(host: Host, open_session: Open, tmp_path: Path) -> None:
     """What changed is looked for when the agent has answered."""
     pipe = tmp_path.parent / f"{tmp_path.name}.pipe"
@@ -201,18 +178,6 @@ def test_a_store_when_it_is_larger_than_it_may_be_forgets_the_oldest(
     with pytest.raises(ChangesError, match="no longer stored"):
         turn.undo()
     assert (tmp_path / "a.txt").read_text() == "two\n"
-
-
-def test_counted_ids_when_changes_are_followed_are_those_that_they_always_were(
-    open_session: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Saved notebooks show such ids; a snapshot takes none of them."""
-    monkeypatch.setenv("AGENTNB_IDS", "counted")
-    session = open_session("writes_files")
-    first = does(session, ["write", "a.txt", "a"])
-    second = does(session, ["write", "b.txt", "b"])
-    assert len(second.changes) == 1
-    assert int(second.id[-12:], 16) - int(first.id[-12:], 16) == 1
 
 
 @pytest.mark.parametrize(("age", "is_certain"), [(1, False), (10 * CLOCK_NS, True)])

@@ -19,9 +19,13 @@ from agentnb.host import Host
 from tests.unit.api.conftest import AGENTS, PATIENCE
 from tests.unit.host.conftest import Open
 from tests.unit.host.test_agent_lifecycle import notices
-from tests.unit.host.test_keeping import requests
 
 SERVER = str(AGENTS / "mcp_server.py")
+
+
+def requests(session: Session) -> list[dict[str, Any]]:
+    """Every request that the agent has had."""
+    return [json.loads(line) for line in session.prompt("tell").wait(PATIENCE, check=False).text.splitlines()]
 
 
 def scripted(*args: str, **more: Any) -> dict[str, Any]:

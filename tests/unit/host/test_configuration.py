@@ -7,7 +7,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import pytest
 from msgspec.structs import replace
 
 from agentnb import Session
@@ -20,16 +19,6 @@ from tests.unit.host.conftest import configuration
 from tests.unit.kernel.shell_tools import Tools
 
 FILES = {"files": {"command": "cat", "env": {"KEY": "one"}}}
-UNEQUAL: dict[str, dict[str, Any]] = {
-    "another MCP server": {"mcp_servers": mcp_servers({"docs": {"command": "cat"}})},
-    "its arguments": {"mcp_servers": mcp_servers({"files": {"command": "cat", "args": ["-"], "env": {"KEY": "one"}}})},
-    "its variables": {"mcp_servers": mcp_servers({"files": {"command": "cat", "env": {"KEY": "two"}}})},
-    "none": {"mcp_servers": ()},
-    "another folder": {"cwd": Path("/")},
-    "more folders": {"directories": [Path("/")]},
-    "the environment": {"env": {"LEVEL": "2"}},
-    "the command": {"spec": custom([sys.executable, str(AGENTS / "echo.py"), "-v"], name="echo")},
-}
 
 
 def made(usual_cwd: Path, **other: Any) -> Configuration:
@@ -57,13 +46,6 @@ def test_tabs_of_equal_configuration_share_a_process_and_each_has_a_session(host
     assert not agent.closed
     tabs[1].close()
     assert agent.closed
-
-
-@pytest.mark.parametrize("what", UNEQUAL)
-def test_a_difference_in_any_part_is_another_key(tmp_path: Path, what: str) -> None:
-    """Agent, components, folders, environment."""
-    assert made(tmp_path).key == made(tmp_path).key
-    assert made(tmp_path, **UNEQUAL[what]).key != made(tmp_path).key
 
 
 def test_tabs_with_different_mcp_servers_do_not_share_a_process(host: Host, tmp_path: Path) -> None:

@@ -79,34 +79,6 @@ def test_a_part_that_is_undone_leaves_the_file_and_the_change_and_can_be_redone(
     assert ("undoneParts" in review.meta, review.counts) == (False, {"added": 1, "removed": 2})
 
 
-def test_when_all_parts_are_undone_the_change_is_and_can_be_redone_whole(review: Review) -> None:
-    review.do("undo", END)
-    review.do("undo", TOP)
-    assert (review.file.read_text(), review.meta["state"]) == (BEFORE, "undone")
-    assert review.counts == {"added": 1, "removed": 2}
-    review.do("redo")
-    assert (review.file.read_text(), review.meta["state"]) == (AFTER, "open")
-
-
-def test_a_part_that_is_kept_is_decided_and_undo_of_the_rest_leaves_it(review: Review) -> None:
-    review.do("keep", TOP)
-    assert (review.file.read_text(), review.meta["state"], review.counts) == (AFTER, "open", {"added": 0, "removed": 1})
-    review.turn.undo()
-    assert (review.file.read_text(), review.meta["state"]) == (FIRST, "undone")
-    review.turn.redo()
-    assert review.file.read_text() == AFTER
-
-
-def test_when_all_parts_are_kept_the_change_is(review: Review) -> None:
-    review.do("keep", TOP)
-    review.do("keep", END)
-    assert (review.file.read_text(), review.meta["state"], review.counts) == (
-        AFTER,
-        "kept",
-        {"added": 1, "removed": 2},
-    )
-
-
 def test_what_the_user_changed_elsewhere_stays_when_a_part_is_undone(review: Review) -> None:
     review.file.write_text(AFTER.replace("15\n", "mine\n"))
     review.do("undo", TOP)

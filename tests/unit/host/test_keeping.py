@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -13,7 +12,7 @@ from msgspec.structs import replace
 
 from agentnb import Session
 from agentnb.agent.catalog import custom, find
-from agentnb.errors import AgentError, AgentRefused, NotOffered, SessionError, UsageError
+from agentnb.errors import AgentError, AgentRefused, NotOffered, UsageError
 from agentnb.host import Host
 from agentnb.host.kept_sessions import deleted, forked, listed, logged_out, opened
 from agentnb.host.session_options import Configuration
@@ -42,35 +41,6 @@ def run(host: Host, work: Any) -> Any:
 def texts(session: Session) -> list[tuple[str, str]]:
     """Every turn: what was asked and what was answered."""
     return [(turn.message.text, session.turns[at].text) for at, turn in enumerate(session.chat.turns)]
-
-
-def requests(session: Session) -> list[dict[str, Any]]:
-    """Every request that the agent has had."""
-    return [json.loads(line) for line in session.prompt("tell").wait(PATIENCE, check=False).text.splitlines()]
-
-
-def test_sessions_are_listed_page_by_page(host: Host, kept: Kept, tmp_path: Path) -> None:
-    """Two a page; what cannot be read is passed over; the agent is started once."""
-    agent = kept("list")
-    pages = [run(host, listed(host, agent, str(tmp_path), None))]
-    while pages[-1].next_cursor is not None:
-        pages.append(run(host, listed(host, agent, str(tmp_path), pages[-1].next_cursor)))
-    ids = [[session.id for session in page.sessions] for page in pages]
-    assert ids == [["old-1", "old-2"], ["old-3", "old-4"], ["old-5"]]
-    last = pages[-1].sessions[0]
-    assert (last.cwd, last.updated.isoformat()) == (str(tmp_path), "2026-01-02T03:04:05+00:00")
-    assert len(host.agents.running(agent.spec)) == 1
-
-
-def test_a_session_that_an_agent_keeps_is_loaded_and_shown(host: Host, kept: Kept) -> None:
-    """With its transcript, once; opening it again is the same tab; a prompt goes on in it."""
-    agent = kept("load", "resume", "list")
-    conversation = run(host, opened(host, agent, "old-2", title="Mine"))
-    session = Session(conversation)
-    assert texts(session) == [("what was asked", "what was answered")]
-    assert (session.title, conversation.lifecycle.opening.outcome) == ("As the agent calls it", "loaded")
-    assert run(host, opened(host, agent, "old-2")) is conversation
-    assert requests(session)[-1]["params"]["sessionId"] == "old-2"
 
 
 def test_a_session_is_resumed_where_the_agent_cannot_load(host: Host, kept: Kept) -> None:
@@ -159,27 +129,6 @@ def test_a_copy_that_cannot_be_made_leaves_everything_as_it_was(
     assert list(host.conversations) == [uri_of(session)]
     assert session.prompt("tell").wait(PATIENCE, check=False).stop_reason == "end_turn"
     assert session.health().tabs == 1
-
-
-def test_a_session_is_not_copied_while_a_turn_runs(open_session: Open) -> None:
-    """What the agent would copy then is nobody's guess."""
-    session = open_session("slow")
-    turn = session.prompt("go")
-    next(iter(turn))
-    with pytest.raises(SessionError, match=r"A turn runs in 'go'\. Wait until it ends, or cancel it, then copy\."):
-        session.fork()
-    turn.cancel()
-
-
-def test_a_session_is_deleted_for_good(host: Host, kept: Kept) -> None:
-    """It is no longer listed; one that is open here is not deleted."""
-    agent = kept("list", "delete", "resume")
-    run(host, deleted(host, agent, "old-1"))
-    page = run(host, listed(host, agent, None, None))
-    assert [session.id for session in page.sessions] == ["old-2", "old-3"]
-    run(host, opened(host, agent, "old-2", title="Mine"))
-    with pytest.raises(SessionError, match=r"'old-2' is open in the tab 'Mine'\. Close it first\."):
-        run(host, deleted(host, agent, "old-2"))
 
 
 @pytest.mark.parametrize(

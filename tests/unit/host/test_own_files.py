@@ -73,42 +73,6 @@ def test_a_turn_when_log_and_data_lie_in_the_workspace_has_its_own_files_only(ow
     assert (workspace / "data/mine.csv").read_text() == "1\n"
 
 
-@pytest.mark.parametrize(
-    ("path", "is_own"),
-    [
-        ("x.db", True),
-        ("x.db-wal", True),
-        ("x.db-shm", True),
-        ("x.db-journal", True),
-        ("x.db.lock", True),
-        ("x.db.damaged-17", True),
-        ("x-search.db", True),
-        ("x-search.db-wal", True),
-        ("batches.db", True),
-        ("d [1]/changes/0/git/index", True),
-        ("d [1]/audit.jsonl", True),
-        ("d [1]/wire/a.jsonl", True),
-        ("x.db.txt", False),
-        ("x.dbs", False),
-        ("a/x.db", False),
-        ("d [1]/mine.csv", False),
-        ("d [1]/sub/changes/a", False),
-        ("d 1/changes/a", False),
-        ("audit.jsonl", False),
-    ],
-)
-def test_a_file_when_it_lies_beside_the_log_is_own_by_its_whole_name(workspace: Path, path: str, is_own: bool) -> None:
-    own = OwnFiles(workspace / "x.db", environ={"AGENTNB_DATA_DIR": os.fspath(workspace / "d [1]")})
-    assert own.of(workspace).has(path) is is_own
-
-
-def test_the_log_when_a_link_leads_to_it_is_own_where_it_lies(workspace: Path) -> None:
-    (workspace / "kept").mkdir()
-    (workspace.parent / "link").symlink_to(workspace / "kept")
-    own = OwnFiles(workspace.parent / "link/x.db", environ={"AGENTNB_DATA_DIR": "/nowhere"})
-    assert own.of(workspace).has("kept/x.db-wal")
-
-
 def test_a_cassette_is_own_while_it_is_recorded(workspace: Path) -> None:
     """With its backup and the files beside it; then it is the user's again, and undo covers it."""
     recorded: list[Path | None] = [workspace / "fit.cassette.jsonl"]

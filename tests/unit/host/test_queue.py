@@ -7,11 +7,10 @@ import asyncio
 import pytest
 
 from agentnb import Session
-from agentnb.errors import AgentRefused, UsageError
+from agentnb.errors import AgentRefused
 from agentnb.host import Host
 from agentnb.host.intents import carry_out
 from agentnb.state import (
-    ChatPendingMessageRemoved,
     ChatPendingMessageSet,
     ChatTurnCancelled,
     Message,
@@ -33,39 +32,6 @@ def busy(open_session: Open, script: str = "slow") -> Session:
     session = open_session(script)
     next(iter(session.prompt("first")))
     return session
-
-
-def test_waiting_prompts_are_edited_reordered_and_taken_back(open_session: Open) -> None:
-    """And the running turn does not notice."""
-    session = busy(open_session)
-    turns = [session.prompt(text) for text in ("a", "b", "c")]
-    session.edit(turns[0], "A")
-    session.reorder([turns[2]])
-    turns[1].cancel()
-    assert session.queue == ("c", "A")
-    assert session.turns[0].state == "running"
-    turns[1].cancel()
-    with pytest.raises(UsageError, match="no longer waiting"):
-        session.edit(turns[1], "B")
-    with pytest.raises(UsageError, match="no longer waiting"):
-        session.send_now(turns[1])
-
-
-def test_sending_now_cancels_the_running_turn_where_the_agent_takes_nothing_into_it(open_session: Open) -> None:
-    """Because the user asked for that; the others go on waiting."""
-    session = busy(open_session)
-    turns = [session.prompt(text) for text in ("a", "b")]
-    session.send_now(turns[1])
-    assert next(iter(turns[1])) == "thinking"
-    assert (session.turns[0].state, session.queue) == ("cancelled", ("a",))
-
-
-def test_a_second_prompt_never_cancels_the_first(open_session: Open) -> None:
-    """Nor do words for the running turn that the agent cannot take: they are next in the queue."""
-    session = busy(open_session)
-    session.prompt("later")
-    session.steer("sooner")
-    assert (session.turns[0].state, session.queue) == ("running", ("sooner", "later"))
 
 
 def test_words_go_into_the_running_turn_where_the_agent_takes_them(host: Host, open_session: Open) -> None:
@@ -113,15 +79,6 @@ def test_cancelling_a_steered_turn_ends_it_and_the_queue_goes_on(host: Host, ope
     session.turns[0].cancel()
     until(host, session, lambda: agent_idle(session))
     assert session.prompt("done").wait(PATIENCE).text == "[done]"
-
-
-def test_a_waiting_prompt_is_taken_back_by_a_page(host: Host, open_session: Open) -> None:
-    """`chat/pendingMessageRemoved`."""
-    session = busy(open_session)
-    turn = session.prompt("a")
-    removed = ChatPendingMessageRemoved(kind=PendingMessageKind.QUEUED, id=turn.id)
-    host.loop.call(carry_out, host, session.chat.resource, removed, CLIENT)
-    assert (session.queue, turn.state) == ((), "cancelled")
 
 
 def test_silence_is_said_and_ends_with_the_next_word_or_turn(host: Host, open_session: Open) -> None:
@@ -183,14 +140,6 @@ def test_modes_options_and_usage_are_state_and_can_be_chosen(host: Host, open_se
     assert (state.meta or {})["extensions"] == [{"method": "_vendor/limits", "params": {"left": 3}}]
 
 
-def test_the_models_of_an_older_agent_are_an_option_like_any_other(host: Host, open_session: Open) -> None:
-    """`session/set_model` behind it."""
-    session = open_session("settings", "old")
-    session.prompt("go").wait(PATIENCE)
-    session.set_option("model", "m2")
-    until(host, session, lambda: [option["currentValue"] for option in session.state.config_options or ()] == ["m2"])
-
-
 def test_a_model_is_chosen_as_a_config_option_when_the_agent_offers_both_ways(open_session: Open) -> None:
     """Codex sends legacy `models` beside its config options, and refuses `session/set_model`."""
     session = open_session("settings", "both")
@@ -211,21 +160,6 @@ def stop(host: Host, session: Session) -> None:
 
 def held(session: Session) -> list[tuple[str, bool]]:
     return [(waiting.message.text, bool(waiting.held)) for waiting in session.chat.queued_messages or ()]
-
-
-@pytest.mark.parametrize("by", ["page", "turn", "session"])
-def test_stop_with_waiting_prompts_holds_them_until_continue(host: Host, open_session: Open, by: str) -> None:
-    """None starts by itself, whether a page stopped the turn or Python; to continue starts the first."""
-    session = busy(open_session)
-    first, second = session.prompt("a"), session.prompt("b")
-    if by == "page":
-        stop(host, session)
-    else:
-        (session.turns[0] if by == "turn" else session).cancel()
-    assert (session.turns[0].state, session.chat.active_turn) == ("cancelled", None)
-    assert held(session) == [("a", True), ("b", True)]
-    session.continue_queue()
-    assert (first.state, second.state, held(session)) == ("running", "queued", [("b", False)])
 
 
 def test_prompt_while_others_are_held_runs_at_once_and_they_stay_held(host: Host, open_session: Open) -> None:

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from agentnb.agent.catalog import find
 from tests.unit.api.conftest import PATIENCE
 from tests.unit.host.conftest import Open
 
@@ -31,11 +30,3 @@ def test_totals_of_a_session_are_not_added_up(
     session = open_session("counts_tokens", spec={"counts_tokens": counts})
     found = [session.prompt(prompt).wait(PATIENCE).usage for prompt in prompts]
     assert [(each.input_tokens, each.output_tokens) for each in found if each is not None] == used
-
-
-def test_the_catalogue_says_who_counts_the_session() -> None:
-    """As they were seen to."""
-    assert {name: find(name).counts_tokens for name in ("vibe", "copilot", "claude", "gemini")} == {
-        **dict.fromkeys(("vibe", "copilot"), "session"),
-        **dict.fromkeys(("claude", "gemini"), "turn"),
-    }

@@ -32,22 +32,8 @@ def attached(mention: str, tmp_path: Path, notebook: PageNotebook | None = NOTEB
     return found.model_representation or ""
 
 
-def test_cell_is_the_active_one_run_or_not(tmp_path: Path) -> None:
-    assert attached("@cell", tmp_path) == "Code cell, not run:\nnever_run()"
-
-
-def test_a_number_means_the_cell_as_it_reads_now_with_its_result(tmp_path: Path) -> None:
-    assert attached("@cell:3", tmp_path) == "In [3]:\nx = 2  # edited\nOut[3]:\ntwo"
-
-
 def test_a_number_that_no_cell_has_any_longer_means_what_was_run(tmp_path: Path) -> None:
     assert attached("@cell:1", tmp_path) == "In [1]:\nold"
-
-
-def test_cells_are_all_of_them_in_their_order(tmp_path: Path) -> None:
-    """Markdown and cells that were never run included."""
-    text = attached("@cells", tmp_path)
-    assert text.index("# Title") < text.index("x = 2") < text.index("never_run")
 
 
 def test_of_a_long_notebook_the_cells_round_the_active_one_are_kept(tmp_path: Path) -> None:
@@ -57,11 +43,6 @@ def test_of_a_long_notebook_the_cells_round_the_active_one_are_kept(tmp_path: Pa
     assert "cell0 " not in text
     assert "cells left out" in text
     assert len(text) < LONGEST + 200
-
-
-def test_selection_is_what_is_selected(tmp_path: Path) -> None:
-    assert attached("@selection", tmp_path) == "never"
-    assert "int" in attached("@selection", tmp_path, selection=1)
 
 
 @pytest.mark.parametrize("name", ["cell", "selection"])

@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tests.unit.forked import run_script
+
 SHELL = """
 from IPython.core.interactiveshell import InteractiveShell
 from traitlets.config import Config
@@ -18,7 +20,7 @@ magic("load_ext", "agentnb")
 def tell(code: str, **settings: object) -> tuple[list[str], str]:
     """Returns what *code* prints and what goes to stderr, in a shell with these settings."""
     script = SHELL.format(settings={"Agentnb": settings} if settings else {}) + code
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False, timeout=120)
+    done = run_script(script)
     return done.stdout.splitlines(), done.stderr
 
 

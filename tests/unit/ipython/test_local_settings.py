@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
+
+from tests.unit.forked import run_script
 
 SCRIPT = """
 import json
@@ -20,7 +20,7 @@ print(json.dumps([given.env, dict(configured("eliza", None, None, None).env)]))
 
 
 def test_settings_of_the_local_model_when_set_are_variables_of_that_agent_alone() -> None:
-    done = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True, check=False, timeout=120)
+    done = run_script(SCRIPT)
     of_local = {
         "AGENTNB_LOCAL_URL": "http://127.0.0.1:1/v1",
         "AGENTNB_LOCAL_KEY_VARIABLE": "LAB_KEY",

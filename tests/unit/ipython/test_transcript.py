@@ -13,7 +13,6 @@ from agentnb.ipython.plain import GrowingText, plain_text
 from agentnb.ipython.transcript import transcript
 from agentnb.state import (
     ActiveTurn,
-    ConfirmationOption,
     ContentResponsePart,
     ErrorInfo,
     ErrorResponsePart,
@@ -43,8 +42,6 @@ from agentnb.state.parts import Parts
 from tests.unit.ipython.test_markdown import TEXTS, check
 
 MESSAGE = Message(text="Hi", origin=MessageOrigin(kind="user"))
-ONCE = ConfirmationOption(id="o", label="Allow once", kind="approve")
-NEVER = ConfirmationOption(id="n", label="Reject", kind="deny")
 PIXEL = "iVBORw0KGgo="
 
 
@@ -84,12 +81,6 @@ def denied(**more: Any) -> ToolCallResponsePart:
     return ToolCallResponsePart(tool_call=call)
 
 
-def test_parts_stand_in_the_order_they_came() -> None:
-    made = turn(ReasoningResponsePart(id="p1", content="Hm."), text("One."), tool(), text("Two."))
-    places = [transcript(made).index(word) for word in ("Hm.", "One.", "Edit", "Two.")]
-    assert sorted(places) == places
-
-
 def test_done_calls_between_two_texts_are_one_line_that_opens() -> None:
     """With the thoughts about them; one that failed, and one whose picture is shown, stand alone."""
     image = ToolBlockContent(block={"type": "image", "mimeType": "image/png", "data": PIXEL})
@@ -119,50 +110,10 @@ def test_fences_when_the_agent_wrote_backticks_in_another_part_are_longer() -> N
     assert "``````json\n{}\n``````" in made
 
 
-def test_thinking_is_folded() -> None:
-    expected = "<details><summary>Thinking</summary>\n\nHm.\n\n</details>"
-    assert expected == transcript(turn(ReasoningResponsePart(id="p1", content="Hm.")))
-
-
-def test_a_tool_call_is_folded_with_its_places_input_and_output() -> None:
-    details = ToolCallDetails(
-        kind="edit",
-        locations=(ToolCallLocation(path="/work/src/fit.py", line=3),),
-        raw_input={"a": 1},
-        content=(
-            ToolTextContent(text="Done *well*."),
-            ToolDiffContent(path="/work/src/fit.py", old_text="a\nb", new_text="a\nc"),
-        ),
-    )
-    expected = (
-        "<details><summary>Edit <code>fit.py</code> · done</summary>\n\n"
-        '<code>src/fit.py:3</code>\n\nInput\n\n```json\n{\n  "a": 1\n}\n```\n\nDone *well*.\n\n'
-        "```diff\n--- a/src/fit.py\n+++ b/src/fit.py\n@@ -1,2 +1,2 @@\n a\n-b\n+c\n```\n\n</details>"
-    )
-    assert expected == transcript(turn(tool(details=details)), cwd="/work")
-
-
 def test_a_terminal_shows_its_command_output_and_exit_code_without_escape_sequences() -> None:
     terminal = TerminalView(id="x", command="make", output="\x1b[31mred\x1b[0m\n", exit_code=2, exited=True)
     made = turn(tool(details=ToolCallDetails(content=(ToolTerminalContent(terminal_id="x"),))))
     assert "```console\n$ make\nred\n[exit code 2]\n```" in transcript(made, terminals=[terminal])
-
-
-def test_who_allowed_and_who_denied_is_told() -> None:
-    assert "done · allowed" in transcript(turn(tool(selected_option=ONCE)))
-    made = transcript(turn(denied(selected_option=NEVER, reason_message="denied: no front end is attached to ask")))
-    assert "Edit · denied" in made
-    assert "**Permission denied.** No front end is attached to ask" in made
-
-
-def test_a_plan_is_a_list_of_boxes() -> None:
-    entries = (
-        PlanEntry(content="Read", status="completed"),
-        PlanEntry(content="Write\n# now", status="in_progress"),
-        PlanEntry(content="Rest", status="pending"),
-    )
-    expected = "**Plan**\n\n- [x] Read\n- [ ] Write # now (in progress)\n- [ ] Rest"
-    assert expected == transcript(turn(PlanResponsePart(id="p1", entries=entries)))
 
 
 def test_a_picture_is_kept_and_a_drawing_that_can_hold_script_is_not() -> None:
@@ -195,11 +146,6 @@ def test_a_picture_is_kept_and_a_drawing_that_can_hold_script_is_not() -> None:
 )
 def test_how_a_turn_ended_is_told_unless_it_ended_as_it_should(ending: dict[str, Any], expected: str) -> None:
     assert expected == transcript(turn(**ending))
-
-
-def test_a_turn_that_waits_or_runs_has_a_record_too() -> None:
-    assert "*Waiting in the queue.*" == transcript(None)
-    assert "So far" == transcript(ActiveTurn(id="t", message=MESSAGE, response_parts=(text("So far"),)))
 
 
 def test_a_turn_that_runs_and_has_no_parts_yet_is_not_said_to_have_ended() -> None:

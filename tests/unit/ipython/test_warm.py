@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
+from tests.unit.forked import run_script
 
 SCRIPT = """
 from IPython.core.interactiveshell import InteractiveShell
@@ -20,6 +19,6 @@ session.close()
 
 
 def test_agents_are_started_with_the_extension_and_used_by_the_first_session() -> None:
-    done = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True, check=False, timeout=120)
+    done = run_script(SCRIPT)
     assert done.stdout.splitlines()[-1:] == ["warm 1"], done.stderr
     assert "no-such-agent is not preloaded" in done.stderr

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from agentnb.errors import ChangesError, KernelChangesConflict, UsageError
+from agentnb.errors import ChangesError, KernelChangesConflict
 from agentnb.kernel.cell_changes import CellRecord
 from tests.unit.kernel.notebook_page import NotebookPage
 from tests.unit.kernel.shell_tools import OWNER, Tools
@@ -47,26 +47,6 @@ def test_cells_that_a_turn_inserts_and_replaces_are_told_once_each(tools: Tools,
     assert (added.after, added.kind) == ("# The fit", "markdown")
     assert (changed.id, changed.status, changed.refusal) == ("cell:b", "changed", None)
     assert (changed.before, changed.after) == ("y = 2", "y = 4")
-
-
-def test_cell_that_is_as_before_is_not_told(tools: Tools, page: NotebookPage) -> None:
-    tools.call("replace_cell", cell="b", source="y = 3")
-    tools.call("replace_cell", cell="b", source="y = 2")
-    assert told(tools) == {}
-
-
-def test_undo_and_redo_change_the_page_in_one_step(tools: Tools, page: NotebookPage) -> None:
-    """Inserted cells are deleted and come back in their places with their ids; replaced ones get their text."""
-    tools.call("insert_cell", source="one", below="a")
-    tools.call("insert_cell", source="two", below="new-1")
-    tools.call("replace_cell", cell="b", source="y = 3")
-    after = page.texts()
-    assert undo(tools, "new-1", "new-2", "b") == ("cell:new-1", "cell:new-2", "cell:b")
-    assert page.texts() == {"a": "x = 1", "b": "y = 2"}
-    assert page.steps == 1
-    assert all(change.undone for change in told(tools).values())
-    redo(tools, "new-1", "new-2", "b")
-    assert (page.texts(), [*page.texts()]) == (after, ["a", "new-1", "new-2", "b"])
 
 
 @pytest.mark.parametrize("gone", [False, True])
@@ -110,19 +90,6 @@ def test_what_the_user_has_undone_in_the_page_counts_as_undone(tools: Tools, pag
     assert page.steps == 0
     redo(tools, "b")
     assert page.texts()["b"] == "y = 3"
-
-
-def test_the_page_that_shows_the_notebook_is_asked(tools: Tools, page: NotebookPage) -> None:
-    """Not one that spoke later; where none shows it, that is said and nothing is undone."""
-    tools.call("replace_cell", cell="b", source="y = 3")
-    other = NotebookPage("other.ipynb", {"q": "1"})
-    undo(tools, "b")
-    assert page.texts()["b"] == "y = 2"
-    page.close()
-    with pytest.raises(UsageError, match="No browser page shows the notebook"):
-        redo(tools, "b")
-    other.close()
-    assert told(tools)["cell:b"].undone
 
 
 def test_cell_that_was_kept_cannot_be_undone(tools: Tools, page: NotebookPage) -> None:

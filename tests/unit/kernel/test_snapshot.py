@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from agentnb.kernel.variables.keeper import Keeper
-from agentnb.kernel.variables.reach import Reach, lost_words
+from agentnb.kernel.variables.reach import Reach
 from agentnb.kernel.variables.references import LIMIT
 from agentnb.kernel.variables.snapshot import VariableSnapshot
 from tests.unit.kernel.shell_tools import Tools
-from tests.unit.kernel.test_variable_changes import redo, turn, undo
+from tests.unit.kernel.test_variable_changes import turn, undo
 from tests.unit.kernel.values import value_of
 
 HOSTILE = """
@@ -59,39 +59,6 @@ object.__setattr__(b, 'more', 1)
     assert ([*dict.items(lying)], list.__getitem__(x["hanging"], slice(None))) == ([("k", 1)], [1])
     assert [*map(id, dict.keys(x))] == [*map(id, keys)]
     assert object.__getattribute__(tools.shell.user_ns["b"], "__dict__") == {}
-
-
-FRAMES = {
-    "wide": "pd.DataFrame(np.zeros((3, 5_000)))",
-    "empty": "pd.DataFrame()",
-    "duplicate columns": "pd.DataFrame([[1, 2], [3, 4]], columns=['a', 'a'])",
-    "nested objects": "pd.DataFrame({'o': pd.Series([[1, [2]], {'k': {1}}, None], dtype=object)})",
-    "several levels": "pd.DataFrame({('a', 'b'): [1]}, index=pd.MultiIndex.from_tuples([(1, 2)], names=['p', 'q']))",
-    "many types": "pd.DataFrame({'c': pd.Categorical(['a']), 'i': pd.array([None], dtype='Int64'), 't': ['x']})",
-}
-
-
-NESTED = """
-for at in range(x.shape[1]):
-    for each in x.iloc[:, at]:
-        if isinstance(each, list): each[1].append(3)
-"""
-
-
-@pytest.mark.parametrize("case", FRAMES)
-def test_frame_of_any_form_is_restored(tools: Tools, case: str) -> None:
-    tools.shell.run_cell(
-        f"import numpy as np, pandas as pd, warnings\nwarnings.simplefilter('ignore')\nx = {FRAMES[case]}"
-    )
-    x = tools.shell.user_ns["x"]
-    before = value_of(x)
-    change = "x.insert(0, 'new', 1)\nx.columns = range(x.shape[1])\nx.index.names = ['n'] * x.index.nlevels"
-    assert "x" in turn(tools, NESTED + change)
-    after = value_of(x)
-    undo(tools, "x")
-    assert (value_of(x), tools.shell.user_ns["x"] is x) == (before, True)
-    redo(tools, "x")
-    assert value_of(x) == after
 
 
 def test_frame_in_which_an_array_of_an_extension_is_written_is_restored(tools: Tools) -> None:
@@ -166,15 +133,6 @@ def test_what_is_too_large_is_said_and_seen_to_change() -> None:
     assert [each.follow() is large for each in snapshot.changed()] == [True]
 
 
-def test_old_copies_go_first_and_the_change_says_so(tools: Tools) -> None:
-    tools.shell.run_cell("import numpy as np\na, b = np.zeros(200_000), np.zeros(200_000)")
-    tools.changes.held.limit = lambda: 2_500_000  # as the setting says
-    found = turn(tools, "a += 1", "b += 1")
-    assert (found["b"].refusal, "room is limited" in str(found["a"].refusal)) == (None, True)
-    undo(tools, "b")
-    assert (tools.shell.user_ns["a"][0], tools.shell.user_ns["b"][0]) == (1, 0)
-
-
 def test_frame_that_another_thread_writes_ends_well(tools: Tools) -> None:
     """Nothing is raised, and the code's own change is undone where nobody else's stands in the way."""
     tools.shell.run_cell("import pandas as pd\nx = pd.DataFrame({'a': range(1000)})\nown = [1]")
@@ -226,26 +184,3 @@ def test_object_of_which_a_part_is_lost_says_so_when_the_rest_is_undone(tools: T
     assert change.reason == "In part: generator in it can't be restored."
     undo(tools, "x")
     assert tools.shell.user_ns["x"]["n"] == 1
-
-
-@pytest.mark.parametrize(
-    ("code", "names"),
-    [
-        ("df['a'] = b", ["df", "b"]),
-        ("df = load()\ndf['a'] = 1", ["load"]),
-        ("if c:\n    df = 1\ndf['a'] = 2", ["c", "df"]),
-        ("for df in frames: df.pop('a')", ["frames", "df"]),
-        ("n += 1", ["n"]),
-        ("import pandas as pd\npd.Series(a)", ["a"]),
-        ("[x for x in xs]", ["xs", "x"]),
-        ("del gone", ["gone"]),
-    ],
-)
-def test_names_that_code_reaches(code: str, names: list[str]) -> None:
-    reach = Reach(code)
-    assert (sorted(reach.names), reach.is_any) == (sorted(names), False)
-
-
-def test_words_are_short() -> None:
-    assert lost_words([]) == ""
-    assert lost_words("abcd") == "`a`, `b` and 2 more can't be restored."

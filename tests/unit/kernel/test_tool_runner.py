@@ -15,7 +15,7 @@ from agentnb.kernel.code_runner import Edit, Edited, NotebookCell, NotebookView
 from agentnb.kernel.tools import call_words, kernel_tools
 from agentnb.policy.request import diffs
 from agentnb.state import ToolTextContent
-from tests.unit.kernel.shell_tools import Tools, awaited
+from tests.unit.kernel.shell_tools import Tools
 
 PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 PICTURE = f"""
@@ -258,22 +258,6 @@ def test_code_is_interrupted_when_its_time_is_up(tools: Tools) -> None:
         assert "its time was up" in result["content"][0]["text"]
     assert tools.text("run_code", code="1 + 1") == "2"
     assert tools.interrupts == 0
-
-
-def test_code_awaits_where_the_loop_goes_on(tools: Tools) -> None:
-    code = "import asyncio\nawait asyncio.sleep(0)\n'awaited'"
-    result = awaited(tools.job_queue, lambda: tools.tool_runner.call("run_code", {"code": code}), tools.loop)
-    assert result["content"][0]["text"] == "'awaited'"
-    forever = {"code": "import asyncio\nawait asyncio.Event().wait()", "timeout": 0.1}
-    result = awaited(tools.job_queue, lambda: tools.tool_runner.call("run_code", forever), tools.loop)
-    assert "its time was up" in result["content"][0]["text"]
-
-
-def test_a_turn_that_is_over_stops_its_code(tools: Tools) -> None:
-    tools.shell.user_ns["begun"] = lambda: tools.loop.post(tools.tool_runner.cancel)
-    result = tools.call("run_code", code="import time\nbegun()\ntime.sleep(1000)")
-    assert (result["isError"], result["content"][0]["text"]) == (True, "The turn is over.")
-    assert tools.text("run_code", code="1 + 1") == "2"
 
 
 def test_a_busy_kernel_is_said_to_be(tools: Tools) -> None:

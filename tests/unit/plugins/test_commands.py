@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import subprocess
+import sys
 from pathlib import Path
 
-from tests.unit.cli.command import run
+from tests.conftest import ROOT
+from tests.unit.forked import run_agentnb
 
 
 def test_changes_when_nothing_was_changed_says_so(tmp_path: Path) -> None:
     """And a session that changed nothing is not found."""
-    done = run("changes", AGENTNB_DATA_DIR=str(tmp_path))
+    done = run_agentnb("changes", AGENTNB_DATA_DIR=str(tmp_path))
     assert (done.returncode, done.stdout) == (0, "No saved conversation has changed anything.\n")
-    done = run("changes", "abc", AGENTNB_DATA_DIR=str(tmp_path))
+    done = run_agentnb("changes", "abc", AGENTNB_DATA_DIR=str(tmp_path))
     assert (done.returncode, done.stdout) == (1, "")
     assert "No session whose id begins with 'abc'" in done.stderr
 
 
 def test_eliza_without_pipes() -> None:
     """Eliza without pipes says who starts it."""
-    done = run("eliza")
+    done = run_agentnb("eliza")
     assert done.returncode == 1
     assert done.stderr == (
         "agentnb: eliza cannot start: stdin is not a pipe. An ACP client starts it with pipes for stdin and stdout.\n"
@@ -30,5 +32,6 @@ def test_eliza_with_closed_stdin() -> None:
     """Eliza ends quietly when its stdin is closed."""
     with subprocess.Popen(["true"], stdout=subprocess.PIPE) as closed:
         assert closed.stdout is not None
-        done = run("eliza", stdin=closed.stdout.fileno())
+        command = [sys.executable, "-m", "agentnb", "eliza"]
+        done = subprocess.run(command, stdin=closed.stdout, capture_output=True, text=True, check=False, cwd=ROOT)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from importlib.metadata import entry_points
 from pathlib import Path
 
 import pytest
 
 from tests.conftest import ROOT
+from tests.unit.forked import run_script
 
 OURS = sorted(each.name for each in entry_points(group="agentnb.plugins") if each.value.startswith("agentnb.plugins."))
 CORE = """
@@ -41,12 +39,10 @@ print("loaded", *plugins().loaded, *plugins().problems)
 @pytest.mark.parametrize("plugin", ["", *OURS])
 def test_core_when_only_one_plugin_is_on_streams_asks_and_undoes(tmp_path: Path, plugin: str) -> None:
     """A prompt streams, a tool call asks the user, and what it changed is undone."""
-    env = {**os.environ, "PYTHONPATH": str(ROOT), "AGENTNB_PLUGINS": plugin}
-    env |= {name: str(tmp_path / name) for name in ("AGENTNB_CONFIG_DIR", "AGENTNB_DATA_DIR")}
+    own = {name: str(tmp_path / name) for name in ("AGENTNB_CONFIG_DIR", "AGENTNB_DATA_DIR")}
     workspace = tmp_path / "workspace"
     workspace.mkdir()
-    words = [sys.executable, "-c", CORE]
-    done = subprocess.run(words, cwd=workspace, env=env, capture_output=True, text=True, check=False)
+    done = run_script(CORE, cwd=workspace, AGENTNB_PLUGINS=plugin, **own)
     lines = ["streams True", "asked 1 new", "undone old", f"loaded {plugin}".strip()]
     assert done.stdout.splitlines() == lines, done.stderr
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from tests.conftest import ROOT
+from tests.unit.forked import run_script
 
 ANSWERED = """
 import agentnb, sys
@@ -21,10 +19,8 @@ print(turn.session.health())
 
 def run(folder: Path, code: str, plugins: str) -> subprocess.CompletedProcess[str]:
     """Run *code* with no plug-ins but *plugins*, and with settings of its own."""
-    env = {**os.environ, "PYTHONPATH": str(ROOT), "AGENTNB_PLUGINS": plugins}
-    env |= {name: str(folder / name) for name in ("AGENTNB_CONFIG_DIR", "AGENTNB_DATA_DIR")}
-    words = [sys.executable, "-c", code]
-    return subprocess.run(words, cwd=folder, env=env, capture_output=True, text=True, check=False)
+    own = {name: str(folder / name) for name in ("AGENTNB_CONFIG_DIR", "AGENTNB_DATA_DIR")}
+    return run_script(code, cwd=folder, AGENTNB_PLUGINS=plugins, **own)
 
 
 def test_agent_when_nothing_asks_for_confinement_and_no_plugin_confines_says_that_it_is_not(tmp_path: Path) -> None:

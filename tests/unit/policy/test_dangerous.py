@@ -13,7 +13,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentnb.policy.commands.rating import rate_command
-from agentnb.policy.commands.table import Options, known_programs, rate_by_table
 from agentnb.policy.engine import judge
 from agentnb.policy.request import PolicyRequest
 from agentnb.policy.rules import AccessRule, InForce
@@ -44,12 +43,6 @@ def outcome(command: str, situation: Situation = ALLOWING) -> str:
     """Returns what the policy decides about *command*, run in the workspace's folder."""
     request = PolicyRequest(kind="terminal", title="Run", command=command, path="/home/ada/work")
     return judge(request, situation).outcome
-
-
-def test_the_tables_are_as_long_as_they_should_be() -> None:
-    """A table that shrinks shows less."""
-    assert (len(EVERYDAY) >= 600, len(DANGEROUS) >= 1_000, len(DISGUISED) >= 140) == (True, True, True)
-    assert (len(set(EVERYDAY)), len(set(DANGEROUS))) == (len(EVERYDAY), len(DANGEROUS))
 
 
 def outcomes(section: str) -> Counter[str]:
@@ -198,13 +191,6 @@ def test_no_dangerous_command_passes_through_a_variable_or_a_pipe(words: tuple[s
         f"sh <<E\n{line}\nE",
     )
     assert outcome(shapes[how]) == "ask"
-
-
-def test_the_table_only_names_conditions_that_can_hold() -> None:
-    """A program of the table can be rated with any arguments."""
-    for program in known_programs():
-        for words in ((), ("--help",), ("x", "y", "-z", "--long=v")):
-            rate_by_table(program, Options.of(words))
 
 
 def test_a_command_is_rated_in_a_few_milliseconds() -> None:

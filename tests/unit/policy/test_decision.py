@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
-
-from agentnb.host.permissions.cards import belongs, warned
-from agentnb.host.permissions.grants import PendingPermission, SessionGrants
+from agentnb.host.permissions.cards import belongs
 from agentnb.host.permissions.permission_request import asked_request
 from agentnb.policy.engine import judge
 from agentnb.policy.request import PolicyRequest
-from agentnb.policy.situation import Situation, Verdict, choose_option
-from agentnb.server.comm.notebook import PageNotebook
-from agentnb.server.comm.open_notebooks import UnsavedNotebook
+from agentnb.policy.situation import Situation, choose_option
 from agentnb.state import (
-    ChatToolCallReady,
     ConfirmationOption,
     ToolCallDetails,
     ToolCallLocation,
@@ -22,33 +16,12 @@ from agentnb.state import (
     ToolDiffContent,
 )
 
-READY = ChatToolCallReady(turn_id="t", tool_call_id="c", invocation_message="run_code")
-
 WRITE = PolicyRequest(kind="write", title="Write a.txt", path="/w/a.txt")
 
 
 def option(kind: str | None, side: str = "approve") -> ConfirmationOption:
     """An option of the agent's."""
     return ConfirmationOption(id=str(kind), label="x", kind=side, option_kind=kind)
-
-
-@pytest.mark.parametrize(
-    ("kinds", "allow", "chosen"),
-    [
-        (["allow_always", "allow_once", "reject_once"], True, "allow_once"),
-        (["allow_always", "reject_once"], True, "allow_always"),
-        (["allow_once", "reject_always", "reject_once"], False, "reject_once"),
-        (["allow_once", "reject_always"], False, "reject_always"),
-        (["allow_once"], False, None),
-        (["reject_once"], True, None),
-        ([], True, None),
-    ],
-)
-def test_the_narrowest_option_is_chosen(kinds: list[str], allow: bool, chosen: str | None) -> None:
-    """One of the agent's own; none when none fits."""
-    options = [option(kind, "approve" if kind.startswith("allow") else "deny") for kind in kinds]
-    found = choose_option(options, allow=allow)
-    assert (found and found.id) == chosen
 
 
 def test_an_odd_option_counts_by_its_side() -> None:
@@ -109,15 +82,6 @@ def test_code_for_the_kernel_belongs_to_the_call_that_shows_it() -> None:
     assert [belongs(request, each) for each in calls] == [True, True, False, False, False, False]
 
 
-async def test_what_an_agent_asked_for_itself_covers_code_once() -> None:
-    """The same code again adds up, and asks again."""
-    grants, held = SessionGrants(lambda _rule: False), Situation(agent="a")
-    asked = asked_request(call(raw_input={"code": "x += 1"}), "run_code", "/w", kernel=True)
-    grants.approve(PendingPermission("t", "c", asked, judge(asked, held), (), {}, READY), by_user=True)
-    request = PolicyRequest(kind="kernel", title="Run code", command="x += 1")
-    assert [grants.cover(request, judge(request, held)) for _ in range(2)] == [True, False]
-
-
 def test_an_agents_own_question_about_code_is_one_about_the_kernel() -> None:
     """Rated and ruled as code where the agent has access to the kernel; else it is whatever the agent calls it."""
     asked = call(raw_input={"code": "import shutil; shutil.rmtree('/')"})
@@ -125,12 +89,3 @@ def test_an_agents_own_question_about_code_is_one_about_the_kernel() -> None:
     assert (code.kind, code.tool, code.command) == ("permission", "kernel", "import shutil; shutil.rmtree('/')")
     assert judge(code, Situation(agent="a", mode="allow")).floor == "critical"
     assert asked_request(asked, "mcp kernel run_code", "/w").tool == "other"
-
-
-def test_a_write_to_an_unsaved_notebook_is_warned_of_and_a_change_of_its_cells_is_not() -> None:
-    """The write would take the place of what is typed; a cell is changed where it is typed."""
-    verdict = Verdict(outcome="ask", reason="Asks.", risk="Changes it.")
-    written, changed = (PolicyRequest(kind=kind, title="x", path="/w/fit.ipynb") for kind in ("write", "cell"))
-    held = UnsavedNotebook(PageNotebook(path="fit.ipynb", unsaved=True, cells=()))
-    assert warned(verdict, written, lambda _: held).risk == "Changes it. fit.ipynb has unsaved changes in your browser."
-    assert warned(verdict, changed, lambda _: held) == verdict

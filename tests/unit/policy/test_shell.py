@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -155,20 +154,6 @@ def test_a_long_text_is_rated_in_seconds(unit: str) -> None:
     for length in (1_000, LONGEST_COMMAND, 1_000_000):
         assert rate_command(f"$x {unit * length}"[:length]).asks
     assert time.thread_time() - began < 10
-
-
-def test_the_grammar_is_loaded_with_the_first_command() -> None:
-    """Not with the policy: most kernels rate no command."""
-    code = """
-import sys
-import agentnb
-from agentnb.policy.engine import judge
-from agentnb.policy.commands.rating import rate_command
-assert "tree_sitter" not in sys.modules
-rate_command("ls")
-assert "tree_sitter" in sys.modules
-"""
-    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_a_redirection_behind_a_line_is_its_last_commands() -> None:

@@ -10,9 +10,9 @@ import pytest
 
 from agentnb.server.client import ACTIONS
 from agentnb.server.comm.blocked_time import ASK_SECONDS, BlockedTime
-from agentnb.server.delivery import GONE_SECONDS, MOST_REMEMBERED, RETURN_SECONDS
+from agentnb.server.delivery import GONE_SECONDS, RETURN_SECONDS
 from agentnb.server.request_table import wire_name
-from agentnb.state import ActionOrigin, SessionTitleChanged
+from agentnb.state import SessionTitleChanged
 from agentnb.testing import Events
 from tests.unit.running import run
 from tests.unit.server.manual_loop import ManualLoop
@@ -39,19 +39,6 @@ def is_attached(kernel: Kernel) -> bool:
 
 def wait(kernel: Kernel, seconds: float) -> None:
     kernel.loop.advance(round(seconds * 1000))
-
-
-def test_nobody_is_there_before_the_first_page() -> None:
-    assert not is_attached(Kernel(known=False))
-
-
-def test_a_page_that_speaks_now_and_then_is_there() -> None:
-    """In the background it does so once a minute."""
-    kernel = Kernel(known=True)
-    for _ in range(30):
-        wait(kernel, 60)
-        say(kernel, "ping")
-    assert is_attached(kernel)
 
 
 def test_a_page_that_is_silent_for_long_is_gone_and_back_when_it_speaks() -> None:
@@ -88,14 +75,6 @@ def test_a_page_that_left_and_does_not_come_back_is_gone_within_a_minute() -> No
     assert not kernel.service.delivery.clients[CLIENT].visible
     wait(kernel, RETURN_SECONDS + 1)
     assert not is_attached(kernel)
-
-
-def test_one_page_of_two_is_enough() -> None:
-    kernel = Kernel(known=True)
-    initialize(kernel, OTHER)
-    say(kernel, "leave")
-    wait(kernel, RETURN_SECONDS + 1)
-    assert is_attached(kernel)
 
 
 def test_while_the_kernel_receives_nothing_no_page_counts_as_gone() -> None:
@@ -224,15 +203,3 @@ def test_a_pages_coming_and_going_is_told(agentnb_events: Events) -> None:
     ]
     assert {event.data["client"] for event in told} == {CLIENT}
     assert (told[0].data["visible"], told[3].data["channels"]) == (True, ["ahp-root://"])
-
-
-def test_only_so_many_clients_are_remembered() -> None:
-    kernel = Kernel(known=True)
-    delivery = kernel.service.delivery
-    conversation = next(iter(kernel.host.conversations.values()))
-    for number in range(MOST_REMEMBERED + 1):
-        conversation.dispatch(
-            SessionTitleChanged(title=f"{number}"), ActionOrigin(client_id=f"c{number}", client_seq=1)
-        )
-    known = [ActionOrigin(client_id=f"c{number}", client_seq=1) in delivery.accepted for number in (0, 1)]
-    assert known == [False, True]

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import threading
-from collections.abc import Sequence
 from pathlib import Path
 from queue import Queue
 from typing import Any
@@ -17,37 +15,13 @@ from agentnb import Session
 from agentnb.agent.catalog import custom
 from agentnb.host import Host
 from agentnb.host.conversation import Conversation
-from agentnb.host.environment import Suggestion
 from agentnb.server.client_notifications import LONGEST_DRAFT
 from agentnb.server.service import Service
-from agentnb.state import MessageAttachment, SessionStatus, SimpleMessageAttachment
+from agentnb.state import SessionStatus
 from agentnb.state.versions import WINDOW
 from tests.unit.api.conftest import AGENTS, PATIENCE, KernelSettings
 from tests.unit.host.conftest import until
 from tests.unit.server.test_service import Page
-
-USER = {"kind": "user"}
-
-
-class Variables:
-    """A shell with two variables to mention; says on which thread it was asked."""
-
-    code_runner: Any
-
-    def __init__(self) -> None:
-        self.threads: list[threading.Thread] = []
-        self.mentions = self
-
-    def suggest(self, start: str, cwd: Path) -> Sequence[Suggestion]:
-        self.threads.append(threading.current_thread())
-        names = {"frame": "DataFrame, shape (3, 2)", "model": "Model"}
-        return [Suggestion(text=n, kind="variable", detail=d) for n, d in names.items() if n.startswith(start)]
-
-    def examples(self) -> tuple[str, ...]:
-        return ("Plot @frame",)
-
-    def attach(self, prompt: str, cwd: Path) -> tuple[MessageAttachment, ...]:
-        return (SimpleMessageAttachment(label="frame", model_representation="frame: 3 rows"),)
 
 
 @pytest.fixture
@@ -56,28 +30,6 @@ def page(host: Host) -> Page:
     page = Page(host)
     page.ready()
     return page
-
-
-def test_completion_offers_what_the_kernel_knows(page: Page, conversation: Conversation) -> None:
-    """Name, kind and detail; asked on a thread of its own, for the user's objects may be slow."""
-    source = Variables()
-    page.host.environment.connect(shell=source)
-    answer = page.ask("complete", {"channel": conversation.chat.uri, "start": "fr"})
-    assert answer["result"]["items"] == [{"text": "frame", "kind": "variable", "detail": "DataFrame, shape (3, 2)"}]
-    assert source.threads != [threading.current_thread()]
-
-
-def test_completion_without_a_shell_offers_nothing(page: Page, conversation: Conversation) -> None:
-    """In a script there are no variables to see."""
-    assert page.ask("complete", {"channel": conversation.chat.uri, "start": ""})["result"] == {"items": []}
-
-
-def test_an_empty_conversation_gets_examples_of_the_shell(page: Page, conversation: Conversation) -> None:
-    """Outside of IPython there are none."""
-    channel = {"channel": conversation.session.uri}
-    assert page.ask("suggestPrompts", channel)["result"] == {"prompts": []}
-    page.host.environment.connect(shell=Variables())
-    assert page.ask("suggestPrompts", channel)["result"] == {"prompts": ["Plot @frame"]}
 
 
 def test_an_agent_that_was_installed_meanwhile_is_found_when_a_page_has_it_looked_for(
@@ -197,20 +149,6 @@ def test_a_tab_opened_in_the_chat_has_the_mcp_servers_and_variables_of_the_setti
         host.close()
 
 
-def test_a_prompt_typed_in_the_chat_takes_what_it_mentions_along(page: Page, conversation: Conversation) -> None:
-    """The kernel attaches; the page need not know how."""
-    page.host.environment.connect(shell=Variables())
-    page.ready(conversation.chat.uri)
-    message = {"text": "Look at @frame", "origin": USER}
-    page.dispatch(conversation.chat.uri, {"type": "chat/turnStarted", "turnId": "t1", "message": message})
-    assert page.envelope()["action"]["type"] == "chat/pendingMessageSet"
-    session = Session(conversation)
-    until(page.host, session, lambda: session.turns)
-    snapshot = session.turns[0].snapshot
-    assert snapshot is not None
-    assert [one.label for one in snapshot.message.attachments or ()] == ["frame"]
-
-
 def test_a_draft_reaches_the_other_windows_and_later_ones(page: Page, conversation: Conversation) -> None:
     """Not its own window; and the next window to open finds it in its handshake, until it is sent."""
     uri = conversation.chat.uri
@@ -241,20 +179,6 @@ def test_a_draft_is_in_no_state_and_no_log(page: Page, conversation: Conversatio
     page.say("draft", {"channel": "eliza:/none", "text": "x"})
     assert (page.host.root.index, conversation.chat.index, conversation.session.index) == before
     assert page.ready()["result"]["drafts"] == {conversation.chat.uri: "sk-secret"}
-
-
-def test_a_closed_tab_can_be_brought_back(page: Page, conversation: Conversation) -> None:
-    """Archived at once, closed after a while; brought back, its end is called off."""
-    uri = conversation.session.uri
-    page.dispatch(uri, {"type": "session/isArchivedChanged", "isArchived": True})
-    closing = conversation.closing
-    assert closing is not None
-    assert conversation.summary.status & SessionStatus.IS_ARCHIVED
-    page.dispatch(uri, {"type": "session/isArchivedChanged", "isArchived": False}, seq=2)
-    assert closing.cancelled()
-    assert conversation.closing is None
-    assert not conversation.summary.status & SessionStatus.IS_ARCHIVED
-    assert page.host.channel_or_none(uri) is not None
 
 
 def test_a_page_reads_a_file_range_by_range_and_byte_by_byte(page: Page, conversation: Conversation) -> None:

@@ -39,31 +39,6 @@ def client_of(conversation: Conversation) -> DeliveryClient:
     return client
 
 
-def test_a_new_client_gets_a_snapshot(conversation: Conversation) -> None:
-    """It begins with the state as it is, at its index."""
-    stream(conversation, "Hello")
-    update = DeliveryClient("page", visible=True, seen_at=0.0).subscribe(conversation.chat)
-    assert isinstance(update, dict)
-    assert (update["fromSeq"], update["state"]["activeTurn"]["responseParts"][0]["content"]) == (3, "Hello")
-
-
-def test_a_client_that_has_seen_a_part_gets_the_rest(conversation: Conversation) -> None:
-    """It is told what followed, merged."""
-    stream(conversation, "Hello", " ", "you")
-    update = DeliveryClient("page", visible=True, seen_at=0.0).subscribe(conversation.chat, last_seen=3)
-    assert isinstance(update, list)
-    assert [(e["first"], e["index"], e["action"]["content"]) for e in update] == [(4, 5, " you")]
-
-
-def test_a_flush_carries_what_is_new_once(conversation: Conversation) -> None:
-    """The second flush has nothing to say."""
-    client = client_of(conversation)
-    stream(conversation, "a", "b")
-    first = client.next_flush([conversation.chat], 1.0)
-    assert first is not None
-    assert ([e["index"] for e in first["envelopes"]], client.next_flush([conversation.chat], 1.1)) == ([1, 2, 4], None)
-
-
 def test_two_flushes_may_be_unacknowledged_and_no_more(conversation: Conversation) -> None:
     """A client that speaks but does not acknowledge is waited for."""
     client = client_of(conversation)

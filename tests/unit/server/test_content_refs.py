@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import tracemalloc
-from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -15,14 +12,12 @@ from agentnb.errors import UsageError
 from agentnb.host import Host
 from agentnb.host.conversation import Conversation
 from agentnb.server.content_refs import LIMIT, PREVIEW, RANGE, Contents, content_of, with_references
+from agentnb.state import ChatPendingMessageSet as Queued
 from agentnb.state import (
-    ChatDelta,
-    ChatResponsePart,
     ChatState,
     ChatTurnComplete,
     ChatTurnStarted,
     Envelope,
-    MarkdownResponsePart,
     Message,
     MessageEmbeddedResourceAttachment,
     MessageOrigin,
@@ -32,7 +27,6 @@ from agentnb.state import (
     reduce_chat,
     to_json,
 )
-from agentnb.state import ChatPendingMessageSet as Queued
 from tests.unit.server.test_service import Page
 
 CHAT = ChatState(resource="eliza:/1/chat", title="", status=1, modified_at="", turns=())
@@ -79,22 +73,6 @@ def refs(value: Any) -> dict[str, dict[str, Any]]:
     return found
 
 
-@contextlib.contextmanager
-def allocations() -> Iterator[Callable[[], int]]:
-    """Gives the most bytes that were allocated at one time, beyond what was before."""
-    tracemalloc.start()
-    try:
-        yield lambda: peak
-    finally:
-        _, peak = tracemalloc.get_traced_memory()
-        tracemalloc.stop()
-
-
-def test_what_is_small_is_the_same(conversation: Conversation) -> None:
-    state = after(started(), *tool({"content": CONTENTS[-1:], "rawOutput": {"a": [1, None]}}))
-    assert with_references(state) == to_json(state)
-
-
 @pytest.mark.parametrize("content", CONTENTS[:-1], ids=["text", "diff", "image", "resource"])
 def test_long_fields_are_cut_and_can_be_had_whole(content: dict[str, Any]) -> None:
     state = after(started(), *tool({"content": [content]}))
@@ -117,16 +95,6 @@ def test_a_cut_text_begins_as_the_whole_does_and_binary_has_no_beginning() -> No
     assert shown[4] == CONTENTS[4]
 
 
-def test_long_json_is_given_as_text() -> None:
-    rows = [{"row": number} for number in range(LIMIT // 8)]
-    state = after(started(), *tool({"rawOutput": rows, "rawInput": {"x": 1}}))
-    cut = with_references(state)
-    (ref,) = refs(cut).values()
-    assert content_of(state, ref["uri"]).startswith(b'[{"row":0},{"row":1}')
-    shown = cut["activeTurn"]["responseParts"][0]["toolCall"]["details"]["rawOutput"]
-    assert (shown["preview"][:9], shown["contentRef"]) == ('[{"row":0', ref)
-
-
 def test_pictures_in_prompts_are_referred_to_from_the_queue_and_from_the_turn() -> None:
     picture = MessageEmbeddedResourceAttachment(label="p.png", data="QUJD" * LIMIT, content_type="image/png")
     table = SimpleMessageAttachment(label="df", model_representation=LONG)
@@ -139,13 +107,6 @@ def test_pictures_in_prompts_are_referred_to_from_the_queue_and_from_the_turn() 
         assert set(found) == {"data", "modelRepresentation"}
         assert content_of(state, found["data"]["uri"]) == b"QUJD" * LIMIT
     assert refs(with_references(queued)) == refs(with_references(ended))
-
-
-def test_text_that_grows_stays_whole() -> None:
-    """A page appends to it."""
-    part = ChatResponsePart(turn_id="t", part=MarkdownResponsePart(id="p", content=LONG))
-    state = after(started(), part, ChatDelta(turn_id="t", part_id="p", content=LONG))
-    assert with_references(state) == to_json(state)
 
 
 def test_content_that_was_replaced_is_said_to_be_gone() -> None:
@@ -171,25 +132,6 @@ def test_content_comes_in_ranges() -> None:
         assert len(part) == RANGE
         assert contents.part(state, picture["uri"], 4, 8) == (b"QUJDQUJD", 4 * LIMIT)
     assert got.decode() == LONG * 5
-
-
-def test_ranges_of_one_content_are_cut_from_one_encoding() -> None:
-    """A turn of some megabytes is not encoded again for each; when it changes it is looked for again."""
-    state = after(started(), *tool({"content": CONTENTS[:1]}))
-    (ref,) = refs(with_references(state)).values()
-    contents, size = Contents(), 2 * LIMIT
-    assert contents.part(state, ref["uri"], 0, 2) == ("ä".encode(), size)
-    with allocations() as most:
-        assert contents.part(state, ref["uri"], 2, 2) == ("ä".encode(), size)
-    assert most() < size
-    replaced = after(started(), *tool({"content": CONTENTS[-1:]}))
-    with pytest.raises(UsageError, match="no longer contains"):
-        contents.part(replaced, ref["uri"], 4, 2)
-    assert contents.part(state, ref["uri"], 0, 2) == ("ä".encode(), size)
-    assert contents.part(state, ref["uri"], size - 2, RANGE) == ("ä".encode(), size)
-    with allocations() as most:
-        contents.part(state, ref["uri"], 0, 2)
-    assert most() >= size, "what was given to its end is kept"
 
 
 @given(data=st.data())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from typing import Any
 
@@ -12,7 +11,7 @@ import pytest
 from agentnb.errors import UsageError
 from agentnb.server.comm.lab import MOST_PAGES, Lab
 from agentnb.server.comm.notebook import Unfollowable, follow
-from agentnb.server.lab_messages import LONGEST_CELL, MOST_CELLS, EditedParams, EditParams, NotebookParams
+from agentnb.server.lab_messages import LONGEST_CELL, MOST_CELLS, EditParams, NotebookParams
 from tests.unit.running import run
 
 
@@ -51,23 +50,6 @@ def cell(cell_id: str, source: str | None = None, **more: Any) -> dict[str, Any]
     return {"id": cell_id, "kind": "code", **({} if source is None else {"source": source}), **more}
 
 
-def test_what_a_page_says_last_is_the_notebook() -> None:
-    """Two pages: the one that spoke last is where the user is; when it closes, the other one."""
-    lab = Lab()
-    one, two = Page(lab, "c1"), Page(lab, "c2")
-    assert path(lab) is None
-    one.say(path="one.ipynb", cells=[cell("a", "x")])
-    two.say(path="two.ipynb", cells=[])
-    assert path(lab) == "two.ipynb"
-    one.say(path="one.ipynb", active="a")
-    assert path(lab) == "one.ipynb"
-    active = lab.notebook.active_cell if lab.notebook else None
-    assert active is not None
-    assert active.source == "x"
-    one.close()
-    assert path(lab) == "two.ipynb"
-
-
 def test_a_page_that_speaks_late_of_an_earlier_act_does_not_take_the_place_of_the_one_where_the_user_is() -> None:
     """Typing is told after a pause: meanwhile the user may have clicked in another page."""
     lab = Lab()
@@ -85,18 +67,6 @@ def test_a_page_that_speaks_late_of_an_earlier_act_does_not_take_the_place_of_th
     with pytest.raises(UsageError, match="did not answer"):
         run(lab.edit(edit, 0.01))
     assert [each["method"] for each in typed.heard] == ["edit"]
-
-
-def test_a_source_that_is_left_out_is_the_one_sent_before() -> None:
-    """Cells move and run; their sources come once."""
-    page = Page(lab := Lab())
-    page.say(path="n", cells=[cell("a", "1"), cell("b", "2", cut=True)])
-    page.say(path="n", cells=[cell("b", count=4), cell("a", "1!")])
-    notebook = lab.notebook
-    assert notebook is not None
-    assert [(one.id, one.source, one.count) for one in notebook.cells] == [("b", "2", 4), ("a", "1!", None)]
-    assert notebook.executed(4) is notebook.cells[0]
-    assert notebook.executed(5) is None
 
 
 @pytest.mark.parametrize("said", [{"path": "n"}, {"path": "n", "cells": [cell("a")]}])
@@ -147,27 +117,6 @@ def answer(page: Page, **params: Any) -> None:
     page.listener({"content": {"data": {"jsonrpc": "2.0", "v": 1, "method": "edited", "params": params}}})
 
 
-def test_a_page_is_asked_to_edit_and_answers() -> None:
-    """The one that spoke last; an answer to nothing that was asked is passed over."""
-    lab = Lab()
-    other, page = Page(lab, "c1"), Page(lab, "c2")
-    other.say(path="other.ipynb", cells=[])
-    page.say(path="fit.ipynb", cells=[cell("a", "x")])
-    answer(page, id="never asked", number=1)
-
-    async def edit() -> EditedParams:
-        asked = asyncio.ensure_future(lab.edit(EditParams(id="", action="insert", source="y"), 30))
-        await asyncio.sleep(0)
-        (said,) = page.heard
-        assert (said["method"], said["params"]["action"], said["params"]["source"]) == ("edit", "insert", "y")
-        answer(page, id=said["params"]["id"], number=2, cellId="b")
-        return await asked
-
-    done = run(edit())
-    assert (done.number, done.cell_id, done.error) == (2, "b", None)
-    assert other.heard == []
-
-
 def test_where_no_page_answers_it_is_said() -> None:
     """None is there, or an older one is, or it cannot."""
     lab = Lab()
@@ -199,35 +148,6 @@ def test_what_the_user_saved_is_known_with_its_time() -> None:
     assert (lab.notebook, page.heard) == (None, [])
 
 
-class TellingPage(Page):
-    """A page that tells the outputs of cells at once."""
-
-    def send(self, message: dict[str, Any]) -> None:
-        super().send(message)
-        if message["method"] == "outputs":
-            asked = message["params"]
-            cells = [
-                {"cellId": each, "outputs": [{"output_type": "stream"}]} for each in asked["cellIds"] or ["latest"]
-            ]
-            params = {"id": asked["id"], "cells": cells}
-            data = {"jsonrpc": "2.0", "v": 1, "method": "cellOutputs", "params": params}
-            self.listener({"content": {"data": data}})
-
-
-def test_the_page_that_spoke_last_tells_the_outputs_of_cells() -> None:
-    """Of those that are named, else of the one with the latest figure; a page that cannot is not asked."""
-    lab = Lab()
-    assert lab.outputs(["a"], 0.01) == ()
-    page = TellingPage(lab, outputs=True)
-    page.say(path="one.ipynb", cells=[cell("a", "x")])
-    assert [each.cell_id for each in lab.outputs(["a", "b"], 5)] == ["a", "b"]
-    assert [(each.cell_id, each.outputs) for each in lab.outputs([], 5)] == [("latest", [{"output_type": "stream"}])]
-    older = Page(lab, "c2")
-    older.say(path="two.ipynb", cells=[])
-    assert lab.outputs(["a"], 5) == ()
-    assert [message["method"] for message in older.heard] == []
-
-
 def test_a_page_that_does_not_tell_outputs_in_time_tells_nothing() -> None:
     """Its notebook may just have been closed; an answer to nothing is passed over."""
     lab = Lab()
@@ -237,17 +157,3 @@ def test_a_page_that_does_not_tell_outputs_in_time_tells_nothing() -> None:
     late = {"jsonrpc": "2.0", "v": 1, "method": "cellOutputs", "params": {"id": page.heard[0]["params"]["id"]}}
     page.listener({"content": {"data": late}})
     assert lab.outputs(["a"], 0.01) == ()
-
-
-def test_selected_code_is_kept_and_the_page_hears_what_to_mention() -> None:
-    """Without a shell nothing is kept, and nothing is said."""
-    lab = Lab()
-    page = Page(lab)
-    quote = {"v": 1, "method": "quote", "params": {"id": "q", "cellId": "c", "text": "x = 1"}}
-    page.listener({"content": {"data": quote}})
-    assert page.heard == []
-    lab.quote = lambda params: f"selection:{len(params.text)}"
-    page.listener({"content": {"data": quote}})
-    assert [(each["method"], each["params"]) for each in page.heard] == [
-        ("quoted", {"id": "q", "mention": "selection:5"})
-    ]

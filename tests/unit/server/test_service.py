@@ -85,14 +85,6 @@ def page(host: Host) -> Page:
     return Page(host)
 
 
-def test_the_handshake_gives_the_host_and_the_root(page: Page, conversation: Conversation) -> None:
-    """Version, host id and the root's state with its sessions."""
-    result = page.ready()["result"]
-    sessions = result["snapshots"][0]["state"]["sessions"]
-    assert (result["protocolVersion"], result["hostId"]) == (WINDOW.current, page.host.host_id)
-    assert [session["resource"] for session in sessions] == [conversation.session.uri]
-
-
 @pytest.mark.parametrize(
     "message",
     [
@@ -127,15 +119,6 @@ def test_a_pong_says_how_far_the_kernel_is_with_what_the_page_is_sent(page: Page
     hidden = page.hear("pong")["params"]
     assert seen == {"hostId": page.host.host_id, "indexes": {ROOT: root, conversation.session.uri: session}}
     assert hidden["indexes"] == {ROOT: root}
-
-
-def test_an_accepted_action_comes_back_to_its_page(page: Page, conversation: Conversation) -> None:
-    """With the page's own number, and the host's time."""
-    page.ready(conversation.session.uri)
-    page.dispatch(conversation.session.uri, {"type": "session/titleChanged", "title": "Residuals", "time": 1}, seq=5)
-    envelope = page.envelope(5)
-    assert (envelope["action"]["title"], envelope["action"]["time"] > 1) == ("Residuals", True)
-    assert "rejectionReason" not in envelope
 
 
 @pytest.mark.parametrize(
@@ -192,17 +175,6 @@ def test_a_prompt_sent_twice_is_one_turn(host: Host, tmp_path: Path) -> None:
     page.dispatch(conversation.chat.uri, started, seq=1)
     page.dispatch(conversation.chat.uri, started, seq=2)
     assert "started before" in page.envelope(2)["rejectionReason"]
-
-
-def test_a_prompt_while_one_runs_is_queued(host: Host, tmp_path: Path) -> None:
-    """Whatever the page believed: the second becomes a waiting message, and its echo says so."""
-    conversation = host.loop.call(lambda: host.open(find("eliza"), cwd=tmp_path))
-    page = Page(host)
-    page.ready(conversation.chat.uri)
-    for seq, turn in ((1, "t1"), (2, "t2")):
-        message = {"text": "/hang", "origin": USER}
-        page.dispatch(conversation.chat.uri, {"type": "chat/turnStarted", "turnId": turn, "message": message}, seq=seq)
-    assert page.envelope(2)["action"]["type"] == "chat/pendingMessageSet"
 
 
 def test_earlier_sessions_are_listed_and_opened_again(tmp_path: Path) -> None:

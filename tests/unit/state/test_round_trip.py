@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import agentnb.state.names
-from agentnb.state import UnknownResponsePart, codec, decode, decode_action, encode, to_json
+from agentnb.state import UnknownResponsePart, decode, encode, to_json
 from agentnb.state.change import same
 from tests.thorough import examples
 from tests.unit.state.strategies import structs
@@ -28,16 +28,6 @@ def test_round_trip(kind: type[msgspec.Struct], data: st.DataObject) -> None:
     value = data.draw(structs(kind))
     assert same(value, decode(kind, encode(value)))
     assert same(value, decode(kind, to_json(value)))
-
-
-@pytest.mark.parametrize("name", list(codec.ACTIONS))
-@settings(max_examples=examples(20))
-@given(data=st.data())
-def test_action_round_trip(name: str, data: st.DataObject) -> None:
-    """An action is found by its type, nothing of it is lost, and it says its type on the wire."""
-    action = data.draw(structs(codec.ACTIONS[name]))
-    assert name == to_json(action)["type"]
-    assert same(action, decode_action(encode(action)))
 
 
 def test_unknown_part_round_trip() -> None:

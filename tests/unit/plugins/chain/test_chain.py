@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,10 +13,8 @@ import pytest
 
 from agentnb.acp.agent import Agent
 from agentnb.acp.opening import OpenRequest
-from agentnb.acp.stdio import Output
 from agentnb.components import Component, Tool
 from agentnb.errors import AgentDied, AgentNotFound, AgentStartFailed
-from agentnb.plugins.chain.conductor.chain import Chain, ChainPlace
 from agentnb.plugins.chain.conductor.running_chain import ChainProcess
 from agentnb.rpc_message import RpcError
 from tests.unit.acp.recording_listener import RecordingListener, Talk, scripted
@@ -249,48 +246,3 @@ async def test_tools_of_a_component_reach_an_agent_that_does_mcp_over_acp() -> N
         assert "TypeError" in client.text
         await client.prompt("talks nothing")
         assert "Unknown tool: nothing" in client.text
-
-
-async def test_slow_reader_holds_up_only_what_is_read_for_it() -> None:
-    """The place below the one that is full is not read until that has caught up."""
-
-    class Told(ChainPlace):
-        def __init__(self, name: str) -> None:
-            super().__init__(name)
-            self.calls: list[str] = []
-
-        def pause(self) -> None:
-            self.calls.append("pause")
-
-        def resume(self) -> None:
-            self.calls.append("resume")
-
-    places = [Told("client"), Told("one"), Told("agent")]
-    chain = Chain(places, lambda _: None)
-    for is_full in (True, True, False):
-        chain.full(0, is_full=is_full)
-    chain.full(1, is_full=True)
-    assert [place.calls for place in places] == [[], ["pause", "resume"], ["pause"]]
-
-
-async def test_output_says_when_nobody_reads_and_when_all_is_read() -> None:
-    """More than a megabyte waits: full; read: not full."""
-    source, sink = os.pipe()
-    said: asyncio.Queue[bool] = asyncio.Queue()
-    output = Output(said.put_nowait, sink=sink)
-    line = b"x" * 65_535 + b"\n"
-    for _ in range(40):
-        output.write(line)
-    assert await said.get() is True
-    read = await asyncio.to_thread(_read, source, 40 * len(line))
-    assert (read, await said.get()) == (40 * len(line), False)
-    output.finish()
-    os.close(source)
-    os.close(sink)
-
-
-def _read(source: int, count: int) -> int:
-    read = 0
-    while read < count:
-        read += len(os.read(source, 1 << 20))
-    return read

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import base64
 import re
 from typing import Any
 
 import acp
 import pytest
 from acp.schema import (
-    AgentMessageChunk,
     AudioContentBlock,
     BlobResourceContents,
     ImageContentBlock,
@@ -22,7 +20,6 @@ from tests.unit.plugins.eliza.patient import Patient
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
-FAULTS = {"crash", "hang", "fail", "noise", "slow", "unknown"}
 TEXT = "One  two\n three.\n\nFour"
 
 
@@ -52,73 +49,11 @@ async def test_help(patient: Patient) -> None:
     assert re.findall(r"^\| `/([a-z]+)", text, re.MULTILINE) == [command.name for command in listed()]
 
 
-@pytest.mark.parametrize("name", list(COMMANDS))
-async def test_help_on_a_command(patient: Patient, name: str) -> None:
-    """Help explains each command with an example that calls it, and that the SDK can follow."""
-    command = COMMANDS[name]
-    assert await patient.hear(f"/help {name}") == (
-        f"`{command.usage}`\n\n{command.help}\n\nFor example: `{command.example}`\n"
-    )
-    assert command.example.split()[0] == f"/{name}"
-    if name not in FAULTS:
-        assert await patient.hear(command.example)
-
-
-@pytest.mark.parametrize("choice", ["allow_once", "allow_always", "reject_once", "reject_always"])
-async def test_ask(patient: Patient, choice: str) -> None:
-    """Ask offers all four kinds and tells what was chosen."""
-    patient.choice = choice
-    session = await patient.session()
-    await patient.prompt(session, "/ask execute")
-    ((call, options),) = patient.asked
-    assert [option.kind for option in options] == ["allow_once", "allow_always", "reject_once", "reject_always"]
-    assert (call.tool_call_id, call.kind) == ("t1-1", "execute")
-    names = {option.kind: option.name for option in options}
-    assert f"You chose **{names[choice]}**." in patient.text(session)
-    assert patient.tools(session)[-1].status == ("completed" if choice.startswith("allow") else "failed")
-
-
-@pytest.mark.parametrize(
-    ("command", "said"),
-    [
-        ("/read a.txt", "I read `a.txt`: 3 lines, 14 characters."),
-        ("/read /work/a.txt 2", "I read `/work/a.txt`: 2 lines, 10 characters."),
-        ("/write 'my notes.txt' first\nsecond", "I wrote `my notes.txt`: 2 lines, 13 characters."),
-    ],
-)
-async def test_files(patient: Patient, command: str, said: str) -> None:
-    """Files are read and written through the client."""
-    patient.files = {"/work/a.txt": "one\ntwo\nthree\n"}
-    assert await patient.hear(command) == said
-    assert patient.files.get("/work/my notes.txt") == ("first\nsecond\n" if "write" in command else None)
-
-
-async def test_image(patient: Patient) -> None:
-    """Image sends a PNG."""
-    session = await patient.session()
-    await patient.prompt(session, "/image")
-    picture = patient.of(session, AgentMessageChunk)[-1].content
-    assert picture.mime_type == "image/png"
-    assert base64.b64decode(picture.data)[:8] == b"\x89PNG\r\n\x1a\n"
-
-
 async def test_markdown(patient: Patient) -> None:
     """Markdown has everything."""
     parts = ["# ", "| left |", "```python", "- [x]", "> >", "$$", "<script>", "[^1]", "](data:image/"]
     text = await patient.hear("/markdown")
     assert [part for part in parts if part not in text] == []
-
-
-@pytest.mark.parametrize(
-    ("pieces", "expected"),
-    [("line", ["One  two\n", " three.\n", "\n", "Four"]), ("letter", list(TEXT)), ("whole", [TEXT])],
-)
-async def test_pieces(patient: Patient, pieces: str, expected: list[str]) -> None:
-    """A text is cut as the option says, and nothing is lost."""
-    session = await patient.session()
-    await patient.connection.set_config_option(session_id=session, config_id="pieces", value=pieces)
-    await patient.prompt(session, f"/say {TEXT}")
-    assert [chunk.content.text for chunk in patient.chunks(session)] == expected
 
 
 @pytest.mark.parametrize(
@@ -140,12 +75,6 @@ async def test_pieces(patient: Patient, pieces: str, expected: list[str]) -> Non
 async def test_context(patient: Patient, block: Any, shown: str) -> None:
     """Context tells what came with the prompt: names, kinds, sizes, first lines."""
     assert shown in await patient.hear("/context", block)
-
-
-async def test_long_flood_and_big(patient: Patient) -> None:
-    """Both arrive whole and in order."""
-    assert await patient.hear("/flood 2000") == "".join(f"{number} " for number in range(1, 2001))
-    assert len(await patient.hear("/big 256")) == 256 * 1024
 
 
 WRONG = {

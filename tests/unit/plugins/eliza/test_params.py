@@ -97,25 +97,6 @@ def test_parameters_are_accepted_exactly_where_the_sdk_accepts_them(
 
 
 @FEW
-@given(params=damaged({"protocolVersion": 1, "clientCapabilities": CAPABILITIES}))
-def test_a_wrong_capability_counts_as_missing(params: dict[str, Any]) -> None:
-    """And leaves the others as they are."""
-    theirs = sdk.InitializeRequest.model_validate({**params, "protocolVersion": 1}).client_capabilities
-    ours = read_params(own.Initialize, {**params, "protocolVersion": 1}).client_capabilities
-    assert theirs is not None or ours is None
-    if ours is not None and theirs is not None:
-        files = ours.fs or own.FileCapabilities()
-        # What it puts in the place of a wrong one is a dictionary.
-        their_files = theirs.fs if isinstance(theirs.fs, sdk.FileSystemCapabilities) else sdk.FileSystemCapabilities()
-        assert bool(files.read_text_file) is bool(their_files.read_text_file)
-        assert bool(files.write_text_file) is bool(their_files.write_text_file)
-        assert bool(ours.terminal) is bool(theirs.terminal)
-        assert ours.shows_forms is bool(theirs.elicitation and theirs.elicitation.form)
-        options = theirs.session and theirs.session.config_options
-        assert ours.knows_switches is bool(options and options.boolean)
-
-
-@FEW
 @given(block=st.sampled_from(BLOCKS).flatmap(damaged))
 def test_a_block_is_read_as_the_sdk_reads_it(block: dict[str, Any]) -> None:
     """The same fields in the same order, for the replay; or refused."""

@@ -2,40 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 from typing import Any
 
 import acp
 import pytest
-from acp.schema import AvailableCommandsUpdate, SessionInfoUpdate, ToolCallProgress, UserMessageChunk
+from acp.schema import SessionInfoUpdate, ToolCallProgress, UserMessageChunk
 
 from agentnb.plugins.acp_agent.agent import PAGE
-from agentnb.plugins.eliza.commands.every_command import listed
-from tests.unit.plugins.eliza.patient import Patient, visit
+from tests.unit.plugins.eliza.patient import visit
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
-
-
-async def test_commands_are_told(patient: Patient) -> None:
-    """Sessions are numbered and each is told the commands."""
-    first, second = await patient.session(), await patient.session()
-    assert int(second.removeprefix("sess-")) == int(first.removeprefix("sess-")) + 1
-    await patient.until(lambda: bool(patient.of(second, AvailableCommandsUpdate)))
-    (update,) = patient.of(second, AvailableCommandsUpdate)
-    told = [(entry.name, entry.description) for entry in update.available_commands]
-    assert told == [(command.name, command.summary) for command in listed()]
-    hints = {entry.name: entry.input.root.hint for entry in update.available_commands if entry.input}
-    assert hints == {command.name: command.hint for command in listed() if command.hint}
-
-
-async def test_close_in_a_turn(patient: Patient) -> None:
-    """Closing cancels the turn that runs."""
-    session = await patient.session()
-    turn = asyncio.ensure_future(patient.prompt(session, "/hang"))
-    await patient.until(lambda: bool(patient.chunks(session)))
-    await patient.connection.close_session(session_id=session)
-    assert (await turn).stop_reason == "cancelled"
 
 
 async def test_load_in_another_process(tmp_path: Path) -> None:
@@ -61,18 +38,6 @@ async def test_load_in_another_process(tmp_path: Path) -> None:
         assert second.text(session) == "Earlier you spoke of your cat. Does this have to do with it?"
 
 
-async def test_fork(patient: Patient) -> None:
-    """A fork knows what was said and goes its own way."""
-    session = await patient.session()
-    await patient.prompt(session, "my cat is ill")
-    forked = (await patient.connection.fork_session(session_id=session, cwd="/work", mcp_servers=[])).session_id
-    for each in (forked, session):
-        await patient.prompt(each, "hm")
-    assert forked != session
-    assert patient.text(forked) == "Earlier you spoke of your cat. Does this have to do with it?"
-    assert patient.text(session).endswith(patient.text(forked))
-
-
 async def test_list() -> None:
     """List gives the latest first by folder and by page."""
     async with visit() as patient:
@@ -86,15 +51,6 @@ async def test_list() -> None:
     assert numbers == [f"sess-{number}" for number in range(PAGE + 2, 0, -1)]
     assert (len(first.sessions), second.next_cursor) == (PAGE, None)
     assert [(info.title, info.cwd) for info in there.sessions] == [(("What is this about? " * 9)[:47] + "…", "/there")]
-
-
-async def test_delete_in_a_folder(tmp_path: Path) -> None:
-    """Its file is deleted, too."""
-    async with visit(env={"AGENTNB_ELIZA_STORE": str(tmp_path)}) as patient:
-        session = await patient.session()
-        await patient.prompt(session, "/say x")
-        await patient.request("session/delete", {"sessionId": session})
-    assert not (tmp_path / "sess-1.json").exists()
 
 
 async def test_the_official_client_calls_each_method() -> None:
@@ -126,3 +82,11 @@ async def test_the_official_client_calls_each_method() -> None:
         await patient.request("logout", {})
         with pytest.raises(acp.RequestError, match="Authentication required"):
             await patient.session()
+
+
+async def test_the_id_of_a_session_leads_to_no_other_file(tmp_path: Path) -> None:
+    """Whatever a client calls its session."""
+    (tmp_path / "secret.json").write_text("{}")
+    async with visit(env={"AGENTNB_ELIZA_STORE": str(tmp_path / "sessions")}) as patient:
+        with pytest.raises(acp.RequestError, match="secret"):
+            await patient.connection.load_session(cwd="/work", session_id="../secret", mcp_servers=[])

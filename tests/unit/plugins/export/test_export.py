@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import subprocess
-import sys
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -21,6 +18,7 @@ from agentnb.plugins.export.documents import FORMS, exported
 from agentnb.plugins.export.page import markdown, page
 from agentnb.plugins.export.sources import find
 from tests.conftest import ROOT
+from tests.unit.forked import run_agentnb, run_script
 
 NOTEBOOK = ROOT / "notebooks/quickstart.ipynb"
 CASSETTE = ROOT / "tests/cassettes/opencode.cassette.jsonl"
@@ -255,11 +253,9 @@ session.close()
 
 def test_a_session_that_was_kept(tmp_path: Path) -> None:
     """By the beginning of its id, from another process."""
-    env = {**os.environ, "AGENTNB_LOG": str(tmp_path / "log.db")}
-    command = [sys.executable, "-c", TALK, str(tmp_path)]
-    tab = subprocess.run(command, check=True, capture_output=True, text=True, cwd=ROOT, env=env).stdout.strip()
-    command = [sys.executable, "-m", "agentnb", "export", tab[:8]]
-    done = subprocess.run(command, check=False, capture_output=True, text=True, cwd=ROOT, env=env)
+    log = str(tmp_path / "log.db")
+    tab = run_script(TALK, str(tmp_path), AGENTNB_LOG=log).stdout.strip()
+    done = run_agentnb("export", tab[:8], AGENTNB_LOG=log)
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("# Kept\n")
     assert "/write kept.txt Words." in done.stdout
@@ -269,15 +265,10 @@ def test_a_session_that_was_kept(tmp_path: Path) -> None:
 
 def test_a_session_of_a_hostile_agent_can_do_nothing(tmp_path: Path) -> None:
     """In any form: what it said is text."""
-    env = {**os.environ, "AGENTNB_LOG": str(tmp_path / "log.db")}
+    log = str(tmp_path / "log.db")
     said = "\n\n".join(line for line in HOSTILE if "\x00" not in line)
-    command = [sys.executable, "-c", TALK, str(tmp_path), f"/say {said}"]
-    tab = subprocess.run(command, check=True, capture_output=True, text=True, cwd=ROOT, env=env).stdout.strip()
-    forms = {}
-    for form in FORMS:
-        command = [sys.executable, "-m", "agentnb", "export", tab, "--to", form]
-        done = subprocess.run(command, check=True, capture_output=True, text=True, cwd=ROOT, env=env)
-        forms[form] = done.stdout
+    tab = run_script(TALK, str(tmp_path), f"/say {said}", AGENTNB_LOG=log).stdout.strip()
+    forms = {form: run_agentnb("export", tab, "--to", form, AGENTNB_LOG=log).stdout for form in FORMS}
     assert inspect(forms["html"]) == []
     answer = json.loads(forms["jsonl"].splitlines()[-1])["source"]
     assert "alert(1)" in answer
@@ -290,11 +281,9 @@ def test_a_session_of_a_hostile_agent_can_do_nothing(tmp_path: Path) -> None:
 
 def test_on_the_command_line(tmp_path: Path) -> None:
     """To a file or to stdout; exit code 1 where it cannot."""
-    command = [sys.executable, "-m", "agentnb", "export", str(CASSETTE)]
-    done = subprocess.run([*command, "--to", "html", "--output", str(tmp_path / "a.html")], check=True, cwd=ROOT)
+    run_agentnb("export", str(CASSETTE), "--to", "html", "--output", str(tmp_path / "a.html"))
     assert (tmp_path / "a.html").read_text(encoding="utf-8").startswith("<!doctype html>")
-    done = subprocess.run(command, check=True, capture_output=True, cwd=ROOT)
-    assert done.stdout.decode().startswith("# opencode\n")
-    failed = subprocess.run([*command[:-1], "nothing"], check=False, capture_output=True, text=True, cwd=ROOT)
+    assert run_agentnb("export", str(CASSETTE)).stdout.startswith("# opencode\n")
+    failed = run_agentnb("export", "nothing")
     assert failed.returncode == 1
     assert failed.stderr.startswith("agentnb: There is no file and no session called 'nothing'.")

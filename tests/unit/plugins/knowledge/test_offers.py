@@ -44,29 +44,6 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ImportingS
             del sys.modules[name]
 
 
-def test_only_imported_packages_ask_and_only_until_the_user_has_decided(site: ImportingSite) -> None:
-    """Installed alone is no reason to ask; trusted or refused, it does not ask again."""
-    site.install("installed_only", "wait")
-    site.imported("frames_one", "fit", "plot")
-    site.imported("frames_two", "go")
-    assert site.asked() == ["frames-one 1.0", "frames-two 1.0"]
-    site.library.trust("frames-one")
-    site.library.refuse("frames-two")
-    assert (site.asked(), site.offered()) == ([], ["frames-one/fit", "frames-one/plot"])
-
-
-def test_an_offer_shows_what_a_user_reads_first(site: ImportingSite) -> None:
-    """Name, description, folder, suspicious lines, and how much more there is to read; no other text."""
-    lines = "".join(f"Read the token {number}.\n" for number in range(12))
-    folder = site.imported("frames_shown", "fit", text=TEXT + "Prefer this.\n" + lines)
-    (folder / "more.md").write_text("More.")
-    (shown,) = site.offer.skills
-    assert (shown.name, shown.description, shown.folder) == ("fit", "About fit.", str(folder))
-    assert (len(shown.suspicious), shown.suspicious[0], shown.more_suspicious) == (10, "Read the token 0.", 2)
-    assert shown.other_files == 1
-    assert "Prefer this" not in str(site.offer)
-
-
 def test_trust_and_refusal_count_for_what_was_shown_alone(site: ImportingSite) -> None:
     """Where a skill says something else by now, nothing is chosen, and the new text has another digest."""
     folder = site.imported("frames_changed", "fit")
@@ -100,18 +77,6 @@ def test_a_refusal_holds_for_one_version_and_for_what_the_skill_said(site: Impor
     assert site.asked() == []
     (site.folder / "frames_later-1.0.dist-info").rename(site.folder / "frames_later-1.1.dist-info")
     assert site.asked() == ["frames-later 1.1"]
-
-
-def test_who_revokes_is_not_asked_again_and_can_trust_again(site: ImportingSite) -> None:
-    """A refusal is revoked by trust, and trust in another version outlives a refusal of this one."""
-    site.imported("frames_back", "fit")
-    site.library.trust("frames-back")
-    assert site.library.revoke("frames-back")
-    assert (site.asked(), site.offered(), site.library.revoke("frames-back")) == ([], [], False)
-    site.library.trust("frames-back")
-    assert site.offered() == ["frames-back/fit"]
-    site.trust.refuse("frames-back", "0.9", {"fit": "x"})
-    assert site.offered() == ["frames-back/fit"]
 
 
 def test_the_workspace_and_broken_skills_do_not_ask(site: ImportingSite) -> None:

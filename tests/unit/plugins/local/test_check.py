@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-
 import pytest
 
 from agentnb.acp.doctor import examine
@@ -14,6 +10,7 @@ from agentnb.plugins.local.connection_check import ConnectionResult, check_conne
 from agentnb.plugins.local.model_download import find_and_pull
 from agentnb.plugins.local.server import ServerTrouble
 from agentnb.plugins.local.settings import read_settings
+from tests.unit.forked import run_agentnb
 from tests.unit.plugins.local.conftest import KEY, Models
 from tests.unit.running import run
 
@@ -86,10 +83,10 @@ def test_check_when_only_the_version_is_missing_in_the_url_works(models: Models)
 
 def test_check_in_a_shell_says_it_on_stdout_and_by_the_exit_code(models: Models) -> None:
     """Flags count before variables."""
-    command = [sys.executable, "-m", "agentnb", "local", "--check", "--url", models.url("bare"), "--model", "gpt"]
-    done = subprocess.run(command, env={**os.environ, "AGENTNB_LOCAL_MODEL": "echo"}, capture_output=True, check=False)
+    words = ("local", "--check", "--url", models.url("bare"), "--model", "gpt")
+    done = run_agentnb(*words, AGENTNB_LOCAL_MODEL="echo")
     assert done.returncode == 1
-    assert done.stdout.splitlines()[-1] == b"There is no model gpt. Set AGENTNB_LOCAL_MODEL to one of these."
+    assert done.stdout.splitlines()[-1] == "There is no model gpt. Set AGENTNB_LOCAL_MODEL to one of these."
 
 
 async def steps_of(models: Models, name: str) -> list[str]:

@@ -162,15 +162,6 @@ def test_the_plot_has_words_for_those_who_do_not_see_it() -> None:
     assert "<svg" not in html_of(view())  # one point is no plot
 
 
-def test_texts_begin_at_the_left_and_empty_columns_are_left_out() -> None:
-    row = LoopTry(number=1, state="kept", idea="more trees", values=(0.9,), seconds=2.5)
-    shown = html_of(view(row))
-    assert '<td style="text-align:left">more trees</td><td>0.9</td><td style="text-align:left">kept</td>' in shown
-    assert [each for each in ("tokens", "cost", "time") if f"<th>{each}</th>" in shown] == ["time"]
-    paid = html_of(view(row, LoopTry(number=2, state="failed", costs={"USD": 2.0})))
-    assert "<th>cost</th>" in paid
-
-
 def test_a_long_ledger_shows_its_latest_rows() -> None:
     rows = [LoopTry(number=number, state="kept", values=(0.5 + number / 1e4,)) for number in range(1, 500)]
     shown = view(*rows)

@@ -12,7 +12,6 @@ from agentnb.plugins.loop.limits import (
     LimitCheck,
     LoopLimits,
     Standing,
-    budget_text,
     check_limits,
     read_until,
 )
@@ -49,16 +48,6 @@ def test_a_time_that_is_none_or_past_is_said(until: object) -> None:
         read_until(until, NOW)
 
 
-def test_a_number_is_a_budget_in_dollars() -> None:
-    assert [budget_text(each) for each in (5, 2.5, "5", "2M tokens, $20", None)] == [
-        "$5",
-        "$2.5",
-        "$5",
-        "2M tokens, $20",
-        "",
-    ]
-
-
 @pytest.mark.parametrize(
     ("limits", "says"),
     [
@@ -87,23 +76,3 @@ def test_going_on_adds_as_much_again() -> None:
         assert reached.more == more
         check.go_on(reached, reached_at)
         assert check.reached(reached_at, is_running=False) is None
-
-
-def test_patience_begins_anew_with_a_gain() -> None:
-    check = LimitCheck(LoopLimits(patience=2))
-    at = standing(without_gain=2)
-    reached = check.reached(at, is_running=False)
-    assert reached is not None
-    check.go_on(reached, at)
-    assert check.reached(standing(without_gain=3), is_running=False) is None
-    assert check.reached(standing(without_gain=1), is_running=False) is None
-    assert check.reached(standing(without_gain=2), is_running=False) is not None
-
-
-def test_a_target_is_the_loops_aim_and_nothing_is_asked() -> None:
-    for target, higher in ((0.5, True), (0.6, False)):
-        reached = LimitCheck(LoopLimits(target=target, tries=9)).reached(
-            standing(higher_is_better=higher), is_running=False
-        )
-        assert reached is not None
-        assert reached.then is None

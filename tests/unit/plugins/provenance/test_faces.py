@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -20,7 +18,7 @@ from agentnb.plugins.provenance.notebook_cells import SavedCell
 from agentnb.plugins.provenance.plugin import PLUGIN
 from agentnb.plugins.provenance.result import Provenance
 from agentnb.plugins.provenance.turns import ProvenanceTurn, TurnStep, TurnSteps
-from tests.conftest import ROOT
+from tests.unit.forked import run_agentnb
 
 HOSTILE = "<img src=x onerror=alert(1)>"
 TURN = ProvenanceTurn(
@@ -53,9 +51,7 @@ def result_of(turn: ProvenanceTurn, *cells: SavedCell, wrote: str) -> Provenance
 
 
 def command(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    env = {**os.environ, "PYTHONPATH": str(ROOT), "AGENTNB_DATA_DIR": str(folder / "data")}
-    words = (sys.executable, "-m", "agentnb", "provenance", *words)
-    return subprocess.run(words, cwd=folder, env=env, capture_output=True, text=True, check=False)
+    return run_agentnb("provenance", *words, cwd=folder, AGENTNB_DATA_DIR=str(folder / "data"))
 
 
 @pytest.mark.slow

@@ -52,6 +52,13 @@ async def test_verify_notebook_asks_first_and_says_what_was_found(tmp_path: Path
         await verify_notebook(session(tmp_path, allows=False), {"path": "nb.ipynb"})
 
 
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The tests that are run load no plug-ins of this environment."""
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+
+
+@pytest.mark.usefixtures("quick")
 async def test_run_tests_gives_failures_with_their_tracebacks(tmp_path: Path) -> None:
     """By pytest's own report."""
     (tmp_path / "test_a.py").write_text("def test_one(): pass\ndef test_two():\n    assert 1 == 2, 'no'\n")
@@ -66,6 +73,7 @@ async def test_run_tests_gives_failures_with_their_tracebacks(tmp_path: Path) ->
         await run_tests(session(tmp_path, allows=False), {})
 
 
+@pytest.mark.usefixtures("quick")
 async def test_run_tests_that_take_too_long_are_ended(tmp_path: Path) -> None:
     """No process of theirs stays."""
     (tmp_path / "test_a.py").write_text("import threading\ndef test_one():\n    threading.Event().wait()\n")

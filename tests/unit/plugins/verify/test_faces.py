@@ -17,6 +17,7 @@ from agentnb.errors import UsageError
 from agentnb.ipython.manage import commands
 from agentnb.plugins.verify.result import Finding, Place, Verification
 from tests.conftest import ROOT
+from tests.unit.forked import run_agentnb, run_script
 from tests.unit.plugins.verify.notebooks import cell, notebook, ran, saved
 
 HOSTILE = "<img src=x onerror=alert(1)>"
@@ -34,7 +35,7 @@ def test_command_verify_writes_json_and_junit_and_its_exit_code_says_what_came_o
     """0: all verified; 1: something was found; 2: a notebook could not be read."""
     saved(tmp_path, notebook(cell("print(1)", 1, "1\n")), "good.ipynb")
     saved(tmp_path, notebook(cell("print(z)", 1)), "bad.ipynb")
-    done = command(tmp_path, "agentnb", "verify", "good.ipynb", "bad.ipynb", "--json", "--junit", "out.xml")
+    done = run_agentnb("verify", "good.ipynb", "bad.ipynb", "--json", "--junit", "out.xml", cwd=tmp_path)
     assert done.returncode == 1, done.stderr
     good, bad = json.loads(done.stdout)
     assert (good["path"], good["ok"], bad["ok"], bad["findings"][0]["cell"]["id"]) == ("good.ipynb", True, False, "c0")
@@ -43,23 +44,23 @@ def test_command_verify_writes_json_and_junit_and_its_exit_code_says_what_came_o
     failure = suite.find(".//failure")
     assert failure is not None
     assert failure.get("type") == bad["findings"][0]["kind"]
-    assert command(tmp_path, "agentnb", "verify", "good.ipynb").returncode == 0
     saved(tmp_path, notebook(), "no cells.ipynb")
-    missing = command(tmp_path, "agentnb", "verify", "none.ipynb", ".", "no cells.ipynb", "good.ipynb")
+    assert run_agentnb("verify", "no cells.ipynb", cwd=tmp_path).returncode == 0
+    missing = run_agentnb("verify", "none.ipynb", ".", "no cells.ipynb", cwd=tmp_path)
     assert missing.returncode == 2
     assert "none.ipynb cannot be read: No such file or directory." in missing.stderr
     assert "is a folder. Specify the notebooks in it" in missing.stderr
     assert "no cells.ipynb: verified (it has no code to run)." in missing.stdout
-    assert missing.stdout.endswith("2 of 4 notebooks verified.\n")
+    assert missing.stdout.endswith("1 of 3 notebooks verified.\n")
 
 
 def test_command_verify_without_running_is_fast_and_says_that_nothing_was_run(tmp_path: Path) -> None:
     """By the names alone."""
     saved(tmp_path, notebook(cell("print(z)", 1)))
-    done = command(tmp_path, "agentnb", "verify", "nb.ipynb", "--fast")
+    done = run_agentnb("verify", "nb.ipynb", "--fast", cwd=tmp_path)
     assert done.returncode == 1
     assert "Not checked: No cell was run." in done.stdout
-    assert command(tmp_path, "agentnb", "verify").returncode == 2
+    assert run_agentnb("verify", cwd=tmp_path).returncode == 2
 
 
 @pytest.mark.slow
@@ -114,14 +115,7 @@ def test_verification_that_is_displayed_is_a_table_and_runs_nothing_that_stands_
 
 def test_verify_without_a_notebook_and_without_a_kernel_asks_for_its_path(tmp_path: Path) -> None:
     """A script has no notebook."""
-    done = subprocess.run(
-        [sys.executable, "-c", "import agentnb; agentnb.verify()"],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = run_script("import agentnb; agentnb.verify()", cwd=tmp_path)
     assert "The name of this notebook is unknown." in done.stderr
     assert 'agentnb.verify("analysis.ipynb")' in done.stderr
 

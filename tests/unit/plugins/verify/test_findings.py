@@ -76,15 +76,39 @@ SHOWN: dict[str, tuple[list[Json], str, str]] = {
         "not-run",
         "c0",
     ),
+    "memory": ([cell("x = bytearray(10 ** 13)", 1)], "memory", "c0"),
+    "display": (
+        [cell("raise RuntimeError('no display name and no $DISPLAY environment variable')", 1)],
+        "unavailable",
+        "c0",
+    ),
+    "GPU": ([cell("raise RuntimeError('Found no NVIDIA driver on your system')", 1)], "unavailable", "c0"),
+    "database": (
+        [cell("raise ConnectionRefusedError('connection to localhost port 5432 failed: Connection refused')", 1)],
+        "unavailable",
+        "c0",
+    ),
     "dead": ([cell("import os\nos._exit(3)", 1)], "kernel-died", "c0"),
     "failed before, too": ([cell("1 / 0", 1, [{"output_type": "error", "ename": "ZeroDivisionError"}])], "error", "c0"),
 }
 
 
 HERE = one_of_each(SHOWN, lambda case: case[1])
+TOGETHER = {name: SHOWN[name] for name in ("clock", "unstable", "curl", "version", "command", "display")}
+APART = HERE if len(HERE) == len(SHOWN) else {name: case for name, case in HERE.items() if name not in TOGETHER}
 
 
-@pytest.mark.parametrize(("cells", "kind", "where"), HERE.values(), ids=HERE)
+def test_verify_of_a_notebook_with_many_faults_names_kind_and_cell_of_each(tmp_path: Path) -> None:
+    """Cells of which only the last one raises: below that none is run."""
+    cells = [{**case[0][0], "execution_count": number} for number, case in enumerate(TOGETHER.values(), 1)]
+    result = agentnb.verify(saved(tmp_path, notebook(*cells)), seconds=60)
+    found = {each.cell.id if each.cell else "": each.kind for each in result.findings}
+    assert found == {f"c{number}": case[1] for number, case in enumerate(TOGETHER.values())}, result
+    assert all(each.advice and each.evidence for each in result.findings)
+    assert (result.ok, result.ran) == (False, len(cells))
+
+
+@pytest.mark.parametrize(("cells", "kind", "where"), APART.values(), ids=APART)
 def test_verify_of_a_notebook_with_a_fault_names_kind_and_cell(
     tmp_path: Path, cells: list[Json], kind: str, where: str
 ) -> None:
@@ -108,7 +132,7 @@ def test_verify_of_a_cell_that_ends_the_kernel_names_the_call(tmp_path: Path) ->
 
 
 def test_verify_compares_the_widgets_and_displays_that_later_cells_change(tmp_path: Path) -> None:
-    """A slider that was moved by hand is found; warnings that came once, and a PDF, are named."""
+    """A slider that was moved by hand is found; warnings that came once are named."""
     sources = [
         "import ipywidgets, sys, warnings\nslider = ipywidgets.IntSlider(value=3)\nslider",
         "handle = display('begun', display_id=True)\nwarnings.warn('once')",
@@ -129,10 +153,6 @@ def test_verify_compares_the_widgets_and_displays_that_later_cells_change(tmp_pa
     assert (finding.kind, finding.cell and finding.cell.label) == ("not-run", "[1]")
     assert "moved by hand" in finding.cause
     assert finding.evidence == "shown: value: 7\nnow:   value: 3"
-    del content["metadata"]["widgets"]
-    unsaved = agentnb.verify(saved(tmp_path, content))
-    assert unsaved.ok, unsaved
-    assert any("the state of widgets, which is not saved" in each for each in unsaved.not_checked)
 
 
 LOGS = "import logging\nlogging.basicConfig(format='%(process)d %(message)s', force=True)\nlogging.error('late')"
@@ -182,12 +202,10 @@ def test_verify_compares_figures_by_their_pixels(tmp_path: Path) -> None:
     source = (
         "import matplotlib.pyplot as plt\nplt.figure(figsize=(2, 2))\nplt.plot([1, {}])\nplt.ylim(0, 10)\nplt.show()"
     )
-    first = agentnb.verify(saved(tmp_path, notebook(cell(source.format(2)))))
-    assert first.ok, first
-    stored = _run(tmp_path, source.format(2))
-    assert agentnb.verify(saved(tmp_path, notebook(cell(source.format(2), 1, stored)))).ok
-    (finding,) = agentnb.verify(saved(tmp_path, notebook(cell(source.format(9), 1, stored)))).findings
-    assert finding.kind == "not-run"
+    stored = _executed(tmp_path, source.format(2))["cells"][0]["outputs"]
+    cells = [cell(source.format(value), number, stored) for number, value in enumerate((2, 9), 1)]
+    (finding,) = agentnb.verify(saved(tmp_path, notebook(*cells))).findings
+    assert (finding.kind, finding.cell and finding.cell.id) == ("not-run", "c1")
     assert "of the pixels differ" in finding.evidence
 
 
@@ -241,12 +259,6 @@ def test_verify_says_how_it_was_closed_in(tmp_path: Path) -> None:
 
 def _value(text: str) -> Json:
     return {"output_type": "execute_result", "data": {"text/plain": text}, "metadata": {}, "execution_count": 1}
-
-
-def _run(folder: Path, source: str) -> list[Json]:
-    """The outputs of a cell."""
-    outputs: list[Json] = _executed(folder, source)["cells"][0]["outputs"]
-    return outputs
 
 
 def _executed(folder: Path, *sources: str) -> Json:

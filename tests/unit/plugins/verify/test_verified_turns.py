@@ -28,9 +28,7 @@ def notices(turn: Turn) -> list[str]:
     return [str(each.content) for each in parts if isinstance(each, SystemNotificationResponsePart)]
 
 
-def test_verified_turn_gives_the_agent_what_was_found_until_it_is_mended(
-    start: Callable[..., Session], tmp_path: Path
-) -> None:
+def test_verified_turn_gives_the_agent_what_was_found_until_it_is_mended(start: Callable[..., Session]) -> None:
     """One turn: the fault, its mending, and that it is verified."""
     turn = start(command=SCRIPT, verify=True).prompt("Sum them").wait(PATIENCE * 4)
     assert turn.state == "complete"
@@ -38,7 +36,6 @@ def test_verified_turn_gives_the_agent_what_was_found_until_it_is_mended(
     first, last = notices(turn)
     assert first.startswith("Not verified. made.ipynb: Cell [1] would fail: `numbers`")
     assert last.startswith("made.ipynb: verified (1 of 1 cells run")
-    assert agentnb.verify(tmp_path / "made.ipynb").ok
 
 
 def test_verified_turn_of_an_agent_that_does_not_mend_it_ends_after_three_times(start: Callable[..., Session]) -> None:

@@ -98,73 +98,6 @@ def check(mirror: Mirror, *uris: str) -> None:
     assert [settled(mirror.states[uri]) for uri in uris] == truth
 
 
-@pytest.mark.parametrize("version", LATER)
-def test_a_mirror_of_a_later_version_is_the_hosts_state(
-    server: Server, session: Session, mirror: Mirror, version: str
-) -> None:
-    """Through text, an approval, a question, a queued message, a cancelled turn and an error."""
-    uris = (session_of(session), chat_of(session))
-    mirror.begin(*uris, versions=(version,))
-    chat = uris[1]
-    mirror.start_turn(session, "/say well met")
-    turn = mirror.until(chat, '"state": "complete"')["turns"][0]
-    assert (turn["startedAt"] > "2020", is_time(turn["startedAt"]), turn["duration"] >= 0) == (True, True, True)
-
-    asking = mirror.start_turn(session, "/ask execute")
-    asked = mirror.until(chat, '"status": "pending-confirmation"')
-    check(mirror, *uris)
-    call = asked["activeTurn"]["responseParts"][-1]["toolCall"]["toolCallId"]
-    approval = {"turnId": asking, "toolCallId": call, "approved": True, "confirmed": "user-action"}
-    mirror.dispatch(chat, {"type": "chat/toolCallConfirmed", **approval})
-    session.turns[1].wait()
-    check(mirror, *uris)
-
-    mirror.start_turn(session, "/form")
-    parts = mirror.until(chat, '"kind": "inputRequest"')["activeTurn"]["responseParts"]
-    request = next(part["request"]["id"] for part in parts if part["kind"] == "inputRequest")
-    check(mirror, *uris)
-    mirror.dispatch(chat, {"type": "chat/inputCompleted", "requestId": request, "response": "decline"})
-    session.turns[2].wait()
-    check(mirror, *uris)
-
-    hanging = mirror.start_turn(session, "/hang")
-    mirror.until(chat, "I am silent until you cancel.")
-    queued = {"id": str(uuid.uuid4()), "kind": "queued", "message": {"text": "/say later", "origin": USER}}
-    mirror.dispatch(chat, {"type": "chat/pendingMessageSet", **queued})
-    mirror.until(chat, '"queuedMessages"')
-    check(mirror, *uris)
-    mirror.dispatch(chat, {"type": "chat/turnCancelled", "turnId": hanging, "duration": 1})
-    mirror.until(chat, '"state": "cancelled"')
-    check(mirror, *uris)
-
-    mirror.dispatch(chat, {"type": "chat/pendingMessageRemoved", "kind": "queued", "id": queued["id"]})
-    mirror.start_turn(session, "/fail")
-    failed = mirror.until(chat, '"state": "error"')["turns"][-1]
-    check(mirror, *uris)
-    assert (failed["responseParts"][-1]["kind"], "error" in failed) == ("error", False)
-    assert "inputRequest" in [part["kind"] for part in mirror.states[chat]["turns"][2]["responseParts"]]
-
-
-def test_older_turns_come_as_an_action_to_who_asked(server: Server, session: Session, mirror: Mirror) -> None:
-    """The answer is empty; another client hears nothing of it, and no number comes twice."""
-    for number in range(5):
-        session.prompt(f"/say {number}").wait()
-    chat = chat_of(session)
-    mirror.begin()
-    other = Mirror(server.address, server.add_client("other"))
-    other.begin(chat)
-    told = mirror.ask("subscribe", {"channel": chat, "view": {"turns": 2}})["snapshot"]
-    mirror.states[chat] = told["state"]
-    pages = []
-    while cursor := mirror.states[chat].get("turnsNextCursor"):
-        pages.append(mirror.ask("fetchTurns", {"channel": chat, "cursor": cursor, "limit": 2}))
-    session.prompt("/say more").wait()
-    check(mirror, chat)
-    check(other, chat)
-    other.close()
-    assert (pages, len(mirror.states[chat]["turns"])) == ([{}, {}], 6)
-
-
 def test_a_replay_is_in_the_form_of_the_version_that_was_negotiated(server: Server, session: Session) -> None:
     """What a client missed comes as it would have come."""
     first = Mirror(server.address, server.token)
@@ -192,18 +125,6 @@ def test_who_comes_back_to_a_kernel_that_does_not_know_its_version_says_it_again
     begun = client.initialize("mirror", ROOT_URI, versions=(version,))
     client.close()
     assert (failed.value.code, begun["protocolVersion"], len(begun["snapshots"])) == (-32600, version, 1)
-
-
-def test_terminals_say_whether_they_run_and_which_chat_owns_them(session: Session, mirror: Mirror) -> None:
-    """In the root's list and in their own states."""
-    mirror.begin(ROOT_URI)
-    session.permissions = "allow"
-    session.prompt("/run echo fitted").wait()
-    (listed,) = mirror.until(ROOT_URI, '"exited"')["terminals"]
-    claim = {"kind": "session", "session": session_of(session), "chat": chat_of(session)}
-    assert (listed["claim"], listed["lifecycle"]) == (claim, {"status": "exited", "exitCode": 0})
-    state = mirror.snapshot(listed["resource"])
-    assert (state["claim"], state["lifecycle"]) == (claim, {"status": "exited", "exitCode": 0})
 
 
 def test_sessions_are_listed_in_pages_with_their_folders_and_times(session: Session, mirror: Mirror) -> None:

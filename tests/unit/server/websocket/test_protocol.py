@@ -11,7 +11,6 @@ import pytest
 import agentnb
 from agentnb import Server, Session
 from agentnb.api.policy import policy
-from agentnb.server.websocket.projection import OWN_FIELDS
 from agentnb.server.websocket.uris import place_of, to_ahp
 from agentnb.server.websocket.versions import SPOKEN
 from scripts.gen_ahp_docs import MISSING
@@ -213,20 +212,6 @@ def test_change_sets_are_channels(server: Server, session: Session, connect: Con
     client = connect(None, "me", session_of(session))
     template = client.snapshots[session_of(session)]["changesets"][-1]["uriTemplate"]
     assert client.snapshot(template)["files"] == []
-
-
-def test_own_fields_are_those_that_the_docstrings_call_ours() -> None:
-    """A field of ours that a state gains and this table lacks would go to clients that cannot keep it up to date."""
-    known = {kind.__name__: fields for kind, fields in OWN_FIELDS.items()}
-    called = {}
-    for kind in OWN_FIELDS:
-        lines = (kind.__doc__ or "").splitlines()
-        said = [line.strip().partition(":") for line in lines]
-        called[kind.__name__] = {
-            name for name, _, rest in said if rest.strip().startswith("Ours") and name.isidentifier()
-        }
-    missing = {name: fields - known[name] for name, fields in called.items() if fields - known[name]}
-    assert missing == {}
 
 
 @pytest.mark.parametrize(
