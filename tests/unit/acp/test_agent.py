@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from agentnb.acp.agent import Agent
 from agentnb.acp.opening import OpenRequest, SessionOpened
 from agentnb.acp.prompt import PromptResult
-from agentnb.acp.services import client_capabilities
+from agentnb.acp.sessions import client_capabilities
 from agentnb.agent import Capabilities
 from agentnb.agent.catalog import find
 from agentnb.agent.guard import GUARD

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from agentnb.events import kinds
-from agentnb.events.kind import KINDS, Kind
+from agentnb.events.kinds import KINDS, Kind
 from tests.conftest import ROOT
 
 NAMES = {name: kind for name, kind in vars(kinds).items() if isinstance(kind, Kind)}

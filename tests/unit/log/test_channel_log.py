@@ -7,7 +7,7 @@ from functools import reduce
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentnb.log.channel_log import ChannelLog, merge_envelopes
+from agentnb.log.record import ChannelLog, merge_envelopes
 from agentnb.state import (
     ChatDelta,
     ChatReasoning,

@@ -5,13 +5,11 @@ from __future__ import annotations
 import pytest
 
 from agentnb.host.permissions.cards import belongs, warned
-from agentnb.host.permissions.grants import PendingPermission, SessionGrants
 from agentnb.host.permissions.permission_request import asked_request
+from agentnb.host.permissions.session_policy import PendingPermission, SessionGrants
 from agentnb.policy.engine import judge
-from agentnb.policy.request import PolicyRequest
-from agentnb.policy.situation import Situation, Verdict, choose_option
-from agentnb.server.comm.notebook import PageNotebook
-from agentnb.server.comm.open_notebooks import UnsavedNotebook
+from agentnb.policy.request import PolicyRequest, Situation, Verdict, choose_option
+from agentnb.server.comm.open_notebooks import PageNotebook, UnsavedNotebook
 from agentnb.state import (
     ChatToolCallReady,
     ConfirmationOption,

@@ -18,7 +18,7 @@ from agentnb.agent.catalog import custom
 from agentnb.host import Host
 from agentnb.host.conversation import Conversation
 from agentnb.host.environment import Suggestion
-from agentnb.server.client_notifications import LONGEST_DRAFT
+from agentnb.server.client_requests import LONGEST_DRAFT
 from agentnb.server.service import Service
 from agentnb.state import MessageAttachment, SessionStatus, SimpleMessageAttachment
 from agentnb.state.versions import WINDOW

@@ -9,8 +9,7 @@ import pytest
 from agentnb.errors import UnsupportedVersion
 from agentnb.state import UnknownAction, codec
 from agentnb.state.action import KnownAction
-from agentnb.state.session_actions import SessionReady
-from agentnb.state.session_member_actions import SessionActiveClientRemoved
+from agentnb.state.session_actions import SessionActiveClientRemoved, SessionReady
 from agentnb.state.versions import INTRODUCED, WINDOW, Window, is_known_in, is_reduced_by_page, negotiate
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from agentnb.acp.agent import Agent
 from agentnb.acp.opening import OpenRequest
-from agentnb.acp.stdio import Output
+from agentnb.acp.peer import Output
 from agentnb.components import Component, Tool
 from agentnb.errors import AgentDied, AgentNotFound, AgentStartFailed
 from agentnb.plugins.chain.conductor.chain import Chain, ChainPlace

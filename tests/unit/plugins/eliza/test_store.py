@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from agentnb.plugins.acp_agent.store import SessionFolder
+from agentnb.plugins.acp_agent.session import SessionFolder
 
 
 def test_shared_folder(tmp_path: Path) -> None:
