@@ -1,4 +1,4 @@
-"""The distribution: this project's name on the package index, which is not its import name, and what it requires."""
+"""The distribution: this project's name on the package index, its version as others see it, and what it requires."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Writes a private file whole or not at all: what reads it meanwhile finds the old content or the new one."""
+"""Files opened without following links, written at once or not at all, and locked."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The agent: one process that speaks ACP, launched, initialized and shared by sessions."""
+"""The agent: one process that speaks ACP, launched, initialized and shared by sessions, and what it is capable of."""
 
 from __future__ import annotations
 

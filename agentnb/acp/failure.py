@@ -1,4 +1,4 @@
-"""Converts JSON-RPC errors of the agent into agentnb's exceptions, and exceptions into errors for the agent."""
+"""Converts JSON-RPC errors of the agent into agentnb's exceptions and back; names the logins that an agent offers."""
 
 from __future__ import annotations
 

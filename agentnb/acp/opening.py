@@ -1,4 +1,4 @@
-"""Opening a session: a new one, or an old one that is loaded, resumed or forked."""
+"""Opens, loads and lists sessions (ACP ``session/new``, ``session/load``, ``session/list``), with their MCP servers."""
 
 from __future__ import annotations
 

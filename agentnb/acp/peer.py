@@ -1,4 +1,4 @@
-"""An agent's process together with its ACP connection."""
+"""The peer of an agent: JSON-RPC over its stdio, one message after another, and who hears of each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""A permission request of an agent (ACP ``session/request_permission``), read."""
+"""What an agent asks the user: permission requests and forms (ACP ``elicitation/create``), read.
+
+A property of a type that we do not know is never shown as one that we do: it is left out, and a form that requires it
+cannot be filled in.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The sessions of one agent: whom each update and each request concerns."""
+"""The sessions of one agent: whom each update and each request concerns, and which service answers a request."""
 
 from __future__ import annotations
 

@@ -1,6 +1,8 @@
 """Tool calls: what ACP says about them, as actions.
 
 So the status drives the lifecycle, and everything else goes to ``details``.
+
+So it is one line of the answer, in its place, which later updates change.
 """
 
 from __future__ import annotations

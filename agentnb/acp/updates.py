@@ -1,4 +1,4 @@
-"""Finds the target of an update: the turn that it belongs to, what is in it, and whether it is over already."""
+"""Updates: the turn that each belongs to, and those about a session (commands, modes, options, title, context)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Confinement: an agent and all that it starts can read and change only what they need."""
+"""Confinement: which agents are confined, what a confined one can reach, and what it was refused."""
 
 from __future__ import annotations
 

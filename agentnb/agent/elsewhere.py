@@ -1,4 +1,4 @@
-"""Agents on other machines: their addresses, and the program that connects to them."""
+"""Agents on other machines, and the hosts that a confined agent may reach."""
 
 from __future__ import annotations
 

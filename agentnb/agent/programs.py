@@ -1,4 +1,4 @@
-"""Where programs are: the search path of agents and installers, and the folders that installs put programs into."""
+"""Where programs are: the search path of agents and installers, the folders of installs, and npm's settings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The public ACP registry's format: which agents there are, and how each is run from a package index."""
+"""The public registry of agents: read, searched, and brought up to date."""
 
 from __future__ import annotations
 

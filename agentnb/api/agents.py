@@ -1,4 +1,4 @@
-"""The table of agents: what is known, what is installed, what to type for what is missing."""
+"""Agents as tables and lines: what is known, installed or missing, and the sessions that agents keep themselves."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an object of `context=` becomes: a picture or a file where it is one, else a description in text."""
+"""An object of `context=`: a picture or a file where it is one, else a description in text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sessions of the log as rows of a table."""
+"""Sessions of the log as rows of a table; renames, pins, archives, copies and deletes them."""
 
 from __future__ import annotations
 

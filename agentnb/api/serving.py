@@ -1,4 +1,4 @@
-"""Serving from Python: other programs join this kernel's conversations."""
+"""Serving from Python: other programs join this kernel's conversations, and agents in a terminal use the kernel."""
 
 from __future__ import annotations
 

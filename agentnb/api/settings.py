@@ -1,4 +1,4 @@
-"""The settings, in Python and in a shell: what holds, where it comes from, and how it is changed."""
+"""Settings, and which folders are trusted, from Python."""
 
 from __future__ import annotations
 

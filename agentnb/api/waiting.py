@@ -1,4 +1,11 @@
-"""Waiting for the host, and no longer than one wants to."""
+"""Waits for the host no longer than one wants to, through interrupts, and calls functions of the user's.
+
+Python raises KeyboardInterrupt wherever the main thread happens to be. In a finalizer, a weak reference's callback or
+a C function that reports errors and goes on, it is printed and gone; between two lines of a lock it breaks the lock.
+Who only waits had better count.
+
+The host's thread serves every conversation: code that blocks or raises there would stop all of them.
+"""
 
 from __future__ import annotations
 

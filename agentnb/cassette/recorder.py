@@ -1,4 +1,8 @@
-"""Gathers what the taps hear into one cassette, and writes it whenever a turn has ended."""
+"""Gathers what the taps hear into one cassette, again for one that exists, and writes it whenever a turn has ended.
+
+A second recording must differ where the conversation does, and nowhere else: so an exchange that says the same as the
+former one is replaced by that, byte for byte.
+"""
 
 from __future__ import annotations
 

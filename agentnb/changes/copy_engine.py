@@ -1,4 +1,4 @@
-"""Snapshots without git: every file that changed is copied, compressed, under the name of its content."""
+"""Snapshots without git: every changed file is copied, compressed, under the name of its content."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The few calls that change files of the workspace, in one object: a test can end the process at any of them."""
+"""The few calls that change files of the workspace, in one object, and a temporary folder for a store."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a store knows beside contents: its snapshots, named files, what undos wrote, and who uses it."""
+"""A store's contents by their hash, its snapshots, named files, what undos wrote, and who uses it."""
 
 from __future__ import annotations
 

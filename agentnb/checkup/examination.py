@@ -1,4 +1,4 @@
-"""What the doctor examines, all of it or what is named, and what counts as well."""
+"""The doctor: examines everything, or what is named; here the front end, too."""
 
 from __future__ import annotations
 

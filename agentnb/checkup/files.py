@@ -1,4 +1,4 @@
-"""The files that agentnb keeps or follows: the session log, the policy, a cassette. Looked at, never changed."""
+"""The files that agentnb keeps or follows, the site's policy among them: looked at, never changed."""
 
 from __future__ import annotations
 

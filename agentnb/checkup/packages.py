@@ -1,4 +1,4 @@
-"""Python, agentnb and the packages of Jupyter in this environment: there, and new enough?"""
+"""Python, the packages of Jupyter, and the kernels: there, new enough, and able to import agentnb?"""
 
 from __future__ import annotations
 

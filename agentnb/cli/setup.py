@@ -1,4 +1,4 @@
-"""Commands for what agents there are and what they may do: settings, trust, skills, and the doctor."""
+"""Commands for agents and what they may do: settings, trust, skills, the doctor, and shell completion."""
 
 from __future__ import annotations
 

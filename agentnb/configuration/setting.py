@@ -1,4 +1,4 @@
-"""One setting: what it is called, which values it takes, and how they are checked."""
+"""One setting: its name, the values it takes, and how they are checked, against what exists where they name things."""
 
 from __future__ import annotations
 

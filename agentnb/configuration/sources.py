@@ -1,4 +1,4 @@
-"""The values that hold now, and where each comes from."""
+"""The values that hold now, and where each comes from; variables of the environment that make no sense are named."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Changing settings in the user's files; what a person wrote there stays as it is."""
+"""Changes settings in the user's files, where what a person wrote stays, and shows values without what is secret."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Collects events in memory, so that tests and the user can search them and wait for them."""
+"""Collects events in memory, for tests and the user, and writes them to the file that ``AGENTNB_EVENTS`` names."""
 
 from __future__ import annotations
 

@@ -1,7 +1,11 @@
-"""The kinds of events that there are. A test sees that each is told somewhere, with these fields and no others.
+"""The kinds of events: what each is called and says, and telling that it happened.
 
 The words are those of the architecture: an *agent* is a program that runs, a *session* is a tab and what the agent
 keeps of it, a *turn* is a prompt and all that comes of it, a *page* is a browser's view of the kernel.
+
+An event is a record of :mod:`logging`, on the logger ``agentnb.events.CATEGORY``, with the attributes ``category``,
+``event`` and ``data``. It is made only where somebody listens: a handler of the user's on that logger or above it whose
+level lets it through, or one of ours (:func:`listening`), which changes no level and so makes nobody else hear more.
 """
 
 from __future__ import annotations

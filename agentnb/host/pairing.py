@@ -1,4 +1,4 @@
-"""Pairing: whether programs in a terminal may use this kernel, and which of them are connected (``agentnb mcp``)."""
+"""Programs from elsewhere, each with a conversation and a log: agents in a terminal, paired with this kernel."""
 
 from __future__ import annotations
 

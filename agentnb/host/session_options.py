@@ -1,4 +1,4 @@
-"""The options of a new session, and the configuration of its agent's process."""
+"""What a session is started with, and what the site allows of it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Capturing what code gives, and only that code: a cell that runs between its steps keeps its own output."""
+"""Captures what code shows, and the names that it sees in the user's shell."""
 
 from __future__ import annotations
 

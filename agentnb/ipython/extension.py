@@ -1,4 +1,4 @@
-"""Loading: what ``%load_ext agentnb`` puts into a shell, and takes out again."""
+"""The IPython extension: what `%load_ext agentnb` adds, and who asked for a cell."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Managing: what each command of ``%agents`` does."""
+"""The `%agents` magic: its subcommands and their tables."""
 
 from __future__ import annotations
 

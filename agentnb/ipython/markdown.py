@@ -1,4 +1,4 @@
-"""Markdown that an agent wrote, made harmless for trusted Markdown outputs.
+"""Markdown of agents, made harmless where a notebook keeps it.
 
 JupyterLab does not sanitise the Markdown of a cell that has just run, nor does nbconvert: a ``<script>`` there runs.
 Renderers also disagree on what is code, so no decision may hang on one parser. Hence two layers:

@@ -1,4 +1,8 @@
-"""Mentions: what ``@name`` in a prompt, or ``-c NAME``, attaches for the agent."""
+"""Mentions in prompts: variables, cells, errors and outputs.
+
+A page that shows the notebook is asked first, because it has what the user sees: outputs from before agentnb was
+loaded, and SVGs and charts drawn as PNG.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Carries out ``%agent``: prompts an agent, shows the turn, and waits for its end."""
+"""The `%agent` magic: sends a prompt, and waits for its end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The runner of one shell: its variables, its main thread, and the notebook that a page has open."""
+"""Runs an agent's code in the user's shell, and reads the saved notebook where no page answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Mentions for prompts typed in the chat: the variables, files and cells of one shell, suggested and attached.
+"""What can be mentioned in the user's shell, and example prompts that fit the notebook.
 
 Files and cells are looked up on the thread that asks. The user's objects are looked at on the main thread only, because
 they need not be thread-safe; while that runs a cell, a variable is described by its type alone.

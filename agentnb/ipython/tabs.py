@@ -1,4 +1,4 @@
-"""The tabs: this kernel's sessions by the names that ``-t`` and ``%agents`` use."""
+"""The tabs of this kernel, and the sidebar that shows them."""
 
 from __future__ import annotations
 

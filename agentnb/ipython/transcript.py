@@ -1,4 +1,4 @@
-"""The lasting record of a turn: static Markdown that reads in any notebook, with no kernel and no widget."""
+"""A turn as text: Markdown for a notebook that is saved, plain words for a terminal."""
 
 from __future__ import annotations
 

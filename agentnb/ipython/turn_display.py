@@ -1,4 +1,4 @@
-"""How a cell shows a turn while it runs, and what stays in the notebook once it has ended."""
+"""The display of a turn in a cell, for whoever watches: a page, a terminal or nobody."""
 
 from __future__ import annotations
 

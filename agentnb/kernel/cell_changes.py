@@ -1,4 +1,4 @@
-"""The cells that an agent changed in a turn, and the steps that undo or redo it."""
+"""Changes of cells that an agent proposes, and the names of cells."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The kernel tools that read and change a notebook's cells, in the page that shows it."""
+"""The tools that look at and change cells, in the tab of whoever calls them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The kernel tools that read variables and run code: ``variables``, ``inspect``, ``run_code``, ``run_cell(s)``."""
+"""The tools that run code and look at variables, and how a call of a tool is run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The base of the servers of the kernel tools that listen on this machine: a secret token, and connections that end."""
+"""The kernel tools as an MCP server on this machine: over a Unix socket, or over HTTP on loopback."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The outputs of cells as an agent gets them: text within bounds, without credentials, and pictures."""
+"""Outputs of cells as text for an agent, bounded in size."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The kernels that are paired: how a program of the same user on the same machine finds them, and asks what they run.
+"""Paired kernels: how an agent in a terminal finds one, connects with it, and is served.
 
 Each paired kernel has a folder of its own (mode 0700) in ``paired`` of agentnb's data folder, with one file (mode 0600)
 that names its socket and the socket's token. The folder is removed when the pairing ends, by the watchdog where the

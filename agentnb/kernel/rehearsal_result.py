@@ -1,4 +1,4 @@
-"""The result of a rehearsal, as Python shows it; and the plug-in that makes one."""
+"""The result of a rehearsal, and of the checks of data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The changes of one turn in the kernel and the notebook, and the conflicts of undoing them."""
+"""Undoes a turn's changes of variables and cells."""
 
 from __future__ import annotations
 

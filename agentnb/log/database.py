@@ -1,4 +1,4 @@
-"""The log's SQLite file: opened, brought up to date, checked; put aside where it is damaged."""
+"""The log's SQLite file: opened, brought up to date, checked, put aside where it is damaged, and watched."""
 
 from __future__ import annotations
 

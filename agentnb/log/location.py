@@ -1,4 +1,4 @@
-"""The place of the durable log: beside Jupyter's own data, in ``AGENTNB_LOG``, or nowhere."""
+"""The place of the durable log, and of the file beside it that keeps the rows of batches and loops."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The records of a session in the durable log, and the batches for its writer."""
+"""The records of a session in the durable log, and the latest envelopes of each channel in memory."""
 
 from __future__ import annotations
 

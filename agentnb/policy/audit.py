@@ -1,4 +1,7 @@
-"""The audit log: every decision, in memory for the reader and on disk for good, without secrets."""
+"""The audit log: every decision, in memory for the reader, on disk for good, and as a stream for administrators.
+
+A user can write lines of their own into it, and keep some out: it is written with the user's rights.
+"""
 
 from __future__ import annotations
 

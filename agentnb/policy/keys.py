@@ -1,4 +1,4 @@
-"""The keys of policy files, each declared here, once."""
+"""The keys of a policy, and the freedoms that set several of them at once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A policy request: one thing that an agent wants to do and that the policy decides about."""
+"""A request that the policy judges, and the situation in which it is made."""
 
 from __future__ import annotations
 

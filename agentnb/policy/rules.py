@@ -1,4 +1,4 @@
-"""Rules: what a user, a project or an answer on a card says about agents, tools, paths and commands."""
+"""Rules: what they match, and those that a permission card offers."""
 
 from __future__ import annotations
 

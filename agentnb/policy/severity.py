@@ -1,4 +1,4 @@
-"""How bad a thing can be, on one scale for commands and files."""
+"""How bad a request can be, and rules in plain words."""
 
 from __future__ import annotations
 

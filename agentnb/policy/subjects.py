@@ -1,4 +1,4 @@
-"""The subjects at a request: the commands and the files that leave is wanted for, and how bad each can be."""
+"""What a decision is about: the targets of commands, files, hosts and tools."""
 
 from __future__ import annotations
 

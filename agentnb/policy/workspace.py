@@ -1,4 +1,8 @@
-"""The workspace: the folders outside of which an agent may touch no file."""
+"""The workspace, outside of which an agent touches no file; trusted folders; and where the policy is kept.
+
+What the user's file allows was said somewhere else and at another time. A folder that somebody else has filled may make
+an agent do with it what the user never meant; so it holds in folders that the user has named, and below them.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The requests with which a page introduces itself and follows channels: the same for every host that it talks to."""
+"""Requests and notifications of a client about itself."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The requests about policy rules and trusted folders."""
+"""Requests about the policy, and about what was granted."""
 
 from __future__ import annotations
 

@@ -1,8 +1,13 @@
-"""The one table of requests: each row has the name, the parameters, the answer and the function that carries it out.
+"""The table of requests: who may call each, with its messages and errors.
 
 A module of requests registers its functions with :func:`request`; `agentnb.server.methods` imports them all. The page's
 comm, the AHP server (`Method.right`), plug-ins, ``docs/reference/protocol.md``, the TypeScript client and the contract
 tests work by this table.
+
+They are JSON-RPC 2.0 objects (`agentnb.rpc_message`) on the host model's comm. All pages of a kernel share it, so each
+message says which client it is from, or to, and in which version of ours it is (``v``). Each request is declared
+beside the function that answers it; `agentnb.server.methods` lists them all. The JupyterLab extension's messages are in
+`agentnb.server.lab_messages`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,9 @@
-"""Older turns on demand: a snapshot of a long chat has its latest turns, the rest is fetched."""
+"""What a client holds of its channels: the window, continued texts, and references to large contents.
+
+States and actions keep content whole; on its way to a page a long field is cut to its beginning and gets a reference
+beside it (``text`` and ``textRef``) or in its place, by one rule for states and for actions, so that what a page
+reduces is what it would have been given.
+"""
 
 from __future__ import annotations
 

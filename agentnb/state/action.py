@@ -1,4 +1,4 @@
-"""What an action is: the only thing that changes state."""
+"""Actions and their envelopes."""
 
 from __future__ import annotations
 

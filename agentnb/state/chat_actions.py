@@ -1,4 +1,4 @@
-"""Actions of a chat channel: what waits, terminals, late words, and the union of them all."""
+"""The actions of a chat: messages, turns and tool calls."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Messages: what starts or steers a turn, and what is attached to it."""
+"""Messages, their attachments, and what an agent asks the user."""
 
 from __future__ import annotations
 

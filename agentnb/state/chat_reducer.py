@@ -1,4 +1,8 @@
-"""Reduces a chat channel: `ChatState` and an action to `ChatState`."""
+"""Reduces a chat channel: `ChatState` and an action to `ChatState`.
+
+A question that is put while a turn runs is a part of its answer, and stays there. One that is put while none runs, such
+as for a login, waits in `ChatState.input_requests`: AHP has no place for it.
+"""
 
 from __future__ import annotations
 

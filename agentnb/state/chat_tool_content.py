@@ -1,4 +1,4 @@
-"""What a tool shows: AHP's result content, and ACP's own kinds, which are richer."""
+"""What a tool call carries: contents, a rehearsal, checks of data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reduces the tool calls of the running turn: AHP's state machine, and our details carried through it."""
+"""Reduces parts and tool calls of a turn."""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""The parts of a turn: a sequence that counts which of its tool calls wait and run."""
+"""Sequences in chunks that versions share, and the parts of a turn, which count what waits and runs.
+
+A turn can have ten thousand tool calls with three updates each, and a chat thousands of terminals. A tuple would be
+copied and searched for each of them.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Actions of a session channel."""
+"""The actions of a session and of its members.
+
+ACP does not tell of these, so no agent of ours causes them; they are reduced as the Agent Host Protocol says. No view
+shows them, and the page has no reducer for them: should one ever be accepted, the page is sent the session's state.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A terminal as the Agent Host Protocol has it (a channel of its own): its state, actions and reducer."""
+"""A terminal: its state, actions and reducer, and how a chat shows it."""
 
 from __future__ import annotations
 

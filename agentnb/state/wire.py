@@ -1,4 +1,4 @@
-"""What every struct on the wire has in common: its form, and the few types it is made of.
+"""The bases of states on the wire, and the status of a session.
 
 A struct is frozen, spelled in snake_case here and in camelCase on the wire. A field that is ``None`` is
 absent on the wire; unknown fields are ignored, so that a newer peer may add some (additive within a version).

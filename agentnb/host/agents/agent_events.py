@@ -1,4 +1,8 @@
-"""Brings the events and requests of an agent in one session to the session's state and services."""
+"""Hears an agent's updates and requests, those of extensions too, and keeps its customizations.
+
+So it runs on a few threads of its own, within a time limit: it cannot hold up the host, nor the file reads that run on
+the loop's own threads. They are daemons: one that hangs does not keep the kernel from ending.
+"""
 
 from __future__ import annotations
 

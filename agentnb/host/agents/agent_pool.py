@@ -1,4 +1,4 @@
-"""Agent processes, shared: one for all sessions of equal configuration (:mod:`agentnb.host.session_options`)."""
+"""The agents that run, shared by conversations, and how well each is."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Installs of agents from the chat: run in a terminal that every page sees, checked by the doctor, stopped."""
+"""The default agent, and installing agents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Opening the session of an agent: a new one, a copy, or an old one that is taken up again."""
+"""Opens an agent's session, logs in where it must, and sets what was chosen for it."""
 
 from __future__ import annotations
 

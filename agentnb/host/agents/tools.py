@@ -1,4 +1,4 @@
-"""Serves tools of ours to one agent, as an MCP server: over ACP, by a program on stdio, or over HTTP at loopback."""
+"""The tools that a session's agent gets: the kernel's and those of plug-ins, and how it reaches them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Undo, redo and keep of one part of a file's change.
+"""The hunks of a changed file, and the cells of a changed notebook.
 
 A part that is undone leaves the change: the file is brought to the version without it. A part that is kept leaves it,
 too: what stays to be decided begins from the version with it. When nothing is left, the change as a whole is undone or

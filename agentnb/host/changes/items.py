@@ -1,4 +1,4 @@
-"""The items of a turn's record: files from a comparison, cells and variables from the kernel; and their numbers."""
+"""The changed files of a turn, one item each: who changed them, and recording a turn."""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""The place of the stores of changes: in agentnb's data folder, or nowhere."""
+"""Where change stores are, and the files of our own that no store keeps.
+
+Writing them is no change of a turn, and undo must not write them: so no snapshot covers them, whatever the workspace's
+ignore files say.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A notebook that an agent wrote to its file while a page has it open: which of its cells the page lacks."""
+"""Changes that an agent wrote to a notebook's file while it is open in a page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The files of a workspace, for the user: listed, read in pieces and changed, never outside of it."""
+"""The workspace's files: listed, searched and read for clients, and those that clients serve."""
 
 from __future__ import annotations
 

@@ -1,7 +1,9 @@
-"""Restoring: a session of an earlier kernel, read from the log, is opened again.
+"""Kept conversations: which there are, and opening one again.
 
 The agent resumes or loads its own session at the next prompt, where it can; where it cannot, its new session is given
 the transcript.
+
+Everything here runs on the host's thread.
 """
 
 from __future__ import annotations

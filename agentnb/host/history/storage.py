@@ -1,4 +1,4 @@
-"""What agentnb keeps on disk: how much and of whom, and what is deleted by age, by size, or altogether."""
+"""Conversations on disk: arranged (renamed, pinned, archived, deleted), measured, and deleted by age."""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Cards: the actions that show a question, and what its buttons mean."""
+"""The cards on which a user allows or denies: of commands, files and calls of the kernel tools.
+
+A question stands on the agent's tool call where that is known, else on a card of our own. A kernel tool can be called
+over MCP before the agent announces it over ACP: then its card is our own until the agent's tool call replaces it.
+"""
 
 from __future__ import annotations
 

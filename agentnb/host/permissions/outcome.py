@@ -1,4 +1,4 @@
-"""Whether what was allowed came out as its preview showed: the workspace's files before and after, and the rest."""
+"""What came of a rehearsal, and what the freedom Auto then runs without a question."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reads from a permission request what the agent wants to do: the command, its folder, the files."""
+"""A permission request in the words of the policy, calls of the kernel tools among them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The policy in one session: what holds there, and the log of what was decided."""
+"""The policy of one session, and the grants that the user has given it."""
 
 from __future__ import annotations
 

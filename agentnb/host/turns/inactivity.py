@@ -1,4 +1,4 @@
-"""How long an agent that works has said nothing, as state that a view can show."""
+"""Watches a running turn: how long its agent has said nothing, and checks when it has ended."""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""The prompts of a session that wait until the running turn is over."""
+"""Messages that wait for their turn, and the mentions in them.
+
+A message with a mention waits in the queue, where it can be taken back as any other, until the user's objects have been
+looked at on another thread.
+"""
 
 from __future__ import annotations
 

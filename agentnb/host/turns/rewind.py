@@ -1,4 +1,4 @@
-"""Going back: the transcript is cut before a message, and what the cut turns changed is undone where that is wanted.
+"""Goes back in a conversation, and tells the agent what was said before.
 
 The log gets a copy of the conversation as it was. The agent begins a new session, which it is given the rest of the
 transcript for: ACP copies a session only as a whole.

@@ -1,4 +1,4 @@
-"""Keeps the turns of a session within its budgets: what is used is said from 80 % on, and asked about at the limit.
+"""The budget of a turn: tokens and costs counted, said at 80 percent, asked about at the limit.
 
 What is used is read from the log's usage of turns, which all kernels of the user write; a running turn is in it.
 """

@@ -1,4 +1,4 @@
-"""Which objects never change, which change in ways that can be kept, and which cannot be kept at all.
+"""Kinds of values, and the names that code can reach.
 
 Decided by the class alone: none of the user's code runs for it, and no library is imported.
 """

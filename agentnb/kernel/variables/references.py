@@ -1,4 +1,4 @@
-"""Objects that changes refer to: held, or only followed, with what they were like when they were last read."""
+"""Who refers to a variable, and making an object what another one is, in place."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The value of a variable as a line of text, short values whole, others by type and size; and its memory.
+"""Variables in a few words, by name or by path.
 
 None of the user's code runs for it: only objects of exactly the built-in types are written out, of anything else the
 class and the shape are told.

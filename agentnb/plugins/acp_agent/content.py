@@ -1,4 +1,8 @@
-"""The content blocks of ACP: words, pictures, sounds, and resources."""
+"""The content blocks of ACP: words, pictures, sounds, and resources.
+
+Their fields stand in the order of the official SDK's schema, so that a conversation is the same bytes as when eliza was
+built on it.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""One conversation: the exchanges that can be replayed, and the turn that runs."""
+"""One conversation: the exchanges that can be replayed, and the turn that runs.
+
+Session ids are `sess-1`, `sess-2` … In the process they are counted, so that a run is like the one before.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The copy's side: it serves the kernel's requests on its main thread, one after another."""
+"""The copy's side: it serves the kernel's requests on its main thread, one after another.
+
+The kernel reads what a copy sends, in which an agent's code runs, as data only.
+"""
 
 from __future__ import annotations
 

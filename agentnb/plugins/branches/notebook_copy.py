@@ -1,4 +1,7 @@
-"""The notebook as a branch would leave it: a copy of its cells, which the kernel tools change in the page's place."""
+"""The notebook as a branch would leave it: a copy of its cells, which the kernel tools change in the page's place.
+
+The file itself is none of a try's: the page saves it, with the cells that are kept.
+"""
 
 from __future__ import annotations
 

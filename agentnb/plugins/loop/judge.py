@@ -1,4 +1,8 @@
-"""Measures a try, or the notebook as it is, in a fresh copy of the kernel that is thrown away."""
+"""Measures a try, or the notebook as it is, in a fresh copy of the kernel that is thrown away.
+
+What a try changed is brought there as it would be kept. Then the code that the metric calls is put in its place as it
+was when the loop began, and what is held is compared with what it was before.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""A try on its way to a worker of a cluster and back: files, cells and variables, then what it changed."""
+"""A try on its way to a worker of a cluster and back: files, cells and variables, then what it changed.
+
+Running the notebook's cells on the worker makes what cannot be pickled. Large tables are not sent: that run is to make
+the same ones, which their hashes show.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""What a confined agent reads besides the workspace: the system, installed programs, what git and installers need."""
+"""What a confined agent reads besides the workspace: the system, installed programs, what git and installers need.
+
+It cannot write the user's caches: what lies there is run later by programs that are not confined (a wheel in the cache
+of pip, say), so a shared cache would be a way out.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Programs that change, move and remove files, permissions and disks."""
+"""How bad a program with its arguments can be: what it does to the files that it names, and what its input is."""
 
 from __future__ import annotations
 

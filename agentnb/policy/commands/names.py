@@ -1,4 +1,4 @@
-"""Names and shapes of commands: which program is meant, what it reads its script from, what starts itself."""
+"""Names and shapes of commands: which program is meant, whom it runs, and which code stands on its command line."""
 
 from __future__ import annotations
 

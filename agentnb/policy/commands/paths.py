@@ -1,4 +1,4 @@
-"""Which files a command's words lead to, and whether it writes there; where that is, is for others to say."""
+"""Where a command's words lead: variables, paths, and what they hide."""
 
 from __future__ import annotations
 

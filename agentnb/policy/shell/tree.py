@@ -1,4 +1,4 @@
-"""The syntax tree of a script (POSIX shell grammar, and the parts of bash's that change what is run)."""
+"""The tree of a shell command, and its words as the shell expands them."""
 
 from __future__ import annotations
 

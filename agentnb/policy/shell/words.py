@@ -1,4 +1,4 @@
-"""Reads words out of a syntax tree: quotes, escapes, expansions."""
+"""Reads words out of a syntax tree (quotes, escapes, expansions), and splits a plain command line."""
 
 from __future__ import annotations
 

@@ -1,6 +1,9 @@
-"""The front end, seen from the kernel: is anybody there, and what is shown to them.
+"""The front end over comm: pages that join, come back or fall silent, and a batch's own widget.
 
 Its messages come in on whatever thread Jupyter chooses and are handed to the host's thread at once.
+
+The answer brings the host model as ipywidgets describe one, because a page's own question for the kernel's widgets
+waits for the cell.
 """
 
 from __future__ import annotations

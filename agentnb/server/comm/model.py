@@ -1,4 +1,4 @@
-"""The two widget models: the host's one, which carries every message, and the small panel that each display shows.
+"""The widget model, and messages that no cell's events count.
 
 There is one host model per kernel, with the whole front end as its module; a panel has a module of a few lines that
 mounts the host model's client in its own element (anywidget's ``host.getWidget``), so that showing something a hundred

@@ -1,4 +1,4 @@
-"""The notebooks that pages have open, for who reads or writes their files (:class:`agentnb.host.environment.Editors`).
+"""The notebooks that pages show, as they read now.
 
 A page tells of its notebook by the path on its Jupyter server; where that is on this machine only the kernel's session
 says (``JPY_SESSION_NAME``, absolute where the page named the notebook when it started the kernel).

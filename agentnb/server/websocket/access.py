@@ -1,4 +1,8 @@
-"""Who may connect, and what each client may do: one token for each, with a name and rights."""
+"""Who may connect, the file that tells programs where, and the page that is served.
+
+It has no secret in it. Its token stands in the fragment of its address, which browsers send to no server, and comes
+with the WebSocket's request as the name of a subprotocol: not in an address, which proxies write into their logs.
+"""
 
 from __future__ import annotations
 

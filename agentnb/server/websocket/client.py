@@ -1,4 +1,4 @@
-"""One remote client, as delivery sees it: what it follows, and how far in the feed it has been sent.
+"""A client over the WebSocket: its channels and its pages.
 
 A client that falls out of the feed must connect again, and is given snapshots then.
 """

@@ -1,4 +1,4 @@
-"""The commands of the Agent Host Protocol that this host answers: their parameters, rights and errors.
+"""The commands of AHP over the WebSocket: versions, errors, and the table of commands.
 
 The functions that answer them add the rows; ``docs/reference/ahp.md`` is made from the table.
 """

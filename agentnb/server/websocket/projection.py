@@ -1,4 +1,4 @@
-"""The host's states and actions in the words of the Agent Host Protocol, for clients that know nothing else."""
+"""States and addresses in the form of AHP for clients over the WebSocket."""
 
 from __future__ import annotations
 

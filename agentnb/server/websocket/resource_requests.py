@@ -1,7 +1,7 @@
-"""Answers ``resource*`` requests: what is in a workspace is given, and changed if the policy or the user allows it.
+"""Requests for resources: files, folders and contents.
 
 A change is asked about as a file write of an agent is. It is a tool call of a conversation named after the client
-(`agentnb.host.files.workspace_files`), so it is in the log of decisions, listed with the changes, and can be undone.
+(`agentnb.host.files.client_files`), so it is in the log of decisions, listed with the changes, and can be undone.
 """
 
 from __future__ import annotations

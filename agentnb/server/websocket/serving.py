@@ -1,4 +1,4 @@
-"""A kernel that is served: its listener, what the chat and the log say of it, and the file by which it is found."""
+"""Serves over the WebSocket, and starts it in a kernel that runs."""
 
 from __future__ import annotations
 
