@@ -7,8 +7,6 @@ import re
 import sys
 from importlib import metadata
 
-from agentnb import __version__
-
 NAME = "jupyter-agentnb"
 """What ``pip install`` installs; ``import agentnb`` imports it."""
 
@@ -84,7 +82,7 @@ def _shared_files() -> str:
 
 def own_info() -> dict[str, str]:
     """Returns who we are (ACP ``clientInfo``)."""
-    return {"name": "agentnb", "title": "agentnb", "version": __version__}
+    return {"name": "agentnb", "title": "agentnb", "version": _this()}
 
 
 OLDEST = "oldest_agentnb"

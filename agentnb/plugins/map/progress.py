@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from agentnb.plugins.map.batch import Batch, BatchResult
-    from agentnb.server.comm.frontend import BatchModel
+    from agentnb.server.comm.batch_model import BatchModel
 
 
 LATEST = 20
@@ -184,7 +184,7 @@ def _in_notebook(batch: Batch, shell: Any) -> list[Callable[[], None]]:
         return [lambda: update(bar(batch))]
     from IPython.display import display
 
-    from agentnb.server.comm.frontend import batch_model
+    from agentnb.server.comm.batch_model import batch_model
 
     model = batch_model(batch.id)
     display(model)  # type: ignore[no-untyped-call]

@@ -1,4 +1,4 @@
-"""The front end over comm: pages that join, come back or fall silent, and a batch's own widget.
+"""The front end over comm: pages that join, come back or fall silent.
 
 Its messages come in on whatever thread Jupyter chooses and are handed to the host's thread at once.
 
@@ -16,14 +16,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import comm
-import traitlets as t
 
 from agentnb import __version__
 from agentnb.host import current_host
 from agentnb.server.comm.lab import lab
 from agentnb.server.comm.model import (
-    STATIC,
-    AnyWidget,
     HostModel,
     PanelModel,
     reference,
@@ -252,20 +249,3 @@ def chat_view(tab: str | None = None) -> PanelModel:
     """A small widget that shows the chat with every tab."""
     what: dict[str, Any] = {"kind": "chat"}
     return current_frontend().panel(what if tab is None else {**what, "tab": tab})
-
-
-class BatchModel(AnyWidget):
-    """The rows of a batch in a notebook; a click asks for the conversation of one."""
-
-    _esm = STATIC / "batch.js"
-    host: t.Unicode[str, str | bytes] = t.Unicode().tag(sync=True)
-    batch: t.Unicode[str, str | bytes] = t.Unicode().tag(sync=True)
-    groups: t.List[dict[str, Any]] = t.List().tag(sync=True)
-
-    def __repr__(self) -> str:
-        return "The batch's rows: shown where the page has widgets. batch.failed and batch.results have them, too."
-
-
-def batch_model(batch: str) -> BatchModel:
-    """A model without rows, for the batch with the id *batch*."""
-    return BatchModel(host=reference(current_frontend().model), batch=batch)

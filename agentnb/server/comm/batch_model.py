@@ -1,0 +1,27 @@
+"""The widget model of a batch's rows, which are shown below its bar."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import traitlets as t
+
+from agentnb.server.comm.frontend import current_frontend
+from agentnb.server.comm.model import STATIC, AnyWidget, reference
+
+
+class BatchModel(AnyWidget):
+    """The rows of a batch in a notebook; a click asks for the conversation of one."""
+
+    _esm = STATIC / "batch.js"
+    host: t.Unicode[str, str | bytes] = t.Unicode().tag(sync=True)
+    batch: t.Unicode[str, str | bytes] = t.Unicode().tag(sync=True)
+    groups: t.List[dict[str, Any]] = t.List().tag(sync=True)
+
+    def __repr__(self) -> str:
+        return "The batch's rows: shown where the page has widgets. batch.failed and batch.results have them, too."
+
+
+def batch_model(batch: str) -> BatchModel:
+    """A model without rows, for the batch with the id *batch*."""
+    return BatchModel(host=reference(current_frontend().model), batch=batch)
