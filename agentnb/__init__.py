@@ -23,21 +23,17 @@ if TYPE_CHECKING:
 if TYPE_CHECKING:
     from agentnb import errors as errors
     from agentnb import testing as testing
-    from agentnb.api.agent_sessions import agent_sessions as agent_sessions
-    from agentnb.api.agent_sessions import delete_session as delete_session
-    from agentnb.api.agent_sessions import logout as logout
+    from agentnb.api.agents import agent_sessions as agent_sessions
     from agentnb.api.agents import agents as agents
+    from agentnb.api.agents import delete_session as delete_session
     from agentnb.api.agents import doctor as doctor
+    from agentnb.api.agents import logout as logout
     from agentnb.api.history import history as history
     from agentnb.api.history import resume as resume
     from agentnb.api.history import sessions as sessions
-    from agentnb.api.history_changes import duplicate_session as duplicate_session
-    from agentnb.api.history_changes import forget as forget
-    from agentnb.api.history_changes import update_session as update_session
-    from agentnb.api.pairing import pair as pair
-    from agentnb.api.pairing import unpair as unpair
-    from agentnb.api.policy import trust as trust
-    from agentnb.api.policy import untrust as untrust
+    from agentnb.api.history_rows import duplicate_session as duplicate_session
+    from agentnb.api.history_rows import forget as forget
+    from agentnb.api.history_rows import update_session as update_session
     from agentnb.api.questions import InputQuestion as InputQuestion
     from agentnb.api.questions import PermissionAnswer as PermissionAnswer
     from agentnb.api.questions import PermissionCallback as PermissionCallback
@@ -45,17 +41,21 @@ if TYPE_CHECKING:
     from agentnb.api.questions import PermissionRequest as PermissionRequest
     from agentnb.api.rehearse import rehearse as rehearse
     from agentnb.api.serving import Server as Server
+    from agentnb.api.serving import pair as pair
     from agentnb.api.serving import serve as serve
+    from agentnb.api.serving import unpair as unpair
     from agentnb.api.session import Permissions as Permissions
     from agentnb.api.session import Session as Session
     from agentnb.api.session import Turn as Turn
     from agentnb.api.settings import settings as settings
+    from agentnb.api.settings import trust as trust
+    from agentnb.api.settings import untrust as untrust
     from agentnb.api.start import chat as chat
     from agentnb.api.start import start as start
     from agentnb.api.start import warm as warm
     from agentnb.api.storage import storage as storage
-    from agentnb.api.tool_call import ToolCall as ToolCall
-    from agentnb.api.tool_call import ToolCallStatus as ToolCallStatus
+    from agentnb.api.turn_view import ToolCall as ToolCall
+    from agentnb.api.turn_view import ToolCallStatus as ToolCallStatus
     from agentnb.api.turn_view import TurnState as TurnState
     from agentnb.api.usage import usage as usage
     from agentnb.errors import AgentDied as AgentDied
@@ -100,8 +100,8 @@ if TYPE_CHECKING:
     from agentnb.errors import UnknownSession as UnknownSession
     from agentnb.errors import UnsupportedVersion as UnsupportedVersion
     from agentnb.errors import UsageError as UsageError
-    from agentnb.ipython.sidebar import sidebar as sidebar
-    from agentnb.kernel.data_checks import DataChecks as DataChecks
+    from agentnb.ipython.tabs import sidebar as sidebar
+    from agentnb.kernel.rehearsal_result import DataChecks as DataChecks
     from agentnb.kernel.rehearsal_result import Rehearsal as Rehearsal
     from agentnb.plugins.branches.branch import Branch as Branch
     from agentnb.plugins.branches.branches import Branches as Branches
@@ -132,27 +132,22 @@ __version__ = "0.3.0"
 
 _MODULES = ("errors", "testing")
 _NAMES = {
-    "api.agent_sessions": ("agent_sessions", "delete_session", "logout"),
-    "api.agents": ("agents", "doctor"),
+    "api.agents": ("agent_sessions", "agents", "delete_session", "doctor", "logout"),
     "api.history": ("history", "resume", "sessions"),
-    "api.history_changes": ("duplicate_session", "forget", "update_session"),
-    "api.pairing": ("pair", "unpair"),
-    "api.policy": ("trust", "untrust"),
+    "api.history_rows": ("duplicate_session", "forget", "update_session"),
     "api.rehearse": ("rehearse",),
     "api.questions": (
         "InputQuestion", "PermissionAnswer", "PermissionCallback", "PermissionQuestion", "PermissionRequest",
     ),
-    "api.serving": ("Server", "serve"),
+    "api.serving": ("Server", "pair", "serve", "unpair"),
     "api.session": ("Permissions", "Session", "Turn"),
-    "api.settings": ("settings",),
+    "api.settings": ("settings", "trust", "untrust"),
     "api.start": ("chat", "start", "warm"),
     "api.storage": ("storage",),
-    "api.tool_call": ("ToolCall", "ToolCallStatus"),
-    "api.turn_view": ("TurnState",),
+    "api.turn_view": ("ToolCall", "ToolCallStatus", "TurnState"),
     "api.usage": ("usage",),
-    "ipython.sidebar": ("sidebar",),
-    "kernel.data_checks": ("DataChecks",),
-    "kernel.rehearsal_result": ("Rehearsal",),
+    "ipython.tabs": ("sidebar",),
+    "kernel.rehearsal_result": ("DataChecks", "Rehearsal"),
     "plugins.branches.branch": ("Branch",),
     "plugins.branches.branches": ("Branches", "branches"),
     "plugins.checks.comparison": ("compare",),

@@ -1,8 +1,9 @@
-"""The distribution: this project's name on the package index, which is not its import name, and what it requires."""
+"""The distribution: this project's name on the package index, its version as others see it, and what it requires."""
 
 from __future__ import annotations
 
 import os
+import re
 import sys
 from importlib import metadata
 
@@ -77,3 +78,38 @@ def _shared_files() -> str:
     named = sorted(each for each in both if each.startswith("agentnb/") and each.endswith(".py"))
     more = f" and {len(named) - 3} more" if len(named) > 3 else ""  # noqa: PLR2004 - named in a sentence
     return ", ".join(named[:3]) + more if named else "files"
+
+
+def own_info() -> dict[str, str]:
+    """Returns who we are (ACP ``clientInfo``)."""
+    return {"name": "agentnb", "title": "agentnb", "version": _this()}
+
+
+OLDEST = "oldest_agentnb"
+"""The key by which a file names the oldest agentnb that reads it."""
+
+UPDATE = f"Update agentnb: `pip install --upgrade {NAME}`."
+"""What to do about a file that is too new."""
+
+_VERSION = re.compile(r"\d{1,4}(?:\.\d{1,4}){1,2}", re.ASCII)
+
+
+def is_too_new(oldest: object) -> bool:
+    """True if a file that names *oldest* needs a newer agentnb than this one."""
+    return _numbers(oldest) > _numbers(_this())
+
+
+def readers(oldest: object) -> str:
+    """A sentence for an error: which agentnb reads a file that is too new, and which one this is."""
+    named = f"agentnb {oldest} or later" if _numbers(oldest) else "a newer agentnb"
+    return f"It can be read by {named}; this is agentnb {_this()}."
+
+
+def _numbers(version: object) -> tuple[int, ...]:
+    """The numbers of a version; empty for anything else: files are written by others, too."""
+    known = isinstance(version, str) and _VERSION.fullmatch(version)
+    return tuple(map(int, str(version).split("."))) if known else ()
+
+
+def _this() -> str:
+    return str(sys.modules["agentnb"].__version__)  # an import would make a circle of the modules below

@@ -235,7 +235,7 @@ class KernelChangesConflict(ChangesError):
     Args:
         message: Which ones.
         hint: What to do next.
-        conflicts: A :class:`agentnb.kernel.turn_changes.KernelConflict` for each.
+        conflicts: A :class:`agentnb.kernel.undo.KernelConflict` for each.
     """
 
     def __init__(self, message: str, *, hint: str | None = None, conflicts: tuple[Any, ...] = ()) -> None:

@@ -21,8 +21,7 @@ if TYPE_CHECKING:
 
     from agentnb.acp.peer import Spawn
     from agentnb.agent.catalog import AgentSpec
-    from agentnb.agent.confinement import Confine, Network
-    from agentnb.agent.refused_access import RefusedAccess
+    from agentnb.agent.confinement import Confine, Network, RefusedAccess
     from agentnb.api.unattended import AwaitableWork
     from agentnb.command import Command
     from agentnb.host.conversation import SessionOwner

@@ -15,9 +15,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agentnb.atomic_write import write_atomically
 from agentnb.errors import AgentnbError, UsageError
-from agentnb.file_lock import locked
+from agentnb.safe_files import locked, write_atomically
 
 if sys.version_info >= (3, 11):
     import tomllib

@@ -105,7 +105,7 @@ def page() -> str:
 
 
 def _versions() -> list[str]:
-    from agentnb.server.websocket.versions import SPOKEN
+    from agentnb.server.websocket.commands import SPOKEN
 
     spoken = ", ".join(f"`{version}`" for version in SPOKEN)
     text = (
@@ -118,7 +118,7 @@ def _versions() -> list[str]:
 
 
 def _commands() -> list[str]:
-    from agentnb.server.messages import OURS
+    from agentnb.server.request_table import OURS
     from agentnb.server.websocket.connection import COMMANDS
 
     lines = ["## Commands", "", "| command | right | |", "|---|---|---|"]

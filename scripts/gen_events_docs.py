@@ -36,7 +36,7 @@ the piece of text.
 def page() -> str:
     """The whole page."""
     from agentnb.events import kinds
-    from agentnb.events.kind import KINDS
+    from agentnb.events.kinds import KINDS
 
     assert kinds.TURN_ENDED.name in KINDS  # noqa: S101 - importing it fills KINDS
     lines = [INTRODUCTION]

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from agentnb.policy.request import PolicyRequest
-    from agentnb.policy.situation import Situation, Verdict
+    from agentnb.policy.request import PolicyRequest, Situation, Verdict
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "reference" / "policy-cases.md"
@@ -132,10 +131,9 @@ def asked(row: dict[str, Any]) -> tuple[PolicyRequest, Situation]:
     """The request and the situation that a row of `requests.json` is about."""
     import msgspec
 
-    from agentnb.policy.request import PolicyRequest
+    from agentnb.policy.request import PolicyRequest, Situation
     from agentnb.policy.rules import AccessRule, InForce
     from agentnb.policy.settings import PolicySettings
-    from agentnb.policy.situation import Situation
 
     def rules(source: Any) -> tuple[InForce, ...]:
         return tuple(InForce(msgspec.convert(fields, AccessRule), source) for fields in row.get(source, ()))
@@ -273,7 +271,7 @@ def _code(text: str) -> str:
 
 def _text(text: str) -> str:
     """*text* that is text in Markdown, in a table's cell, in HTML, and no address."""
-    from agentnb.ipython.fences import html_text
+    from agentnb.ipython.markdown import html_text
 
     # The page is the same whatever the number of this process.
     text = text.replace(f"/proc/{os.getpid()}/", "/proc/self/")

@@ -91,7 +91,7 @@ LIMITS: tuple[tuple[str, str, str, str], ...] = (
     ("agentnb.server.delivery", "SHORT.seconds", "s", "that fewer characters wait for more, at most"),
     ("agentnb.server.delivery", "WHOLE.characters", "characters", "the same where a page does not read `text`"),
     ("agentnb.server.delivery", "WHOLE.seconds", "s", "the same where a page does not read `text`"),
-    ("agentnb.server.continued_text", "LONGEST", "characters", "in a `text` flush, at most"),
+    ("agentnb.server.window", "LONGEST", "characters", "in a `text` flush, at most"),
     ("agentnb.server.client", "MAX_UNACKNOWLEDGED", "flushes", "of `actions` that may wait for their acknowledgement"),
     ("agentnb.server.client", "MAX_TEXTS", "flushes", "that may wait for it in all"),
     ("agentnb.server.client", "UNHEARD_SECONDS", "s", "between flushes while the kernel can hear no page at all"),
@@ -104,21 +104,21 @@ LIMITS: tuple[tuple[str, str, str, str], ...] = (
     ("agentnb.server.delivery", "GONE_SECONDS", "s", "of silence, after which a client is forgotten"),
     ("agentnb.server.delivery", "RETURN_SECONDS", "s", "the same for a client that said `leave`"),
     ("agentnb.server.client", "SNAPSHOT_FROM", "envelopes", "from which on a snapshot is sent where it is smaller"),
-    ("agentnb.log.channel_log", "MAX_ENTRIES", "envelopes", "of a channel kept in memory, at most"),
-    ("agentnb.log.channel_log", "MAX_BYTES", "bytes", "of a channel's envelopes kept in memory, at most"),
+    ("agentnb.log.record", "MAX_ENTRIES", "envelopes", "of a channel kept in memory, at most"),
+    ("agentnb.log.record", "MAX_BYTES", "bytes", "of a channel's envelopes kept in memory, at most"),
     (
-        "agentnb.server.content_refs",
+        "agentnb.server.window",
         "LIMIT",
         "bytes",
         "of a field that travel with the state; a longer one is referred to",
     ),
-    ("agentnb.server.content_refs", "PREVIEW", "characters", "of a longer field that are sent beside its reference"),
-    ("agentnb.server.content_refs", "RANGE", "bytes", "in an answer to `fetchContent`, at most"),
+    ("agentnb.server.window", "PREVIEW", "characters", "of a longer field that are sent beside its reference"),
+    ("agentnb.server.window", "RANGE", "bytes", "in an answer to `fetchContent`, at most"),
     ("agentnb.server.window", "TURNS", "turns", "of a chat in a first snapshot, at most; the others are fetched"),
     ("agentnb.server.window", "BYTES", "bytes", "of turns in a snapshot or an answer, at most (one turn at least)"),
     ("agentnb.server.window", "MAX_FETCHED", "turns", "in an answer to `fetchTurns`, at most"),
     (
-        "agentnb.server.client_notifications",
+        "agentnb.server.client_requests",
         "LONGEST_DRAFT",
         "characters",
         "of a draft that other windows are told of, at most",
@@ -133,7 +133,7 @@ LIMITS: tuple[tuple[str, str, str, str], ...] = (
         "of a prompt or an answer there, at most",
     ),
     (
-        "agentnb.state.chat_terminal_reducer",
+        "agentnb.state.chat_reducer",
         "OUTPUT_LIMIT",
         "characters",
         "of a terminal's output in the state; a ring",
@@ -147,7 +147,7 @@ PAGE_LIMITS = (
 
 def page() -> str:
     """The whole page."""
-    from agentnb.server import answers, lab_messages, messages
+    from agentnb.server import answers, lab_messages, request_table
     from agentnb.server.methods import METHODS, NOTIFICATIONS
     from agentnb.state.versions import WINDOW
 
@@ -156,9 +156,9 @@ def page() -> str:
     sections = [
         HEAD,
         IDENTITIES,
-        VERSIONS.format(window=WINDOW, unsupported=messages.UNSUPPORTED_VERSION),
+        VERSIONS.format(window=WINDOW, unsupported=request_table.UNSUPPORTED_VERSION),
         "## Envelopes\n",
-        *(_struct(kind, title) for title, kind in _envelopes(messages, answers)),
+        *(_struct(kind, title) for title, kind in _envelopes(request_table, answers)),
         "## Requests of the page\n",
         *(_method(method, examples) for method in from_page if method.result),
         "## Notifications of the page\n",
@@ -182,13 +182,13 @@ def page() -> str:
     return "\n".join(sections)
 
 
-def _envelopes(messages: Any, answers: Any) -> list[tuple[str, type[Any]]]:
+def _envelopes(request_table: Any, answers: Any) -> list[tuple[str, type[Any]]]:
     from agentnb.host.environment import Suggestion
     from agentnb.log.record import SessionRecord
     from agentnb.state import ActionOrigin, Envelope
 
     return [
-        ("What a page says", messages.FromPage),
+        ("What a page says", request_table.FromPage),
         ("What the kernel says", answers.FromKernel),
         ("KernelError", answers.KernelError),
         ("Envelope", Envelope),
@@ -367,7 +367,7 @@ def _action_rows(names: list[str]) -> list[str]:
 
 
 def _codes() -> str:
-    from agentnb.server.messages import ERRORS
+    from agentnb.server.request_table import ERRORS
 
     rows = [f"| {code} | {meaning} |" for code, meaning in ERRORS.items()]
     return "\n".join(["## Errors\n", "| code | meaning |", "|---|---|", *rows, ""])

@@ -16,7 +16,7 @@ import msgspec
 
 from agentnb.server.methods import AHP_METHODS, NOTIFICATIONS, OURS, REQUESTS
 from agentnb.state import ChatAction, RootAction, SessionAction, SessionStatus
-from agentnb.state.chat_terminal_reducer import OUTPUT_LIMIT
+from agentnb.state.chat_reducer import OUTPUT_LIMIT
 from agentnb.state.codec import ACTIONS
 from agentnb.state.reducers import ROWS
 from agentnb.state.schema import json_schema, open_union

@@ -1,4 +1,4 @@
-"""The agent: one process that speaks ACP, launched, initialized and shared by sessions."""
+"""The agent: one process that speaks ACP, launched, initialized and shared by sessions, and what it is capable of."""
 
 from __future__ import annotations
 
@@ -10,34 +10,128 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from agentnb.acp.capabilities import AgentCapabilities
-from agentnb.acp.client_info import own_info
-from agentnb.acp.failure import RESTARTS
+from agentnb.acp.failure import RESTARTS, login_ways
 from agentnb.acp.fields import mapping, objects, text
-from agentnb.acp.listing import Page, read_page
-from agentnb.acp.login import login_ways
-from agentnb.acp.mcp import METHODS, Served, described
-from agentnb.acp.opening import Opening, OpenRequest, SessionOpened
+from agentnb.acp.opening import METHODS, Opening, OpenRequest, Page, Served, SessionOpened, described, read_page
 from agentnb.acp.peer import PATIENCE, Peer
-from agentnb.acp.prompt import PromptResult, prompt_blocks, read_answer
-from agentnb.acp.providers import set_providers
-from agentnb.acp.services import serve
-from agentnb.acp.session_words import map_session
-from agentnb.acp.sessions import Sessions
+from agentnb.acp.prompt import PromptResult, left_out, prompt_blocks, read_answer
+from agentnb.acp.sessions import Sessions, serve
+from agentnb.acp.updates import map_session
 from agentnb.acp.version2 import PROMPT, VERSION, SecondVersion, initialized, introduction, requested
 from agentnb.agent.process import SpawnedAgent, startable
 from agentnb.clock import now_ms
-from agentnb.errors import AgentDied, AgentnbError, AgentStartFailed, NotOffered, UsageError
+from agentnb.distribution import own_info
+from agentnb.errors import AgentDied, AgentError, AgentnbError, AgentStartFailed, NotOffered, UsageError
 from agentnb.events.kinds import AGENT_INITIALIZED
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
 
-    from agentnb.acp.listener import SessionListener, Tap
-    from agentnb.acp.login import LoginWay
-    from agentnb.acp.peer import Done, Spawn
-    from agentnb.agent.catalog import AgentSpec
+    from agentnb.acp.failure import LoginWay
+    from agentnb.acp.peer import Done, SessionListener, Spawn, Tap
+    from agentnb.agent.catalog import AgentSpec, Provider
     from agentnb.state import Action, Message
+
+
+_ABILITIES = {
+    "load": ("open an old session", "Start a new one."),
+    "fork": ("copy a session", "Start a new one, and tell it what it needs to know."),
+    "list": ("list its sessions", "`agentnb.history()` lists the sessions that agentnb has kept."),
+    "delete": ("delete a session", "Delete it with the agent's own program."),
+    "logout": ("log out", "Log out with the agent's own program."),
+}
+"""What is not offered, in words, and what to do instead."""
+
+
+class AgentCapabilities(dict[str, Any]):
+    """What an agent says that it can do (ACP ``agentCapabilities``)."""
+
+    def __init__(self, title: str, stated: Mapping[str, Any] | None = None) -> None:
+        super().__init__(stated or {})
+        self._title = title
+        self.prompt: dict[str, Any] = mapping(self.get("promptCapabilities"))
+        self.mcp: dict[str, Any] = mapping(self.get("mcpCapabilities"))
+
+    @property
+    def takes_pictures(self) -> bool:
+        """True if prompts can have pictures (ACP ``promptCapabilities.image``)."""
+        return bool(self.prompt.get("image"))
+
+    @property
+    def takes_served_mcp(self) -> bool:
+        """True if it connects to MCP servers on its own wire (:attr:`agentnb.acp.agent.Agent.served`)."""
+        return self.mcp.get("acp") is True
+
+    @property
+    def steers(self) -> bool:
+        """True if it says that a prompt sent while another runs goes into that turn."""
+        return any(mapping(each).get("promptQueueing") is True for each in mapping(self.get("_meta")).values())
+
+    def offers(self, ability: str) -> bool:
+        """True if the agent can do something with sessions that not every agent can."""
+        if ability == "load":
+            return self.get("loadSession") is True
+        if ability == "logout":
+            return mapping(self.get("auth")).get("logout") is not None
+        name = "additionalDirectories" if ability == "directories" else ability
+        return mapping(self.get("sessionCapabilities")).get(name) is not None
+
+    def demand(self, *abilities: str) -> None:
+        """Insist on one of the abilities that :meth:`offers` tells of."""
+        if not any(map(self.offers, abilities)):
+            what, instead = _ABILITIES[abilities[-1]]
+            raise NotOffered(f"{self._title} does not offer to {what}.", hint=instead)
+
+    def not_taken(self, message: Message) -> list[str]:
+        """The labels of *message*'s attachments that the agent cannot take: it gets only their names."""
+        return left_out(prompt_blocks(message, self.prompt), message)
+
+
+async def set_providers(
+    spec: AgentSpec,
+    capabilities: Mapping[str, Any],
+    env: Mapping[str, str],
+    ask: Callable[[str, dict[str, Any]], Awaitable[Any]],
+) -> None:
+    """Set the providers that the agent's description names; it does not start where that cannot be done.
+
+    Raises:
+        AgentStartFailed: If not: its requests would go elsewhere than its user wants.
+    """
+    if not spec.providers:
+        return
+    if capabilities.get("providers") is None:
+        message = f"{spec.title} does not let its model providers be set, as its description requires."
+        raise AgentStartFailed(
+            message, hint="Remove [providers] there, or set them as the agent's own documentation says."
+        )
+    answer = await ask("providers/list", {})
+    offered = {
+        each.get("providerId"): each for each in objects(answer.get("providers") if isinstance(answer, dict) else None)
+    }
+    for name, provider in spec.providers.items():
+        if name not in offered:
+            known = ", ".join(str(each) for each in offered) or "none"
+            raise AgentStartFailed(f"{spec.title} has no model provider {name!r}.", hint=f"It has: {known}.")
+        method = "providers/disable" if provider.disabled else "providers/set"
+        try:
+            await ask(method, _request(spec, name, provider, env))
+        except AgentError as error:
+            raise AgentStartFailed(f"{error.message} Its provider {name!r} was not set.", hint=error.hint) from error
+
+
+def _request(spec: AgentSpec, name: str, provider: Provider, env: Mapping[str, str]) -> dict[str, Any]:
+    if provider.disabled:
+        return {"providerId": name}
+    headers = {}
+    if provider.token_variable is not None:
+        token = env.get(provider.token_variable)
+        if not token:
+            message = f"{spec.title} was not started: the variable {provider.token_variable} is not set."
+            raise AgentStartFailed(message, hint=f"It holds the token of the provider {name!r}.")
+        headers["Authorization"] = f"Bearer {token}"
+    return {"providerId": name, "apiType": provider.api_type, "baseUrl": provider.base_url, "headers": headers}
+
 
 PROTOCOL = 1
 """The version of the Agent Client Protocol that is spoken here."""

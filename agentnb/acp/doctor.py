@@ -15,13 +15,12 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 
 from agentnb.acp.agent import Agent
-from agentnb.acp.elicitation import ElicitationAnswer
 from agentnb.acp.fields import objects, text
 from agentnb.acp.opening import OpenRequest
+from agentnb.acp.questions import ElicitationAnswer
 from agentnb.agent.catalog import installed, root_hint, run_by
 from agentnb.agent.child import inherited, output_of
-from agentnb.agent.confinement import Confine
-from agentnb.agent.confinement_choice import required_network
+from agentnb.agent.confinement import Confine, required_network
 from agentnb.agent.process import SpawnedAgent, find_program, install_line, missing_installer
 from agentnb.agent.registry import older
 from agentnb.errors import AgentError, AgentnbError, AgentNotFound, AuthenticationRequired, PermissionDenied
@@ -31,10 +30,9 @@ from agentnb.state import ChatState, SessionStatus, XConfigOptionsChanged
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from agentnb.acp.elicitation import ElicitationQuestion
-    from agentnb.acp.login import LoginWay
+    from agentnb.acp.failure import LoginWay
     from agentnb.acp.peer import Spawn
-    from agentnb.acp.permission import AcpPermissionRequest
+    from agentnb.acp.questions import AcpPermissionRequest, ElicitationQuestion
     from agentnb.agent.catalog import AgentSpec
     from agentnb.policy.request import PolicyRequest
     from agentnb.state import Action

@@ -1,12 +1,15 @@
-"""Converts JSON-RPC errors of the agent into agentnb's exceptions, and exceptions into errors for the agent."""
+"""Converts JSON-RPC errors of the agent into agentnb's exceptions and back; names the logins that an agent offers."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import shlex
+from typing import TYPE_CHECKING, Any, Literal
 
-from agentnb.acp.login import login_ways
+import msgspec
+
+from agentnb.acp.fields import mapping, objects, text
 from agentnb.agent.catalog import root_hint
-from agentnb.agent.refused_access import kept_from
+from agentnb.agent.confinement import kept_from
 from agentnb.errors import (
     AgentDied,
     AgentError,
@@ -26,8 +29,61 @@ from agentnb.folders import from_home
 from agentnb.rpc_message import INTERNAL_ERROR, INVALID_PARAMS, RpcError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
     from agentnb.agent.catalog import AgentSpec
     from agentnb.agent.process import RunningProcess
+
+
+class LoginWay(msgspec.Struct, frozen=True, kw_only=True):
+    """One way to log in."""
+
+    id: str
+    name: str
+    kind: Literal["agent", "terminal", "variables"]
+    description: str | None = None
+    command: str | None = None
+    variables: tuple[str, ...] = ()
+
+    @property
+    def what_to_do(self) -> str:
+        """Returns what the user has to do, a few words; empty where the agent does it all."""
+        if self.command:
+            return f"type `{self.command}` in a terminal"
+        return f"set {', '.join(self.variables)}" if self.variables else ""
+
+
+def login_ways(methods: Iterable[Any], program: Sequence[str] = ()) -> tuple[LoginWay, ...]:
+    """Read ``authMethods``; what cannot be read is ignored."""
+    return tuple(_way(method, program) for method in objects(list(methods)) if text(method.get("id")))
+
+
+def _way(method: dict[str, Any], program: Sequence[str]) -> LoginWay:
+    terminal_auth = mapping(mapping(method.get("_meta")).get("terminal-auth"))
+    variables = tuple(name for each in objects(method.get("vars")) if (name := text(each.get("name"))))
+    command = None
+    if terminal_auth and (named := text(terminal_auth.get("command"))):
+        command = shlex.join([named, *_words(terminal_auth.get("args"))])
+    elif method.get("type") == "terminal" and program:
+        command = shlex.join([program[0], *_words(method.get("args"))])
+    kind: Literal["agent", "terminal", "variables"] = "agent"
+    if command is not None:
+        kind = "terminal"
+    elif method.get("type") == "env_var":
+        kind = "variables"
+    return LoginWay(
+        id=str(method["id"]),
+        name=text(method.get("name")) or str(method["id"]),
+        kind=kind,
+        description=text(method.get("description")),
+        command=command,
+        variables=variables,
+    )
+
+
+def _words(value: Any) -> list[str]:
+    return [word for word in value if isinstance(word, str)] if isinstance(value, list) else []
+
 
 AUTHENTICATION_REQUIRED = -32000
 DENIED = -32001

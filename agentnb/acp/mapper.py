@@ -8,12 +8,12 @@ from __future__ import annotations
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
-from agentnb.acp import session_words
-from agentnb.acp.compaction import as_call, compaction_id
+from agentnb.acp import updates as session_words
 from agentnb.acp.fields import mapping, objects, text
-from agentnb.acp.session_words import map_session
 from agentnb.acp.tool_calls import (
     agent_terminal,
+    as_call,
+    compaction_id,
     details_of,
     known,
     merged,
@@ -23,7 +23,7 @@ from agentnb.acp.tool_calls import (
     tool_name,
     with_content,
 )
-from agentnb.acp.update_target import UpdateTarget, find, of_call, own
+from agentnb.acp.updates import UpdateTarget, find, map_session, of_call, own
 from agentnb.state import (
     ChatDelta,
     ChatReasoning,

@@ -1,26 +1,179 @@
-"""Opening a session: a new one, or an old one that is loaded, resumed or forked."""
+"""Opens, loads and lists sessions (ACP ``session/new``, ``session/load``, ``session/list``), with their MCP servers."""
 
 from __future__ import annotations
 
 import asyncio
+from datetime import datetime, timezone
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 import msgspec
 
-from agentnb.acp.fields import mapping, text
-from agentnb.acp.mcp import ServedMcpServer
-from agentnb.acp.session_words import has_legacy_models_only, map_session
+from agentnb.acp.failure import answered
+from agentnb.acp.fields import mapping, objects, text
+from agentnb.acp.updates import has_legacy_models_only, map_session
 from agentnb.agent.mcp import McpServer
 from agentnb.errors import AgentnbError, AgentRefused, ProtocolError
+from agentnb.ids import new_id
+from agentnb.rpc_message import INVALID_PARAMS, RpcError
 from agentnb.state import Action
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Mapping
+    from pathlib import Path
 
-    from agentnb.acp.listener import SessionListener
-    from agentnb.acp.peer import Peer
+    from agentnb.acp.peer import Peer, SessionListener, Tap
     from agentnb.acp.sessions import Route, Sessions
+
+
+class AgentSession(NamedTuple):
+    """One session that an agent keeps (ACP ``SessionInfo``); listed by ``agentnb.history(kept_by=…)``."""
+
+    id: str
+    title: str  # its title; empty where it has none
+    cwd: str  # its folder; empty where the agent does not say
+    updated: datetime | None  # when something last happened in it, in UTC; None where the agent does not say
+    agent: str
+    raw: dict[str, Any]
+
+
+class Page(msgspec.Struct, frozen=True, kw_only=True):
+    """One page of sessions."""
+
+    sessions: tuple[AgentSession, ...]
+    next_cursor: str | None = None
+
+
+def read_page(answer: dict[str, Any], agent: str) -> Page:
+    """Read the answer to ``session/list``; a session without an id is ignored."""
+    rows = [
+        _session(each, name, agent) for each in objects(answer.get("sessions")) if (name := text(each.get("sessionId")))
+    ]
+    return Page(sessions=tuple(rows), next_cursor=text(answer.get("nextCursor")))
+
+
+def _session(each: dict[str, Any], session_id: str, agent: str) -> AgentSession:
+    title, cwd = text(each.get("title")) or "", text(each.get("cwd")) or ""
+    return AgentSession(session_id, title, cwd, _moment(text(each.get("updatedAt"))), agent, each)
+
+
+def _moment(timestamp: str | None) -> datetime | None:
+    try:
+        moment = datetime.fromisoformat((timestamp or "").replace("Z", "+00:00"))
+    except ValueError:
+        return None
+    return moment.astimezone(timezone.utc) if moment.tzinfo else moment.replace(tzinfo=timezone.utc)
+
+
+METHODS = ("mcp/connect", "mcp/message", "mcp/disconnect")
+MESSAGE = METHODS[1]
+
+
+class ServedMcpServer(msgspec.Struct, frozen=True):
+    """An MCP server that we serve on the agent's own wire."""
+
+    name: str
+    server_id: str
+
+
+class Described(NamedTuple):
+    """The description of the MCP servers for the agent."""
+
+    servers: list[dict[str, Any]]
+    unreachable: tuple[str, ...]
+    missing: tuple[tuple[str, str], ...]
+
+
+def described(
+    servers: Iterable[McpServer | ServedMcpServer],
+    capabilities: Mapping[str, Any],
+    cwd: Path,
+    path: str | None = None,
+    *,
+    on_stdio: bool = True,
+) -> Described:
+    """Returns what an agent is told of *servers*."""
+    descriptions: list[dict[str, Any]] = []
+    unreachable: list[str] = []
+    missing: list[tuple[str, str]] = []
+    for server in servers:
+        if isinstance(server, ServedMcpServer):
+            descriptions.append({"type": "acp", "name": server.name, "serverId": server.server_id})
+        elif server.transport == "stdio" and on_stdio:
+            if (program := server.program(cwd, path)) is None:
+                missing.append((server.name, server.command))
+            command, env = program or server.command, _pairs(server.env)
+            descriptions.append({"name": server.name, "command": command, "args": list(server.args), "env": env})
+        elif capabilities.get(server.transport) is True:
+            headers = _pairs(server.headers)
+            descriptions.append({"type": server.transport, "name": server.name, "url": server.url, "headers": headers})
+        else:
+            unreachable.append(server.name)
+    return Described(descriptions, tuple(unreachable), tuple(missing))
+
+
+def _pairs(values: Mapping[str, str]) -> list[dict[str, str]]:
+    return [{"name": name, "value": value} for name, value in values.items()]
+
+
+class McpConnection(Protocol):
+    """Answers the requests of one connection."""
+
+    async def request(self, method: str, params: dict[str, Any]) -> Any:
+        """Answer one MCP request, or raise :class:`RpcError`."""
+
+
+class Served:
+    """The servers that one agent's process is served, and its connections to them."""
+
+    def __init__(self, tap: Tap | None = None) -> None:
+        self._tap = tap
+        self._servers: dict[str, Callable[[], McpConnection]] = {}
+        self._connections: dict[str, tuple[str, McpConnection]] = {}
+
+    def offer(self, server_id: str, make: Callable[[], McpConnection]) -> None:
+        """From now on let the agent connect to *server_id*; *make* makes what answers on a connection."""
+        self._servers[server_id] = make
+
+    def withdraw(self, server_id: str) -> None:
+        """Serve *server_id* no more; connections to it end."""
+        self._servers.pop(server_id, None)
+        self._connections = {name: held for name, held in self._connections.items() if held[0] != server_id}
+
+    def asked_aside(
+        self, server_id: str, method: str, params: dict[str, Any]
+    ) -> Callable[[Any, BaseException | None], None]:
+        """The agent asks one of our MCP servers something by a way of its own, which is recorded as if on its wire."""
+        if self._tap is None:
+            return lambda _result, _error: None
+        told = self._tap.served({"serverId": server_id, "method": method, "params": params})
+        return lambda result, error: told(result, None if error is None else answered(error).to_json())
+
+    async def serve(self, method: str, params: dict[str, Any]) -> Any:
+        """Answer one of :data:`METHODS`."""
+        if method == METHODS[0]:
+            return self._connect(params.get("serverId"))
+        connection = params.get("connectionId")
+        if connection is None and method == MESSAGE:  # a replay: the recorded agent had a connection of its own
+            connection = self._connect(params.get("serverId"))["connectionId"]
+        held = self._connections.get(connection) if isinstance(connection, str) else None
+        if held is None:
+            raise RpcError(INVALID_PARAMS, f"There is no MCP connection {connection!r}.")
+        if method != MESSAGE:
+            del self._connections[str(connection)]
+            return {}
+        wanted = params.get("method")
+        if not isinstance(wanted, str):
+            raise RpcError(INVALID_PARAMS, "`method` must be the MCP method's name.")
+        return await held[1].request(wanted, mapping(params.get("params")))
+
+    def _connect(self, server_id: Any) -> dict[str, str]:
+        make = self._servers.get(server_id) if isinstance(server_id, str) else None
+        if make is None:
+            raise RpcError(INVALID_PARAMS, f"There is no MCP server {server_id!r}.")
+        connection = new_id()
+        self._connections[connection] = (str(server_id), make())
+        return {"connectionId": connection}
 
 
 class OpenRequest(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,11 +1,15 @@
-"""An agent's process together with its ACP connection."""
+"""The peer of an agent: JSON-RPC over its stdio, one message after another, and who hears of each."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
+import queue
+import select
+import threading
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from agentnb.acp.failure import RESTARTS, AgentFailures, answered
 from agentnb.agent.process import SpawnedAgent
@@ -15,14 +19,205 @@ from agentnb.rpc import ACP, Connection
 from agentnb.rpc_message import RpcError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Mapping
+    from collections.abc import Callable, Coroutine, Mapping, Sequence
     from pathlib import Path
 
-    from agentnb.acp.listener import Tap
+    from agentnb.acp.questions import AcpPermissionRequest, ElicitationAnswer, ElicitationQuestion
     from agentnb.agent.catalog import AgentSpec
     from agentnb.agent.process import RunningProcess
+    from agentnb.changes.model import PathChange
+    from agentnb.policy.request import PolicyRequest
     from agentnb.rpc import Notifications, Requests
+    from agentnb.state import Action, ChatState
 
+
+class SessionListener(Protocol):
+    """One session's host side; every method is called on the loop of the agent."""
+
+    @property
+    def chat(self) -> ChatState:
+        """The chat as it is now: where what the agent says is put."""
+        ...
+
+    @property
+    def speaking(self) -> str | None:
+        """The turn that the agent answers now; None where there is none yet."""
+        ...
+
+    def actions(self, actions: Sequence[Action]) -> None:
+        """Accept what the agent said or a terminal of its did; empty where that changes nothing."""
+
+    async def permission(self, question: AcpPermissionRequest) -> str | None:
+        """Answer a permission request with the id of one of its options; None: the turn was cancelled."""
+
+    async def elicit(self, question: ElicitationQuestion) -> ElicitationAnswer:
+        """Answer what the agent asks the user."""
+
+    def elicited(self, elicitation_id: str) -> None:
+        """What an elicitation sent the user elsewhere for is done (ACP ``elicitation/complete``)."""
+
+    def extension(self, method: str, params: Any) -> None:
+        """A notification of no session and of a method that we do not know, kept as it came."""
+
+    def answers(self, method: str) -> bool:
+        """True if :meth:`extended` knows *method*."""
+
+    async def extended(self, method: str, params: dict[str, Any]) -> Any:
+        """Answer a request that the protocol leaves to the two sides (ACP extension methods, ``_name/method``)."""
+
+    async def authorize(self, request: PolicyRequest) -> PolicyRequest:
+        """Allow *request*, or raise :class:`agentnb.errors.PermissionDenied`."""
+
+    def refused(self, request: PolicyRequest, error: AgentnbError) -> None:
+        """*request* was refused because it is outside the workspace; the agent gets *error*."""
+
+    def opens(self, path: str, tool: str) -> bool:
+        """True if a rule of the user's allows *path*, an absolute one outside the workspace, to *tool*."""
+
+    def unsaved(self, path: str) -> Unsaved | None:
+        """Returns what an editor holds of the file *path*, absolute and resolved, and has not saved.
+
+        None: nothing known.
+        """
+
+    def lost(self, error: AgentnbError) -> None:
+        """The agent went away; nothing more comes."""
+
+
+class Unsaved(Protocol):
+    """A file as it stands in an editor, with changes that are not saved."""
+
+    @property
+    def editor(self) -> str:
+        """Returns what the editor is called."""
+        ...
+
+    def over(self, saved: str) -> str:
+        """The file's text with the changes in it, given what is *saved*. Called on a thread of its own."""
+        ...
+
+
+class ChangedFile(NamedTuple):
+    """A file that a turn changed."""
+
+    change: PathChange
+    before: bytes | None
+    after: bytes | None
+    is_sensitive: bool
+
+
+class Tap(Protocol):
+    """Receives a copy of the bytes of one agent's connection, in both directions."""
+
+    def sent(self, data: bytes) -> None:
+        """We have written *data*."""
+
+    def received(self, data: bytes) -> None:
+        """The agent has written *data*."""
+
+    def served(self, params: dict[str, Any]) -> Callable[[Any, dict[str, Any] | None], None]:
+        """The agent has asked something that did not come over this connection: an ``mcp/message`` of *params*."""
+        ...
+
+    @property
+    def takes_files(self) -> bool:
+        """True if it is told which files a turn changed."""
+        ...
+
+    def changed_files(self, session_id: str, files: Sequence[ChangedFile], is_own: Callable[[str], bool]) -> None:
+        """A turn has changed *files*; called on any thread."""
+
+    def ended(self) -> None:
+        """The agent is gone, unasked."""
+
+
+CHUNK = 256 * 1024
+FULL = 1024 * 1024
+"""How many bytes may wait for a reader that does not read, before it counts as full, in bytes."""
+_FINISH_SECONDS = 5.0
+
+
+class Output:
+    """Writes on a thread of its own, so that who does not read stops only what is read for him."""
+
+    def __init__(
+        self, on_full: Callable[[bool], None] = lambda _: None, *, sink: int = 1, name: str = "agentnb-write"
+    ) -> None:
+        self._sink = sink
+        self._on_full = on_full
+        self._loop = asyncio.get_running_loop()
+        self._queue: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+        self._waiting = 0
+        self._is_full = False
+        self._lock = threading.Lock()
+        self._thread = threading.Thread(target=self._write_all, daemon=True, name=name)
+        self._thread.start()
+
+    def write(self, data: bytes) -> None:
+        """Write *data* as soon as it can be."""
+        with self._lock:
+            self._waiting += len(data)
+            if becomes := self._waiting > FULL and not self._is_full:
+                self._is_full = True
+        self._queue.put(data)
+        if becomes:
+            self._on_full(True)
+
+    def finish(self) -> None:
+        """Wait until all is written or nobody reads it, for five seconds at most."""
+        self._queue.put(None)
+        self._thread.join(_FINISH_SECONDS)
+
+    def _write_all(self) -> None:
+        while (data := self._queue.get()) is not None:
+            view = memoryview(data)
+            while view:
+                try:
+                    view = view[os.write(self._sink, view) :]
+                except OSError:
+                    return
+            with self._lock:
+                self._waiting -= len(data)
+                if drained := self._is_full and self._waiting <= FULL // 4:
+                    self._is_full = False
+            if drained:
+                with contextlib.suppress(RuntimeError):  # the loop has ended
+                    self._loop.call_soon_threadsafe(self._on_full, False)
+
+
+def read_input(take: Callable[[bytes], None], *, source: int = 0, name: str = "agentnb-read") -> None:
+    """Read on a thread of its own, as long as there is something."""
+    loop = asyncio.get_running_loop()
+
+    def read_all() -> None:
+        data = b"-"
+        while data:
+            try:
+                data = os.read(source, CHUNK)
+            except OSError:
+                data = b""
+            with contextlib.suppress(RuntimeError):  # the loop has ended
+                loop.call_soon_threadsafe(take, data)
+
+    threading.Thread(target=read_all, daemon=True, name=name).start()
+
+
+def watch_reader(gone: Callable[[], None], *, sink: int = 1, name: str = "agentnb-watch") -> None:
+    """Look, on a thread of its own, whether somebody can still read what is written."""
+    loop = asyncio.get_running_loop()
+
+    def wait() -> None:
+        poll = select.poll()
+        poll.register(sink, 0)
+        poll.poll()
+        with contextlib.suppress(RuntimeError):  # the loop has ended
+            loop.call_soon_threadsafe(gone)
+
+    if hasattr(select, "poll"):
+        threading.Thread(target=wait, daemon=True, name=name).start()
+
+
+if TYPE_CHECKING:
     Done = Callable[[Any, AgentnbError | None], None]
 
     class Spawn(Protocol):

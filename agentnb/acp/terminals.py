@@ -16,14 +16,14 @@ from agentnb.acp.failure import NOT_FOUND
 from agentnb.agent.child import Child, inherited
 from agentnb.errors import OutsideWorkspace
 from agentnb.policy.request import PolicyRequest
-from agentnb.policy.shell.split import script_of
+from agentnb.policy.shell.words import script_of
 from agentnb.rpc_message import INVALID_PARAMS, RpcError
 from agentnb.state import TerminalView, XTerminalData, XTerminalExited, XTerminalOpened
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from agentnb.acp.listener import SessionListener
+    from agentnb.acp.peer import SessionListener
     from agentnb.policy.workspace import WorkspaceBoundary
 
 DEFAULT_LIMIT = 1024 * 1024

@@ -1,6 +1,8 @@
 """Tool calls: what ACP says about them, as actions.
 
 So the status drives the lifecycle, and everything else goes to ``details``.
+
+So it is one line of the answer, in its place, which later updates change.
 """
 
 from __future__ import annotations
@@ -41,8 +43,9 @@ from agentnb.state import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from agentnb.acp.update_target import UpdateTarget
+    from agentnb.acp.updates import UpdateTarget
     from agentnb.state import Action, ChatState, ToolCallState, ToolContent
+
 
 _ERROR_CHARACTERS = 500
 _FIELDS = ("kind", "locations", "raw_input", "raw_output", "content")
@@ -337,3 +340,40 @@ def agent_terminal(update: dict[str, Any], chat: ChatState, time: int) -> tuple[
         code, signal = ended.get("exitCode"), ended.get("signal")
         meta["terminal_exit"] = {"terminal_id": terminal_id, "exit_code": code, "signal": signal}
     return terminal_actions({"title": update.get("command"), "_meta": meta}, chat, time)
+
+
+_TITLES = {
+    "completed": "Compacted the conversation",
+    "failed": "Could not compact the conversation",
+    "cancelled": "Could not compact the conversation",
+}
+NAME = "compaction"
+
+
+def compaction_id(update: dict[str, Any]) -> str | None:
+    """The id of the call that stands for the compaction of *update*."""
+    compaction = text(update.get("compactionId"))
+    return None if compaction is None else f"{NAME}:{compaction}"
+
+
+def as_call(update: dict[str, Any], call: ToolCallState | None) -> dict[str, Any]:
+    """*update* as ACP ``tool_call_update`` of the *call* that stands for the compaction."""
+    status = update.get("status", "in_progress" if call is None else None)
+    described: dict[str, Any] = {
+        "name": NAME,
+        "title": _TITLES.get(str(status), "Compacting the conversation" if call is None else None),
+        "status": "failed" if status == "cancelled" else status,
+    }
+    if update.get("sessionUpdate") == "compaction_summary_chunk":
+        return described | {"content": with_content(call, _shown(update.get("content")))}
+    if status in {"failed", "cancelled"}:
+        error = text(update.get("error")) or ("It was cancelled." if status == "cancelled" else None)
+        return described | ({"content": error} if error else {})
+    if "summary" in update:
+        summary = update["summary"]
+        described["content"] = [_shown(block) for block in summary] if isinstance(summary, list) else []
+    return described
+
+
+def _shown(block: Any) -> dict[str, Any]:
+    return {"type": "content", "content": block}

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from agentnb.acp.fields import mapping, objects, text
-from agentnb.acp.services import client_capabilities
+from agentnb.acp.sessions import client_capabilities
 from agentnb.errors import AgentRefused
 
 if TYPE_CHECKING:

@@ -16,9 +16,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from agentnb.agent import registry
-from agentnb.agent.asks import Asks
-from agentnb.agent.confinement import Needs
-from agentnb.agent.confinement_choice import checked_confining
+from agentnb.agent.confinement import Needs, checked_confining
 from agentnb.agent.elsewhere import is_address, with_connecting_command
 from agentnb.agent.mcp import mcp_servers
 from agentnb.agent.programs import find_on_path
@@ -32,6 +30,29 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from agentnb.agent.programs import Find
+
+
+MODE = "mode"
+
+
+class Asks(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The settings that make an agent ask before it edits files or runs commands."""
+
+    mode: str | None = None
+    modes: tuple[str, ...] = ()
+    options: dict[str, str | bool] = msgspec.field(default_factory=dict)
+    env: dict[str, str] = msgspec.field(default_factory=dict)
+
+    @property
+    def settings(self) -> dict[str, tuple[str | bool, ...]]:
+        """The values with which it asks, by setting; the first one is set."""
+        mode = {} if self.mode is None else {MODE: (self.mode, *self.modes)}
+        return {**mode, **{option: (value,) for option, value in self.options.items()}}
+
+    def overruled(self, environ: Mapping[str, str]) -> str | None:
+        """The variable that has another value in *environ*, if there is one."""
+        return next((name for name, value in self.env.items() if environ.get(name) != value), None)
+
 
 GROUP = "agentnb.agents"
 TOUR = "eliza"

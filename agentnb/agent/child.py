@@ -10,9 +10,8 @@ import sys
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from agentnb.agent import subreaper
-from agentnb.agent.group_end import GroupEnd
+from agentnb.agent.group_end import GroupEnd, SubreaperLink, until_set
 from agentnb.agent.guard import GUARD
-from agentnb.agent.subreaper_link import SubreaperLink, until_set
 from agentnb.agent.watchdog import MARK, is_running, signal_group
 from agentnb.events.kinds import PROCESS_ENDED, PROCESS_STARTED
 

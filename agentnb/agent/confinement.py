@@ -1,23 +1,208 @@
-"""Confinement: an agent and all that it starts can read and change only what they need."""
+"""Confinement: which agents are confined, what a confined one can reach, and what it was refused."""
 
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, TypeAlias
 
 import msgspec
 
-from agentnb.errors import AgentStartFailed
+from agentnb.agent.elsewhere import checked_hosts, host_and_port, is_allowed
+from agentnb.errors import AgentStartFailed, UsageError
 from agentnb.plugin_registry import plugins
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from agentnb.ports import Confiner
 
+
+LONGEST_TEXT = 20_000
+"""Characters of the end of a text that are read."""
+MOST_REFUSED = 20
+"""How many accesses are told at most."""
+_REMEDY = (
+    "Give the folder in directories=[…] if it needs that, or name it in [confinement] of the agent's own file "
+    "(agentnb/agents), or start the agent with confine=False."
+)
+_HOST_REMEDY = "Add the host to network=[…] if it needs that, or give network='all'."
+_LONGEST_LINE = 2_000
+_REFUSALS = (
+    "permission denied",
+    "read-only file system",
+    "eacces",
+    "operation not permitted",
+    "eperm",
+    "permissionerror",
+    "read-only file",
+    "erofs",
+)
+_START_UP = frozenset(
+    f"~/{name}" for name in (".bashrc", ".bash_profile", ".bash_login", ".profile", ".zshrc", ".zshenv", ".zprofile")
+)
+"""What nearly every shell reads at its start: that it could not says nothing of the agent."""
+_WRITES = ("create", "write", "mkdir", "touch", "remove", "unlink", "rename", "rm:", "mv:")
+_SHELL = re.compile(r"^\s*/[^\s:]{1,500}:(?: line)? \d+: ")
+"""How a shell begins its errors: it is not the shell that was refused."""
+_PATH = re.compile(r"(?<![\w./~])(?:~|\.\.)?/[^\s'\"`:;,()<>|]{1,500}")
+
+
+class RefusedAccess(NamedTuple):
+    """One access that the confinement did not allow."""
+
+    path: str
+    what: str
+
+
+class FileLimits(Protocol):
+    """The files and folders that a confined agent may use; the first that it may write is its workspace."""
+
+    @property
+    def read(self) -> tuple[str, ...]:
+        """Returns what it may read."""
+        ...
+
+    @property
+    def write(self) -> tuple[str, ...]:
+        """Returns what it may change."""
+        ...
+
+
+def refused_accesses(text: str, limits: FileLimits, home: str) -> tuple[RefusedAccess, ...]:
+    """The accesses that *text* tells were refused and that *limits* do not allow, each once."""
+    accesses = dict.fromkeys(_refused(text[-LONGEST_TEXT:], limits, home))
+    return tuple(accesses)[:MOST_REFUSED]
+
+
+def remedy_of(refused: Iterable[str]) -> str:
+    """Returns what to do where a confined agent needs what was refused."""
+    is_host = {each.startswith("connecting to ") for each in refused}
+    return " ".join(text for of_hosts, text in ((False, _REMEDY), (True, _HOST_REMEDY)) if of_hosts in is_host)
+
+
+def kept_from(refused: Iterable[RefusedAccess]) -> str:
+    """Returns what was refused to an agent that could not start, and what to do; empty where nothing was."""
+    refusals = [f"{what} {path}" for path, what in refused][:MOST_REFUSED]
+    return f"It is confined and was denied {', '.join(refusals)}. {remedy_of(refusals)}" if refusals else ""
+
+
+def _refused(text: str, limits: FileLimits, home: str) -> Iterator[RefusedAccess]:
+    workspace = limits.write[0] if limits.write else "/"
+    for line in text.splitlines():
+        short = _SHELL.sub("", line[:_LONGEST_LINE])
+        if not any(word in short.lower() for word in _REFUSALS):
+            continue
+        writes = any(word in short.lower() for word in _WRITES)
+        for written in _PATH.findall(short):
+            path = os.path.normpath(os.path.join(workspace, _expanded(written, home)))  # noqa: PTH118 - as text
+            if not writes and _shortened(path, home) in _START_UP:
+                continue
+            may_read = _is_within(path, limits.read)
+            if not _is_within(path, limits.write) and (writes or not may_read):
+                yield RefusedAccess(_shortened(path, home), "writing" if writes else "using")
+
+
+def _is_within(path: str, folders: tuple[str, ...]) -> bool:
+    real = os.path.realpath(path)
+    return any(each in (real, "/") or real.startswith(f"{each}/") for each in folders)
+
+
+def _expanded(path: str, home: str) -> str:
+    return f"{home}{path[1:]}" if path.startswith("~") else path
+
+
+def _shortened(path: str, home: str) -> str:
+    return f"~{path[len(home) :]}" if path.startswith(f"{home}/") else path
+
+
+Confining: TypeAlias = bool | Literal["no network"] | tuple[str, ...]
+"""What a place says: whether an agent is confined; so that it has no network; so that it reaches only these hosts."""
+EVERY = "*"
+"""What stands for every agent in the table ``[agents]`` of a policy file."""
+_HINT = 'Write true, false, "no network", or a list of the only hosts, such as ["pypi.org", "*.example.org"].'
+
+
+class ConfinementChoice(NamedTuple):
+    """The confinement that was chosen for an agent, and who chose it."""
+
+    network: Network | None
+    is_unasked: bool = False
+
+
+def confinement_choice(
+    choices: Iterable[Confining | None], project: Confining | None = None, *, unasked: bool
+) -> ConfinementChoice:
+    """The network that an agent is confined to, if it is confined."""
+    places = [*choices]
+    is_unasked = unasked and not project and all(each is None for each in places)
+    return ConfinementChoice("all" if is_unasked else network_left(places, project), is_unasked)
+
+
+def checked_confining(choice: object) -> Confining:
+    """*said*, which a file says under ``confine``, where it makes sense."""
+    if isinstance(choice, bool):
+        return choice
+    if choice == "no network":
+        return "no network"
+    if isinstance(choice, (list, tuple)):
+        return checked_hosts(choice)
+    raise UsageError(f"confine is {choice!r}.", hint=_HINT)
+
+
+def network_left(choices: Iterable[Confining | None], project: Confining | None = None) -> Network | None:
+    """Returns what an agent gets of the network; None: it is not confined."""
+    chosen = next((each for each in choices if each is not None), False)
+    return narrower(_network(chosen), _network(project or False))
+
+
+def narrower(one: Network | None, other: Network | None) -> Network | None:
+    """The narrower of two; of two lists of hosts those that both have."""
+    if isinstance(one, tuple) and isinstance(other, tuple):
+        both = [each for each in one if _covers(other, each)] + [each for each in other if _covers(one, each)]
+        return tuple(dict.fromkeys(both)) or "none"
+    return max(one, other, key=_rank)
+
+
+def _covers(hosts: tuple[str, ...], pattern: str) -> bool:
+    """True if *hosts* allow all that *pattern* does."""
+    name, port = host_and_port(pattern.removeprefix("*."))
+    host = pattern.partition(":")[0] if pattern.startswith("*.") else name
+    every_port = (each for each in hosts if port is not None or host_and_port(each.removeprefix("*."))[1] is None)
+    return pattern in hosts or is_allowed(every_port, host, port or 0)
+
+
+def tighter(one: Confining | None, other: Confining | None) -> Confining | None:
+    """The tighter of what two places say; None where neither says anything."""
+    if one is None or other is None:
+        return other if one is None else one
+    left = narrower(_network(one), _network(other))
+    return left if isinstance(left, tuple) else {None: False, "all": True, "none": "no network"}[left]  # type: ignore[return-value]
+
+
+def confining_of(agent: str, confine: Mapping[str, Confining]) -> Confining | None:
+    """What a place says of *agent*, by its name and for every agent (``*``): the tighter of the two."""
+    return tighter(confine.get(agent), confine.get(EVERY))
+
+
+def required_network(agent: str, confine: Mapping[str, Confining]) -> Network | None:
+    """The most of the network that *confine* leaves *agent*; None: it need not be confined."""
+    return _network(confining_of(agent, confine) or False)
+
+
+def _rank(network: Network | None) -> int:
+    return 2 if isinstance(network, tuple) else (None, "all", (), "none").index(network)
+
+
+def _network(choice: Confining) -> Network | None:
+    if isinstance(choice, bool):
+        return "all" if choice else None
+    return choice if isinstance(choice, tuple) else "none"
+
+
 Network: TypeAlias = Literal["all", "none"] | tuple[str, ...]
-"""What a confined agent gets of the network; hosts are as :func:`agentnb.agent.network_hosts.checked_hosts` has."""
+"""What a confined agent gets of the network; hosts are as :func:`agentnb.agent.elsewhere.checked_hosts` has."""
 
 TRIED = ("Landlock", "bubblewrap")
 """What confines agents where nobody has asked for that: these have been seen to work."""

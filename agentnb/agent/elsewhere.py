@@ -1,17 +1,19 @@
-"""Agents on other machines: their addresses, and the program that connects to them."""
+"""Agents on other machines, and the hosts that a confined agent may reach."""
 
 from __future__ import annotations
 
+import ipaddress
+import re
 import sys
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from agentnb.agent.network_hosts import is_here
 from agentnb.credentials import Credentials
 from agentnb.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
+
 
 SCHEMES = ("wss", "https", "ws", "http")
 """The schemes of addresses of agents, those with TLS first."""
@@ -74,3 +76,100 @@ def with_connecting_command(data: dict[str, Any], own: Mapping[str, object]) -> 
     command = connecting_command(url, token if isinstance(token, str) else None, unencrypted=unencrypted)
     # a login in a terminal would run the program that connects
     return {**data, "command": command, "capabilities": {**data.get("capabilities", {}), "terminal_login": False}}
+
+
+if TYPE_CHECKING:
+    Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+
+_NAME = re.compile(r"(?=.{1,253}$)[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?)*")
+_HIGHEST_PORT = 65535
+
+
+def checked_hosts(hosts: object) -> tuple[str, ...]:
+    """*hosts* as they are compared: in lower case, each once."""
+    if not isinstance(hosts, (list, tuple)) or not hosts or not all(isinstance(each, str) for each in hosts):
+        message = f'network must be "all", "none" or a list of hosts, not {hosts!r}.'
+        raise UsageError(message, hint='For example: network=["pypi.org", "*.example.org"].')
+    return tuple(dict.fromkeys(map(_checked, hosts)))
+
+
+def host_and_port(text: str, default: int | None = None) -> tuple[str, int | None]:
+    """The host, in lower case and without the final dot, and the port of ``host``, ``host:port`` or ``[::1]:port``."""
+    bracketed = re.fullmatch(r"\[([0-9a-fA-F:.]+)\](?::(\d{1,5}))?", text)
+    plain = bracketed or re.fullmatch(r"([^\s:/@\[\]]+)(?::(\d{1,5}))?", text)
+    if plain is None:
+        raise ValueError(text)
+    host, port = plain[1].lower().removesuffix("."), default if plain[2] is None else int(plain[2])
+    if port is not None and not 0 < port <= _HIGHEST_PORT:
+        raise ValueError(text)
+    return (str(ipaddress.IPv6Address(host)) if bracketed else _ascii(host)), port
+
+
+def is_allowed(hosts: Iterable[str], host: str, port: int) -> bool:
+    """True if *hosts* name *host* and *port*."""
+    for each in hosts:
+        name, only = host_and_port(each.removeprefix("*."))
+        fits = host.endswith(f".{name}") if each.startswith("*.") else host == name
+        if fits and only in (None, port):
+            return True
+    return False
+
+
+def address_of(host: str) -> Address | None:
+    """The address that *host* is; None for a name."""
+    try:
+        return ipaddress.ip_address(host)
+    except ValueError:
+        return None
+
+
+def is_here(host: str) -> bool:
+    """True if *host* is written as this machine: ``localhost`` or an address of the loopback."""
+    address = address_of(host)
+    return host == "localhost" or host.endswith(".localhost") or (address is not None and address.is_loopback)
+
+
+def servers_here(hosts: Iterable[str]) -> dict[tuple[str, int], str]:
+    """The addresses and ports of this machine's own servers that *hosts* name with a port, each with its host."""
+    servers: dict[tuple[str, int], str] = {}
+    for host, port in (host_and_port(each) for each in hosts if not each.startswith("*")):
+        if port is not None and is_here(host):
+            addresses = ("127.0.0.1", "::1") if address_of(host) is None else (host,)
+            for address in addresses:
+                servers.setdefault((address, port), host)
+    return servers
+
+
+def leads_astray(host: str, address: Address) -> bool:
+    """True if *host* is a name, not meant for this machine, and leads to it or to its link."""
+    if address_of(host) is not None:
+        return False
+    real = getattr(address, "ipv4_mapped", None) or address
+    if real.is_loopback:
+        return not is_here(host)
+    return bool(real.is_link_local or real.is_multicast or real.is_unspecified)
+
+
+def _checked(host_text: str) -> str:
+    text = host_text.strip()
+    rest = text.removeprefix("*.")
+    try:
+        host, port = host_and_port(rest)
+    except ValueError:
+        host, port = "", None
+    address = address_of(host)
+    is_name = address is None and _NAME.fullmatch(host) is not None and not host.rpartition(".")[2].isdecimal()
+    if not (is_name or (address is not None and rest == text)):
+        message = f"{host_text!r} in network is not a host."
+        raise UsageError(message, hint="Give a name (pypi.org), names below one (*.example.org) or an address.")
+    literal = f"[{host}]" if ":" in host else host
+    return f"{'*.' if rest != text else ''}{literal}{'' if port is None else f':{port}'}"
+
+
+def _ascii(host: str) -> str:
+    if host.isascii():
+        return host
+    try:
+        return host.encode("idna").decode()
+    except UnicodeError:
+        raise ValueError(host) from None

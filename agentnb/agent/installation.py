@@ -18,7 +18,7 @@ from agentnb.agent.child import Child, inherited, output_of
 from agentnb.agent.process import INSTALLERS
 from agentnb.agent.programs import find_on_path, neutral_folder, remember_folder, search_path
 from agentnb.errors import AgentnbError
-from agentnb.file_lock import try_lock
+from agentnb.safe_files import try_lock
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

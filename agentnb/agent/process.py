@@ -14,8 +14,7 @@ from agentnb.agent.catalog import run_by
 from agentnb.agent.child import ONE_DRAIN, Child, inherited
 from agentnb.agent.confinement import demand_confiner, how_to_confine
 from agentnb.agent.elsewhere import CONFINED_COMMANDS, UNCONFINED
-from agentnb.agent.npm_settings import machine_settings
-from agentnb.agent.programs import find_on_path, neutral_folder, search_path
+from agentnb.agent.programs import find_on_path, machine_settings, neutral_folder, search_path
 from agentnb.agent.registry import older
 from agentnb.credentials import Credentials
 from agentnb.errors import AgentNotFound, AgentStartFailed
@@ -25,9 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from agentnb.agent.catalog import AgentSpec
-    from agentnb.agent.confinement import Confine
+    from agentnb.agent.confinement import Confine, RefusedAccess
     from agentnb.agent.programs import Find
-    from agentnb.agent.refused_access import RefusedAccess
     from agentnb.ports import Confined
 
 RING = 64 * 1024

@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agentnb.errors import UsageError
-from agentnb.policy.freedom import FREEDOMS
+from agentnb.policy.keys import FREEDOMS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from datetime import date
 
-    from agentnb.policy.freedom import Freedom, Mode
+    from agentnb.policy.keys import Freedom, Mode
 
 MODES: tuple[Mode, ...] = ("ask", "allow", "deny")
 

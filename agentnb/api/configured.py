@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from agentnb.agent import mcp
 from agentnb.agent.catalog import TOUR, custom, find
-from agentnb.agent.confinement_choice import ConfinementChoice
-from agentnb.agent.network_hosts import checked_hosts
+from agentnb.agent.confinement import ConfinementChoice
+from agentnb.agent.elsewhere import checked_hosts
 from agentnb.agent.process import startable
 from agentnb.api.arguments import check_environment, check_text, folders
 from agentnb.budget import read_budget
-from agentnb.configuration.named_things import check_components
+from agentnb.configuration.setting import check_components
 from agentnb.errors import UnknownAgent, UsageError
 from agentnb.host import current_host
 from agentnb.host.environment import current_environment
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from agentnb.agent.confinement import Network
     from agentnb.host import Host
     from agentnb.host.session_options import Configuration
-    from agentnb.policy.freedom import Mode
+    from agentnb.policy.keys import Mode
 
 DEFAULT_AGENT = TOUR
 """The agent of a script that names none: the same on every machine."""

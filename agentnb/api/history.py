@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any, get_args, overload
 
 from agentnb.agent.catalog import custom
 from agentnb.agent.mcp import mcp_servers as servers_of
-from agentnb.api.agent_sessions import ANSWER_SECONDS, AgentSessions, sessions_kept_by
+from agentnb.api.agents import ANSWER_SECONDS, AgentSessions, sessions_kept_by
 from agentnb.api.arguments import check_environment, check_text, check_which, mode_of
 from agentnb.api.configured import check_kernel, folders_of
-from agentnb.api.history_rows import SessionTable, session_id, session_row
+from agentnb.api.history_rows import SessionTable, kernel_log, session_id, session_row
 from agentnb.api.session import CALLBACK_SECONDS, session_of
-from agentnb.api.this_log import kernel_log
 from agentnb.errors import UsageError
 from agentnb.host import current_host
 from agentnb.host.history.restore import LOG_OFF, had_kernel_tools, had_mode, read_back, recorder_of, restore, spec_of
@@ -25,10 +24,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import date
 
-    from agentnb.api.history_rows import SessionRow
+    from agentnb.api.history_rows import SessionRow, ThisLog
     from agentnb.api.session import Permissions, Session
-    from agentnb.api.this_log import ThisLog
-    from agentnb.policy.freedom import Freedom
+    from agentnb.policy.keys import Freedom
 
 
 def sessions(

@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import msgspec
 
 from agentnb.api.columns import Table
-from agentnb.api.user_code import run_beside
-from agentnb.api.waiting import with_main_thread
+from agentnb.api.waiting import run_beside, with_main_thread
 from agentnb.errors import AgentError, UsageError
-from agentnb.host.permissions.grants import CallbackAnswer
+from agentnb.host.permissions.session_policy import CallbackAnswer
 from agentnb.safe_json import read_json
 from agentnb.state import (
     ChatInputAnswer,
@@ -267,7 +266,7 @@ def open_questions(conversation: Conversation, do: Do) -> QuestionTable:
 
 
 class CallbackPermissions:
-    """Answers permission requests with a function of the user's (`agentnb.host.permissions.grants`).
+    """Answers permission requests with a function of the user's (`agentnb.host.permissions.session_policy`).
 
     What the function does wrong denies the request, and is told in the transcript.
     """

@@ -20,8 +20,8 @@ from agentnb.api.turn import FollowedTurn
 from agentnb.api.unattended import follow, is_part_of_work
 from agentnb.errors import SessionError, UsageError
 from agentnb.host import intents
+from agentnb.host.history.restore import forked
 from agentnb.host.intents import FROM_PYTHON, Rejected
-from agentnb.host.kept_sessions import forked
 from agentnb.ids import new_id
 from agentnb.state import (
     ChatPendingMessageSet,
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from agentnb.api.changes import ChangeTable, Choice
     from agentnb.api.questions import PermissionCallback
     from agentnb.host.conversation import Conversation
-    from agentnb.policy.freedom import Freedom
+    from agentnb.policy.keys import Freedom
     from agentnb.state import MessageAttachment
 
 T = TypeVar("T")

@@ -9,16 +9,16 @@ from agentnb.api.configured import DEFAULT_AGENT, check_kernel, configuration_of
 from agentnb.api.session import CALLBACK_SECONDS, Session, session_of
 from agentnb.errors import UsageError
 from agentnb.host import current_host
-from agentnb.host.history.arrangement import checked_title
-from agentnb.host.kept_sessions import opened
+from agentnb.host.history.restore import opened
+from agentnb.host.history.storage import checked_title
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Mapping, Sequence
 
-    from agentnb.acp.listing import AgentSession
+    from agentnb.acp.opening import AgentSession
     from agentnb.api.session import Permissions
-    from agentnb.policy.freedom import Freedom
+    from agentnb.policy.keys import Freedom
 
 __all__ = ["DEFAULT_AGENT", "chat", "start", "warm"]
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from agentnb.api.columns import Rows, Table, on_one_line
-from agentnb.api.this_log import demanded, kernel_log
+from agentnb.api.history_rows import demanded, kernel_log
 from agentnb.configuration.setting import size_of
 from agentnb.errors import UsageError
 from agentnb.host.changes.location import changes_folder
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Iterable
 
-    from agentnb.api.this_log import ThisLog
+    from agentnb.api.history_rows import ThisLog
     from agentnb.log.record import SessionRecord
     from agentnb.log.store import LogStore
 

@@ -13,11 +13,9 @@ import time
 import warnings
 from typing import TYPE_CHECKING, Any
 
-from agentnb.api.interrupts import CountedInterrupts, nest, running_loop
 from agentnb.api.turn_view import TurnView
 from agentnb.api.unattended import give_up
-from agentnb.api.user_code import start_user_code
-from agentnb.api.waiting import POLL_SECONDS
+from agentnb.api.waiting import POLL_SECONDS, CountedInterrupts, nest, running_loop, start_user_code
 from agentnb.errors import TurnTimeout
 from agentnb.host.changes.change_tracker import END_SECONDS
 from agentnb.state import MarkdownResponsePart

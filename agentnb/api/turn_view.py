@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import contextlib
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from agentnb.api.changes import carry_out, changes_of, data_checks_of, files_of
 from agentnb.api.files import FileChangeTable
-from agentnb.api.tool_call import ToolCall, tool_call
 from agentnb.errors import BudgetExceeded, CassetteBroken, CassetteMismatch, TurnCancelled, TurnFailed, TurnRefused
 from agentnb.host.files.changes import changes
 from agentnb.host.intents import FROM_PYTHON, Rejected, cancel
@@ -17,23 +16,145 @@ from agentnb.state import (
     MarkdownResponsePart,
     PlanResponsePart,
     ReasoningResponsePart,
+    ToolCallCancelledState,
+    ToolCallCompletedState,
+    ToolCallPendingResultConfirmationState,
     ToolCallResponsePart,
+    ToolCallRunningState,
+    ToolTerminalContent,
+    ToolTextContent,
     find_turn,
 )
 from agentnb.state import Turn as FinishedTurn
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from typing_extensions import Self
 
     from agentnb.api.changes import Change, ChangeTable, Choice
     from agentnb.host.conversation import Conversation
-    from agentnb.kernel.data_checks import DataChecks
-    from agentnb.state import ChatState, ErrorInfo, PlanEntry, UsageInfo
+    from agentnb.kernel.rehearsal_result import DataChecks
+    from agentnb.state import (
+        ChatState,
+        ErrorInfo,
+        PlanEntry,
+        TerminalView,
+        ToolCallLocation,
+        ToolCallRehearsal,
+        ToolCallState,
+        ToolContent,
+        UsageInfo,
+    )
 
-    Snapshot = FinishedTurn | ActiveTurn
+
+ToolCallStatus: TypeAlias = Literal["pending", "in_progress", "completed", "failed", "cancelled"]
+"""How far a tool call is; ``"cancelled"``: it was denied, or the turn ended before it."""
+
+
+class ToolCall(NamedTuple):
+    """One tool call (ACP ``ToolCall``).
+
+    Attributes:
+        id: The id that the agent gave it.
+        title: A description for people.
+        kind: ``"read"``, ``"edit"``, ``"execute"``, … as the agent says.
+        status: ``"pending"``, ``"in_progress"``, ``"completed"``, ``"failed"``, or ``"cancelled"`` where it was denied
+            or the turn ended before it did.
+        locations: Files that it touches, each with ``path`` and ``line``.
+        content: What it produced: text, diffs, terminals, other blocks.
+        raw_input: What the tool was given, as sent.
+        raw_output: What it returned, as sent.
+        reason: Why it was cancelled, where it was.
+        output: What it gave back as text: its text content and what its terminals wrote, in order.
+        exit_code: The exit code of its last terminal's command; None where there is none, or none yet.
+        ran_without_asking: True if the agent ran it without asking although the session's permissions are ``"ask"`` or
+            ``"deny"``.
+        preview: What its preview showed before it was allowed; None where there was none.
+        differences: What came out otherwise than the preview showed, a sentence each; None where that was not compared.
+    """
+
+    id: str
+    title: str
+    kind: str | None
+    status: ToolCallStatus
+    locations: tuple[ToolCallLocation, ...]
+    content: tuple[ToolContent, ...]
+    raw_input: Any
+    raw_output: Any
+    reason: str | None
+    output: str = ""
+    exit_code: int | None = None
+    ran_without_asking: bool = False
+    preview: ToolCallRehearsal | None = None
+    differences: tuple[str, ...] | None = None
+
+    @property
+    def text(self) -> str:
+        """The text among its content, joined."""
+        return "\n".join(item.text for item in self.content if isinstance(item, ToolTextContent))
+
+
+def tool_call(state: ToolCallState, terminals: Iterable[TerminalView] = ()) -> ToolCall:
+    """The tool call that *state* is."""
+    details = state.details
+    content = (details.content if details else None) or ()
+    terminals_by_id = {each.id: each for each in terminals}
+    own = [
+        terminals_by_id[each.terminal_id]
+        for each in content
+        if isinstance(each, ToolTerminalContent) and each.terminal_id in terminals_by_id
+    ]
+    return ToolCall(
+        id=state.tool_call_id,
+        title=state.display_name,
+        kind=details.kind if details else None,
+        status=_status(state),
+        locations=(details.locations if details else None) or (),
+        content=content,
+        raw_input=details.raw_input if details else None,
+        raw_output=details.raw_output if details else None,
+        reason=_reason(state),
+        output="\n".join(filter(None, (_text(item, terminals_by_id) for item in content))),
+        exit_code=own[-1].exit_code if own else None,
+        ran_without_asking=bool(details and details.ran_without_asking),
+        preview=details.rehearsal if details else None,
+        differences=details.differences if details else None,
+    )
+
+
+def _text(item: ToolContent, terminals: Mapping[str, TerminalView]) -> str:
+    match item:
+        case ToolTextContent(text=text):
+            return text
+        case ToolTerminalContent(terminal_id=name) if name in terminals:
+            return terminals[name].output
+        case _:
+            return ""
+
+
+def _status(state: ToolCallState) -> ToolCallStatus:
+    match state:
+        case ToolCallCompletedState(success=success) | ToolCallPendingResultConfirmationState(success=success):
+            return "completed" if success else "failed"
+        case ToolCallRunningState():
+            return "in_progress"
+        case ToolCallCancelledState():
+            return "cancelled"
+        case _:
+            return "pending"
+
+
+def _reason(state: ToolCallState) -> str | None:
+    if not isinstance(state, ToolCallCancelledState):
+        return None
+    message = state.reason_message
+    return message if isinstance(message, str) else (message.markdown if message else str(state.reason))
+
+
+if TYPE_CHECKING:
+    Snapshot: TypeAlias = FinishedTurn | ActiveTurn
 
 TurnState: TypeAlias = Literal["queued", "running", "complete", "cancelled", "error"]
 """How far a turn is."""

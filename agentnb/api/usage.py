@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from agentnb.api.arguments import check_text, check_which
 from agentnb.api.columns import Rows, Table, on_one_line
-from agentnb.api.this_log import kernel_log
+from agentnb.api.history_rows import kernel_log
 from agentnb.errors import UsageError
 from agentnb.host.history.restore import LOG_OFF, named_in
 from agentnb.log.usage import By, UsageRow
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from datetime import date
 
-    from agentnb.api.this_log import ThisLog
+    from agentnb.api.history_rows import ThisLog
 
 LISTED = 100
 NONE = "No finished turns, or none that match."

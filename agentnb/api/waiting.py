@@ -1,18 +1,36 @@
-"""Waiting for the host, and no longer than one wants to."""
+"""Waits for the host no longer than one wants to, through interrupts, and calls functions of the user's.
+
+Python raises KeyboardInterrupt wherever the main thread happens to be. In a finalizer, a weak reference's callback or
+a C function that reports errors and goes on, it is printed and gone; between two lines of a lock it breaks the lock.
+Who only waits had better count.
+
+The host's thread serves every conversation: code that blocks or raises there would stop all of them.
+"""
 
 from __future__ import annotations
 
+import _thread
+import asyncio
+import contextlib
+import signal
+import sys
 import threading
 import time
+from concurrent.futures import Future
 from concurrent.futures import TimeoutError as TooLong
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from agentnb.credentials import logger
 from agentnb.errors import AgentError
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine
+    from collections.abc import Callable, Coroutine
+    from logging import Logger
+
+    from typing_extensions import Self
 
     from agentnb.host.conversation import SessionOwner
+
 
 T = TypeVar("T")
 
@@ -60,3 +78,131 @@ def with_main_thread(
             woken.clear()
             queue.run_pending(loop_is_free=False)
     return future.result()
+
+
+def raise_later(count: int) -> None:
+    """Count the first interrupt; raise KeyboardInterrupt at each later one."""
+    if count > 1:
+        raise KeyboardInterrupt
+
+
+class CountedInterrupts:
+    """While entered, each SIGINT calls a function instead of raising somewhere. Only the main thread gets signals.
+
+    The handler before is put back on leaving, always: Python's default one would end the kernel while its loop waits.
+
+    Example:
+        >>> with CountedInterrupts() as interrupts:
+        ...     interrupts.count
+        0
+    """
+
+    def __init__(self, on_interrupt: Callable[[int], object] = raise_later, *, always: bool = False) -> None:
+        self.count: int = 0
+        self._on_interrupt = on_interrupt
+        self._always = always
+        self._before: Any = None
+
+    def __enter__(self) -> Self:
+        self._armed = threading.current_thread() is threading.main_thread() and (
+            self._always or callable(signal.getsignal(signal.SIGINT))
+        )
+        if self._armed:
+            self._before = signal.signal(signal.SIGINT, self._handle)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._armed:
+            signal.signal(signal.SIGINT, self._before)
+
+    def _handle(self, _signal: int, _frame: object) -> None:
+        self.count += 1
+        self._on_interrupt(self.count)
+
+
+def interrupt_main_thread() -> None:
+    """Send SIGINT to the main thread, from any other."""
+    if sys.platform == "win32":
+        _thread.interrupt_main()  # noticed between two instructions only
+    else:
+        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+
+
+def running_loop() -> asyncio.AbstractEventLoop | None:
+    """The loop that runs on this thread, if one does."""
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        return None
+
+
+def nest() -> bool:
+    """Make the running loop re-entrant; False where it is of a kind that cannot be."""
+    import nest_asyncio
+
+    run = asyncio.run
+    try:
+        nest_asyncio.apply()
+    except ValueError:
+        return False
+    finally:
+        asyncio.run = run  # nest-asyncio's own never closes its loops, for the rest of the process
+    return True
+
+
+log: Logger = logger("agentnb.api")
+
+
+def start_user_code(function: Callable[..., Any], *args: Any) -> None:
+    """Call *function* on a new daemon thread; what it raises is logged."""
+
+    def run() -> None:
+        try:
+            function(*args)
+        except BaseException:  # whatever it is, it ends this call only
+            log.exception("%s raised", getattr(function, "__qualname__", "a callback"))
+
+    try:
+        threading.Thread(target=run, name="agentnb-callback", daemon=True).start()
+    except RuntimeError:
+        log.debug("callbacks are no longer called: the interpreter is shutting down")
+
+
+async def run_beside(work: Callable[[], Coroutine[Any, Any, T]], timeout: float) -> T:
+    """Returns what *work* returns: a coroutine that runs on a new daemon thread, on a loop of its own. It may block."""
+    call = _Call(work)
+    start_user_code(call.run)
+    try:
+        return await asyncio.wait_for(asyncio.wrap_future(call.result), timeout)
+    finally:
+        call.cancel()
+
+
+class _Call(Generic[T]):
+    def __init__(self, work: Callable[[], Coroutine[Any, Any, T]]) -> None:
+        self.result: Future[T] = Future()
+        self._work = work
+        self._lock = threading.Lock()
+        self._task: asyncio.Task[T] | None = None
+
+    def run(self) -> None:
+        if not self.result.set_running_or_notify_cancel():
+            return
+        loop = asyncio.new_event_loop()
+        try:
+            self._task = loop.create_task(self._work())
+            self.result.set_result(loop.run_until_complete(self._task))
+        except Exception as error:  # noqa: BLE001 - raised where the result is wanted
+            self.result.set_exception(error)
+        except BaseException as error:  # noqa: BLE001 - raised on the host's thread it would end that thread
+            self.result.set_exception(RuntimeError(f"raised {type(error).__name__}"))
+        finally:
+            with self._lock:
+                self._task = None
+            loop.close()
+
+    def cancel(self) -> None:
+        """Cancel it, if it still runs."""
+        with self._lock, contextlib.suppress(RuntimeError):
+            if self._task is not None:
+                self._task.get_loop().call_soon_threadsafe(self._task.cancel)

@@ -20,7 +20,7 @@ from agentnb.policy.sensitive import secret_pattern
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from agentnb.acp.listener import ChangedFile
+    from agentnb.acp.peer import ChangedFile
     from agentnb.cassette.marks import SessionMarks
     from agentnb.changes.model import FileVersion
 

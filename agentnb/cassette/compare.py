@@ -22,7 +22,7 @@ AGAIN = (
 )
 _LONGEST_DIFF = 60
 _CLASS = re.compile(r"(.*: [A-Za-z_]\w*)\.(?:\w+\.)*(\w+)((?:, (?:shape|length) .*)?)")
-"""The first line of a described value: its name, its class, and its size (:mod:`agentnb.api.describe`)."""
+"""The first line of a described value: its name, its class, and its size (:mod:`agentnb.api.attachments`)."""
 _TEXT = re.compile(r"((?:  .*: |.*\bdtype:? ))(?:object|str|string)")
 _TIME = re.compile(r"\bdatetime64\[(?:s|ms|us|ns)(?=[],])")
 _UNNAMED = ("sessionId", "cwd", "_meta", "mcpServers")

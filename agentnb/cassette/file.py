@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from agentnb import file_versions
+from agentnb import distribution
 from agentnb.cassette.changed_files import check_files
 from agentnb.cassette.large_content import LargeContent, folder_of
 from agentnb.cassette.marks import shapes
@@ -183,10 +183,10 @@ class Reader:
         version = row.get("cassette")
         if version is None:
             raise self._broken("this is not a cassette: it does not begin with its version.", "Check the path.")
-        oldest = row.get(file_versions.OLDEST)
-        if (isinstance(version, int) and version > VERSION) or file_versions.is_too_new(oldest):
-            what = f"the cassette, of version {version}, is too new. {file_versions.readers(oldest)}"
-            raise self._broken(what, file_versions.UPDATE)
+        oldest = row.get(distribution.OLDEST)
+        if (isinstance(version, int) and version > VERSION) or distribution.is_too_new(oldest):
+            what = f"the cassette, of version {version}, is too new. {distribution.readers(oldest)}"
+            raise self._broken(what, distribution.UPDATE)
         if version != VERSION:
             raise self._broken(f"the cassette has version {version!r}; this agentnb reads version {VERSION}.", AGAIN)
         try:

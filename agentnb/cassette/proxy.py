@@ -10,15 +10,14 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agentnb.acp.listener import ChangedFile
-from agentnb.acp.stdio import CHUNK
+from agentnb.acp.peer import CHUNK, ChangedFile
 from agentnb.cassette.changed_files import keeps_files, recorded_files
 from agentnb.cassette.large_content import belongs_to, notebook_of
 from agentnb.cassette.recorder import CassetteRecorder, check_place
 from agentnb.cassette.report import say
 from agentnb.changes.coverage import SnapshotLimits
+from agentnb.changes.file_operations import TemporaryFolder
 from agentnb.changes.store import ChangeStore
-from agentnb.changes.temporary_folder import TemporaryFolder
 from agentnb.errors import AgentnbError, CassetteBroken, ChangesError, UsageError
 from agentnb.policy.sensitive import secret_pattern
 

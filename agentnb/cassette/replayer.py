@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from agentnb.acp.failure import CASSETTE
-from agentnb.acp.stdio import Output, read_input
+from agentnb.acp.peer import Output, read_input
 from agentnb.cassette import file, mcp
 from agentnb.cassette.changed_files import keeps_files
 from agentnb.cassette.compare import difference, mismatch

@@ -30,7 +30,7 @@ from agentnb.events.kinds import CASSETTE_OPENED
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from agentnb.acp.listener import Tap
+    from agentnb.acp.peer import Tap
     from agentnb.cassette.recorder import CassetteRecorder
 
 PATH, MODE, PACE = "AGENTNB_CASSETTE", "AGENTNB_CASSETTE_MODE", "AGENTNB_CASSETTE_PACE"

@@ -13,7 +13,7 @@ from agentnb.rpc_message import Lines, repair_messages
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from agentnb.acp.listener import ChangedFile
+    from agentnb.acp.peer import ChangedFile
     from agentnb.cassette.proxy import TurnFiles
     from agentnb.rpc_message import RpcMessage
 

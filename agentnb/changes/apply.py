@@ -23,10 +23,10 @@ from agentnb.changes.model import (
     folders_above,
     path_to_json,
 )
-from agentnb.changes.objects import blob_id
+from agentnb.changes.records import blob_id
 from agentnb.changes.text_diff import merge
 from agentnb.errors import ChangesError, ContentNotStored, FilesConflict, OutsideWorkspace
-from agentnb.open_without_links import open_folder
+from agentnb.safe_files import open_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

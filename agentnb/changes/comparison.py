@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from agentnb.changes.git_engine import GitEngine
     from agentnb.changes.model import Differences
 
-    Engine = GitEngine | CopyEngine
+    Engine: TypeAlias = GitEngine | CopyEngine
 
 
 class Manifest(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):

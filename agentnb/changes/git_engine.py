@@ -10,11 +10,10 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 from agentnb.changes.coverage import ENVIRONMENT_MARKS, LEFT_OUT, PENDING, Signature, TooSlow, read_file, signature
-from agentnb.changes.git_program import ANSWER_SECONDS, GitFailed, GitProgram, PackedContents, nul_joined
+from agentnb.changes.git_program import ANSWER_SECONDS, GitFailed, GitProgram, PackedContents, folder_rules, nul_joined
 from agentnb.changes.ignore import is_ignored, literal
 from agentnb.changes.model import FileVersion, Mode
-from agentnb.changes.objects import ObjectFolder
-from agentnb.changes.repository import folder_rules
+from agentnb.changes.records import ObjectFolder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

@@ -15,7 +15,7 @@ from agentnb.changes.comparison import Manifest, compare
 from agentnb.changes.copy_engine import MOST_FILES
 from agentnb.changes.coverage import SnapshotLimits, TooSlow, WorkspaceLook, normal_names
 from agentnb.changes.file_operations import FileOperations
-from agentnb.changes.git_program import GitFailed
+from agentnb.changes.git_program import GitFailed, outer_excludes
 from agentnb.changes.ignore import is_ignored, literal, read_rules
 from agentnb.changes.journal import FileChanged, Transaction
 from agentnb.changes.model import (
@@ -28,9 +28,7 @@ from agentnb.changes.model import (
     path_from_json,
     path_to_json,
 )
-from agentnb.changes.network_mounts import CLOCK_NS, MOUNTS, network_file_system
-from agentnb.changes.repository import outer_excludes
-from agentnb.changes.store_folder import StoreFolder, too_wide
+from agentnb.changes.store_folder import CLOCK_NS, MOUNTS, StoreFolder, network_file_system, too_wide
 from agentnb.changes.text_diff import count_lines, unified
 from agentnb.clock import now_ms
 from agentnb.errors import ChangesError, ContentNotStored

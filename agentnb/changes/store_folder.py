@@ -6,25 +6,130 @@ import contextlib
 import errno
 import hashlib
 import os
+import re
 import shutil
+import threading
+import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from agentnb.changes.copy_engine import CopyEngine
-from agentnb.changes.folder_scan import FolderScan
+from agentnb.changes.copy_engine import CopyEngine, FolderScan
 from agentnb.changes.git_engine import GitEngine
 from agentnb.changes.git_program import GitFailed, find_git
 from agentnb.changes.records import SnapshotRecords
-from agentnb.changes.store_lock import StoreLock
 from agentnb.clock import now_ms
 from agentnb.errors import AgentnbError, ChangesUnavailable
 from agentnb.folders import home
+from agentnb.safe_files import try_lock
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from agentnb.changes.comparison import Engine
     from agentnb.changes.coverage import WorkspaceLook
+
+
+MOUNTS = Path("/proc/self/mountinfo")
+CLOCK_NS = 120_000_000_000
+"""By how much the clock of a file server may be behind, in nanoseconds, so that no change is missed."""
+
+_TYPES = frozenset(
+    {
+        *("afpfs", "afs", "beegfs", "ceph", "cifs", "coda", "davfs", "glusterfs", "gpfs", "lustre", "ncpfs"),
+        *("nfs", "nfs4", "ocfs2", "orangefs", "panfs", "smb2", "smb3", "smbfs"),
+    }
+)
+_FUSE = frozenset(
+    {
+        *(
+            "blobfuse",
+            "blobfuse2",
+            "curlftpfs",
+            "davfs",
+            "davfs2",
+            "gcsfuse",
+            "glusterfs",
+            "goofys",
+            "juicefs",
+            "mount-s3",
+        ),
+        *("mountpoint-s3", "rclone", "s3fs", "seaweedfs", "smbnetfs", "sshfs"),
+    }
+)
+
+
+def network_file_system(folder: Path, mounts: Path = MOUNTS) -> str | None:
+    r"""The network file system that *folder* is on, such as ``nfs4``; None for a local one."""
+    path = os.fspath(folder)
+    if path.startswith("\\\\"):
+        return "smb"
+    try:
+        lines = mounts.read_bytes().splitlines()
+    except OSError:
+        return None
+    kind, length = "", -1
+    for line in lines:
+        fields = line.split(b" ")
+        if len(fields) < 7 or b"-" not in fields[6:-1]:  # noqa: PLR2004 - the fields before the optional ones
+            continue
+        place = _unescaped(fields[4])
+        if len(place) >= length and f"{path}/".startswith(f"{place.rstrip('/')}/"):
+            kind, length = os.fsdecode(fields[fields.index(b"-", 6) + 1]), len(place)  # a later mount covers an earlier
+    is_network = kind.removeprefix("fuse.") in _FUSE if kind.startswith("fuse.") else kind in _TYPES
+    return kind if is_network else None
+
+
+def _unescaped(field: bytes) -> str:
+    r"""A field without the ``\040`` of spaces, tabs, line breaks and backslashes."""
+    if b"\\" not in field:
+        return os.fsdecode(field)
+    return os.fsdecode(re.sub(rb"\\([0-7]{3})", lambda match: bytes([int(match[1], 8) & 0xFF]), field))
+
+
+_AGAIN_SECONDS = 0.02
+
+
+class StoreLock:
+    """A lock that holds between threads and between processes; a killed process lets it go."""
+
+    def __init__(self, path: Path, *, seconds: float) -> None:
+        self._path = path
+        self._seconds = seconds
+        self._thread = threading.RLock()
+        self._is_held = False
+
+    @contextlib.contextmanager
+    def held(self) -> Iterator[None]:
+        """Hold the lock."""
+        if not self._thread.acquire(timeout=self._seconds):
+            raise self._busy()
+        try:
+            if self._is_held:  # by this thread
+                yield
+                return
+            descriptor = os.open(self._path, os.O_CREAT | os.O_RDWR | getattr(os, "O_CLOEXEC", 0), 0o600)
+            try:
+                self._wait_for(descriptor)
+                self._is_held = True
+                yield
+            finally:
+                self._is_held = False
+                os.close(descriptor)
+        finally:
+            self._thread.release()
+
+    def _wait_for(self, descriptor: int) -> None:
+        until = time.monotonic() + self._seconds
+        pause = threading.Event()
+        while not try_lock(descriptor):
+            if time.monotonic() > until:
+                raise self._busy()
+            pause.wait(_AGAIN_SECONDS)
+
+    def _busy(self) -> ChangesUnavailable:
+        message = f"Another kernel has used the store of changes {self._path.parent} for {self._seconds:.0f} seconds."
+        return ChangesUnavailable(message, hint="Try again when it is done.")
+
 
 EngineName: TypeAlias = Literal["auto", "git", "copy"]
 

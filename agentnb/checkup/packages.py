@@ -1,18 +1,29 @@
-"""Python, agentnb and the packages of Jupyter in this environment: there, and new enough?"""
+"""Python, the packages of Jupyter, and the kernels: there, new enough, and able to import agentnb?"""
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import platform
 import re
+import shlex
 import sys
+import tempfile
 from importlib import metadata
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from agentnb import __version__
 from agentnb.acp.doctor import Checkup
+from agentnb.agent.child import Child, inherited
 from agentnb.agent.registry import older
 from agentnb.distribution import NAME, OTHER, other_version, pip, remove_other, requirements
 from agentnb.plugin_registry import plugins
+from agentnb.safe_json import read_json
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
 
 NEEDED = (
     "ipython",
@@ -41,7 +52,7 @@ _REQUIREMENT = re.compile(r"([\w.-]+)(?:\[[^]]*\])?\s*([^;]*)")
 _AT_LEAST, _BELOW = re.compile(r">=\s*([\w.]+)"), re.compile(r"<\s*([\w.]+)")
 
 
-def examine() -> list[Checkup]:
+def examine_packages() -> list[Checkup]:
     """Returns what is there, and whether it is in the range that works here."""
     python = checkup("python", "ready", platform.python_version(), f"{sys.executable}.")
     own = _own()
@@ -154,3 +165,149 @@ def _in_range(name: str, version: str, message: str) -> Checkup:
 
 def _install(name: str) -> str:
     return pip("install", "--upgrade", f'"{name}{ranges().get(name, "")}"')
+
+
+AT_ONCE = 4
+"""How many interpreters run at a time."""
+SECONDS = 30.0
+"""How long one of them may take."""
+MOST = 20_000
+MARK = "agentnb-checkup"
+REMOVE = "jupyter kernelspec remove"
+ANOTHER = "agentnb-another"
+PROBLEM = "agentnb-problem"
+CODE = f"""
+from importlib.util import find_spec
+spec = find_spec('agentnb')
+if spec and spec.origin and b'load_ipython_extension' not in open(spec.origin, 'rb').read():
+    raise SystemExit('{ANOTHER} ' + spec.origin)
+import agentnb, ipykernel
+print('{MARK}', agentnb.__version__, ipykernel.__version__)
+from agentnb.checkup.packages import problems
+for problem in problems():
+    print('{PROBLEM}', problem)
+"""
+"""What runs in the kernel's Python: is its agentnb this project's, what version, are its packages in range?"""
+_LAUNCHER = re.compile(r"ipykernel(_launcher)?$")
+_OWN = re.compile(r"python(\d+(\.\d+)?)?(\.exe)?$")
+
+
+class Tried(NamedTuple):
+    """The result of trying a Python."""
+
+    status: int | None
+    said: str
+    complaint: str
+    refused: str | None = None
+
+
+async def examine_kernels(folders: Mapping[str, str] | None = None, seconds: float = SECONDS) -> list[Checkup]:
+    """Try every kernel."""
+    folders = registered() if folders is None else folders
+    turnstile = asyncio.Semaphore(AT_ONCE)
+
+    async def one(name: str, folder: str) -> Checkup:
+        async with turnstile:
+            return await _examined(name, Path(folder), seconds)
+
+    return list(await asyncio.gather(*(one(name, folders[name]) for name in sorted(folders))))
+
+
+def registered() -> dict[str, str]:
+    """The folders of the kernels that Jupyter finds, by name; none where there is no Jupyter."""
+    try:
+        from jupyter_client.kernelspec import KernelSpecManager
+    except ImportError:
+        return {}
+    specs: dict[str, str] = KernelSpecManager().find_kernel_specs()
+    return specs
+
+
+async def _examined(name: str, folder: Path, seconds: float) -> Checkup:
+    row, path = f"kernel {name}", folder / "kernel.json"
+    remove = f"{REMOVE} {shlex.quote(name)}"
+    try:
+        spec = read_json(path.read_bytes())
+        command, env = [str(word) for word in spec["argv"]], dict(spec.get("env") or {})
+        title = str(spec.get("display_name") or name)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        reason = f"{path} is not a kernel's description: {type(error).__name__}: {error}."
+        return checkup(row, "broken", None, reason, todo=remove)
+    if str(spec.get("language") or "python").lower() != "python":
+        return checkup(row, "absent", None, f"{title} is not a Python kernel: agentnb does not run in it.", title=title)
+    python = interpreter(command, folder)
+    if python is None:
+        message = f"{title} is not started as `python -m ipykernel_launcher`, so it was not tested."
+        return checkup(row, "absent", None, message, title=title)
+    tried = await _ran([*python, "-c", CODE], env, seconds)
+    state, version, message, todo = _judged(tried, python, seconds)
+    return checkup(row, state, version, f"{title}: {message}", todo=remove if todo is REMOVE else todo, title=title)
+
+
+def interpreter(command: list[str], folder: Path) -> list[str] | None:
+    """Returns how the Python of a kernel is started, without the module that it runs.
+
+    None where that cannot be told.
+    """
+    at = next((at for at, word in enumerate(command) if word == "-m"), len(command))
+    if at == 0 or at + 1 >= len(command) or not _LAUNCHER.match(command[at + 1]):
+        return None
+    python = [word.replace("{resource_dir}", str(folder)) for word in command[:at]]
+    if _OWN.match(python[0]):  # as Jupyter does: that Python which runs the server
+        python[0] = sys.executable
+    return python
+
+
+async def _ran(command: list[str], env: dict[str, Any], seconds: float) -> Tried:
+    """Returns how *command* ends, and what it says."""
+    outputs = {1: bytearray(), 2: bytearray()}
+
+    def received(descriptor: int, data: bytes) -> None:
+        outputs[descriptor] = (outputs[descriptor] + data)[-MOST:]
+
+    ended = asyncio.Event()
+    whole = inherited({name: str(value) for name, value in env.items()})
+    with tempfile.TemporaryDirectory(prefix="agentnb-doctor-") as folder:
+        try:
+            child = await Child.spawn(command, cwd=Path(folder), env=whole, on_output=received, on_end=ended.set)
+        except (OSError, ValueError) as error:
+            return Tried(None, "", "", getattr(error, "strerror", None) or str(error))
+        child.close_stdin()
+        with contextlib.suppress(asyncio.TimeoutError):
+            await asyncio.wait_for(_over(child, ended), seconds)
+        status = child.returncode
+        await child.stop(patience=0)
+    output, complaint = (outputs[number].decode("utf-8", "replace").strip() for number in (1, 2))
+    return Tried(status, output, complaint.splitlines()[-1].strip() if complaint else "")
+
+
+async def _over(child: Child, ended: asyncio.Event) -> None:
+    """Wait for its end and for its output's."""
+    await child.exited.wait()
+    await ended.wait()
+
+
+def _judged(tried: Tried, python: list[str], seconds: float) -> tuple[str, str | None, str, str | None]:
+    """State, version, what is said, and what to type."""
+    typed = " ".join(f'"{word}"' if " " in word else word for word in python)
+    try_it, install = f'{typed} -c "import agentnb"', pip("install", f"{NAME}=={__version__}", python=typed)
+    if tried.refused is not None:
+        return "broken", None, f"{python[0]} cannot be started: {tried.refused}.", REMOVE
+    if tried.complaint.startswith(ANOTHER):
+        where = tried.complaint.removeprefix(ANOTHER).strip()
+        message = f"its agentnb is a different project with the same import name ({where}); this one is {NAME}."
+        return "broken", None, message, remove_other(__version__, typed, dependencies=True)
+    if (match := re.search(rf"{MARK} (\S+) (\S+)", tried.said)) is not None:
+        if wrong := re.findall(rf"^{PROBLEM} (.+)$", tried.said, re.MULTILINE):
+            return "broken", match[1], " ".join(wrong), f"{typed} -m agentnb doctor jupyter"
+        if match[1] == __version__:
+            return "ready", match[1], f"it imports agentnb, with ipykernel {match[2]}.", None
+        message = (
+            f"it has agentnb {match[1]}, this environment {__version__}; kernel and page should have the same version."
+        )
+        return "old", match[1], message, install
+    if tried.status is None:
+        return "broken", None, f"its Python did not answer within {seconds:g} s.", try_it
+    if "No module named 'agentnb'" in tried.complaint:
+        return "missing", None, "agentnb is not installed in it.", install
+    return "broken", None, f"it cannot import agentnb: {tried.complaint or f'status {tried.status}'}", try_it

@@ -46,7 +46,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         parser.print_help(sys.stderr)
         return MISUSED
     if os.environ.get("AGENTNB_EVENTS"):
-        from agentnb.events.event_file import write_down
+        from agentnb.events.collector import write_down
 
         write_down()
     try:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def _conversation(arguments: argparse.Namespace) -> int:
-    from agentnb.api.history_changes import change_kept
+    from agentnb.api.history_rows import change_kept
     from agentnb.errors import AgentnbError
 
     changes = {"title": arguments.title, "duplicated": arguments.duplicate, "deleted": arguments.delete}
@@ -32,15 +32,15 @@ def _conversation(arguments: argparse.Namespace) -> int:
 
 def _history(arguments: argparse.Namespace) -> int:
     from agentnb.api.history import list_sessions
-    from agentnb.api.this_log import shell_log
+    from agentnb.api.history_rows import shell_log
 
     which = _chosen(arguments, "folder", "agent", "since", "state", "archived", "limit")
     return _write_rows(list_sessions(shell_log(), " ".join(arguments.words), **which), as_json=arguments.json)
 
 
 def _storage(arguments: argparse.Namespace) -> int:
+    from agentnb.api.history_rows import shell_log
     from agentnb.api.storage import in_words, storage_of
-    from agentnb.api.this_log import shell_log
 
     options, dry = arguments, not arguments.yes
     kept = storage_of(shell_log(), measure=False)
@@ -89,7 +89,7 @@ def _chosen(arguments: argparse.Namespace, *names: str) -> dict[str, Any]:
 
 
 def _usage(arguments: argparse.Namespace) -> int:
-    from agentnb.api.this_log import shell_log
+    from agentnb.api.history_rows import shell_log
     from agentnb.api.usage import add_up
 
     which = _chosen(arguments, "by", "session", "folder", "agent", "since", "until", "limit")

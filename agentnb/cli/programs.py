@@ -45,8 +45,8 @@ def _replay(arguments: argparse.Namespace) -> int:
 
 
 def _serve(arguments: argparse.Namespace) -> int:
-    from agentnb.server.websocket.remote_start import NotServed, start_in
-    from agentnb.server.websocket.runtime_file import served_kernels
+    from agentnb.server.websocket.access import served_kernels
+    from agentnb.server.websocket.serving import NotServed, start_in
 
     if arguments.kernel:
         try:

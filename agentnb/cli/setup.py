@@ -1,32 +1,111 @@
-"""Commands for what agents there are and what they may do: settings, trust, skills, and the doctor."""
+"""Commands for agents and what they may do: settings, trust, skills, the doctor, and shell completion."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agentnb.cli.completion import SHELLS, script
 from agentnb.command import FAILED, OK, Command, Option, complain, write, write_json
 from agentnb.distribution import manual
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Callable, Iterable, Mapping
 
     from agentnb.configuration.sources import SettingValue
 
 
+GENERAL = ("--help", "--version")
+_BASH = """\
+_agentnb() {{
+    local word=${{COMP_WORDS[COMP_CWORD]}} before=${{COMP_WORDS[COMP_CWORD-1]}} words=""
+    if (( COMP_CWORD == 1 )); then
+        words="{commands}"
+    else
+        case "${{COMP_WORDS[1]}} $before" in
+{values}
+            *) case "${{COMP_WORDS[1]}}" in
+{flags}
+            esac ;;
+        esac
+    fi
+    COMPREPLY=($(compgen -W "$words" -- "$word"))
+}}
+complete -o default -F _agentnb agentnb
+"""
+_ZSH = "#compdef agentnb\nautoload -U +X bashcompinit && bashcompinit\n"
+
+
+def script(shell: str, commands: Mapping[str, Command]) -> str:
+    """The script that teaches a shell the commands, their flags, and the values of flags that have some."""
+    return _SHELLS[shell](commands)
+
+
+def _bash(commands: Mapping[str, Command]) -> str:
+    values = [
+        f'            "{command.name} {option.flag}") words="{" ".join(option.choices)}" ;;'
+        for command in commands.values()
+        for option in _flags(command)
+        if option.choices
+    ]
+    flags = [
+        f'                {name}) words="{" ".join(["--help", *_words(command)])}" ;;'
+        for name, command in commands.items()
+    ]
+    first = " ".join([*commands, *GENERAL])
+    return _BASH.format(commands=first, values="\n".join(values), flags="\n".join(flags))
+
+
+def _zsh(commands: Mapping[str, Command]) -> str:
+    return _ZSH + _bash(commands)  # zsh reads bash's completions
+
+
+def _fish(commands: Mapping[str, Command]) -> str:
+    lines = ["complete -c agentnb -n __fish_use_subcommand -l version -d 'the version'"]
+    for name, command in commands.items():
+        lines.append(f"complete -c agentnb -f -n __fish_use_subcommand -a {name} -d {_quoted(command.summary)}")
+        seen = f"-n '__fish_seen_subcommand_from {name}'"
+        for option in _flags(command):
+            values = f" -x -a '{' '.join(option.choices)}'" if option.choices else " -r" if option.value else ""
+            flag = option.flag.removeprefix("--")
+            lines.append(f"complete -c agentnb {seen} -l {flag}{values} -d {_quoted(option.help)}")
+        lines += [f"complete -c agentnb {seen} -a {word}" for word in _positional(command)]
+    return "\n".join(lines) + "\n"
+
+
+def _flags(command: Command) -> Iterable[Option]:
+    return (option for option in command.options if option.flag.startswith("--"))
+
+
+def _positional(command: Command) -> list[str]:
+    return [choice for option in command.options if not option.flag.startswith("-") for choice in option.choices]
+
+
+def _words(command: Command) -> list[str]:
+    return [*(option.flag for option in _flags(command)), *_positional(command)]
+
+
+def _quoted(text: str) -> str:
+    """*text* as a word of fish: only the backslash and the quote mean something in it."""
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
+_SHELLS: dict[str, Callable[[Mapping[str, Command]], str]] = {"bash": _bash, "zsh": _zsh, "fish": _fish}
+SHELLS = tuple(_SHELLS)
+
+
 def _agents(arguments: argparse.Namespace) -> int:
     from agentnb.agent.catalog import installed, known
-    from agentnb.api import agent_lines
+    from agentnb.api import agents
 
     if arguments.update:
         return _update_agents(arguments.update)
-    rows = [agent_lines.row(spec, installed(spec)) for spec in known()]
-    return write_json(rows) if arguments.json else write(agent_lines.listing(rows))
+    rows = [agents.row(spec, installed(spec)) for spec in known()]
+    return write_json(rows) if arguments.json else write(agents.listing(rows))
 
 
 def _update_agents(source: str) -> int:
-    from agentnb.agent.registry_update import update_registry
+    from agentnb.agent.registry import update_registry
 
     updated = update_registry(source)
     count = "1 agent" if updated.agents == 1 else f"{updated.agents} agents"
@@ -43,14 +122,14 @@ def _doctor(arguments: argparse.Namespace) -> int:
     import asyncio
 
     from agentnb.agent.catalog import additions
-    from agentnb.api import agent_lines
+    from agentnb.api import agents
     from agentnb.checkup.examination import examine, is_well
 
     checkups = asyncio.run(examine(arguments.words))
     if arguments.json:
         write_json(checkups)
     else:
-        write(agent_lines.checkups(checkups))
+        write(agents.checkups(checkups))
     for problem in additions()[1]:
         complain(problem)
     return OK if all(is_well(each, named=bool(arguments.words)) for each in checkups) else FAILED
@@ -73,8 +152,8 @@ def _plugins(arguments: argparse.Namespace) -> int:
 
 def _settings(arguments: argparse.Namespace) -> int:
     from agentnb.api.settings import kept_settings
-    from agentnb.configuration.shown import shown_value
     from agentnb.configuration.table import setting
+    from agentnb.configuration.write import shown_value
 
     words, kept = arguments.words, kept_settings()
     if arguments.what_if:
@@ -99,14 +178,14 @@ def _settings(arguments: argparse.Namespace) -> int:
 
 def _fields(row: SettingValue) -> dict[str, Any]:
     """A setting by the names of its fields, for JSON; nothing that may be secret is in it."""
-    from agentnb.configuration.shown import public_value
+    from agentnb.configuration.write import public_value
 
     fields = {name: getattr(row, name) for name in ("name", "value", "source", "where", "group", "about", "file")}
     return {**fields, "value": public_value(row.name, row.value)}
 
 
 def _site_policy(arguments: argparse.Namespace) -> int:
-    from agentnb.checkup.site import changeable, holding, problems
+    from agentnb.checkup.files import changeable, holding, problems
     from agentnb.site_policy import site_files
 
     words = arguments.words

@@ -1,15 +1,22 @@
-"""One setting: what it is called, which values it takes, and how they are checked."""
+"""One setting: its name, the values it takes, and how they are checked, against what exists where they name things."""
 
 from __future__ import annotations
 
 import difflib
 import re
-from typing import Any, Literal, TypeAlias
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import msgspec
 
 from agentnb.budget import read_budget
-from agentnb.errors import UsageError
+from agentnb.errors import AgentnbError, UsageError
+from agentnb.plugin_registry import plugins
+
+if TYPE_CHECKING:
+    from agentnb.configuration.sources import Sources
+    from agentnb.ports import Launcher
+
 
 Kind: TypeAlias = Literal["switch", "choice", "number", "text", "folder", "agent", "names", "servers"]
 """The kind of a value: true or false; one of several texts; a number from 0; a text; a folder's path; an agent's name;
@@ -139,3 +146,51 @@ def size_of(text: str) -> int | None:
 
 def _is_line(value: Any) -> bool:
     return isinstance(value, str) and len(value) <= LONGEST and all(char.isprintable() for char in value)
+
+
+_NAMING = ("agent", "warm", "components", "cwd", "mcp_servers")
+
+
+def missing(name: str, value: Any) -> AgentnbError | None:
+    """The error of what the *value* of a setting names and what is not there; None where all is there."""
+    try:
+        if name in ("agent", "warm"):
+            _find_agents([value] * bool(value) if isinstance(value, str) else value)
+        elif name == "components":
+            check_components(value, are_installed=True)
+        elif name == "cwd" and value and not Path(value).expanduser().is_dir():
+            raise UsageError(f"{value!r} is not a folder.", hint="Create it, or choose another one.")
+        elif name == "mcp_servers" and isinstance(value, str) and value and not Path(value).expanduser().is_file():
+            raise UsageError(f"{value!r} is not a file.", hint="Specify a file with MCP servers, or list the servers.")
+    except AgentnbError as error:
+        return error
+    return None
+
+
+def missing_things(sources: Sources) -> list[str]:
+    """A sentence for each setting that names what is not there, with the place that says it."""
+    said = (sources.values[name] for name in _NAMING)
+    found = [(each, missing(each.setting.name, each.value)) for each in said if each.source != "default"]
+    return [f"{each.origin}: {error}" for each, error in found if error is not None]
+
+
+def check_components(components: Any, *, are_installed: bool) -> None:
+    """Check that *components* make sense, and where *are_installed* that their programs are here."""
+    if not isinstance(components, (list, tuple)) or components:
+        demand_launcher().check(components, are_installed=are_installed)
+
+
+def demand_launcher() -> Launcher:
+    """The plug-in that starts agents behind components."""
+    launcher: Launcher | None = plugins().first("launchers")
+    if launcher is not None:
+        return launcher
+    message = "No plug-in that starts agents behind components is loaded (`agentnb plugins` says why)."
+    raise UsageError(message, hint="Turn on the plug-in `chain`, or use no components.")
+
+
+def _find_agents(names: list[str]) -> None:
+    from agentnb.agent.catalog import find  # most kernels name none in their settings
+
+    for each in names:
+        find(each)

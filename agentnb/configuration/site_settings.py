@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import msgspec
 
 from agentnb import site_policy
-from agentnb.agent.confinement_choice import EVERY
+from agentnb.agent.confinement import EVERY
 from agentnb.configuration.setting import Setting, size_of
 from agentnb.configuration.table import setting
 from agentnb.errors import UsageError

@@ -1,21 +1,21 @@
-"""The values that hold now, and where each comes from."""
+"""The values that hold now, and where each comes from; variables of the environment that make no sense are named."""
 
 from __future__ import annotations
 
 import functools
 import os
 import re
+import sys
 import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
-from agentnb import file_versions, site_policy
-from agentnb.configuration.setting import BUDGETS, Setting
+from agentnb import distribution, site_policy
+from agentnb.configuration.setting import BUDGETS, Setting, is_size
 from agentnb.configuration.site_settings import Layer, Source, is_tighter, site_bounds, site_settings
 from agentnb.configuration.table import GROUPS, SETTINGS, setting
-from agentnb.configuration.variables import wrong_variables
 from agentnb.errors import PolicyError, UsageError
 from agentnb.folders import config_folder
 from agentnb.toml_file import parsed
@@ -23,7 +23,51 @@ from agentnb.toml_file import parsed
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from agentnb.policy.freedom import Mode
+    from agentnb.policy.keys import Mode
+
+
+_WORDS = {"AGENTNB_AUDIENCE": ("nobody",), "AGENTNB_IDS": ("counted",), "AGENTNB_EVENTS_TEXT": ("0", "1")}
+_NUMBER = re.compile(r"\d+(?:\.\d+)?")
+_told: set[str] = set()
+
+
+def wrong_variables(environ: Mapping[str, str] = os.environ) -> list[str]:
+    """A sentence for each variable with a value that it does not take."""
+    return [
+        f"{name} cannot be {value!r:.200}. {wanted} It has no effect."
+        for name in (*_WORDS, "AGENTNB_PROGRESS_SECONDS", "AGENTNB_CHANGES_MAX")
+        if (value := environ.get(name, "").strip()) and (wanted := _wanted(name, value))
+    ]
+
+
+def tell_wrong_variables() -> None:
+    """Write each to stderr, once in this process: for programs, which do not load the extension."""
+    for each in (*_of_settings(os.environ), *wrong_variables()):
+        if each not in _told:
+            _told.add(each)
+            sys.stderr.write(f"agentnb: {each}\n")
+
+
+def _of_settings(environ: Mapping[str, str]) -> list[str]:
+    found = []
+    for each in SETTINGS.values():
+        text = environ.get(each.variable, "") if each.variable else ""
+        try:
+            if text.strip():
+                each.read(text)
+        except UsageError as error:
+            found.append(f"{each.variable}: {error} It has no effect.")
+    return found
+
+
+def _wanted(name: str, value: str) -> str:
+    """Returns what the variable takes, where it is not *value*; else empty."""
+    if name in _WORDS:
+        return "" if value in _WORDS[name] else f"It must be {' or '.join(_WORDS[name])}."
+    if name == "AGENTNB_PROGRESS_SECONDS":
+        return "" if _NUMBER.fullmatch(value) else "It must be a number of seconds."
+    return "" if is_size(value) else "It must be a size, such as 500M or 2G."
+
 
 USER = "settings.toml"
 PROJECT = Path(".agentnb", USER)
@@ -225,9 +269,9 @@ def _loaded(path: Path) -> _File:
     except (OSError, ValueError) as error:
         what, lines = f"{path} cannot be read: {error}.", () if isinstance(error, OSError) else _lines(path)
         return _File(path, {}, lines, f"{what} Fix it; until then none of its settings apply.")
-    if path.name != USER or not file_versions.is_too_new(oldest := data.pop(file_versions.OLDEST, None)):
+    if path.name != USER or not distribution.is_too_new(oldest := data.pop(distribution.OLDEST, None)):
         return _File(path, data, lines)
-    what = f"{path} was written for a newer agentnb. {file_versions.readers(oldest)} {file_versions.UPDATE}"
+    what = f"{path} was written for a newer agentnb. {distribution.readers(oldest)} {distribution.UPDATE}"
     return _File(path, {}, lines, f"{what} Until then none of its settings apply.")
 
 

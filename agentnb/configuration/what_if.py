@@ -10,12 +10,11 @@ from agentnb.agent.catalog import TOUR
 from agentnb.errors import UsageError
 from agentnb.policy.engine import NO_RULE, judge
 from agentnb.policy.keys import TOOLS
-from agentnb.policy.request import PolicyRequest
-from agentnb.policy.situation import Situation
+from agentnb.policy.request import PolicyRequest, Situation
 
 if TYPE_CHECKING:
-    from agentnb.policy.freedom import Mode
-    from agentnb.policy.situation import Verdict
+    from agentnb.policy.keys import Mode
+    from agentnb.policy.request import Verdict
     from agentnb.policy.store import PolicyFiles
 
 _WORDS = {"allow": "It would be allowed", "ask": "You'd be asked", "deny": "It would be denied"}

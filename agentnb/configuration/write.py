@@ -1,13 +1,14 @@
-"""Changing settings in the user's files; what a person wrote there stays as it is."""
+"""Changes settings in the user's files, where what a person wrote stays, and shows values without what is secret."""
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from agentnb.configuration.sources import USER, read_settings
-from agentnb.configuration.table import setting
+from agentnb.configuration.table import SETTINGS, setting
+from agentnb.distribution import OLDEST, UPDATE, is_too_new, readers
 from agentnb.errors import AgentnbError, PolicyError, SettingsError, UsageError
-from agentnb.file_versions import OLDEST, UPDATE, is_too_new, readers
 from agentnb.folders import config_folder
 from agentnb.toml_file import change_file, parsed, toml_value, with_key, without_key
 
@@ -16,6 +17,27 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from agentnb.configuration.setting import Setting
+
+
+_PASSWORD = re.compile(r"(?<=://)[^/@\s]*@")
+
+
+def shown_value(name: str, value: Any) -> str:
+    """The value of the setting *name* as text; of MCP servers only the names, for the rest may hold keys."""
+    public = public_value(name, value)
+    if isinstance(public, bool):
+        return "on" if public else "off"
+    if isinstance(public, (list, dict)):
+        return ", ".join(public)
+    return f"{public:g}" if isinstance(public, float) else str(public)
+
+
+def public_value(name: str, value: Any) -> Any:
+    """The value without secrets: of MCP servers the names alone, of an address not the password."""
+    if SETTINGS[name].kind == "servers" and isinstance(value, dict):
+        return list(value)
+    return _PASSWORD.sub("…@", value) if isinstance(value, str) else value
+
 
 UNKNOWN: Any = object()
 """The caller does not know what the file said."""

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, TypeVar, get
 from msgspec.structs import replace
 
 from agentnb.clock import now_ms
-from agentnb.host.site_checks import without_refused_models
-from agentnb.log.channel_log import ChannelLog
-from agentnb.policy.freedom import FREEDOMS, CellReview, Freedom, Mode, freedom_of
+from agentnb.host.session_options import without_refused_models
+from agentnb.log.record import ChannelLog
+from agentnb.policy.keys import FREEDOMS, CellReview, Freedom, Mode, freedom_of
 from agentnb.safe_json import without_half_characters
 from agentnb.state import (
     Changeset,
@@ -32,7 +32,7 @@ from agentnb.state import (
 )
 from agentnb.state.change import iso_time
 from agentnb.state.codec import encodable
-from agentnb.state.status import ACTIVITY_MASK, with_activity, with_flag
+from agentnb.state.wire import ACTIVITY_MASK, with_activity, with_flag
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -10,18 +10,14 @@ from typing import TYPE_CHECKING, ClassVar, Protocol
 from agentnb.clock import now_ms
 from agentnb.credentials import Credentials
 from agentnb.errors import SessionClosed, SessionError
-from agentnb.host.agents.agent_events import AgentEvents
+from agentnb.host.agents.agent_events import AgentEvents, Customizations, Extensions
 from agentnb.host.agents.agent_lifecycle import AgentLifecycle, what_holds
-from agentnb.host.agents.customizations import Customizations
-from agentnb.host.agents.extensions import Extensions
-from agentnb.host.agents.kernel_tools import KernelTools
-from agentnb.host.agents.login import Login
-from agentnb.host.agents.plugin_tools import PluginTools, tool_session
-from agentnb.host.agents.session_opening import SessionOpening
+from agentnb.host.agents.session_opening import Login, SessionOpening
+from agentnb.host.agents.tools import KernelTools, PluginTools, tool_session
 from agentnb.host.changes.change_tracker import ChangeTracker
 from agentnb.host.changes.changeset_channels import ChangesetChannels
+from agentnb.host.changes.items import TurnRecording
 from agentnb.host.changes.location import are_off
-from agentnb.host.changes.turn_recording import TurnRecording
 from agentnb.host.changes.undo import Undo
 from agentnb.host.channels import CELL_REVIEW, SessionChannels, session_config
 from agentnb.host.history.turn_usage import UsageWatch
@@ -29,16 +25,15 @@ from agentnb.host.permissions.asking import AskMode
 from agentnb.host.permissions.permissions import Permissions
 from agentnb.host.permissions.rehearsals import Rehearsals
 from agentnb.host.permissions.session_policy import SessionPolicy
-from agentnb.host.turns.inactivity import Inactivity
+from agentnb.host.turns.inactivity import Inactivity, TurnChecks
 from agentnb.host.turns.input_requests import InputRequests
-from agentnb.host.turns.mention_resolution import MentionResolution
+from agentnb.host.turns.message_queue import MentionResolution
 from agentnb.host.turns.turn_budget import BUDGET, TurnBudget
-from agentnb.host.turns.turn_checks import TurnChecks
 from agentnb.host.turns.turns import Turns
+from agentnb.kernel.cell_tools import ToolEvents
 from agentnb.kernel.changes import KernelChanges
-from agentnb.kernel.tool_runner import ToolRunner
-from agentnb.kernel.tool_tab import ToolEvents
-from agentnb.policy.freedom import TITLES, capped
+from agentnb.kernel.code_tools import ToolRunner
+from agentnb.policy.keys import TITLES, capped
 from agentnb.state import SessionStatus, SessionTitleChanged
 from agentnb.state.codec import encodable
 
@@ -51,7 +46,7 @@ if TYPE_CHECKING:
     from agentnb.agent.catalog import AgentSpec
     from agentnb.errors import AgentnbError
     from agentnb.host.agents.agent_pool import AgentPool
-    from agentnb.host.agents.default_agent import DefaultAgent
+    from agentnb.host.agents.installs import DefaultAgent
     from agentnb.host.agents.session_opening import Reopened, ToolServer
     from agentnb.host.changes.workspace_store import WorkspaceStores
     from agentnb.host.channels import Channel, KernelAccess, Listener
@@ -63,7 +58,7 @@ if TYPE_CHECKING:
     from agentnb.kernel.code_runner import CodeRunner
     from agentnb.kernel.rehearsal_result import Rehearsal
     from agentnb.log.record import TurnUsage
-    from agentnb.policy.freedom import CellReview, Mode
+    from agentnb.policy.keys import CellReview, Mode
     from agentnb.policy.request import PolicyRequest
     from agentnb.state import (
         Action,

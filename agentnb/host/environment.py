@@ -16,8 +16,8 @@ from agentnb.configuration.sources import read_settings
 from agentnb.configuration.table import SETTINGS
 from agentnb.errors import UsageError
 from agentnb.host.changes.location import are_off
-from agentnb.kernel.data_checks import step_comparison
 from agentnb.kernel.job_queue import JobQueue
+from agentnb.kernel.rehearsal_result import step_comparison
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -25,15 +25,15 @@ if TYPE_CHECKING:
 
     from typing_extensions import Unpack
 
-    from agentnb.acp.listener import Unsaved
+    from agentnb.acp.peer import Unsaved
     from agentnb.agent.catalog import AgentSpec
-    from agentnb.agent.confinement_choice import ConfinementChoice
+    from agentnb.agent.confinement import ConfinementChoice
     from agentnb.agent.mcp import McpServer
     from agentnb.cassette.switch import CassetteSwitch
     from agentnb.configuration.sources import Sources
     from agentnb.host.session_options import SessionOptions
     from agentnb.kernel.code_runner import CodeRunner
-    from agentnb.policy.freedom import CellReview, Mode
+    from agentnb.policy.keys import CellReview, Mode
     from agentnb.ports import StepComparison
     from agentnb.state import MessageAttachment
 
@@ -239,7 +239,7 @@ class Environment:
         """Returns what stands between client and agent in a session that does not say."""
         chain = tuple(self._setting("components"))
         if chain and self.cassette.path() is None:
-            from agentnb.configuration.named_things import missing
+            from agentnb.configuration.setting import missing
 
             if (error := missing("components", chain)) is not None:
                 raise type(error)(f"{self.sources()['components'].origin}: {error.message}", hint=error.hint)
@@ -297,8 +297,14 @@ class Environment:
 
         While a policy file cannot be read, which could say so, the agent is confined where that is possible.
         """
-        from agentnb.agent.confinement import is_confined_unasked, way_here
-        from agentnb.agent.confinement_choice import EVERY, checked_confining, confinement_choice, confining_of
+        from agentnb.agent.confinement import (
+            EVERY,
+            checked_confining,
+            confinement_choice,
+            confining_of,
+            is_confined_unasked,
+            way_here,
+        )
         from agentnb.policy.store import PolicyFiles
 
         files, setting = PolicyFiles(), str(self.sources().values["confine"].value)

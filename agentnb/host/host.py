@@ -19,23 +19,21 @@ from agentnb.agent.installation import install_words
 from agentnb.agent.process import install_line, missing_installer
 from agentnb.agent.programs import each_found_once
 from agentnb.clock import now_ms
-from agentnb.configuration.variables import tell_wrong_variables
+from agentnb.configuration.sources import tell_wrong_variables
 from agentnb.credentials import logger
 from agentnb.errors import AgentnbError, UnknownSession, UsageError
-from agentnb.events.event_file import write_down
+from agentnb.events.collector import write_down
 from agentnb.events.kinds import SESSION_CLOSED, SESSION_OPENED
 from agentnb.host import channels
 from agentnb.host.agents.agent_pool import AgentPool
-from agentnb.host.agents.default_agent import DefaultAgent, real_agents
-from agentnb.host.agents.installs import Installs
+from agentnb.host.agents.installs import DefaultAgent, Installs, real_agents
 from agentnb.host.changes.changeset_channels import session_of
-from agentnb.host.changes.location import changes_folder
-from agentnb.host.changes.own_files import OwnFiles
+from agentnb.host.changes.location import OwnFiles, changes_folder
 from agentnb.host.changes.workspace_store import WorkspaceStores
 from agentnb.host.channels import AGENT, LOOK, PAIRED, PAIRING, SITE, Channel
 from agentnb.host.conversation import Conversation
 from agentnb.host.environment import Environment, current_environment
-from agentnb.host.files.client_files import ClientFiles
+from agentnb.host.files.workspace_files import ClientFiles
 from agentnb.host.history.recorder import SessionRecorder
 from agentnb.host.history.storage import keep_limits
 from agentnb.host.loop import HostLoop
@@ -67,7 +65,7 @@ if TYPE_CHECKING:
     from agentnb.configuration.sources import Sources
     from agentnb.host.channels import Listener
     from agentnb.host.session_options import Configuration
-    from agentnb.policy.freedom import Mode
+    from agentnb.policy.keys import Mode
     from agentnb.state import Action, ActionOrigin
 
 log: Logger = logger("agentnb.host")

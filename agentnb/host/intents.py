@@ -12,12 +12,11 @@ from msgspec.structs import replace
 from agentnb.acp.agent import extension
 from agentnb.clock import now_ms
 from agentnb.errors import AgentnbError, PolicyError
-from agentnb.host.agents.login import log_in_with
-from agentnb.host.agents.session_choices import model_choice
+from agentnb.host.agents.session_opening import log_in_with, model_choice
 from agentnb.host.channels import CELL_REVIEW, FREEDOM, KERNEL, PAIRING, PERMISSIONS, ROOT, SENSITIVE, wanted_setting
 from agentnb.host.turns.rewind import rewind
-from agentnb.policy.freedom import EDITS, TITLES, capped
-from agentnb.policy.places import PROJECT
+from agentnb.policy.keys import EDITS, TITLES, capped
+from agentnb.policy.workspace import PROJECT
 from agentnb.state import (
     ActionOrigin,
     Answerer,
@@ -47,7 +46,7 @@ if TYPE_CHECKING:
 
     from agentnb.host.channels import KernelAccess
     from agentnb.host.conversation import Conversation, SessionOwner
-    from agentnb.policy.freedom import CellReview, Freedom, Mode
+    from agentnb.policy.keys import CellReview, Freedom, Mode
     from agentnb.policy.rules import Outcome
     from agentnb.state import Action, Message
 

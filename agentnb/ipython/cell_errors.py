@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec.structs import replace
 
-from agentnb.api.describe import cell_place
+from agentnb.api.attachments import cell_place
 from agentnb.credentials import Credentials, logger
 from agentnb.errors import AgentnbError, UsageError
-from agentnb.kernel.bounded_text import cut, fenced, masked
-from agentnb.kernel.cell_names import cell_name
+from agentnb.kernel.cell_changes import cell_name
 from agentnb.kernel.error_summary import (
     LONGEST,
     LONGEST_CELL,
@@ -24,7 +23,7 @@ from agentnb.kernel.error_summary import (
     ErrorSummary,
     summarize_error,
 )
-from agentnb.kernel.output_text import without_colours
+from agentnb.kernel.output_text import cut, fenced, masked, without_colours
 from agentnb.server.comm.lab import current_notebook
 
 if TYPE_CHECKING:

@@ -11,11 +11,18 @@ import threading
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Any
 
-from agentnb.ipython.ipython_versions import is_running_cell
-from agentnb.kernel.output_kinds import CHARTS, FIGURES, LARGEST_PICTURE, LONGEST_CHART, PICTURES, ends
+from agentnb.kernel.output_text import CHARTS, FIGURES, LARGEST_PICTURE, LONGEST_CHART, PICTURES, ends
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+
+
+def is_running_cell(shell: Any) -> bool:
+    """True if *shell* is running a cell now."""
+    trap = shell.display_trap
+    active = getattr(trap, "is_active", None)
+    return bool(trap._nested_level if active is None else active)  # noqa: SLF001 - IPython 8.18 to 9.0 have nothing else
+
 
 MOST_CELLS = 50
 """Cells whose displays are remembered; the oldest are forgotten first."""

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import os
+import sys
 import threading
 from typing import TYPE_CHECKING, Any
 
 from traitlets import Bool, Dict, Enum, Float, List, TraitError, TraitType, Unicode, Union
 from traitlets.config import Config, Configurable
 
-from agentnb.configuration.named_things import missing, missing_things
+from agentnb.configuration.setting import missing, missing_things
 from agentnb.configuration.site_settings import Layer
 from agentnb.configuration.sources import USER, Sources, read_settings
 from agentnb.configuration.table import SETTINGS
+from agentnb.credentials import Credentials
 from agentnb.errors import PolicyError, UnknownAgent, UsageError
 
 if TYPE_CHECKING:
@@ -22,6 +24,11 @@ if TYPE_CHECKING:
     from traitlets import Bunch
 
     from agentnb.configuration.setting import Setting
+
+
+def say(message: str, *, warns: bool = True) -> None:
+    """Write *message* to the cell that runs, without credentials, from the main thread only; a warning is red."""
+    (sys.stderr if warns else sys.stdout).write(f"{Credentials(os.environ).hidden_in_command(message)}\n")
 
 
 def _trait(setting: Setting) -> TraitType[Any, Any]:
@@ -155,6 +162,5 @@ def _is_replayed() -> bool:
 
 
 def _say(text: str) -> None:
-    from agentnb.ipython.notes import say  # what masks credentials comes with it: not for a kernel where all is well
 
     say(text)

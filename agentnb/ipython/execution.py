@@ -10,7 +10,7 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from agentnb.api.interrupts import interrupt_main_thread, running_loop
+from agentnb.api.waiting import interrupt_main_thread, running_loop
 from agentnb.clock import now_ms
 from agentnb.errors import AgentnbError, UsageError
 from agentnb.ipython.capture import capturing

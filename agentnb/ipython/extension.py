@@ -1,4 +1,4 @@
-"""Loading: what ``%load_ext agentnb`` puts into a shell, and takes out again."""
+"""The IPython extension: what `%load_ext agentnb` adds, and who asked for a cell."""
 
 from __future__ import annotations
 
@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from agentnb.errors import AgentnbError
 from agentnb.host.environment import current_environment
-from agentnb.ipython.cell_request import CellRequest
+from agentnb.ipython.cell_outputs import is_running_cell
 from agentnb.ipython.completion import completers
 from agentnb.ipython.config import settings_of
 from agentnb.ipython.connected_shell import connect_shell
-from agentnb.ipython.ipython_versions import is_running_cell
 from agentnb.ipython.magics import AgentMagics
 from agentnb.ipython.rewrite import AWAITED_MAGIC, AgentMagicTransform, awaited
 from agentnb.ipython.tabs import Tabs
@@ -21,6 +20,39 @@ from agentnb.ipython.tabs import Tabs
 if TYPE_CHECKING:
     from agentnb.configuration.sources import Sources
     from agentnb.ipython.config import Agentnb
+
+
+class CellRequest:
+    """The request that a shell answers, for the cell that runs in each thread."""
+
+    def __init__(self, shell: Any) -> None:
+        self._shell = shell
+        self._asked: dict[int, list[tuple[Any, Any]]] = {}
+
+    def follow(self) -> None:
+        """From now on each cell ends as itself."""
+        if hasattr(getattr(self._shell, "kernel", None), "_shell_context"):
+            self._shell.events.register("pre_run_cell", self._begins)
+            self._shell.events.register("post_run_cell", self._ends)
+
+    def stop(self) -> None:
+        """Leave the shell alone again."""
+        for name, callback in (("pre_run_cell", self._begins), ("post_run_cell", self._ends)):
+            if callback in self._shell.events.callbacks[name]:
+                self._shell.events.unregister(name, callback)
+
+    def _begins(self, _info: Any) -> None:
+        kernel = self._shell.kernel
+        request = (kernel._parent_ident["shell"], kernel.get_parent("shell"))  # noqa: SLF001 - no public way to it
+        self._asked.setdefault(threading.get_ident(), []).append(request)
+
+    def _ends(self, _result: Any) -> None:
+        kernel = self._shell.kernel
+        if requests := self._asked.get(threading.get_ident()):
+            ident, request = requests.pop()
+            if kernel.get_parent("shell") is not request:
+                kernel.set_parent(ident, request, channel="shell")
+
 
 _ATTRIBUTE = "_agentnb_extension"
 _TABS = "_agentnb_tabs"
@@ -92,7 +124,7 @@ class Extension:
     def warm(self) -> None:
         """Start the agents of ``c.Agentnb.warm``; one that cannot be is told when it is prompted."""
         from agentnb.api.start import warm
-        from agentnb.ipython.notes import say
+        from agentnb.ipython.config import say
 
         for name in self.settings.warm:
             try:

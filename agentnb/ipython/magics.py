@@ -39,7 +39,7 @@ class AgentMagics(Magics):
     def _prompts(self) -> PromptCommand:
         """Runs prompts; the host and all below it are loaded with it, not with the magics."""
         imported("agentnb.api.start", "agentnb.ipython.prompt_command")
-        from agentnb.ipython.notes import say
+        from agentnb.ipython.config import say
         from agentnb.ipython.prompt_command import PromptCommand
 
         if self.is_loaded_by_chat:

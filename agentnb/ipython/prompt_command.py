@@ -1,34 +1,226 @@
-"""Carries out ``%agent``: prompts an agent, shows the turn, and waits for its end."""
+"""The `%agent` magic: sends a prompt, and waits for its end."""
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
+import contextvars
 import sys
+import time
 from functools import partial
+from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
 
 from IPython.display import display
 
+from agentnb.api.turn import awaited
 from agentnb.api.unattended import show_at_end
-from agentnb.errors import UsageError
+from agentnb.api.waiting import CountedInterrupts, raise_later
+from agentnb.errors import TurnTimeout, UsageError
 from agentnb.host.environment import current_environment
 from agentnb.ipython.arguments import parse
-from agentnb.ipython.audience import Audience, audience_of, in_notebook, is_unattended
 from agentnb.ipython.cell_errors import expanded
+from agentnb.ipython.config import say
 from agentnb.ipython.execution import LOOK_SECONDS, look_in_time
 from agentnb.ipython.mentions import attachments, represented, scope_of
-from agentnb.ipython.notes import say
 from agentnb.ipython.record import record, value_record, workspace
-from agentnb.ipython.turn_display import display_for
-from agentnb.ipython.waiting import await_turn, block_on
+from agentnb.ipython.turn_display import Audience, audience_of, display_for, in_notebook, is_unattended
 from agentnb.plugin_registry import plugins
 
 if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable
+
     from agentnb.api.session import Turn
     from agentnb.api.unattended import AwaitableWork
     from agentnb.ipython.arguments import Arguments
     from agentnb.ipython.config import Agentnb
     from agentnb.ipython.tabs import Tabs
     from agentnb.ipython.turn_display import TurnDisplay
+
+
+TICK_S = 0.2
+"""How often a waiting cell looks up: to show what came, and, while it blocks, to let Ctrl-C through."""
+_WORK = "work"
+GRACE_S = 3.0
+"""How long a cancelled turn may take to end before the cell goes on without it."""
+
+
+class AgentInterrupted(KeyboardInterrupt):
+    """The user interrupted a cell that waited for an agent."""
+
+    def _render_traceback_(self) -> list[str]:
+        return [str(self)]
+
+
+async def await_turn(turn: Turn, tick: Callable[[], None], *, timeout: float | None = None, kernel: Any = None) -> None:
+    """Wait until *turn* has ended while the loop, and so every click, goes on."""
+    loop = asyncio.get_running_loop()
+    ended = asyncio.Event()
+    context = contextvars.copy_context()  # it says which cell printed text belongs to
+
+    def on_interrupt(count: int) -> None:
+        if count > 1:
+            ended.set()
+        else:
+            turn.cancel()
+            loop.call_later(GRACE_S, ended.set)
+
+    def handle(count: int) -> None:
+        loop.call_soon_threadsafe(on_interrupt, count, context=context)
+
+    with CountedInterrupts(handle, always=True) as interrupts:
+        turn.add_done_callback(lambda _: _set_from_thread(loop, ended))
+        try:
+            with awaited(turn), current_environment().job_queue.waiting(turn.session.tab_id):
+                async with pumping(kernel):
+                    timely = await _ticking(ended, tick, timeout)
+                    if not timely and not interrupts.count:
+                        turn.cancel()
+                        await _ticking(ended, tick, GRACE_S)
+        except asyncio.CancelledError:
+            turn.cancel()
+            raise
+    _raise_if(turn, interrupted=interrupts.count > 0, timeout=None if timely else timeout)
+
+
+def block_on(turn: Turn, tick: Callable[[], None], *, timeout: float | None = None) -> None:
+    """Wait until *turn* has ended, blocking this thread; as `await_turn` otherwise."""
+    news: SimpleQueue[str] = SimpleQueue()  # its put() may come from a signal handler, an Event's set() may not
+    job_queue = current_environment().job_queue
+    timely = True
+
+    def handle(count: int) -> None:
+        raise_later(count)
+        news.put("interrupted")
+
+    with CountedInterrupts(handle) as interrupts:
+        turn.add_done_callback(lambda _: news.put("ended"))
+        try:
+            with awaited(turn), job_queue.waiting(turn.session.tab_id, partial(news.put, _WORK)):
+                what = _blocked(news, tick, timeout)
+                timely = what is not None
+                if what != "ended":
+                    turn.cancel()
+                    _blocked(news, tick, GRACE_S)
+        except KeyboardInterrupt:  # the second one leaves the turn
+            turn.cancel()
+    _raise_if(turn, interrupted=interrupts.count > 0, timeout=None if timely else timeout)
+
+
+def _raise_if(turn: Turn, *, interrupted: bool, timeout: float | None) -> None:
+    if interrupted:
+        raise AgentInterrupted(
+            "The turn was cancelled."
+            if turn.done
+            else "agentnb stopped waiting; the agent has not confirmed that the turn ended."
+        )
+    if timeout is not None:
+        raise TurnTimeout(
+            f"The turn did not end in {timeout:g} s and was cancelled.", hint="Give it more with --timeout."
+        )
+
+
+async def _ticking(ended: asyncio.Event, tick: Callable[[], None], timeout: float | None) -> bool:
+    deadline = time.monotonic() + timeout if timeout is not None else None
+    while not ended.is_set():
+        left = TICK_S if deadline is None else min(TICK_S, deadline - time.monotonic())
+        if left <= 0:
+            return False
+        with contextlib.suppress(asyncio.TimeoutError):
+            await asyncio.wait_for(ended.wait(), left)
+        tick()
+    return True
+
+
+def _blocked(news: SimpleQueue[str], tick: Callable[[], None], timeout: float | None) -> str | None:
+    """The next of *news*; None where there is none in *timeout* seconds."""
+    deadline = time.monotonic() + timeout if timeout is not None else None
+    what = None
+    while what is None:
+        left = TICK_S if deadline is None else min(TICK_S, deadline - time.monotonic())
+        if left <= 0:
+            return None
+        with contextlib.suppress(Empty):
+            what = news.get(timeout=left)
+        if what == _WORK:
+            current_environment().job_queue.run_pending(loop_is_free=False)
+            what = None
+        tick()
+    return what
+
+
+def _set_from_thread(loop: asyncio.AbstractEventLoop, event: asyncio.Event) -> None:
+    with contextlib.suppress(RuntimeError):  # the kernel has ended meanwhile
+        loop.call_soon_threadsafe(event.set)
+
+
+@contextlib.asynccontextmanager
+async def pumping(kernel: Any) -> AsyncIterator[None]:
+    """Handle the kernel's messages while the body awaits; nothing to do on ipykernel 7, which does that itself."""
+    if not _is_serial(kernel):
+        yield
+        return
+    stop = asyncio.Event()
+    task = asyncio.ensure_future(_Pump(kernel).run(stop))
+    try:
+        yield
+    finally:
+        stop.set()
+        await task
+
+
+def _is_serial(kernel: Any) -> bool:
+    return all(hasattr(kernel, name) for name in ("msg_queue", "dispatch_shell", "session", "set_parent"))
+
+
+class _Pump:
+    def __init__(self, kernel: Any) -> None:
+        self._kernel = kernel
+        self._held: list[Any] = []
+        self._parent = kernel.get_parent("shell")
+        self._ident = kernel._parent_ident["shell"]  # noqa: SLF001 - no public way to it
+
+    async def run(self, stop: asyncio.Event) -> None:
+        stopped = asyncio.ensure_future(stop.wait())
+        try:
+            while not stopped.done():
+                await self._next(stopped)
+        finally:
+            stopped.cancel()
+            self._give_back()
+
+    async def _next(self, stopped: asyncio.Future[Any]) -> None:
+        arrival = asyncio.ensure_future(self._kernel.msg_queue.get())
+        await asyncio.wait({arrival, stopped}, return_when=asyncio.FIRST_COMPLETED)
+        if not arrival.done():
+            arrival.cancel()
+        else:
+            await self._take(arrival.result())
+
+    async def _take(self, queued: Any) -> None:
+        _, dispatch, arguments = queued
+        if dispatch != self._kernel.dispatch_shell or self._kind(arguments[0]) == "execute_request":
+            self._held.append(queued)
+            return
+        try:
+            await dispatch(*arguments)
+        finally:
+            # What the cell prints from here on is the cell's again, and the kernel is still busy with it.
+            self._kernel.set_parent(self._ident, self._parent, channel="shell")
+            self._kernel._publish_status("busy", "shell", parent=self._parent)  # noqa: SLF001
+
+    def _kind(self, frames: list[Any]) -> str:
+        """A message's type, without using up its signature."""
+        session = self._kernel.session
+        _, rest = session.feed_identities(frames, copy=False)
+        return str(session.unpack(rest[1].bytes).get("msg_type"))
+
+    def _give_back(self) -> None:
+        queue = self._kernel.msg_queue
+        while not queue.empty():
+            self._held.append(queue.get_nowait())
+        for queued in self._held:
+            queue.put_nowait(queued)
 
 
 class PromptCommand:

@@ -11,9 +11,8 @@ from urllib.request import url2pathname
 from msgspec.structs import replace
 
 from agentnb.host.environment import current_environment
-from agentnb.ipython.fences import html_text
-from agentnb.ipython.plain import plain_text
-from agentnb.ipython.transcript import transcript
+from agentnb.ipython.markdown import html_text
+from agentnb.ipython.transcript import plain_text, transcript
 from agentnb.state import ActiveTurn, ToolCallResponsePart
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""The runner of one shell: its variables, its main thread, and the notebook that a page has open."""
+"""Runs an agent's code in the user's shell, and reads the saved notebook where no page answers."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec.structs import asdict, replace
 
-from agentnb.api.describe import describe, summarize
+from agentnb.api.attachments import describe, summarize
 from agentnb.errors import UsageError
+from agentnb.ipython.capture import ShellNamespace
+from agentnb.ipython.cell_outputs import is_running_cell
 from agentnb.ipython.execution import Execution, ObjectLook
-from agentnb.ipython.ipython_versions import is_running_cell
-from agentnb.ipython.saved_notebook import read_cells
-from agentnb.ipython.shell_namespace import ShellNamespace
 from agentnb.kernel.code_runner import Edited, NotebookCell, NotebookView, UserVariable
 from agentnb.kernel.content import image_blocks
 from agentnb.kernel.job_queue import scheduler_of
-from agentnb.kernel.output_text import read_outputs
+from agentnb.kernel.output_text import read_outputs, without_colours
 from agentnb.kernel.rehearsal_result import begin_code
-from agentnb.kernel.variables.path import follow
+from agentnb.kernel.variables.summary import follow
+from agentnb.safe_json import read_json
 from agentnb.server.comm.lab import current_notebook, lab
-from agentnb.server.comm.open_notebooks import file_of, named_notebook, open_notebooks
+from agentnb.server.comm.open_notebooks import file_of, joined, named_notebook, open_notebooks
 from agentnb.server.lab_messages import EditedParams, EditParams
 
 if TYPE_CHECKING:
@@ -34,7 +34,50 @@ if TYPE_CHECKING:
     from agentnb.kernel.code_runner import CellStep, CodeWatch, Edit
     from agentnb.kernel.job_queue import JobQueue, MainThreadWork
     from agentnb.kernel.rehearsal_result import Rehearsal
-    from agentnb.server.comm.notebook import PageNotebook
+    from agentnb.server.comm.open_notebooks import PageNotebook
+
+
+LONGEST_OUTPUT = 4_000
+"""Characters of one cell's outputs."""
+
+
+def read_cells(path: str, outputs: bool) -> tuple[NotebookCell, ...]:
+    try:
+        cells = read_json(Path(path).read_text(encoding="utf-8"))["cells"]
+        return tuple(_cell(cell, outputs) for cell in cells)
+    except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
+        raise UsageError(f"The notebook {path!r} cannot be read: {type(error).__name__}.") from error
+
+
+def _cell(cell: dict[str, Any], outputs: bool) -> NotebookCell:
+    return NotebookCell(
+        id=cell.get("id", ""),
+        kind=cell["cell_type"],
+        source=joined(cell["source"]),
+        count=cell.get("execution_count"),
+        output=output_text(cell.get("outputs") or []) if outputs else "",
+    )
+
+
+def output_text(outputs: list[dict[str, Any]]) -> str:
+    """Outputs (nbformat) as text, at most :data:`LONGEST_OUTPUT` characters; of a picture only that it is there."""
+    pieces = filter(None, map(_output, outputs))
+    text = without_colours("\n".join(piece.rstrip("\n") for piece in pieces))
+    return text if len(text) <= LONGEST_OUTPUT else f"{text[:LONGEST_OUTPUT]}\n… (cut)"
+
+
+def _output(output: dict[str, Any]) -> str:
+    match output.get("output_type"):
+        case "stream":
+            return joined(output.get("text", ""))
+        case "error":
+            return f"{output.get('ename')}: {output.get('evalue')}"
+    data = output.get("data") or {}
+    for kind in ("text/markdown", "text/plain"):
+        if kind in data:
+            return joined(data[kind])
+    return f"(shows {', '.join(sorted(data))})" if data else ""
+
 
 T = TypeVar("T")
 

@@ -1,4 +1,4 @@
-"""The lasting record of a turn: static Markdown that reads in any notebook, with no kernel and no widget."""
+"""A turn as text: Markdown for a notebook that is saved, plain words for a terminal."""
 
 from __future__ import annotations
 
@@ -23,20 +23,115 @@ from agentnb.ipython.blocks import (
     ThinkingBlock,
     ToolBlock,
     UsageBlock,
+    ending_blocks,
+    part_blocks,
     turn_blocks,
     verbatim,
 )
-from agentnb.ipython.fences import Fences, html_code, html_text
-from agentnb.ipython.markdown import harmless, harmless_line, printable
-from agentnb.ipython.plain import without_parts
+from agentnb.ipython.markdown import Fences, harmless, harmless_line, html_code, html_text, printable
 from agentnb.kernel.output_text import without_colours
-from agentnb.state import UnknownResponsePart
+from agentnb.state import (
+    MarkdownResponsePart,
+    PlanResponsePart,
+    ReasoningResponsePart,
+    ToolCallCancelledState,
+    ToolCallCompletedState,
+    ToolCallResponsePart,
+    Turn,
+    UnknownResponsePart,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from typing import Any
 
-    from agentnb.state import ActiveTurn, PlanEntry, TerminalView, Turn
+    from agentnb.state import ActiveTurn, PlanEntry, ResponsePart, TerminalView
+
+
+_MARKS = {"completed": "x", "in_progress": ">"}
+
+
+def plain_text(turn: Turn | ActiveTurn | None) -> str:
+    """*turn* as text without any markup of ours."""
+    if turn is None:
+        return "Waiting in the queue."
+    blocks = [part_text(part).strip("\n") for part in turn.response_parts]
+    return "\n\n".join(filter(None, [*blocks, ending_text(turn)])) or without_parts(turn)
+
+
+def without_parts(turn: Turn | ActiveTurn) -> str:
+    """The words for a turn in which the agent has said and done nothing: so far, or to its end."""
+    return (
+        "The agent gave no answer."
+        if isinstance(turn, Turn)
+        else "The turn is still running: the agent has not answered yet."
+    )
+
+
+def part_text(part: ResponsePart) -> str:
+    return "\n\n".join(map(_plain_block, part_blocks(part)))
+
+
+def ending_text(turn: Turn | ActiveTurn) -> str:
+    """Returns how *turn* ended and what it cost, where there is anything to say."""
+    return "\n".join(map(_plain_block, ending_blocks(turn)))
+
+
+def _plain_block(block: Block) -> str:
+    match block:
+        case ProseBlock(text) | EndingBlock(text) | UsageBlock(text):
+            return printable(text)
+        case ThinkingBlock(text):
+            return f"(thinking) {printable(text)}"
+        case ToolBlock(line, denial):
+            return f"[{line}]" + (f"\n  Permission denied. {printable(denial)}" if denial else "")
+        case PlanBlock(entries):
+            steps = (f"  [{_MARKS.get(entry.status, ' ')}] {printable(entry.content)}" for entry in entries)
+            return "\n".join(["Plan:", *steps])
+        case ContentBlock(kind):
+            return f"[{printable(kind)}]"
+    return ""  # what is folded away, and names of places
+
+
+class GrowingText:
+    """Reads a turn's plain text piece by piece while it grows."""
+
+    def __init__(self) -> None:
+        self._part = 0
+        self._read = 0
+        self._begun = False
+
+    def read(self, turn: Turn | ActiveTurn | None) -> str:
+        """The text of *turn* that came since the last call."""
+        pieces: list[str] = []
+        parts = turn.response_parts if turn is not None else ()
+        while self._part < len(parts):
+            part = parts[self._part]
+            growing = self._part == len(parts) - 1 and not isinstance(turn, Turn)
+            if growing and not (_grows(part) or _is_settled(part)):
+                break
+            pieces.append(self._new(part_text(part)))
+            if growing:
+                break
+            self._part, self._read = self._part + 1, 0
+        return "".join(pieces)
+
+    def _new(self, text: str) -> str:
+        gap = "\n\n" if text and not self._read and self._begun else ""
+        new, self._read = text[self._read :], len(text)
+        self._begun = self._begun or bool(text)
+        return gap + new
+
+
+def _grows(part: ResponsePart) -> bool:
+    return isinstance(part, MarkdownResponsePart | ReasoningResponsePart)
+
+
+def _is_settled(part: ResponsePart) -> bool:
+    if isinstance(part, ToolCallResponsePart):
+        return isinstance(part.tool_call, ToolCallCompletedState | ToolCallCancelledState)
+    return not isinstance(part, PlanResponsePart)
+
 
 _BOXES = {"completed": "[x]", "in_progress": "[ ]", "pending": "[ ]"}
 _SPAN = re.compile(r"(?<!`)`([^`]+)`(?!`)")
@@ -49,11 +144,11 @@ def transcript(turn: Turn | ActiveTurn | None, *, terminals: Iterable[TerminalVi
     by_id = {terminal.id: terminal for terminal in terminals}
     # One length for all fences: longer than any run of backticks in anything that the agent sent.
     fences = Fences.around(_strings([turn, *by_id.values()]))
-    written = (_written(block, fences) for block in turn_blocks(turn, by_id, Path(cwd).resolve()))
+    written = (_markdown_block(block, fences) for block in turn_blocks(turn, by_id, Path(cwd).resolve()))
     return "\n\n".join(filter(None, written)) or f"*{without_parts(turn)}*"
 
 
-def _written(block: Block, fences: Fences) -> str:  # noqa: C901, PLR0911 - one match over every kind of block
+def _markdown_block(block: Block, fences: Fences) -> str:  # noqa: C901, PLR0911 - one match over every kind of block
     match block:
         case ProseBlock(text):
             return harmless(text, fences) if text.strip() else ""
@@ -70,9 +165,9 @@ def _written(block: Block, fences: Fences) -> str:  # noqa: C901, PLR0911 - one 
         case PictureBlock(kind, data):
             return f"![picture](data:{kind};base64,{data})"
         case ContentBlock(_, blocks):
-            return "\n\n".join(filter(None, (_written(inner, fences) for inner in blocks)))
+            return "\n\n".join(filter(None, (_markdown_block(inner, fences) for inner in blocks)))
         case FoldedBlock(line, blocks):
-            return _folded(line, (_written(inner, fences) for inner in blocks))
+            return _folded(line, (_markdown_block(inner, fences) for inner in blocks))
         case ToolBlock():
             return _tool(block, fences)
         case PlanBlock(entries):
@@ -86,7 +181,7 @@ def _written(block: Block, fences: Fences) -> str:  # noqa: C901, PLR0911 - one 
 def _tool(tool: ToolBlock, fences: Fences) -> str:
     denied = f"**Permission denied.** {harmless_line(tool.denial)}" if tool.denial is not None else ""
     failed = f"**Failed.** {harmless_line(tool.failure)}" if tool.failure is not None else ""
-    body = (denied, *(_written(block, fences) for block in tool.blocks), failed)
+    body = (denied, *(_markdown_block(block, fences) for block in tool.blocks), failed)
     return _folded(tool.line, body)
 
 

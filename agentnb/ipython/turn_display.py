@@ -1,23 +1,56 @@
-"""How a cell shows a turn while it runs, and what stays in the notebook once it has ended."""
+"""The display of a turn in a cell, for whoever watches: a page, a terminal or nobody."""
 
 from __future__ import annotations
 
 import os
 import sys
 import time
+from enum import Enum
 from typing import TYPE_CHECKING, Any, Protocol
 
 from IPython.display import DisplayHandle, display
 
-from agentnb.ipython.audience import Audience
+from agentnb.api.unattended import is_watched
 from agentnb.ipython.blocks import tool_line
 from agentnb.ipython.markdown import printable
-from agentnb.ipython.plain import GrowingText, ending_text
 from agentnb.ipython.record import record_in_its_cell, without_cancelled
+from agentnb.ipython.transcript import GrowingText, ending_text
 from agentnb.state import ToolCallPendingConfirmationState, ToolCallResponsePart
 
 if TYPE_CHECKING:
     from agentnb.api.session import Turn
+
+
+class Audience(Enum):
+    """The audience of an output, which decides its form."""
+
+    TERMINAL = "terminal"
+    """Plain IPython: text, as it comes."""
+    PAGE = "page"
+    """A notebook in a browser: a live view, then the static record."""
+    NOBODY = "nobody"
+    """nbclient, nbconvert, papermill, nbval: one final output, and no question is asked."""
+
+
+def audience_of(shell: Any) -> Audience:
+    """Returns who sees the outputs of the cell that *shell* runs."""
+    if getattr(shell, "kernel", None) is None:
+        return Audience.TERMINAL
+    return Audience.PAGE if is_watched(shell) else Audience.NOBODY
+
+
+def is_unattended(shell: Any) -> bool:
+    """True if nobody is there who could stop a turn: no page, no person at a terminal."""
+    audience = audience_of(shell)
+    return audience is Audience.NOBODY or (audience is Audience.TERMINAL and not sys.stdin.isatty())
+
+
+def in_notebook(shell: Any) -> bool:
+    """True if the cell that *shell* runs is a notebook's, whose outputs can be replaced in place."""
+    kernel = getattr(shell, "kernel", None)
+    metadata = ((kernel.get_parent() or {}).get("metadata") or {}) if kernel is not None else {}
+    return "cellId" in metadata or "google.colab" in sys.modules
+
 
 ATTACH_S = 3.0
 """How long a page may take to show the live view before text stands in for it (0.2 s is the slowest seen)."""

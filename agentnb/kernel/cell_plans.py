@@ -9,8 +9,16 @@ from msgspec.structs import replace
 
 from agentnb.errors import UsageError
 from agentnb.ids import new_id
-from agentnb.kernel.cell_changes import CellOrder, CellRecord, order_of
-from agentnb.kernel.cell_names import LONGEST_TAG, MOST_TAGS, capitalized, cell_title, named_cell
+from agentnb.kernel.cell_changes import (
+    LONGEST_TAG,
+    MOST_TAGS,
+    CellOrder,
+    CellRecord,
+    capitalized,
+    cell_title,
+    named_cell,
+    order_of,
+)
 from agentnb.kernel.code_runner import CellStep, Edit, Edited
 from agentnb.state import ToolCallCell
 

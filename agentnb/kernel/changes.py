@@ -11,10 +11,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from agentnb.errors import AgentnbError, ChangesError
-from agentnb.kernel.cell_undo import CellUndo
-from agentnb.kernel.data_checks import compare_watched, compared
-from agentnb.kernel.turn_changes import KernelTurn
-from agentnb.kernel.variable_undo import HeldReferences, VariableUndo
+from agentnb.kernel.rehearsal_result import compare_watched, compared
+from agentnb.kernel.undo import CellUndo, HeldReferences, KernelTurn, VariableUndo
 from agentnb.kernel.variables.changes import NameChange
 from agentnb.kernel.variables.references import LIMIT
 
@@ -24,7 +22,7 @@ if TYPE_CHECKING:
     from agentnb.kernel.cell_changes import CellOrder, CellRecord
     from agentnb.kernel.code_runner import CodeRunner, CodeWatch, NotebookView
     from agentnb.kernel.job_queue import JobQueue
-    from agentnb.kernel.turn_changes import Choice
+    from agentnb.kernel.undo import Choice
     from agentnb.ports import StepComparison
     from agentnb.state import DataCheck
 

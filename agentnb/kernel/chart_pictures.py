@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from agentnb.kernel.output_kinds import CHARTS, FIGURES, LONGEST_CHART
-from agentnb.kernel.output_text import ALTAIR_HTML, PLOTLY_HTML
+from agentnb.kernel.output_text import ALTAIR_HTML, CHARTS, FIGURES, LONGEST_CHART, PLOTLY_HTML
 from agentnb.safe_json import read_json, read_json_at
 
 if TYPE_CHECKING:

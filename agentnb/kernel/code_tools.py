@@ -1,34 +1,48 @@
-"""The kernel tools that read variables and run code: ``variables``, ``inspect``, ``run_code``, ``run_cell(s)``."""
+"""The tools that run code and look at variables, and how a call of a tool is run."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import dataclasses
 import fnmatch
+import functools
 import os
 from typing import TYPE_CHECKING, Any
 
 from agentnb.cassette.mcp import CHANGED
 from agentnb.clock import now_ms
 from agentnb.credentials import Credentials, is_secret_name
-from agentnb.errors import UsageError
+from agentnb.errors import AgentnbError, UsageError
 from agentnb.kernel import content
-from agentnb.kernel.cell_names import cell_title, named_cell
+from agentnb.kernel.cell_changes import cell_title, named_cell
 from agentnb.kernel.cell_plans import asks_agent
+from agentnb.kernel.cell_tools import CellTools, ToolTab
 from agentnb.kernel.code_runner import Edit
-from agentnb.kernel.tools import PATIENCE_SECONDS, call_words
-from agentnb.kernel.variables.path import last_name
+from agentnb.kernel.tools import (
+    PATIENCE_SECONDS,
+    TURN_IS_OVER,
+    call_offer,
+    call_words,
+    checked,
+    demand_access,
+    offered_tools,
+)
+from agentnb.kernel.variables.summary import last_name
 from agentnb.policy.glob import LONGEST_PATTERN
 from agentnb.policy.request import PolicyRequest
 from agentnb.state import ToolCallRun, ToolTextContent
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable
+    from collections.abc import AsyncIterator, Awaitable, Callable, Collection
 
-    from agentnb.kernel.cell_tools import CellTools
-    from agentnb.kernel.code_runner import CodeWatch, CodeWork, NotebookCell
-    from agentnb.kernel.tool_tab import Call, Result, ToolTab
+    from agentnb.kernel.cell_tools import Call, Result, ToolEvents
+    from agentnb.kernel.changes import KernelChanges
+    from agentnb.kernel.code_runner import CodeRunner, CodeWatch, CodeWork, NotebookCell
+    from agentnb.kernel.job_queue import JobQueue
     from agentnb.kernel.variables.changes import NameChange
+    from agentnb.ports import Tool, ToolSession
+
 
 PROGRESS_SECONDS = 0.5
 """How long code runs before its progress is shown, and how long at least between two times."""
@@ -237,3 +251,78 @@ class _CellRun:
         """The cell has ended."""
         if self._watch is not None:
             self._watch.finish()
+
+
+class ToolRunner:
+    """Runs the tools of one tab."""
+
+    def __init__(
+        self,
+        owner: str,
+        runner: CodeRunner,
+        job_queue: JobQueue,
+        events: ToolEvents,
+        session: ToolSession,
+        *,
+        changes: KernelChanges | None = None,
+    ) -> None:
+        self.tab: ToolTab = ToolTab(owner, runner, job_queue, events, changes)
+        self._events = events
+        self._session = session
+        self._calls: set[asyncio.Task[Result]] = set()
+        cells = CellTools(self.tab)
+        self.note_text: Callable[[str, str, str], None] = cells.note_text
+        self._code = CodeTools(self.tab, cells)
+        self._tools: dict[str, Callable[[dict[str, Any]], Awaitable[Result]]] = {
+            **cells.tools,
+            **self._code.tools,
+            **{name: functools.partial(self._call_offer, *offer) for name, offer in offered_tools().items()},
+        }
+
+    async def call(self, name: str, arguments: Any) -> Result:
+        """Run the tool *name*."""
+        task = asyncio.ensure_future(self._result(name, arguments))
+        self._calls.add(task)
+        try:
+            await asyncio.wait([task])
+        except asyncio.CancelledError:
+            task.cancel()
+            raise
+        finally:
+            self._calls.discard(task)
+        return content.text_result(TURN_IS_OVER, failed=True) if task.cancelled() else task.result()
+
+    def stop(self, call: Call) -> bool:
+        """Stop the code that *call* runs, and nothing else; False where it runs none, or its cell has not begun."""
+        return self._code.stop(call)
+
+    def cancel(self) -> None:
+        """Stop the calls that are still running: the turn is over."""
+        for task in self._calls:
+            task.cancel()
+
+    async def _result(self, name: str, arguments: Any) -> Result:
+        failure: str | None = TURN_IS_OVER
+        names: Collection[str] | None = None
+        try:
+            valid = checked(name, arguments)
+            demand_access(name, self._events.access())
+        except AgentnbError as error:
+            return content.text_result(str(error), failed=True)
+        try:
+            result = await self._tools[name](valid)
+            failure = content.failure_of(result)
+            names = result.pop(CHANGED_NAMES, None)
+        except AgentnbError as error:
+            failure = str(error)
+            return content.text_result(failure, failed=True)
+        else:
+            return content.for_agent(result, takes_pictures=self._events.takes_pictures())
+        finally:
+            self._events.finished(call_words(name, valid), failure, names)
+
+    async def _call_offer(self, plugin: str, tool: Tool, arguments: dict[str, Any]) -> Result:
+        """Call the tool of a plug-in."""
+        show = functools.partial(self._events.show, call_words(tool.name, arguments))
+        session = dataclasses.replace(self._session, show=show, kernel_tool=self._result)
+        return await call_offer(plugin, tool, session, arguments)

@@ -8,10 +8,9 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from agentnb.credentials import Credentials
-from agentnb.kernel.bounded_text import MOST_CHARACTERS, clipped, fenced
-from agentnb.kernel.cell_names import cell_name
+from agentnb.kernel.cell_changes import cell_name
 from agentnb.kernel.job_queue import GO_ON
-from agentnb.kernel.output_text import read_outputs
+from agentnb.kernel.output_text import MOST_CHARACTERS, clipped, fenced, read_outputs
 from agentnb.safe_json import read_json
 from agentnb.state import ToolBlockContent, ToolTextContent
 

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 
 from agentnb.credentials import Credentials, is_secret_name
-from agentnb.kernel.bounded_text import cut, fenced, masked
-from agentnb.kernel.cell_names import cell_name
+from agentnb.kernel.cell_changes import cell_name
+from agentnb.kernel.output_text import cut, fenced, masked
 from agentnb.kernel.variables.summary import value_text
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""The outputs of cells as an agent gets them: text within bounds, without credentials, and pictures."""
+"""Outputs of cells as text for an agent, bounded in size."""
 
 from __future__ import annotations
 
@@ -13,12 +13,67 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from agentnb.credentials import Credentials
-from agentnb.kernel.bounded_text import clipped, fenced, masked
-from agentnb.kernel.output_kinds import CHARTS, LARGEST_PICTURE, LOOKED_AT, PICTURES, ends
+from agentnb.credentials import HIDDEN, Credentials, is_secret_name, replaced
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+
+
+MOST_CHARACTERS = 20_000
+"""Characters of one answer's text."""
+_LITERAL = re.compile(
+    r"""(?P<name>\b[A-Za-z_]\w{0,63})["']?[ \t]{0,4}[=:][ \t]{0,4}[rbfuRBFU]{0,2}"""
+    r"""(?P<value>"[^"\n]{1,500}"|'[^'\n]{1,500}')"""
+)
+
+
+def masked(text: str, credentials: Credentials) -> str:
+    """*text*, with ``***`` for credentials and for the literals that are given to names of secrets."""
+    text = credentials.hidden(text)
+    literals = (each for each in _LITERAL.finditer(text) if is_secret_name(each["name"]))
+    return replaced(text, [(each.start("value") + 1, each.end("value") - 1, HIDDEN) for each in literals])
+
+
+def cut(text: str, most: int) -> str:
+    """*text*; where it is longer than *most* characters, without its middle."""
+    if len(text) <= most:
+        return text
+    tail = most // 3
+    return f"{text[: most - tail]}… ({len(text) - most:,} characters left out) …{text[-tail:]}"
+
+
+def clipped(text: str, most: int = MOST_CHARACTERS) -> str:
+    """*text*, without its middle where it is too long."""
+    if len(text) <= most:
+        return text
+    half = most // 2
+    return f"{text[:half]}\n… ({len(text) - 2 * half:,} characters left out) …\n{text[-half:]}"
+
+
+def fenced(text: str) -> str:
+    """*text* as a Markdown code block whose fence is longer than any run of backticks in it."""
+    longest = max((len(run) for run in re.findall("`+", text)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return f"{fence}\n{text}\n{fence}"
+
+
+PICTURES = {"image/png": b"\x89PNG\r\n\x1a\n", "image/jpeg": b"\xff\xd8", "image/gif": b"GIF8", "image/webp": b"RIFF"}
+"""The types of pictures that agents take, and how each begins."""
+CHARTS = re.compile(r"application/vnd\.(?:plotly|vega|vegalite)\.v\d+[.+]json")
+FIGURES = (*PICTURES, "image/svg+xml")
+LARGEST_PICTURE = 3 * 1024 * 1024
+"""Bytes of one picture."""
+LONGEST_CHART = 2_000_000
+"""Characters of a chart's JSON that is kept and drawn."""
+LOOKED_AT = 200_000
+"""Characters of one output's text that are looked at, half of its beginning and half of its end."""
+
+
+def ends(text: str) -> str:
+    """The beginning and the end of a very long *text*: what lies between is cut in any case."""
+    half = LOOKED_AT // 2
+    return text if len(text) <= LOOKED_AT else f"{text[:half]}\n{text[-half:]}"
+
 
 LONGEST_SPECIFICATION = 4_000
 """Characters of an SVG or of a chart's JSON."""

@@ -1,4 +1,4 @@
-"""The kernels that are paired: how a program of the same user on the same machine finds them, and asks what they run.
+"""Paired kernels: how an agent in a terminal finds one, connects with it, and is served.
 
 Each paired kernel has a folder of its own (mode 0700) in ``paired`` of agentnb's data folder, with one file (mode 0600)
 that names its socket and the socket's token. The folder is removed when the pairing ends, by the watchdog where the
@@ -13,22 +13,103 @@ import os
 import shutil
 import socket
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
+from agentnb.acp.fields import mapping
 from agentnb.agent.guard import GUARD
-from agentnb.atomic_write import write_atomically
 from agentnb.credentials import logger
 from agentnb.errors import AgentnbError, UsageError
 from agentnb.folders import data_folder
-from agentnb.kernel.paired_connection import PairedConnection
+from agentnb.kernel.server import ToolMcpServer
+from agentnb.rpc import MCP_CLIENT, Connection
+from agentnb.rpc_message import INVALID_REQUEST, RpcError
+from agentnb.safe_files import write_atomically
 from agentnb.safe_json import read_record
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from logging import Logger
     from pathlib import Path
+
+
+ENDED = "notifications/agentnb/ended"
+"""A kernel sends this before it ends a connection; ``reason`` says why.
+
+The program then closes the connection. If the kernel closed it, a write of the program's would lose what it has not
+read yet.
+"""
+LINGER_SECONDS = 2.0
+"""How long the program may take for that."""
+KERNEL_GONE = "The kernel has ended or was restarted."
+PAIR_AGAIN = (
+    "Ask the user to pair it again (`%agents pair` in a cell); then call `paired_notebooks` to see what there is."
+)
+_LONGEST_LINE = 16 * 1024 * 1024
+
+
+class KernelGone(AgentnbError):
+    """The connection has ended."""
+
+
+class PairedConnection:
+    """One connection; made by :meth:`opened`."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.on_notification: Callable[[str, dict[str, Any]], object] = lambda _method, _params: None
+        self.ended: KernelGone | None = None
+        """Why the connection has ended; None while it is open."""
+        self._writer = writer
+        self._connection = Connection(
+            writer.write,
+            MCP_CLIENT,
+            on_notifications=self._notified,
+            on_invalid=lambda error: self._end(f"The kernel's answer could not be read: {error}."),
+            longest=_LONGEST_LINE,
+        )
+        self._reading = asyncio.ensure_future(self._read(reader))
+
+    @classmethod
+    async def opened(cls, path: str, token: str) -> PairedConnection:
+        """Connect to the socket at *path* with its *token*."""
+        reader, writer = await asyncio.open_unix_connection(path, limit=_LONGEST_LINE)
+        writer.write(token.encode() + b"\n")
+        return cls(reader, writer)
+
+    async def request(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
+        """Ask the kernel; where this is cancelled, the kernel is told so."""
+        return mapping(await self._connection.request(method, params))
+
+    async def close(self) -> None:
+        """End the connection; what is still asked fails."""
+        self._end(KERNEL_GONE)
+        self._reading.cancel()
+        self._writer.close()
+        with contextlib.suppress(OSError, asyncio.CancelledError):
+            await self._writer.wait_closed()
+
+    async def _read(self, reader: asyncio.StreamReader) -> None:
+        try:
+            await self._connection.read(reader)
+        except OSError:
+            pass  # it is gone, whatever the system calls that
+        finally:
+            self._end(KERNEL_GONE)
+            self._writer.close()
+
+    def _notified(self, notifications: list[tuple[str, Any]]) -> None:
+        for method, params in notifications:
+            if method == ENDED:
+                self._end(str(mapping(params).get("reason")))
+            else:
+                self.on_notification(method, mapping(params))
+
+    def _end(self, reason: str) -> None:
+        if self.ended is None:
+            self.ended = KernelGone(reason, hint=PAIR_AGAIN)
+            self._connection.close(self.ended)
+
 
 log: Logger = logger("agentnb.pairing")
 
@@ -169,3 +250,122 @@ def _read(path: Path) -> Registration | None:
             return read_record(file.read(_LARGEST_BYTES), Registration)
     except (OSError, ValueError):
         return None
+
+
+_LONGEST_WORD = 40
+
+
+class ClientInfo(msgspec.Struct, frozen=True, kw_only=True):
+    """The name that a program gives itself (MCP ``clientInfo``), short and on one line; it is not trusted."""
+
+    name: str = ""
+    title: str = ""
+    version: str = ""
+
+    @classmethod
+    def read(cls, value: Any) -> ClientInfo:
+        """Read what was sent, whatever it is."""
+        fields = value if isinstance(value, dict) else {}
+        return cls(**{key: _clean(fields.get(key)) for key in cls.__struct_fields__})
+
+
+class Program(Protocol):
+    """The host's side of the program."""
+
+    end_connection: Callable[[str], object]
+    """Ends the connection; called with the reason."""
+
+    @property
+    def progress_seconds(self) -> float:
+        """Returns how often the program is told what its call waits for."""
+        ...
+
+    @property
+    def waits_for(self) -> str:
+        """The reason why its calls wait."""
+        ...
+
+    async def describe(self) -> dict[str, Any]:
+        """The description of the kernel, from which a program chooses."""
+        ...
+
+    def introduce(self, info: ClientInfo) -> None:
+        """The program says who it is; from now on it calls tools."""
+
+    async def call(self, name: str, arguments: Any) -> dict[str, Any]:
+        """Run the tool *name*; the result is an MCP ``CallToolResult``."""
+        ...
+
+    def leave(self) -> None:
+        """The connection has ended; no effect where that is known."""
+
+
+class PairedServer(ToolMcpServer):
+    """Serves one connection."""
+
+    def __init__(self, program: Program) -> None:
+        super().__init__(program)
+        program.end_connection = self._end
+        self._program = program
+        self._connection: Connection | None = None
+        self._hang_up: Callable[[], object] = lambda: None
+        self._introduced = False
+        self._ended: str | None = None
+
+    def opened(self, connection: Connection, hang_up: Callable[[], object]) -> None:
+        """The connection is open; see :meth:`ToolMcpServer.opened`."""
+        self._connection, self._hang_up = connection, hang_up
+
+    def closed(self) -> None:
+        """The connection has ended."""
+        self._program.leave()
+
+    async def request(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
+        """Answer one request; see :meth:`ToolMcpServer.request`."""
+        if self._ended is not None:
+            raise RpcError(INVALID_REQUEST, self._ended)
+        if method == DESCRIBE:
+            return await self._program.describe()
+        if method == "initialize":
+            if self._introduced:
+                raise RpcError(INVALID_REQUEST, "initialize was sent before.")
+            self._program.introduce(ClientInfo.read(params.get("clientInfo")))
+            self._introduced = True
+        if method != "tools/call":
+            return await super().request(method, params)
+        if not self._introduced:
+            raise RpcError(INVALID_REQUEST, "Send initialize first.")
+        return await self._with_progress(params)
+
+    async def _with_progress(self, params: dict[str, Any]) -> dict[str, Any]:
+        """Run a call; its program, if it wants that, hears what it waits for (MCP ``notifications/progress``)."""
+        meta = params.get("_meta")
+        token = meta.get("progressToken") if isinstance(meta, dict) else None
+        call = asyncio.ensure_future(super().request("tools/call", params))
+        times = 0
+        try:
+            while not (await asyncio.wait([call], timeout=None if token is None else self._program.progress_seconds))[
+                0
+            ]:
+                times += 1
+                if self._connection is not None:
+                    progress = {"progressToken": token, "progress": times, "message": self._program.waits_for}
+                    self._connection.notify("notifications/progress", progress)
+            return call.result()
+        except asyncio.CancelledError:
+            call.cancel()
+            raise
+
+    def _end(self, reason: str) -> None:
+        """Say why, and end the connection where the program does not."""
+        if self._ended is None:
+            self._ended = reason
+            if self._connection is not None:
+                self._connection.notify(ENDED, {"reason": reason})
+                asyncio.get_running_loop().call_later(LINGER_SECONDS, self._hang_up)
+
+
+def _clean(text: Any) -> str:
+    if not isinstance(text, str):
+        return ""
+    return " ".join("".join(each if each.isprintable() else " " for each in text[:_LONGEST_WORD]).split())

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from agentnb.acp.client_info import own_info
 from agentnb.acp.failure import answered
 from agentnb.acp.fields import mapping
+from agentnb.distribution import own_info
 from agentnb.kernel.content import with_object
 from agentnb.kernel.tools import kernel_tools
 from agentnb.rpc import MCP, Connection, answer_nothing
@@ -41,7 +41,7 @@ def kernel_server() -> ServerAbout:
 
 
 class ToolCaller(Protocol):
-    """Carries out calls of the kernel tools (:class:`agentnb.kernel.tool_runner.ToolRunner`), or of a research."""
+    """Carries out calls of the kernel tools (:class:`agentnb.kernel.code_tools.ToolRunner`), or of a research."""
 
     async def call(self, name: str, arguments: Any) -> dict[str, Any]:
         """Run the tool *name*; the result is an MCP ``CallToolResult``."""

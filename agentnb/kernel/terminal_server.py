@@ -12,11 +12,17 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from agentnb.acp.fields import mapping
-from agentnb.acp.stdio import read_input
+from agentnb.acp.peer import read_input
 from agentnb.errors import AgentnbError, UsageError
 from agentnb.kernel.content import text_result
-from agentnb.kernel.paired_connection import KernelGone, PairedConnection
-from agentnb.kernel.paired_kernels import HOW_TO_PAIR, NONE_PAIRED, choose_kernel, paired_kernels
+from agentnb.kernel.paired_kernels import (
+    HOW_TO_PAIR,
+    NONE_PAIRED,
+    KernelGone,
+    PairedConnection,
+    choose_kernel,
+    paired_kernels,
+)
 from agentnb.kernel.server import INSTRUCTIONS, VERSIONS, ServerAbout, ToolMcpServer, connect
 from agentnb.kernel.tools import kernel_tools, tool
 

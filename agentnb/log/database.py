@@ -1,4 +1,4 @@
-"""The log's SQLite file: opened, brought up to date, checked; put aside where it is damaged."""
+"""The log's SQLite file: opened, brought up to date, checked, put aside where it is damaged, and watched."""
 
 from __future__ import annotations
 
@@ -8,14 +8,15 @@ import shutil
 import sqlite3
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
+from agentnb.distribution import UPDATE, readers
 from agentnb.errors import LogDamaged, LogUnavailable
-from agentnb.file_lock import locked
-from agentnb.file_versions import UPDATE, readers
+from agentnb.safe_files import locked
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
 
 FileId: TypeAlias = "tuple[int, int] | None"
 """Which file a path leads to (device and number); None where it leads to none."""
@@ -258,3 +259,51 @@ def _is_disk_full(path: Path, error: sqlite3.OperationalError) -> bool:
         return "I/O" in str(error) and shutil.disk_usage(path.parent).free < _NO_ROOM
     except OSError:
         return False
+
+
+_LATEST = "SELECT coalesce(max(number), 0) FROM changes"
+_SINCE = "SELECT number, uri, kind FROM changes WHERE number > ? ORDER BY number"
+
+
+class Changes(NamedTuple):
+    """The sessions that changed since the last look, by URI."""
+
+    added: tuple[str, ...]
+    removed: tuple[str, ...]
+    changed: tuple[str, ...]
+
+
+class LogWatch:
+    """Looks at one log."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._connection = connect(path)
+        with explained(path):
+            self._version = self._data_version()
+            self._number = int(self._connection.execute(_LATEST).fetchone()[0])
+
+    def look(self) -> Changes | None:
+        """Returns what has changed since the last look; None where nothing has, or the file is another one by now."""
+        with explained(self._path):
+            version = self._data_version()
+            if version == self._version:
+                return None
+            self._version = version
+            kinds: dict[str, list[str]] = {"added": [], "removed": [], "changed": []}
+            for number, uri, kind in self._connection.execute(_SINCE, (self._number,)):
+                self._number = number
+                kinds[kind].append(uri)
+        return Changes(*map(tuple, kinds.values())) if any(kinds.values()) else None
+
+    @property
+    def is_current(self) -> bool:
+        """True if the path still leads to the file that is looked at."""
+        return file_at(self._path) == self._connection.file
+
+    def close(self) -> None:
+        """Look no more."""
+        self._connection.close()
+
+    def _data_version(self) -> int:
+        return int(self._connection.execute("PRAGMA data_version").fetchone()[0])

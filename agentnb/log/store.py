@@ -11,15 +11,15 @@ from msgspec.structs import replace
 from agentnb.clock import now_ms
 from agentnb.errors import UnknownSession
 from agentnb.log import database
+from agentnb.log.database import LogWatch
 from agentnb.log.record import LogBatch, SessionRecord, StoredSession, TurnText
 from agentnb.log.search_index import SearchIndex
 from agentnb.log.usage import add_up, spent_since, usage_of
-from agentnb.log.watch import LogWatch
 from agentnb.log.writer import LogWriter, alive, enter, insert, replay
 from agentnb.safe_json import without_half_characters
 from agentnb.state import ChatOrigin, ChatState, SessionState, SessionStatus, reduce_chat, reduce_session
 from agentnb.state.change import iso_time
-from agentnb.state.status import ACTIVITY_MASK
+from agentnb.state.wire import ACTIVITY_MASK
 
 if TYPE_CHECKING:
     import sqlite3

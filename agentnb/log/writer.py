@@ -1,30 +1,104 @@
-"""The thread that writes the durable log, so that nothing else waits for a disk."""
+"""The thread that writes the durable log, so that nothing else waits for a disk; logs of 0.2 are converted.
+
+Each difference shows in the value itself, so that a log may hold both, and what is in today's form stays as it is.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import os
 import platform
+import re
 import sqlite3
 import sys
 import threading
 import zlib
 from pathlib import Path
 from queue import SimpleQueue
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
 
 from agentnb.errors import LogDamaged, LogError, LogUnavailable, ProtocolError
-from agentnb.log import database, earlier_form
-from agentnb.log.channel_log import merge_envelopes
+from agentnb.log import database
+from agentnb.log.record import merge_envelopes
 from agentnb.safe_json import without_half_characters
 from agentnb.state import ChatState, Envelope, decode, encode
+from agentnb.state.change import iso_time, milliseconds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from agentnb.log.record import LogBatch, SessionRecord
+
+
+Json: TypeAlias = dict[str, Any]
+
+_TURN_ACTION = re.compile(rb'"type":"chat/(?:turn|error)')
+_IN_SUMMARY = ("provider", "title", "status", "activity", "project", "annotations")
+
+
+def state_of(data: bytes) -> Any:
+    """The state of a session or a chat, as JSON."""
+    state = msgspec.json.decode(data)
+    if "summary" in state:
+        _read_session(state)
+    if "turns" in state:
+        _read_chat(state)
+    return state
+
+
+def entry_of(data: bytes, state: Any) -> Any:
+    """An envelope; *state* is that of its channel before it."""
+    if not _TURN_ACTION.search(data):
+        return data
+    envelope = msgspec.json.decode(data)
+    _read_action(envelope["action"], state)
+    return envelope
+
+
+def _read_session(session: Json) -> None:
+    summary = session.pop("summary")
+    session |= {name: summary[name] for name in _IN_SUMMARY if name in summary}
+    _read_folder(session, summary.get("workingDirectory"))
+    if session["lifecycle"] == "creationFailed":
+        session["lifecycle"] = "failed"
+
+
+def _read_chat(chat: Json) -> None:
+    _read_folder(chat, chat.pop("workingDirectory", None))
+    running = chat.get("activeTurn")
+    for turn in [*chat["turns"], *([running] if running else [])]:
+        _read_turn(turn)
+    if running:
+        requests = chat.pop("inputRequests", ())
+        running["responseParts"] += [{"kind": "inputRequest", "request": request} for request in requests]
+
+
+def _read_folder(value: Json, folder: str | None) -> None:
+    if folder is not None:
+        value["workingDirectories"] = [folder]
+
+
+def _read_turn(turn: Json) -> None:
+    began, ended = turn.get("startedAt"), turn.pop("endedAt", None)
+    if isinstance(began, int):
+        turn["startedAt"] = iso_time(began)
+        if ended is not None:
+            turn["duration"] = max(0, ended - began)
+    if "error" in turn:
+        turn["responseParts"].append({"kind": "error", "error": turn.pop("error")})
+
+
+def _read_action(action: Json, state: ChatState) -> None:
+    if isinstance(action.get("startedAt"), int):
+        action["startedAt"] = iso_time(action["startedAt"])
+    ended, turn = action.pop("endedAt", None), state.active_turn
+    if ended is not None and turn is not None and turn.started_at is not None:
+        action["duration"] = max(0, ended - milliseconds(turn.started_at))
+    if "error" in action:
+        action["part"] = {"kind": "error", "error": action.pop("error")}
+
 
 _SESSION = """
     INSERT INTO sessions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (uri) DO UPDATE SET
@@ -261,11 +335,11 @@ def replay(
     if row is None or not sound(row[1], row[2]):
         message = f"The session {channel.removesuffix('/chat')} cannot be read: its snapshot is missing or damaged."
         raise LogDamaged(message, hint="agentnb.history() lists the others.")
-    index, state = row[0], _decoded(kind, earlier_form.state_of(row[1]), channel)
+    index, state = row[0], _decoded(kind, state_of(row[1]), channel)
     for at, first, data, written in connection.execute(_ENTRIES, (channel, index)):
         if first != index + 1 or not sound(data, written):
             return state, index, f"What came after entry {index} of {channel} is damaged in the log."
-        state, index = reduce(state, _decoded(Envelope, earlier_form.entry_of(data, state), channel).action), at
+        state, index = reduce(state, _decoded(Envelope, entry_of(data, state), channel).action), at
     return state, index, None
 
 

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from agentnb.policy.freedom import EDITS, TITLES
+from agentnb.policy.keys import EDITS, TITLES
+from agentnb.policy.request import Decider, Situation, Verdict
 from agentnb.policy.rules import STRICTNESS, InForce, Outcome, PolicySubject, matches
 from agentnb.policy.settings import loosening
 from agentnb.policy.severity import Severity, rank
-from agentnb.policy.situation import Decider, Situation, Verdict
 from agentnb.policy.subjects import READING, Seen, seen
-from agentnb.policy.trust import shown
+from agentnb.policy.workspace import shown
 
 if TYPE_CHECKING:
     from agentnb.policy.request import PolicyRequest

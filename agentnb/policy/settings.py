@@ -14,12 +14,11 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 
 from agentnb import site_policy
-from agentnb.agent.confinement_choice import EVERY, Confining, checked_confining, tighter
+from agentnb.agent.confinement import EVERY, Confining, checked_confining, tighter
 from agentnb.budget import Limit, read_budget
 from agentnb.errors import PolicyError, UsageError
 from agentnb.folders import home
-from agentnb.policy.freedom import CellReview, Freedom, lowest
-from agentnb.policy.keys import FILE_KEYS, RULE_KEYS, TABLES, Key
+from agentnb.policy.keys import FILE_KEYS, RULE_KEYS, TABLES, CellReview, Freedom, Key, lowest
 from agentnb.policy.rules import AccessRule, InForce
 from agentnb.site_policy import read_text
 from agentnb.toml_file import key_line, parsed

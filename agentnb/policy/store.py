@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 from agentnb.distribution import manual
 from agentnb.errors import PolicyError, UsageError
 from agentnb.policy.keys import RULE_KEYS
-from agentnb.policy.places import PROJECT, user_policy
 from agentnb.policy.settings import PolicySettings, joined, load, parse
-from agentnb.policy.trust import trusting, with_folder, without_folder
+from agentnb.policy.workspace import PROJECT, trusting, user_policy, with_folder, without_folder
 from agentnb.site_policy import file_state, site_files
 from agentnb.toml_file import (
     ChangedMeanwhile,

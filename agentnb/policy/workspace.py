@@ -1,16 +1,56 @@
-"""The workspace: the folders outside of which an agent may touch no file."""
+"""The workspace, outside of which an agent touches no file; trusted folders; and where the policy is kept.
+
+What the user's file allows was said somewhere else and at another time. A folder that somebody else has filled may make
+an agent do with it what the user never meant; so it holds in folders that the user has named, and below them.
+"""
 
 from __future__ import annotations
 
 import json
 import os
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agentnb.errors import OutsideWorkspace
+from agentnb.errors import OutsideWorkspace, PolicyError
+from agentnb.folders import config_folder, data_folder, from_home
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from pathlib import PurePath
+
+
+NAME = "policy.toml"
+PROJECT = Path(".agentnb", NAME)
+"""The project's file, in the workspace."""
+
+
+def user_policy(environment: Mapping[str, str] = os.environ) -> Path:
+    """The user's policy file: ``AGENTNB_CONFIG_DIR``, else ``agentnb`` in Jupyter's configuration folder."""
+    return config_folder(environment) / NAME
+
+
+def own_patterns(root: PurePath, environment: Mapping[str, str] = os.environ) -> tuple[str, ...]:
+    """Patterns of the files that decide what agents may do and how they start."""
+    named = [environment.get(name) for name in ("JUPYTER_CONFIG_DIR", "JUPYTERLAB_SETTINGS_DIR", "IPYTHONDIR")]
+    folders = [config_folder(environment), *(Path(each).expanduser() for each in named if each)]
+    found = []
+    for folder in (Path(os.path.abspath(each)) for each in folders):  # noqa: PTH100 - links stay
+        found.append(f"{_literal(folder.as_posix())}/**")
+        if root in folder.parents:
+            found.append(f"{_literal(folder.relative_to(root).as_posix())}/**")
+    return tuple(dict.fromkeys(found))
+
+
+def _literal(path: str) -> str:
+    """*path* as a pattern; a letter that means something in patterns stands for any letter."""
+    return re.sub(r"[*?\[\]{}!\\,]", "?", path)
+
+
+def audit_log(environment: Mapping[str, str] = os.environ) -> Path:
+    """The log of decisions: ``AGENTNB_DATA_DIR``, else ``agentnb`` in Jupyter's data folder."""
+    return data_folder(environment) / "audit.jsonl"
+
 
 LONGEST_PATH = 4_096
 """The longest path that is followed, in characters: Linux opens no longer one, and to follow it
@@ -67,3 +107,54 @@ class WorkspaceBoundary:
         except (OSError, RuntimeError, ValueError) as error:  # a loop of links, a NUL
             raise OutsideWorkspace(f"{path!r} is not a path that can be resolved: {error}.") from error
         return real
+
+
+_QUOTED = re.compile(r"""("[^"\\\n]*(?:\\.[^"\\\n]*)*"|'[^'\n]*')[ \t]*,?[ \t]*""")
+_LONGEST = 40
+
+
+def trusting(folders: Iterable[str], workspace: Path) -> str | None:
+    """The entry of *folders* that *workspace* is in, or None; links and ``..`` are followed on both sides."""
+    real = Path(os.path.realpath(workspace))
+    within = (real, *real.parents)
+    return next((each for each in folders if Path(os.path.realpath(each)) in within), None)
+
+
+def shown(folder: Path) -> str:
+    """*folder* for people, short, on one line, with ``~`` for the user's own."""
+    text = from_home(folder)
+    text = "".join(char if char.isprintable() else "?" for char in text).replace("`", "'")
+    return text if len(text) <= _LONGEST else f"…{text[1 - _LONGEST :]}"
+
+
+def with_folder(text: str, quoted: str, means: Callable[[str], tuple[str, ...]]) -> str:
+    """The policy file *text* with one folder more; everything else stays as it was, comments too."""
+    return _first(_added(text, quoted), [*means(text), *means(f"[trust]\nfolders = [{quoted}]\n")], means)
+
+
+def without_folder(text: str, folder: str, means: Callable[[str], tuple[str, ...]]) -> str:
+    """The policy file *text* without the entry *folder* of its trusted ones."""
+    cuts = (text[: found.start()] + text[found.end() :] for found in _QUOTED.finditer(text))
+    left = [*means(text)]
+    left.remove(folder)
+    return _first(cuts, left, means)
+
+
+def _added(text: str, quoted: str) -> Iterator[str]:
+    """Where it could stand: in a table of its own, first in a list that is there, under a table without one."""
+    yield f"{text.rstrip()}\n\n[trust]\nfolders = [{quoted}]\n"
+    for found in re.finditer(r"\[", text):
+        yield f"{text[: found.end()]}{quoted}, {text[found.end() :]}"
+    for found in re.finditer(r"\][^\n]*\n?", text):
+        yield f"{text[: found.end()].rstrip()}\nfolders = [{quoted}]\n{text[found.end() :]}"
+
+
+def _first(texts: Iterable[str], wanted: list[str], means: Callable[[str], tuple[str, ...]]) -> str:
+    """The first of *texts* that says what is wanted."""
+    for text in texts:
+        try:
+            if sorted(means(text)) == sorted(wanted):
+                return text
+        except PolicyError:  # the wrong place: no TOML any more, or something else
+            continue
+    raise PolicyError("The list of trusted folders could not be changed.", hint="Change [trust] folders by hand.")

@@ -15,7 +15,7 @@ import msgspec
 from agentnb.acp.doctor import examine
 from agentnb.agent.catalog import catalogue, find, why_not
 from agentnb.agent.own_agents import check, has_program, own_agents, remove_agent, write_agent
-from agentnb.host.agents.customizations import decide
+from agentnb.host.agents.agent_events import decide
 from agentnb.host.host import agent_infos
 from agentnb.server.request_table import Asker, ChangedResult, request
 from agentnb.state.session_state import option_choices

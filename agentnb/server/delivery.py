@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from agentnb.events.kinds import PAGE_ATTACHED, PAGE_GONE, PAGE_HIDDEN, PAGE_LEFT, PAGE_RESYNC, PAGE_VISIBLE
 from agentnb.host.host import ROOT
 from agentnb.server.client import UNHEARD_SECONDS, DeliveryClient
-from agentnb.server.messages import VERSION
+from agentnb.server.request_table import VERSION
 from agentnb.server.window import TURNS
 from agentnb.state import TEXT_DELTAS, Envelope
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from agentnb.host.channels import Channel
-    from agentnb.server.channel_owner import ChannelOwner
+    from agentnb.server.window import ChannelOwner
     from agentnb.state import Action, ActionOrigin
 
 
@@ -36,7 +36,7 @@ class Pace(NamedTuple):
 
 FLUSH_SECONDS = 0.035  # a little more than two frames of a screen
 SHORT = Pace(characters=40, seconds=0.15)
-"""Where every client reads the short form of a flush (`agentnb.server.continued_text`)."""
+"""Where every client reads the short form of a flush (`agentnb.server.window`)."""
 WHOLE = Pace(characters=120, seconds=0.25)
 """Where a client does not: its envelopes weigh more."""
 RESEND_SECONDS = 2.0

@@ -14,8 +14,8 @@ from agentnb.host.changes.hunks import Hunk
 from agentnb.host.files.workspace_files import for_page, listed, snippet
 from agentnb.host.turns.rewind import rewind
 from agentnb.policy.workspace import WorkspaceBoundary
-from agentnb.server.content_refs import RANGE
 from agentnb.server.request_table import Asker, Bytes, request
+from agentnb.server.window import RANGE
 from agentnb.state import ErrorInfo
 from agentnb.state.wire import Count, Wire
 

@@ -17,7 +17,7 @@ change can be told apart from an agent's.
 ``{"shown": true}``; one without the extension closes it, as Jupyter wants for unknown targets.
 
 ``agentnb.rejoin`` is opened by a page that was loaded again; the kernel answers with its host model
-(:mod:`agentnb.server.comm.rejoin`).
+(:mod:`agentnb.server.comm.frontend`).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from agentnb.kernel.cell_names import LONGEST_TAG, MOST_TAGS
+from agentnb.kernel.cell_changes import LONGEST_TAG, MOST_TAGS
 from agentnb.kernel.code_runner import CellStep
 
 LAB_TARGET = "agentnb.lab"

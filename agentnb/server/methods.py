@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from agentnb.server import (  # noqa: F401 - each registers its requests
     agent_requests,
-    client_notifications,
     client_requests,
     file_requests,
-    grant_requests,
     history_requests,
     policy_requests,
     session_requests,
@@ -15,8 +13,7 @@ from agentnb.server import (  # noqa: F401 - each registers its requests
     storage_requests,
 )
 from agentnb.server import answers as a
-from agentnb.server.messages import OURS
-from agentnb.server.request_table import AHP_METHODS, COMMON_ERRORS, PAGE_NOTIFICATIONS, REQUESTS, Method
+from agentnb.server.request_table import AHP_METHODS, COMMON_ERRORS, OURS, PAGE_NOTIFICATIONS, REQUESTS, Method
 
 __all__ = [
     "AHP_METHODS",

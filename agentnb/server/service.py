@@ -26,13 +26,13 @@ from agentnb.plugin_registry import plugins
 from agentnb.rpc import AHP, Connection
 from agentnb.rpc_message import INVALID_PARAMS, METHOD_NOT_FOUND, RpcError, RpcMessage, error_answer, notification
 from agentnb.safe_json import NESTING_LIMIT, is_too_deep, without_half_characters
-from agentnb.server import messages as m
+from agentnb.server import request_table as m
 from agentnb.server import window
 from agentnb.server.client_requests import UnknownClient
-from agentnb.server.content_refs import Contents
 from agentnb.server.delivery import Delivery
 from agentnb.server.methods import PAGE_NOTIFICATIONS, REQUESTS
 from agentnb.server.request_table import Asker, Bytes, Method, encoded, wire_name, with_bytes
+from agentnb.server.window import Contents
 from agentnb.state.versions import WINDOW
 
 if TYPE_CHECKING:
@@ -41,9 +41,9 @@ if TYPE_CHECKING:
 
     from agentnb.host.host import Host
     from agentnb.ports import Plugin, Request
-    from agentnb.server.channel_owner import ChannelOwner
     from agentnb.server.client import DeliveryClient
     from agentnb.server.notices import Notices
+    from agentnb.server.window import ChannelOwner
     from agentnb.state import Action, ActionOrigin
     from agentnb.state.versions import Window
 

@@ -16,8 +16,8 @@ from agentnb.errors import AgentnbError, UsageError
 from agentnb.host import intents
 from agentnb.host.channels import ROOT
 from agentnb.host.environment import LOOK_SECONDS, Suggestion
-from agentnb.host.kept_sessions import forked
-from agentnb.host.turns.mention_resolution import MentionPreview, previews
+from agentnb.host.history.restore import forked
+from agentnb.host.turns.message_queue import MentionPreview, previews
 from agentnb.server.request_table import Asker, request
 from agentnb.state.wire import Wire
 

@@ -15,14 +15,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import msgspec
 
 from agentnb.agent.mcp import mcp_servers
-from agentnb.configuration.named_things import missing, missing_things
-from agentnb.configuration.shown import public_value, shown_value
+from agentnb.configuration.setting import missing, missing_things
 from agentnb.configuration.table import FIRST, is_wider, setting
-from agentnb.configuration.write import UNKNOWN, change_setting
+from agentnb.configuration.write import UNKNOWN, change_setting, public_value, shown_value
 from agentnb.errors import UsageError
 from agentnb.host.history.restore import recorder_of
 from agentnb.host.history.storage import limits_of, outdated
-from agentnb.policy.places import PROJECT
+from agentnb.policy.workspace import PROJECT
 from agentnb.server.agent_requests import AgentLaunch, OfferedModel, agent_commands, offered_models
 from agentnb.server.notices import SettingsNotices
 from agentnb.server.policy_requests import PolicyRule

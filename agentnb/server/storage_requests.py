@@ -11,9 +11,9 @@ import msgspec
 from agentnb.agent.catalog import find
 from agentnb.configuration.setting import size_of
 from agentnb.errors import SessionError, UsageError
-from agentnb.host.history.arrangement import LONGEST_TITLE
-from agentnb.host.history.restore import recorder_of
+from agentnb.host.history.restore import holder, listed, opened, recorder_of
 from agentnb.host.history.storage import (
+    LONGEST_TITLE,
     KeptStorage,
     closed,
     forget,
@@ -22,14 +22,13 @@ from agentnb.host.history.storage import (
     oldest_kept,
     outdated,
 )
-from agentnb.host.kept_sessions import holder, listed, opened
 from agentnb.log import maintenance
 from agentnb.server.request_table import Asker, request
 from agentnb.server.session_requests import TabChannels, channels_of
 from agentnb.state.wire import Count, Wire
 
 if TYPE_CHECKING:
-    from agentnb.acp.listing import AgentSession
+    from agentnb.acp.opening import AgentSession
     from agentnb.host.host import Host
     from agentnb.host.session_options import Configuration
     from agentnb.log.record import SessionRecord

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, TypeAlias
 
-from agentnb.state.chat_input_state import ChatInputRequest, ChatInputResponseKind
+from agentnb.state.chat_message_state import ChatInputRequest, ChatInputResponseKind
 from agentnb.state.chat_tool_state import ToolCallState
 from agentnb.state.wire import ErrorInfo, JsonObject, StringOrMarkdown, Wire
 

@@ -1,23 +1,342 @@
-"""Reduces a chat channel: `ChatState` and an action to `ChatState`."""
+"""Reduces a chat channel: `ChatState` and an action to `ChatState`.
+
+A question that is put while a turn runs is a part of its answer, and stays there. One that is put while none runs, such
+as for a login, waits in `ChatState.input_requests`: AHP has no place for it.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from msgspec.structs import replace
 
-from agentnb.state import (  # noqa: F401 - each registers its reducers
-    chat_input_reducer,
-    chat_part_reducer,
-    chat_pending_reducer,
-    chat_terminal_reducer,
-    chat_tool_reducer,
-    chat_turn_reducer,
-)
 from agentnb.state.action import Action, TurnContentAction
-from agentnb.state.change import put
-from agentnb.state.chat_actions import XLate
-from agentnb.state.chat_state import ActiveTurn, ChatState, Turn
-from agentnb.state.chat_turns import finished_turn_index
+from agentnb.state.change import changed, put, same, upsert, without
+from agentnb.state.chat_actions import (
+    ChatError,
+    ChatInputAnswerChanged,
+    ChatInputCompleted,
+    ChatInputRequested,
+    ChatPendingMessageRemoved,
+    ChatPendingMessageSet,
+    ChatQueuedMessagesReordered,
+    ChatTruncated,
+    ChatTurnCancelled,
+    ChatTurnComplete,
+    ChatTurnStarted,
+    ChatUsage,
+    XLate,
+    XPromptSuggestionsChanged,
+    XTerminalData,
+    XTerminalExited,
+    XTerminalOpened,
+    XTurnChanges,
+)
+from agentnb.state.chat_message_state import ChatInputRequest, ChatInputResponseKind, PendingMessage
+from agentnb.state.chat_part_state import InputRequestResponsePart, ResponsePart, ToolCallResponsePart
+from agentnb.state.chat_state import ActiveTurn, ChatState, Turn, TurnState
+from agentnb.state.chat_tool_reducer import cancelled, derived_status, modified_at, with_derived_status, with_parts
+from agentnb.state.chat_tool_state import ToolCallCancelledState, ToolCallCompletedState
+from agentnb.state.parts import Parts
 from agentnb.state.reducers import REDUCERS, reduces
+from agentnb.state.terminal import TerminalView, TerminalViews
+from agentnb.state.wire import SessionStatus, with_activity, with_flag
+
+
+def finished_turn_index(chat: ChatState, turn_id: str) -> int | None:
+    """The place of a finished turn in ``chat.turns``; None where no finished turn has that id."""
+    turns = chat.turns
+    return next((at for at in range(len(turns) - 1, -1, -1) if turns[at].id == turn_id), None)
+
+
+def find_finished_turn(chat: ChatState, turn_id: str) -> Turn | None:
+    """The finished turn with that id; None where there is none."""
+    at = finished_turn_index(chat, turn_id)
+    return None if at is None else chat.turns[at]
+
+
+def find_turn(chat: ChatState, turn_id: str) -> ActiveTurn | Turn | None:
+    """The running or finished turn with that id; None where there is none (a queued prompt has no turn yet)."""
+    if chat.active_turn is not None and chat.active_turn.id == turn_id:
+        return chat.active_turn
+    return find_finished_turn(chat, turn_id)
+
+
+@reduces(ChatPendingMessageSet)
+def message_set(state: ChatState, action: ChatPendingMessageSet) -> ChatState:
+    """A message waits, in the place of the one with the same id; it stays held if that one was."""
+    message = PendingMessage(id=action.id, message=action.message)
+    if action.kind == "steering":
+        return changed(state, steering_message=message)
+    if any(other.id == action.id and other.held for other in state.queued_messages or ()):
+        message = PendingMessage(id=action.id, message=action.message, held=True)
+    return changed(state, queued_messages=upsert(state.queued_messages, message, "id"))
+
+
+@reduces(ChatPendingMessageRemoved)
+def message_removed(state: ChatState, action: ChatPendingMessageRemoved) -> ChatState:
+    """A message is taken back. A queue with nothing left is absent."""
+    if action.kind == "steering":
+        steering = state.steering_message
+        gone = steering is not None and steering.id == action.id
+        return changed(state, steering_message=None) if gone else state
+    if state.queued_messages is None:
+        return state
+    rest = without(state.queued_messages, "id", action.id)
+    return state if rest is state.queued_messages else changed(state, queued_messages=rest or None)
+
+
+@reduces(ChatQueuedMessagesReordered)
+def messages_reordered(state: ChatState, action: ChatQueuedMessagesReordered) -> ChatState:
+    """The queue in another order; messages not named follow as they were."""
+    waiting = {message.id: message for message in state.queued_messages or ()}
+    if not waiting:
+        return state
+    named = [waiting.pop(message_id) for message_id in action.order if message_id in waiting]
+    if action.held is not None:
+        named = [changed(message, held=action.held or None) for message in named]
+    return changed(state, queued_messages=(*named, *waiting.values()))
+
+
+def held(messages: tuple[PendingMessage, ...] | None) -> tuple[PendingMessage, ...] | None:
+    """The queue, held until the user continues."""
+    return messages and tuple(changed(message, held=True) for message in messages)
+
+
+def waiting_requests(state: ChatState) -> tuple[ChatInputRequest, ...]:
+    """The questions that wait for the user."""
+    turn = state.active_turn
+    parts = turn.response_parts if turn is not None and Parts.of(turn.response_parts).waiting else ()
+    return (
+        *(part.request for part in parts if isinstance(part, InputRequestResponsePart) and part.response is None),
+        *(state.input_requests or ()),
+    )
+
+
+def _waiting_request(state: ChatState, request_id: str) -> ChatInputRequest | None:
+    return next((request for request in waiting_requests(state) if request.id == request_id), None)
+
+
+@reduces(ChatInputRequested)
+def requested(state: ChatState, action: ChatInputRequested) -> ChatState:
+    """A request waits. Asked again without answers, it keeps those it had."""
+    request, known = action.request, _waiting_request(state, action.request.id)
+    if known is not None and request.answers is None:
+        request = replace(request, answers=known.answers)
+    state = _put(state, request)
+    status = with_flag(derived_status(state), SessionStatus.IS_READ, on=False)
+    return changed(state, status=status, modified_at=modified_at(state, action))
+
+
+@reduces(ChatInputAnswerChanged)
+def answer_changed(state: ChatState, action: ChatInputAnswerChanged) -> ChatState:
+    """One answer, set or withdrawn."""
+    known = _waiting_request(state, action.request_id)
+    if known is None:
+        return state
+    answers = dict(known.answers or {})
+    if action.answer is None:
+        answers.pop(action.question_id, None)
+    else:
+        answers[action.question_id] = action.answer
+    request = changed(known, answers=answers or None)
+    return state if request is known else replace(_put(state, request), modified_at=modified_at(state, action))
+
+
+@reduces(ChatInputCompleted)
+def completed(state: ChatState, action: ChatInputCompleted) -> ChatState:
+    """A request is settled."""
+    known = _waiting_request(state, action.request_id)
+    if known is None:
+        return state
+    answers = {**(known.answers or {}), **(action.answers or {})}
+    state = _put(state, replace(known, answers=answers or None), action.response)
+    return changed(state, status=derived_status(state), modified_at=modified_at(state, action))
+
+
+def _put(state: ChatState, request: ChatInputRequest, response: ChatInputResponseKind | None = None) -> ChatState:
+    """The chat with *request* where it waits, or where a new one is to wait."""
+    turn, outside = state.active_turn, state.input_requests or ()
+    if turn is None or any(other.id == request.id for other in outside):
+        kept = upsert(outside, request, "id") if response is None else without(outside, "id", request.id)
+        return changed(state, input_requests=kept or None)
+    parts, part = Parts.of(turn.response_parts), InputRequestResponsePart(request=request, response=response)
+    at = parts.find_request(request.id)
+    if at < 0:
+        return with_parts(state, turn, parts.appended(part))
+    return state if same(parts[at], part) else with_parts(state, turn, parts.put(at, part))
+
+
+OUTPUT_LIMIT = 65_536
+"""How many characters (Unicode code points) of a terminal's output the state keeps: the last ones."""
+
+
+@reduces(XTerminalOpened)
+def opened(state: ChatState, action: XTerminalOpened) -> ChatState:
+    """A terminal, in the place of the one with the same id."""
+    terminals = TerminalViews.of(state.terminals).with_terminal(action.terminal)
+    return state if terminals is state.terminals else replace(state, terminals=terminals)
+
+
+@reduces(XTerminalData)
+def data(state: ChatState, action: XTerminalData) -> ChatState:
+    """A terminal printed something."""
+    if not action.data:
+        return state
+    return _updated(state, action.terminal_id, lambda terminal: _printed(terminal, action.data))
+
+
+def _printed(terminal: TerminalView, text: str) -> TerminalView:
+    output = terminal.output + text
+    if len(output) <= OUTPUT_LIMIT:
+        return replace(terminal, output=output)
+    return replace(terminal, output=output[-OUTPUT_LIMIT:], truncated=True)
+
+
+@reduces(XTerminalExited)
+def exited(state: ChatState, action: XTerminalExited) -> ChatState:
+    """A terminal's program ended."""
+    return _updated(
+        state,
+        action.terminal_id,
+        lambda terminal: changed(terminal, exited=True, exit_code=action.exit_code, signal=action.signal),
+    )
+
+
+def _updated(state: ChatState, terminal_id: str, update: Callable[[TerminalView], TerminalView]) -> ChatState:
+    terminals = TerminalViews.of(state.terminals)
+    at = terminals.find(terminal_id)
+    if at < 0:
+        return state
+    terminal = update(terminals[at])
+    return state if terminal is terminals[at] else replace(state, terminals=terminals.with_terminal(terminal))
+
+
+@reduces(ChatTurnStarted)
+def turn_started(state: ChatState, action: ChatTurnStarted) -> ChatState:
+    """A turn begins, and what the agent suggested for it is over. One that has begun before is left alone."""
+    if find_turn(state, action.turn_id) is not None:
+        return state
+    turn = ActiveTurn(id=action.turn_id, message=action.message, response_parts=(), started_at=action.started_at)
+    state = _without_pending(replace(state, active_turn=turn), action.queued_message_id)
+    status = with_flag(derived_status(state), SessionStatus.IS_READ, on=False)
+    return replace(state, status=status, modified_at=modified_at(state, action), prompt_suggestions=None)
+
+
+def _without_pending(state: ChatState, message_id: str | None) -> ChatState:
+    if message_id is None:
+        return state
+    steering = state.steering_message
+    if steering is not None and steering.id == message_id:
+        steering = None
+    queued = without(state.queued_messages or (), "id", message_id) or None
+    return changed(state, steering_message=steering, queued_messages=queued)
+
+
+@reduces(ChatTurnComplete)
+def turn_complete(state: ChatState, action: ChatTurnComplete) -> ChatState:
+    """The turn is over."""
+    return _end(state, action, "complete")
+
+
+@reduces(ChatTurnCancelled)
+def turn_cancelled(state: ChatState, action: ChatTurnCancelled) -> ChatState:
+    """The turn was broken off; the queue is held where the action says so."""
+    ended = _end(state, action, "cancelled")
+    if ended is state or not action.hold_queue:
+        return ended
+    return changed(ended, queued_messages=held(ended.queued_messages))
+
+
+@reduces(ChatError)
+def turn_failed(state: ChatState, action: ChatError) -> ChatState:
+    """The turn failed."""
+    return _end(state, action, "error")
+
+
+def _end(state: ChatState, action: ChatTurnComplete | ChatTurnCancelled | ChatError, how: TurnState) -> ChatState:
+    active = state.active_turn
+    if active is None or active.id != action.turn_id:
+        return state
+    parts = _settled(Parts.of(active.response_parts))
+    turn = Turn(
+        id=active.id,
+        started_at=active.started_at,
+        duration=action.duration,
+        message=active.message,
+        response_parts=parts.appended(action.part) if isinstance(action, ChatError) else parts,
+        usage=active.usage,
+        state=how,
+        stop_reason=action.stop_reason,
+    )
+    state = replace(
+        state,
+        turns=(*state.turns, turn),
+        active_turn=None,
+        input_requests=None,
+        modified_at=modified_at(state, action),
+    )
+    if how == "error":
+        return replace(state, status=with_activity(state.status, SessionStatus.ERROR))
+    return with_derived_status(state)
+
+
+def _settled(parts: Parts) -> Parts:
+    """The parts with every tool call at an end: what still ran is cancelled."""
+    return Parts(map(_settled_part, parts)) if parts.begun or parts.waiting else parts
+
+
+def _settled_part(part: ResponsePart) -> ResponsePart:
+    if not isinstance(part, ToolCallResponsePart):
+        return part
+    if isinstance(part.tool_call, (ToolCallCompletedState, ToolCallCancelledState)):
+        return part
+    return ToolCallResponsePart(tool_call=cancelled(part.tool_call, reason="skipped"))
+
+
+@reduces(ChatUsage)
+def usage(state: ChatState, action: ChatUsage) -> ChatState:
+    """Tokens that the running turn has used."""
+    active = state.active_turn
+    if active is None or active.id != action.turn_id:
+        return state
+    return changed(state, active_turn=changed(active, usage=action.usage))
+
+
+@reduces(ChatTruncated)
+def truncated(state: ChatState, action: ChatTruncated) -> ChatState:
+    """The history ends with the turn that is named; with none, it is empty."""
+    keep = 0
+    if action.turn_id is not None:
+        keep = next((i for i, turn in enumerate(state.turns, 1) if turn.id == action.turn_id), 0)
+        if not keep:
+            return state
+    state = changed(
+        state,
+        turns=state.turns[:keep],
+        active_turn=None,
+        input_requests=None,
+        prompt_suggestions=None,
+        modified_at=modified_at(state, action),
+    )
+    return with_derived_status(state)
+
+
+@reduces(XTurnChanges)
+def turn_changes(state: ChatState, action: XTurnChanges) -> ChatState:
+    """Returns what a finished turn changed. A turn that is not among the finished ones is left alone."""
+    at = finished_turn_index(state, action.turn_id)
+    if at is None:
+        return state
+    old = state.turns[at]
+    turn = changed(old, changes=action.changes)
+    return state if turn is old else changed(state, turns=put(state.turns, at, turn))
+
+
+@reduces(XPromptSuggestionsChanged)
+def prompt_suggestions_changed(state: ChatState, action: XPromptSuggestionsChanged) -> ChatState:
+    """Returns what the agent expects the user to send next."""
+    return changed(state, prompt_suggestions=action.suggestions or None)
 
 
 @reduces(XLate)

@@ -6,12 +6,11 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from agentnb.state.chat_input_state import ChatInputRequest
-from agentnb.state.chat_message_state import Message, PendingMessage
+from agentnb.state.chat_message_state import ChatInputRequest, Message, PendingMessage
 from agentnb.state.chat_part_state import ErrorResponsePart
-from agentnb.state.data_check import DataCheck
+from agentnb.state.chat_tool_content import DataCheck
 from agentnb.state.parts import Parts, ResponseParts
-from agentnb.state.terminal_views import TerminalSequence
+from agentnb.state.terminal import TerminalSequence
 from agentnb.state.wire import AgentSelection, ErrorInfo, JsonObject, ModelSelection, Number, Wire
 
 TurnState: TypeAlias = Literal["complete", "cancelled", "error"]

@@ -1,4 +1,4 @@
-"""Reduces the tool calls of the running turn: AHP's state machine, and our details carried through it."""
+"""Reduces parts and tool calls of a turn."""
 
 from __future__ import annotations
 
@@ -7,12 +7,26 @@ from typing import Any
 
 from msgspec.structs import asdict, replace
 
-from agentnb.state import chat_tool_actions as actions
-from agentnb.state.change import changed, same
-from agentnb.state.chat_part_reducer import running_turn, with_parts
-from agentnb.state.chat_part_state import ToolCallResponsePart
-from agentnb.state.chat_state import ChatState
-from agentnb.state.chat_status import with_derived_status
+from agentnb.state import chat_actions as actions
+from agentnb.state.action import Action
+from agentnb.state.change import changed, iso_time, same
+from agentnb.state.chat_actions import (
+    ChatDelta,
+    ChatReasoning,
+    ChatResponsePart,
+    XPartRemoved,
+    XPlanSet,
+    XUserMessageDelta,
+)
+from agentnb.state.chat_part_state import (
+    InputRequestResponsePart,
+    MarkdownResponsePart,
+    PlanResponsePart,
+    ReasoningResponsePart,
+    ToolCallResponsePart,
+    UserMessageResponsePart,
+)
+from agentnb.state.chat_state import ActiveTurn, ChatState
 from agentnb.state.chat_tool_state import (
     ConfirmationOption,
     ToolCallCancelledState,
@@ -26,7 +40,116 @@ from agentnb.state.chat_tool_state import (
 )
 from agentnb.state.parts import Parts
 from agentnb.state.reducers import reduces
-from agentnb.state.wire import JsonObject
+from agentnb.state.wire import JsonObject, SessionStatus, with_activity
+
+
+def derived_status(state: ChatState) -> int:
+    """The status that follows from the chat's turn, its questions and its tool calls; flags are kept."""
+    turn = state.active_turn
+    if state.input_requests or (turn is not None and Parts.of(turn.response_parts).waiting):
+        activity = SessionStatus.INPUT_NEEDED
+    elif turn is not None:
+        activity = SessionStatus.IN_PROGRESS
+    else:
+        activity = SessionStatus.IDLE
+    return with_activity(state.status, activity)
+
+
+def with_derived_status(state: ChatState) -> ChatState:
+    """The chat with the status that follows from it; the same object when it has it."""
+    status = derived_status(state)
+    return state if status == state.status else replace(state, status=status)
+
+
+def modified_at(state: ChatState, action: Action) -> str:
+    """When the chat was last modified, once this action is applied."""
+    return state.modified_at if action.time is None else iso_time(action.time)
+
+
+def running_turn(state: ChatState, turn_id: str) -> ActiveTurn | None:
+    """The running turn, when it is the one that is named."""
+    turn = state.active_turn
+    return turn if turn is not None and turn.id == turn_id else None
+
+
+def with_parts(state: ChatState, turn: ActiveTurn, parts: Parts) -> ChatState:
+    """The chat with these parts in its running turn."""
+    return replace(state, active_turn=replace(turn, response_parts=parts))
+
+
+@reduces(ChatResponsePart)
+def response_part(state: ChatState, action: ChatResponsePart) -> ChatState:
+    """A new part at the end."""
+    turn = running_turn(state, action.turn_id)
+    if turn is None:
+        return state
+    state = with_parts(state, turn, Parts.of(turn.response_parts).appended(action.part))
+    waits = isinstance(action.part, (ToolCallResponsePart, InputRequestResponsePart))
+    return with_derived_status(state) if waits else state
+
+
+@reduces(ChatDelta)
+def delta(state: ChatState, action: ChatDelta) -> ChatState:
+    """More text in a Markdown part."""
+    return _grown(state, action, MarkdownResponsePart)
+
+
+@reduces(ChatReasoning)
+def reasoning(state: ChatState, action: ChatReasoning) -> ChatState:
+    """More text in a reasoning part."""
+    return _grown(state, action, ReasoningResponsePart)
+
+
+@reduces(XUserMessageDelta)
+def user_message_delta(state: ChatState, action: XUserMessageDelta) -> ChatState:
+    """More text in a user-message part."""
+    return _grown(state, action, UserMessageResponsePart)
+
+
+def _grown(
+    state: ChatState,
+    action: ChatDelta | ChatReasoning | XUserMessageDelta,
+    kind: type[MarkdownResponsePart | ReasoningResponsePart | UserMessageResponsePart],
+) -> ChatState:
+    turn = running_turn(state, action.turn_id)
+    if turn is None or not action.content:
+        return state
+    parts = Parts.of(turn.response_parts)
+    at = parts.find(action.part_id)
+    part = parts[at] if at >= 0 else None
+    if not isinstance(part, kind):
+        return state
+    return with_parts(state, turn, parts.put(at, replace(part, content=part.content + action.content)))
+
+
+@reduces(XPlanSet)
+def plan_set(state: ChatState, action: XPlanSet) -> ChatState:
+    """A plan, in the place of the one with the same part id or at the end."""
+    turn = running_turn(state, action.turn_id)
+    if turn is None:
+        return state
+    plan = PlanResponsePart(id=action.part_id, plan_id=action.plan_id, entries=action.entries)
+    parts = Parts.of(turn.response_parts)
+    at = parts.find(action.part_id)
+    if at < 0:
+        return with_parts(state, turn, parts.appended(plan))
+    old = parts[at]
+    if not isinstance(old, PlanResponsePart) or old == plan:
+        return state
+    return with_parts(state, turn, parts.put(at, plan))
+
+
+@reduces(XPartRemoved)
+def part_removed(state: ChatState, action: XPartRemoved) -> ChatState:
+    """A part is taken back; with it goes a question that it put."""
+    turn = running_turn(state, action.turn_id)
+    if turn is None:
+        return state
+    parts = Parts.of(turn.response_parts)
+    at = parts.find(action.part_id)
+    if at < 0:
+        return state
+    return with_derived_status(with_parts(state, turn, parts.without(at)))
 
 
 def _updated(
@@ -92,7 +215,7 @@ def start(state: ChatState, action: actions.ChatToolCallStart) -> ChatState:
 
 
 @reduces(actions.ChatToolCallDelta)
-def delta(state: ChatState, action: actions.ChatToolCallDelta) -> ChatState:
+def input_delta(state: ChatState, action: actions.ChatToolCallDelta) -> ChatState:
     """More of the input."""
 
     def update(call: ToolCallState) -> ToolCallState:

@@ -14,8 +14,7 @@ from typing import Any, Literal, TypeAlias
 import msgspec
 
 from agentnb.state.chat_message_state import Message
-from agentnb.state.chat_tool_content import ToolContent, ToolResultContent
-from agentnb.state.chat_tool_rehearsal import ToolCallRehearsal
+from agentnb.state.chat_tool_content import ToolCallRehearsal, ToolContent, ToolResultContent
 from agentnb.state.wire import JsonObject, StringOrMarkdown, Time, Wire
 
 ToolCallStatus: TypeAlias = Literal[

@@ -15,11 +15,8 @@ from agentnb.safe_json import without_half_characters
 from agentnb.state import (  # noqa: F401 - each declares actions
     changeset,
     chat_actions,
-    chat_tool_actions,
-    chat_turn_actions,
     root,
     session_actions,
-    session_member_actions,
     terminal,
 )
 from agentnb.state.action import (
@@ -34,9 +31,8 @@ from agentnb.state.action import (
     kinds_of,
 )
 from agentnb.state.chat_part_state import KnownResponsePart, ResponsePart, UnknownResponsePart
-from agentnb.state.chunked_sequence import ChunkedSequence
-from agentnb.state.parts import Parts
-from agentnb.state.terminal_views import TerminalView, TerminalViews
+from agentnb.state.parts import ChunkedSequence, Parts
+from agentnb.state.terminal import TerminalView, TerminalViews
 
 T = TypeVar("T")
 

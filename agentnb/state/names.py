@@ -5,41 +5,34 @@ from __future__ import annotations
 from agentnb.state.action import *
 from agentnb.state.changeset import *
 from agentnb.state.chat_actions import *
-from agentnb.state.chat_input_reducer import waiting_requests as waiting_requests
-from agentnb.state.chat_input_state import *
 from agentnb.state.chat_message_state import *
 from agentnb.state.chat_part_state import *
+from agentnb.state.chat_reducer import find_finished_turn as find_finished_turn
+from agentnb.state.chat_reducer import find_turn as find_turn
+from agentnb.state.chat_reducer import finished_turn_index as finished_turn_index
 from agentnb.state.chat_reducer import reduce_chat as reduce_chat
+from agentnb.state.chat_reducer import waiting_requests as waiting_requests
 from agentnb.state.chat_state import *
-from agentnb.state.chat_tool_actions import *
 from agentnb.state.chat_tool_content import *
-from agentnb.state.chat_tool_rehearsal import *
 from agentnb.state.chat_tool_state import *
-from agentnb.state.chat_turn_actions import *
-from agentnb.state.chat_turns import find_finished_turn as find_finished_turn
-from agentnb.state.chat_turns import find_turn as find_turn
-from agentnb.state.chat_turns import finished_turn_index as finished_turn_index
 from agentnb.state.codec import decode as decode
 from agentnb.state.codec import decode_action as decode_action
 from agentnb.state.codec import encode as encode
 from agentnb.state.codec import to_json as to_json
-from agentnb.state.data_check import *
-from agentnb.state.envelope import *
 from agentnb.state.parts import Parts as Parts
 from agentnb.state.parts import part_id as part_id
 from agentnb.state.root import *
 from agentnb.state.session_actions import *
-from agentnb.state.session_member_actions import *
 from agentnb.state.session_reducer import reduce_session as reduce_session
 from agentnb.state.session_state import *
-from agentnb.state.status import SessionStatus as SessionStatus
 from agentnb.state.terminal import *
-from agentnb.state.terminal_views import TerminalView as TerminalView
-from agentnb.state.terminal_views import TerminalViews as TerminalViews
+from agentnb.state.terminal import TerminalView as TerminalView
+from agentnb.state.terminal import TerminalViews as TerminalViews
 from agentnb.state.wire import AgentSelection as AgentSelection
 from agentnb.state.wire import ErrorInfo as ErrorInfo
 from agentnb.state.wire import JsonObject as JsonObject
 from agentnb.state.wire import Markdown as Markdown
 from agentnb.state.wire import ModelSelection as ModelSelection
+from agentnb.state.wire import SessionStatus as SessionStatus
 from agentnb.state.wire import StringOrMarkdown as StringOrMarkdown
 from agentnb.state.wire import Time as Time

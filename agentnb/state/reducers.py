@@ -7,7 +7,7 @@ from typing import Any, TypeAlias, TypeVar, get_args
 
 from agentnb.state.action import Action, ChannelKind, KnownAction
 from agentnb.state.change import changed, upsert, without
-from agentnb.state.status import with_flag
+from agentnb.state.wire import with_flag
 
 S = TypeVar("S")
 A = TypeVar("A", bound=KnownAction)

@@ -9,7 +9,7 @@ import msgspec
 from agentnb.state.action import Action, RootAction
 from agentnb.state.reducers import REDUCERS, row, sets
 from agentnb.state.session_state import SessionSummary
-from agentnb.state.terminal_views import TerminalView
+from agentnb.state.terminal import TerminalView
 from agentnb.state.wire import JsonObject, Wire
 
 

@@ -7,11 +7,13 @@ from typing import Any, Union
 
 import msgspec
 
-from agentnb.state import chat_input_state, chat_message_state, chat_tool_content, chat_tool_state, wire
+from agentnb.state import chat_message_state, chat_tool_content, chat_tool_state, wire
+from agentnb.state import chat_message_state as chat_input_state
 from agentnb.state.action import (
     Action,
     ChangesetAction,
     ChatAction,
+    Envelope,
     RootAction,
     SessionAction,
     SessionMemberAction,
@@ -23,12 +25,10 @@ from agentnb.state.changeset import ChangesetState
 from agentnb.state.chat_part_state import KnownResponsePart, ResponsePart
 from agentnb.state.chat_state import ChatState
 from agentnb.state.codec import ACTIONS, PARTS
-from agentnb.state.envelope import Envelope
 from agentnb.state.parts import Parts
 from agentnb.state.root import RootState
 from agentnb.state.session_state import SessionState
-from agentnb.state.terminal import TerminalContentPart, TerminalState
-from agentnb.state.terminal_views import TerminalViews
+from agentnb.state.terminal import TerminalContentPart, TerminalState, TerminalViews
 
 UNIONS: dict[str, Any] = {
     "ChatInputAnswer": chat_input_state.ChatInputAnswer,

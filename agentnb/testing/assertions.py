@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from agentnb.api.session import Turn
-    from agentnb.api.tool_call import ToolCall
+    from agentnb.api.turn_view import ToolCall
 
 
 def assert_text(

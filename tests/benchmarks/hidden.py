@@ -14,7 +14,7 @@ from pathlib import Path
 
 import psutil
 
-from agentnb.log.channel_log import MAX_ENTRIES
+from agentnb.log.record import MAX_ENTRIES
 from tests.benchmarks.row import Row
 from tests.benchmarks.workload import TEXT, Workload
 

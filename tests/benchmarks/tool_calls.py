@@ -10,7 +10,7 @@ import asyncio
 import time
 from typing import Any
 
-from agentnb.acp.permission import AcpPermissionRequest
+from agentnb.acp.questions import AcpPermissionRequest
 from agentnb.acp.sessions import deliver
 from agentnb.host.intents import FROM_PYTHON, carry_out
 from agentnb.state import ChatToolCallConfirmed, SessionStatus

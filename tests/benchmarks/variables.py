@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from agentnb.kernel.variables.reach import Reach
+from agentnb.kernel.variables.kinds import Reach
 from agentnb.kernel.variables.watch import VariableWatch, Watches
 from agentnb.memory import resident_memory
 from tests.benchmarks.row import Row

@@ -16,7 +16,7 @@ from tests.browser.side import Side
 from tests.unit.server.websocket.relay import Relay
 
 BEGIN = "import agentnb\nsession = agentnb.start('eliza', title='<b>Fit</b>')"
-ANSWERED_BY = "__import__('agentnb.api.policy', fromlist=['x']).policy(session).records[-1].by"
+ANSWERED_BY = "__import__('agentnb.api.settings', fromlist=['x']).policy(session).records[-1].by"
 COPIED = """async (button) => {
   const copied = new Promise((resolve) => {
     Object.defineProperty(navigator, "clipboard", {

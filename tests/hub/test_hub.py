@@ -33,7 +33,7 @@ server = agentnb.serve()
 agentnb.pair()
 from agentnb.folders import data_folder
 from agentnb.kernel.paired_kernels import registrations_folder
-from agentnb.server.websocket.runtime_file import runtime_folder
+from agentnb.server.websocket.access import runtime_folder
 from ipykernel.connect import get_connection_file
 import tempfile
 sockets = [each for each in Path(tempfile.gettempdir()).glob("agentnb-*") if each.stat().st_uid == os.getuid()]

@@ -10,7 +10,7 @@ import pytest
 from nbformat.v4 import new_code_cell, new_notebook
 
 from agentnb.server import __file__ as comm_package
-from agentnb.server.comm.blocked_time import ASK_SECONDS
+from agentnb.server.comm.frontend import ASK_SECONDS
 from agentnb.server.request_table import wire_name
 from agentnb.state.versions import WINDOW
 from tests.kernel.running_kernel import WAIT_S

@@ -114,7 +114,7 @@ def test_what_runs_is_asked_for_and_looking_is_not(kernel: RunningKernel) -> Non
     assert "xs: list, length 1" in kernel.run("%agent /kernel variables").displayed()[0]
     assert kernel.run("%agent -n -t shut --kernel --permissions deny /kernel run 1").status == "ok"
     rows = "[(each.kind, each.outcome, each.what) for each in policy().records]"
-    log = f"from agentnb.api.policy import policy\nprint({rows})"
+    log = f"from agentnb.api.settings import policy\nprint({rows})"
     decided = kernel.run(log).stdout
     assert "('kernel', 'deny', 'xs.append(2)')" in decided
     assert "('read', 'allow', \"List the kernel's variables\")" in decided

@@ -12,7 +12,7 @@ import pytest
 from websockets.exceptions import ConnectionClosed
 
 from agentnb.cli import main
-from agentnb.server.websocket.runtime_file import ServedKernel, served_kernels
+from agentnb.server.websocket.access import ServedKernel, served_kernels
 from tests.kernel.running_kernel import ONE_KERNEL, WAIT_S
 from tests.unit.server.websocket.client import Client, Failed
 

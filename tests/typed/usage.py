@@ -12,7 +12,7 @@ from typing import Any, Literal
 from typing_extensions import assert_type
 
 import agentnb
-from agentnb.api.agent_sessions import AgentSessions
+from agentnb.api.agents import AgentSessions
 from agentnb.api.history_rows import SessionTable
 
 

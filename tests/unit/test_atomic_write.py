@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from agentnb.atomic_write import write_atomically
+from agentnb.safe_files import write_atomically
 
 
 def test_a_new_file_is_readable_by_its_owner_only(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from agentnb.acp.change import write_request
+from agentnb.acp.files import write_request
 from agentnb.agent.process import Ring
 from agentnb.cassette.compare import diff, mcp_title
 from agentnb.credentials import Credentials
@@ -18,17 +18,16 @@ from agentnb.errors import OutsideWorkspace
 from agentnb.host.permissions.permission_request import asked_request
 from agentnb.ipython.display_formulas import MarkdownLines, on_one_line
 from agentnb.ipython.transcript import transcript
-from agentnb.kernel.cell_names import cell_title
+from agentnb.kernel.cell_changes import cell_title
 from agentnb.kernel.code_runner import NotebookCell
-from agentnb.policy.command_targets import command_targets
-from agentnb.policy.commands.code import rate_code
-from agentnb.policy.commands.disguise import insides
-from agentnb.policy.commands.paths import NamedPath, named, secret
+from agentnb.policy.commands.names import rate_code
+from agentnb.policy.commands.paths import NamedPath, insides, named, secret
 from agentnb.policy.commands.rating import LONGEST_COMMAND, rate_command
 from agentnb.policy.glob import any_path_matches, command_matches, path_matches
 from agentnb.policy.rules import plainer
 from agentnb.policy.sensitive import SENSITIVE
 from agentnb.policy.shell.words import MOST_WORDS
+from agentnb.policy.subjects import command_targets
 from agentnb.policy.workspace import WorkspaceBoundary, real_path
 from agentnb.state import ToolCallDetails, ToolCallRun, ToolCallStreamingState, ToolTextContent
 from tests.thorough import some

@@ -15,12 +15,12 @@ import agentnb
 from agentnb.agent.catalog import read as read_agent
 from agentnb.agent.mcp import mcp_servers
 from agentnb.cassette.file import read as read_cassette
-from agentnb.checkup.front import disabled
+from agentnb.checkup.examination import disabled
 from agentnb.errors import AgentnbError
 from agentnb.host.changes.records import read_record as read_conversation_record
-from agentnb.ipython.saved_notebook import read_cells
+from agentnb.ipython.shell_code_runner import read_cells
 from agentnb.plugins.export.sources import of_notebook
-from agentnb.plugins.knowledge.skills.trust import SkillTrust
+from agentnb.plugins.knowledge.skills.offers import SkillTrust
 from agentnb.policy.settings import load
 from agentnb.rpc import ACP, Connection
 from agentnb.safe_json import read_json, read_record

@@ -1,14 +1,28 @@
-"""Brings the events and requests of an agent in one session to the session's state and services."""
+"""Hears an agent's updates and requests, those of extensions too, and keeps its customizations.
+
+So it runs on a few threads of its own, within a time limit: it cannot hold up the host, nor the file reads that run on
+the loop's own threads. They are daemons: one that hangs does not keep the kernel from ending.
+"""
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
+import threading
+from concurrent.futures import Future
+from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
+from agentnb.acp.agent import extension
 from agentnb.clock import now_ms
+from agentnb.errors import AgentError, AgentnbError, PluginFailed, UsageError
+from agentnb.kernel.tools import kernel_tools
+from agentnb.plugin_registry import plugins
 from agentnb.state import (
     ChatToolCallComplete,
     ChatToolCallReady,
     ChatToolCallStart,
+    SessionCustomizationsChanged,
     SessionMetaChanged,
     ToolResultTextContent,
     ToolTextContent,
@@ -22,17 +36,151 @@ from agentnb.state import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Sequence
 
-    from agentnb.acp.elicitation import ElicitationAnswer, ElicitationQuestion
-    from agentnb.acp.listener import Unsaved
-    from agentnb.acp.permission import AcpPermissionRequest
-    from agentnb.errors import AgentnbError
-    from agentnb.host.agents.extensions import Extensions
+    from agentnb.acp.peer import Unsaved
+    from agentnb.acp.questions import AcpPermissionRequest, ElicitationAnswer, ElicitationQuestion
     from agentnb.host.channels import SessionChannels
+    from agentnb.host.environment import Environment
     from agentnb.host.permissions.permissions import Permissions
+    from agentnb.host.session_options import Configuration
     from agentnb.host.turns.inactivity import Inactivity
     from agentnb.host.turns.input_requests import InputRequests
     from agentnb.policy.request import PolicyRequest
     from agentnb.state import Action, ChatState
+
+
+if TYPE_CHECKING:
+    Function = Callable[[Any], Any]
+
+THREADS = 4
+"""How many functions of one session run at a time; the others wait, and their time runs too."""
+
+SECONDS = 60.0
+"""How long a function may take."""
+
+
+class Extensions:
+    """The user's functions of one session, by extension method."""
+
+    def __init__(self) -> None:
+        self.seconds = SECONDS
+        self._functions: dict[str, Function] = {}
+        self._threads: list[threading.Thread] = []
+        self._work: SimpleQueue[tuple[Future[Any], Function, Any] | None] = SimpleQueue()
+
+    def register(self, method: str, function: Function | None) -> None:
+        """Let *function* answer *method* from now on; nobody, where it is None."""
+        if function is None:
+            self._functions.pop(extension(method), None)
+        else:
+            self._functions[extension(method)] = function
+
+    def answers(self, method: str) -> bool:
+        """True if a function answers *method*."""
+        return method in self._functions
+
+    async def answer(self, method: str, params: Any) -> Any:
+        """Returns what the function for *method* returns."""
+        done: Future[Any] = Future()
+        self._work.put((done, self._functions[method], params))
+        if len(self._threads) < THREADS:
+            thread = threading.Thread(target=self._serve, name="agentnb-extension", daemon=True)
+            self._threads.append(thread)
+            thread.start()
+        try:
+            return await asyncio.wait_for(asyncio.wrap_future(done), self.seconds)
+        except asyncio.TimeoutError:
+            message = f"The function for {method} did not return within {self.seconds:g} s."
+            raise AgentError(message, hint="Make it faster, or let it start the work and return.") from None
+        except AgentnbError:
+            raise
+        except Exception as error:
+            raise AgentError(f"The function for {method} failed: {type(error).__name__}: {error}") from error
+
+    def close(self) -> None:
+        """Answer nothing more; what runs goes on unheard."""
+        self._functions.clear()
+        for _ in self._threads:
+            self._work.put(None)
+
+    def _serve(self) -> None:
+        while (item := self._work.get()) is not None:
+            done, function, params = item
+            if not done.set_running_or_notify_cancel():
+                continue  # it waited too long
+            try:
+                done.set_result(function(params))
+            except BaseException as error:  # noqa: BLE001 - told to the agent
+                done.set_exception(error)
+
+
+KERNEL = "kernel"
+_READY = {"kind": "ready"}
+
+
+class Customizations:
+    """Tells the clients of one session what its agent is given. Everything here runs on the host's thread."""
+
+    def __init__(self, channels: SessionChannels, configuration: Configuration, environment: Environment) -> None:
+        self._channels = channels
+        self._configuration = configuration
+        self._environment = environment
+        self._telling = asyncio.Lock()
+
+    @property
+    def is_possible(self) -> bool:
+        """True if the agent can be given anything."""
+        configuration = self._configuration
+        return bool(configuration.kernel or configuration.chain or configuration.components)
+
+    async def tell(self) -> None:
+        """Look what the agent is given now, and tell the clients where that is other than they know."""
+        async with self._telling:
+            asks = self._channels.kernel_access != "off"
+            configuration = self._configuration if asks else self._configuration.without_kernel
+            rows = await asyncio.to_thread(customizations, configuration, self._environment, asks=asks)
+            if rows != (self._channels.session.state.customizations or ()):
+                self._channels.dispatch(SessionCustomizationsChanged(customizations=rows))
+
+
+def customizations(
+    configuration: Configuration, environment: Environment, *, asks: bool = False
+) -> tuple[dict[str, Any], ...]:
+    """The skills, components, tools and MCP servers of a session, as AHP's ``Customization``.
+
+    It looks at the files of skills: call it on a thread of its own.
+    """
+    rows: list[dict[str, Any]] = []
+    for plugin, customizer in plugins().offers("customizers"):
+        with contextlib.suppress(PluginFailed), plugins().guard(plugin.name, "customizers"):  # the others are shown
+            rows += customizer.customizations(configuration, environment, asks=asks)
+    if configuration.spec.takes_mcp:
+        rows += [_server(KERNEL, *kernel_tools())] if configuration.kernel else []
+        rows += [_server(server.name) for server in configuration.components]
+    return tuple(sorted(rows, key=lambda each: _ORDER.get(each["id"].partition(":")[0], len(_ORDER))))
+
+
+_ORDER = {"component": 0, "mcp": 1, "package": 2, "offer": 3}
+
+
+def decide(action: str, package: str, *, shown: str) -> None:
+    """Do what the user chose about a package that a plug-in asked about."""
+    for plugin, customizer in plugins().offers("customizers"):
+        with plugins().guard(plugin.name, "customizers"):
+            if customizer.decide(action, package, shown=shown):
+                return
+    raise UsageError(f"No plug-in has asked about {package!r}.", hint="`agentnb plugins` lists those that work.")
+
+
+def _server(name: str, *tools: str) -> dict[str, Any]:
+    row: dict[str, Any] = {
+        "type": "mcpServer",
+        "id": f"mcp:{name}",
+        "uri": f"agentnb-mcp:/{name}",
+        "name": name,
+        "state": _READY,
+    }
+    return {**row, "_meta": {"agentnb": {"tools": list(tools)}}} if tools else row
+
 
 EXTENSIONS = "extensions"
 EXTENSIONS_KEPT = 10
@@ -41,7 +189,7 @@ _CALL_SEEN = (ChatToolCallStart, ChatToolCallReady, XToolCallDetailsChanged)
 
 
 class AgentEvents:
-    """Listens to one session's agent (:class:`agentnb.acp.listener.SessionListener`)."""
+    """Listens to one session's agent (:class:`agentnb.acp.peer.SessionListener`)."""
 
     def __init__(
         self,

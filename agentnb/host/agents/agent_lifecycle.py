@@ -5,13 +5,12 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Literal
 
-from agentnb.agent.confinement import how_to_confine
-from agentnb.agent.refused_access import MOST_REFUSED, kept_from, remedy_of
+from agentnb.agent.confinement import MOST_REFUSED, how_to_confine, kept_from, remedy_of
 from agentnb.clock import now_ms
 from agentnb.errors import AgentDied, AgentnbError, AgentRefused, AgentStartFailed, SessionError
 from agentnb.events.kinds import AGENT_RESTARTED, SESSION_FAILED, SESSION_READY
-from agentnb.host.agents.session_choices import SessionChoices, chosen
-from agentnb.host.turns.transcript import with_transcript
+from agentnb.host.agents.session_opening import SessionChoices, chosen
+from agentnb.host.turns.rewind import with_transcript
 from agentnb.plugin_registry import plugins
 from agentnb.state import AgentProcess, ErrorInfo, SessionCreationFailed, SessionReady, XAgentChanged
 

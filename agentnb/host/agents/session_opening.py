@@ -1,27 +1,139 @@
-"""Opening the session of an agent: a new one, a copy, or an old one that is taken up again."""
+"""Opens an agent's session, logs in where it must, and sets what was chosen for it."""
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
+import math
 import os
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 from msgspec.structs import replace
 
 from agentnb.acp.opening import OpenRequest
-from agentnb.errors import AgentError, AgentRefused, AuthenticationRequired, NotOffered
+from agentnb.clock import now_ms
+from agentnb.errors import (
+    AgentError,
+    AgentnbError,
+    AgentRefused,
+    AuthenticationRequired,
+    NotOffered,
+    PolicyError,
+    UsageError,
+)
+from agentnb.host.session_options import allowed_model, why_not_model
+from agentnb.state import (
+    ChatInputOption,
+    ChatInputRequest,
+    ChatInputSingleSelectQuestion,
+    XConfigOptionChosen,
+    XModeChanged,
+)
+from agentnb.state.session_state import model_id, model_options, option_choices, option_value
 
 if TYPE_CHECKING:
-    from collections.abc import Container
+    from collections.abc import Awaitable, Callable, Container
 
     from agentnb.acp.agent import Agent
-    from agentnb.acp.listener import SessionListener
-    from agentnb.acp.mcp import ServedMcpServer
-    from agentnb.acp.opening import SessionOpened
+    from agentnb.acp.failure import LoginWay
+    from agentnb.acp.opening import ServedMcpServer, SessionOpened
+    from agentnb.acp.peer import SessionListener
     from agentnb.agent.mcp import McpServer
-    from agentnb.host.agents.login import Login
-    from agentnb.host.agents.plugin_tools import PluginTools
+    from agentnb.host.agents.tools import PluginTools
     from agentnb.host.channels import SessionChannels
     from agentnb.host.session_options import Configuration
+    from agentnb.host.turns.input_requests import InputRequests
+    from agentnb.state import SessionState
+
+
+QUIET_SECONDS = 1.0
+"""How long a login may take before a card says that it is waited for: many need nobody."""
+
+WAY = "way"
+
+
+class Login:
+    """Lets the user of one session log in."""
+
+    def __init__(self, inputs: InputRequests, attended: Callable[[], Awaitable[bool]]) -> None:
+        self._inputs = inputs
+        self._attended = attended
+
+    async def ask(self, agent: Agent, wanted: AuthenticationRequired) -> None:
+        """Let the user choose a way to log in, and take it."""
+        ways = agent.login_ways
+        if not await self._attended():
+            raise wanted
+        answer = await self._inputs.ask(self._request(agent, ways))
+        if answer.response != "accept":
+            raise wanted
+        way = next((way for way in ways if way.id == answer.values.get(WAY)), ways[0] if len(ways) == 1 else None)
+        if way is not None and way.kind == "variables":
+            variables = ", ".join(way.variables)
+            message = f"{agent.spec.title} wants {variables} in its environment."
+            raise AuthenticationRequired(message, hint="Set it before the kernel starts, or in agentnb.start(env=…).")
+        if way is not None and way.kind == "agent":
+            await self._wait_for(agent, way, wanted)
+
+    async def _wait_for(self, agent: Agent, way: LoginWay, wanted: AuthenticationRequired) -> None:
+        """Have the agent log in: a person with a browser or a terminal takes their time, and can call it off."""
+        login = asyncio.ensure_future(agent.authenticate(way.id, math.inf))
+        tasks: list[asyncio.Future[Any]] = [login]
+        try:
+            await asyncio.wait(tasks, timeout=QUIET_SECONDS)
+            if login.done():
+                return login.result()
+            card = asyncio.ensure_future(self._inputs.put(self._waiting(agent, way)))
+            tasks.append(card)
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            if login.done():
+                return login.result()
+            if card.result().response != "accept":
+                raise wanted
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    def _waiting(self, agent: Agent, way: LoginWay) -> ChatInputRequest:
+        what = f"{agent.spec.title} is waiting for you to sign in ({way.name}); there is no time limit."
+        message = f"{what} It continues by itself once it notices that you are done."
+        return ChatInputRequest(id=self._inputs.next_id(), message=message)
+
+    def _request(self, agent: Agent, ways: tuple[LoginWay, ...]) -> ChatInputRequest:
+        title = agent.spec.title
+        typed = f" Type `{agent.spec.login}` in a terminal, then continue." if agent.spec.login and not ways else ""
+        options = tuple(ChatInputOption(id=way.id, label=way.name, description=_about(way)) for way in ways)
+        question = ChatInputSingleSelectQuestion(
+            id=WAY, title="Sign in", message="Choose one of them.", required=len(options) > 1, options=options
+        )
+        return ChatInputRequest(
+            id=self._inputs.next_id(),
+            message=f"Sign in to {title} to continue.{typed}",
+            questions=(question,) if options else None,
+        )
+
+
+async def log_in_with(agent: Agent, method: str | None) -> None:
+    """Take the way called *method* (id or name), or the only one there is, without asking."""
+    ways = agent.login_ways
+    if not ways:
+        raise UsageError(f"{agent.spec.title} offers no login.", hint="Send a prompt: the agent may need no login.")
+    names = ", ".join(repr(way.id) for way in ways) or "none"
+    chosen = [way for way in ways if method in (way.id, way.name)] if method is not None else list(ways)
+    if len(chosen) != 1:
+        raise UsageError(f"{agent.spec.title} has these ways to log in: {names}.", hint="Specify one of them.")
+    if chosen[0].kind != "agent":
+        raise UsageError(f"To log in, {chosen[0].what_to_do}.", hint="Then prompt again.")
+    await agent.authenticate(chosen[0].id, math.inf)
+
+
+def _about(way: LoginWay) -> str | None:
+    if way.kind == "agent":
+        return way.description
+    do = way.what_to_do
+    return f"{do[0].upper()}{do[1:]}, then continue." if do else way.description
+
 
 WAYS: tuple[Literal["resume", "load"], ...] = ("resume", "load")
 FRUITLESS = 2
@@ -35,7 +147,7 @@ class ToolServer(Protocol):
     """Serves a session's agent tools of ours, by MCP."""
 
     async def serve(self, agent: Agent, taken: Container[object]) -> McpServer | ServedMcpServer:
-        """The MCP server; see :meth:`agentnb.host.agents.kernel_tools.KernelTools.serve`."""
+        """The MCP server; see :meth:`agentnb.host.agents.tools.KernelTools.serve`."""
         ...
 
 
@@ -180,3 +292,120 @@ class SessionOpening:
             agent.capabilities.demand(*WAYS)
             raise refusal or AgentError(f"{agent.name} did not open the session {request.former!r}.")
         return None
+
+
+Choice: TypeAlias = XModeChanged | XConfigOptionChosen
+MOST_NAMED = 20
+"""How many of an agent's models an error names."""
+
+
+def chosen(session: SessionState) -> tuple[Choice, ...]:
+    """The mode and the options of *session*, as what a user does to choose them."""
+    options = [
+        XConfigOptionChosen(config_id=str(option.get("id")), value=value)
+        for option in session.config_options or ()
+        if isinstance(value := option_value(option), str | bool)
+    ]
+    return (*([] if session.modes is None else [XModeChanged(mode_id=session.modes.current_mode_id)]), *options)
+
+
+def differing(wanted: tuple[Choice, ...], session: SessionState) -> list[Choice]:
+    """Those of *wanted* that *session* has otherwise, and offers."""
+    now, offered = chosen(session), {str(option.get("id")) for option in session.config_options or ()}
+    modes = set() if session.modes is None else {mode.id for mode in session.modes.available_modes}
+    return [
+        replace(each, time=now_ms())
+        for each in wanted
+        if each not in now and (each.mode_id in modes if isinstance(each, XModeChanged) else each.config_id in offered)
+    ]
+
+
+def model_choice(model: str, session: SessionState, agent: str) -> XConfigOptionChosen:
+    """Returns what a user does to choose *model*, an id or a name, in *session* with the agent called *agent*.
+
+    Raises:
+        NotOffered: If the agent does not offer it; the message names the models that it offers.
+    """
+    options = model_options(session)
+    offered = [(option, each) for option in options for each in option_choices(option.get("options"))]
+    for key in ("value", "name"):
+        for option, each in offered:
+            if str(each.get(key)).casefold() == model.casefold():
+                return XConfigOptionChosen(config_id=str(option.get("id")), value=str(each["value"]), time=now_ms())
+    if not offered:
+        raise NotOffered(f"{agent} has no choice of models, and {model!r} was asked for.", hint="Leave out model=.")
+    ids = list(dict.fromkeys(str(each["value"]) for _, each in offered))
+    more = f" and {len(ids) - MOST_NAMED} more" if len(ids) > MOST_NAMED else ""
+    message = f"{agent} does not offer the model {model!r}."
+    raise NotOffered(message, hint=f"Choose one of these with model=: {', '.join(ids[:MOST_NAMED])}{more}.")
+
+
+class SessionChoices:
+    """Chooses the mode, the model and the options of one session with its agent.
+
+    Attributes:
+        model: The model that `start` asks for; empty where it asks for none.
+        kept: What the next session is to have, too.
+    """
+
+    def __init__(self, channels: SessionChannels, configuration: Configuration, notices: AgentNotices) -> None:
+        self.model: str = configuration.model
+        self.kept: tuple[Choice, ...] = ()
+        self._channels = channels
+        self._title = configuration.spec.title
+        self._notices = notices
+
+    def keep(self) -> None:
+        """Keep what is chosen now for the next session."""
+        self.kept = chosen(self._channels.session.state)
+
+    async def choose_again(self, agent: Agent, session_id: str, *, is_first: bool) -> None:
+        """Choose the model of `start`, then the mode and the options that the session before had, as far as it can."""
+        if self.model and is_first:
+            await self._choose_model(agent, session_id, self.model)
+        wanted, self.kept = self.kept, ()
+        for action in differing(wanted, self._channels.session.state):
+            with contextlib.suppress(AgentnbError):
+                await self.choose(agent, session_id, action)
+                self._channels.dispatch(action)
+        await self._choose_allowed_model(agent, session_id)
+
+    async def _choose_model(self, agent: Agent, session_id: str, model: str) -> None:
+        """Choose *model*; a session that cannot have it fails to start."""
+        if (why := why_not_model(self._channels.agent, model)) is not None:
+            raise PolicyError(why)
+        action = model_choice(model, self._channels.session.state, self._title)
+        await self.choose(agent, session_id, action)
+        self._channels.dispatch(action)
+
+    async def choose(self, agent: Agent, session_id: str, action: XModeChanged | XConfigOptionChosen) -> None:
+        """Ask *agent* for another mode or option; a model must be one that the site allows."""
+        if isinstance(action, XModeChanged):
+            await agent.set_mode(session_id, action.mode_id)
+            return
+        is_model = action.config_id in {each.get("id") for each in model_options(self._channels.session.state)}
+        if is_model and (why := why_not_model(self._channels.agent, str(action.value))) is not None:
+            raise PolicyError(why)
+        for each in await agent.set_config_option(session_id, action.config_id, action.value):
+            self._channels.dispatch(each)
+
+    async def _choose_allowed_model(self, agent: Agent, session_id: str) -> None:
+        """Choose another model where the site does not allow the one that the agent begins with."""
+        state = self._channels.session.state
+        why = why_not_model(self._channels.agent, model_id(state)) if model_id(state) else None
+        if why is None:
+            return
+        for option in model_options(state):
+            if (model := allowed_model(self._channels.agent, option)) is None:
+                continue
+            action = XConfigOptionChosen(config_id=str(option.get("id")), value=model, time=now_ms())
+            with contextlib.suppress(AgentnbError):
+                await self.choose(agent, session_id, action)
+                self._channels.dispatch(action)
+                self._notices.note(f"{why} {model} is used.")
+
+    def demand_model(self) -> None:
+        """Raise where the site does not allow the model that is chosen."""
+        model = model_id(self._channels.session.state)
+        if model and (why := why_not_model(self._channels.agent, model)) is not None:
+            raise PolicyError(why, hint="Choose another model.")

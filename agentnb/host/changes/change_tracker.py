@@ -15,16 +15,19 @@ from agentnb.changes.model import FOLDER, PathChange, folders_above
 from agentnb.clock import now_ms
 from agentnb.credentials import logger
 from agentnb.errors import AgentnbError, ChangesError, unexpected
-from agentnb.host.changes.attribution import (
+from agentnb.host.changes.hunks import SUFFIX, count_cell_lines
+from agentnb.host.changes.items import (
     attributed,
     by_others,
+    file_item,
+    kernel_item,
     named_files,
+    numbers,
     runs_commands,
     shown_outside,
     split_by_workspace,
 )
-from agentnb.host.changes.items import file_item, kernel_item, numbers
-from agentnb.host.changes.notebook_cells import SUFFIX, count_cell_lines
+from agentnb.host.changes.open_notebook import was_only_autosaved, written_notebook
 from agentnb.host.changes.records import (
     ConversationRecord,
     Item,
@@ -34,8 +37,7 @@ from agentnb.host.changes.records import (
     write_record,
 )
 from agentnb.host.changes.workspace_store import EndedTurn, WorkspaceTurn
-from agentnb.host.changes.written_notebook import was_only_autosaved, written_notebook
-from agentnb.kernel.variables.reach import lost_words
+from agentnb.kernel.variables.kinds import lost_words
 from agentnb.state import (
     ErrorInfo,
     TurnChanges,
@@ -51,8 +53,8 @@ if TYPE_CHECKING:
 
     from agentnb.changes.model import Snapshot
     from agentnb.changes.store import ChangeStore
+    from agentnb.host.changes.items import TurnRecording
     from agentnb.host.changes.records import By
-    from agentnb.host.changes.turn_recording import TurnRecording
     from agentnb.host.changes.workspace_store import WorkspaceStore
     from agentnb.host.channels import SessionChannels
     from agentnb.host.environment import Environment

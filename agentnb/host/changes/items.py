@@ -1,24 +1,113 @@
-"""The items of a turn's record: files from a comparison, cells and variables from the kernel; and their numbers."""
+"""The changed files of a turn, one item each: who changed them, and recording a turn."""
 
 from __future__ import annotations
 
+import os
+from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from agentnb.acp.peer import ChangedFile
+from agentnb.changes.coverage import is_file_name
 from agentnb.changes.model import path_to_json
 from agentnb.changes.text_diff import count_lines
 from agentnb.errors import ChangesError
-from agentnb.host.changes.attribution import is_left_alone
 from agentnb.host.changes.records import Item, TurnChangeRecord, count_by_kind
 from agentnb.kernel.cell_changes import CellRecord
 from agentnb.kernel.variables.changes import NameChange
-from agentnb.state import TurnChanges
+from agentnb.policy.sensitive import secret_pattern
+from agentnb.state import ToolCallResponsePart, ToolDiffContent, TurnChanges
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
+
     from agentnb.changes.model import FileVersion, PathChange
     from agentnb.changes.store import ChangeStore
+    from agentnb.host.agents.agent_lifecycle import AgentLifecycle
     from agentnb.host.changes.records import By, State
+    from agentnb.host.changes.workspace_store import WorkspaceStore
+    from agentnb.host.environment import Environment
+    from agentnb.state import ResponsePart
+
+
+_WRITES = frozenset({"edit", "delete", "move"})
+
+
+def named_files(parts: Iterable[ResponsePart], workspace: str) -> tuple[frozenset[str], frozenset[str]]:
+    """The files that tool calls say they change: in the workspace (relative, with slashes), and outside of it."""
+    return split_by_workspace(_paths(parts), workspace)
+
+
+def split_by_workspace(paths: Iterable[str], workspace: str) -> tuple[frozenset[str], frozenset[str]]:
+    """*paths* in the workspace (relative, with slashes), and outside of it; names that no file can have are dropped."""
+    inside, outside = set[str](), set[str]()
+    for path in filter(is_file_name, paths):
+        real = _normal(workspace, path)
+        found = PurePath(real)
+        if found.is_relative_to(workspace):
+            inside.add(found.relative_to(workspace).as_posix())
+        else:
+            outside.add(real)
+    return frozenset(inside), frozenset(outside)
+
+
+def shown_outside(path: str, workspace: str | Path) -> str:
+    """*path* as people read it: from the workspace where it is near."""
+    near = os.path.relpath(path, workspace)
+    return path if PurePath(near).parts[:3] == ("..", "..", "..") else near
+
+
+def runs_commands(parts: Iterable[ResponsePart]) -> bool:
+    """True if tool calls among *parts* ran commands: what these do elsewhere is not known."""
+    calls = (part.tool_call for part in parts if isinstance(part, ToolCallResponsePart))
+    return any(call.details is not None and call.details.kind == "execute" for call in calls)
+
+
+def attributed(
+    paths: Iterable[str], named: frozenset[str], others: frozenset[str], saved: frozenset[str]
+) -> tuple[By, ...]:
+    """Returns who changed a file, as far as is known."""
+    wanted = frozenset(paths)
+    found: list[By] = ["toolCall"] if wanted & named else []
+    if wanted & others:
+        found.append("otherTab")
+    if wanted & saved:
+        found.append("user")
+    return tuple(found) or ("during",)
+
+
+def by_others(who: tuple[By, ...]) -> bool:
+    """True if the turn did not change a file, as far as is known: the user saved it, or another tab named it."""
+    return bool(who) and set(who) <= {"user", "otherTab"}
+
+
+def is_left_alone(who: tuple[By, ...]) -> bool:
+    """True if undo of a whole turn leaves a change alone, since it would take more than the turn's work away."""
+    return "user" in who or by_others(who)
+
+
+def _paths(parts: Iterable[ResponsePart]) -> Iterable[str]:
+    for part in parts:
+        details = part.tool_call.details if isinstance(part, ToolCallResponsePart) else None
+        if details is None:
+            continue
+        for piece in details.content or ():
+            if isinstance(piece, ToolDiffContent):
+                yield piece.path
+        if details.kind in _WRITES:
+            for place in details.locations or ():
+                yield place.path
+
+
+def _normal(workspace: str, path: str) -> str:
+    """*path* with the links of its folder followed: agents name files by whatever way they took."""
+    try:
+        folder, name = os.path.split(os.path.join(workspace, path))  # noqa: PTH118 - as text
+        return os.path.join(os.path.realpath(folder), name)  # noqa: PTH118
+    except (OSError, ValueError):
+        return os.path.normpath(os.path.join(workspace, path))  # noqa: PTH118
 
 
 def file_item(change: PathChange, counted: tuple[int | None, int | None] | None, by: tuple[By, ...]) -> Item:
@@ -102,3 +191,38 @@ def stored_content(store: ChangeStore, version: FileVersion | None) -> bytes | N
         return None if version is None else store.content(version)
     except ChangesError:
         return None
+
+
+class TurnRecording:
+    """The recording of one session's files."""
+
+    def __init__(self, lifecycle: AgentLifecycle, environment: Environment) -> None:
+        self._lifecycle = lifecycle
+        self._environment = environment
+
+    def owns(self, path: Path) -> bool:
+        """True if *path* is the cassette's: recording it is no change of a turn."""
+        return self._environment.cassette.owns(path)
+
+    async def record(self, store: WorkspaceStore, changes: Sequence[PathChange]) -> None:
+        """Record *changes* as those of the last turn; nothing where nothing is recorded."""
+        agent, session_id = self._lifecycle.agent, self._lifecycle.session_id
+        tap = None if agent is None else agent.tap
+        if tap is None or not tap.takes_files or session_id is None or not changes:
+            return
+        workspace, patterns, cassette = store.workspace, store.patterns, self._environment.cassette
+
+        def is_sensitive(change: PathChange) -> bool:
+            paths = filter(None, (change.path, change.was))
+            return any(secret_pattern(path, patterns) is not None for path in paths)
+
+        def record_all(store: ChangeStore) -> None:
+            files = [
+                ChangedFile(
+                    each, stored_content(store, each.before), stored_content(store, each.after), is_sensitive(each)
+                )
+                for each in changes
+            ]
+            tap.changed_files(session_id, files, lambda path: cassette.is_notebook(workspace / path))
+
+        await store.run(record_all)

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 import msgspec
 from msgspec.structs import replace
 
-from agentnb.atomic_write import write_atomically
 from agentnb.changes.model import FileVersion, PathChange, Snapshot, folders_above, path_from_json, path_to_json
 from agentnb.clock import now_ms
 from agentnb.credentials import logger
 from agentnb.kernel.cell_changes import CellPlace
+from agentnb.safe_files import write_atomically
 from agentnb.safe_json import read_record as read_json_record
 from agentnb.state import DataCheck
 

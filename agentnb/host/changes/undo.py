@@ -15,8 +15,8 @@ from msgspec.structs import replace
 from agentnb.changes.apply import followed_by
 from agentnb.changes.model import FOLDER, PathChange, folders_above, path_to_json
 from agentnb.errors import AgentnbError, ChangesError, ChangesUnavailable, SessionError, UsageError
-from agentnb.host.changes.attribution import is_left_alone
 from agentnb.host.changes.hunks import HunkDecisions
+from agentnb.host.changes.items import is_left_alone
 from agentnb.host.changes.records import Undone, count_by_kind
 
 if TYPE_CHECKING:

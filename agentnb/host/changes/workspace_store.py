@@ -17,13 +17,12 @@ from collections import deque
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from agentnb.changes import network_mounts
+from agentnb.changes import store_folder
 from agentnb.changes.coverage import SnapshotLimits, is_left_out, signature
+from agentnb.changes.file_operations import TemporaryFolder
 from agentnb.changes.store import ChangeStore
-from agentnb.changes.store_lock import StoreLock
-from agentnb.changes.temporary_folder import TemporaryFolder
-from agentnb.host.changes.location import store_name
-from agentnb.host.changes.own_files import OwnFiles
+from agentnb.changes.store_folder import StoreLock
+from agentnb.host.changes.location import OwnFiles, store_name
 from agentnb.host.changes.records import read_record, record_file
 from agentnb.policy.sensitive import SENSITIVE, secret_pattern
 
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
 
     from agentnb.changes.coverage import Signature
     from agentnb.changes.model import Snapshot
-    from agentnb.host.changes.own_files import OwnFilesInside
+    from agentnb.host.changes.location import OwnFilesInside
     from agentnb.policy.sensitive import Patterns
 
 T = TypeVar("T")
@@ -136,7 +135,7 @@ class WorkspaceStore:
         self.recovered: str | None = None
         self._keeps_sensitive = keeps_sensitive
         self._own = own or OwnFiles(None).of(workspace)
-        self._clock_ns = network_mounts.CLOCK_NS if network_mounts.network_file_system(workspace) else CLOCK_NS
+        self._clock_ns = store_folder.CLOCK_NS if store_folder.network_file_system(workspace) else CLOCK_NS
         self._temporary = temporary
         self._is_closed = False
         self._store: ChangeStore | None = None

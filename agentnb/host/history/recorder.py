@@ -12,7 +12,7 @@ from agentnb.errors import LogUnavailable
 from agentnb.log.record import LogBatch, SessionRecord, turn_record
 from agentnb.log.store import LogStore
 from agentnb.state import ChatTruncated, SessionIsArchivedChanged, SessionStatus, XSessionRemoved
-from agentnb.state.status import ACTIVITY_MASK
+from agentnb.state.wire import ACTIVITY_MASK
 
 if TYPE_CHECKING:
     from logging import Logger

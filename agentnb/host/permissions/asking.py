@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from agentnb.agent.asks import MODE
+from agentnb.agent.catalog import MODE
 from agentnb.clock import now_ms
 from agentnb.errors import AgentnbError
 from agentnb.host.permissions.cards import OWN

@@ -1,4 +1,4 @@
-"""Whether what was allowed came out as its preview showed: the workspace's files before and after, and the rest."""
+"""What came of a rehearsal, and what the freedom Auto then runs without a question."""
 
 from __future__ import annotations
 
@@ -10,11 +10,14 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from agentnb.changes.coverage import is_left_out_name
+from agentnb.policy.sensitive import sensitive_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from agentnb.kernel.rehearsal_result import Rehearsal
+    from agentnb.policy.request import Situation
+
 
 MOST_FILES = 20_000
 """In a workspace with more, only the files that the preview names are compared."""
@@ -173,3 +176,30 @@ def _content(path: str) -> bytes:
         return os.read(file, LARGEST_FILE)
     finally:
         os.close(file)
+
+
+_UNDOABLE = frozenset({"created", "changed"})
+
+
+def is_harmless(found: Rehearsal, folder: str, situation: Situation) -> bool:
+    """True if the preview *found* saw all of it, and it does nothing that cannot be undone.
+
+    It ends well, reaches for nothing that the preview refuses, and changes only files that Edit may change at once.
+    """
+    ended_well = found.available and found.error is None and not found.exit_code
+    saw_all = not (found.reason or found.connections or found.refused or found.more_files)
+    can_restore = all(each.can_restore for each in found.variables)
+    return (
+        ended_well
+        and saw_all
+        and can_restore
+        and all(_is_edit(each.path, each.status, folder, situation) for each in found.files)
+    )
+
+
+def _is_edit(path: str, status: str, folder: str, situation: Situation) -> bool:
+    """True if the file *path* is created or changed in the workspace, and is not sensitive."""
+    whole = os.path.normpath(os.path.join(folder, path))  # noqa: PTH118 - as text
+    roots = (str(each) for each in (situation.root, *situation.directories))
+    is_inside = any(whole.startswith(f"{root.rstrip(os.sep)}{os.sep}") for root in roots)
+    return status in _UNDOABLE and is_inside and sensitive_pattern(whole, situation.patterns) is None

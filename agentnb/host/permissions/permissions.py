@@ -12,17 +12,16 @@ from agentnb.errors import AgentnbError, PermissionDenied, PolicyError, SessionE
 from agentnb.events.kinds import POLICY_ASKED
 from agentnb.host.permissions import cards
 from agentnb.host.permissions.asking import ran_unasked
-from agentnb.host.permissions.grants import ChosenOption, PendingPermission, SessionGrants, needs_user
-from agentnb.host.permissions.kernel_call_cards import KernelCallCards
+from agentnb.host.permissions.cards import KernelCallCards
 from agentnb.host.permissions.permission_request import asked_request, joined_request
+from agentnb.host.permissions.session_policy import ChosenOption, PendingPermission, SessionGrants, needs_user
 from agentnb.kernel.cell_plans import proposed_cell
 from agentnb.policy.commands.rating import rate_command
 from agentnb.policy.engine import WORST_AT_ONCE, judge, opens
-from agentnb.policy.freedom import EDITS
-from agentnb.policy.offers import similar_rule
-from agentnb.policy.rules import matches
+from agentnb.policy.keys import EDITS
+from agentnb.policy.request import Verdict
+from agentnb.policy.rules import matches, similar_rule
 from agentnb.policy.severity import rank
-from agentnb.policy.situation import Verdict
 from agentnb.policy.subjects import seen
 from agentnb.safe_json import read_json
 from agentnb.state import (
@@ -37,16 +36,14 @@ from agentnb.state import (
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Collection, Coroutine, Sequence
 
-    from agentnb.acp.permission import AcpPermissionRequest
+    from agentnb.acp.questions import AcpPermissionRequest
     from agentnb.host.channels import SessionChannels
     from agentnb.host.environment import Environment
-    from agentnb.host.permissions.grants import PermissionCallback
     from agentnb.host.permissions.rehearsals import Rehearsals
-    from agentnb.host.permissions.session_policy import SessionPolicy
+    from agentnb.host.permissions.session_policy import PermissionCallback, SessionPolicy
     from agentnb.kernel.rehearsal_result import Rehearsal
-    from agentnb.policy.offers import Offer
     from agentnb.policy.request import PolicyRequest
-    from agentnb.policy.rules import AccessRule, InForce, Scope
+    from agentnb.policy.rules import AccessRule, InForce, Offer, Scope
     from agentnb.state import ActiveTurn, ConfirmationOption, ToolCallCell, ToolCallState
 
 

@@ -19,9 +19,8 @@ from agentnb.clock import now_ms
 from agentnb.credentials import Credentials
 from agentnb.errors import AgentnbError, SessionError
 from agentnb.events.kinds import REHEARSAL_ENDED
-from agentnb.host.permissions.at_once import is_harmless
 from agentnb.host.permissions.cards import first_sentence
-from agentnb.host.permissions.outcome import Ended, differences, look, named_files
+from agentnb.host.permissions.outcome import Ended, differences, is_harmless, look, named_files
 from agentnb.kernel.content import picture_block
 from agentnb.kernel.rehearsal_result import SECONDS, Rehearsal, rehearse_command, unavailable
 from agentnb.memory import resident_memory
@@ -42,14 +41,12 @@ from agentnb.state import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Coroutine, Mapping
 
-    from agentnb.host.changes.own_files import OwnFiles
+    from agentnb.host.changes.location import OwnFiles
     from agentnb.host.channels import SessionChannels
     from agentnb.host.environment import Environment
-    from agentnb.host.permissions.grants import PendingPermission
     from agentnb.host.permissions.outcome import FolderState
-    from agentnb.host.permissions.session_policy import SessionPolicy
-    from agentnb.policy.request import PolicyRequest
-    from agentnb.policy.situation import Verdict
+    from agentnb.host.permissions.session_policy import PendingPermission, SessionPolicy
+    from agentnb.policy.request import PolicyRequest, Verdict
     from agentnb.state import Action, TerminalView
 
 PATIENCE = 3.0

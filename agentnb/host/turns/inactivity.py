@@ -1,18 +1,28 @@
-"""How long an agent that works has said nothing, as state that a view can show."""
+"""Watches a running turn: how long its agent has said nothing, and checks when it has ended."""
 
 from __future__ import annotations
 
+import asyncio
+import time
 from time import monotonic
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
+from agentnb.budget import Spent, read_budget, uses_of
 from agentnb.clock import now_ms
-from agentnb.state import SessionActivityChanged
+from agentnb.errors import AgentnbError
+from agentnb.plugin_registry import plugins
+from agentnb.ports import TurnCheck
+from agentnb.state import Message, MessageOrigin, SessionActivityChanged
+from agentnb.state.change import milliseconds
 
 if TYPE_CHECKING:
-    import asyncio
+    from collections.abc import Callable, Sequence
 
     from agentnb.host.channels import SessionChannels
     from agentnb.host.loop import HostLoop
+    from agentnb.ports import ToolSession, TurnChecker
+    from agentnb.state import ActiveTurn
+
 
 SECONDS = 40.0
 """Seconds without a word after which it is said, and said again after every doubling."""
@@ -68,3 +78,99 @@ class Inactivity:
         self._shown = words is not None
         if self._channels.session.state.activity != words:
             self._channels.dispatch(SessionActivityChanged(activity=words, time=now_ms()))
+
+
+MOST_ROUNDS = 3
+"""How often an agent is asked to mend what was found."""
+MOST_OF_TURN = read_budget("500k tokens, 15 min", scope="turn")
+"""How much a turn may have used to get another round."""
+
+
+class AnswerCheck(Protocol):
+    """Checks the answer of one turn."""
+
+    def correction(self, turn: ActiveTurn) -> str:
+        """What the agent is asked to answer again; empty where its answer fits, or was asked for again before."""
+        ...
+
+
+class TurnChecks:
+    """Which turns of a session are checked, and how often each was."""
+
+    def __init__(
+        self, channels: SessionChannels, session: ToolSession, *, each: bool, setting: Callable[[], str]
+    ) -> None:
+        self.each = each
+        self.only: set[str] = set()
+        self.answers: dict[str, AnswerCheck] = {}
+        self._channels = channels
+        self._session = session
+        self._setting = setting
+        self._rounds: dict[str, int] = {}
+
+    def wanted(self, turn_id: str) -> bool:
+        """True if the turn is to be checked before it is done."""
+        return turn_id in self.answers or self._is_verified(turn_id)
+
+    def _is_verified(self, turn_id: str) -> bool:
+        return self.each or turn_id in self.only or self._setting() != "on demand"
+
+    async def task(self, turn_id: str) -> Message | None:
+        """Check the turn; what the agent is asked to do, None where the turn is done."""
+        task = await self._verified(turn_id) if self._is_verified(turn_id) else None
+        return task or await self._corrected(turn_id)
+
+    async def _corrected(self, turn_id: str) -> Message | None:
+        check, active = self.answers.get(turn_id), self._channels.chat.state.active_turn
+        if check is None or active is None:
+            return None
+        correction = await asyncio.to_thread(check.correction, active)  # a type's validators are the user's code
+        if not correction:
+            return None
+        self._channels.say(turn_id, "The answer does not have the requested type. The agent is asked once more.")
+        return Message(text=correction, origin=MessageOrigin(kind="system"))
+
+    async def _verified(self, turn_id: str) -> Message | None:
+        checkers: list[TurnChecker] = [each for _, each in plugins().offers("checkers")]
+        if not checkers:
+            self._channels.say(turn_id, "Not verified: no plug-in that verifies is loaded (`agentnb plugins`).")
+            return None
+        active = self._channels.chat.state.active_turn
+        since = milliseconds(active.started_at) / 1000 if active is not None and active.started_at else time.time()
+        try:
+            checks = [await each.check(self._session, since) for each in checkers]
+        except AgentnbError as error:
+            self._channels.say(turn_id, f"Not verified: {error}")
+            return None
+        return self._next(turn_id, _together(checks), since)
+
+    def _next(self, turn_id: str, check: TurnCheck, since: float) -> Message | None:
+        rounds = self._rounds.pop(turn_id, 0)
+        mends = check.task and (self.each or turn_id in self.only or self._setting() == "until verified")
+        limit = self._limit(rounds, since) if mends else ""
+        if check.summary:
+            self._channels.say(turn_id, f"{check.summary}{f' {limit}' if limit else ''}")
+        if not mends or limit or not self._channels.is_active(turn_id):
+            return None
+        self._rounds[turn_id] = rounds + 1
+        return Message(text=check.task, origin=MessageOrigin(kind="system"))
+
+    def _limit(self, rounds: int, since: float) -> str:
+        """Why the agent is not asked again; empty where it is."""
+        active = self._channels.chat.state.active_turn
+        usage = active.usage if active is not None else None
+        tokens = ((usage.input_tokens or 0) + (usage.output_tokens or 0)) if usage is not None else 0
+        if rounds >= MOST_ROUNDS:
+            return f"The agent tried {rounds} times to fix it. Now it is your turn."
+        spent = Spent(tokens=tokens, seconds=time.time() - since)
+        reached = [each.message for each in uses_of(MOST_OF_TURN, {"turn": spent}) if each.is_reached]
+        return f"{reached[0]} Now it is your turn." if reached else ""
+
+
+def _together(checks: Sequence[TurnCheck]) -> TurnCheck:
+    """The outcome of several checks as one."""
+    return TurnCheck(
+        passed=all(each.passed for each in checks),
+        summary="\n".join(each.summary for each in checks if each.summary),
+        task="\n\n".join(each.task for each in checks if each.task),
+    )

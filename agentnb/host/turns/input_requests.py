@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
-from agentnb.acp.elicitation import ElicitationAnswer
+from agentnb.acp.questions import ElicitationAnswer
 from agentnb.clock import now_ms
 from agentnb.state import (
     ChatInputAnswerChanged,
@@ -32,7 +32,7 @@ from agentnb.state import (
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping
 
-    from agentnb.acp.elicitation import ElicitationQuestion
+    from agentnb.acp.questions import ElicitationQuestion
     from agentnb.host.channels import SessionChannels
     from agentnb.state import ActionOrigin, ChatInputAnswer, ChatInputQuestion
 

@@ -1,27 +1,173 @@
-"""The prompts of a session that wait until the running turn is over."""
+"""Messages that wait for their turn, and the mentions in them.
+
+A message with a mention waits in the queue, where it can be taken back as any other, until the user's objects have been
+looked at on another thread.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import asyncio
+from typing import TYPE_CHECKING, Annotated
 
+import msgspec
 from msgspec.structs import replace
 
 from agentnb.clock import now_ms
 from agentnb.events.kinds import TURN_QUEUED
+from agentnb.host.environment import LOOK_SECONDS
+from agentnb.kernel.output_text import LEFT_OUT, picture_tokens
 from agentnb.state import (
     ChatPendingMessageRemoved,
     ChatPendingMessageSet,
     ChatQueuedMessagesReordered,
+    Message,
+    MessageEmbeddedResourceAttachment,
+    MessageOrigin,
     PendingMessageKind,
+    SimpleMessageAttachment,
 )
+from agentnb.state.codec import encodable
+from agentnb.state.wire import Wire
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
+    from pathlib import Path
 
+    from agentnb.acp.agent import Agent
     from agentnb.host.agents.agent_lifecycle import AgentLifecycle
     from agentnb.host.channels import SessionChannels
-    from agentnb.host.turns.mention_resolution import MentionResolution
-    from agentnb.state import ActionOrigin, Message
+    from agentnb.host.environment import Environment, Shell
+    from agentnb.host.loop import HostLoop
+    from agentnb.state import ActionOrigin, MessageAttachment
+
+
+_CHARACTERS_OF_TOKEN = 4
+
+Found = tuple["MessageAttachment", ...]
+
+
+class MentionResolution:
+    """The messages of one session whose mentions are being resolved."""
+
+    def __init__(
+        self,
+        channels: SessionChannels,
+        environment: Environment,
+        loop: HostLoop,
+        *,
+        cwd: Path,
+        resolved: Callable[[], None],
+    ) -> None:
+        self.seconds = LOOK_SECONDS
+        self._channels = channels
+        self._environment = environment
+        self._loop = loop
+        self._cwd = cwd
+        self._resolved = resolved
+        self._going: dict[str, asyncio.Task[None]] = {}
+        self._found: dict[str, Found] = {}
+        self._notes: dict[str, str] = {}
+
+    def wanted(self, message: Message) -> bool:
+        """True if *message* may mention something."""
+        return "@" in message.text and self._environment.shell is not None
+
+    def going(self, message_id: str) -> bool:
+        """True if what *message_id* mentions is still being looked at."""
+        return message_id in self._going
+
+    def begin(self, message_id: str) -> None:
+        """Look up what the waiting message *message_id* mentions; what was found before is found anew."""
+        self.take(message_id)
+        self._going[message_id] = self._loop.spawn(self._look(message_id))
+
+    def take(self, message_id: str) -> str | None:
+        """*message_id* waits no more: end the look."""
+        if (task := self._going.pop(message_id, None)) is not None:
+            task.cancel()
+        self._found.pop(message_id, None)
+        return self._notes.pop(message_id, None)
+
+    def own(self, message_id: str, message: Message) -> Found:
+        """The attachments of the waiting *message* that its text does not stand for."""
+        mentions = self._found.get(message_id, ())
+        attached = message.attachments or ()
+        return tuple(each for each in attached if each not in mentions and getattr(each, "range", None) is None)
+
+    async def _look(self, message_id: str) -> None:
+        shell, message = self._environment.shell, self._channels.queued(message_id)
+        if shell is None or message is None:
+            return
+        try:
+            look = asyncio.to_thread(_attached, shell, message.text, self._cwd)
+            mentions, trouble = await asyncio.wait_for(look, self.seconds)
+        except asyncio.TimeoutError:
+            mentions, trouble = (), f"looking at it took more than {self.seconds:g} s"
+        except RuntimeError as error:  # no thread can be had: the kernel is about to end
+            mentions, trouble = (), str(error)
+        del self._going[message_id]
+        if trouble is not None:
+            self._notes[message_id] = f"The @ mentions in this message are not attached: {trouble}."
+        message = self._channels.queued(message_id)
+        if mentions and message is not None:
+            self._found[message_id] = mentions
+            whole = replace(message, attachments=(*(message.attachments or ()), *mentions))
+            action = ChatPendingMessageSet(kind=PendingMessageKind.QUEUED, id=message_id, message=whole, time=now_ms())
+            self._channels.dispatch(action)
+        self._resolved()
+
+
+def _attached(shell: Shell, text: str, cwd: Path) -> tuple[Found, str | None]:
+    """Returns what *text* mentions, or why that cannot be said: the user's objects may do anything when looked at."""
+    try:
+        return tuple(encodable(each) for each in shell.mentions.attach(text, cwd)), None
+    except BaseException as error:  # noqa: BLE001 - a look must not end the kernel either
+        return (), f"looking at it raised {type(error).__name__}"
+
+
+class MentionPreview(Wire, frozen=True, kw_only=True):
+    """One attachment that a draft's mention would give."""
+
+    label: str
+    kind: str
+    left_out: tuple[str, ...]
+    is_taken: bool
+    tokens: Annotated[int, msgspec.Meta(ge=0)] | None = None
+    text: str | None = None
+    data: str | None = None
+    content_type: str | None = None
+
+
+def previews(
+    attached: Iterable[MessageAttachment], agent: Agent | None, label: str | None
+) -> tuple[MentionPreview, ...]:
+    """The attachments as a page is told of them (``previewMentions``)."""
+    each = tuple(attached)
+    message = Message(text="", origin=MessageOrigin(kind="user"), attachments=each)
+    not_taken = frozenset(agent.capabilities.not_taken(message)) if agent is not None else frozenset[str]()
+    return tuple(_preview(one, is_taken=one.label not in not_taken, is_open=one.label == label) for one in each)
+
+
+def text_tokens(text: str) -> int:
+    """About how many tokens a text has: four characters each."""
+    return -(-len(text) // _CHARACTERS_OF_TOKEN)
+
+
+def _preview(one: MessageAttachment, *, is_taken: bool, is_open: bool) -> MentionPreview:
+    preview = MentionPreview(
+        label=one.label,
+        kind=one.display_kind or "document",
+        left_out=tuple(str(sentence) for sentence in (one.meta or {}).get(LEFT_OUT, ())),
+        is_taken=is_taken,
+    )
+    if isinstance(one, SimpleMessageAttachment):
+        text = one.model_representation or ""
+        return replace(preview, tokens=text_tokens(text), text=text if is_open else None)
+    if isinstance(one, MessageEmbeddedResourceAttachment):
+        tokens = picture_tokens(one.data, one.content_type)
+        preview = replace(preview, tokens=tokens)
+        return replace(preview, data=one.data, content_type=one.content_type) if is_open else preview
+    return preview
 
 
 class MessageQueue:

@@ -1,4 +1,4 @@
-"""Keeps the turns of a session within its budgets: what is used is said from 80 % on, and asked about at the limit.
+"""The budget of a turn: tokens and costs counted, said at 80 percent, asked about at the limit.
 
 What is used is read from the log's usage of turns, which all kernels of the user write; a running turn is in it.
 """
@@ -6,8 +6,11 @@ What is used is read from the log's usage of turns, which all kernels of the use
 from __future__ import annotations
 
 from datetime import datetime, time
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
+from msgspec.structs import replace
+
+from agentnb.acp.fields import count, mapping
 from agentnb.budget import Limit, LimitUse, Spent, read_budget, uses_of, written_amount
 from agentnb.clock import now_ms
 from agentnb.errors import BudgetExceeded, LogError
@@ -22,7 +25,7 @@ from agentnb.state import (
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import Awaitable, Callable, MutableMapping
+    from collections.abc import Awaitable, Callable, Mapping, MutableMapping
     from pathlib import Path
 
     from agentnb.budget import Scope
@@ -33,6 +36,58 @@ if TYPE_CHECKING:
     from agentnb.host.loop import HostLoop
     from agentnb.host.permissions.session_policy import HostPolicy
     from agentnb.host.turns.input_requests import InputRequests
+    from agentnb.state import ChatState, UsageInfo
+
+
+Counts: TypeAlias = Literal["turn", "session"]
+_FIELDS = ("input_tokens", "output_tokens", "cache_read_tokens")
+
+
+def turn_tokens(reported: UsageInfo, before: UsageInfo | None, counts: Counts | None) -> UsageInfo:
+    """Returns what one turn used.
+
+    Where the catalogue does not say how an agent counts, it counts as ACP words it, for the session, until a number
+    falls: a total never does.
+    """
+    if counts == "turn":
+        return reported
+    kept = mapping(mapping(before.meta if before is not None else None).get("agentnb"))
+    earlier = {name: count(mapping(kept.get("said")).get(name)) or 0 for name in _FIELDS}
+    now = {name: getattr(reported, name) or 0 for name in _FIELDS}
+    fell = any(now[name] < earlier[name] for name in _FIELDS)
+    if counts is None and (fell or kept.get("counts") == "turn"):
+        return _noted(reported, now, "turn")
+    used = {
+        name: None if getattr(reported, name) is None else now[name] - (0 if fell else earlier[name])
+        for name in _FIELDS
+    }
+    return _noted(replace(reported, **used), now, "session")
+
+
+def counted_before(chat: ChatState, turn_id: str) -> UsageInfo | None:
+    """The tokens of the last turn before *turn_id* whose agent said any."""
+    known: UsageInfo | None = None
+    for turn in chat.turns:
+        if turn.id == turn_id:
+            break
+        known = turn.usage or known
+    return known
+
+
+def added(before: UsageInfo | None, usage: UsageInfo) -> UsageInfo:
+    """What a turn of several prompts used: *usage* is what the last one did."""
+    if before is None:
+        return usage
+    sums = {}
+    for name in _FIELDS:
+        known = [each for each in (getattr(before, name), getattr(usage, name)) if each is not None]
+        sums[name] = sum(known) if known else None
+    return replace(usage, **sums)
+
+
+def _noted(usage: UsageInfo, reported: Mapping[str, int], counts: Counts) -> UsageInfo:
+    return replace(usage, meta={**(usage.meta or {}), "agentnb": {"said": dict(reported), "counts": counts}})
+
 
 BUDGET = "budget"
 """The key of the session's ``_meta`` with what the conversation was given and the line that views show."""

@@ -12,7 +12,7 @@ from agentnb.clock import now_ms
 from agentnb.errors import AgentnbError, AgentRefused, AuthenticationRequired
 from agentnb.events.kinds import TURN_ENDED, TURN_PROMPTED, TURN_STARTED, TURN_STEERED
 from agentnb.host.turns.message_queue import MessageQueue
-from agentnb.host.turns.token_counts import added, counted_before, turn_tokens
+from agentnb.host.turns.turn_budget import added, counted_before, turn_tokens
 from agentnb.state import (
     ChatError,
     ChatPendingMessageRemoved,
@@ -37,14 +37,13 @@ if TYPE_CHECKING:
 
     from agentnb.acp.prompt import PromptResult
     from agentnb.host.agents.agent_lifecycle import AgentLifecycle
-    from agentnb.host.agents.login import Login
+    from agentnb.host.agents.session_opening import Login
     from agentnb.host.changes.change_tracker import ChangeTracker
     from agentnb.host.channels import SessionChannels
     from agentnb.host.loop import HostLoop
     from agentnb.host.permissions.permissions import Permissions
-    from agentnb.host.turns.inactivity import Inactivity
+    from agentnb.host.turns.inactivity import Inactivity, TurnChecks
     from agentnb.host.turns.turn_budget import TurnBudget
-    from agentnb.host.turns.turn_checks import TurnChecks
     from agentnb.state import ActionOrigin, Message, UsageInfo
 
 CANCEL_GRACE = 10.0  # seconds an agent gets to answer after session/cancel

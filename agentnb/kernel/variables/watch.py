@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from logging import Logger
 
-    from agentnb.kernel.variables.reach import Reach
+    from agentnb.kernel.variables.kinds import Reach
     from agentnb.kernel.variables.snapshot import KeptObject
 
 log: Logger = logger("agentnb.kernel")

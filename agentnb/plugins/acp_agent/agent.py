@@ -18,8 +18,7 @@ from agentnb.plugins.acp_agent.client_requests import (
     SetConfigOption,
     reachable,
 )
-from agentnb.plugins.acp_agent.content import read_blocks
-from agentnb.plugins.acp_agent.schema import SessionParams, fields, read_params
+from agentnb.plugins.acp_agent.content import SessionParams, fields, read_blocks, read_params
 from agentnb.plugins.acp_agent.session import AcpSession
 from agentnb.plugins.acp_agent.updates import update
 from agentnb.rpc_message import INVALID_PARAMS, INVALID_REQUEST, RpcError
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
     from agentnb.plugins.acp_agent.client import AcpClient, Method
     from agentnb.plugins.acp_agent.content import ContentBlock
     from agentnb.plugins.acp_agent.reply import AcpReply
-    from agentnb.plugins.acp_agent.store import SessionRecord, SessionStore
+    from agentnb.plugins.acp_agent.session import SessionRecord, SessionStore
 
     Answer = dict[str, Any]
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol
 from msgspec import Meta, ValidationError
 
 from agentnb.errors import ProtocolError
-from agentnb.plugins.acp_agent.schema import Acp, Lenient, fields, read
+from agentnb.plugins.acp_agent.content import Acp, Lenient, fields, read
 from agentnb.rpc import ACP, Connection, answer_nothing
 from agentnb.rpc_message import INTERNAL_ERROR, RpcError
 

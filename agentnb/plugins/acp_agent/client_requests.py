@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta, ValidationError
 
-from agentnb.plugins.acp_agent.schema import Acp, Lenient, SessionParams, read
+from agentnb.plugins.acp_agent.content import Acp, Lenient, SessionParams, read
 
 StopReason = Literal["end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled"]
 Version = Annotated[int, Meta(ge=0, le=65535)]

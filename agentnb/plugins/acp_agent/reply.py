@@ -11,7 +11,7 @@ import msgspec
 
 from agentnb.plugins.acp_agent.client import AcpClient
 from agentnb.plugins.acp_agent.client_requests import ClientCapabilities, StopReason
-from agentnb.plugins.acp_agent.schema import fields
+from agentnb.plugins.acp_agent.content import fields
 from agentnb.plugins.acp_agent.session import AcpSession, SessionExchange
 from agentnb.plugins.acp_agent.updates import ToolKind, shown_text, text_chunk, update
 from agentnb.rpc_message import RpcError

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from agentnb.plugins.acp_agent.agent import taking
 from agentnb.plugins.acp_agent.client import AcpClient
-from agentnb.plugins.acp_agent.schema import SessionParams
+from agentnb.plugins.acp_agent.content import SessionParams
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop, StreamReader

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from agentnb.plugins.acp_agent.schema import fields
+from agentnb.plugins.acp_agent.content import fields
 
 ToolKind = Literal["read", "edit", "delete", "move", "search", "execute", "think", "fetch", "switch_mode", "other"]
 ToolCallStatus = Literal["pending", "in_progress", "completed", "failed"]

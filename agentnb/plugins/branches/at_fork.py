@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from agentnb.kernel.variables.keeper import Keeper
-from agentnb.kernel.variables.overwrite import state_of
+from agentnb.kernel.variables.references import state_of
 from agentnb.kernel.variables.snapshot import parents_of
 
 if TYPE_CHECKING:

@@ -7,10 +7,9 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
-from agentnb.api.history_changes import forget
+from agentnb.api.history_rows import forget
 from agentnb.errors import AgentnbError
-from agentnb.plugins.branches.notebook_copy import steps_to
-from agentnb.plugins.branches.written_file import WrittenFile
+from agentnb.plugins.branches.notebook_copy import WrittenFile, steps_to
 from agentnb.plugins.map.asking import cost_of
 from agentnb.state import ToolBlockContent
 
@@ -21,8 +20,8 @@ if TYPE_CHECKING:
     from agentnb.api.session import Session, Turn
     from agentnb.kernel.code_runner import CellStep
     from agentnb.plugins.branches.at_fork import AtFork
+    from agentnb.plugins.branches.copy_serving import CopyAnswer
     from agentnb.plugins.branches.kernel_copy import KernelCopy
-    from agentnb.plugins.branches.link import CopyAnswer
     from agentnb.plugins.branches.notebook_copy import NotebookCopy
     from agentnb.plugins.branches.runner import BranchThread
     from agentnb.plugins.map.workspaces import IsolatedWorkspace, WorkspaceChange

@@ -16,11 +16,10 @@ from agentnb.errors import AgentnbError, UsageError
 from agentnb.host import current_host
 from agentnb.ids import new_id
 from agentnb.plugins.branches.branch import Branch
-from agentnb.plugins.branches.display import show
 from agentnb.plugins.branches.keep import BranchKeeper, WantedParts
 from agentnb.plugins.branches.kernel_copy import LONGEST_SECONDS
 from agentnb.plugins.branches.preparing import LONGEST_TITLE, PreparedBranch, copied_kernels, moved, notebook_of
-from agentnb.plugins.branches.tables import html_of, lines_of
+from agentnb.plugins.branches.tables import html_of, lines_of, show
 from agentnb.plugins.map.workspaces import IsolatedWorkspace
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from agentnb.errors import KernelBusy, UsageError
-from agentnb.plugins.branches.link import CopyAnswer, CopyLink, CopyRequest
+from agentnb.plugins.branches.copy_serving import CopyAnswer, CopyLink, CopyRequest
 from agentnb.plugins.rehearsal.code import begin_code
 from agentnb.plugins.rehearsal.command import rehearse_command
 from agentnb.plugins.rehearsal.kernel_code import cut_off, new_shell

@@ -16,7 +16,7 @@ import cloudpickle
 
 from agentnb.errors import KernelChangesConflict, UsageError
 from agentnb.kernel.variables.kinds import FRAMES, library_class
-from agentnb.kernel.variables.overwrite import overwrite
+from agentnb.kernel.variables.references import overwrite
 from agentnb.kernel.variables.states import CannotRestore, attributes_of
 
 if TYPE_CHECKING:

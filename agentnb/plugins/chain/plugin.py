@@ -56,13 +56,13 @@ class ComponentLauncher:
 
     def check(self, components: Sequence[Any], *, are_installed: bool) -> None:
         """See :meth:`agentnb.ports.Launcher.check`."""
-        from agentnb.plugins.chain.components.given import check
+        from agentnb.plugins.chain.components.listing import check
 
         check(components, are_installed=are_installed)
 
     def spawn(self, components: Sequence[Any], session: ToolSession, confine: Confine | None) -> Spawn:
         """See :meth:`agentnb.ports.Launcher.spawn`."""
-        from agentnb.plugins.chain.components.given import components as read
+        from agentnb.plugins.chain.components.listing import components as read
         from agentnb.plugins.chain.conductor.running_chain import ChainProcess
 
         return partial(ChainProcess.spawn, components=read(components, session), confine=confine)

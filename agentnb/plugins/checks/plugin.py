@@ -23,7 +23,7 @@ class _Tables:
 
     async def check(self, session: ToolSession, since: float) -> TurnCheck:
         """See :meth:`agentnb.ports.TurnChecker.check`."""
-        from agentnb.plugins.checks.turn_checker import TablesChecker
+        from agentnb.plugins.checks.steps import TablesChecker
 
         return await TablesChecker().check(session, since)
 

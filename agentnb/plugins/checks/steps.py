@@ -5,15 +5,20 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING, Any
 
+from agentnb.kernel.rehearsal_result import UNREAD
 from agentnb.plugins.checks.comparison import MOST_TABLES, compare_tables, without_repeats
+from agentnb.plugins.checks.findings import sentence_of
 from agentnb.plugins.checks.reading import is_lazy, is_table, table_of
 from agentnb.plugins.checks.unread import NO_ROOM, compare_lazy, unread, why_unread
+from agentnb.ports import TurnCheck
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping
 
     from agentnb.plugins.checks.tables import ReadTable
+    from agentnb.ports import ToolSession
     from agentnb.state import DataCheck
+
 
 _NOT_KEPT = object()
 
@@ -77,3 +82,36 @@ class TurnTables:
     def _tables(self, values: Mapping[str, Any]) -> dict[str, ReadTable]:
         read = {name: table_of(value, name, is_fork=self._is_fork) for name, value in values.items()}
         return {name: table for name, table in read.items() if table is not None}
+
+
+class TablesChecker:
+    """Gives the agent what data checks found, where the setting ``data_checks`` is ``required``."""
+
+    name = "checks"
+
+    async def check(self, session: ToolSession, since: float) -> TurnCheck:
+        """See :meth:`agentnb.ports.TurnChecker.check`."""
+        del since
+        if session.host is None or session.setting("data_checks") != "required":
+            return TurnCheck(passed=True)
+        conversation = session.host.find(session.session)
+        turn, kernel = conversation.chat.state.active_turn, conversation.changes.kernel
+        found = () if turn is None or kernel is None else kernel.data_checks(turn.id)
+        checks = tuple(each for each in found if each.cause != UNREAD)
+        if not checks:
+            return TurnCheck(passed=True)
+        return TurnCheck(
+            passed=False, summary=f"Data checks: {'; '.join(map(_line, checks))}.", task=task_for_agent(checks)
+        )
+
+
+def _line(check: DataCheck) -> str:
+    return f"`{check.table}`: {check.text}"
+
+
+def task_for_agent(checks: tuple[DataCheck, ...]) -> str:
+    """What was found, for the agent: names and causes. No number or value of the user's data is in it."""
+    rows = [f"- {sentence_of(each.cause, each.table, each.columns, each.others)}" for each in checks]
+    first = "The tables that you changed were compared with how they were before. What may be wrong:"
+    last = "Mend what is not meant; say why for what is. Then end your turn."
+    return "\n".join([first, *dict.fromkeys(rows), last])

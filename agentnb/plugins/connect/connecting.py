@@ -133,8 +133,7 @@ def connect(
         'Fit the curve'
     """
     try:
-        from agentnb.plugins.connect.remote.connecting import connect_host
-        from agentnb.plugins.connect.remote.page_service import RemotePageService
+        from agentnb.plugins.connect.remote.connecting import RemotePageService, connect_host
     except ModuleNotFoundError as error:
         if error.name is None or not error.name.startswith("websockets"):
             raise

@@ -8,8 +8,8 @@ from functools import partial
 
 from agentnb import __version__
 from agentnb.command import INTERRUPTED, OK, complain
+from agentnb.plugins.acp_agent.session import open_store
 from agentnb.plugins.acp_agent.stdio import serve
-from agentnb.plugins.acp_agent.store import open_store
 from agentnb.plugins.eliza.agent import Eliza
 
 STORE_VARIABLE = "AGENTNB_ELIZA_STORE"

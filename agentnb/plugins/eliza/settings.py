@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from agentnb.plugins.acp_agent.schema import fields
+from agentnb.plugins.acp_agent.content import fields
 from agentnb.plugins.acp_agent.updates import select
 
 if TYPE_CHECKING:

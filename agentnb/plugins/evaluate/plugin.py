@@ -35,10 +35,9 @@ def _eval(arguments: argparse.Namespace) -> int:
 
 def _evaluated(arguments: argparse.Namespace) -> int:
     from agentnb.plugins.evaluate.recordings import check_report, write_report
-    from agentnb.plugins.evaluate.report import report
+    from agentnb.plugins.evaluate.report import comparison_lines, progress_line, report, table
     from agentnb.plugins.evaluate.results import check_baseline, compared, read_evaluation
     from agentnb.plugins.evaluate.runner import EvaluationRunner
-    from agentnb.plugins.evaluate.table import comparison_lines, progress_line, table
     from agentnb.plugins.evaluate.task import read_tasks
 
     if not arguments.words:

@@ -17,7 +17,7 @@ import msgspec
 
 from agentnb.agent.confinement import way_here
 from agentnb.api.configured import configured
-from agentnb.api.history_changes import forget
+from agentnb.api.history_rows import forget
 from agentnb.api.session import session_of
 from agentnb.budget import is_of_day
 from agentnb.cassette.switch import MODE
@@ -27,8 +27,8 @@ from agentnb.host.environment import current_environment
 from agentnb.ipython.record import relative
 from agentnb.ipython.transcript import transcript
 from agentnb.log.location import VARIABLE as LOG
-from agentnb.plugins.evaluate.figures import Figures
-from agentnb.plugins.export.document import DocumentEntry
+from agentnb.plugins.evaluate.results import Figures
+from agentnb.plugins.export.documents import DocumentEntry
 from agentnb.plugins.map.asking import cost_of
 from agentnb.policy.store import PolicyFiles
 from agentnb.safe_json import read_record

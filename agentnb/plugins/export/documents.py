@@ -4,21 +4,50 @@ from __future__ import annotations
 
 import json
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
 from agentnb.credentials import Credentials
 from agentnb.errors import PluginFailed, UsageError
-from agentnb.ipython.fences import Fences
-from agentnb.ipython.markdown import harmless_line
+from agentnb.ipython.markdown import Fences, harmless_line
 from agentnb.plugin_registry import plugins
 from agentnb.plugins.export.page import page
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from agentnb.plugins.export.document import Document, DocumentEntry
+
+class DocumentEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One thing in a document."""
+
+    kind: Literal["text", "code", "prompt", "answer", "output", "error"]
+    source: str
+    agent: str | None = None
+    tab: str | None = None
+    images: tuple[str, ...] = ()
+    stop_reason: str | None = None
+
+
+class Document(msgspec.Struct, frozen=True, kw_only=True):
+    """A conversation to be exported."""
+
+    title: str
+    entries: tuple[DocumentEntry, ...]
+    notebook: dict[str, Any] | None = None
+
+    @property
+    def is_headed(self) -> bool:
+        """True if it begins with its title as a heading."""
+        first = self.entries[0] if self.entries else None
+        return first is not None and first.kind == "text" and heading(first.source) == self.title
+
+
+def heading(markdown: str) -> str | None:
+    r"""The heading of the first order that *markdown* begins with, if any."""
+    first = markdown.lstrip().split("\n", 1)[0]
+    return first[2:].strip() or None if first.startswith("# ") else None
+
 
 _HEADS = {"prompt": "Prompt", "answer": "Answer", "code": "Code", "output": "Output", "error": "Error"}
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def _changes(arguments: argparse.Namespace) -> int:
     from agentnb.errors import AgentnbError
-    from agentnb.plugins.export.changes import conversation, conversations
+    from agentnb.plugins.export.sources import conversation, conversations
 
     try:
         words = arguments.words

@@ -4,15 +4,114 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import msgspec
 
+from agentnb.credentials import Credentials
+from agentnb.kernel.output_text import fenced
 from agentnb.ports import Request
+from agentnb.state import (
+    ErrorResponsePart,
+    MarkdownResponsePart,
+    Message,
+    MessageOrigin,
+    ToolCallCancelledState,
+    ToolCallCompletedState,
+    ToolCallResponsePart,
+)
 
 if TYPE_CHECKING:
     from agentnb.host.conversation import Conversation
     from agentnb.host.host import Host
+    from agentnb.state import Turn
+
+
+LONGEST_SHOWN = 20_000
+"""Characters of a cell's text in the message; the agent reads a longer one with its tool."""
+
+
+def edit_message(params: CellEditParams) -> Message:
+    """The message: the user's words, and behind an empty line what the chat folds away."""
+    name = f"[{params.count}]" if params.count else ""
+    words = f"{name} {params.prompt.strip()}".strip()
+    text = f"{words}\n\n{_instructions(params, name)}"
+    return Message(text=text, origin=MessageOrigin(kind="user"), meta={"agentnb": {"words": len(words)}})
+
+
+def _instructions(params: CellEditParams, name: str) -> str:
+    number = f", In {name}" if name else ""
+    where = f"This is about one {params.kind} cell of the notebook {params.path}: cell id {params.cell_id}{number}."
+    if not params.source.strip():
+        task = "The cell is empty: write what it is to have."
+    elif len(params.source) > LONGEST_SHOWN:
+        task = "Change this cell as asked. It is long: read it with the tool `cells` first."
+    else:
+        task = f"Change this cell as asked. Its text is now:\n\n{fenced(params.source)}"
+    return (
+        f"{where} {task}\n\n"
+        "Call the tool `replace_cell` once, with this cell's id and the cell's whole new text. Change no other cell, "
+        "no file and no variable, and do not run the cell. If you do not have that tool, answer with the cell's whole "
+        "new text in one fenced code block."
+    )
+
+
+_FENCE = re.compile(r"`{3,}|~{3,}")
+_EDITS = frozenset({"replace", "split", "merge", "delete", "type"})
+
+
+def is_decided(turn: Turn, cell_id: str) -> bool:
+    """True if the agent changed the cell, or the user has refused that it does."""
+    for part in turn.response_parts:
+        call = part.tool_call if isinstance(part, ToolCallResponsePart) else None
+        cell = call.details.cell if call is not None and call.details is not None else None
+        if cell is None or cell.cell_id != cell_id or cell.action not in _EDITS:
+            continue
+        if isinstance(call, ToolCallCancelledState) or (isinstance(call, ToolCallCompletedState) and call.success):
+            return True
+    return False
+
+
+def code_of(turn: Turn) -> str | None:
+    """The code block of the answer; None where there is none, or more than one."""
+    said = "\n\n".join(part.content for part in turn.response_parts if isinstance(part, MarkdownResponsePart))
+    blocks = _blocks(said)
+    return blocks[0] if len(blocks) == 1 else None
+
+
+def _blocks(text: str) -> list[str]:
+    """The code of each block that is closed."""
+    blocks: list[str] = []
+    fence, lines = "", [""]
+    for line in text.split("\n"):
+        opening = _FENCE.match(line)
+        if fence and line.rstrip(" \t") == fence:
+            blocks.append("\n".join(lines))
+            fence = ""
+        elif fence:
+            lines.append(line)
+        elif opening is not None:
+            fence, lines = opening.group(), []
+    return blocks
+
+
+def error_of(turn: Turn) -> str:
+    """Why the turn failed; empty where it did not."""
+    errors = [part.error.message for part in turn.response_parts if isinstance(part, ErrorResponsePart)]
+    return errors[-1] if errors else ""
+
+
+def saved_prompt(turn: Turn) -> str | None:
+    """The prompt for the cell's metadata, in one line and without secrets; None where the setting is off."""
+    from agentnb.host.environment import current_environment
+
+    if not current_environment().sources()["provenance_in_notebook"].value:
+        return None
+    words = (turn.message.meta or {}).get("agentnb", {}).get("words", 0)
+    typed = re.sub(r"^\[\d+\] ", "", turn.message.text[:words])
+    return " ".join(Credentials(dict(os.environ)).hidden(typed).split())[:LONGEST_SAVED]
+
 
 LONGEST_WAIT = 25.0
 """Seconds that the page waits for one answer."""
@@ -119,7 +218,6 @@ async def edit(params: CellEditParams) -> EditStarted:
     """Begin a turn that edits the cell."""
     from agentnb.host import current_host
     from agentnb.ids import new_id
-    from agentnb.plugins.inline.edit_prompt import edit_message
 
     host = current_host()
     conversation = last_used(host) or await _begin(host)
@@ -182,7 +280,6 @@ async def _another(conversation: Conversation, params: CellEditedParams, changed
 
 
 def _outcome(conversation: Conversation, params: CellEditedParams) -> EditedResult:
-    from agentnb.plugins.inline.edit_outcome import code_of, error_of, is_decided, saved_prompt
 
     chat = conversation.chat.state
     if conversation.channels.queued(params.turn_id) is not None:

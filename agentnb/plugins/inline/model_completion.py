@@ -7,8 +7,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from agentnb.errors import UsageError
-from agentnb.plugins.inline.code_context import CodeContext
-from agentnb.plugins.inline.completion import LONGEST_COMPLETION, Stopwatch
+from agentnb.plugins.inline.completion import LONGEST_COMPLETION, CodeContext, Stopwatch
 from agentnb.plugins.local.completion import AnswerTooLong
 from agentnb.plugins.local.discovery import LLAMA_CPP, OLLAMA, Model, find_servers
 from agentnb.plugins.local.server import ServerTrouble

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote
 
 from agentnb.errors import NotOffered, UsageError
-from agentnb.plugins.inline.code_context import CodeContext
-from agentnb.plugins.inline.completion import Stopwatch
+from agentnb.plugins.inline.completion import CodeContext, Stopwatch
 
 if TYPE_CHECKING:
     from pathlib import Path

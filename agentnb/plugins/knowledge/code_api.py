@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from agentnb.api.columns import Rows, html, lines, on_one_line
 from agentnb.errors import UsageError
 from agentnb.host.environment import current_environment
-from agentnb.kernel.cell_names import cell_name
-from agentnb.plugins.knowledge.code.questions import EDITS
+from agentnb.kernel.cell_changes import cell_name
+from agentnb.plugins.knowledge.code.records import EDITS
 from agentnb.plugins.knowledge.code_tool import (
     CodeTool,
     described,

@@ -7,12 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agentnb.errors import UsageError
-from agentnb.kernel.cell_names import cell_name, named_cell
+from agentnb.kernel.cell_changes import cell_name, named_cell
 from agentnb.kernel.code_runner import NotebookView
 from agentnb.plugins.knowledge.code.language_server import OFF, chosen_program
 from agentnb.plugins.knowledge.code.notebook_module import CodeCell
-from agentnb.plugins.knowledge.code.questions import QUESTIONS
-from agentnb.plugins.knowledge.code.records import CodePlace
+from agentnb.plugins.knowledge.code.records import QUESTIONS, CodePlace
 from agentnb.plugins.knowledge.code.service import CodeService
 
 if TYPE_CHECKING:

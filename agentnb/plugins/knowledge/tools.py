@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from agentnb.errors import UsageError
 from agentnb.kernel.tools import CELL, NOTEBOOK
-from agentnb.plugins.knowledge.code.questions import QUESTIONS
+from agentnb.plugins.knowledge.code.records import QUESTIONS
 from agentnb.policy.request import PolicyRequest
 from agentnb.ports import Tool
 

@@ -16,10 +16,10 @@ from urllib.parse import quote
 
 import msgspec
 
-from agentnb.atomic_write import write_atomically
 from agentnb.folders import data_folder
 from agentnb.plugins.local.discovery import LLAMA_CPP, LM_STUDIO, LOOK_SECONDS, OLLAMA
 from agentnb.plugins.local.server import ServerTrouble
+from agentnb.safe_files import write_atomically
 from agentnb.safe_json import read_json
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from agentnb.plugins.acp_agent.client import AcpClient
     from agentnb.plugins.acp_agent.client_requests import NewSession
     from agentnb.plugins.acp_agent.content import ContentBlock
-    from agentnb.plugins.acp_agent.store import SessionStore
+    from agentnb.plugins.acp_agent.session import SessionStore
     from agentnb.plugins.local.settings import LocalSettings
 
 MOST_SESSIONS = 200

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from agentnb.plugins.local.connection_check import check_connection
-from agentnb.plugins.local.model_download import pull as download
+from agentnb.plugins.local.connection_check import pull as download
 from agentnb.plugins.local.server import ServerTrouble
 from agentnb.rpc_message import INTERNAL_ERROR, INVALID_PARAMS, RpcError
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from agentnb import __version__
 from agentnb.command import FAILED, OK, Command, Option, complain
 from agentnb.distribution import manual
-from agentnb.plugins.local.readiness import why_not_ready
+from agentnb.plugins.local.settings import why_not_ready
 from agentnb.ports import AgentReadiness, Plugin
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def _local(arguments: argparse.Namespace) -> int:
 
 
 async def _pull(settings: LocalSettings, name: str) -> int:
-    from agentnb.plugins.local.model_download import find_and_pull
+    from agentnb.plugins.local.connection_check import find_and_pull
     from agentnb.plugins.local.server import ServerTrouble
 
     try:

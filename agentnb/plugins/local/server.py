@@ -11,9 +11,8 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from agentnb.event_lines import LineTooLong
+from agentnb.event_lines import LineTooLong, lines
 from agentnb.plugins.local.completion import ModelAnswer
-from agentnb.plugins.local.event_stream import EventStream
 from agentnb.plugins.local.settings import is_loopback
 from agentnb.safe_json import read_json
 from agentnb.site_policy import site_policy
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
 
     from agentnb.plugins.local.completion import AnswerPart
+
 
 RUNS_STILL = "Check that the server is still running; its own log says what happened."
 """Advice where an answer breaks off."""
@@ -315,3 +315,38 @@ def _pause(header: str | None) -> float | None:
 
 def _is_name(value: object) -> bool:
     return isinstance(value, str) and 0 < len(value) <= LONGEST_NAME and value.isprintable()
+
+
+LONGEST_LINE = 32 * 1024 * 1024
+"""How many bytes a line may have."""
+DONE = b"[DONE]"
+
+
+class EventStream:
+    def __init__(self, pieces: AsyncIterator[bytes]) -> None:
+        self._pieces = pieces
+        self.done: bool = False
+        self.unreadable: int = 0
+
+    async def events(self) -> AsyncIterator[dict[str, Any]]:
+        """The objects, until the stream ends or says that it is complete."""
+        async for line in lines(self._pieces, LONGEST_LINE):
+            name, _, value = line.partition(b":")
+            if name.strip() != b"data":
+                continue
+            if value.strip() == DONE:
+                self.done = True
+                return
+            event = self._read(value)
+            if event is not None:
+                yield event
+
+    def _read(self, value: bytes) -> dict[str, Any] | None:
+        try:
+            event = read_json(value)
+        except ValueError:
+            event = None
+        if isinstance(event, dict):
+            return event
+        self.unreadable += 1
+        return None

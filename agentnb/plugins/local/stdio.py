@@ -7,12 +7,12 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from agentnb.folders import data_folder
+from agentnb.plugins.acp_agent.session import open_store
 from agentnb.plugins.acp_agent.stdio import serve
-from agentnb.plugins.acp_agent.store import open_store
 from agentnb.plugins.local.agent import LocalAgent
 
 if TYPE_CHECKING:
-    from agentnb.plugins.acp_agent.store import SessionStore
+    from agentnb.plugins.acp_agent.session import SessionStore
     from agentnb.plugins.local.settings import LocalSettings
 
 

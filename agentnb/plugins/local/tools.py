@@ -4,21 +4,73 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import fnmatch
+import os
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from agentnb.plugins.acp_agent import client_tools
 from agentnb.plugins.acp_agent.updates import shown_text
-from agentnb.plugins.local import folder_listing
-from agentnb.plugins.local.folder_listing import OutsideFolder
 from agentnb.rpc_message import RpcError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from agentnb.plugins.acp_agent.reply import AcpReply, AcpToolCall
+
+
+MOST_NAMES = 1000
+MOST_SEARCHED = 500
+LARGEST_SEARCHED = 1024 * 1024
+"""How many bytes a file may have that is searched."""
+
+_SKIPPED = frozenset({"node_modules", "__pycache__", "venv", "site-packages", "dist", "build"})
+_PRIVATE = ("*secret*", "*credential*", "*.pem", "*.key", "*.p12", "*.pfx", "id_*", "*.kdbx")
+
+
+class OutsideFolder(ValueError):
+    """The folder is outside the workspace, or is none."""
+
+
+def names(root: Path, folder: str, pattern: str, *, searched: bool = False) -> tuple[list[str], bool]:
+    """The files below *folder*, relative to *root*, sorted; hidden ones and those of packages are left out."""
+    whole = Path(os.path.realpath(root))
+    start = Path(os.path.realpath(whole / Path(folder).expanduser()))
+    if not start.is_relative_to(whole):
+        raise OutsideFolder(f"{folder} is outside the working folder.")
+    if not start.is_dir():
+        raise OutsideFolder(f"{folder} is not a folder.")
+    most = MOST_SEARCHED if searched else MOST_NAMES
+    matches: list[str] = []
+    for path, folders, files in os.walk(start):
+        folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in _SKIPPED)
+        for name in sorted(files):
+            relative = Path(path, name).relative_to(whole).as_posix()
+            if name.startswith(".") or not _fits(name, relative, pattern):
+                continue
+            if searched and not _is_searchable(Path(path, name)):
+                continue
+            if len(matches) >= most:
+                return matches, True
+            matches.append(relative)
+    return matches, False
+
+
+def _fits(name: str, relative: str, pattern: str) -> bool:
+    return not pattern or fnmatch.fnmatch(name, pattern) or fnmatch.fnmatch(relative, pattern.removeprefix("./"))
+
+
+def _is_searchable(path: Path) -> bool:
+    if any(fnmatch.fnmatch(path.name.lower(), each) for each in _PRIVATE):
+        return False
+    try:
+        return path.is_file() and path.stat().st_size <= LARGEST_SEARCHED
+    except OSError:
+        return False
+
 
 MOST_HITS = 200
 
@@ -156,7 +208,7 @@ async def _listed(
     reply: AcpReply, call: AcpToolCall, folder: str, pattern: str, *, searched: bool = False
 ) -> tuple[list[str], bool]:
     try:
-        return await asyncio.to_thread(folder_listing.names, reply.session.cwd, folder, pattern, searched=searched)
+        return await asyncio.to_thread(names, reply.session.cwd, folder, pattern, searched=searched)
     except OutsideFolder as outside:
         await call.update("failed", content=[shown_text(str(outside))])
         raise ToolFailed(str(outside)) from None

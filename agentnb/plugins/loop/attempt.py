@@ -13,8 +13,8 @@ from agentnb.api.columns import on_one_line, shortened
 from agentnb.errors import AgentnbError, FilesConflict, KernelChangesConflict
 from agentnb.plugins.branches.branch import counted
 from agentnb.plugins.branches.preparing import CopyInterrupted
+from agentnb.plugins.loop.judge import check_held
 from agentnb.plugins.loop.ledger import LoopTry
-from agentnb.plugins.loop.metric import check_held
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

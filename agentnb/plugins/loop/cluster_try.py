@@ -18,13 +18,21 @@ from agentnb.errors import AgentnbError, UsageError
 from agentnb.host.loop import HostLoop
 from agentnb.ids import new_id
 from agentnb.plugins.branches.at_fork import AtFork
+from agentnb.plugins.branches.copy_serving import CopyAnswer
 from agentnb.plugins.branches.keep import BranchKeeper, WantedParts
 from agentnb.plugins.branches.kernel_copy import fork_kernel
-from agentnb.plugins.branches.link import CopyAnswer
 from agentnb.plugins.branches.notebook_copy import NotebookCopy
 from agentnb.plugins.branches.preparing import LONGEST_TITLE, moved, notebook_of, on_main_thread
-from agentnb.plugins.loop.sent_try import TryOrder, TryReport, check_size, workspace_files, write_files
-from agentnb.plugins.loop.sent_variables import Packed, cells_to_run, pack
+from agentnb.plugins.loop.sent_try import (
+    Packed,
+    TryOrder,
+    TryReport,
+    cells_to_run,
+    check_size,
+    pack,
+    workspace_files,
+    write_files,
+)
 from agentnb.plugins.loop.worker_try import TryQuestion
 from agentnb.plugins.map.asking import Job
 from agentnb.plugins.map.cluster import ClusterWorker

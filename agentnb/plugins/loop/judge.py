@@ -1,26 +1,128 @@
-"""Measures a try, or the notebook as it is, in a fresh copy of the kernel that is thrown away."""
+"""Measures a try, or the notebook as it is, in a fresh copy of the kernel that is thrown away.
+
+What a try changed is brought there as it would be kept. Then the code that the metric calls is put in its place as it
+was when the loop began, and what is held is compared with what it was before.
+"""
 
 from __future__ import annotations
 
+import builtins
+from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
 from agentnb.errors import AgentnbError, UsageError
 from agentnb.plugins.branches.kernel_copy import cannot_fork, fork_kernel
 from agentnb.plugins.branches.preparing import on_main_thread
-from agentnb.plugins.branches.variables import expecting
-from agentnb.plugins.loop.metric import Brought
+from agentnb.plugins.branches.variables import bring, expecting
+from agentnb.plugins.loop.digests import digest_of, digest_of_file
+from agentnb.plugins.loop.held import Held, found, globals_read, is_code, named
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
+    from collections.abc import Callable, Sequence
+    from types import CodeType
 
     from agentnb.host import Host
     from agentnb.kernel.code_runner import CodeRunner
     from agentnb.plugins.branches.branch import BranchChanges
-    from agentnb.plugins.loop.metric import Metric
+
+
+FREE = "To let tries change it, name what they may not change: held=[…]."
+_EXAMPLE = 'For example metric="score(model)".'
+
+
+class HeldChanged(UsageError):
+    """A try changed what the metric is made of."""
+
+
+class Brought(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What a try changed: where its variables were saved, and those that could not be."""
+
+    path: str = ""
+    changed: dict[str, str] = {}
+    lost: tuple[str, ...] = ()
+
+
+class Metric:
+    """One metric.
+
+    Args:
+        source: The expression; what it gives is called where it can be.
+        names: The namespace of the notebook.
+        folder: The workspace.
+        held: What tries may not change; what the metric reads if None.
+
+    Raises:
+        UsageError: If it is not an expression, or what is to be held is missing.
+    """
+
+    def __init__(self, source: str, names: dict[str, Any], folder: Path, held: Sequence[str] | None) -> None:
+        self.source = source
+        self._names = names
+        self._folder = folder
+        self._code = compiled(source)
+        self.held: Held = found(self._code, names, folder) if held is None else named(held, names, folder)
+        root = names.get(source)
+        if is_code(root):
+            self.held.code[source] = root
+
+    @property
+    def is_variable(self) -> bool:
+        """True if it is a variable that each try sets by itself."""
+        return self.source in self._names and not callable(self._names[self.source])
+
+    @property
+    def missing(self) -> list[str]:
+        """The names that it reads and that are not there."""
+        read = dict.fromkeys(globals_read(self._code))
+        return [each for each in read if each not in self._names and not hasattr(builtins, each)]
+
+    def digests(self) -> dict[str, str]:
+        """The hashes of what is held, as it is in the namespace now."""
+        names = [*self.held.code, *self.held.data]
+        return {each: digest_of(self._names[each]) if each in self._names else "" for each in names}
+
+    def file_digests(self, folder: Path | None = None) -> dict[str, str]:
+        """The hashes of the files that are held, in *folder*."""
+        return {each: digest_of_file((folder or self._folder) / each) for each in self.held.files}
+
+    def evaluate(self, text: str) -> tuple[Any, str]:
+        """Its value with what a try changed, and the hashes before it; to be called in a copy of the kernel."""
+        brought, names = msgspec.json.decode(text, type=Brought), self._names
+        before = self.digests()
+        if brought.path:
+            bring(brought.path, brought.changed, names)
+        for each in brought.lost:
+            names.pop(each, None)
+        check_held(before, self.digests())
+        names.update(self.held.code)
+        value = eval(self._code, names)  # noqa: S307 - the user's own expression
+        if callable(value):
+            value = value()
+        return value, msgspec.json.encode(before).decode()
+
+
+def check_held(before: dict[str, str], after: dict[str, str]) -> None:
+    """Compare hashes.
+
+    Raises:
+        HeldChanged: If some differ.
+    """
+    changed = [name for name, digest in before.items() if after.get(name) != digest]
+    if changed:
+        raise HeldChanged(f"The try changed {', '.join(changed[:8])}, which the metric reads.", hint=FREE)
+
+
+def compiled(source: str) -> CodeType:
+    """The code of an expression."""
+    with suppress(TypeError):
+        try:
+            return compile(source.strip(), "<metric>", "eval")
+        except (SyntaxError, ValueError) as error:
+            raise UsageError(f"metric={source!r} is not an expression: {error}.", hint=_EXAMPLE) from None
+    raise UsageError(f"metric={source!r} is not text.", hint=_EXAMPLE)
 
 
 class Judged(NamedTuple):

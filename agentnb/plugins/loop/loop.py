@@ -10,7 +10,7 @@ from agentnb.api.waiting import with_main_thread
 from agentnb.errors import UsageError
 from agentnb.ids import new_id
 from agentnb.plugins.branches.kernel_copy import LONGEST_SECONDS
-from agentnb.plugins.loop.ledger_view import LedgerView, html_of, lines_of
+from agentnb.plugins.loop.ledger import LedgerView, html_of, lines_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator

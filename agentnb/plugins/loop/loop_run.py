@@ -23,11 +23,10 @@ from agentnb.errors import (
 )
 from agentnb.plugins.branches.kernel_copy import LONGEST_SECONDS
 from agentnb.plugins.branches.preparing import CopyInterrupted
-from agentnb.plugins.loop.asking import ask_to_go_on
 from agentnb.plugins.loop.attempt import Attempt, Rules, instructions_for
 from agentnb.plugins.loop.ledger import LoopTry
-from agentnb.plugins.loop.limits import LimitCheck, Reached, Standing
-from agentnb.plugins.loop.local_try import local_tries
+from agentnb.plugins.loop.limits import LimitCheck, Reached, Standing, ask_to_go_on
+from agentnb.plugins.loop.running_try import local_tries
 from agentnb.plugins.map.runner import add_costs
 
 if TYPE_CHECKING:

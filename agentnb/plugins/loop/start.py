@@ -14,13 +14,11 @@ from agentnb.api.unattended import follow_work, is_watched
 from agentnb.errors import AgentnbError, UsageError
 from agentnb.host import current_host
 from agentnb.plugins.branches.kernel_copy import cannot_fork
-from agentnb.plugins.loop.judge import Judge
-from agentnb.plugins.loop.ledger import Ledger, LoopSpec, this_process
-from agentnb.plugins.loop.ledger_view import html_of
+from agentnb.plugins.loop.judge import Judge, Metric
+from agentnb.plugins.loop.ledger import Ledger, LoopSpec, html_of, this_process
 from agentnb.plugins.loop.limits import LoopLimits, budget_text, check_limits, is_count, read_until
 from agentnb.plugins.loop.loop import Loop
 from agentnb.plugins.loop.loop_run import LoopRun
-from agentnb.plugins.loop.metric import Metric
 from agentnb.plugins.map.progress import Paced, current_shell, show_in_cell
 from agentnb.plugins.map.start import dask_missing
 

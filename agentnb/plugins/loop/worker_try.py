@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from agentnb.agent.confinement import way_here
 from agentnb.api.configured import configured
 from agentnb.api.unattended import parts_of_work
-from agentnb.changes.temporary_folder import TemporaryFolder
+from agentnb.changes.file_operations import TemporaryFolder
 from agentnb.errors import AgentnbError, UsageError
 from agentnb.host import current_host
 from agentnb.plugins.branches.kernel_copy import REPLAY_SECONDS, fresh_kernel, shared_folders
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 STOP_SECONDS = 8.0
 """How long a try that is stopped may take to say what it did."""
 SAVE_SECONDS = 900.0
-_UNPACK = "__import__('agentnb.plugins.loop.sent_variables', fromlist=['unpack']).unpack({!r}, {!r}, {!r}, globals())"
+_UNPACK = "__import__('agentnb.plugins.loop.sent_try', fromlist=['unpack']).unpack({!r}, {!r}, {!r}, globals())"
 
 
 class TryQuestion(BatchQuestion, frozen=True, kw_only=True):

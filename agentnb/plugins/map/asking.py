@@ -10,21 +10,53 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import msgspec
 
-from agentnb.api.answers import AnswerUnfit
+from agentnb.api.answers import SHOWN, AnswerUnfit
+from agentnb.api.columns import shortened
 from agentnb.api.configured import configured
 from agentnb.api.start import start
 from agentnb.errors import AgentDied, AgentnbError, TurnTimeout
 from agentnb.host import current_host
 from agentnb.host.changes.location import VARIABLE as FOLLOWS_CHANGES
-from agentnb.plugins.map.answers import plain
+from agentnb.kernel.rehearsal_result import DataChecks
 from agentnb.plugins.map.records import Body, key_of
 from agentnb.plugins.map.workspaces import IsolatedWorkspace
 from agentnb.state import MessageAttachment
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from agentnb.api.answers import Wanted
     from agentnb.api.session import Session, Turn
     from agentnb.plugins.map.workspaces import WorkspaceChange
+
+
+class AnswerRefused(AnswerUnfit):
+    """The user's ``check`` does not accept an answer; ``str`` says why, for the agent and for people."""
+
+
+def check_answer(check: Callable[[Any], Any], body: Body) -> None:
+    """Have the user's function check an answer.
+
+    Raises:
+        AnswerRefused: If it raises, or says what is wrong: of data checks the causes, and no value.
+    """
+    try:
+        problem = check(body.text if body.output is None else body.output)
+    except Exception as error:
+        message = f"{type(error).__name__}: {error}".removeprefix("AssertionError: ")
+        raise AnswerRefused(shortened(message, SHOWN)) from error
+    if isinstance(problem, DataChecks):
+        problem = " ".join(each.question for each in problem)
+    if problem:
+        raise AnswerRefused(shortened(str(problem), SHOWN))
+
+
+def plain(value: Any) -> Any:
+    """*value* as JSON has it, to be kept."""
+    if hasattr(value, "model_dump"):
+        return value.model_dump(mode="json")
+    return msgspec.to_builtins(value)
+
 
 CLOSE_SECONDS = 10.0
 CANCEL_SECONDS = 1.0

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from agentnb.atomic_write import write_atomically
 from agentnb.cassette.large_content import answers_of
 from agentnb.cassette.marks import Secrets
 from agentnb.cassette.switch import MODE
 from agentnb.errors import CassetteBroken, CassetteMismatch
 from agentnb.host.environment import current_environment
 from agentnb.plugins.map.records import Body
+from agentnb.safe_files import write_atomically
 from agentnb.safe_json import read_record
 
 if TYPE_CHECKING:

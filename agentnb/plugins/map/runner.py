@@ -34,8 +34,16 @@ from agentnb.errors import (
     UnknownAgent,
     UsageError,
 )
-from agentnb.plugins.map.answers import AnswerRefused, check_answer
-from agentnb.plugins.map.asking import CANCEL_SECONDS, CLOSE_SECONDS, ClusterLost, Job, SessionWorker, WorkerLost
+from agentnb.plugins.map.asking import (
+    CANCEL_SECONDS,
+    CLOSE_SECONDS,
+    AnswerRefused,
+    ClusterLost,
+    Job,
+    SessionWorker,
+    WorkerLost,
+    check_answer,
+)
 from agentnb.plugins.map.inputs import Taking
 
 if TYPE_CHECKING:

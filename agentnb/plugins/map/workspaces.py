@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from agentnb.atomic_write import write_atomically
-from agentnb.changes.temporary_folder import TemporaryFolder
+from agentnb.changes.file_operations import TemporaryFolder
 from agentnb.errors import FilesConflict, UsageError
 from agentnb.policy.sensitive import holds_secrets
+from agentnb.safe_files import write_atomically
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

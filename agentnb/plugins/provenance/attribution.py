@@ -12,8 +12,8 @@ from agentnb.plugins.provenance.turns import ledger_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from agentnb.plugins.provenance.cell_metadata import SavedCell
     from agentnb.plugins.provenance.line_ledger import Author, LineLedger
-    from agentnb.plugins.provenance.notebook_cells import SavedCell
     from agentnb.plugins.provenance.turns import ProvenanceTurn, TurnSteps
 
 

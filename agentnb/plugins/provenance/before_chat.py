@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from agentnb.api.this_log import kernel_log, shell_log
+from agentnb.api.history_rows import kernel_log, shell_log
 from agentnb.errors import AgentnbError
 from agentnb.host.changes.location import changes_folder
 from agentnb.host.host import started_host

@@ -14,8 +14,8 @@ from agentnb.errors import AgentnbError, UnknownSession
 from agentnb.host.changes.items import stored_content
 from agentnb.host.changes.location import changes_folder
 from agentnb.host.changes.records import TurnChangeRecord, read_record
+from agentnb.plugins.provenance.cell_metadata import cells_of
 from agentnb.plugins.provenance.line_ledger import CellChange
-from agentnb.plugins.provenance.notebook_cells import cells_of
 from agentnb.plugins.provenance.turns import (
     ProvenanceTurn,
     TurnStep,

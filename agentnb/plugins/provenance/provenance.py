@@ -2,27 +2,53 @@
 
 from __future__ import annotations
 
+import asyncio
+import inspect
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from agentnb.api.this_log import kernel_log, shell_log
+from agentnb.api.history_rows import kernel_log, shell_log
 from agentnb.errors import AgentnbError, UsageError
 from agentnb.host.changes.location import are_off
 from agentnb.host.environment import current_environment
+from agentnb.plugin_registry import plugins
 from agentnb.plugins.provenance.attribution import attributed
+from agentnb.plugins.provenance.cell_metadata import cells_of, read_file
 from agentnb.plugins.provenance.kept_turns import KeptTurns, WantedNotebook
 from agentnb.plugins.provenance.line_ledger import is_blank, split_lines
-from agentnb.plugins.provenance.notebook_cells import cells_of, read_file
 from agentnb.plugins.provenance.result import Provenance
-from agentnb.plugins.provenance.verified import verified_at
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Sequence
 
-    from agentnb.api.this_log import ThisLog
+    from agentnb.api.history_rows import ThisLog
     from agentnb.host.changes.records import ConversationRecord
-    from agentnb.plugins.provenance.notebook_cells import SavedCell
+    from agentnb.plugins.provenance.cell_metadata import SavedCell
+    from agentnb.ports import Request
+
+
+_REQUEST = "verify/state"
+
+
+def verified_at(path: Path) -> int | None:
+    """When it was verified, in milliseconds since 1970; None where it was not, or was changed since."""
+    for plugin, request in plugins().offers("requests"):
+        if request.name == _REQUEST:
+            try:
+                with plugins().guard(plugin.name, "requests"), ThreadPoolExecutor(1) as thread:
+                    state = thread.submit(asyncio.run, _answer(request, path)).result()
+            except AgentnbError:
+                return None
+            return state.time if state.ok and state.status == "ended" and not state.is_stale else None
+    return None
+
+
+async def _answer(request: Request, path: Path) -> Any:
+    answer = request.answer(request.params(path=str(path)))
+    return await answer if inspect.isawaitable(answer) else answer
+
 
 _CHANGES_OFF = "Changes by agents are not tracked here (AGENTNB_CHANGES=off)."
 _LOG_OFF = "The session log is off (AGENTNB_LOG=off): prompts are not known."

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Annotated
 import msgspec
 from msgspec.structs import replace
 
-from agentnb.plugins.provenance.notebook_cells import MOST_CELLS, SavedCell
+from agentnb.plugins.provenance.cell_metadata import MOST_CELLS, SavedCell
 from agentnb.plugins.provenance.result import CellProvenance
 from agentnb.plugins.provenance.turns import ProvenanceTurn
 from agentnb.ports import Request
 
 if TYPE_CHECKING:
-    from agentnb.api.this_log import ThisLog
+    from agentnb.api.history_rows import ThisLog
     from agentnb.host.conversation import Conversation
     from agentnb.host.host import Host
 
@@ -126,7 +126,7 @@ def cells_of_page(params: CellsParams, log: ThisLog | None, *, is_saved: bool) -
 
 async def cells(params: CellsParams) -> CellsResult:
     """Which lines agents wrote."""
-    from agentnb.api.this_log import kernel_log
+    from agentnb.api.history_rows import kernel_log
     from agentnb.host.environment import current_environment
 
     is_saved = bool(current_environment().sources()["provenance_in_notebook"].value)

@@ -2,21 +2,51 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import subprocess
 import sys
+import threading
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
 from agentnb.kernel.rehearsal_result import SECONDS, Rehearsal, unavailable
 from agentnb.plugins.rehearsal import command_program, limits
-from agentnb.plugins.rehearsal.allowed_hosts import proxy_to
 from agentnb.plugins.rehearsal.running import begin
+from agentnb.plugins.sandbox.network_proxy import NetworkProxy
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
+
+
+@contextmanager
+def proxy_to(hosts: tuple[str, ...], env: Mapping[str, str]) -> Iterator[NetworkProxy | None]:
+    """A proxy that leads to *hosts*; None where there are none."""
+    if not hosts:
+        yield None
+        return
+    loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever, name="agentnb rehearsal proxy", daemon=True)
+    thread.start()
+    try:
+        proxy = NetworkProxy(hosts, env, "what is tried in a copy")
+        asyncio.run_coroutine_threadsafe(proxy.open(), loop).result()
+        try:
+            yield proxy
+        finally:
+            asyncio.run_coroutine_threadsafe(_closed(proxy), loop).result()
+    finally:
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
+        loop.close()
+
+
+async def _closed(proxy: NetworkProxy) -> None:
+    proxy.close()
+    await proxy.wait_closed()
 
 
 def rehearse_command(

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from agentnb.changes.temporary_folder import TemporaryFolder
+from agentnb.changes.file_operations import TemporaryFolder
 from agentnb.changes.text_diff import count_lines, unified
 from agentnb.kernel.rehearsal_result import Rehearsal, unavailable
 from agentnb.plugins.rehearsal.limits import MOST_AT_ONCE, MOST_PROCESSES, hidden_paths, touched_folders

@@ -9,13 +9,11 @@ import ssl
 from typing import TYPE_CHECKING, Protocol
 from urllib.parse import urlsplit
 
-from agentnb.acp.stdio import Output, read_input
-from agentnb.agent.network_hosts import is_here
+from agentnb.acp.peer import Output, read_input
+from agentnb.agent.elsewhere import is_here
 from agentnb.command import OK, complain
 from agentnb.credentials import HIDDEN
-from agentnb.plugins.remote.failure import Failures, LinkFailed
-from agentnb.plugins.remote.http_link import HttpLink
-from agentnb.plugins.remote.websocket_link import WebSocketLink
+from agentnb.plugins.remote.http_link import Failures, HttpLink, LinkFailed, WebSocketLink
 from agentnb.rpc_message import Lines
 
 if TYPE_CHECKING:

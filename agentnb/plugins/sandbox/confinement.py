@@ -15,16 +15,14 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import msgspec
 
-from agentnb.agent.confinement import Needs, Network
-from agentnb.agent.npm_settings import USER, copy_without_logins
-from agentnb.agent.refused_access import RefusedAccess, refused_accesses
+from agentnb.agent.confinement import Needs, Network, RefusedAccess, refused_accesses
+from agentnb.agent.programs import USER, copy_without_logins
 from agentnb.errors import AgentStartFailed
 from agentnb.folders import config_folder, data_folder, home
 from agentnb.plugins.sandbox import confined_program, landlock, own_mounts, seccomp
-from agentnb.plugins.sandbox.confined_variables import confined_variables
 from agentnb.plugins.sandbox.jupyter_ports import jupyter_ports
 from agentnb.plugins.sandbox.network_proxy import NetworkProxy
-from agentnb.plugins.sandbox.readable_paths import readable_paths
+from agentnb.plugins.sandbox.readable_paths import confined_variables, readable_paths
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

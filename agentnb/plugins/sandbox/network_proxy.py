@@ -18,7 +18,7 @@ import urllib.request
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
-from agentnb.agent.network_hosts import (
+from agentnb.agent.elsewhere import (
     address_of,
     host_and_port,
     is_allowed,

@@ -9,7 +9,7 @@ import re
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from agentnb.agent.network_hosts import host_and_port
+from agentnb.agent.elsewhere import host_and_port
 
 _OF_A_CONNECTION = ("connection", "keep-alive", "proxy-connection", "proxy-authorization", "te", "upgrade", "host")
 _HEADER = re.compile(r"\A[!#$%&'*+.^_`|~0-9A-Za-z-]+:[^\r\n\0]*")

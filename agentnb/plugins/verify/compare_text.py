@@ -9,7 +9,17 @@ from __future__ import annotations
 import hashlib
 import re
 from datetime import datetime, timedelta
-from typing import NamedTuple
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from agentnb.plugins.verify.notebook_text import Cell
+    from agentnb.plugins.verify.result import Finding
+    from agentnb.plugins.verify.run import VerifiedRun
+    from agentnb.state import RehearsalFile
+
 
 TOLERANCE = 1e-9
 """How much numbers may differ, relative to the larger one."""
@@ -184,3 +194,61 @@ def _first_lines(before: list[str], after: list[str]) -> tuple[str, str]:
             return old.strip()[:300], new.strip()[:300]
     shorter = min(len(before), len(after))
     return "\n".join(before[shorter:][:3])[:300], "\n".join(after[shorter:][:3])[:300]
+
+
+_COMPARED = frozenset(
+    {".csv", ".tsv", ".json", ".txt", ".md", ".html", ".tex", ".yaml", ".yml", ".xml", ".jsonl", ".py"}
+)
+
+
+def written_files(run: VerifiedRun, cells: Mapping[int, Cell]) -> list[Finding]:
+    """A finding for each file that now gets other content; only where the run came to its end."""
+    if run.why != "done":
+        return []
+    findings = []
+    for file in run.files:
+        path = Path(file.path)
+        if (
+            file.status != "changed"
+            or path.is_absolute()
+            or path.suffix not in _COMPARED
+            or path.parts[0].startswith(".")
+        ):
+            continue
+        cell, appends = _writer(run, path, cells)
+        lines = _lines(file)
+        if cell is None or appends or lines is None:
+            continue
+        difference = compare_texts(*lines)
+        if difference is None or difference.is_mild:
+            continue
+        findings.append(
+            cell.finding(
+                "file-differs",
+                f"writes {path}, but with different content than the existing file.",
+                evidence=f"there: {difference.stored}\nnow:   {difference.now}",
+                advice=f"Run the notebook again, or find out what else changes {path}.",
+            )
+        )
+    return findings
+
+
+def _writer(run: VerifiedRun, path: Path, cells: Mapping[int, Cell]) -> tuple[Cell | None, bool]:
+    """The last cell that wrote the file, and whether it appended to it or read it before."""
+    writer: Cell | None = None
+    appends = False
+    for index, result in run.cells.items():
+        for name in result.trace.get("written", ()):
+            if name.removeprefix("a:").endswith(f"/{path}"):
+                writer, appends = cells.get(index), appends or name.startswith("a:")
+        if writer is None and any(name.endswith(f"/{path}") for name in result.trace.get("read", ())):
+            appends = True  # it changes its own input
+    return writer, appends
+
+
+def _lines(file: RehearsalFile) -> tuple[str, str] | None:
+    """The lines that went and those that came."""
+    if not file.diff or file.diff.startswith("Binary"):
+        return None
+    lines = [each for each in file.diff.splitlines() if not each.startswith(("---", "+++", "\\"))]
+    return tuple("\n".join(each[1:] for each in lines if each.startswith(sign)) for sign in "-+")  # type: ignore[return-value]

@@ -7,6 +7,7 @@ import json
 import os
 import select
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -19,9 +20,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
+from agentnb.changes.text_diff import count_lines, unified
+from agentnb.errors import UsageError
 from agentnb.kernel.rehearsal_result import Rehearsal, rehearse_command
 from agentnb.memory import available_memory
-from agentnb.plugins.verify import folder_copy, notebook_run
+from agentnb.plugins.verify import notebook_run
 from agentnb.plugins.verify.notebook_text import FAILING_TAGS
 from agentnb.plugins.verify.result import SECONDS, Stopped
 from agentnb.processes import descendants, signal_process
@@ -29,9 +32,76 @@ from agentnb.safe_json import read_json
 from agentnb.state import RehearsalFile
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from agentnb.plugins.verify.notebook_text import Cell, Notebook
+
+
+MOST_FILES = 20_000
+MOST_BYTES = 1024 * 1024 * 1024
+LARGEST_COMPARED = 256 * 1024
+LEFT_OUT = frozenset(
+    {".git", ".hg", ".svn", ".venv", "venv", "node_modules", "__pycache__", ".ipynb_checkpoints", ".cache"}
+)
+"""Folders that are not copied."""
+
+
+def copy(source: Path, target: Path) -> None:
+    """Copy *source*.
+
+    Raises:
+        UsageError: If it is too large.
+    """
+    size = 0
+    for files, path in enumerate(_files(source), 1):
+        size += path.lstat().st_size
+        if files > MOST_FILES or size > MOST_BYTES:
+            raise UsageError(
+                f"{source} is too large to be copied: more than {MOST_FILES:,} files or {MOST_BYTES // 1024**2:,} MB.",
+                hint="Put the notebook in a folder of its own, or verify it where it can be isolated (Linux).",
+            )
+    shutil.copytree(source, target, symlinks=True, ignore=lambda _, names: LEFT_OUT.intersection(names))
+
+
+def changed(source: Path, copied: Path) -> tuple[RehearsalFile, ...]:
+    """The files of *copied* that are others than in *source*."""
+    before = {path.relative_to(source) for path in _files(source)}
+    after = {path.relative_to(copied) for path in _files(copied)}
+    changes = [_change(name, source / name, copied / name) for name in sorted(before | after)]
+    return tuple(each for each in changes if each is not None)
+
+
+def _change(name: Path, before: Path, after: Path) -> RehearsalFile | None:
+    old, new = _content(before), _content(after)
+    if old == new:
+        return None
+    status = "created" if not os.path.lexists(before) else "changed" if os.path.lexists(after) else "deleted"
+    if status != "changed" or old is None or new is None:
+        return RehearsalFile(path=str(name), status=status)
+    added, removed = count_lines(old, new)
+    return RehearsalFile(
+        path=str(name), status=status, added=added, removed=removed, diff=unified(old, new, f"a/{name}", f"b/{name}")
+    )
+
+
+def _content(path: Path) -> bytes | None:
+    try:
+        if path.is_symlink():
+            return os.fsencode(path.readlink())
+        status = path.stat()
+        if status.st_size > LARGEST_COMPARED:
+            return f"{status.st_size} {status.st_mtime_ns}".encode()
+        return path.read_bytes()
+    except OSError:
+        return None
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    for place, folders, names in os.walk(folder):
+        folders[:] = [each for each in folders if each not in LEFT_OUT]
+        for name in names:
+            yield Path(place, name)
+
 
 MARGIN_SECONDS = 20.0
 """How long the kernel's start and end may take besides."""
@@ -220,7 +290,7 @@ class NotebookRunner:
         run = VerifiedRun(way="copy")
         with tempfile.TemporaryDirectory(prefix="agentnb-verify-", ignore_cleanup_errors=True) as temporary:
             folder = Path(temporary, self._folder.name or "folder")
-            folder_copy.copy(self._folder, folder)
+            copy(self._folder, folder)
             task = _Task(self._task(cells, str(folder), is_copy=True), run, self._progress, self._stop)
             with task:
                 process = subprocess.Popen(
@@ -240,7 +310,7 @@ class NotebookRunner:
                     run.why = run.why or "time"
                 finally:
                     end_all(process)
-            run.files = folder_copy.changed(self._folder, folder)
+            run.files = changed(self._folder, folder)
         return run
 
 

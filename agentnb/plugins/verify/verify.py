@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agentnb.agent.network_hosts import checked_hosts
+from agentnb.agent.elsewhere import checked_hosts
 from agentnb.errors import UsageError
 from agentnb.host.environment import current_environment
 from agentnb.plugins.verify.notebook_text import read_file

@@ -15,8 +15,8 @@ from agentnb.errors import UsageError
 from agentnb.plugins.verify.agent_cells import LeftOut, is_agent_cell, without_agents
 from agentnb.plugins.verify.cell_facts import NotebookFacts
 from agentnb.plugins.verify.compare_outputs import uncompared
+from agentnb.plugins.verify.compare_text import written_files
 from agentnb.plugins.verify.differences import Changed, DifferenceCauses, changed_cells
-from agentnb.plugins.verify.failed_cells import otherwise_explained
 from agentnb.plugins.verify.failures import explained, failure_of, missing_command, missing_network
 from agentnb.plugins.verify.notebook_text import (
     SKIPPED_TAGS,
@@ -28,9 +28,8 @@ from agentnb.plugins.verify.notebook_text import (
 )
 from agentnb.plugins.verify.result import Finding, Verification
 from agentnb.plugins.verify.run import DEFAULTS, NotebookRunner, RunOptions, VerifiedRun, kernel_command
-from agentnb.plugins.verify.run_end import run_end
+from agentnb.plugins.verify.run_end import otherwise_explained, run_end
 from agentnb.plugins.verify.static_check import LiveKernel, check_names
-from agentnb.plugins.verify.written_files import written_files
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -1,16 +1,28 @@
-"""Programs that change, move and remove files, permissions and disks."""
+"""How bad a program with its arguments can be: what it does to the files that it names, and what its input is."""
 
 from __future__ import annotations
 
+import base64
+import binascii
+import posixpath
 import re
 from typing import TYPE_CHECKING
 
-from agentnb.policy.severity import Risk
+from agentnb.policy.commands.names import interprets, program_name
+from agentnb.policy.commands.paths import named, only_reads, places, secret, without_bytes, writes_files
+from agentnb.policy.commands.table import Options, is_in_table, programs_of, rate_alone, rate_by_table, rate_unknown
+from agentnb.policy.sensitive import sensitive_pattern
+from agentnb.policy.severity import Risk, worst
+from agentnb.policy.shell.tree import fields
+from agentnb.policy.shell.words import ESCAPES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from agentnb.policy.commands.table import Options
+    from agentnb.policy.commands.paths import NamedPath
+    from agentnb.policy.sensitive import Patterns
+    from agentnb.policy.shell.tree import Field, Simple
+
 
 _DEVICE = re.compile(r"/dev/(?!(?:null|zero|full|random|urandom|stdin|stdout|stderr|tty|fd/\d+|shm/.*)$).+")
 _SYSTEM = re.compile(r"(?:/|/(?:etc|usr|bin|sbin|lib\w*|boot|sys|proc|var|opt|root|System|Library)(?:/.*)?)$")
@@ -108,3 +120,245 @@ def prefixed(program: str) -> Risk | None:
     if program.startswith(("mkfs", "newfs_", "fsck.")):
         return Risk("critical", "Formats, partitions or wipes a disk.")
     return None
+
+
+ADMIN = "The command asks for administrator rights."
+SUPERUSER = frozenset({"sudo", "doas", "su", "pkexec", "gsudo", "runas", "run0", "sudoedit", "runuser"})
+_SHOWS = re.compile(
+    r"gh auth token|(?:gcloud|az) (?:\S+ )*(?:auth|account) (?:\S+ )*(?:print-|get-)access-token|gcloud auth print-\S+"
+    r"|aws (?:\S+ )*(?:configure (?:get|export-credentials)|secretsmanager get|sts get-session|ssm get-param)"
+    r"|kubectl (?:\S+ )*(?:get|describe|edit) secrets?\b|kubectl (?:\S+ )*config view|pass (?!init|ls|insert)\w+"
+    r"|security (?:find|dump|export)|gpg2? (?:\S+ )*--export-secret|git credential|op (?:read|item|document)"
+    r"|vault (?:kv|read)"
+    r"|(?:npm|pnpm|yarn) token|heroku auth:token|docker (?:\S+ )*secret|jupyter (?:server|notebook|lab) list"
+    r"|jq .*\benv\b|git (?:\S+ )*config (?:\S+ )*(?:--get\S* |get )?\S*(?:extraheader|password|token|secret)\S*$"
+    r"|ssh-keygen (?:\S+ )*-[yD]|keyring get|secret-tool|kwallet|lpass show|bw (?:get|list|export)",
+    re.IGNORECASE,
+)
+
+
+_SCRIPTS = {
+    **dict.fromkeys(("python", "python2", "python3", "pypy", "pypy3"), "a Python script"),
+    **dict.fromkeys(("node", "nodejs", "bun", "deno"), "a JavaScript program"),
+    "rscript": "an R script",
+    "Rscript": "an R script",
+    "julia": "a Julia script",
+}
+"""What programs run, for people."""
+
+
+def rate_program(program: str, options: Options) -> Risk | None:
+    """The worst that the table or the code says of *program* with *options*; None where it only looks."""
+    return worst(filter(None, (rate_by_table(program, options), _rated_alone(program, options))))
+
+
+def _rated_alone(program: str, options: Options) -> Risk | None:
+    """What is known of *program* by itself, from its cases in the table or a function where rows could not say it."""
+    line = " ".join((program, *options.words))
+    found = _gives_trust(line) or _shows_key(line) or rate_alone(program, options)
+    if found is not None:
+        return found
+    if program in RATERS:
+        return RATERS[program](options)
+    if is_read(program):
+        return prefixed(program)
+    what = _SCRIPTS.get(program, program)
+    return rate_unknown(program, options) or Risk("low", f"Runs {what}; its effects aren't known.")
+
+
+def rate_statements(client: str, text: str | None) -> list[Risk]:
+    """The effects of the statements *text* that a database's *client* is fed; None: they are not known."""
+    if text is None:
+        return [Risk("high", f"{client} runs its input without checking it.")]
+    rated = (rate_program(client, Options.of(words)) for words in (("-c", text), tuple(text.split())))
+    return [each for each in rated if each is not None]
+
+
+def is_read(program: str) -> bool:
+    """True if the arguments of *program* are read here, so that no other command is looked for in them."""
+    return program in RATERS or is_in_table(program) or prefixed(program) is not None
+
+
+def _gives_trust(line: str) -> Risk | None:
+    """Returns what is to be said of a command by which an agent would free itself of questions."""
+    words = line.lower().split()
+    if words and words[0].startswith("python"):
+        at = next((at for at, word in enumerate(words) if word.startswith("-m")), len(words))
+        words = words[at + 1 :] if words[at : at + 1] == ["-m"] else [each.removeprefix("-m") for each in words[at:]]
+    trusts = words[:1] == ["agentnb"] and "trust" in words and "--remove" not in words
+    return Risk("critical", "Lets agents act in a folder without asking.") if trusts else None
+
+
+def _shows_key(line: str) -> Risk | None:
+    return Risk("high", "Shows a credential.") if _SHOWS.match(line) else None
+
+
+DOWNLOADS = frozenset({"curl", "wget", "fetch", "http", "https", "aria2c", "lynx", "iwr", "nc", "ncat", "irm", "ssh"})
+DECODES = frozenset(
+    {"base64", "base32", "xxd", "openssl", "uudecode", "rev", "tr", "gunzip", "zcat", "gzip", "od", "sed"}
+)
+
+
+_PRINT_NOTHING = (["cat", "/dev/null"], ["echo", "-n"], ["echo", "-n", ""], ["printf", ""], ["printf", "%s", ""])
+
+
+def fed_text(command: Simple, known: Mapping[str, str]) -> str | None:
+    """The text of the last here-document or here-string, which *command* reads from stdin; None without one."""
+    for redirect in reversed(command.redirects):
+        if redirect.document or redirect.operator == "<<<":
+            return " ".join(field.text for field in fields(redirect.word, known))
+    return None
+
+
+def emptied(command: Simple, words: Sequence[Field]) -> Iterator[Risk]:
+    """The files that *command* empties: ``> file`` without anything that could be written to it."""
+    texts = [word.text for word in words]
+    program = program_name(texts[0]) if texts else ":"
+    read = {posixpath.normpath(text) for text in texts[1:] if text}
+    read |= {posixpath.normpath(each.target.source) for each in command.redirects if each.operator == "<"}
+    from_nothing = "/dev/null" in read
+    silent = program in {":", "true", "false"} or texts in _PRINT_NOTHING
+    silent = silent or (from_nothing and program in {"cat", "head", "tail"})
+    for redirect in command.redirects:
+        path = redirect.target.source
+        if redirect.operator in {">", ">|"} and posixpath.normpath(path) in read - {"/dev/null"}:
+            yield Risk("critical", f"Empties {path} before it is read.")
+        if silent and redirect.operator in {">", ">|", "&>"} and not path.startswith("/dev/"):
+            yield Risk("critical", f"Empties {path}.")
+    if from_nothing and program in {"tee", "dd"}:
+        yield Risk("critical", f"Empties {texts[-1]}.")
+
+
+def echoed(program: str, words: Sequence[Field], fed: str | None) -> str | None:
+    """Returns what *program* prints when it is fed with *fed*, or None where that cannot be said."""
+    if program not in {"cat", "tee"} and any(word.dynamic for word in words):
+        return None
+    texts = [word.text for word in words]
+    match program:
+        case "echo":
+            options = [text for text in texts[:2] if text in {"-n", "-e", "-ne", "-en", "-E"}]
+            said = " ".join(texts[len(options) :])
+            return _escapes(said) if "e" in "".join(options) or "\\" in said else said
+        case "printf":
+            return _printed(texts)
+        case "cat" | "tee" if not texts or texts == ["-"]:
+            return fed
+        case "base64" | "openssl" | "base32":
+            return _decoded(program, texts, fed)
+        case "xxd" if fed is not None and any("r" in text for text in texts):
+            return _hex(fed)
+        case "rev" if fed is not None and not texts:
+            return "\n".join(line[::-1] for line in fed.split("\n"))
+        case _:
+            return None
+
+
+_ESCAPE = re.compile(r"\\(?:x([0-9A-Fa-f]{1,2})|u([0-9A-Fa-f]{1,4})|U([0-9A-Fa-f]{1,8})|0?([0-7]{1,3})|(.))", re.DOTALL)
+_LETTERS = {**ESCAPES, "\\": "\\"}
+
+
+def _escapes(text: str) -> str:
+    """*text* with the escapes that ``echo -e`` and ``printf`` know, octal and hexadecimal ones too."""
+
+    def meant(found: re.Match[str]) -> str:
+        hexadecimal = found[1] or found[2] or found[3]
+        if hexadecimal is not None:
+            number = int(hexadecimal, 16)
+            return chr(number) if number < 0x110000 else found[0]  # noqa: PLR2004 - the last code point
+        return chr(int(found[4], 8) & 0xFF) if found[4] is not None else _LETTERS.get(found[5], found[0])
+
+    return _ESCAPE.sub(meant, text)
+
+
+def _printed(texts: list[str]) -> str | None:
+    """Returns what ``printf`` prints, if that is known."""
+    if not texts:
+        return None
+    form, values = _escapes(texts[0]), iter(texts[1:])
+    out = form.replace("%%", "\0")
+    while "%s" in out or "%b" in out:
+        kind = min((kind for kind in ("%s", "%b") if kind in out), key=out.index)
+        value = next(values, "")
+        out = out.replace(kind, _escapes(value) if kind == "%b" else value, 1)
+    return None if "%" in out else out.replace("\0", "%") + "".join(values)
+
+
+def _decoded(program: str, texts: list[str], fed: str | None) -> str | None:
+    if fed is None or not any(text in {"-d", "-D", "--decode", "-di"} for text in texts):
+        return None
+    decode = base64.b32decode if program == "base32" else base64.b64decode
+    try:
+        return decode("".join(fed.split()).encode()).decode()
+    except (binascii.Error, ValueError):
+        return None
+
+
+def _hex(fed: str) -> str | None:
+    try:
+        return bytes.fromhex("".join(fed.split())).decode()
+    except ValueError:
+        return None
+
+
+_ENTERING = frozenset({"cd", "pushd", "popd", "chdir"})
+_TALKS = frozenset({"echo", "printf", "true", "false", ":", "exit", "head", "tail", "wc", "sort", "grep", "cat"})
+
+
+class NamedFiles:
+    """The files of one walk; what is to be said about them goes to its *findings*."""
+
+    def __init__(self, findings: list[Risk], patterns: Patterns) -> None:
+        self.patterns = patterns
+        self.places: list[NamedPath] = []
+        self.sensitive: str | None = None
+        self.through: tuple[str, ...] = ()
+        self.sure = True
+        self.loaded: set[str] = set()
+        self._findings = findings
+        self._entered: set[NamedPath] = set()
+
+    def all(self, programs: set[str]) -> list[NamedPath]:
+        """The files; a folder that ``cd`` goes to is only listed where the *programs* do nothing but list."""
+        if programs <= programs_of("listing") | _TALKS:
+            return self.places
+        return [place._replace(lists=False) if place in self._entered else place for place in self.places]
+
+    def add(self, place: NamedPath) -> None:
+        """Keep a file together with the folders that the script may have gone to before."""
+        self.places.append(place._replace(through=self.through, sure=self.sure))
+
+    def add_all(self, program: str, arguments: Sequence[Field], *, computing: bool) -> None:
+        """Keep the files among the arguments of *program*; it may take the shell elsewhere."""
+        for place in places(program, arguments, computing=computing):
+            self.add(place)
+            if program in _ENTERING:
+                self._entered.add(self.places[-1])
+        if program in _ENTERING:
+            wanted = [word.text for word in arguments if word.text == "-" or not word.text.startswith("-")]
+            self.through = (*self.through, "-" if program == "popd" else wanted[0] if wanted else "~")
+
+    def name_sensitive(self, program: str, arguments: Sequence[Field], *, computing: bool) -> None:
+        """The sensitive files among the arguments. What ``echo`` prints is text, unless something else reads it."""
+        if program in {"echo", "printf", "true", ":"} and not computing:
+            return
+        changes = writes_files(program) and not only_reads(program, arguments)
+        for word in arguments:
+            for path in named(without_bytes(word.text) if interprets(program) else word.text):
+                if secret(path) or (changes and sensitive_pattern(path, self.patterns)):
+                    self.name(path)
+
+    def name(self, path: str) -> None:
+        """A sensitive file is named: a finding, and the first one is kept for the card."""
+        self.sensitive = self.sensitive or path
+        what = "named like a secret" if secret(path) else "that decides what runs later"
+        self._findings.append(Risk("high", f"May touch a file {what}: {path}."))
+
+    def download(self, program: str, words: Sequence[Field]) -> None:
+        """Remember files that a download writes, and find commands that run one of them."""
+        texts = [word.text for word in words[1:]]
+        if program in DOWNLOADS:
+            self.loaded |= {posixpath.basename(text) for word in texts for text in named(word)}
+            return
+        runs = texts if interprets(program) or program in {"source", ".", "chmod"} else [words[0].text]
+        if self.loaded.intersection(map(posixpath.basename, runs)):
+            self._findings.append(Risk("high", "Runs what it loads from the network without checking it."))

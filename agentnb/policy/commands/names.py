@@ -1,18 +1,268 @@
-"""Names and shapes of commands: which program is meant, what it reads its script from, what starts itself."""
+"""Names and shapes of commands: which program is meant, whom it runs, and which code stands on its command line."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import re
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple
 
-from agentnb.policy.commands.code import INLINE
-from agentnb.policy.commands.wrappers import SHELLS, inner_commands
-from agentnb.policy.shell.tree import Compound, Pipeline, ShellScript, Simple
+from agentnb.policy.commands.table import Wrapper, wrappers
+from agentnb.policy.severity import Risk, together
+from agentnb.policy.shell.tree import Compound, Field, Pipeline, ShellScript, Simple
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from agentnb.policy.shell.expand import Field
     from agentnb.policy.shell.tree import Function, Redirect
+
+
+SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "mksh", "ash", "fish", "rbash", "csh", "tcsh", "busybox-sh"})
+
+
+class Inner(NamedTuple):
+    """A command inside a command."""
+
+    words: tuple[Field, ...] = ()
+    script: str = ""
+    dynamic: bool = False
+
+
+_RUNNERS = Wrapper(
+    taking=frozenset({"-n", "-p", "--name", "--prefix", "--with", "--python", "--project", "--directory", "--group"})
+)
+_WINDOWS = {
+    "cmd": frozenset({"/c", "/k", "/r"}),
+    **dict.fromkeys(("powershell", "pwsh"), frozenset({"-c", "-command", "/c", "/command"})),
+}
+_BEHIND = {
+    "run": ("uv", "poetry", "pipenv", "conda", "mamba", "pdm", "hatch", "rye", "nix", "pixi", "pipx"),
+    "exec": ("bundle", "npm", "pnpm", "yarn"),
+    "dlx": ("pnpm", "yarn"),
+}
+_FIND = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
+_FED = frozenset({"-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0", "/proc/$$/fd/0"})
+_ENDS = frozenset({";", "+", "\\;"})
+
+
+def inner_commands(program: str, words: Sequence[Field]) -> list[Inner]:
+    """The commands that *program* with the arguments *words* runs, as far as its arguments say."""
+    if program in SHELLS:
+        return _shell(words)
+    if program in {"eval", "trap", "alias"}:
+        return _text(program, words)
+    if program in _WINDOWS:
+        return _windows(_WINDOWS[program], words)
+    if program in {"find", "fd"}:
+        return _found(words)
+    verb = next((word.text for word in words if not word.text.startswith("-")), "")
+    if program in _BEHIND.get(verb, ()):
+        at = next(at for at, word in enumerate(words) if word.text == verb)
+        return _wrapped(_RUNNERS, words[at + 1 :])
+    if program in {"docker", "podman", "nerdctl", "kubectl"}:
+        runs = [at for at, word in enumerate(words) if word.text in {"run", "exec"}]
+        return _wrapped(wrappers()["docker"], words[runs[0] + 1 :]) if runs else []
+    shape = wrappers().get(program)
+    if shape is None:
+        return []
+    if program in {"xargs", "parallel"}:
+        marks = ("{}", *(after.text for word, after in pairwise(words) if word.text == "-I"))
+        marks += tuple(word.text[2:] for word in words if word.text.startswith("-I") and len(word.text) > len("-I"))
+        words = [Field(word.text, word.dynamic or any(mark in word.text for mark in marks)) for word in words]
+    return _wrapped(shape, words)
+
+
+def reads_script(program: str, words: Sequence[Field]) -> bool:
+    """True if *program* is an interpreter that takes its script from what is fed to it."""
+    if program in {"source", "."}:
+        return bool(words) and words[0].text in _FED
+    operands = [word for word in words if not word.text.startswith("-") or word.text == "-"]
+    options = {word.text for word in words if word.text.startswith("-")}
+    if program in SHELLS:
+        return (
+            "-s" in options
+            or (not any("c" in each for each in options if not each.startswith("--")) and not operands)
+            or (bool(operands) and operands[0].text in _FED)
+        )
+    return not operands or operands[0].text in _FED
+
+
+def _shell(words: Sequence[Field]) -> list[Inner]:
+    for at, word in enumerate(words):
+        if word.text.startswith("-") and not word.text.startswith("--") and "c" in word.text and at + 1 < len(words):
+            script = next((each for each in words[at + 1 :] if not each.text.startswith("-")), words[at + 1])
+            return [Inner(script=script.text, dynamic=script.dynamic)]
+        if not word.text.startswith(("-", "+")):
+            break
+    return []
+
+
+def _text(program: str, words: Sequence[Field]) -> list[Inner]:
+    """The scripts in the arguments of ``eval``, ``trap`` and ``alias``."""
+    if program == "eval":
+        joined = " ".join(word.text for word in words)
+        return [Inner(script=joined, dynamic=any(word.dynamic for word in words))] if words else []
+    if program == "trap":
+        return [Inner(script=words[0].text, dynamic=words[0].dynamic)] if len(words) > 1 else []
+    values = [(word.text.partition("=")[2], word.dynamic) for word in words if "=" in word.text]
+    return [Inner(script=text, dynamic=dynamic) for text, dynamic in values]
+
+
+def _windows(options: frozenset[str], words: Sequence[Field]) -> list[Inner]:
+    """Everything behind ``/c`` or ``-Command`` is one script; PowerShell needs no option for that."""
+    at = next((at for at, word in enumerate(words) if word.text.lower() in options), None)
+    if at is None:
+        at = next((at for at, word in enumerate(words) if not word.text.startswith(("-", "/"))), len(words)) - 1
+    rest = words[at + 1 :]
+    return (
+        [Inner(script=" ".join(word.text for word in rest), dynamic=any(word.dynamic for word in rest))] if rest else []
+    )
+
+
+def _found(words: Sequence[Field]) -> list[Inner]:
+    found: list[Inner] = []
+    for at, word in enumerate(words):
+        if word.text in _FIND | {"-x", "-X", "--exec"}:
+            rest = words[at + 1 :]
+            end = next((n for n, each in enumerate(rest) if each.text in _ENDS), len(rest))
+            found.append(Inner(words=tuple(map(_filled, rest[:end]))))
+    return found
+
+
+def _filled(word: Field) -> Field:
+    """``{}`` becomes what is found."""
+    return Field(word.text, word.dynamic or "{}" in word.text)
+
+
+def _script_letter(word: str, shape: Wrapper) -> str | None:
+    """The letter of the cluster *word* that takes a script: of ``-qc`` and ``-qc'rm x'`` the ``c``."""
+    if not re.match(r"-[A-Za-z]", word):
+        return None
+    return next((each[1] for each in shape.scripts if len(each) == len("-c") and each[1] in word), None)
+
+
+def _wrapped(shape: Wrapper, words: Sequence[Field]) -> list[Inner]:
+    """The commands that a wrapper (``sudo``, ``env``, ``xargs``) runs: its arguments after its own options."""
+    found: list[Inner] = []
+    at, skip = 0, shape.skip
+    while at < len(words):
+        text = words[at].text
+        name, equals, value = text.partition("=")
+        if name in shape.scripts or name.lower() in shape.scripts:
+            script = Field(value, words[at].dynamic) if equals else words[at + 1] if at + 1 < len(words) else Field("")
+            found.append(Inner(script=script.text, dynamic=script.dynamic))
+            at += 1 if equals else 2
+        elif text == "--":
+            at += 1
+            break
+        elif (letter := _script_letter(text, shape)) is not None:
+            glued = text.partition(letter)[2]
+            script = Field(glued, words[at].dynamic) if glued else words[at + 1] if at + 1 < len(words) else Field("")
+            found.append(Inner(script=script.text, dynamic=script.dynamic))
+            at += 1 if glued else 2
+        elif text.startswith("-") and text != "-":
+            at += 2 if text in shape.taking else 1
+        elif shape.assigns and equals and name.replace("_", "").isalnum():
+            at += 1
+        elif skip:
+            skip, at = skip - 1, at + 1
+        else:
+            break
+    rest = tuple(words[at + (skip if at < len(words) else 0) :])
+    if rest and shape.joined:
+        joined = " ".join(word.text for word in rest if word.text != ":::")
+        found.append(Inner(script=joined, dynamic=any(word.dynamic for word in rest)))
+    elif rest:
+        found.append(Inner(words=rest))
+    return found
+
+
+INLINE: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(("python", "python2", "python3", "pypy", "pypy3", "ipython", "ipython3"), ("-c",)),
+    **dict.fromkeys(
+        ("perl", "ruby", "lua", "julia", "rscript", "r", "groovy", "elixir", "scala", "ghc", "osascript"), ("-e", "-E")
+    ),
+    **dict.fromkeys(("node", "nodejs", "bun", "deno"), ("-e", "-p", "-pe", "--eval", "--print", "eval")),
+    **dict.fromkeys(("octave", "emacs", "guile", "expect"), ("--eval", "-c", "-eval")),
+    "php": ("-r", "-B", "-R"),
+}
+"""Interpreters, and their options that take code."""
+
+_SIGNS: tuple[tuple[str, Risk], ...] = (
+    (
+        r"rmtree|removeDirectoryRecursive|removePathForcibly|delete_recursive|deltree|Directory\.Delete|remove_dir_all|RemoveAll|rm_rf|rimraf|removedirs|rm_r\b|rmSync|tar_(?:destroy|prune|delete)\s*\(|recursive\s*[:=]\s*(?:true|TRUE|T\b)|FileUtils\.rm|remove_tree|unlink\s*\(?\s*glob",
+        Risk("critical", "The code deletes folders and everything in them."),
+    ),
+    (
+        (
+            r"(?:^|[\n;])[ \t]*!{1,2}[ \t]*[\w./]|\bget_ipython\b|\brun_(?:line|cell)_magic\b"
+            r"|(?:^|\n)[ \t]*%{1,2}(?:bash|sh|system|sx|script|run)\b"
+        ),
+        Risk("high", "The code starts other programs."),
+    ),
+    (
+        r"\bremove\.packages\b|\binstall_(?:github|gitlab|git|url)\b|\bPkg\.(?:rm\b|(?:add|develop)\([^()]{0,200}\burl\b)",
+        Risk("high", "The code removes packages from the machine, or installs them from another source."),
+    ),
+    (
+        r"\bagentnb\b[\s\S]*\btrust\b|%agents\s+trust\b|\bPolicyFiles\b",
+        Risk("critical", "The code lets agents act in a folder without asking."),
+    ),
+    (
+        (
+            r"\b(?:system|popen|popen2|subprocess|spawn|spawnSync|execSync|execFile|execl|execv|execvp|execve|exec|qx"
+            r"|fork|forkpty|setsid|start_new_session|runpy|exec_module|load_module|execfile|child_process|pty|shell_exec|passthru|proc_open|os\.exec\w*|ctypes|Process)\b|`"
+        ),
+        Risk("high", "The code starts other programs."),
+    ),
+    (
+        (
+            r"\b(?:eval|compile|__import__|getattr|b64decode|fromhex|unhexlify|decodebytes|marshal|pickle|zlib|codecs"
+            r"|atob|Buffer\.from|Function|globals|vars|builtins|__builtins__|chr|pack|unpack)\b|\\x[0-9a-fA-F]{2}"
+        ),
+        Risk("high", "The code hides what it does."),
+    ),
+    (
+        r"\b(?:socket|urllib|requests|httpx|http|fetch|urlopen|net|LWP|open-uri|TCPSocket|IO::Socket|file_get_contents)\b",
+        Risk("high", "The code uses the network."),
+    ),
+    (
+        (
+            r"\bos\.(?:remove|unlink|rmdir|truncate)\b|\.(?:unlink|rmdir|truncate)\s*\(|\b(?:unlink|rmdir|truncate)\s*[(\"'$@]"
+            r"|\bFile\.(?:delete|unlink|truncate)|(?:unlink|rmdir|truncate)Sync|\bfs\.(?:promises\.)?(?:rm|unlink|rmdir)\b"
+            r"|write_(?:text|bytes)\(\s{0,9}(?:b?''|b?\"\")?\s{0,9}\)|(?:writeFile\w*|File\.write)\([^()]{0,200},\s{0,9}(?:''|\"\")\s{0,9}\)"
+            r"|\bopen\([^()]{0,200},\s{0,9}[\"']w[bt+]{0,2}[\"']\s{0,9}\)(?:\.close\b|[\s;]{0,9}\Z)"
+            r"|\bunlink\s*(?:[;}]|\Z)|\bfile\.remove\b|\bsend2trash\b|\bdelete-file\b|\bDeno\.remove|\brm\s*\(|\bFile\.rm\b|\bDir\.(?:delete|rmdir)"
+        ),
+        Risk("high", "The code deletes or empties files."),
+    ),
+    (
+        (
+            r"(?<!in )\bos\.environb?\b(?!\s*(?:\[|\.(?:get|setdefault|pop|update)\b))|\bprocess\.env\b(?![.\[\w])"
+            r"|%ENV\b|\bENV\.(?:to_h|each|inspect|map)|\b(?:p|puts|print|pp) ENV\b(?!\[)|\$_ENV\b(?!\[)|\bphpinfo"
+            r"|\bgetenv\s*\(\s*\)|\bSys\.getenv\s*\(\s*\)|\bDeno\.env\.toObject|\bSystem\.getenv\s*\(\s*\)"
+        ),
+        Risk("high", "The code shows the environment, which may contain keys."),
+    ),
+    (
+        (
+            r"\b(?:remove|unlink|rmdir|rename|replace|truncate|write|writeFile\w*|write_text|write_bytes|chmod|chown|open"
+            r"|symlink|link|kill|environ|env|ENV|process\.env|File|Path|fs)\b"
+        ),
+        Risk("medium", "The code accesses files, processes or the environment."),
+    ),
+)
+
+
+def rate_code(code: str, harmless: str = "Runs code given on the command line.") -> Risk:
+    """Returns how bad *code* in whatever language can be.
+
+    Only its words are looked at, so the result is never better than ``medium``. Not checked: what the code does with
+    names that it computes.
+    """
+    found = [finding for pattern, finding in _SIGNS if re.search(pattern, code)]
+    plain = [finding for finding in found if finding.severity != "medium"]  # else a weaker word for the same
+    return together(plain or found) or Risk("medium", harmless)
+
 
 _DEEPEST = 12
 _WRITES = frozenset({">", ">>", ">|", "<>", "&>", "&>>"})

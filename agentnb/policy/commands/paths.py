@@ -1,4 +1,4 @@
-"""Which files a command's words lead to, and whether it writes there; where that is, is for others to say."""
+"""Where a command's words lead: variables, paths, and what they hide."""
 
 from __future__ import annotations
 
@@ -7,16 +7,206 @@ import functools
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from agentnb.policy.commands.code import INLINE
-from agentnb.policy.commands.table import programs_of
-from agentnb.policy.commands.wrappers import inner_commands
+from agentnb.hidden_characters import HIDDEN, JOINERS
+from agentnb.policy.commands.names import INLINE, inner_commands
+from agentnb.policy.commands.table import Options, programs_of, rate_by_table
 from agentnb.policy.glob import LONGEST_PATTERN
 from agentnb.policy.sensitive import holds_secrets
+from agentnb.policy.severity import Risk
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
-    from agentnb.policy.shell.expand import Field
+    from agentnb.policy.severity import Severity
+    from agentnb.policy.shell.tree import Field
+
+
+_REMOVES = re.compile(
+    r"(?<![\w.-])rm[\s'\",]+(?:-[\w-]+[\s'\",]+)*-(?:\w*[rRf]|-(?:rec|for))"
+    r"|\bmkfs(?:\.\w+)?\s|\bdd\s(?:(?!\bdd\s)[^\n;|&])*of=/dev/[a-z]"
+)
+_INVISIBLE = re.compile(f"[{HIDDEN}{JOINERS}]")
+_BEGINS = frozenset({"rm", "shred", "srm", "dd", "wipefs", "blkdiscard", "find", "sudo", "doas", "env", "xargs"})
+_SEARCHES = frozenset({"grep", "egrep", "fgrep", "zgrep", "rg", "ag", "ack"})
+_TEXT_VERBS = frozenset({"log", "grep", "commit", "show", "shortlog", "blame", "tag", "stash"})
+_MOST = 64
+
+
+def removal(text: str) -> bool:
+    """True if in *text*, whatever language it is in, stands a command that removes without a question."""
+    return _REMOVES.search(text) is not None
+
+
+def unseen(text: str) -> Risk | None:
+    """Returns what characters that nobody sees make of *text*."""
+    if _INVISIBLE.search(text):
+        return Risk("high", "Contains invisible characters, or characters that reverse the text.")
+    return None
+
+
+def odd_name(program: str) -> Risk | None:
+    """Returns what is to be said of a program's name that only looks like another one."""
+    return None if program.isascii() else Risk("high", f"The program's name is not plain: {program!a}.")
+
+
+def tails(program_of: Sequence[str], shells: frozenset[str]) -> list[int]:
+    """Returns where in the arguments of an unknown program another command may begin."""
+    return [at for at, name in enumerate(program_of[:_MOST]) if name in _BEGINS or name in shells]
+
+
+def is_only_text(program: str, texts: Sequence[str], *, shown: bool) -> bool:
+    """True if the arguments *texts* are only searched for, kept or *shown*, so that nothing runs them."""
+    if program in {"echo", "printf"}:
+        return shown and "-v" not in texts[:1]  # `printf -v 'a[$(rm x)]'` runs what it is given
+    if program in _SEARCHES:
+        return not any(text.startswith(("--pre", "--pager", "--hostname-bin")) for text in texts)
+    opens = any(text.startswith(("-O", "--open-files", "--exec", "--ext-diff", "--textconv")) for text in texts)
+    return program == "git" and bool(texts) and texts[0] in _TEXT_VERBS and not opens
+
+
+def insides(word: str) -> list[str]:
+    """The texts in *word* that something may run: itself, and what follows ``=``, ``-x``, ``!`` and the like."""
+    found = [word]
+    if word.startswith("-"):
+        found.append(word.partition("=")[2] if word.startswith("--") else word[2:])
+    found += re.findall(r"^(?::?!|\\!|\.(?:shell|system)\s)\s*(.+)", word, re.DOTALL)
+    return [text for text in found if text.strip()]
+
+
+class Values:
+    """The known values of a script's variables; remarks about them go to its *findings*."""
+
+    def __init__(self, findings: list[Risk], unsure: Iterable[str] = ()) -> None:
+        self._findings = findings
+        self.known: dict[str, str] = {}
+        self.unsure: set[str] = set(unsure)
+        self._first: dict[str, str | None] = {}
+
+    def set(self, name: str, value: str | None) -> None:
+        """Gives *name* the value *value*; None is one that only the running shell knows."""
+        if self._first.setdefault(name, value) != value:
+            self.unsure.add(name)
+        if value is None or name in self.unsure:
+            self.known.pop(name, None)
+        else:
+            self.known[name] = value
+
+    def restore(self, name: str, before: str | None) -> None:
+        """Takes back what *name* was for one command only; *before* is None where nothing was known of it."""
+        if before is None or name in self.unsure:
+            self.known.pop(name, None)
+        else:
+            self.known[name] = before
+
+    def assign(self, name: str, value: str | None) -> None:
+        """As :meth:`set`, in the script: one that decides what is run (``PATH``) is a finding."""
+        if decides(name):
+            severity: Severity = "high" if runs_programs(name, value) else "medium"
+            self._findings.append(Risk(severity, f"Changes {name}, which decides what is run."))
+        self.set(name, value)
+
+    def search_in(self, name: str, value: str) -> None:
+        """A finding where programs or modules are searched for first in a folder that the agent may write to."""
+        if name == "PATH" and value.startswith("."):
+            self._findings.append(Risk("high", "Looks for programs in the workspace first."))
+        elif name in {"PATH", *_MODULES} and value.startswith(ANYBODYS):
+            reason = f"Looks first in a folder that every program can write to: {name}."
+            self._findings.append(Risk("high", reason))
+
+    def declare(self, program: str, arguments: Sequence[Field]) -> bool:
+        """Builtins that set variables; False where *program* is none."""
+        if program not in {"export", "declare", "typeset", "local", "readonly", "set"}:
+            return False
+        words = tuple(word.text for word in arguments)
+        if removal(" ".join(words)):
+            reason = f"{program}'s arguments, if something runs them, remove for good."
+            self._findings.append(Risk("critical", reason))
+        for word in arguments:
+            name, equals, value = word.text.partition("=")
+            if equals:
+                self.search_in(name.rstrip("+"), value)
+                self.assign(name.rstrip("+"), None if word.dynamic else value)
+        if (found := rate_by_table(program, Options.of(words))) is not None:
+            self._findings.append(found)
+        if not any("=" in word for word in words) and program in {"export", "declare", "set"}:
+            self._findings.append(Risk("low", "Prints or changes the shell's variables."))
+        return True
+
+    def fill(self, program: str, arguments: Sequence[Field]) -> None:
+        """Forget the variables that the command has changed by now, in ways that only the running shell knows."""
+        for name in filled(program, arguments):
+            self.set(name, None)
+        if program in {"source", "."}:  # any variable may have another value
+            for name in list(self.known):
+                self.set(name, None)
+
+
+_TAKING = {"read": ("-d", "-n", "-N", "-p", "-t", "-u", "-i"), "mapfile": ("-d", "-n", "-O", "-s", "-u", "-C", "-c")}
+_CHANGING = re.compile(r"-[a-zA-Z]*[luinc][a-zA-Z]*")
+
+
+def filled(program: str, arguments: Sequence[Field]) -> list[str]:
+    """The variables to which the builtin *program* gives values that only the running shell knows."""
+    texts = [word.text for word in arguments]
+    match program:
+        case "read" | "mapfile" | "readarray":
+            taking = _TAKING["read" if program == "read" else "mapfile"]
+            return [
+                text
+                for at, text in enumerate(texts)
+                if not text.startswith("-") and (at == 0 or texts[at - 1] not in taking)
+            ] or ["REPLY", "MAPFILE"]
+        case "printf":
+            return texts[1:2] if texts[:1] == ["-v"] else [text[2:] for text in texts[:1] if text.startswith("-v")]
+        case "getopts":
+            return [*texts[1:2], "OPTARG"]
+        case "unset" | "let":
+            return [text.partition("=")[0].rstrip("+-*/") for text in texts if not text.startswith("-")]
+        case "declare" | "typeset" | "local" if any(map(_CHANGING.fullmatch, texts)):
+            return [text.partition("=")[0].rstrip("+") for text in texts if not text.startswith("-")]
+        case _:
+            return []
+
+
+_DECIDES = re.compile(
+    r"PATH|IFS|SHELL|ENV|HOME|CDPATH|ZDOTDIR|INPUTRC|BASH_\w+|PS[0-4]|PROMPT_COMMAND|LD_\w+|DYLD_\w+|GCONV_PATH"
+    r"|OPENSSL_\w+|GIT_\w+|\w*(?:PAGER|EDITOR|VISUAL|BROWSER|ASKPASS|_RSH|_OPTIONS|OPTS?|_CONFIG|_CONFIG_FILE)|LESS\w+"
+    r"|PYTHON\w+|PERL5?\w+|RUBY\w+|NODE_\w+|JAVA_\w+|_JAVA_\w+|XDG_\w+_(?:HOME|DIRS)|CC|CXX|LD|AR|MAKE\w*"
+    r"|(?:npm_config|NPM_CONFIG|PIP|UV|CARGO)_\w+|\w*(?:HTTPS?|ALL|FTP)_PROXY|\w+_proxy|TAR_\w+|RSYNC_\w+|SSH_\w+"
+)
+_HARMLESS = re.compile(
+    r"GIT_(?:AUTHOR|COMMITTER)_\w+|GIT_(?:TERMINAL_PROMPT|OPTIONAL_LOCKS|MERGE_AUTOEDIT|TRACE\w*)|NODE_ENV|PIP_NO_\w+"
+    r"|PYTHON(?:DONTWRITEBYTECODE|UNBUFFERED|HASHSEED|UTF8|IOENCODING|FAULTHANDLER|DEVMODE|ASYNCIODEBUG)"
+)
+
+
+def decides(name: str) -> bool:
+    """True if the variable *name* decides what is run."""
+    return _DECIDES.fullmatch(name) is not None and _HARMLESS.fullmatch(name) is None
+
+
+_RUNS = re.compile(
+    r"LD_\w+|DYLD_\w+|BASH_ENV|ENV|PROMPT_COMMAND|PS4|GIT_(?:SSH\w*|EXTERNAL_DIFF|PROXY_COMMAND|ASKPASS|EDITOR|PAGER"
+    r"|SEQUENCE_EDITOR|CONFIG\w*|EXEC_PATH|TEMPLATE_DIR)|\w*PAGER|\w*EDITOR|VISUAL|BROWSER|\w*ASKPASS|LESS(?:OPEN|CLOSE)"
+    r"|PERL5OPT|PERL5DB|RUBYOPT|NODE_OPTIONS|PYTHON(?:STARTUP|WARNINGS|BREAKPOINT|HOME|INSPECT)|JAVA_TOOL_OPTIONS"
+    r"|_JAVA_OPTIONS|RSYNC_RSH|TAR_OPTIONS|MAKEFLAGS|\w*_RSH|OPENSSL_CONF|GCONV_PATH"
+    r"|PIP_(?:INDEX_URL|EXTRA_INDEX_URL|FIND_LINKS|TRUSTED_HOST|CONFIG_FILE|TARGET|PREFIX)"
+    r"|UV_(?:\w*INDEX\w*|FIND_LINKS|INSECURE_HOST|CONFIG_FILE)|CONDA_CHANNELS|CONDARC"
+    r"|(?:npm_config|NPM_CONFIG)_(?:registry|REGISTRY|script_shell|SCRIPT_SHELL|userconfig|USERCONFIG|node_options"
+    r"|NODE_OPTIONS)|RUSTC_WRAPPER|RUSTC|CARGO_(?:REGISTRIES|TARGET|BUILD)_\w+|GOPROXY|GOFLAGS|GONOSUMDB|GONOSUMCHECK"
+)
+ANYBODYS = ("/tmp", "/var/tmp", "/dev/shm")  # noqa: S108 - where every program may have written
+_MODULES = frozenset({"PYTHONPATH", "NODE_PATH", "PERL5LIB", "RUBYLIB"})
+_PLAIN = frozenset({"", "cat", "true", ":", "less", "more", "vi", "vim", "nano", "code", "less -R", "less -FRX"})
+
+
+def runs_programs(name: str, value: str | None) -> bool:
+    """True if the variable *name* with *value* makes other programs run or load what it names."""
+    if name == "PATH":
+        return value is not None and value.startswith((".", *ANYBODYS))
+    if name in _MODULES:  # of the workspace it is everyday
+        return value is not None and any(each.startswith(ANYBODYS) for each in value.split(":"))
+    return _RUNS.fullmatch(name) is not None and value not in _PLAIN
 
 
 class NamedPath(NamedTuple):

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from agentnb.policy.commands.disguise import unseen
-from agentnb.policy.commands.paths import NamedPath
-from agentnb.policy.commands.programs import ADMIN
+from agentnb.policy.commands.files import ADMIN
+from agentnb.policy.commands.paths import NamedPath, unseen
 from agentnb.policy.commands.walk import Walk
 from agentnb.policy.sensitive import SENSITIVE
 from agentnb.policy.severity import Risk, Severity, rank, together

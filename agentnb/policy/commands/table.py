@@ -1,7 +1,7 @@
 """The table of programs: what their verbs and options can do, read from ``programs.toml``.
 
 It is safe to be generous here, because a rule of the table can only raise a severity: what the code in
-:mod:`agentnb.policy.commands.programs` says still counts.
+:mod:`agentnb.policy.commands.files` says still counts.
 """
 
 from __future__ import annotations

@@ -15,23 +15,51 @@ import re
 import shlex
 from typing import TYPE_CHECKING
 
-from agentnb.policy.commands.code import INLINE, rate_code
-from agentnb.policy.commands.disguise import insides, is_only_text, odd_name, removal, tails
-from agentnb.policy.commands.files import target
-from agentnb.policy.commands.named_files import NamedFiles
-from agentnb.policy.commands.names import calls_itself, gives, innermost, interprets, module_of, program_name, writes
-from agentnb.policy.commands.paths import NamedPath, quoted, secret
-from agentnb.policy.commands.programs import SUPERUSER, is_read, rate_program, rate_statements
-from agentnb.policy.commands.streams import DECODES, DOWNLOADS, echoed, emptied, fed_text
+from agentnb.policy.commands.files import (
+    DECODES,
+    DOWNLOADS,
+    SUPERUSER,
+    NamedFiles,
+    echoed,
+    emptied,
+    fed_text,
+    is_read,
+    rate_program,
+    rate_statements,
+    target,
+)
+from agentnb.policy.commands.names import (
+    INLINE,
+    SHELLS,
+    calls_itself,
+    gives,
+    inner_commands,
+    innermost,
+    interprets,
+    module_of,
+    program_name,
+    rate_code,
+    reads_script,
+    writes,
+)
+from agentnb.policy.commands.paths import (
+    NamedPath,
+    Values,
+    decides,
+    insides,
+    is_only_text,
+    odd_name,
+    quoted,
+    removal,
+    secret,
+    tails,
+)
 from agentnb.policy.commands.table import Options, databases, known_programs, module_kind, programs_of
-from agentnb.policy.commands.variables import Values, decides
-from agentnb.policy.commands.wrappers import SHELLS, inner_commands, reads_script
 from agentnb.policy.glob import LONGEST_PATTERN
 from agentnb.policy.sensitive import SENSITIVE, sensitive_pattern
 from agentnb.policy.severity import Risk
-from agentnb.policy.shell.expand import Field, fields
 from agentnb.policy.shell.parser import Unreadable, parse
-from agentnb.policy.shell.tree import Compound, Function, Pipeline, ShellScript, Simple
+from agentnb.policy.shell.tree import Compound, Field, Function, Pipeline, ShellScript, Simple, fields
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

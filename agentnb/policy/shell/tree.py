@@ -1,13 +1,14 @@
-"""The syntax tree of a script (POSIX shell grammar, and the parts of bash's that change what is run)."""
+"""The tree of a shell command, and its words as the shell expands them."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias
+import re
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import msgspec
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
 
 class Node(msgspec.Struct, frozen=True, kw_only=True):
@@ -118,3 +119,135 @@ class ShellScript(Node, frozen=True, kw_only=True):
 
     commands: tuple[Command, ...] = ()
     background: frozenset[int] = frozenset()
+
+
+_GLOBS = frozenset("*?[]")
+_MOST = 512
+_MOST_BRACES = 64
+_RANGE = re.compile(r"(-?\d+|[A-Za-z])\.\.(-?\d+|[A-Za-z])(?:\.\.(-?\d+))?")
+
+
+class Field(NamedTuple):
+    """One argument."""
+
+    text: str
+    dynamic: bool = False
+    pattern: bool = False
+
+
+class _Atom(NamedTuple):
+    text: str
+    quoted: bool
+    dynamic: bool = False
+
+
+def fields(word: Word, variables: Mapping[str, str]) -> list[Field]:
+    """The arguments that *word* becomes."""
+    atoms = _atoms(word, variables)
+    try:
+        expanded = _braces(atoms)
+    except OverflowError:
+        return [Field(word.source, dynamic=True)]
+    return [field for each in expanded for field in _split(each)]
+
+
+def _atoms(word: Word, variables: Mapping[str, str]) -> list[_Atom]:
+    atoms: list[_Atom] = []
+    for part in word.parts:
+        match part:
+            case Text():
+                atoms += [_Atom(char, part.quoted) for char in part.value] or [_Atom("", quoted=part.quoted)]
+            case Variable() if part.name in variables or part.name == "IFS":
+                value = (
+                    _separated(variables.get(part.name, " "), variables)
+                    if not part.quoted
+                    else variables.get(part.name, " ")
+                )
+                atoms += [_Atom(char, part.quoted or not char.isspace()) for char in value] or [_Atom("", part.quoted)]
+            case Variable():
+                atoms.append(_Atom(f"${part.name}", quoted=True, dynamic=True))
+            case Computed():
+                atoms.append(_Atom("$(…)", quoted=True, dynamic=True))
+    return atoms
+
+
+def _separated(value: str, variables: Mapping[str, str]) -> str:
+    """*value* with a space wherever the shell would split it."""
+    return re.sub(f"[{re.escape(variables['IFS'])}]", " ", value) if variables.get("IFS") else value
+
+
+def _braces(atoms: list[_Atom]) -> list[list[_Atom]]:
+    """Bash's brace expansion, which comes before everything else."""
+    if sum(atom.text == "{" and not atom.quoted for atom in atoms) > _MOST_BRACES:
+        raise OverflowError
+    for start, atom in enumerate(atoms):
+        if atom.quoted or atom.text != "{":
+            continue
+        found = _choices(atoms, start)
+        if found is None:
+            continue
+        choices, end = found
+        results: list[list[_Atom]] = []
+        for choice in choices:
+            results += _braces([*atoms[:start], *choice, *atoms[end:]])
+            if len(results) > _MOST:
+                raise OverflowError
+        return results
+    return [atoms]
+
+
+def _choices(atoms: list[_Atom], start: int) -> tuple[list[list[_Atom]], int] | None:
+    depth, pieces, piece = 0, list[list[_Atom]](), list[_Atom]()
+    for at in range(start + 1, len(atoms)):
+        atom = atoms[at]
+        open_ = not atom.quoted
+        if open_ and atom.text == "}" and depth == 0:
+            pieces.append(piece)
+            if len(pieces) > 1:
+                return pieces, at + 1
+            counted = _range("".join(each.text for each in piece))
+            return None if counted is None else ([[_Atom(each, quoted=False)] for each in counted], at + 1)
+        if open_ and atom.text == "," and depth == 0:
+            pieces.append(piece)
+            piece = []
+            continue
+        depth += {"{": 1, "}": -1}.get(atom.text, 0) if open_ else 0
+        piece.append(atom)
+    return None
+
+
+def _range(text: str) -> list[str] | None:
+    match = _RANGE.fullmatch(text)
+    if match is None or match[1].lstrip("-").isdigit() != match[2].lstrip("-").isdigit():
+        return None
+    numeric = match[1].lstrip("-").isdigit()
+    if max(len(match[1]), len(match[2])) > 9:  # noqa: PLR2004 - no number that is worth counting to
+        raise OverflowError
+    first, last = (int(match[1]), int(match[2])) if numeric else (ord(match[1]), ord(match[2]))
+    step = abs(int(match[3] or 1)) or 1
+    if abs(last - first) // step > _MOST:
+        raise OverflowError
+    numbers = range(first, last + 1, step) if first <= last else range(first, last - 1, -step)
+    return [str(number) if numeric else chr(number) for number in numbers]
+
+
+def _split(atoms: list[_Atom]) -> list[Field]:
+    """Field splitting: unquoted white space can only come out of a variable."""
+    found: list[Field] = []
+    texts, dynamic, pattern, bracket, begun = list[str](), False, False, False, False
+    for atom in atoms:
+        if not atom.quoted and atom.text.isspace():
+            if begun:
+                found.append(Field("".join(texts), dynamic, pattern))
+            texts, dynamic, pattern, bracket, begun = [], False, False, False, False
+            continue
+        texts.append(atom.text)
+        dynamic, begun = dynamic or atom.dynamic, True
+        if not atom.quoted and atom.text in _GLOBS:
+            pattern, bracket = (
+                pattern or atom.text in "*?" or (atom.text == "]" and bracket),
+                atom.text == "[" or bracket,
+            )
+    if begun and (any(texts) or any(atom.quoted for atom in atoms)):
+        found.append(Field("".join(texts), dynamic, pattern))
+    return found

@@ -1,7 +1,8 @@
-"""Reads words out of a syntax tree: quotes, escapes, expansions."""
+"""Reads words out of a syntax tree (quotes, escapes, expansions), and splits a plain command line."""
 
 from __future__ import annotations
 
+import os.path
 import re
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from tree_sitter import Node
+
 
 MOST_WORDS = 1_000
 """The words of a script that is read; a longer one asks, because looking at each word takes about 0.1 ms."""
@@ -258,3 +260,48 @@ def _decoded(found: re.Match[str]) -> str:
         return chr(ord(found[5]) & 0x1F)
     number = int(found[4], 8) & 0xFF if found[4] else int(found[1] or found[2] or found[3], 16)
     return chr(number) if 0 < number < 0x110000 else ""  # noqa: PLR2004 - the last code point
+
+
+_PIECE = re.compile(
+    r"""(?P<space>[ \t\r\n]+)|(?P<plain>[^ \t\r\n'"\\]+)|\\(?P<escaped>.)|'(?P<single>[^']*)'"""
+    r'|"(?P<double>[^"\\]*(?:\\.[^"\\]*)*)"',
+    re.DOTALL,
+)
+_IN_DOUBLE = re.compile(r'\\(["\\])')
+
+
+def split_words(line: str) -> list[str]:
+    r"""The words of *line*, without their quotes."""
+    words: list[str] = []
+    word: list[str] | None = None
+    at = 0
+    while at < len(line):
+        piece = _PIECE.match(line, at)
+        if piece is None:
+            raise ValueError("No escaped character" if line[at] == "\\" else "No closing quotation")
+        at = piece.end()
+        if piece.lastgroup != "space":
+            word = [] if word is None else word
+            text = piece[piece.lastgroup or 0]
+            word.append(_IN_DOUBLE.sub(r"\1", text) if piece.lastgroup == "double" else text)
+        elif word is not None:
+            words.append("".join(word))
+            word = None
+    return words if word is None else [*words, "".join(word)]
+
+
+_FOLDERS = ("/bin", "/usr/bin", "/usr/local/bin", "/opt/homebrew/bin", "/run/current-system/sw/bin")
+_SHELLS = frozenset({"sh", "bash", "zsh", "dash", "ksh", "fish"})
+_WRAPPED = 3
+
+
+def script_of(words: Sequence[str], found: str | None = None) -> str | None:
+    """The script where *words* are a shell of the system's that runs it (``bash -lc SCRIPT``), else None."""
+    if len(words) != _WRAPPED or words[1] not in {"-c", "-lc"}:
+        return None
+    folder, name = os.path.split(words[0])
+    if name not in _SHELLS or (folder and folder not in _FOLDERS):
+        return None
+    if found is not None and os.path.split(found) not in {(each, name) for each in _FOLDERS}:
+        return None
+    return words[2]

@@ -1,6 +1,9 @@
-"""The front end, seen from the kernel: is anybody there, and what is shown to them.
+"""The front end over comm: pages that join, come back or fall silent.
 
 Its messages come in on whatever thread Jupyter chooses and are handed to the host's thread at once.
+
+The answer brings the host model as ipywidgets describe one, because a page's own question for the kernel's widgets
+waits for the cell.
 """
 
 from __future__ import annotations
@@ -12,20 +15,99 @@ import threading
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import comm
+
+from agentnb import __version__
 from agentnb.host import current_host
-from agentnb.server.comm.blocked_time import BlockedTime
-from agentnb.server.comm.execution_events import skip_execution_events
 from agentnb.server.comm.lab import lab
-from agentnb.server.comm.model import HostModel, PanelModel, reference, send_to
+from agentnb.server.comm.model import (
+    HostModel,
+    PanelModel,
+    reference,
+    send_to,
+    skip_execution_events,
+)
 from agentnb.server.comm.open_notebooks import OpenNotebooks
-from agentnb.server.comm.rejoin import listen
+from agentnb.server.lab_messages import REJOIN_TARGET
 from agentnb.server.service import Service
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from agentnb.host import Host
+    from agentnb.host.loop import HostLoop
     from agentnb.server.service import PageService, Send
+
+
+ASK_SECONDS = 5.0
+PROMPT_SECONDS = 1.0  # an answer that takes no longer than this is at once
+
+
+class BlockedTime:
+    """Measures how long the loop that receives messages was blocked: every few seconds it posts a callback to it."""
+
+    def __init__(self, host_loop: HostLoop) -> None:
+        self._host_loop = host_loop
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._asks = False
+        self._asked: float | None = None
+        self._past = 0.0
+
+    def record_message(self) -> None:
+        """Note which loop a message of a page came in on; call it there, on any thread."""
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:
+            return  # no loop to measure: it counts as never blocked
+        if loop is not self._loop:
+            self._loop = loop
+            self._host_loop.post(self._begin)
+
+    def blocked_seconds(self) -> float:
+        """For how many seconds it was blocked, all in all."""
+        asked_at = self._asked
+        return self._past + (0.0 if asked_at is None else self._wait_since(asked_at))
+
+    def _wait_since(self, asked_at: float) -> float:
+        waited = self._host_loop.time() - asked_at
+        return waited if waited > PROMPT_SECONDS else 0.0
+
+    def _begin(self) -> None:
+        if not self._asks or self._asked is not None:  # the loop asked before may never answer
+            self._asks = True
+            self._ask()
+
+    def _ask(self) -> None:
+        loop = self._loop
+        self._asked = self._host_loop.time()
+        try:
+            if loop is not None:
+                loop.call_soon_threadsafe(self._host_loop.post, self._answered)
+        except RuntimeError:  # it was closed: whoever speaks next says where
+            self._loop, self._asked, self._asks = None, None, False
+
+    def _answered(self) -> None:
+        if self._asked is not None:
+            self._past += self._wait_since(self._asked)
+            self._asked = None
+            self._host_loop.later(ASK_SECONDS, self._ask)
+
+
+def listen(model: HostModel, speak_from_here: Callable[[], None]) -> None:
+    """Let pages ask for *model*."""
+
+    def opened(asked: Any, message: dict[str, Any]) -> None:
+        if message.get("header", {}).get("subshell_id"):
+            speak_from_here()
+        asked.send(answer(model))
+
+    comm.get_comm_manager().register_target(REJOIN_TARGET, opened)
+
+
+def answer(model: HostModel) -> dict[str, Any]:
+    """Returns what a page needs to have the model: it and its layout, that first."""
+    models = [{"id": widget.model_id, "state": widget.get_state()} for widget in (model.layout, model)]
+    return {"modelId": model.model_id, "version": __version__, "models": models}
 
 
 ARRIVAL_SECONDS = 10.0

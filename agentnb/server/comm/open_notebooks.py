@@ -1,4 +1,4 @@
-"""The notebooks that pages have open, for who reads or writes their files (:class:`agentnb.host.environment.Editors`).
+"""The notebooks that pages show, as they read now.
 
 A page tells of its notebook by the path on its Jupyter server; where that is on this machine only the kernel's session
 says (``JPY_SESSION_NAME``, absolute where the page named the notebook when it started the kernel).
@@ -6,20 +6,190 @@ says (``JPY_SESSION_NAME``, absolute where the page named the notebook when it s
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import msgspec
 
 from agentnb.errors import UsageError
 from agentnb.host.environment import current_environment
-from agentnb.server.comm.notebook_text import over
+from agentnb.kernel.code_runner import NotebookCell
+from agentnb.safe_json import read_json
+from agentnb.server.lab_messages import MOST_CELLS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from agentnb.server.comm.lab import Lab
-    from agentnb.server.comm.notebook import PageNotebook
-    from agentnb.server.lab_messages import SavedParams
+    from agentnb.server.lab_messages import CellParams, NotebookParams, SavedParams
+
+
+MOST_PATHS = 20
+"""Earlier paths of a notebook that are remembered."""
+
+
+class PageNotebook(msgspec.Struct, frozen=True, kw_only=True):
+    path: str
+    active: str | None = None
+    active_at: int | None = None
+    selection: str = ""
+    selected: tuple[str, ...] = ()
+    unsaved: bool = False
+    read_only: bool = False
+    first: int = 0
+    cells: tuple[NotebookCell, ...] = ()
+    earlier_paths: tuple[str, ...] = ()
+
+    def is_at(self, path: str) -> bool:
+        """True if *path* is this notebook's, or was before it was renamed."""
+        return path == self.path or path in self.earlier_paths
+
+    @property
+    def active_cell(self) -> NotebookCell | None:
+        """The cell that the user is in."""
+        at = self.active_at
+        cells = self.cells if at is None else self.cells[at : at + 1]
+        return next((cell for cell in cells if cell.id == self.active), None)
+
+    @property
+    def selected_cells(self) -> tuple[NotebookCell, ...]:
+        """The selected cells, in their order: the active one, where the page tells of no others."""
+        if not self.selected:
+            return () if self.active_cell is None else (self.active_cell,)
+        return tuple(cell for cell in self.cells if cell.id in self.selected)
+
+    def cell(self, start: str) -> NotebookCell | None:
+        """The one cell whose id begins with *start*; None where there is none or more than one."""
+        matching = [cell for cell in self.cells if cell.id.startswith(start)]
+        return matching[0] if len(matching) == 1 else None
+
+    def executed(self, count: int) -> NotebookCell | None:
+        """The cell with an execution count."""
+        return next((cell for cell in self.cells if cell.count == count), None)
+
+
+class Unfollowable(Exception):
+    """A message leaves out a source that was never heard: one before it was lost."""
+
+
+def follow(before: PageNotebook | None, params: NotebookParams) -> PageNotebook:
+    """The notebook after a page's message."""
+    if params.cells is None:
+        if before is None:
+            raise Unfollowable
+        cells = before.cells
+    else:
+        known = {cell.id: cell.source for cell in before.cells} if before is not None else {}
+        cells = tuple(_cell(cell, known) for cell in params.cells)
+    return PageNotebook(
+        path=params.path,
+        active=params.active,
+        active_at=params.active_at,
+        selection=params.selection or "",
+        selected=params.selected,
+        unsaved=params.unsaved,
+        read_only=params.read_only,
+        first=params.first,
+        cells=cells,
+        earlier_paths=_earlier_paths(before, params.path),
+    )
+
+
+def _earlier_paths(before: PageNotebook | None, path: str) -> tuple[str, ...]:
+    if before is None or before.path == path:
+        return before.earlier_paths if before is not None else ()
+    return (*(each for each in before.earlier_paths if each != path), before.path)[-MOST_PATHS:]
+
+
+def _cell(params: CellParams, known: dict[str, str]) -> NotebookCell:
+    source = params.source if params.source is not None else known.get(params.id)
+    if source is None:
+        raise Unfollowable
+    return NotebookCell(
+        id=params.id,
+        kind=params.kind,
+        count=params.count,
+        source=source,
+        cut=params.cut,
+        tags=params.tags,
+        editable=params.editable,
+        deletable=params.deletable,
+    )
+
+
+Cell: TypeAlias = dict[str, Any]
+FORMAT = 4
+CUT = "# [agentnb: the rest of this cell is not saved, and is in the notebook's page only]\n"
+"""The last line of a new cell that a page has told of in part."""
+
+
+def over(saved: str, cells: Sequence[NotebookCell]) -> str:
+    """The notebook *saved*, with its sources as *cells* have them, new cells put in and removed ones left out."""
+    try:
+        notebook = read_json(saved, repair=False)
+    except ValueError:
+        return saved
+    before = notebook.get("cells") if isinstance(notebook, dict) and notebook.get("nbformat") == FORMAT else None
+    if not isinstance(before, list) or not all(isinstance(cell, dict) for cell in before):
+        return saved
+    after = _matched(before, cells)
+    if after is None or after == before:
+        return saved
+    return _written({**notebook, "cells": after})
+
+
+def _written(notebook: dict[str, Any]) -> str:
+    text = json.dumps(notebook, indent=1, ensure_ascii=False)
+    try:
+        text.encode()
+    except UnicodeEncodeError:  # half a surrogate pair
+        text = json.dumps(notebook, indent=1)
+    return f"{text}\n"
+
+
+def _matched(before: list[Cell], cells: Sequence[NotebookCell]) -> list[Cell] | None:
+    """The cells as they are now; None where they are not those of *before*."""
+    by_id = {cell["id"]: cell for cell in before if isinstance(cell.get("id"), str)}
+    if len(by_id) < len(before):
+        return _by_place(before, cells)
+    if before and by_id.keys().isdisjoint(cell.id for cell in cells):  # another notebook of that name
+        return None
+    if len(cells) >= MOST_CELLS:
+        cells_by_id = {cell.id: cell for cell in cells}
+        return [_changed(cell, cells_by_id[cell["id"]]) if cell["id"] in cells_by_id else cell for cell in before]
+    return [_changed(by_id[cell.id], cell) if cell.id in by_id else _new(cell) for cell in cells]
+
+
+def _by_place(before: list[Cell], cells: Sequence[NotebookCell]) -> list[Cell] | None:
+    if any("id" in cell for cell in before) or len(before) != len(cells):
+        return None
+    return [_changed(old, cell) for old, cell in zip(before, cells, strict=True)]
+
+
+def _changed(old: Cell, cell: NotebookCell) -> Cell:
+    if cell.kind != old.get("cell_type"):
+        changed = {**_new(cell), "metadata": old.get("metadata", {})}
+        return {key: value for key, value in changed.items() if key != "id" or "id" in old}
+    return old if cell.cut or cell.source == joined(old.get("source", "")) else {**old, "source": _lines(cell.source)}
+
+
+def _new(cell: NotebookCell) -> Cell:
+    source = f"{cell.source}\n{CUT}" if cell.cut else cell.source
+    ran: Cell = {"execution_count": None, "outputs": []} if cell.kind == "code" else {}
+    made: Cell = {"cell_type": cell.kind, "id": cell.id, "metadata": {}, "source": _lines(source), **ran}
+    return dict(sorted(made.items()))
+
+
+def joined(text: Any) -> str:
+    """A text of a notebook's file, which may be a list of its lines."""
+    return "".join(map(str, text)) if isinstance(text, list) else str(text)
+
+
+def _lines(source: str) -> list[str]:
+    return source.splitlines(keepends=True)
+
 
 EDITOR = "your browser"
 """Where the changes are, in a sentence for the user: JupyterLab and Notebook 7 are both right."""
@@ -37,7 +207,7 @@ class UnsavedNotebook:
         self._overtaken = overtaken
 
     def over(self, saved: str) -> str:
-        """The file's text with the page's cells in it (:func:`agentnb.server.comm.notebook_text.over`)."""
+        """The file's text with the page's cells in it (:func:`agentnb.server.comm.open_notebooks.over`)."""
         return saved if self._overtaken else over(saved, self._notebook.cells)
 
 

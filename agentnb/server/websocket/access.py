@@ -1,20 +1,39 @@
-"""Who may connect, and what each client may do: one token for each, with a name and rights."""
+"""Who may connect, the file that tells programs where, and the page that is served.
+
+It has no secret in it. Its token stands in the fragment of its address, which browsers send to no server, and comes
+with the WebSocket's request as the name of a subprotocol: not in an address, which proxies write into their logs.
+"""
 
 from __future__ import annotations
 
+import base64
+import contextlib
 import hashlib
 import hmac
+import http
+import os
 import secrets
+import socket
 import time
+from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
 import msgspec
+from websockets.datastructures import Headers
+from websockets.http11 import Response
+from websockets.typing import Subprotocol
 
 from agentnb.errors import UsageError
+from agentnb.folders import data_folder
+from agentnb.log.location import log_place
+from agentnb.safe_files import write_atomically
+from agentnb.safe_json import read_record
 from agentnb.server.request_table import Right
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+
 
 RIGHTS: tuple[Right, ...] = get_args(Right)
 TOKEN_BYTES = 32
@@ -108,3 +127,151 @@ class ClientGrants:
 def digest(token: str) -> bytes:
     """Returns what is kept of a token."""
     return hashlib.sha256(token.encode("utf-8", "surrogatepass")).digest()
+
+
+LARGEST = 10_000
+
+
+class ServedClient(msgspec.Struct, frozen=True, kw_only=True):
+    """A client that may connect."""
+
+    doing: str
+    token: str
+
+
+class ServedKernel(msgspec.Struct, frozen=True, kw_only=True):
+    """The contents of the file of a served kernel."""
+
+    machine: str
+    pid: int
+    url: str
+    clients: dict[str, ServedClient]
+    folder: str
+    place: str = ""
+
+    @property
+    def lines(self) -> list[str]:
+        """The kernel and the addresses of its clients, which have their tokens in them."""
+        what = self.place or "a kernel without a notebook"
+        texts = [f"{what} (kernel {self.pid} in {self.folder})"]
+        return texts + [f"  {each.doing}: {self.url}?token={each.token}" for each in self.clients.values()]
+
+    @property
+    def is_here(self) -> bool:
+        """True if its process runs on this machine."""
+        if self.machine != socket.gethostname() or self.pid <= 0:
+            return False
+        try:
+            os.kill(self.pid, 0)
+        except ProcessLookupError:
+            return False
+        except OSError:
+            return True
+        return True
+
+
+def runtime_folder() -> Path:
+    """Jupyter's runtime folder, where servers and kernels have their files (``jupyter --runtime-dir``)."""
+    runtime_dir = os.environ.get("JUPYTER_RUNTIME_DIR")
+    return Path(runtime_dir) if runtime_dir else data_folder().parent / "runtime"
+
+
+def write(host_id: str, url: str, clients: dict[str, ServedClient]) -> Path:
+    """Write the file of this process's kernel; returns it."""
+    folder = runtime_folder()
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    record = ServedKernel(
+        machine=socket.gethostname(),
+        pid=os.getpid(),
+        url=url,
+        clients=clients,
+        folder=str(Path.cwd()),
+        place=log_place(),
+    )
+    path = folder / f"agentnb-serve-{host_id}.json"
+    write_atomically(path, msgspec.json.encode(record), mode=0o600)
+    return path
+
+
+def remove(path: Path) -> None:
+    """Remove the file of a kernel that is served no more."""
+    with contextlib.suppress(OSError):
+        path.unlink()
+
+
+def served_kernels() -> list[ServedKernel]:
+    """The kernels of this user that are served on this machine."""
+    kernels = []
+    for path in sorted(runtime_folder().glob("agentnb-serve-*.json")):
+        with contextlib.suppress(OSError, ValueError):
+            if path.stat().st_size > LARGEST:
+                continue
+            kernel = read_record(path.read_bytes(), ServedKernel)
+            if kernel.is_here:
+                kernels.append(kernel)
+            elif kernel.machine == socket.gethostname():
+                remove(path)
+    return kernels
+
+
+SUBPROTOCOL = Subprotocol("agentnb")
+TOKEN_PREFIX = "agentnb.token."  # noqa: S105 - what stands before one
+_HEADERS = {
+    "Cache-Control": "no-store",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Connection": "close",
+}
+
+
+class ServedPage:
+    """A page in one file, with its scripts and styles in it.
+
+    Args:
+        path: The file.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def answer(self, target: str) -> Response:
+        """The answer to a request of a browser for *target*."""
+        if target.partition("?")[0] != "/":
+            return _response(http.HTTPStatus.NOT_FOUND, b"There is one page here: /\n", "text/plain")
+        response = _response(http.HTTPStatus.OK, self._text, "text/html")
+        response.headers["Content-Security-Policy"] = self._policy
+        return response
+
+    @cached_property
+    def _text(self) -> bytes:
+        return self._path.read_bytes()
+
+    @cached_property
+    def _policy(self) -> str:
+        """Only its own scripts and styles, by their digests; it talks to where it came from, and nobody frames it."""
+        digests: dict[str, list[str]] = {"script": [], "style": []}
+        for name, found in digests.items():
+            for piece in self._text.split(f"<{name}>".encode())[1:]:
+                content = piece.partition(f"</{name}>".encode())[0]
+                found.append(f"'sha256-{base64.b64encode(hashlib.sha256(content).digest()).decode()}'")
+        own = [f"{name}-src {' '.join(each)}" for name, each in digests.items()]
+        none = ("default-src", "base-uri", "form-action", "frame-ancestors")
+        return "; ".join([*(f"{each} 'none'" for each in none), *own, "connect-src 'self'"])
+
+
+def token_of_page(headers: Headers) -> str | None:
+    """The token of the page's WebSocket request; None where none, or more than one, is there."""
+    scheme, _, token = headers.get("Authorization", "").partition(" ")
+    if token and scheme.lower() == "bearer":
+        return token.strip()
+    offered = [each.strip() for line in headers.get_all("Sec-WebSocket-Protocol") for each in line.split(",")]
+    tokens = [each.removeprefix(TOKEN_PREFIX) for each in offered if each.startswith(TOKEN_PREFIX)]
+    return tokens[0] if len(tokens) == 1 else None
+
+
+def _response(status: http.HTTPStatus, body: bytes, kind: str) -> Response:
+    headers = Headers({**_HEADERS, "Content-Type": f"{kind}; charset=utf-8", "Content-Length": str(len(body))})
+    return Response(status.value, status.phrase, headers, body)

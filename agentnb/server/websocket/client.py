@@ -1,4 +1,4 @@
-"""One remote client, as delivery sees it: what it follows, and how far in the feed it has been sent.
+"""A client over the WebSocket: its channels and its pages.
 
 A client that falls out of the feed must connect again, and is given snapshots then.
 """
@@ -7,21 +7,36 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from agentnb.host.channels import ROOT
 from agentnb.host.intents import REMOTE
-from agentnb.log.channel_log import merge_envelopes
+from agentnb.log.record import merge_envelopes
+from agentnb.server import window
 from agentnb.server.client import DeliveryClient
-from agentnb.server.websocket.projection import action_to_ahp
-from agentnb.server.websocket.uris import place_of, to_ahp
-from agentnb.state import RootTerminalsChanged, UnknownAction
+from agentnb.server.websocket import commands as c
+from agentnb.server.websocket.commands import RequestFailed
+from agentnb.server.websocket.feed import claim_of
+from agentnb.server.websocket.projection import TERMINALS, action_to_ahp, from_ahp, place_of, state_to_ahp, to_ahp
+from agentnb.state import (
+    RootState,
+    RootTerminalsChanged,
+    SessionState,
+    TerminalState,
+    TerminalUnclassifiedPart,
+    UnknownAction,
+    terminal_lifecycle,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from agentnb.host.channels import Channel
+    from agentnb.host.host import Host
     from agentnb.server.websocket.access import Grant
     from agentnb.server.websocket.feed import Feed
-    from agentnb.state import ActionOrigin, Envelope
+    from agentnb.state import ActionOrigin, ChatState, Envelope
+
 
 ACTIONS, BEHIND = "x-agentnb/actions", "x-agentnb/behind"
 """What delivery hands to the connection: envelopes to send, or that the client is too far behind for that."""
@@ -122,3 +137,101 @@ class RemoteClient(DeliveryClient):
         """Who asked for it: the client itself, on this connection or an earlier one, by the name that it knows."""
         mine = origin.client_id.startswith(self._own)
         return {"clientId": self.own_id if mine else origin.client_id, "clientSeq": origin.client_seq}
+
+
+class ClientChannels:
+    """The channels that one client sees. On the host's thread."""
+
+    def __init__(self, host: Host, feed: Feed, client: RemoteClient) -> None:
+        self._host, self._feed, self._client = host, feed, client
+
+    def find(self, uri: str) -> str | None:
+        """The host's name of a channel that the client can follow; None where there is none that it may see."""
+        own = from_ahp(self._host, uri)
+        if own is None or not self._client.sees(own):
+            return None
+        return own if self._state(own) is not None else None
+
+    def _state(self, own: str) -> Any:
+        if TERMINALS in own:
+            return self._terminal(own)
+        channel = self._host.channel_or_none(own)
+        return None if channel is None else channel.state
+
+    def _terminal(self, own: str) -> TerminalState | None:
+        session, _, terminal_id = own.partition(f"{TERMINALS}/")
+        views = self._host.conversations[session].chat.state.terminals or ()
+        view = next((each for each in views if each.id == terminal_id), None)
+        if view is None:
+            return None
+        content = (TerminalUnclassifiedPart(value=view.output),) if view.output else ()
+        title = view.command or view.id
+        lifecycle = terminal_lifecycle(exited=view.exited is True, exit_code=view.exit_code)
+        return TerminalState(title=title, content=content, lifecycle=lifecycle, claim=claim_of(session))
+
+    def snapshots(self, uris: tuple[str, ...]) -> list[dict[str, Any]]:
+        """The states of those of *uris* that it may see; from now on it follows them."""
+        unique = dict.fromkeys(uris)
+        return [self.snapshot(uri, own) for uri in unique if (own := self.find(uri)) is not None]
+
+    def snapshot(self, uri: str, own: str, turns: int = window.TURNS) -> dict[str, Any]:
+        """The state of a channel; from now on the client follows it."""
+        self._client.follow(own)
+        state, earlier = window.latest(self._complete(own, self._state(own)), turns=turns)
+        ahp_state = state_to_ahp(state, own=self._client.is_ours)
+        if earlier and not self._client.is_ours:
+            ahp_state["turnsNextCursor"] = state.turns[0].id
+        return {"resource": uri, "state": ahp_state, "fromSeq": self._feed.seq}
+
+    def _complete(self, own: str, state: Any) -> Any:
+        """*state* with what AHP has in it and the host elsewhere."""
+        if isinstance(state, SessionState):
+            chat = self._feed.chat(own)
+            return msgspec.structs.replace(
+                state,
+                chats=() if chat is None else (chat,),
+                default_chat=None if chat is None else chat.resource,
+                active_clients=state.active_clients or (),
+            )
+        if isinstance(state, RootState):
+            terminals = tuple(each for each in self._feed.terminals if self._client.sees(each.resource))
+            return msgspec.structs.replace(state, terminals=terminals)
+        return state
+
+    def named(self, uri: str, kind: str = "session") -> str:
+        """The host's name of the channel *uri*, which is of that *kind*."""
+        place, own = place_of(uri), self.find(uri)
+        if place is None or place.kind != kind or own is None:
+            raise RequestFailed(c.SESSION_NOT_FOUND, f"There is no {kind} {uri[:200]!r}.")
+        return own
+
+
+MOST_TURNS = 100
+"""Turns that are sent at once."""
+
+
+def page_of(items: list[dict[str, Any]], limit: int | None, cursor: str | None) -> dict[str, Any] | None:
+    """A page of a list of sessions."""
+    begin = 0
+    if cursor is not None:
+        begin = next((at for at, each in enumerate(items, 1) if each["resource"] == cursor), 0)
+        if begin == 0:
+            return None
+    page = items[begin:] if limit is None else items[begin : begin + limit]
+    is_last = begin + len(page) == len(items)
+    return {"items": page, **({} if is_last else {"nextCursor": page[-1]["resource"]})}
+
+
+def older_turns(chat: ChatState, before: str | None, limit: int) -> dict[str, Any]:
+    """The answer of `fetchTurns` to another kernel of ours."""
+    turns, earlier = window.before(chat, before, min(limit, MOST_TURNS))
+    return {"turns": [state_to_ahp(turn, own=True) for turn in turns], "hasMore": earlier > 0}
+
+
+def turns_loaded(chat: ChatState, cursor: str | None, limit: int) -> dict[str, Any]:
+    """The action that brings older turns: to the client that asked, which knows the turns after them."""
+    loaded = window.latest(chat)[0].turns
+    first = cursor or (loaded[0].id if loaded else None)
+    turns, earlier = window.before(chat, first, min(limit, MOST_TURNS))
+    action = {"type": "chat/turnsLoaded", "turns": [state_to_ahp(turn) for turn in turns]}
+    return {**action, "turnsNextCursor": turns[0].id} if earlier else action

@@ -1,4 +1,4 @@
-"""The commands of the Agent Host Protocol that this host answers: their parameters, rights and errors.
+"""The commands of AHP over the WebSocket: versions, errors, and the table of commands.
 
 The functions that answer them add the rows; ``docs/reference/ahp.md`` is made from the table.
 """
@@ -6,16 +6,57 @@ The functions that answer them add the rows; ``docs/reference/ahp.md`` is made f
 from __future__ import annotations
 
 import inspect
+import re
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeAlias, TypeVar
 
 import msgspec
 
+from agentnb.errors import (
+    FileUnavailable,
+    OutsideWorkspace,
+    PermissionDenied,
+    UnknownAgent,
+    UnknownSession,
+    UnsupportedVersion,
+)
+from agentnb.rpc_message import INTERNAL_ERROR, INVALID_PARAMS, RpcError
 from agentnb.state import TextRange
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from agentnb.server.request_table import Right
+
+
+SPOKEN = ("1.0.0", "0.9.0")
+"""The versions that this host speaks, the newest first: those that the protocol's own clients offer, of one form. Each
+stands for all that are compatible with it by its number (1.0.0 for all 1.x, 0.9.0 for 0.9.x), as the specification asks
+of hosts."""
+
+_FORM = re.compile(r"(0|[1-9]\d{0,5})\.(0|[1-9]\d{0,5})\.(0|[1-9]\d{0,5})")
+
+
+def negotiate(offered: Iterable[str]) -> str:
+    """The highest of the *offered* versions that is spoken here, as it was offered."""
+    wanted = sorted({version for version in offered if _FORM.fullmatch(version)}, key=_key)
+    compatible = [version for version in wanted if any(_is_compatible(version, spoken) for spoken in SPOKEN)]
+    if not compatible:
+        wanted_text = ", ".join(wanted[:10]) or "none"
+        message = (
+            f"The client speaks version {wanted_text} of the Agent Host Protocol, this kernel {' and '.join(SPOKEN)}."
+        )
+        raise UnsupportedVersion(message, hint="Update agentnb, or use a client that also offers one of these.")
+    return compatible[-1]
+
+
+def _is_compatible(version: str, spoken: str) -> bool:
+    same = 1 if _key(spoken)[0] else 2
+    return _key(version)[:same] == _key(spoken)[:same] and _key(version) >= _key(spoken)
+
+
+def _key(version: str) -> tuple[int, ...]:
+    return tuple(map(int, version.split(".")))
+
 
 SESSION_NOT_FOUND = -32001
 PROVIDER_NOT_FOUND = -32002
@@ -230,3 +271,27 @@ def command(name: str, params: type[Params], right: Right | None, *, is_notifica
 
 APPROVALS = frozenset({"chat/toolCallConfirmed", "session/configChanged", "root/configChanged"})
 """Actions that a client must be allowed to approve for; all others that clients dispatch need the right to drive."""
+
+
+_CODES: tuple[tuple[type[Exception], int], ...] = (
+    (UnsupportedVersion, UNSUPPORTED_PROTOCOL_VERSION),
+    (UnknownSession, SESSION_NOT_FOUND),
+    (UnknownAgent, PROVIDER_NOT_FOUND),
+    (PermissionDenied, PERMISSION_DENIED),
+    (OutsideWorkspace, PERMISSION_DENIED),
+    (FileUnavailable, NOT_FOUND),
+    (msgspec.ValidationError, INVALID_PARAMS),
+)
+
+
+class RequestFailed(RpcError):
+    """A request is answered with an error; *ends* says why the connection ends with it."""
+
+    def __init__(self, code: int, message: str, data: Any = None, *, ends: str | None = None) -> None:
+        super().__init__(code, message, data)
+        self.ends = ends
+
+
+def code_of(error: Exception) -> int:
+    """The code that *error* is answered with."""
+    return next((code for kind, code in _CODES if isinstance(error, kind)), INTERNAL_ERROR)

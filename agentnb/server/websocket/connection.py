@@ -19,15 +19,10 @@ from agentnb.rpc import AHP, Connection
 from agentnb.rpc_message import INTERNAL_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, RpcError
 from agentnb.server.websocket import commands as c
 from agentnb.server.websocket import question_requests, resource_requests  # noqa: F401 - they register commands
-from agentnb.server.websocket.client import ACTIONS, BEHIND, RemoteClient
-from agentnb.server.websocket.client_channels import ClientChannels
-from agentnb.server.websocket.commands import COMMANDS
-from agentnb.server.websocket.failures import RequestFailed, code_of
-from agentnb.server.websocket.projection import summary_to_ahp
-from agentnb.server.websocket.session_names import SessionNames
+from agentnb.server.websocket.client import ACTIONS, BEHIND, ClientChannels, RemoteClient
+from agentnb.server.websocket.commands import COMMANDS, SPOKEN, RequestFailed, code_of, negotiate
+from agentnb.server.websocket.projection import SessionNames, summary_to_ahp, to_ahp
 from agentnb.server.websocket.session_requests import RemoteAsker
-from agentnb.server.websocket.uris import to_ahp
-from agentnb.server.websocket.versions import SPOKEN, negotiate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine

@@ -12,8 +12,8 @@ from msgspec.structs import replace
 
 from agentnb.clock import now_ms
 from agentnb.host.channels import ROOT
-from agentnb.log.channel_log import ChannelLog
-from agentnb.server.websocket.uris import TERMINALS, to_ahp
+from agentnb.log.record import ChannelLog
+from agentnb.server.websocket.projection import TERMINALS, to_ahp
 from agentnb.state import (
     ChatState,
     ChatSummary,

@@ -1,13 +1,15 @@
-"""The host's states and actions in the words of the Agent Host Protocol, for clients that know nothing else."""
+"""States and addresses in the form of AHP for clients over the WebSocket."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeAlias
+import re
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import msgspec
 
-from agentnb.server.content_refs import with_references
-from agentnb.server.websocket.uris import to_ahp
+from agentnb.host.channels import CHANGES, ROOT
+from agentnb.server.websocket.commands import MOST_SUBSCRIPTIONS
+from agentnb.server.window import with_references
 from agentnb.state import (
     AgentInfo,
     Changeset,
@@ -29,15 +31,103 @@ from agentnb.state import (
     XSessionSet,
     to_json,
 )
+from agentnb.state import chat_actions as tool_actions
+from agentnb.state import chat_actions as turn_actions
 from agentnb.state import chat_part_state as parts
-from agentnb.state import chat_tool_actions as tool_actions
 from agentnb.state import chat_tool_state as tools
-from agentnb.state import chat_turn_actions as turn_actions
 from agentnb.state.action import KnownAction, action_type
-from agentnb.state.chunked_sequence import ChunkedSequence
+from agentnb.state.parts import ChunkedSequence
 
 if TYPE_CHECKING:
+    from agentnb.host.conversation import Conversation
+    from agentnb.host.host import Host
     from agentnb.state import Action
+
+
+TERMINALS = "/terminals"
+"""What stands behind a session's URI in those of its terminals, which are channels of AHP only."""
+
+_AHP = re.compile(r"ahp-(session|chat|changeset|terminal):/([A-Za-z0-9_-]{1,64})(?:/([A-Za-z0-9_.:-]{1,200}))?")
+_OWN = re.compile(r"[^/]+:/([^/]+)(/chat|/changes|/terminals)?(?:/([^/]+))?")
+_SCHEMES = {None: "session", "/chat": "chat", CHANGES: "changeset", TERMINALS: "terminal"}
+_ENDINGS = {"session": "", "chat": "/chat", "changeset": CHANGES, "terminal": TERMINALS}
+
+
+class AhpChannel(NamedTuple):
+    """The channel that an AHP URI names."""
+
+    kind: str
+    tab_id: str
+    member: str | None
+
+
+def to_ahp(uri: str) -> str:
+    """The host's *uri* as AHP names that channel; what is no channel's stays as it is."""
+    match = None if uri == ROOT else _OWN.fullmatch(uri)
+    if match is None:
+        return uri
+    tab_id, ending, member = match.groups()
+    return f"ahp-{_SCHEMES[ending]}:/{tab_id}" + (f"/{member}" if member else "")
+
+
+def place_of(uri: str) -> AhpChannel | None:
+    """Returns what the AHP *uri* names; None where it has not the form of one."""
+    match = _AHP.fullmatch(uri)
+    if match is None:
+        return None
+    kind, tab_id, member = match.groups()
+    if kind in {"session", "chat"} and member is not None:
+        return None
+    if kind == "terminal" and member is None:
+        return None
+    return AhpChannel(kind, tab_id, member)
+
+
+def conversation_of(host: Host, place: AhpChannel) -> Conversation | None:
+    """The open conversation that *place* is in."""
+    return next((each for each in host.conversations.values() if each.tab_id == place.tab_id), None)
+
+
+def from_ahp(host: Host, uri: str) -> str | None:
+    """The host's name of the channel that AHP calls *uri*; None where no open conversation has it."""
+    if uri == ROOT:
+        return ROOT
+    place = place_of(uri)
+    conversation = None if place is None else conversation_of(host, place)
+    if place is None or conversation is None:
+        return None
+    return conversation.session.uri + _ENDINGS[place.kind] + (f"/{place.member}" if place.member else "")
+
+
+_NAMED = re.compile(r"(?!ahp-|file:|https?:|wss?:)[a-z][a-z0-9-]{0,39}:/([A-Za-z0-9_-]{1,64})")
+
+
+class SessionNames:
+    """The names of one client."""
+
+    def __init__(self) -> None:
+        self._chosen: dict[str, str] = {}
+
+    def read(self, uri: str) -> str:
+        """A channel's URI in AHP's own scheme, where the client names a session in another one."""
+        match = _NAMED.fullmatch(uri)
+        if match is None:
+            return uri
+        own = f"ahp-session:/{match[1]}"
+        if own in self._chosen or len(self._chosen) < MOST_SUBSCRIPTIONS:
+            self._chosen[own] = uri
+        return own
+
+    def tell(self, value: Any) -> Any:
+        """*value*, any JSON, with the client's names."""
+        if not self._chosen:
+            return value
+        if isinstance(value, str):
+            return self._chosen.get(value, value)
+        if isinstance(value, dict):
+            return {name: self.tell(item) for name, item in value.items()}
+        return [self.tell(item) for item in value] if isinstance(value, list) else value
+
 
 OWN = "x-agentnb/"
 """How the names of actions and response parts begin that AHP does not have."""

@@ -13,8 +13,8 @@ import msgspec
 from agentnb.host.channels import ROOT
 from agentnb.log.location import log_place
 from agentnb.server.websocket import commands as c
-from agentnb.server.websocket.failures import RequestFailed
-from agentnb.server.websocket.uris import to_ahp
+from agentnb.server.websocket.commands import RequestFailed
+from agentnb.server.websocket.projection import to_ahp
 from agentnb.state import (
     ActionOrigin,
     ChatState,

@@ -1,4 +1,4 @@
-"""Answers ``resource*`` requests: what is in a workspace is given, and changed if the policy or the user allows it.
+"""Requests for resources: files, folders and contents.
 
 A change is asked about as a file write of an agent is. It is a tool call of a conversation named after the client
 (`agentnb.host.files.client_files`), so it is in the log of decisions, listed with the changes, and can be undone.
@@ -11,26 +11,94 @@ import base64
 import binascii
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote, urlsplit
 
-from agentnb.acp.change import write_request
-from agentnb.errors import FileUnavailable, OutsideWorkspace, PermissionDenied
+from agentnb.acp.files import write_request
+from agentnb.errors import FileUnavailable, OutsideWorkspace, PermissionDenied, UsageError
 from agentnb.host.files import workspace_files as files
 from agentnb.policy.request import PolicyRequest
 from agentnb.policy.sensitive import secret_pattern
 from agentnb.policy.workspace import WorkspaceBoundary
 from agentnb.rpc_message import INVALID_PARAMS
+from agentnb.server.request_table import OURS, Bytes
 from agentnb.server.websocket import commands as c
-from agentnb.server.websocket.failures import RequestFailed
-from agentnb.server.websocket.resources import list_folder, read_resource, within
+from agentnb.server.websocket.commands import RequestFailed
+from agentnb.server.window import RANGE, SCHEME
 from agentnb.state import ToolTextContent
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from agentnb.host.conversation import Conversation
-    from agentnb.host.files.client_files import Authorize
+    from agentnb.host.files.workspace_files import Authorize
+    from agentnb.server.service import Service
     from agentnb.server.websocket.session_requests import RemoteAsker
+
+
+LARGEST = 4 * 1024 * 1024
+"""Bytes of a file or a content that are given."""
+
+
+async def read_resource(seen: Sequence[Conversation], service: Service, client_id: str, uri: str) -> bytes:
+    """All of the file or content that *uri* names."""
+    if uri.startswith(SCHEME):
+        return await _content(seen, service, client_id, uri)
+    conversation, path = within(seen, uri)
+    return await _pieces(service, client_id, f"{OURS}readFile", {"channel": conversation.session.uri, "path": path})
+
+
+async def list_folder(seen: Sequence[Conversation], service: Service, client_id: str, uri: str) -> dict[str, Any]:
+    """The entries of a folder (AHP ``ResourceListResult``); see :func:`read_resource`."""
+    conversation, path = within(seen, uri)
+    answer = await service.ask(client_id, f"{OURS}listFiles", {"channel": conversation.session.uri, "path": path})
+    entries = [
+        {"name": each["name"], "type": "directory" if each["kind"] == "folder" else "file"}
+        for each in answer["entries"]
+    ]
+    return {"entries": entries}
+
+
+def within(seen: Sequence[Conversation], uri: str) -> tuple[Conversation, str]:
+    """The conversation in whose workspace a file is, and its path; that is checked again where it is opened."""
+    parts = urlsplit(uri)
+    if parts.scheme != "file" or parts.netloc not in {"", "localhost"} or parts.query or parts.fragment:
+        raise FileUnavailable(
+            f"{uri[:200]!r} does not name anything that can be read here.", hint="Request a file: URI."
+        )
+    path = unquote(parts.path)
+    if "\0" in path:
+        raise FileUnavailable("A file name cannot contain NUL.", hint="Request another file.")
+    for conversation in seen:
+        root = str(conversation.cwd).rstrip("/")
+        if path == root or path.startswith(f"{root}/"):
+            return conversation, path
+    raise OutsideWorkspace(f"{path[:200]} is in no workspace that this client may see.")
+
+
+async def _content(seen: Sequence[Conversation], service: Service, client_id: str, uri: str) -> bytes:
+    for conversation in seen:
+        try:
+            return await _pieces(
+                service, client_id, f"{OURS}fetchContent", {"channel": conversation.chat.uri, "uri": uri}
+            )
+        except UsageError:
+            continue  # it is in another chat
+    raise FileUnavailable(f"No chat contains {uri[:200]!r} anymore.", hint="The agent has replaced it.")
+
+
+async def _pieces(service: Service, client_id: str, method: str, params: dict[str, Any]) -> bytes:
+    data = b""
+    while True:
+        answer = service.ask(client_id, method, {**params, "offset": len(data), "length": RANGE})
+        content: Bytes = answer if isinstance(answer, Bytes) else await answer
+        data += content.buffers[0]
+        size = content.result["size"]
+        if size > LARGEST:
+            raise FileUnavailable(f"It is larger than {LARGEST // 1024 // 1024} MiB.", hint="Read it in the notebook.")
+        if len(data) >= size or not content.buffers[0]:
+            return data
+
 
 TIMES = 5
 """How often a change is asked about, where the file changes meanwhile."""

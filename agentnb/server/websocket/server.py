@@ -18,10 +18,9 @@ from websockets.exceptions import ConnectionClosed
 from websockets.protocol import State
 
 from agentnb.clock import now_ms
-from agentnb.server.websocket.access import TOKEN, TOKEN_BEHIND_PROXY, ClientGrants, digest
+from agentnb.server.websocket.access import SUBPROTOCOL, TOKEN, TOKEN_BEHIND_PROXY, ClientGrants, digest, token_of_page
 from agentnb.server.websocket.connection import POLICY_VIOLATION, AhpConnection
 from agentnb.server.websocket.feed import Feed, Notice
-from agentnb.server.websocket.served_page import SUBPROTOCOL, token_of_page
 from agentnb.site_policy import site_policy
 
 if TYPE_CHECKING:
@@ -33,8 +32,7 @@ if TYPE_CHECKING:
 
     from agentnb.host.host import Host
     from agentnb.server.service import Service
-    from agentnb.server.websocket.access import Grant
-    from agentnb.server.websocket.served_page import ServedPage
+    from agentnb.server.websocket.access import Grant, ServedPage
 
 WRONG_KIND = 1003
 """The WebSocket close code for data of a kind that is not accepted (RFC 6455)."""

@@ -1,15 +1,15 @@
-"""A kernel that is served: its listener, what the chat and the log say of it, and the file by which it is found."""
+"""Serves over the WebSocket, and starts it in a kernel that runs."""
 
 from __future__ import annotations
 
 import contextlib
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agentnb.clock import now_ms
-from agentnb.errors import UsageError
+from agentnb.errors import AgentnbError, UsageError
 from agentnb.host.channels import REMOTE_CLIENTS
-from agentnb.server.websocket.access import digest
-from agentnb.server.websocket.runtime_file import ServedClient, remove, write
+from agentnb.server.websocket.access import ServedClient, digest, remove, runtime_folder, write
 from agentnb.server.websocket.server import WebSocketListener
 from agentnb.site_policy import site_policy
 from agentnb.state import RootConfigChanged
@@ -17,12 +17,12 @@ from agentnb.state import RootConfigChanged
 if TYPE_CHECKING:
     import ssl
     from collections.abc import Iterable
-    from pathlib import Path
 
     from agentnb.host.host import Host
     from agentnb.server.request_table import Right
     from agentnb.server.service import Service
     from agentnb.server.websocket.access import Grant
+
 
 _serving: dict[str, Serving] = {}
 """The one server of each host, by the host's id."""
@@ -137,3 +137,50 @@ def _show(host: Host) -> None:
 
 def _record(host: Host, grant: Grant, what: str) -> None:
     host.policy.record(kind="client", tool=what, what=grant.line, outcome="allow", by="user")
+
+
+ANSWER_SECONDS = 60.0
+CODE = "import agentnb.api.serving as _s; _s.serving() or _s.serve()"
+
+
+class NotServed(AgentnbError):
+    """A kernel that could not be served."""
+
+
+def start_in(kernel: str) -> None:
+    """Have *kernel* served, where it is not yet."""
+    try:
+        from jupyter_client.blocking.client import BlockingKernelClient
+    except ModuleNotFoundError as error:
+        raise NotServed("jupyter_client is not installed here.", hint="Run `%agents serve` in the notebook.") from error
+    client = BlockingKernelClient(connection_file=str(_connection_file(kernel)))
+    client.load_connection_file()
+    client.start_channels()
+    try:
+        client.wait_for_ready(timeout=ANSWER_SECONDS)
+        reply = client.execute_interactive(
+            CODE, silent=True, store_history=False, timeout=ANSWER_SECONDS, output_hook=lambda _message: None
+        )
+    except (RuntimeError, TimeoutError) as error:
+        raise NotServed(
+            "The kernel did not answer.", hint="A cell may be running. Wait until it finishes, then try again."
+        ) from error
+    finally:
+        client.stop_channels()
+    content = reply["content"]
+    if content.get("status") != "ok":
+        raise NotServed(f"The kernel could not be served: {content.get('ename')}: {content.get('evalue')}")
+
+
+def _connection_file(kernel: str) -> Path:
+    if kernel.endswith(".json"):
+        path = Path(kernel)
+        if path.is_file():
+            return path
+        raise NotServed(f"There is no file {kernel}.")
+    names = [path for path in runtime_folder().glob("kernel-*.json") if path.stem.startswith(f"kernel-{kernel}")]
+    if len(names) != 1:
+        what = f"{len(names)} kernels begin with {kernel!r}" if names else f"No running kernel begins with {kernel!r}"
+        hint = "`jupyter server list` and the notebook's kernel menu name them; %connect_info shows the file."
+        raise NotServed(f"{what} in {runtime_folder()}.", hint=hint)
+    return names[0]

@@ -15,10 +15,9 @@ from agentnb.server import window
 from agentnb.server.methods import REQUESTS
 from agentnb.server.request_table import Asker, Bytes, with_bytes
 from agentnb.server.websocket import commands as c
-from agentnb.server.websocket.failures import RequestFailed
-from agentnb.server.websocket.pages import MOST_TURNS, older_turns, page_of, turns_loaded
-from agentnb.server.websocket.projection import summary_to_ahp
-from agentnb.server.websocket.uris import from_ahp, place_of
+from agentnb.server.websocket.client import MOST_TURNS, older_turns, page_of, turns_loaded
+from agentnb.server.websocket.commands import RequestFailed
+from agentnb.server.websocket.projection import from_ahp, place_of, summary_to_ahp
 from agentnb.state import ActionOrigin, ToolCallPendingConfirmationState, UnknownAction
 
 if TYPE_CHECKING:
@@ -27,8 +26,7 @@ if TYPE_CHECKING:
 
     from agentnb.host.host import Host
     from agentnb.server.service import Service
-    from agentnb.server.websocket.client import RemoteClient
-    from agentnb.server.websocket.client_channels import ClientChannels
+    from agentnb.server.websocket.client import ClientChannels, RemoteClient
     from agentnb.server.websocket.feed import Feed
     from agentnb.server.websocket.question_requests import QuestionFeed
 

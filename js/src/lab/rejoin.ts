@@ -3,7 +3,7 @@
  *
  * A request to run something waits for the cell, and so does the kernel's word on what it can. The opening of a comm
  * does not: a subshell takes it (ipykernel 7), or the cell itself while it awaits (`%agent`, any ipykernel). The answer
- * brings the models, which the page would else have to ask for (agentnb/server/comm/rejoin.py).
+ * brings the models, which the page would else have to ask for (agentnb/server/comm/frontend.py).
  */
 import type { Manager } from "@jupyter-widgets/jupyterlab-manager";
 import type { Kernel, Message } from "@jupyterlab/services";

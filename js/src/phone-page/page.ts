@@ -1,6 +1,6 @@
 /**
  * The page that a phone opens with a code: what waits for an answer, and the answers. It is one file without anything
- * else (agentnb/server/websocket/served_page.py); all that agents wrote is shown as text.
+ * else (agentnb/server/websocket/access.py); all that agents wrote is shown as text.
  */
 import { button, element } from "../element";
 import { isObject } from "../state/object";

@@ -189,13 +189,6 @@ export interface ChangesetStatusChanged {
 }
 
 export type ChatAction =
-  | ChatDelta
-  | ChatReasoning
-  | ChatResponsePart
-  | ChatUsage
-  | XPlanSet
-  | XPartRemoved
-  | XUserMessageDelta
   | ChatToolCallStart
   | ChatToolCallDelta
   | ChatToolCallReady
@@ -204,6 +197,13 @@ export type ChatAction =
   | ChatToolCallResultConfirmed
   | ChatToolCallContentChanged
   | XToolCallDetailsChanged
+  | ChatDelta
+  | ChatReasoning
+  | ChatResponsePart
+  | ChatUsage
+  | XPlanSet
+  | XPartRemoved
+  | XUserMessageDelta
   | ChatPendingMessageSet
   | ChatPendingMessageRemoved
   | ChatQueuedMessagesReordered
@@ -1785,13 +1785,6 @@ export interface TurnChanges {
 }
 
 export type TurnContentAction =
-  | ChatDelta
-  | ChatReasoning
-  | ChatResponsePart
-  | ChatUsage
-  | XPlanSet
-  | XPartRemoved
-  | XUserMessageDelta
   | ChatToolCallStart
   | ChatToolCallDelta
   | ChatToolCallReady
@@ -1799,7 +1792,14 @@ export type TurnContentAction =
   | ChatToolCallComplete
   | ChatToolCallResultConfirmed
   | ChatToolCallContentChanged
-  | XToolCallDetailsChanged;
+  | XToolCallDetailsChanged
+  | ChatDelta
+  | ChatReasoning
+  | ChatResponsePart
+  | ChatUsage
+  | XPlanSet
+  | XPartRemoved
+  | XUserMessageDelta;
 
 /** Tokens that a turn has used (AHP `UsageInfo`). */
 export interface UsageInfo {

@@ -42,7 +42,7 @@ export function isTab(resource: string, tab: string): boolean {
   return resource === sessionChannel(tab) || resource.endsWith(`:/${tab}`);
 }
 
-/** Whether nobody answers here: a program elsewhere, or the notebook itself (agentnb/host/outside_programs.py). */
+/** Whether nobody answers here: a program elsewhere, or the notebook itself (agentnb/host/pairing.py). */
 export function isReadOnly(provider: string): boolean {
   return /^(?:terminal|remote|notebook)-/.test(provider);
 }

@@ -12,12 +12,11 @@ from typing import Any
 from msgspec.structs import replace
 
 from agentnb.acp.agent import Agent
-from agentnb.acp.elicitation import ElicitationAnswer, ElicitationQuestion
-from agentnb.acp.listener import Unsaved
 from agentnb.acp.mapper import map_update
 from agentnb.acp.opening import OpenRequest
-from agentnb.acp.permission import AcpPermissionRequest
+from agentnb.acp.peer import Unsaved
 from agentnb.acp.prompt import PromptResult
+from agentnb.acp.questions import AcpPermissionRequest, ElicitationAnswer, ElicitationQuestion
 from agentnb.agent import AgentSpec
 from agentnb.errors import AgentnbError, PermissionDenied
 from agentnb.policy.request import PolicyRequest

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from agentnb.acp.doctor import examine, examine_all
 from agentnb.agent import AgentSpec
 from agentnb.agent.catalog import find, known, root_hint
-from agentnb.api.agent_lines import checkups
+from agentnb.api.agents import checkups
 from tests.unit.acp.recording_listener import AGENTS, scripted
 
 

@@ -9,16 +9,14 @@ from typing import Any
 
 import pytest
 
-from agentnb.acp.change import SIDE
-from agentnb.acp.files import TIMES, Files
+from agentnb.acp.files import SIDE, TIMES, Files
 from agentnb.errors import OutsideWorkspace, PermissionDenied
 from agentnb.kernel.code_runner import NotebookCell
-from agentnb.open_without_links import open_parent
 from agentnb.policy.request import PolicyRequest
 from agentnb.policy.workspace import WorkspaceBoundary
 from agentnb.rpc_message import RpcError
-from agentnb.server.comm.notebook import PageNotebook
-from agentnb.server.comm.open_notebooks import UnsavedNotebook
+from agentnb.safe_files import open_parent
+from agentnb.server.comm.open_notebooks import PageNotebook, UnsavedNotebook
 from agentnb.state import ToolDiffContent, ToolTextContent
 from tests.unit.acp.recording_listener import RecordingListener, talking
 

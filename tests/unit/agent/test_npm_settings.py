@@ -11,8 +11,8 @@ import pytest
 
 from agentnb.agent.catalog import catalogue, find
 from agentnb.agent.installation import install_words
-from agentnb.agent.npm_settings import certificate_files, copy_without_logins, machine_settings
 from agentnb.agent.process import SpawnedAgent
+from agentnb.agent.programs import certificate_files, copy_without_logins, machine_settings
 from agentnb.agent.registry import PackageRunner
 
 needs_npm = pytest.mark.skipif(shutil.which("npm") is None, reason="node is not installed")

@@ -14,8 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentnb.agent.catalog import additions, find, known
-from agentnb.agent.registry import LARGEST, read_registry, runner_of, snapshot
-from agentnb.agent.registry_update import update_registry
+from agentnb.agent.registry import LARGEST, read_registry, runner_of, snapshot, update_registry
 from agentnb.errors import UsageError
 
 CASES: dict[str, list[Any]] = json.loads((Path(__file__).parents[2] / "cases/tables/registry.json").read_text("utf-8"))

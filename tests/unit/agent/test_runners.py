@@ -10,7 +10,7 @@ from agentnb.acp.agent import Agent
 from agentnb.acp.doctor import examine
 from agentnb.agent.catalog import find
 from agentnb.agent.programs import search_path
-from agentnb.api.agent_lines import listing, row
+from agentnb.api.agents import listing, row
 from agentnb.errors import AgentNotFound
 from tests.unit.agent.installers import calls, make_installers
 

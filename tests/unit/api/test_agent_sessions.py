@@ -13,7 +13,7 @@ import pytest
 
 import agentnb
 from agentnb import Session
-from agentnb.api.agent_sessions import AgentSessions
+from agentnb.api.agents import AgentSessions
 from agentnb.errors import AgentError, AgentRefused, NotOffered, SessionError, UnknownSession, UsageError
 from agentnb.host import current_host
 from tests.unit.api.conftest import AGENTS, PATIENCE

@@ -18,7 +18,7 @@ from agentnb.checkup import files as kept_files
 from agentnb.errors import ChangesError, FilesConflict, SessionError, UsageError
 from agentnb.host.changes.location import changes_folder, store_name
 from agentnb.ipython.manage import COMMANDS
-from agentnb.plugins.export.changes import conversation, conversations
+from agentnb.plugins.export.sources import conversation, conversations
 from agentnb.state import TurnChanges
 from tests.unit.api.conftest import AGENTS, PATIENCE
 

@@ -6,11 +6,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-from agentnb.api.describe import describe
+from agentnb.api.attachments import describe
 from tests.unit.api.conftest import PATIENCE
 
 SCRIPT = """
-from agentnb.api.describe import describe
+from agentnb.api.attachments import describe
 def ratio(x):
     return x / 0
 try:

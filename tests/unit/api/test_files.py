@@ -15,9 +15,9 @@ from agentnb.api.files import FileChangeTable, SessionFiles
 from agentnb.errors import FileUnavailable, OutsideWorkspace, UsageError
 from agentnb.host.files.changes import FileChange
 from agentnb.host.files.workspace_files import ENTRIES, LARGEST, for_page
-from agentnb.open_without_links import open_path
 from agentnb.policy.sensitive import SENSITIVE
 from agentnb.policy.workspace import WorkspaceBoundary
+from agentnb.safe_files import open_path
 from tests.unit.api.conftest import PATIENCE
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from agentnb.api.interrupts import nest
+from agentnb.api.waiting import nest
 from tests.unit.running import run
 
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from agentnb.api.history_rows import ThisLog, shell_log
 from agentnb.api.storage import Storage, storage_of
-from agentnb.api.this_log import ThisLog, shell_log
 from agentnb.configuration.setting import size_of as size
 from agentnb.errors import LogUnavailable, UsageError
 from agentnb.host import Host

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from agentnb.changes.copy_engine import FolderScan
 from agentnb.changes.coverage import SnapshotLimits, WorkspaceLook
-from agentnb.changes.folder_scan import FolderScan
 from agentnb.changes.model import Snapshot, path_from_json, path_to_json
 from agentnb.changes.store import ChangeStore
 from agentnb.errors import ChangesUnavailable, ContentNotStored

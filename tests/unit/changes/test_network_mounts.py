@@ -11,8 +11,7 @@ from typing import Any
 
 import pytest
 
-from agentnb.changes.network_mounts import CLOCK_NS, network_file_system
-from agentnb.changes.store_folder import unavailable
+from agentnb.changes.store_folder import CLOCK_NS, network_file_system, unavailable
 from tests.unit.changes.conftest import Opened
 
 CASES: dict[str, list[Any]] = json.loads(

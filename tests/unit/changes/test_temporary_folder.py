@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from agentnb.changes.file_operations import ABANDONED_SECONDS, TemporaryFolder
 from agentnb.changes.store import ChangeStore
-from agentnb.changes.temporary_folder import ABANDONED_SECONDS, TemporaryFolder
 from agentnb.host.changes.workspace_store import WorkspaceStores
 from tests.unit.running import run
 
@@ -22,7 +22,7 @@ PATIENCE = 60
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from agentnb.changes.temporary_folder import TemporaryFolder
+from agentnb.changes.file_operations import TemporaryFolder
 
 folder = TemporaryFolder(Path(sys.argv[1]))
 folder.make()

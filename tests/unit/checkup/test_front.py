@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from agentnb import __version__
-from agentnb.checkup.front import OWN, WIDGETS, examine
+from agentnb.checkup.examination import OWN, WIDGETS, examine_front
 
 
 def install(folder: Path, name: str, version: str) -> None:
@@ -26,7 +26,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def states(folders: list[Path], settings: list[Path] | None = None) -> list[tuple[str, str]]:
-    return [(found.name, found.state) for found in examine(folders, settings or [], pages=True)]
+    return [(found.name, found.state) for found in examine_front(folders, settings or [], pages=True)]
 
 
 def test_both_extensions_are_found(folder: Path, tmp_path: Path) -> None:
@@ -37,11 +37,11 @@ def test_both_extensions_are_found(folder: Path, tmp_path: Path) -> None:
 
 
 def test_an_extension_that_is_missing_or_unreadable_is_told_with_what_to_type(folder: Path, tmp_path: Path) -> None:
-    own, widgets = examine([tmp_path / "none"], [], pages=True)
+    own, widgets = examine_front([tmp_path / "none"], [], pages=True)
     assert (own.state, widgets.state) == ("missing", "missing")
     assert str(own.todo).endswith(f"-m pip install --force-reinstall --no-deps jupyter-agentnb=={__version__}")
     (folder / OWN / "package.json").write_text("{", encoding="utf-8")
-    found = examine([folder], [], pages=True)[0]
+    found = examine_front([folder], [], pages=True)[0]
     assert (found.state, "is of version unknown" in found.message) == ("old", True)
 
 
@@ -62,7 +62,7 @@ def test_an_extension_that_is_disabled_is_told_with_how_to_enable_it(
     path, bad = tmp_path / "page_config.json", tmp_path / "bad.json"
     path.write_text(json.dumps({"disabledExtensions": said}), encoding="utf-8")
     bad.write_text("[", encoding="utf-8")
-    found = examine([folder], [bad, tmp_path / "none", path], pages=True)
+    found = examine_front([folder], [bad, tmp_path / "none", path], pages=True)
     assert [each.state for each in found] == [own, widgets]
     if own == "broken":
         assert str(found[0].todo).startswith("jupyter labextension enable agentnb")
@@ -70,5 +70,5 @@ def test_an_extension_that_is_disabled_is_told_with_how_to_enable_it(
 
 def test_without_a_page_here_there_is_nothing_to_find() -> None:
     """JupyterLab may be in an environment of its own."""
-    (found,) = examine([], [], pages=False)
+    (found,) = examine_front([], [], pages=False)
     assert (found.state, "install agentnb in theirs as well" in found.message) == ("absent", True)

@@ -13,7 +13,7 @@ import psutil
 import pytest
 
 from agentnb import __version__
-from agentnb.checkup.kernels import examine, interpreter, registered
+from agentnb.checkup.packages import examine_kernels, interpreter, registered
 from tests.conftest import ROOT
 
 Kernel = Callable[..., dict[str, str]]
@@ -42,7 +42,7 @@ def script(folder: Path, text: str) -> str:
 
 async def test_a_kernel_that_imports_agentnb_is_ready(kernel: Kernel) -> None:
     """With the environment that its description gives it."""
-    (found,) = await examine(kernel(sys.executable, "-Xfrozen_modules=off", env={"PYTHONPATH": str(ROOT)}))
+    (found,) = await examine_kernels(kernel(sys.executable, "-Xfrozen_modules=off", env={"PYTHONPATH": str(ROOT)}))
     assert (found.name, found.title, found.state, found.version) == ("kernel mine", "Mine", "ready", __version__)
     assert found.kind == "jupyter"
     assert "with ipykernel 7" in found.message
@@ -50,7 +50,7 @@ async def test_a_kernel_that_imports_agentnb_is_ready(kernel: Kernel) -> None:
 
 async def test_a_kernel_without_agentnb_is_told_what_to_install(kernel: Kernel) -> None:
     """By its own Python."""
-    (found,) = await examine(kernel(sys.executable, "-I", "-S"))
+    (found,) = await examine_kernels(kernel(sys.executable, "-I", "-S"))
     assert (found.state, found.message) == ("missing", "Mine: agentnb is not installed in it.")
     assert found.todo == f"{sys.executable} -I -S -m pip install jupyter-agentnb=={__version__}"
 
@@ -58,7 +58,7 @@ async def test_a_kernel_without_agentnb_is_told_what_to_install(kernel: Kernel) 
 async def test_a_kernel_with_another_agentnb_is_told(kernel: Kernel, tmp_path: Path) -> None:
     """Kernel and page are made for each other."""
     python = script(tmp_path, "echo agentnb-checkup 0.0.1 7.4")
-    (found,) = await examine(kernel(python))
+    (found,) = await examine_kernels(kernel(python))
     assert (found.state, found.version) == ("old", "0.0.1")
     assert f"it has agentnb 0.0.1, this environment {__version__}" in found.message
     assert found.todo == f'"{python}" -m pip install jupyter-agentnb=={__version__}'
@@ -66,9 +66,10 @@ async def test_a_kernel_with_another_agentnb_is_told(kernel: Kernel, tmp_path: P
 
 async def test_a_kernel_that_cannot_import_says_why(kernel: Kernel, tmp_path: Path) -> None:
     """The last line that it said."""
-    (found,) = await examine(kernel(script(tmp_path, "echo one >&2; echo ImportError: libx is gone >&2; exit 1")))
+    says_why = script(tmp_path, "echo one >&2; echo ImportError: libx is gone >&2; exit 1")
+    (found,) = await examine_kernels(kernel(says_why))
     assert (found.state, found.message) == ("broken", "Mine: it cannot import agentnb: ImportError: libx is gone")
-    (silent,) = await examine(kernel(script(tmp_path, "exit 4")))
+    (silent,) = await examine_kernels(kernel(script(tmp_path, "exit 4")))
     assert silent.message.endswith("status 4")
 
 
@@ -76,7 +77,7 @@ async def test_an_interpreter_that_hangs_is_given_up_with_all_that_it_started(ke
     """In the time that it is given."""
     ours = str(86_400 + os.getpid())  # another run of these tests sleeps for another time
     python = script(tmp_path, f"sleep {ours} & wait")
-    (found,) = await examine(kernel(python), seconds=1.0)
+    (found,) = await examine_kernels(kernel(python), seconds=1.0)
     assert (found.state, found.message) == ("broken", "Mine: its Python did not answer within 1 s.")
     assert found.todo == f'"{python}" -c "import agentnb"'
     left = [process.info["cmdline"] or [] for process in psutil.process_iter(["cmdline"])]
@@ -85,7 +86,7 @@ async def test_an_interpreter_that_hangs_is_given_up_with_all_that_it_started(ke
 
 async def test_a_python_that_is_gone_is_told_with_how_to_remove_the_kernel(kernel: Kernel) -> None:
     """As after an environment was deleted."""
-    (found,) = await examine(kernel("/no/such/env/bin/python"))
+    (found,) = await examine_kernels(kernel("/no/such/env/bin/python"))
     assert (found.state, found.todo) == ("broken", "jupyter kernelspec remove mine")
     assert found.message == "Mine: /no/such/env/bin/python cannot be started: No such file or directory."
 
@@ -96,14 +97,14 @@ async def test_a_python_that_is_gone_is_told_with_how_to_remove_the_kernel(kerne
 async def test_a_description_that_is_none_is_told(tmp_path: Path, text: str) -> None:
     """And spoils nothing else."""
     (tmp_path / "kernel.json").write_bytes(text.encode("latin-1"))
-    found = await examine({"a b": str(tmp_path), "gone": str(tmp_path / "none")})
+    found = await examine_kernels({"a b": str(tmp_path), "gone": str(tmp_path / "none")})
     assert [(each.name, each.state) for each in found] == [("kernel a b", "broken"), ("kernel gone", "broken")]
     assert found[0].todo == "jupyter kernelspec remove 'a b'"
     assert "is not a kernel's description" in found[0].message
 
 
 async def test_a_kernel_of_another_language_is_none_of_ours(kernel: Kernel) -> None:
-    (found,) = await examine(kernel("R", language="R", display_name="R 4"))
+    (found,) = await examine_kernels(kernel("R", language="R", display_name="R 4"))
     assert (found.state, found.message, found.todo) == (
         "absent",
         "R 4 is not a Python kernel: agentnb does not run in it.",
@@ -112,7 +113,7 @@ async def test_a_kernel_of_another_language_is_none_of_ours(kernel: Kernel) -> N
 
 
 async def test_a_kernel_that_is_started_in_a_way_of_its_own_is_not_guessed_at(kernel: Kernel) -> None:
-    (found,) = await examine(kernel("bash", argv=["bash", "start-kernel.sh", "{connection_file}"]))
+    (found,) = await examine_kernels(kernel("bash", argv=["bash", "start-kernel.sh", "{connection_file}"]))
     assert (found.state, found.todo) == ("absent", None)
     assert "was not tested" in found.message
 
@@ -142,7 +143,7 @@ async def test_a_kernel_with_the_other_project_of_that_name_says_how_to_replace_
     other = tmp_path / "site/agentnb"
     other.mkdir(parents=True)
     (other / "__init__.py").write_text("raise RuntimeError('its code runs')", encoding="utf-8")
-    (found,) = await examine(kernel(sys.executable, "-B", env={"PYTHONPATH": str(other.parent)}))
+    (found,) = await examine_kernels(kernel(sys.executable, "-B", env={"PYTHONPATH": str(other.parent)}))
     assert (found.state, found.version) == ("broken", None)
     assert f"a different project with the same import name ({other / '__init__.py'})" in found.message
     assert found.todo == (
@@ -159,7 +160,7 @@ async def test_a_kernel_whose_packages_do_not_fit_is_broken(kernel: Kernel, tmp_
         text = f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n"
         (folder / "METADATA").write_text(text, encoding="utf-8")
     path = os.pathsep.join([str(tmp_path / "site"), str(ROOT)])
-    (found,) = await examine(kernel(sys.executable, env={"PYTHONPATH": path}))
+    (found,) = await examine_kernels(kernel(sys.executable, env={"PYTHONPATH": path}))
     assert (found.state, found.version) == ("broken", __version__)
     assert "ipython 8.12.3: agentnb works with >=8.18." in found.message
     assert "The distribution agentnb 0.3.10 is installed as well." in found.message

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from agentnb.cli.command_line import COMMANDS, plugin_commands
-from agentnb.cli.completion import script
+from agentnb.cli.setup import script
 
 EVERY = {**COMMANDS, **plugin_commands()}
 ASK = {

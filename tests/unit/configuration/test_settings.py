@@ -18,8 +18,7 @@ from agentnb.configuration.table import FIRST, SETTINGS, is_wider
 from agentnb.configuration.write import change_setting
 from agentnb.errors import PolicyError, SettingsError, UsageError
 from agentnb.policy.engine import judge
-from agentnb.policy.request import PolicyRequest
-from agentnb.policy.situation import Situation
+from agentnb.policy.request import PolicyRequest, Situation
 from agentnb.policy.store import PolicyFiles
 from agentnb.toml_file import change_file, parsed, with_key, without_entry, without_key
 from tests.unit.forked import run_script

@@ -14,7 +14,7 @@ import pytest
 from agentnb import cli
 from agentnb.agent.catalog import find, known
 from agentnb.agent.confinement import way_here
-from agentnb.checkup.site import examine, problems
+from agentnb.checkup.files import examine_site, problems
 from agentnb.configuration.sources import read_settings
 from agentnb.configuration.write import change_setting
 from agentnb.errors import PolicyError
@@ -56,7 +56,7 @@ def test_what_a_file_says_holds_and_is_shown_with_its_line(site: Site, capsys: p
         "Rule: deny git push *.",
     ):
         assert f"{path}: {each}" in said
-    assert examine().state == ("ready" if is_able else "broken")
+    assert examine_site().state == ("ready" if is_able else "broken")
 
 
 WHOLE = """freedom_at_most = "edit"
@@ -112,7 +112,7 @@ def test_a_file_that_cannot_be_used_says_where_and_what_to_do(
     wrong = capsys.readouterr().err
     for each in (str(path), *said):
         assert each in wrong
-    assert examine().state == "broken"
+    assert examine_site().state == "broken"
     assert "no agent starts" in wrong or "Nothing is allowed" in wrong
 
 
@@ -151,7 +151,7 @@ os.setgroups([])
 os.setgid(54321)
 os.setuid(54321)
 from agentnb import site_policy
-from agentnb.checkup.site import changeable
+from agentnb.checkup.files import changeable
 from pathlib import Path
 print(site_policy.site_policy().why_not("agents", "eliza"))
 print(changeable([Path(sys.argv[1])]))

@@ -8,8 +8,7 @@ from typing import Any
 from agentnb.host import Host
 from agentnb.host.loop import HostLoop
 from agentnb.host.pairing import PairedConversation
-from agentnb.kernel.paired_connection import PairedConnection
-from agentnb.kernel.paired_kernels import paired_kernels
+from agentnb.kernel.paired_kernels import PairedConnection, paired_kernels
 from tests.unit.api.conftest import PATIENCE
 from tests.unit.kernel.shell_tools import waited_for
 

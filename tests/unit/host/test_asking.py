@@ -9,9 +9,9 @@ import pytest
 
 from agentnb import Session
 from agentnb.agent import AgentSpec
-from agentnb.agent.asks import Asks
+from agentnb.agent.catalog import Asks
 from agentnb.host import Host
-from agentnb.policy.freedom import Mode
+from agentnb.policy.keys import Mode
 from agentnb.state import SystemNotificationResponsePart
 from tests.unit.api.conftest import AGENTS
 from tests.unit.host.test_permissions import Talk, environment, host, work

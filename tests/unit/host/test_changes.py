@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from agentnb.host.changes.attribution import shown_outside
+from agentnb.host.changes.items import shown_outside
 from agentnb.host.files.changes import LONGEST, changes
 from agentnb.state import ToolCallResponsePart, decode
 

@@ -8,7 +8,7 @@ from threading import Event
 from typing import Any
 
 from agentnb.host import Host
-from agentnb.host.agents.extensions import THREADS
+from agentnb.host.agents.agent_events import THREADS
 from tests.unit.api.conftest import PATIENCE
 from tests.unit.host.conftest import Open, hosted
 

@@ -16,13 +16,13 @@ from agentnb.errors import PolicyError, UsageError
 from agentnb.host import Host
 from agentnb.host.history.restore import read_back, recorder_of
 from agentnb.host.intents import carry_out
-from agentnb.host.permissions.at_once import is_harmless
+from agentnb.host.permissions.outcome import is_harmless
 from agentnb.host.permissions.session_policy import HostPolicy
 from agentnb.kernel.rehearsal_result import unavailable
 from agentnb.policy.audit import AuditLog
-from agentnb.policy.situation import Situation
+from agentnb.policy.request import Situation
 from agentnb.policy.store import PolicyFiles
-from agentnb.server.grant_requests import grants_of
+from agentnb.server.policy_requests import grants_of
 from agentnb.state import ActionOrigin, Answerer, RehearsalFile, SessionConfigChanged, ToolCallRunningState
 from tests.unit.api.conftest import AGENTS, PATIENCE
 from tests.unit.host.test_permissions import Talk, answerers, run, write

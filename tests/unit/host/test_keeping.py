@@ -14,7 +14,7 @@ from agentnb import Session
 from agentnb.agent.catalog import custom, find
 from agentnb.errors import AgentError, AgentRefused, NotOffered, UsageError
 from agentnb.host import Host
-from agentnb.host.kept_sessions import deleted, forked, listed, logged_out, opened
+from agentnb.host.history.restore import deleted, forked, listed, logged_out, opened
 from agentnb.host.session_options import Configuration
 from agentnb.log.store import LogStore
 from tests.unit.api.conftest import AGENTS, PATIENCE

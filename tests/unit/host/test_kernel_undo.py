@@ -10,7 +10,7 @@ import pytest
 from agentnb import Turn
 from agentnb.errors import FilesConflict, KernelChangesConflict
 from agentnb.host import Host
-from agentnb.policy.freedom import CellReview
+from agentnb.policy.keys import CellReview
 from tests.unit.api.conftest import PATIENCE, KernelSettings
 from tests.unit.host.test_changesets import ask
 from tests.unit.host.test_permissions import Talk, environment, host, work

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agentnb.host.turns.mention_resolution import previews
+from agentnb.host.turns.message_queue import previews
 from agentnb.kernel.output_text import LEFT_OUT
 from agentnb.state import (
     MessageEmbeddedResourceAttachment,

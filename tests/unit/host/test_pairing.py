@@ -20,8 +20,9 @@ from agentnb.host import Host
 from agentnb.host.channels import ROOT
 from agentnb.host.history.restore import read_back, recorder_of, restore, spec_of
 from agentnb.host.session_options import SessionOptions
-from agentnb.kernel.paired_connection import KernelGone, PairedConnection
 from agentnb.kernel.paired_kernels import (
+    KernelGone,
+    PairedConnection,
     PairedKernel,
     Registration,
     choose_kernel,

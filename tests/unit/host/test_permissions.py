@@ -20,7 +20,7 @@ from agentnb.host.intents import Rejected, carry_out
 from agentnb.host.permissions.session_policy import HEADLESS, HostPolicy
 from agentnb.policy import Record
 from agentnb.policy.audit import AuditLog
-from agentnb.policy.freedom import Mode
+from agentnb.policy.keys import Mode
 from agentnb.policy.store import PolicyFiles
 from agentnb.server.comm.lab import Lab
 from agentnb.server.comm.open_notebooks import OpenNotebooks

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from agentnb import Session
-from agentnb.acp.session_words import SUGGESTIONS_KEPT
+from agentnb.acp.updates import SUGGESTIONS_KEPT
 from agentnb.agent import Capabilities
 from agentnb.agent.catalog import custom
 from agentnb.host import Host

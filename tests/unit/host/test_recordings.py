@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from agentnb.acp.listing import Page
 from agentnb.acp.mapper import map_update, merge
+from agentnb.acp.opening import Page
 from agentnb.agent.catalog import custom
 from agentnb.errors import AgentRefused
 from agentnb.host import Host

@@ -12,7 +12,7 @@ from agentnb import Session
 from agentnb.agent.catalog import custom, find
 from agentnb.clock import now_ms
 from agentnb.host import Host
-from agentnb.policy.freedom import Mode
+from agentnb.policy.keys import Mode
 from agentnb.state.change import milliseconds
 from tests.unit.api.conftest import AGENTS, PATIENCE
 from tests.unit.host.conftest import SOON

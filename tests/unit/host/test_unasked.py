@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from agentnb.host import Host
-from agentnb.ipython.plain import plain_text
-from agentnb.ipython.transcript import transcript
+from agentnb.ipython.transcript import plain_text, transcript
 from tests.unit.host.test_permissions import Talk, environment, host, permission, run, work, write
 
 __all__ = ["environment", "host", "work"]  # the fixtures

@@ -11,7 +11,7 @@ import pytest
 
 from agentnb.errors import KernelBusy
 from agentnb.ipython.cell_errors import errors_of
-from agentnb.ipython.example_prompts import LONGEST_NAME, example_prompts
+from agentnb.ipython.shell_mentions import LONGEST_NAME, example_prompts
 from tests.unit.kernel.notebook_page import NotebookPage
 
 PETALS = pd.DataFrame({"length": [1.4, 4.7], "species": ["setosa", "versicolor"]})

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agentnb.ipython.fences import Fences, html_text
-from agentnb.ipython.markdown import harmless, harmless_line, safe_url
+from agentnb.ipython.markdown import Fences, harmless, harmless_line, html_text, safe_url
 from tests.thorough import examples
 from tests.unit.ipython.page import Page, pages
 from tests.unit.linear import is_linear

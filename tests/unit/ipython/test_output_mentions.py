@@ -12,10 +12,8 @@ import pytest
 from agentnb.errors import UnknownMention
 from agentnb.ipython.cell_outputs import CellOutputs, outputs_of
 from agentnb.ipython.cells import MOST_QUOTES, Quotes
-from agentnb.ipython.mentions import attachments, scope_of
-from agentnb.ipython.output_mentions import KnownOutputs
-from agentnb.kernel.output_kinds import LARGEST_PICTURE
-from agentnb.kernel.output_text import LEFT_OUT
+from agentnb.ipython.mentions import KnownOutputs, attachments, scope_of
+from agentnb.kernel.output_text import LARGEST_PICTURE, LEFT_OUT
 from agentnb.server.lab_messages import CellOutputsParams
 from tests.unit.kernel.test_output_text import png
 

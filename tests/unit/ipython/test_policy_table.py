@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from agentnb.api.policy import Policy
-from agentnb.ipython.tables import PolicyTable
+from agentnb.api.settings import Policy
+from agentnb.ipython.manage import PolicyTable
 from agentnb.policy import Record
 from agentnb.policy.rules import AccessRule, InForce
 

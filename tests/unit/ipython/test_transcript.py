@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentnb.ipython.blocks import LARGEST_PICTURE
-from agentnb.ipython.plain import GrowingText, plain_text
-from agentnb.ipython.transcript import transcript
+from agentnb.ipython.transcript import GrowingText, plain_text, transcript
 from agentnb.state import (
     ActiveTurn,
     ContentResponsePart,

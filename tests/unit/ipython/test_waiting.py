@@ -11,8 +11,8 @@ from types import FrameType
 import pytest
 
 from agentnb import Session
-from agentnb.api.interrupts import CountedInterrupts
-from agentnb.ipython.waiting import AgentInterrupted, block_on
+from agentnb.api.waiting import CountedInterrupts
+from agentnb.ipython.prompt_command import AgentInterrupted, block_on
 from tests.unit.api.conftest import PATIENCE, start
 
 __all__ = ["start"]  # a fixture

@@ -14,15 +14,15 @@ from IPython.core.interactiveshell import InteractiveShell
 from traitlets.config import Config
 
 from agentnb.errors import PermissionDenied
-from agentnb.host.agents.plugin_tools import tool_session
+from agentnb.host.agents.tools import tool_session
 from agentnb.host.environment import Environment
 from agentnb.host.loop import HostLoop
 from agentnb.ipython.shell_code_runner import ShellCodeRunner
 from agentnb.ipython.shell_mentions import ShellMentions
+from agentnb.kernel.cell_tools import ToolEvents
 from agentnb.kernel.changes import KernelChanges
+from agentnb.kernel.code_tools import ToolRunner
 from agentnb.kernel.job_queue import JobQueue, scheduler_of
-from agentnb.kernel.tool_runner import ToolRunner
-from agentnb.kernel.tool_tab import ToolEvents
 from agentnb.policy.request import PolicyRequest
 from agentnb.state import ToolCallRun
 

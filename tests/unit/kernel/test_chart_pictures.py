@@ -9,7 +9,7 @@ from typing import Any
 import psutil
 import pytest
 
-from agentnb.ipython.output_mentions import with_outputs
+from agentnb.ipython.mentions import with_outputs
 from agentnb.kernel.chart_pictures import (
     MOST_CHARTS,
     Chart,
@@ -20,8 +20,7 @@ from agentnb.kernel.chart_pictures import (
     run_renderer,
     with_pictures,
 )
-from agentnb.kernel.output_kinds import LONGEST_CHART
-from agentnb.kernel.output_text import LEFT_OUT
+from agentnb.kernel.output_text import LEFT_OUT, LONGEST_CHART
 from tests.conftest import ROOT
 
 CHARTS = json.loads((ROOT / "tests/cases/outputs/charts.json").read_text(encoding="utf-8"))

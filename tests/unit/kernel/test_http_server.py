@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from agentnb.kernel.http_server import HttpServer
+from agentnb.kernel.local_server import HttpServer
 from agentnb.kernel.server import ToolMcpServer
 from agentnb.kernel.tools import kernel_tools
 from tests.unit.kernel.shell_tools import Tools, waited_for

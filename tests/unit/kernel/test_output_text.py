@@ -13,11 +13,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentnb.kernel.output_kinds import LARGEST_PICTURE, PICTURES
 from agentnb.kernel.output_text import (
+    LARGEST_PICTURE,
     LONGEST,
     LONGEST_OUTPUT,
     MOST_PICTURES,
+    PICTURES,
     OutputText,
     picture_tokens,
     read_outputs,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from agentnb.kernel.paired_connection import KernelGone, PairedConnection
+from agentnb.kernel.paired_kernels import KernelGone, PairedConnection
 from tests.unit.api.conftest import PATIENCE
 
 

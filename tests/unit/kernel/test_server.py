@@ -15,13 +15,13 @@ from typing import Any
 
 import pytest
 
-from agentnb.acp.mcp import Served
+from agentnb.acp.opening import Served
 from agentnb.components import Tool
 from agentnb.errors import NotOffered
 from agentnb.kernel import bridge
 from agentnb.kernel.content import with_object
+from agentnb.kernel.local_server import SocketServer
 from agentnb.kernel.server import VERSIONS, ToolMcpServer
-from agentnb.kernel.socket_server import SocketServer
 from agentnb.kernel.tools import checked, kernel_tools
 from agentnb.rpc_message import INVALID_PARAMS, METHOD_NOT_FOUND, RpcError
 from tests.unit.kernel.shell_tools import Tools, waited_for

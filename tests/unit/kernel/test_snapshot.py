@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from agentnb.kernel.variables.keeper import Keeper
-from agentnb.kernel.variables.reach import Reach
+from agentnb.kernel.variables.kinds import Reach
 from agentnb.kernel.variables.references import LIMIT
 from agentnb.kernel.variables.snapshot import VariableSnapshot
 from tests.unit.kernel.shell_tools import Tools

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from agentnb.errors import UsageError
-from agentnb.kernel.variables.path import LONGEST, follow, last_name
+from agentnb.kernel.variables.summary import LONGEST_PATH, follow, last_name
 
 CALLED: list[str] = []
 NAMES: dict[str, Any] = {
@@ -51,7 +51,7 @@ def test_names_attributes_items_and_slices_are_followed(path: str, value: Any) -
         "",
         "runs[",
         "import os",
-        "a" * (LONGEST + 1),
+        "a" * (LONGEST_PATH + 1),
         "(" * 400,
     ],
 )

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from agentnb.log.batch_file import NAME
 from agentnb.log.database import connect, make_private
+from agentnb.log.location import BATCHES_NAME
 from agentnb.plugins.map.records import BatchRows
 
 OTHER = """
@@ -32,7 +32,7 @@ def open_batches(path: Path) -> None:
     BatchRows(None, "eliza", "{input}", environ).close()
 
 
-@pytest.mark.parametrize(("name", "opened"), [("sessions.db", open_log), (NAME, open_batches)])
+@pytest.mark.parametrize(("name", "opened"), [("sessions.db", open_log), (BATCHES_NAME, open_batches)])
 def test_another_process_leaves_the_write_ahead_log_of_a_database_that_was_opened_twice(
     tmp_path: Path, name: str, opened: Callable[[Path], None]
 ) -> None:

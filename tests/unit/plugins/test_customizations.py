@@ -15,10 +15,10 @@ from agentnb import Session
 from agentnb.agent.catalog import find
 from agentnb.agent.mcp import mcp_servers
 from agentnb.host import Host
-from agentnb.host.agents.customizations import customizations
+from agentnb.host.agents.agent_events import customizations
 from agentnb.host.environment import Environment
 from agentnb.host.intents import use_kernel
-from agentnb.plugins.knowledge.skills.trust import SkillTrust
+from agentnb.plugins.knowledge.skills.offers import SkillTrust
 from tests.unit.host.conftest import CLIENT, configuration, hosted, until
 from tests.unit.server.test_service import Page
 

@@ -189,7 +189,7 @@ def test_plugin_whose_list_for_the_agent_fails_is_named_and_the_others_are_liste
 from pathlib import Path
 from agentnb.agent.catalog import find
 from agentnb.host import current_host
-from agentnb.host.agents.customizations import customizations
+from agentnb.host.agents.agent_events import customizations
 from agentnb.plugin_registry import plugins
 host = current_host()
 configuration = host.loop.call(lambda: host.open(find("eliza"), cwd=Path.cwd(), kernel_tools=True)).configuration

@@ -11,10 +11,9 @@ import pytest
 
 from agentnb.policy.commands.rating import rate_command
 from agentnb.policy.engine import judge
-from agentnb.policy.request import PolicyRequest, RequestKind
+from agentnb.policy.request import Mode, PolicyRequest, RequestKind, Situation
 from agentnb.policy.sensitive import SENSITIVE, rate_file, sensitive_pattern
 from agentnb.policy.severity import Severity, rank
-from agentnb.policy.situation import Mode, Situation
 from scripts.gen_policy_cases import PAGE, judged
 
 CASES: dict[str, list[Any]] = json.loads((Path(__file__).parents[2] / "cases/tables/cases.json").read_text("utf-8"))

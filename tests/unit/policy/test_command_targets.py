@@ -12,10 +12,9 @@ from hypothesis import strategies as st
 
 from agentnb.policy.engine import judge
 from agentnb.policy.glob import any_path_matches, path_matches
-from agentnb.policy.request import PolicyRequest
+from agentnb.policy.request import Mode, PolicyRequest, Situation, Verdict
 from agentnb.policy.rules import AccessRule, InForce
 from agentnb.policy.settings import PolicySettings
-from agentnb.policy.situation import Mode, Situation, Verdict
 
 CASES: dict[str, list[str]] = json.loads((Path(__file__).parents[2] / "cases/policy/targets.json").read_text("utf-8"))
 

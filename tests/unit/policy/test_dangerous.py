@@ -14,10 +14,9 @@ from hypothesis import strategies as st
 
 from agentnb.policy.commands.rating import rate_command
 from agentnb.policy.engine import judge
-from agentnb.policy.request import PolicyRequest
+from agentnb.policy.request import PolicyRequest, Situation
 from agentnb.policy.rules import AccessRule, InForce
 from agentnb.policy.settings import PolicySettings
-from agentnb.policy.situation import Situation
 from scripts.gen_policy_cases import PAGE
 from tests.thorough import examples
 

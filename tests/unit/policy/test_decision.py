@@ -5,8 +5,7 @@ from __future__ import annotations
 from agentnb.host.permissions.cards import belongs
 from agentnb.host.permissions.permission_request import asked_request
 from agentnb.policy.engine import judge
-from agentnb.policy.request import PolicyRequest
-from agentnb.policy.situation import Situation, choose_option
+from agentnb.policy.request import PolicyRequest, Situation, choose_option
 from agentnb.state import (
     ConfirmationOption,
     ToolCallDetails,

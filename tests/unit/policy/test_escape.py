@@ -17,13 +17,12 @@ from hypothesis import strategies as st
 
 from agentnb.acp.files import Files
 from agentnb.errors import OutsideWorkspace
-from agentnb.open_without_links import open_entry, open_parent
 from agentnb.policy.commands.rating import rate_command
 from agentnb.policy.engine import judge
-from agentnb.policy.request import PolicyRequest
-from agentnb.policy.situation import Situation
+from agentnb.policy.request import PolicyRequest, Situation
 from agentnb.policy.workspace import WorkspaceBoundary
 from agentnb.rpc_message import RpcError
+from agentnb.safe_files import open_entry, open_parent
 from tests.thorough import examples
 from tests.unit.acp.recording_listener import RecordingListener
 from tests.unit.running import run

@@ -10,12 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentnb.policy.engine import judge
-from agentnb.policy.freedom import FREEDOMS, Freedom, Mode, capped, freedom_of, lowest
-from agentnb.policy.plain_words import rule_words
-from agentnb.policy.request import PolicyRequest
+from agentnb.policy.keys import FREEDOMS, Freedom, Mode, capped, freedom_of, lowest
+from agentnb.policy.request import PolicyRequest, Situation
 from agentnb.policy.rules import AccessRule, InForce
 from agentnb.policy.settings import PolicySettings, parse, tightened
-from agentnb.policy.situation import Situation
+from agentnb.policy.severity import rule_words
 from agentnb.policy.store import PolicyFiles
 
 CELL = ("replace_cell", '{"cell": 1}')

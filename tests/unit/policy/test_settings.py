@@ -12,10 +12,10 @@ import pytest
 
 from agentnb.errors import PolicyError
 from agentnb.policy.keys import FILE_KEYS, RULE_KEYS
-from agentnb.policy.places import PROJECT, audit_log, user_policy
 from agentnb.policy.rules import AccessRule
 from agentnb.policy.settings import load, parse, tightened
 from agentnb.policy.store import PolicyFiles
+from agentnb.policy.workspace import PROJECT, audit_log, user_policy
 
 CASES: dict[str, list[Any]] = json.loads((Path(__file__).parents[2] / "cases/tables/settings.json").read_text("utf-8"))
 

@@ -14,9 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentnb.policy.commands.rating import LONGEST_COMMAND, rate_command
-from agentnb.policy.shell.expand import fields
 from agentnb.policy.shell.parser import Dialect, Unreadable, parse
-from agentnb.policy.shell.tree import Compound, Function, Pipeline, ShellScript, Simple
+from agentnb.policy.shell.tree import Compound, Function, Pipeline, ShellScript, Simple, fields
 
 CASES: dict[str, list[Any]] = json.loads((Path(__file__).parents[2] / "cases/policy/shell.json").read_text("utf-8"))
 

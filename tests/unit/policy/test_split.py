@@ -7,7 +7,7 @@ import shlex
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from agentnb.policy.shell.split import split_words
+from agentnb.policy.shell.words import split_words
 
 PIECES = ("a", "b=1", " ", "\t", "\n", "\r", "\u00a0", "'", '"', "\\", "''", '"x"', "#", ";", "|", "$(", "\x00")
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from agentnb.server.client import ACTIONS
-from agentnb.server.comm.blocked_time import ASK_SECONDS, BlockedTime
+from agentnb.server.comm.frontend import ASK_SECONDS, BlockedTime
 from agentnb.server.delivery import GONE_SECONDS, RETURN_SECONDS
 from agentnb.server.request_table import wire_name
 from agentnb.state import SessionTitleChanged

@@ -15,7 +15,7 @@ from agentnb import Session
 from agentnb.agent.catalog import custom
 from agentnb.host import Host
 from agentnb.host.conversation import Conversation
-from agentnb.server.client_notifications import LONGEST_DRAFT
+from agentnb.server.client_requests import LONGEST_DRAFT
 from agentnb.server.service import Service
 from agentnb.state import SessionStatus
 from agentnb.state.versions import WINDOW

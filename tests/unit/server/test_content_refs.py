@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from agentnb.errors import UsageError
 from agentnb.host import Host
 from agentnb.host.conversation import Conversation
-from agentnb.server.content_refs import LIMIT, PREVIEW, RANGE, Contents, content_of, with_references
+from agentnb.server.window import LIMIT, PREVIEW, RANGE, Contents, content_of, with_references
 from agentnb.state import ChatPendingMessageSet as Queued
 from agentnb.state import (
     ChatState,

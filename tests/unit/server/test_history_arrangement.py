@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from agentnb.api.history import list_sessions
-from agentnb.api.history_changes import change_kept
-from agentnb.api.this_log import shell_log
+from agentnb.api.history_rows import change_kept, shell_log
 from agentnb.host.host import Host
 from agentnb.state import ChatError, ChatTurnStarted, ErrorInfo, ErrorResponsePart, Message
 from tests.unit.server.test_history_requests import USER, MakeHost, kernel, page_of, talk, uris

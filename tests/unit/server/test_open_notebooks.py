@@ -12,8 +12,7 @@ import pytest
 
 from agentnb.kernel.code_runner import NotebookCell
 from agentnb.server.comm.lab import Lab
-from agentnb.server.comm.notebook_text import CUT, over
-from agentnb.server.comm.open_notebooks import OpenNotebooks, notebook_file
+from agentnb.server.comm.open_notebooks import CUT, OpenNotebooks, notebook_file, over
 from agentnb.server.lab_messages import MOST_CELLS
 from tests.unit.server.test_lab import Page, cell
 

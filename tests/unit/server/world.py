@@ -12,7 +12,7 @@ from agentnb.agent.catalog import find
 from agentnb.host import Host
 from agentnb.host.channels import Channel
 from agentnb.host.host import ROOT
-from agentnb.log.channel_log import ChannelLog
+from agentnb.log.record import ChannelLog
 from agentnb.server.client import ACTIONS, MAX_TEXTS, MAX_UNACKNOWLEDGED, SILENT_SECONDS, TEXT
 from agentnb.server.service import Service
 from agentnb.state import Envelope, encode

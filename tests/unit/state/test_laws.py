@@ -37,9 +37,9 @@ from agentnb.state import (
     reduce_terminal,
 )
 from agentnb.state.change import same
-from agentnb.state.chat_terminal_reducer import OUTPUT_LIMIT
+from agentnb.state.chat_reducer import OUTPUT_LIMIT
 from agentnb.state.codec import ACTIONS
-from agentnb.state.terminal_views import TerminalView
+from agentnb.state.terminal import TerminalView
 from tests.unit.state.strategies import actions
 
 HELLO = Message(text="Hello", origin=MessageOrigin(kind="user"))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from agentnb.acp.fields import mapping
 from agentnb.errors import UsageError
-from agentnb.kernel.cell_names import named_cell
+from agentnb.kernel.cell_changes import named_cell
 from agentnb.plugins.chain.components.component import Component, ComponentTool
 from agentnb.policy.workspace import WorkspaceBoundary
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from agentnb.agent.catalog import find, known
 from agentnb.agent.process import startable
 from agentnb.errors import AgentnbError
-from agentnb.plugins.chain.components.given import component, program
+from agentnb.plugins.chain.components.listing import component, program
 from agentnb.plugins.chain.conductor.chain import PATIENCE
 from agentnb.plugins.chain.conductor.stdio import ConductorProgram
 

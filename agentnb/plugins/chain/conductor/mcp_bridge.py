@@ -10,9 +10,8 @@ import msgspec
 
 from agentnb.acp.fields import mapping, objects
 from agentnb.kernel import bridge
-from agentnb.kernel.http_server import HttpServer, demand_loopback
+from agentnb.kernel.local_server import HttpServer, SocketServer, demand_loopback
 from agentnb.kernel.server import ToolMcpServer
-from agentnb.kernel.socket_server import SocketServer
 from agentnb.plugins.chain.conductor.chain import UP
 from agentnb.plugins.chain.conductor.raw_message import NO_ID, RawMessage, refusal, request, result
 from agentnb.rpc_message import RpcError

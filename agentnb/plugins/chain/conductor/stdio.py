@@ -6,7 +6,7 @@ import asyncio
 import sys
 from typing import TYPE_CHECKING, Any
 
-from agentnb.acp.stdio import Output, read_input, watch_reader
+from agentnb.acp.peer import Output, read_input, watch_reader
 from agentnb.errors import AgentnbError
 from agentnb.plugins.chain.conductor.chain import INITIALIZE, PATIENCE, Chain, ChainFailure, ChainPlace
 from agentnb.plugins.chain.conductor.process_place import ENVELOPES, INITIALIZE_METHODS, ProxyEnvelope, read_envelope

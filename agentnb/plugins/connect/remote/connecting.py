@@ -2,17 +2,106 @@
 
 from __future__ import annotations
 
+import contextlib
+import uuid
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from agentnb.errors import AgentnbError, NotOffered
 from agentnb.plugins.connect.remote.host_client import HostClient
 from agentnb.plugins.connect.remote.mirrored_host import MirroredHost
-from agentnb.server.websocket.runtime_file import served_kernels
+from agentnb.server import agent_requests, client_requests, session_requests
+from agentnb.server.request_table import OURS, Asker
+from agentnb.server.service import PageService
+from agentnb.server.websocket.access import served_kernels
+from agentnb.state import to_json
 
 if TYPE_CHECKING:
     import ssl
+    from collections.abc import Callable
 
     from agentnb.host.loop import HostLoop
+    from agentnb.server.request_table import Method
+    from agentnb.server.service import Send
+    from agentnb.state import Action, ActionOrigin
+
+
+class RemotePageService(PageService):
+    """Answers what pages say of another host's conversations."""
+
+    def __init__(self, host: MirroredHost, send: Send) -> None:
+        super().__init__(host, send)
+        self._mirror = host
+        host.refuse = self.delivery.refuse
+        host.snapshots_changed = self.delivery.kick
+
+    def carry_out(self, channel: str, action: Action, origin: ActionOrigin) -> None:
+        """See :meth:`agentnb.server.service.PageService.carry_out`."""
+        self._mirror.carry_out(channel, action, origin)
+
+    def carry_out_request(self, client_id: str, method: Method, params: Any) -> Any:
+        """See :meth:`agentnb.server.service.PageService.carry_out_request`."""
+        if (own := OWN.get(method.name)) is not None:
+            return own(Asker(client_id, self._mirror, self), params)
+        if method.name in LOCAL and method.function is not None:
+            return method.function(Asker(client_id, self._mirror, self), params)
+        if method.right is not None:
+            return _forward(self._mirror, method.name, to_json(params))
+        message = "This is not available for the conversations of another host."
+        raise NotOffered(message, hint=f"Use that host's own notebook ({method.name}).")
+
+
+async def _initialize(asker: Asker[MirroredHost], params: client_requests.InitializeParams) -> dict[str, Any]:
+    for uri in params.initial_subscriptions:
+        if asker.host.channel_or_none(uri) is None:
+            with contextlib.suppress(AgentnbError):  # it is named as missing
+                await asker.host.follow(uri)
+    return client_requests.introduce(asker, params, "off")
+
+
+async def _subscribe(asker: Asker[MirroredHost], params: Any) -> Any:
+    if asker.host.channel_or_none(params.channel) is None:
+        await asker.host.follow(params.channel)
+    return client_requests.subscribe(asker, channel=params.channel)
+
+
+async def _create_session(asker: Asker[MirroredHost], params: Any) -> session_requests.TabChannels:
+    mirror, theirs = asker.host, f"ahp-session:/{params.tab_id or uuid.uuid4()}"
+    wanted = {"channel": theirs} | ({} if params.agent is None else {"provider": params.agent})
+    # The session is announced before the answer, right after it, or later; adding it serves for all.
+    await mirror.client.request("createSession", wanted)
+    await mirror.sessions.add_new(theirs)
+    channel = mirror.ours(theirs)
+    return session_requests.TabChannels(channel=channel, chat=f"{channel}/chat")
+
+
+async def _dispose_session(asker: Asker[MirroredHost], params: Any) -> None:
+    await asker.host.client.request("disposeSession", {"channel": asker.host.theirs(params.channel)})
+
+
+async def _refresh_agents(asker: Asker[MirroredHost], _: Any) -> agent_requests.RefreshAgentsResult:
+    agents = asker.host.root.state.agents
+    return agent_requests.RefreshAgentsResult(installed=tuple(info.provider for info in agents if not info.missing))
+
+
+OWN: dict[str, Callable[[Asker[Any], Any], Any]] = {
+    "initialize": _initialize,
+    "reconnect": _initialize,
+    "subscribe": _subscribe,
+    "createSession": _create_session,
+    "disposeSession": _dispose_session,
+    f"{OURS}refreshAgents": _refresh_agents,
+}
+"""The requests that are answered here in a way of their own."""
+LOCAL = frozenset({"unsubscribe", "fetchTurns", f"{OURS}fetchContent", f"{OURS}fetchModule"})
+"""Those that are answered here as for this kernel; others that have a right are sent on to the other host."""
+
+
+async def _forward(mirror: MirroredHost, method: str, params: dict[str, Any]) -> Any:
+    if not mirror.form.is_ours:
+        message = "The other host does not offer this: it is not a notebook's kernel with this version of agentnb."
+        raise NotOffered(message, hint=f"Use a client of that host ({method}).")
+    return await mirror.client.request(method, {**params, "channel": mirror.theirs(str(params["channel"]))})
 
 
 async def connect_host(

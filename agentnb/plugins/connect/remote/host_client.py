@@ -15,8 +15,8 @@ from agentnb.ids import new_id
 from agentnb.rpc import AHP, Connection
 from agentnb.rpc_message import INVALID_PARAMS, RpcError
 from agentnb.server.websocket import commands as c
+from agentnb.server.websocket.commands import SPOKEN
 from agentnb.server.websocket.server import NOT_SERVED, silent_logger
-from agentnb.server.websocket.versions import SPOKEN
 
 if TYPE_CHECKING:
     import ssl

@@ -11,10 +11,8 @@ from agentnb.errors import AgentnbError, ProtocolError, UnknownSession
 from agentnb.host.channels import CHANGES, LOOK, ROOT, Channel, changesets_of
 from agentnb.host.intents import DISPATCHABLE, Rejected
 from agentnb.ids import new_id
-from agentnb.plugins.connect.remote.channel_names import ChannelNames, session_of
-from agentnb.plugins.connect.remote.host_form import HostForm
 from agentnb.plugins.connect.remote.older_turns import LOADED, OlderTurns
-from agentnb.plugins.connect.remote.session_list import MirroredSessions
+from agentnb.plugins.connect.remote.session_list import ChannelNames, HostForm, MirroredSessions, session_of
 from agentnb.plugins.connect.remote.unanswered import Unanswered
 from agentnb.state import (
     ActionOrigin,

@@ -2,25 +2,161 @@
 
 from __future__ import annotations
 
+import hashlib
+import re
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
 from agentnb.clock import now_ms
-from agentnb.errors import ProtocolError
-from agentnb.host.channels import ROOT
-from agentnb.plugins.connect.remote.channel_names import our_name, session_of
-from agentnb.state import SessionState, SessionSummary, XSessionRemoved, XSessionSet, decode, to_json
-from agentnb.state.change import iso_time
+from agentnb.errors import ProtocolError, UnknownSession
+from agentnb.host.channels import CHANGES, ROOT
+from agentnb.host.intents import Rejected
+from agentnb.server.websocket import commands as c
+from agentnb.server.websocket.commands import SPOKEN
+from agentnb.server.websocket.projection import action_to_ahp
+from agentnb.state import (
+    ChatToolCallConfirmed,
+    ChatTurnCancelled,
+    ChatTurnStarted,
+    SessionState,
+    SessionSummary,
+    XSessionRemoved,
+    XSessionSet,
+    decode,
+    to_json,
+)
+from agentnb.state.change import iso_time, milliseconds
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from agentnb.host.channels import Channel
-    from agentnb.plugins.connect.remote.channel_names import ChannelNames
     from agentnb.plugins.connect.remote.host_client import HostClient
-    from agentnb.plugins.connect.remote.host_form import HostForm
-    from agentnb.state import RootState
+    from agentnb.state import Action, RootState
+
+
+_NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")
+
+
+class ChannelNames:
+    """Goes from one to the other."""
+
+    def __init__(self) -> None:
+        self._ours: dict[str, str] = {ROOT: ROOT}
+        self._theirs: dict[str, str] = {ROOT: ROOT}
+
+    def __contains__(self, ours: str) -> bool:
+        return ours in self._theirs
+
+    def __iter__(self) -> Iterator[str]:
+        """Our names; they may change meanwhile."""
+        return iter(tuple(self._theirs))
+
+    def keep(self, ours: str, theirs: str) -> None:
+        """The other host calls *theirs* what is *ours* here."""
+        self._ours[theirs], self._theirs[ours] = ours, theirs
+
+    def forget(self, ours: str) -> None:
+        """The channel is no more."""
+        self._ours.pop(self._theirs.pop(ours, ""), None)
+
+    def find(self, theirs: str) -> str | None:
+        """Our name of what the other host calls *theirs*; None where it has none."""
+        return self._ours.get(theirs)
+
+    def ours(self, theirs: str) -> str:
+        """Our name of a session that the other host calls *theirs*."""
+        own_uri = self._ours.get(theirs)
+        if own_uri is None:
+            raise UnknownSession(f"The other host does not list {theirs[:200]!r}.")
+        return own_uri
+
+    def theirs(self, ours: str) -> str:
+        """The other host's name of the channel."""
+        their_uri = self._theirs.get(ours)
+        if their_uri is None:
+            raise UnknownSession(f"The other host has no channel {ours[:200]!r}.")
+        return their_uri
+
+
+def session_of(uri: str) -> str:
+    """The session that a channel here belongs to."""
+    head, tail, _ = uri.partition(CHANGES)
+    return head if tail else uri.removesuffix("/chat")
+
+
+def our_name(summary: SessionSummary) -> str:
+    """``<agent>:/<tab id>``, whatever the other host calls the session: no path is made of it."""
+    tail = summary.resource.rpartition("/")[2]
+    tab_id = tail if _NAME.fullmatch(tail) else hashlib.sha256(summary.resource.encode()).hexdigest()[:32]
+    return f"{summary.provider if _NAME.fullmatch(summary.provider) else 'agent'}:/{tab_id}"
+
+
+class HostForm:
+    """The version and abilities of another host."""
+
+    def __init__(self, began: Callable[[str], str | None]) -> None:
+        self.is_ours: bool = True
+        self.version: str = SPOKEN[0]
+        self._began = began
+
+    def take(self, introduction: dict[str, Any]) -> None:
+        """Take in the answer to ``initialize``; that to ``reconnect`` changes nothing."""
+        if "protocolVersion" not in introduction:
+            return
+        version = str(introduction["protocolVersion"])
+        if version not in SPOKEN:
+            raise ProtocolError(f"The other host chose version {version[:100]!r}, which was not offered.")
+        about = introduction.get("_meta")
+        self.is_ours = isinstance(about, dict) and about.get(c.OURS) == c.IS_OURS[c.OURS]
+        self.version = version
+
+    def read(self, value: Any) -> Any:
+        """A state, an action or a list of turns that the host sent."""
+        return value if self.is_ours else _readable(value)
+
+    def tell(self, action: Action) -> dict[str, Any]:
+        """An action of a page, as the host is to be told it."""
+        if self.is_ours:
+            own: dict[str, Any] = to_json(action)
+            return own
+        known = action_to_ahp(self._complete(action))
+        if known is None:
+            raise Rejected("The other host does not support this: it works only in conversations of agentnb.")
+        return dict(known)
+
+    def _complete(self, action: Action) -> Action:
+        """*action* with what AHP requires and our pages leave to the host."""
+        match action:
+            case ChatTurnStarted():
+                return replace(action, started_at=iso_time(now_ms()))
+            case ChatTurnCancelled(turn_id=turn_id):
+                began = self._began(turn_id)
+                return replace(action, duration=0 if began is None else max(0, now_ms() - milliseconds(began)))
+            case ChatToolCallConfirmed(approved=True, confirmed=None):
+                return replace(action, confirmed="user-action")
+            case ChatToolCallConfirmed(approved=False, reason=None):
+                return replace(action, reason="denied")
+        return action
+
+
+def _readable(value: Any) -> Any:
+    """The value with its tool calls as our states have them: one that waits for a login runs, and input is text."""
+    if isinstance(value, list):
+        return [_readable(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    value = {name: _readable(item) for name, item in value.items()}
+    if "toolCallId" in value:
+        if value.get("status") == "auth-required":
+            value["status"] = "running"
+        if isinstance(value.get("toolInput"), dict):
+            value["toolInput"] = value["toolInput"].get("uri")
+        if value.get("type") == "chat/toolCallDelta":
+            value.setdefault("content", "")
+    return value
+
 
 MOST_SESSIONS = 500
 

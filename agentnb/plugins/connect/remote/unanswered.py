@@ -5,16 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from agentnb.host.intents import Rejected
-from agentnb.plugins.connect.remote.channel_names import session_of
+from agentnb.plugins.connect.remote.session_list import session_of
 from agentnb.state import ActionOrigin, ChatTurnStarted, Envelope, find_turn
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from agentnb.host.channels import Channel
-    from agentnb.plugins.connect.remote.channel_names import ChannelNames
     from agentnb.plugins.connect.remote.host_client import HostClient
-    from agentnb.plugins.connect.remote.host_form import HostForm
+    from agentnb.plugins.connect.remote.session_list import ChannelNames, HostForm
     from agentnb.state import Action, ChatState
 
 MOST = 200

@@ -12,8 +12,8 @@ from agentnb.plugins.acp_agent.client_tools import (
     text_before,
     write_file,
 )
+from agentnb.plugins.acp_agent.content import fields
 from agentnb.plugins.acp_agent.reply import Trouble
-from agentnb.plugins.acp_agent.schema import fields
 from agentnb.plugins.acp_agent.updates import ToolKind, shown_diff, shown_text
 from agentnb.plugins.eliza.commands.registry import Misuse, command, counted, first_word, needed, whole
 

@@ -23,8 +23,7 @@ if TYPE_CHECKING:
 
     from agentnb.plugins.knowledge.code.language_server import ServerProgram
     from agentnb.plugins.knowledge.code.notebook_module import NotebookModule
-    from agentnb.plugins.knowledge.code.questions import Question
-    from agentnb.plugins.knowledge.code.records import Severity
+    from agentnb.plugins.knowledge.code.records import Question, Severity
 
 MOST_FILES = 5_000
 """Files of the workspace whose changes a server is told of."""

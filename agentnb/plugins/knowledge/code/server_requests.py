@@ -12,8 +12,7 @@ from agentnb.errors import UsageError
 from agentnb.plugins.knowledge.code.language_server_answers import MOST_FOUND, ServerQuestion, file_path
 from agentnb.plugins.knowledge.code.magics import is_readable, lines_of, python_of, read_source
 from agentnb.plugins.knowledge.code.notebook_module import in_order, no_cell
-from agentnb.plugins.knowledge.code.questions import QUESTIONS, SYMBOL_KINDS
-from agentnb.plugins.knowledge.code.records import CodeAction, CodeLocation, TextChange
+from agentnb.plugins.knowledge.code.records import QUESTIONS, SYMBOL_KINDS, CodeAction, CodeLocation, TextChange
 from agentnb.plugins.knowledge.code.text_edits import UnusableEdit, cell_changes, edited, read_edits, same_end
 
 if TYPE_CHECKING:

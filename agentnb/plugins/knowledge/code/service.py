@@ -17,16 +17,16 @@ from agentnb.plugins.knowledge.code.language_server_answers import CHOOSE, NEEDS
 from agentnb.plugins.knowledge.code.live_names import live_lines
 from agentnb.plugins.knowledge.code.magics import lines_of, python_of, read_source
 from agentnb.plugins.knowledge.code.notebook_module import NotebookModule, in_order, no_cell
-from agentnb.plugins.knowledge.code.questions import QUESTIONS
 from agentnb.plugins.knowledge.code.records import (
+    QUESTIONS,
     CodeCompletion,
     CodeLocation,
     CodePlace,
     Description,
     Diagnostic,
 )
-from agentnb.plugins.knowledge.code.renaming import renaming
 from agentnb.plugins.knowledge.code.server_requests import server_request
+from agentnb.plugins.knowledge.code.text_edits import renaming
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence

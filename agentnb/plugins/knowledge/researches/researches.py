@@ -8,41 +8,126 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 from collections import OrderedDict, deque
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
 from agentnb.errors import AgentError, AgentnbError, PermissionDenied, UsageError
 from agentnb.folders import data_folder
+from agentnb.host.agents.tools import ToolsForAgent
 from agentnb.host.conversation import Conversation
 from agentnb.host.session_options import Configuration
 from agentnb.ids import new_id
 from agentnb.kernel.content import text_result
+from agentnb.kernel.server import ServerAbout
 from agentnb.plugins.knowledge.distributions import normal_name
 from agentnb.plugins.knowledge.research.download import check_version, fetched_source
 from agentnb.plugins.knowledge.research.findings import (
     MOST_FINDINGS,
     Research,
     ResearchFinding,
+    earlier_findings,
+    forget_findings,
+    keep_findings,
     listed,
     read_findings,
 )
-from agentnb.plugins.knowledge.research.kept_findings import earlier_findings, forget_findings, keep_findings
 from agentnb.plugins.knowledge.research.source import PackageSource, installed_source
-from agentnb.plugins.knowledge.research.tools import prompt_of
-from agentnb.plugins.knowledge.researches.limit import ResearchLimit
-from agentnb.plugins.knowledge.researches.tool_server import ResearchTools
+from agentnb.plugins.knowledge.research.tools import INSTRUCTIONS, SERVER, TOOLS, prompt_of
 from agentnb.policy.request import PolicyRequest
+from agentnb.policy.workspace import real_path
 from agentnb.state import MarkdownResponsePart, Message, MessageKind, MessageOrigin, find_turn
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-    from pathlib import Path
+    from collections.abc import Awaitable, Callable, Container, Sequence
 
+    from agentnb.acp.agent import Agent
+    from agentnb.acp.opening import ServedMcpServer
+    from agentnb.agent.mcp import McpServer
     from agentnb.host.conversation import SessionOwner
+    from agentnb.policy.request import Verdict
 
+
+_OWN_TOOL = re.compile(
+    rf"(?:(?:mcp__?)?{SERVER}(?:__|_|/|\.|: ?| - ))?[`'\"]?(?:{'|'.join(TOOLS)})[`'\"]?(?: \({SERVER} mcp server\))?"
+)
+"""How agents call them in a question: with the server's name before or behind."""
+_READING = frozenset({"read", "search"})
+_FLOORS = frozenset({None, "outside"})
+
+
+class ResearchLimit:
+    """Decides in the place of questions: nobody looks at the conversation of a research.
+
+    A rule of the user or the project that denies still denies, and files that may hold secrets stay closed.
+    """
+
+    def __init__(self, sources: Sequence[PackageSource]) -> None:
+        self._sources = sources
+
+    def opens(self, path: str, tool: str) -> bool:
+        """True if *path*, outside the workspace, may be opened for *tool*."""
+        return tool == "read" and self._holds(path)
+
+    def verdict(self, request: PolicyRequest, verdict: Verdict) -> Verdict:
+        """The final verdict about *request*: allowed or denied, never asked."""
+        if verdict.outcome == "deny" and verdict.rule is not None:
+            return verdict
+        if self._is_reading(request) and verdict.floor in _FLOORS:
+            reason = "a research reads the source of its package"
+            return replace(verdict, outcome="allow", reason=reason, decided_by="mode", rule=None, floor=None)
+        if _is_own_tool(request):
+            return replace(verdict, outcome="allow", reason="it is a tool of the research", decided_by="mode")
+        reason = "a research reads the source of its package, and nothing else"
+        return replace(verdict, outcome="deny", reason=reason, decided_by="mode", rule=None)
+
+    def _is_reading(self, request: PolicyRequest) -> bool:
+        if request.command is not None or request.call is not None:
+            return False
+        is_read = request.kind == "read" or (request.kind == "permission" and request.asked in _READING)
+        return is_read and bool(request.files) and all(map(self._holds, request.files))
+
+    def _holds(self, path: str) -> bool:
+        return any(source.holds(Path(real_path(os.sep, path))) for source in self._sources)
+
+
+def _is_own_tool(request: PolicyRequest) -> bool:
+    """True if the agent asks for leave to call one of the two tools."""
+    if request.kind != "permission" or request.command is not None or request.files or request.preview:
+        return False
+    return request.asked in {None, "other", "read", "search", "fetch", "think"} and bool(
+        _OWN_TOOL.fullmatch(request.title.strip().lower())
+    )
+
+
+ABOUT = ServerAbout(name="agentnb-research", title="A package's source", instructions=INSTRUCTIONS, tools=TOOLS)
+
+
+class ResearchTools:
+    def __init__(self, run: Callable[[str, Any], Awaitable[Any]]) -> None:
+        self._run = run
+        self._served = ToolsForAgent(ABOUT)
+
+    async def call(self, name: str, arguments: Any) -> dict[str, Any]:
+        """Carry out a call; see :class:`agentnb.kernel.server.ToolCaller`."""
+        result: dict[str, Any] = await self._run(name, arguments)
+        return result
+
+    async def serve(self, agent: Agent, taken: Container[object]) -> McpServer | ServedMcpServer:
+        """The MCP server of the tools; see :meth:`agentnb.host.agents.tools.KernelTools.serve`."""
+        del taken
+        return await self._served.serve(agent, self, SERVER)
+
+    def close(self) -> None:
+        """Serve them no more."""
+        self._served.close()
+
+
+if TYPE_CHECKING:
     Authorize = Callable[[PolicyRequest], Awaitable[PolicyRequest]]
 
 AT_ONCE = 3

@@ -12,10 +12,9 @@ import msgspec
 from agentnb.errors import UsageError
 from agentnb.plugins.knowledge.distributions import normal_name
 from agentnb.plugins.knowledge.package_tools.declared import DeclaredTool, digest_of_tool, read_tool
-from agentnb.plugins.knowledge.skills.offers import offer_of
+from agentnb.plugins.knowledge.skills.offers import SkillTrust, offer_of
 from agentnb.plugins.knowledge.skills.scan import FoundSkill, SkillScan, workspace_skills
 from agentnb.plugins.knowledge.skills.skill_files import SKILL_FILE, digest_of, files_of, read_file, read_skill
-from agentnb.plugins.knowledge.skills.trust import SkillTrust
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from agentnb.kernel.code_runner import CellStep, NotebookCell, NotebookView
-from agentnb.plugins.branches.notebook_copy import NotebookCopy, steps_to
-from agentnb.plugins.branches.written_file import WrittenFile
+from agentnb.plugins.branches.notebook_copy import NotebookCopy, WrittenFile, steps_to
 from agentnb.plugins.map.workspaces import IsolatedWorkspace
 
 if TYPE_CHECKING:

@@ -13,12 +13,16 @@ import agentnb
 from agentnb import Session, UsageError
 from agentnb.components import Component
 from agentnb.kernel.code_runner import NotebookCell, NotebookView
-from agentnb.plugins.chain.components.context import ContextComponent, outline
 from agentnb.plugins.chain.components.listing import listing
-from agentnb.plugins.chain.components.rules import LONGEST, RulesComponent
-from agentnb.plugins.chain.components.shipped_components import shipped
+from agentnb.plugins.chain.components.shipped_components import (
+    LONGEST,
+    ContextComponent,
+    RulesComponent,
+    WireLog,
+    outline,
+    shipped,
+)
 from agentnb.plugins.chain.components.walkthrough import Walkthrough
-from agentnb.plugins.chain.components.wire_log import WireLog
 from tests.conftest import ROOT
 from tests.unit.api.conftest import PATIENCE
 

@@ -10,7 +10,7 @@ import pytest
 
 import agentnb
 from agentnb.host import Host
-from agentnb.plugins.checks.turn_checker import task_for_agent
+from agentnb.plugins.checks.steps import task_for_agent
 from agentnb.state import SystemNotificationResponsePart
 from tests.unit.api.conftest import PATIENCE
 from tests.unit.host.test_permissions import Talk, environment, host, work

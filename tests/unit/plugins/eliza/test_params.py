@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, ValidationError
 
 from agentnb.plugins.acp_agent import client_requests as own
-from agentnb.plugins.acp_agent.content import read_blocks
-from agentnb.plugins.acp_agent.schema import SessionParams, read_params
+from agentnb.plugins.acp_agent.content import SessionParams, read_blocks, read_params
 from agentnb.rpc_message import RpcError
 from tests.thorough import examples
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agentnb.ipython.example_prompts import NOTHING_YET
+from agentnb.ipython.shell_mentions import NOTHING_YET
 from agentnb.plugins.eliza.tour import answer_of, described, fixed_cell
 
 SUGGESTED = [

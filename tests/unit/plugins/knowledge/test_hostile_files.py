@@ -13,9 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentnb.errors import UsageError
-from agentnb.plugins.knowledge.skills.front_matter import split_front_matter
 from agentnb.plugins.knowledge.skills.scan import SkillScan, zipped_packages
-from agentnb.plugins.knowledge.skills.skill_files import digest_of, files_of, read_file, read_skill
+from agentnb.plugins.knowledge.skills.skill_files import digest_of, files_of, read_file, read_skill, split_front_matter
 
 NAMES = ("a", "b", "c")
 TARGETS = st.sampled_from(

@@ -17,18 +17,17 @@ from agentnb.agent.catalog import custom, find
 from agentnb.errors import AgentError, UsageError
 from agentnb.host import Host
 from agentnb.host.conversation import Conversation
-from agentnb.plugins.knowledge.research.findings import Research, read_findings
-from agentnb.plugins.knowledge.research.kept_findings import (
+from agentnb.plugins.knowledge.research.findings import (
+    Research,
     earlier_findings,
     forget_findings,
     keep_findings,
     kept_versions,
+    read_findings,
 )
 from agentnb.plugins.knowledge.research.source import PackageSource
-from agentnb.plugins.knowledge.researches.limit import ResearchLimit
-from agentnb.plugins.knowledge.researches.researches import AT_ONCE, researches_of
-from agentnb.policy.request import PolicyRequest
-from agentnb.policy.situation import Verdict
+from agentnb.plugins.knowledge.researches.researches import AT_ONCE, ResearchLimit, researches_of
+from agentnb.policy.request import PolicyRequest, Verdict
 from tests.unit.api.conftest import AGENTS, PATIENCE
 from tests.unit.host.conftest import configuration
 

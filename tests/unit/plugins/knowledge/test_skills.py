@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentnb.errors import UsageError
-from agentnb.plugins.knowledge.skills.front_matter import split_front_matter
 from agentnb.plugins.knowledge.skills.library import SkillLibrary
+from agentnb.plugins.knowledge.skills.offers import SkillTrust
 from agentnb.plugins.knowledge.skills.scan import SkillScan
-from agentnb.plugins.knowledge.skills.trust import SkillTrust
+from agentnb.plugins.knowledge.skills.skill_files import split_front_matter
 
 TEXT = "---\nname: {name}\ndescription: {description}\n---\nUse it well.\n"
 

@@ -6,8 +6,7 @@ import pytest
 
 from agentnb.acp.doctor import examine
 from agentnb.agent.catalog import find
-from agentnb.plugins.local.connection_check import ConnectionResult, check_connection
-from agentnb.plugins.local.model_download import find_and_pull
+from agentnb.plugins.local.connection_check import ConnectionResult, check_connection, find_and_pull
 from agentnb.plugins.local.server import ServerTrouble
 from agentnb.plugins.local.settings import read_settings
 from tests.unit.forked import run_agentnb

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentnb.plugins.local.completion import AnswerTooLong, ModelAnswer
-from agentnb.plugins.local.event_stream import EventStream
+from agentnb.plugins.local.server import EventStream
 from tests.conftest import ROOT
 
 STREAMS = ROOT / "tests/cases/model_streams"

@@ -10,7 +10,7 @@ import pytest
 
 from agentnb import Session, TurnFailed
 from agentnb.plugins.acp_agent.content import read_blocks
-from agentnb.plugins.local.prompt import user_message
+from agentnb.plugins.local.turn import user_message
 from tests.unit.api.conftest import PATIENCE
 from tests.unit.plugins.local.conftest import KEY, Chat, Models
 

@@ -12,7 +12,7 @@ import pytest
 
 import agentnb
 from agentnb.plugins.loop.digests import digest_of, digest_of_file
-from agentnb.plugins.loop.metric import Metric
+from agentnb.plugins.loop.judge import Metric
 
 NOTEBOOK = """
 import statistics

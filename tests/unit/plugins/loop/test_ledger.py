@@ -15,10 +15,9 @@ import agentnb
 from agentnb.budget import Spent
 from agentnb.ipython.arguments import parse
 from agentnb.ipython.config import Agentnb
-from agentnb.log.batch_file import delete_batches
+from agentnb.log.location import delete_batches
 from agentnb.plugins.loop.attempt import idea_of
-from agentnb.plugins.loop.ledger import Ledger, LoopSpec, LoopTry, this_process
-from agentnb.plugins.loop.ledger_view import LedgerView, html_of, lines_of
+from agentnb.plugins.loop.ledger import Ledger, LedgerView, LoopSpec, LoopTry, html_of, lines_of, this_process
 from agentnb.plugins.loop.limits import LoopLimits
 from agentnb.plugins.loop.magic import loop_of, read_options
 from tests.conftest import ROOT

@@ -12,8 +12,17 @@ import pytest
 
 from agentnb.errors import UsageError
 from agentnb.kernel.code_runner import NotebookCell
-from agentnb.plugins.loop.sent_try import SentFile, read_files, workspace_files, write_files
-from agentnb.plugins.loop.sent_variables import TablesDiffer, VariablesMissing, cells_to_run, pack, unpack
+from agentnb.plugins.loop.sent_try import (
+    SentFile,
+    TablesDiffer,
+    VariablesMissing,
+    cells_to_run,
+    pack,
+    read_files,
+    unpack,
+    workspace_files,
+    write_files,
+)
 
 
 def test_files_and_links_arrive_as_they_were_sent(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from agentnb.api.answers import AnswerUnfit, Wanted
 from agentnb.errors import UsageError
-from agentnb.plugins.map.answers import plain
+from agentnb.plugins.map.asking import plain
 
 
 @dataclass

@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 from agentnb.errors import LogUnavailable, UsageError
-from agentnb.log.batch_file import batch_file
+from agentnb.log.location import batch_file
 from tests.unit.plugins.map.conftest import MOODY, Asks
 
 ASKED = int(os.environ.get("AGENTNB_BATCH_ASKED", "200"))

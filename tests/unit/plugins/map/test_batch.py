@@ -16,8 +16,8 @@ import pytest
 
 import agentnb
 from agentnb.errors import BatchFailed, FilesConflict, UnknownAgent, UsageError
-from agentnb.log.batch_file import files_of_batches
-from agentnb.plugins.map.rows_view import groups_of
+from agentnb.log.location import files_of_batches
+from agentnb.plugins.map.progress import groups_of
 from tests.unit.plugins.map.conftest import MOODY, Asks
 
 SPENDS = [sys.executable, str(MOODY.with_name("spends.py"))]

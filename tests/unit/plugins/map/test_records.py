@@ -11,7 +11,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from agentnb.log.batch_file import batch_file
+from agentnb.log.location import batch_file
 from agentnb.plugins.map.records import EQUAL_INPUTS, BatchRows, Body
 
 NOTES = """

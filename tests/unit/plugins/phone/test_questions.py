@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from agentnb import Session
-from agentnb.api.policy import policy
 from agentnb.api.questions import PermissionQuestion
+from agentnb.api.settings import policy
 from agentnb.host import current_host
 from tests.unit.plugins.phone.conftest import Phones
 from tests.unit.server.websocket.client import Client, Failed, chat_of

@@ -12,9 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentnb.plugins.provenance.attribution import attributed
-from agentnb.plugins.provenance.cell_metadata import from_metadata, to_metadata
+from agentnb.plugins.provenance.cell_metadata import SavedCell, from_metadata, to_metadata
 from agentnb.plugins.provenance.line_ledger import CellChange
-from agentnb.plugins.provenance.notebook_cells import SavedCell
 from agentnb.plugins.provenance.result import LineRange
 from agentnb.plugins.provenance.turns import ProvenanceTurn, TurnStep, TurnSteps
 

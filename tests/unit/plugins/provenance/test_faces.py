@@ -13,8 +13,8 @@ import pytest
 import agentnb
 from agentnb.errors import UsageError
 from agentnb.plugins.provenance.attribution import attributed
+from agentnb.plugins.provenance.cell_metadata import SavedCell
 from agentnb.plugins.provenance.line_ledger import CellChange
-from agentnb.plugins.provenance.notebook_cells import SavedCell
 from agentnb.plugins.provenance.plugin import PLUGIN
 from agentnb.plugins.provenance.result import Provenance
 from agentnb.plugins.provenance.turns import ProvenanceTurn, TurnStep, TurnSteps

@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 
 import agentnb
-from agentnb.api.this_log import ThisLog
+from agentnb.api.history_rows import ThisLog
 from agentnb.errors import UsageError
 from agentnb.host import Host
 from agentnb.host.history.restore import recorder_of
 from agentnb.host.history.storage import forget
 from agentnb.log.store import LogStore
+from agentnb.plugins.provenance.cell_metadata import SavedCell
 from agentnb.plugins.provenance.kept_turns import KeptTurns, WantedNotebook
-from agentnb.plugins.provenance.notebook_cells import SavedCell
 from agentnb.plugins.provenance.provenance import provenance_of
 from agentnb.plugins.provenance.requests import PlacedParams, note_placed
 from agentnb.plugins.provenance.result import LineRange, Provenance

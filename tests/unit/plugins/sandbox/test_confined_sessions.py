@@ -19,7 +19,7 @@ import agentnb
 from agentnb import Session
 from agentnb.agent.confinement import way_here
 from agentnb.errors import UsageError
-from agentnb.plugins.sandbox.confined_variables import own_folder
+from agentnb.plugins.sandbox.readable_paths import own_folder
 from tests.conftest import ROOT
 from tests.other_users import open_to_all
 from tests.unit.api.conftest import AGENTS, PATIENCE

@@ -16,11 +16,9 @@ import pytest
 from msgspec.structs import replace
 
 from agentnb.agent.catalog import custom, find
-from agentnb.agent.confinement import Confine, Needs
+from agentnb.agent.confinement import Confine, Needs, RefusedAccess, refused_accesses
 from agentnb.agent.process import SpawnedAgent
-from agentnb.agent.refused_access import RefusedAccess, refused_accesses
 from agentnb.errors import AgentStartFailed
-from agentnb.plugins.sandbox.confined_variables import confined_variables
 from agentnb.plugins.sandbox.confinement import (
     Confinement,
     bubblewrap,
@@ -29,7 +27,7 @@ from agentnb.plugins.sandbox.confinement import (
     profile,
     way_here,
 )
-from agentnb.plugins.sandbox.readable_paths import readable_paths, repository_of
+from agentnb.plugins.sandbox.readable_paths import confined_variables, readable_paths, repository_of
 from tests.conftest import ROOT
 from tests.other_users import open_to_all
 from tests.unit.plugins.around import around

@@ -9,8 +9,15 @@ from typing import Any
 import pytest
 
 from agentnb.agent.catalog import find, read
-from agentnb.agent.confinement import TRIED, how_to_confine, is_confined_unasked, way_here
-from agentnb.agent.confinement_choice import checked_confining, narrower, network_left
+from agentnb.agent.confinement import (
+    TRIED,
+    checked_confining,
+    how_to_confine,
+    is_confined_unasked,
+    narrower,
+    network_left,
+    way_here,
+)
 from agentnb.api.configured import configured
 from agentnb.errors import UsageError
 from agentnb.host.environment import current_environment

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from agentnb.agent.confinement import Confine, Needs
-from agentnb.agent.network_hosts import checked_hosts, is_allowed, leads_astray
+from agentnb.agent.elsewhere import checked_hosts, is_allowed, leads_astray
 from agentnb.errors import UsageError
 from agentnb.plugins.rehearsal.command import rehearse_command
 from agentnb.plugins.sandbox import landlock

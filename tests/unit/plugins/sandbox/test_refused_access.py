@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agentnb.agent.refused_access import LONGEST_TEXT, refused_accesses
+from agentnb.agent.confinement import LONGEST_TEXT, refused_accesses
 from agentnb.plugins.sandbox.confinement import Confinement
 
 CONFINED = Confinement(way="Landlock", read=("/usr", "/etc"), write=("/home/ada/work", "/dev/null"))

@@ -13,8 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentnb.plugins.verify.compare_outputs import compare_outputs, uncompared
-from agentnb.plugins.verify.compare_pictures import compare_pictures
+from agentnb.plugins.verify.compare_outputs import compare_outputs, compare_pictures, uncompared
 from agentnb.plugins.verify.compare_text import compare_texts
 from agentnb.plugins.verify.kernel_client import KernelMessage
 from agentnb.plugins.verify.widget_states import SAVED, VIEW, Models, add_states, follow_model, saved_models

@@ -9,7 +9,7 @@ from typing import Any
 from websockets.sync.client import ClientConnection, connect
 
 from agentnb import Session
-from agentnb.server.websocket.uris import to_ahp
+from agentnb.server.websocket.projection import to_ahp
 
 PATIENCE = 60.0
 VERSIONS = ("1.0.0", "0.9.0")

@@ -16,9 +16,9 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 import agentnb
 from agentnb import Server, Session, UsageError
-from agentnb.api.policy import policy
+from agentnb.api.settings import policy
 from agentnb.host import current_host
-from agentnb.server.websocket.runtime_file import served_kernels
+from agentnb.server.websocket.access import served_kernels
 from agentnb.server.websocket.server import ServingLimits
 from tests.unit.server.websocket.client import Client, Failed, chat_of, session_of
 from tests.unit.server.websocket.conftest import Connect

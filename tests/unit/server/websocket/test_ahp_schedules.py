@@ -12,11 +12,10 @@ from msgspec.structs import replace
 
 from agentnb.server.websocket import commands as c
 from agentnb.server.websocket.access import ClientGrants
+from agentnb.server.websocket.commands import SPOKEN
 from agentnb.server.websocket.connection import AhpConnection
 from agentnb.server.websocket.feed import Feed
-from agentnb.server.websocket.projection import state_to_ahp
-from agentnb.server.websocket.uris import to_ahp
-from agentnb.server.websocket.versions import SPOKEN
+from agentnb.server.websocket.projection import state_to_ahp, to_ahp
 from agentnb.state import (
     ActiveTurn,
     ChatDelta,

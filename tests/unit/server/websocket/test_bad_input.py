@@ -20,8 +20,8 @@ from websockets.frames import Frame, Opcode
 from agentnb import Server, Session
 from agentnb.host.host import current_host
 from agentnb.server.comm.frontend import current_frontend
+from agentnb.server.websocket.commands import SPOKEN
 from agentnb.server.websocket.server import ServingLimits, WebSocketListener
-from agentnb.server.websocket.versions import SPOKEN
 from tests.unit.server.websocket.client import PATIENCE, Client, Failed, chat_of, session_of
 from tests.unit.server.websocket.conftest import Connect
 

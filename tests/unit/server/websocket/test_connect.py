@@ -20,9 +20,8 @@ import agentnb
 from agentnb import HostUnavailable, ProtocolError, Server, Session, UnsupportedVersion, UsageError
 from agentnb.host import current_host
 from agentnb.host.channels import ROOT
-from agentnb.plugins.connect.remote.connecting import connect_host
+from agentnb.plugins.connect.remote.connecting import RemotePageService, connect_host
 from agentnb.plugins.connect.remote.mirrored_host import REMOTE_HOST
-from agentnb.plugins.connect.remote.page_service import RemotePageService
 from agentnb.state import ChatState, ToolCallPendingConfirmationState, ToolCallResponsePart
 from tests.unit.server.websocket.attached_page import AttachedPage, MirroringPage
 from tests.unit.server.websocket.relay import Relay

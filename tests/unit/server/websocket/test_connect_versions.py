@@ -12,11 +12,10 @@ import pytest
 from agentnb import Server, Session
 from agentnb.host import current_host
 from agentnb.host.channels import ROOT
-from agentnb.plugins.connect.remote.connecting import connect_host
+from agentnb.plugins.connect.remote.connecting import RemotePageService, connect_host
 from agentnb.plugins.connect.remote.mirrored_host import REMOTE_HOST
-from agentnb.plugins.connect.remote.page_service import RemotePageService
+from agentnb.server.websocket.commands import SPOKEN
 from agentnb.server.websocket.projection import state_to_ahp
-from agentnb.server.websocket.versions import SPOKEN
 from agentnb.state import ChatState, waiting_requests
 from tests.unit.server.websocket.attached_page import AttachedPage
 from tests.unit.server.websocket.stranger import Stranger

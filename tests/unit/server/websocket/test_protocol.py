@@ -10,9 +10,9 @@ import pytest
 
 import agentnb
 from agentnb import Server, Session
-from agentnb.api.policy import policy
-from agentnb.server.websocket.uris import place_of, to_ahp
-from agentnb.server.websocket.versions import SPOKEN
+from agentnb.api.settings import policy
+from agentnb.server.websocket.commands import SPOKEN
+from agentnb.server.websocket.projection import place_of, to_ahp
 from scripts.gen_ahp_docs import MISSING
 from tests.unit.server.websocket.client import Client, Failed, chat_of, session_of
 from tests.unit.server.websocket.conftest import Connect

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from websockets.frames import Frame, Opcode
 
 from agentnb import Server, Session
-from agentnb.api.policy import policy
+from agentnb.api.settings import policy
 from agentnb.host import current_host
 from agentnb.server.websocket.connection import MOST_REQUESTS
 from agentnb.server.websocket.resource_requests import placed

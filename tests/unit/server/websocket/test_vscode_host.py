@@ -17,8 +17,7 @@ import agentnb
 from agentnb import HostUnavailable
 from agentnb.host import current_host
 from agentnb.host.channels import ROOT
-from agentnb.plugins.connect.remote.connecting import connect_host
-from agentnb.plugins.connect.remote.page_service import RemotePageService
+from agentnb.plugins.connect.remote.connecting import RemotePageService, connect_host
 from tests.unit.server.websocket.attached_page import AttachedPage
 from tests.unit.server.websocket.test_connect import is_over, prompt
 from tests.unit.server.websocket.typescript_client import HERE, vscode_folder

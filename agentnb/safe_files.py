@@ -1,0 +1,161 @@
+"""Files opened without following links, written at once or not at all, and locked."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import sys
+import uuid
+from typing import TYPE_CHECKING
+
+from agentnb.errors import OutsideWorkspace
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
+
+
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
+
+
+def write_atomically(path: Path, content: bytes, *, mode: int = 0o600, sync: bool = False) -> None:
+    """Write *content* to a draft beside *path*, then put the draft in its place.
+
+    The draft's name cannot be guessed and must be free, so nobody can lay a link there that leads elsewhere.
+    """
+    draft = path.with_name(f".{path.name}.{os.urandom(4).hex()}.part")
+    try:
+        with open(os.open(draft, _NEW, 0o600), "wb") as file:  # noqa: PTH123 - a descriptor
+            file.write(content)
+            if sync:
+                file.flush()
+                os.fsync(file.fileno())
+        if mode != 0o600:  # noqa: PLR2004 - as it was made
+            draft.chmod(mode)
+        draft.replace(path)
+    except BaseException:
+        draft.unlink(missing_ok=True)
+        raise
+
+
+def try_lock(descriptor: int, *, without_locks: bool = True) -> bool:
+    """Lock an open file, until it is closed, unless another process has locked it."""
+    if sys.platform == "win32":
+        return without_locks
+    import fcntl
+
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:  # a file system without locks
+        return without_locks
+    return True
+
+
+@contextlib.contextmanager
+def locked(descriptor: int, *, without_locks: bool = True) -> Iterator[None]:
+    """Wait for the lock of an open file, and hold it; where files have no locks, that is an error or does nothing."""
+    if sys.platform == "win32":
+        yield
+        return
+    import fcntl
+
+    accepted = (OSError,) if without_locks else ()
+    with contextlib.suppress(*accepted):
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+    try:
+        yield
+    finally:
+        with contextlib.suppress(*accepted):
+            fcntl.flock(descriptor, fcntl.LOCK_UN)  # a process that was forked meanwhile has the file open, too
+
+
+_FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+_PASSING = _FOLDER | getattr(os, "O_PATH", 0)
+_FILE = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+
+
+@contextlib.contextmanager
+def open_parent(root: Path, path: Path, *, make: bool = False) -> Iterator[int]:
+    """The folder that *path* is in, open, as a descriptor for ``dir_fd``."""
+    with open_folder(root, path.relative_to(root).parts[:-1], make=make) as here:
+        yield here
+
+
+@contextlib.contextmanager
+def open_folder(root: Path | str, parts: Sequence[str], *, make: bool = False) -> Iterator[int]:
+    """A folder, open, as a descriptor for ``dir_fd``."""
+    here = os.open(root, _PASSING & ~getattr(os, "O_NOFOLLOW", 0))
+    try:
+        for depth, name in enumerate(parts, 1):
+            try:
+                below = _step(here, name, f"{root}/{'/'.join(parts)}", make=make)
+            except OSError as error:
+                error.filename = os.path.join(root, *parts[:depth])  # noqa: PTH118 - the system named the last part
+                raise
+            os.close(here)
+            here = below
+        yield here
+    finally:
+        os.close(here)
+
+
+def open_entry(folder: int, name: str, flags: int, path: Path, mode: int = 0o666) -> int:
+    """Open the file *name* in *folder*, itself no link either."""
+    try:
+        return os.open(name, flags | _FILE, mode, dir_fd=folder)
+    except OSError as error:
+        raise _moved(path, error) from error
+
+
+def open_path(root: Path, path: Path, flags: int) -> int:
+    """Open *path*, a file or folder below *root*, or *root* itself."""
+    with open_parent(root, path) as folder:
+        return open_entry(folder, "." if path == root else path.name, flags, path)
+
+
+def replace_entry(folder: int, path: Path, data: bytes, mode: int | None, as_shown: Callable[[], bool]) -> bool:
+    """Write beside a file, then put that in its place; *folder* is open, so nothing can lead elsewhere meanwhile."""
+    draft = f".{path.name[:32]}.{uuid.uuid4().hex[:8]}.part"
+    descriptor = open_entry(folder, draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), path)
+    try:
+        with open(descriptor, "wb") as file:  # noqa: PTH123 - a descriptor
+            file.write(data)
+            if mode is not None:
+                os.fchmod(file.fileno(), mode)
+        same = as_shown()
+        if same:
+            os.replace(draft, path.name, src_dir_fd=folder, dst_dir_fd=folder)
+        else:
+            os.unlink(draft, dir_fd=folder)
+    except BaseException:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(draft, dir_fd=folder)
+        raise
+    return same
+
+
+def _step(here: int, name: str, path: str, *, make: bool) -> int:
+    try:
+        return os.open(name, _PASSING, dir_fd=here)
+    except FileNotFoundError:
+        if not make:
+            raise
+    except OSError as error:
+        raise _moved(path, error) from error
+    with contextlib.suppress(FileExistsError):
+        os.mkdir(name, dir_fd=here)
+    try:
+        return os.open(name, _PASSING, dir_fd=here)
+    except OSError as error:
+        raise _moved(path, error) from error
+
+
+def _moved(path: Path | str, error: OSError) -> Exception:
+    """A link where none was (``ELOOP``; ``ENOTDIR`` for one on the way) is an escape, anything else is itself."""
+    if error.errno not in {errno.ELOOP, errno.ENOTDIR, errno.EMLINK}:
+        return error
+    message = f"{str(path)!r} no longer leads where it led: there is a link or a file on the way."
+    return OutsideWorkspace(message, hint="Ask for the path again.")
