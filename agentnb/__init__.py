@@ -100,8 +100,8 @@ if TYPE_CHECKING:
     from agentnb.errors import UnknownSession as UnknownSession
     from agentnb.errors import UnsupportedVersion as UnsupportedVersion
     from agentnb.errors import UsageError as UsageError
-    from agentnb.ipython.tabs import sidebar as sidebar
-    from agentnb.kernel.rehearsal_result import DataChecks as DataChecks
+    from agentnb.ipython.sidebar import sidebar as sidebar
+    from agentnb.kernel.data_checks import DataChecks as DataChecks
     from agentnb.kernel.rehearsal_result import Rehearsal as Rehearsal
     from agentnb.plugins.branches.branch import Branch as Branch
     from agentnb.plugins.branches.branches import Branches as Branches
@@ -146,8 +146,9 @@ _NAMES = {
     "api.storage": ("storage",),
     "api.turn_view": ("ToolCall", "ToolCallStatus", "TurnState"),
     "api.usage": ("usage",),
-    "ipython.tabs": ("sidebar",),
-    "kernel.rehearsal_result": ("DataChecks", "Rehearsal"),
+    "ipython.sidebar": ("sidebar",),
+    "kernel.data_checks": ("DataChecks",),
+    "kernel.rehearsal_result": ("Rehearsal",),
     "plugins.branches.branch": ("Branch",),
     "plugins.branches.branches": ("Branches", "branches"),
     "plugins.checks.comparison": ("compare",),

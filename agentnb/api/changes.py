@@ -14,7 +14,7 @@ from agentnb.host.changes.undo import merged
 from agentnb.host.files.changes import FileChange
 from agentnb.host.intents import FROM_PYTHON
 from agentnb.host.turns.rewind import rewind
-from agentnb.kernel.rehearsal_result import DataChecks
+from agentnb.kernel.data_checks import DataChecks
 from agentnb.state import find_finished_turn
 
 if TYPE_CHECKING:

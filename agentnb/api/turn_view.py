@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from agentnb.api.changes import Change, ChangeTable, Choice
     from agentnb.host.conversation import Conversation
-    from agentnb.kernel.rehearsal_result import DataChecks
+    from agentnb.kernel.data_checks import DataChecks
     from agentnb.state import (
         ChatState,
         ErrorInfo,

@@ -16,8 +16,8 @@ from agentnb.configuration.sources import read_settings
 from agentnb.configuration.table import SETTINGS
 from agentnb.errors import UsageError
 from agentnb.host.changes.location import are_off
+from agentnb.kernel.data_checks import step_comparison
 from agentnb.kernel.job_queue import JobQueue
-from agentnb.kernel.rehearsal_result import step_comparison
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence

@@ -28,7 +28,8 @@ from agentnb.host import channels
 from agentnb.host.agents.agent_pool import AgentPool
 from agentnb.host.agents.installs import DefaultAgent, Installs, real_agents
 from agentnb.host.changes.changeset_channels import session_of
-from agentnb.host.changes.location import OwnFiles, changes_folder
+from agentnb.host.changes.location import changes_folder
+from agentnb.host.changes.own_files import OwnFiles
 from agentnb.host.changes.workspace_store import WorkspaceStores
 from agentnb.host.channels import AGENT, LOOK, PAIRED, PAIRING, SITE, Channel
 from agentnb.host.conversation import Conversation

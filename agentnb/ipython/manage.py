@@ -17,7 +17,7 @@ from agentnb.errors import UsageError
 from agentnb.host.changes.items import is_left_alone
 from agentnb.host.environment import current_environment
 from agentnb.ipython.markdown import harmless_line
-from agentnb.ipython.tabs import sidebar
+from agentnb.ipython.sidebar import sidebar
 from agentnb.plugin_registry import plugins
 from agentnb.policy.keys import FILE_KEYS
 from agentnb.state import SessionStatus

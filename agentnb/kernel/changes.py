@@ -11,7 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from agentnb.errors import AgentnbError, ChangesError
-from agentnb.kernel.rehearsal_result import compare_watched, compared
+from agentnb.kernel.data_checks import compare_watched, compared
 from agentnb.kernel.undo import CellUndo, HeldReferences, KernelTurn, VariableUndo
 from agentnb.kernel.variables.changes import NameChange
 from agentnb.kernel.variables.references import LIMIT

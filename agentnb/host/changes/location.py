@@ -1,24 +1,16 @@
-"""Where change stores are, and the files of our own that no store keeps.
-
-Writing them is no change of a turn, and undo must not write them: so no snapshot covers them, whatever the workspace's
-ignore files say.
-"""
+"""The place of the stores of changes: in agentnb's data folder, or nowhere."""
 
 from __future__ import annotations
 
 import hashlib
 import os
-from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
-from agentnb.cassette.large_content import belongs_to
-from agentnb.changes.ignore import is_ignored, literal, read_rules
 from agentnb.folders import data_folder
-from agentnb.log.location import batch_file
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
+    from collections.abc import Mapping
+    from pathlib import Path
 
 VARIABLE = "AGENTNB_CHANGES"
 OFF = ("off", "0", "no", "false")
@@ -36,70 +28,3 @@ def changes_folder(environ: Mapping[str, str] = os.environ) -> Path:
 
 def store_name(workspace: Path) -> str:
     return hashlib.sha256(os.fsencode(workspace)).hexdigest()[:16]
-
-
-SUFFIXES = ("", "-wal", "-shm", "-journal", ".lock", ".damaged-*")
-"""What SQLite and the log have beside a database, as patterns of an ignore file."""
-
-IN_DATA_FOLDER = (
-    *("audit.jsonl", "audit.1.jsonl", "changes", "install-folders.json", ".install-folders.json.*.part", "installs"),
-    *("local", "paired", "research", "wire"),
-)
-"""What agentnb has in its data folder besides the log, as patterns of an ignore file.
-
-Other files there are the user's: they are covered.
-"""
-
-OF_AGENTS = "/.fast-agent/sessions/\n"
-"""Where agents keep their own memory of a conversation in the workspace, as lines of an ignore file: fast-agent.
-
-Undone with a turn, the agent forgets; and it changes in each turn, so undo of an earlier one would conflict.
-"""
-
-
-class OwnFilesInside:
-    """The own files in one workspace."""
-
-    def __init__(self, workspace: PurePath, lines: str, cassette: Callable[[], Path | None]) -> None:
-        self.lines = lines
-        self._workspace = Path(workspace)
-        self._rules = read_rules(lines)
-        self._cassette = cassette
-
-    def has(self, path: str) -> bool:
-        """True if *path*, relative to the workspace, is one of them now."""
-        if self._rules and is_ignored(self._rules, path):
-            return True
-        cassette = self._cassette()
-        return cassette is not None and belongs_to(self._workspace / path, cassette)
-
-
-class OwnFiles:
-    """The own files of one kernel."""
-
-    def __init__(
-        self,
-        log: Path | None,
-        cassette: Callable[[], Path | None] = lambda: None,
-        environ: Mapping[str, str] = os.environ,
-    ) -> None:
-        self._cassette = cassette
-        data = _real(data_folder(environ))
-        self._places = [(data, name) for name in IN_DATA_FOLDER]
-        if log is not None:
-            folder = _real(log.parent)
-            databases = (log, log.with_name(f"{log.stem}-search.db"), batch_file(log))
-            self._places += [(folder, f"{literal(each.name)}{end}") for each in databases for end in SUFFIXES]
-
-    def of(self, workspace: Path) -> OwnFilesInside:
-        """Those that lie in *workspace*."""
-        root = _real(workspace)
-        places = {folder for folder, _ in self._places if folder.is_relative_to(root)}
-        inside = {folder: ["", *map(literal, folder.relative_to(root).parts)] for folder in places}
-        lines = ["/".join([*inside[folder], name]) for folder, name in self._places if folder in inside]
-        named = "".join(f"{each}\n" for each in lines if "\n" not in each)  # no ignore file names the others
-        return OwnFilesInside(root, named + OF_AGENTS, self._cassette)
-
-
-def _real(folder: Path) -> PurePath:
-    return PurePath(os.path.realpath(folder))

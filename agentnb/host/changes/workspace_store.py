@@ -22,7 +22,8 @@ from agentnb.changes.coverage import SnapshotLimits, is_left_out, signature
 from agentnb.changes.file_operations import TemporaryFolder
 from agentnb.changes.store import ChangeStore
 from agentnb.changes.store_folder import StoreLock
-from agentnb.host.changes.location import OwnFiles, store_name
+from agentnb.host.changes.location import store_name
+from agentnb.host.changes.own_files import OwnFiles
 from agentnb.host.changes.records import read_record, record_file
 from agentnb.policy.sensitive import SENSITIVE, secret_pattern
 
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
     from agentnb.changes.coverage import Signature
     from agentnb.changes.model import Snapshot
-    from agentnb.host.changes.location import OwnFilesInside
+    from agentnb.host.changes.own_files import OwnFilesInside
     from agentnb.policy.sensitive import Patterns
 
 T = TypeVar("T")

@@ -41,7 +41,7 @@ from agentnb.state import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Coroutine, Mapping
 
-    from agentnb.host.changes.location import OwnFiles
+    from agentnb.host.changes.own_files import OwnFiles
     from agentnb.host.channels import SessionChannels
     from agentnb.host.environment import Environment
     from agentnb.host.permissions.outcome import FolderState

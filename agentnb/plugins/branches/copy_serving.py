@@ -20,8 +20,8 @@ from agentnb.errors import AgentnbError
 from agentnb.host.environment import current_environment
 from agentnb.ipython.shell_code_runner import ShellCodeRunner
 from agentnb.kernel.code_runner import NotebookCell, Ran, UserVariable
+from agentnb.kernel.data_checks import DataChecks, compare_watched, compared
 from agentnb.kernel.job_queue import JobQueue
-from agentnb.kernel.rehearsal_result import DataChecks, compare_watched, compared
 from agentnb.kernel.variables.changes import ChangeSet
 from agentnb.plugins.branches import variables
 from agentnb.plugins.branches.at_fork import AtFork

@@ -8,7 +8,7 @@ import warnings
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from agentnb.kernel.rehearsal_result import DataChecks
+from agentnb.kernel.data_checks import DataChecks
 from agentnb.plugins.checks.alignment import align
 from agentnb.plugins.checks.column_checks import check_columns, check_new_columns
 from agentnb.plugins.checks.date_checks import check_dates, check_derived_dates, check_period

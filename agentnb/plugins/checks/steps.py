@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING, Any
 
-from agentnb.kernel.rehearsal_result import UNREAD
+from agentnb.kernel.data_checks import UNREAD
 from agentnb.plugins.checks.comparison import MOST_TABLES, compare_tables, without_repeats
 from agentnb.plugins.checks.findings import sentence_of
 from agentnb.plugins.checks.reading import is_lazy, is_table, table_of

@@ -7,7 +7,7 @@ import sys
 import warnings
 from typing import TYPE_CHECKING, Any
 
-from agentnb.kernel.rehearsal_result import UNREAD
+from agentnb.kernel.data_checks import UNREAD
 from agentnb.plugins.checks.findings import quoted
 from agentnb.plugins.checks.reading import is_lazy
 from agentnb.state import DataCheck

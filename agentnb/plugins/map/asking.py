@@ -17,7 +17,7 @@ from agentnb.api.start import start
 from agentnb.errors import AgentDied, AgentnbError, TurnTimeout
 from agentnb.host import current_host
 from agentnb.host.changes.location import VARIABLE as FOLLOWS_CHANGES
-from agentnb.kernel.rehearsal_result import DataChecks
+from agentnb.kernel.data_checks import DataChecks
 from agentnb.plugins.map.records import Body, key_of
 from agentnb.plugins.map.workspaces import IsolatedWorkspace
 from agentnb.state import MessageAttachment

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import atexit
 import contextlib
-import re
-import socket
-from ipaddress import ip_address
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from agentnb.errors import UsageError
 from agentnb.host import current_host
@@ -19,53 +16,8 @@ from agentnb.server.websocket.serving import listen, stop_listening
 
 if TYPE_CHECKING:
     from agentnb.host.host import Host
+    from agentnb.plugins.phone.addresses import Way
     from agentnb.server.websocket.server import WebSocketListener
-
-
-LOOPBACK = "127.0.0.1"
-_TOWARDS = ("192.0.2.1", 9)
-"""An address that nobody has (RFC 5737): a datagram socket that is connected to it sends nothing."""
-_ORIGIN = re.compile(r"https?://[A-Za-z0-9.\-\[\]:]{1,255}")
-
-
-class Way(NamedTuple):
-    """How phones reach the kernel.
-
-    Attributes:
-        address: The address of this machine to listen at.
-        origin: The origin of the Jupyter server that passes their requests on; empty where none does.
-    """
-
-    address: str
-    origin: str
-
-
-def network_addresses() -> list[str]:
-    """The address of this machine in its network, IPv4; none where it is in none."""
-    with contextlib.suppress(OSError), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as looking:
-        looking.connect(_TOWARDS)
-        found = str(looking.getsockname()[0])
-        if not ip_address(found).is_loopback:
-            return [found]
-    return []
-
-
-def wanted_way(address: str, origin: str) -> Way:
-    """The way that a page names.
-
-    Raises:
-        UsageError: If it is none.
-    """
-    if origin:
-        if address or not _ORIGIN.fullmatch(origin):
-            raise UsageError(f"{origin[:100]!r} is not the origin of a Jupyter server.", hint="Reload the page.")
-        return Way(LOOPBACK, origin.lower())
-    if address not in {LOOPBACK, *network_addresses()}:
-        raise UsageError(
-            f"{address[:100]!r} is not an address of this machine.", hint="Open Phone again for its addresses."
-        )
-    return Way(address, "")
-
 
 PAGE = Path(__file__).parents[2] / "static" / "phone-page.html"
 CODE_SECONDS = 300.0

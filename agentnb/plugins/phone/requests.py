@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from agentnb.errors import NotOffered
-from agentnb.plugins.phone.pairing import LOOPBACK, network_addresses, wanted_way
+from agentnb.plugins.phone.addresses import LOOPBACK, network_addresses, wanted_way
 from agentnb.ports import Request
 
 if TYPE_CHECKING:

@@ -18,8 +18,9 @@ from typing import TYPE_CHECKING, Any
 from agentnb.host.environment import current_environment
 from agentnb.ipython.capture import ShellNamespace, capturing
 from agentnb.kernel.code_runner import RunFailure
+from agentnb.kernel.data_checks import compare_watched, compared
 from agentnb.kernel.job_queue import JobQueue
-from agentnb.kernel.rehearsal_result import SECONDS, Rehearsal, compare_watched, compared
+from agentnb.kernel.rehearsal_result import SECONDS, Rehearsal
 from agentnb.kernel.variables.summary import ValueSummary, difference
 from agentnb.plugins.rehearsal.code import CodeNotes, Notes, begin_code
 from agentnb.state import RehearsalVariable

@@ -19,13 +19,12 @@ import comm
 
 from agentnb import __version__
 from agentnb.host import current_host
-from agentnb.server.comm.lab import lab
+from agentnb.server.comm.lab import lab, skip_execution_events
 from agentnb.server.comm.model import (
     HostModel,
     PanelModel,
     reference,
     send_to,
-    skip_execution_events,
 )
 from agentnb.server.comm.open_notebooks import OpenNotebooks
 from agentnb.server.lab_messages import REJOIN_TARGET

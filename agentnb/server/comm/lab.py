@@ -22,7 +22,6 @@ from agentnb.errors import UsageError
 from agentnb.ids import new_id
 from agentnb.rpc_message import notification
 from agentnb.server import lab_messages as m
-from agentnb.server.comm.model import skip_execution_events
 from agentnb.server.comm.open_notebooks import PageNotebook, Unfollowable, follow
 from agentnb.server.request_table import VERSION
 
@@ -248,3 +247,15 @@ def ask_for_sidebar(answered: Callable[[bool], None]) -> Any:
     sidebar_comm.on_msg(lambda _: answered(True))
     sidebar_comm.on_close(lambda _: answered(False))
     return sidebar_comm
+
+
+def skip_execution_events(comm: Any) -> None:
+    """Keep what a page says on *comm* from IPython's ``pre_execute`` and ``post_execute`` events."""
+
+    def handle_msg(message: dict[str, Any]) -> None:
+        callback = getattr(comm, "_msg_callback", None)
+        if callback is not None:
+            callback(message)
+
+    if hasattr(comm, "_msg_callback"):
+        comm.handle_msg = handle_msg

@@ -1,4 +1,4 @@
-"""The widget model, and messages that no cell's events count.
+"""The widget model.
 
 There is one host model per kernel, with the whole front end as its module; a panel has a module of a few lines that
 mounts the host model's client in its own element (anywidget's ``host.getWidget``), so that showing something a hundred
@@ -17,19 +17,6 @@ from agentnb.server.client import TEXT
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-
-def skip_execution_events(comm: Any) -> None:
-    """Keep what a page says on *comm* from IPython's ``pre_execute`` and ``post_execute`` events."""
-
-    def handle_msg(message: dict[str, Any]) -> None:
-        callback = getattr(comm, "_msg_callback", None)
-        if callback is not None:
-            callback(message)
-
-    if hasattr(comm, "_msg_callback"):
-        comm.handle_msg = handle_msg
-
 
 STATIC = Path(__file__).parents[2] / "static"
 

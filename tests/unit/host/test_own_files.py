@@ -14,7 +14,7 @@ import pytest
 from agentnb import Session, Turn
 from agentnb.agent.catalog import custom
 from agentnb.host import Host
-from agentnb.host.changes.location import OF_AGENTS, OwnFiles
+from agentnb.host.changes.own_files import OF_AGENTS, OwnFiles
 from agentnb.host.changes.workspace_store import read_file_times
 from agentnb.host.permissions.outcome import look
 from agentnb.log.location import log_location

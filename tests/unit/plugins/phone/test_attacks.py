@@ -89,7 +89,8 @@ def test_code_works_for_one_phone_only_also_when_that_has_gone(server: Phones) -
 
 def test_code_that_nobody_used_expires() -> None:
     """And one that is used does not."""
-    from agentnb.plugins.phone.pairing import Way, pair
+    from agentnb.plugins.phone.addresses import Way
+    from agentnb.plugins.phone.pairing import pair
 
     pairing = run(pair(Way("127.0.0.1", ""), code_seconds=0.0))
     phones = Phones()
