@@ -118,11 +118,18 @@ class Connection:
             self._send({"jsonrpc": "2.0", "id": request, **notification(method, params)})
         return request
 
-    async def request(self, method: str, params: Any, timeout: float | None = None) -> Any:
-        """Send a request and wait for its result; it is taken back if nobody waits any more."""
+    async def request(
+        self, method: str, params: Any, timeout: float | None = None, heard: Callable[[Any], None] | None = None
+    ) -> Any:
+        """Send a request and wait for its result; it is taken back if nobody waits any more.
+
+        *heard* gets the result before any message that comes after it; who waits here may get it later.
+        """
         answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
 
         def done(result: Any, error: Exception | None) -> None:
+            if error is None and heard is not None:
+                heard(result)
             if not answer.done():
                 answer.set_result(result) if error is None else answer.set_exception(error)
 

@@ -272,15 +272,25 @@ class Agent(Peer):
         """Choose a mode (ACP ``session/set_mode``)."""
         await self.request("session/set_mode", {"sessionId": session_id, "modeId": mode_id})
 
-    async def set_config_option(self, session_id: str, config_id: str, value: str | bool) -> tuple[Action, ...]:
-        """Choose a config option (ACP ``session/set_config_option``, or ``session/set_model`` for older agents)."""
+    async def set_config_option(
+        self, session_id: str, config_id: str, value: str | bool, hear: Callable[[Action], object]
+    ) -> None:
+        """Choose a config option (ACP ``session/set_config_option``, or ``session/set_model`` for older agents).
+
+        *hear* gets what the answer says of the options, before any update that comes after it.
+        """
         if config_id == "model" and session_id in self.sessions.with_models:
             await self.request("session/set_model", {"sessionId": session_id, "modelId": value})
-            return ()
+            return
         params: dict[str, Any] = {"sessionId": session_id, "configId": config_id, "value": value}
         if isinstance(value, bool):
             params["type"] = "boolean"
-        return map_session(mapping(await self.request("session/set_config_option", params)), now_ms())
+
+        def heard(answer: Any) -> None:
+            for action in map_session(mapping(answer), now_ms()):
+                hear(action)
+
+        await self.request("session/set_config_option", params, heard=heard)
 
     async def close_session(self, session_id: str) -> None:
         """Free a session: its terminals end, nothing more is delivered, and the agent is told if it can be."""
@@ -293,11 +303,19 @@ class Agent(Peer):
 
     # --- inside ---
 
-    async def request(self, method: str, params: dict[str, Any], timeout: float | None = None) -> Any:
+    async def request(
+        self,
+        method: str,
+        params: dict[str, Any],
+        timeout: float | None = None,
+        heard: Callable[[Any], None] | None = None,
+    ) -> Any:
         """See :meth:`Peer.request`."""
-        if self._second is None:
-            return await super().request(method, params, timeout)
-        return self._second.answered(await super().request(*self._second.asked(method, params), timeout))
+        second = self._second
+        if second is None:
+            return await super().request(method, params, timeout, heard)
+        hear = None if heard is None else lambda answer: heard(second.answered(answer))
+        return second.answered(await super().request(*second.asked(method, params), timeout, hear))
 
     def call(self, method: str, params: dict[str, Any], done: Done) -> int:
         """See :meth:`Peer.call`."""

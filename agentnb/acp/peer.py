@@ -312,11 +312,17 @@ class Peer:
         own = asyncio.current_task()
         await asyncio.gather(*(task for task in self._tasks if task is not own), return_exceptions=True)
 
-    async def request(self, method: str, params: dict[str, Any], timeout: float | None = None) -> Any:
-        """Ask it something and wait."""
+    async def request(
+        self,
+        method: str,
+        params: dict[str, Any],
+        timeout: float | None = None,
+        heard: Callable[[Any], None] | None = None,
+    ) -> Any:
+        """Ask it something and wait; *heard* gets the result before any message that comes after it."""
         limit = self.spec.initialize_timeout if timeout is None else timeout
         try:
-            return await self.connection.request(method, params, limit)
+            return await self.connection.request(method, params, limit, heard)
         except RpcError as error:
             raise self.failures.refused(method, error) from error
         except TimeoutError as error:

@@ -386,8 +386,7 @@ class SessionChoices:
         is_model = action.config_id in {each.get("id") for each in model_options(self._channels.session.state)}
         if is_model and (why := why_not_model(self._channels.agent, str(action.value))) is not None:
             raise PolicyError(why)
-        for each in await agent.set_config_option(session_id, action.config_id, action.value):
-            self._channels.dispatch(each)
+        await agent.set_config_option(session_id, action.config_id, action.value, self._channels.dispatch)
 
     async def _choose_allowed_model(self, agent: Agent, session_id: str) -> None:
         """Choose another model where the site does not allow the one that the agent begins with."""

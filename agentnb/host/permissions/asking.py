@@ -160,8 +160,8 @@ class AskMode:
         if option is None:
             return ()
         option_id = str(option.get("id"))
-        actions = await agent.set_config_option(session_id, option_id, value)
-        return (*actions, XConfigOptionChosen(config_id=option_id, value=value, time=now))
+        await agent.set_config_option(session_id, option_id, value, self._channels.dispatch)
+        return (XConfigOptionChosen(config_id=option_id, value=value, time=now),)
 
 
 def ran_unasked(turn: ActiveTurn, call: ToolCallState) -> bool:

@@ -23,6 +23,7 @@ from agentnb.errors import (
     AgentStartFailed,
     AuthenticationRequired,
 )
+from agentnb.state import XConfigOptionsChanged
 from tests.unit.acp.recording_listener import RecordingListener, saying, scripted, talking
 from tests.unit.api.conftest import PATIENCE
 
@@ -237,3 +238,12 @@ async def test_a_launch_that_is_given_up_leaves_no_process_and_no_task(tmp_path:
         await launch
     assert asyncio.all_tasks() == before
     assert guarded == GUARD.groups
+
+
+async def test_update_that_follows_the_answer_to_a_choice_counts(tmp_path: Path) -> None:
+    """Both come in one read; the answer is older, and is heard first."""
+    async with talking("changes_its_mind", tmp_path) as talk:
+        heard = talk.listener.heard
+        await talk.agent.set_config_option(talk.session_id, "size", "large", heard.append)
+        said = [each for each in heard if isinstance(each, XConfigOptionsChanged)]
+        assert [each.config_options[0]["currentValue"] for each in said] == ["large", "small"]

@@ -14,6 +14,7 @@ from agentnb.acp.agent import Agent
 from agentnb.acp.opening import OpenRequest
 from agentnb.errors import AgentDied, AgentRefused, AgentStartFailed
 from agentnb.state import (
+    Action,
     ChatToolCallReady,
     PlanResponsePart,
     RawResponsePart,
@@ -98,7 +99,9 @@ async def test_cancelled_turn_ends_when_the_session_is_idle(tmp_path: Path) -> N
 async def test_options_are_chosen_and_an_old_session_is_replayed(tmp_path: Path) -> None:
     """`session/load` is `session/resume` from the start there."""
     async with talking_2(tmp_path) as talk:
-        (chosen,) = await talk.agent.set_config_option(talk.session_id, "model", "large")
+        heard: list[Action] = []
+        await talk.agent.set_config_option(talk.session_id, "model", "large", heard.append)
+        (chosen,) = heard
         assert isinstance(chosen, XConfigOptionsChanged)
         assert (chosen.config_options[0]["id"], chosen.config_options[0]["currentValue"]) == ("model", "large")
         listener = RecordingListener()
