@@ -72,11 +72,10 @@ class Limit(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def key(self) -> tuple[str, ...]:
-        """Equal for the same limit of the same place."""
+        """A key that is equal for the same limit from the same place."""
         return (self.scope, self.unit, self.currency, self.origin)
 
     def used(self, spent: Spent) -> float:
-        """How much of it *spent* is."""
         if self.unit == "cost":
             return spent.costs.get(self.currency, 0.0)
         return {"tokens": spent.tokens, "time": spent.seconds, "turns": spent.turns}[self.unit]
@@ -91,7 +90,7 @@ class LimitUse(NamedTuple):
 
     @property
     def is_reached(self) -> bool:
-        """True if no more may be used. The turn that runs is among the turns that are counted."""
+        """True if no more may be used. The running turn is among the turns that are counted."""
         return self.used > self.allowed if self.limit.unit == "turns" else self.used >= self.allowed
 
     @property
@@ -101,13 +100,13 @@ class LimitUse(NamedTuple):
 
     @property
     def more(self) -> float:
-        """Returns what the user adds by going on: as much again, so often that it is no longer reached."""
+        """Returns how much the user adds by going on: the amount again, as often as it takes to be within the limit."""
         amount = self.limit.amount
         return amount * max(1, int((self.used - self.allowed) // amount) + 1)
 
     @property
     def percent(self) -> str:
-        """Such as ``83% of $5.00 used``."""
+        """The share used, such as ``83% of $5.00 used``."""
         if self.is_reached:
             return f"{written_amount(self.limit, self.allowed)} used up"
         return f"{100 * self.used / self.allowed:.0f}% of {written_amount(self.limit, self.allowed)} used"
@@ -133,7 +132,7 @@ class LimitUse(NamedTuple):
 def uses_of(
     limits: Iterable[Limit], spent: Mapping[Scope, Spent], added: Mapping[Any, float] | None = None
 ) -> list[LimitUse]:
-    """How far each of *limits* is used; *added* is what the user has added, by the limits' keys."""
+    """Returns how far each of *limits* is used; *added* is what the user has added, by the limits' keys."""
     more = added or {}
     return [
         LimitUse(each, each.used(spent[each.scope]), each.amount + more.get(each.key, 0.0))
@@ -195,7 +194,6 @@ def described(*budgets: Iterable[Limit]) -> str | None:
 
 
 def written_amount(limit: Limit, amount: float) -> str:
-    """*amount* in the unit of *limit*, as people write it."""
     if limit.unit in ("tokens", "turns"):
         word = limit.unit if round(amount) != 1 else limit.unit.removesuffix("s")
         return f"{amount:,.0f} {word}"

@@ -108,7 +108,7 @@ _FURTHEST = 80  # characters that the word of `_NAMING` stands at most after its
 
 
 def any_case(*words: str) -> str:
-    """An expression for *words* in any case that is tried only where a first letter of theirs stands."""
+    """Returns an expression for *words* in any case that is tried only at a first letter of one of them."""
     folded = {"k": "\u212a", "s": "\u017f"}  # what re.IGNORECASE takes for these letters too
     spellings = {word[0]: word[0] + word[0].upper() + folded.get(word[0], "") for word in words}
     branches = (
@@ -172,18 +172,18 @@ class Credentials:
         self._values = re.compile("|".join(map(re.escape, longest_first))) if held else None
 
     def spans(self, text: str) -> list[Span]:
-        """Where *text* holds one, as (start, end, what it is), in order and apart from each other."""
+        """Returns the credentials in *text* as (start, end, what it is), in order and without overlap."""
         matches: list[Span] = []
         if self._values is not None:
             matches += [(*match.span(), self._names[match[0]]) for match in self._values.finditer(text)]
         return apart(matches + shapes(text))
 
     def hidden(self, text: str) -> str:
-        """*text*, prose of whatever kind, with ``***`` in the place of each."""
+        """Returns *text*, any prose, with ``***`` in place of each credential."""
         return replaced(text, [(start, end, HIDDEN) for start, end, _ in self.spans(text)])
 
     def hidden_in_command(self, text: str) -> str:
-        """As :meth:`hidden` for command lines and messages of programs, where a false alarm costs nothing."""
+        """As :meth:`hidden`, for command lines and messages of programs, where a false positive costs nothing."""
         text = _SCHEME.sub(r"\1 ***", self.hidden(text))
         text = replaced(text, _named_values(text))
         for pattern, replacement in _IN_COMMANDS:
@@ -191,7 +191,7 @@ class Credentials:
         return text
 
     def beginning_of_command(self, text: str, length: int) -> str:
-        """The first *length* characters of :meth:`hidden_in_command`, without looking through all of a long *text*."""
+        """Returns the first *length* characters of :meth:`hidden_in_command`, without scanning all of a long *text*."""
         window = text[: length + _WINDOW]
         hidden = self.hidden_in_command(window)
         whole = len(window) == len(text)
@@ -210,7 +210,7 @@ class _Filter(logging.Filter):
 
 
 def logger(name: str) -> logging.Logger:
-    """The logger *name*; what is written to it holds no credentials, whoever reads it."""
+    """Returns the logger *name*; credentials are removed from what is written to it, whoever reads it."""
     package = logging.getLogger(name.partition(".")[0])
     if not package.handlers:  # without one, Python prints warnings itself, into whichever cell runs
         package.addHandler(logging.NullHandler())
@@ -221,7 +221,7 @@ def logger(name: str) -> logging.Logger:
 
 
 def shapes(text: str) -> list[Span]:
-    """Where *text* holds what looks like a credential, as (start, end, what it is)."""
+    """Returns what looks like a credential in *text*, as (start, end, what it is)."""
     matches: list[Span] = [
         (*match.span("key" if "key" in shape.groupindex else 0), name)
         for name, (shape, literals) in _SHAPES.items()
@@ -238,7 +238,7 @@ def shapes(text: str) -> list[Span]:
 
 
 def assignments(text: str) -> Iterator[re.Match[str]]:
-    """What ``ASSIGNMENT.finditer(text)`` gives, sooner: it is tried only where a name holds one of the words for it."""
+    """Yields what ``ASSIGNMENT.finditer(text)`` does, but faster: tries only names that contain one of its words."""
     after, run_end = 0, 0
     for word in _NAMING.finditer(text):
         if word.start() < run_end:  # a name starts where a run starts, so the run's first word decides
@@ -275,7 +275,7 @@ def _named_values(text: str) -> Iterator[Span]:
 
 
 def _is_option(text: str, before: int, keyword: re.Match[str], end: int) -> bool:
-    """True if a dash stands before a keyword of the run that goes on to *end*; the run starts at *before* or later."""
+    """True if a dash stands before a keyword of the run that ends at *end*; the run starts at *before* or later."""
     dash = text.rfind("-", before, keyword.start())
     if dash >= 0 and _RUN.fullmatch(text, dash, keyword.start()):
         return True
@@ -288,7 +288,7 @@ def _is_of_name(character: str) -> bool:
 
 
 def apart(spans: Iterable[Span]) -> list[Span]:
-    """*spans* in order; of those that overlap the one that begins first, made as long as both."""
+    """Returns *spans* in order; overlapping ones become one that covers them all, named like the first."""
     kept: list[Span] = []
     for start, end, word in sorted(spans, key=lambda span: (span[0], -span[1])):
         if kept and start < kept[-1][1]:
@@ -299,7 +299,6 @@ def apart(spans: Iterable[Span]) -> list[Span]:
 
 
 def replaced(text: str, spans: Iterable[Span]) -> str:
-    """*text* with each span replaced by its mark."""
     pieces, at = [], 0
     for start, end, word in spans:
         pieces += [text[at:start], word]
@@ -308,17 +307,16 @@ def replaced(text: str, spans: Iterable[Span]) -> str:
 
 
 def is_secret_name(name: str) -> bool:
-    """True if a field of that name holds a secret."""
     return bool(_FIELD.search(name[-_NAME_END:])) or (name.isupper() and bool(_VARIABLE.search(name)))
 
 
 def _is_known(value: str) -> bool:
-    """True if a variable's value is no secret, whatever its name says: a folder, a word."""
+    """True if a variable's value is not a secret, whatever its name says: a folder, or a harmless word."""
     return value.lower() in _HARMLESS or _OPEN in value or _FOLDER.match(value) is not None
 
 
 def is_ordinary(value: str) -> bool:
-    """True if *value* is no secret: empty, a mark, a reference to a variable, a path."""
+    """True if *value* is not a secret: empty, a mark, a reference to a variable, or a path."""
     return (
         value.lower() in _HARMLESS
         or _OPEN in value
@@ -329,5 +327,5 @@ def is_ordinary(value: str) -> bool:
 
 
 def plain_name(name: str) -> str:
-    """*name* without what is no letter, for a mark."""
+    """Reduce *name* to letters, digits, ``_``, ``.`` and ``-``, for use in a mark."""
     return re.sub(r"[^\w.-]", "", name)[:40] or "value"

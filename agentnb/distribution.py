@@ -21,7 +21,7 @@ def manual(page: str) -> str:
 
 
 def requirements() -> list[str]:
-    """Returns what agentnb requires, as its metadata say; empty where it runs from a folder and is not installed."""
+    """Returns agentnb's requirements from its metadata; empty if it runs from a folder and is not installed."""
     try:
         return metadata.requires(NAME) or []
     except metadata.PackageNotFoundError:
@@ -29,7 +29,7 @@ def requirements() -> list[str]:
 
 
 def other_version() -> str | None:
-    """The version of the distribution ``agentnb`` in this environment; None where it is not installed."""
+    """Returns the version of the distribution ``agentnb`` in this environment, or None if it is not installed."""
     try:
         return metadata.version(OTHER)
     except metadata.PackageNotFoundError:
@@ -37,7 +37,7 @@ def other_version() -> str | None:
 
 
 def pip(*words: str, python: str | None = None) -> str:
-    """A pip command line to type."""
+    """Returns a pip command line for the user to type."""
     return " ".join([python or f'"{sys.executable}"', "-m", "pip", *words])
 
 
@@ -70,7 +70,7 @@ def _version(name: str) -> str:
 
 
 def _shared_files() -> str:
-    """The files that both distributions have recorded as theirs, in words."""
+    """Returns the files that both distributions list as their own, in words."""
     try:
         both = {str(each) for each in metadata.files(NAME) or ()} & {str(each) for each in metadata.files(OTHER) or ()}
     except metadata.PackageNotFoundError:
@@ -81,7 +81,7 @@ def _shared_files() -> str:
 
 
 def own_info() -> dict[str, str]:
-    """Returns who we are (ACP ``clientInfo``)."""
+    """Returns this client's name and version (ACP ``clientInfo``)."""
     return {"name": "agentnb", "title": "agentnb", "version": _this()}
 
 
@@ -100,13 +100,13 @@ def is_too_new(oldest: object) -> bool:
 
 
 def readers(oldest: object) -> str:
-    """A sentence for an error: which agentnb reads a file that is too new, and which one this is."""
+    """Returns a sentence for an error: which agentnb can read a file that is too new, and which one this is."""
     named = f"agentnb {oldest} or later" if _numbers(oldest) else "a newer agentnb"
     return f"It can be read by {named}; this is agentnb {_this()}."
 
 
 def _numbers(version: object) -> tuple[int, ...]:
-    """The numbers of a version; empty for anything else: files are written by others, too."""
+    """Returns the numbers of a version; empty for anything else, since others write files too."""
     known = isinstance(version, str) and _VERSION.fullmatch(version)
     return tuple(map(int, str(version).split("."))) if known else ()
 

@@ -32,7 +32,7 @@ async def lines(pieces: AsyncIterator[bytes], longest: int) -> AsyncIterator[byt
 
 
 async def event_data(pieces: AsyncIterator[bytes], longest: int) -> AsyncIterator[bytes]:
-    """The data of each event; what the stream's end cuts off is none."""
+    """Yields the data of each event; an event cut off by the end of the stream is dropped."""
     held: list[bytes] = []
     async for line in lines(pieces, longest):
         name, _, value = line.partition(b":")

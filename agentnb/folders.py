@@ -14,7 +14,7 @@ NAME = "agentnb"
 
 
 def home(environ: Mapping[str, str] = os.environ) -> Path:
-    """The user's home folder; the root folder where neither the environment nor the system knows one."""
+    """Returns the user's home folder, or the root folder if neither the environment nor the system knows one."""
     if sys.platform != "win32" and (home_dir := environ.get("HOME")):
         return Path(home_dir)
     try:
@@ -30,7 +30,7 @@ def from_home(path: Path) -> str:
 
 
 def config_folder(environ: Mapping[str, str] = os.environ) -> Path:
-    """Where the user's settings are: ``AGENTNB_CONFIG_DIR``, else ``agentnb`` in Jupyter's configuration folder."""
+    """Returns the settings folder: ``AGENTNB_CONFIG_DIR``, else ``agentnb`` in Jupyter's configuration folder."""
     if own := environ.get("AGENTNB_CONFIG_DIR"):
         return Path(own).expanduser()
     config_dir = environ.get("JUPYTER_CONFIG_DIR")
@@ -38,7 +38,7 @@ def config_folder(environ: Mapping[str, str] = os.environ) -> Path:
 
 
 def data_folder(environ: Mapping[str, str] = os.environ) -> Path:
-    """Where things are kept: ``AGENTNB_DATA_DIR``, else ``agentnb`` in Jupyter's data folder."""
+    """Returns the folder for kept data: ``AGENTNB_DATA_DIR``, else ``agentnb`` in Jupyter's data folder."""
     if own := environ.get("AGENTNB_DATA_DIR"):
         return Path(own).expanduser()
     return _jupyter_data(environ) / NAME

@@ -11,7 +11,7 @@ _numbers = itertools.count(1)
 
 
 def new_id() -> str:
-    """A new UUID (version 4 in its form)."""
+    """Returns a new UUID in the form of version 4."""
     if os.environ.get(VARIABLE) == "counted":
         return f"00000000-0000-4000-8000-{next(_numbers):012x}"
     return str(uuid.uuid4())

@@ -21,7 +21,7 @@ _Group: TypeAlias = "tuple[Path, tuple[str, str, str]]"  # the folder, and the n
 
 
 def available_memory() -> int | None:
-    """Returns how many bytes this process can have without swapping; None where the system does not say."""
+    """Returns how many bytes this process can get without swapping; None if the system does not say."""
     in_groups = _left_in(_own_groups())
     known = [each for each in (_free_in_machine(), in_groups, _free_in_address_space()) if each is not None]
     return min(known, default=None)
@@ -49,7 +49,7 @@ def free_in_container(groups: Path = CGROUPS, own: Path = _OWN_GROUPS) -> int | 
 
 @functools.cache
 def _own_groups() -> list[_Group]:
-    """Looked for once: where there are many, that takes as long as keeping a table."""
+    """Cached: with many groups, the search takes as long as keeping a table."""
     return _groups_with_limit(CGROUPS, _OWN_GROUPS)
 
 
@@ -68,7 +68,7 @@ def _groups_with_limit(groups: Path, own: Path) -> list[_Group]:
 
 
 def _limited(root: Path, path: str, names: tuple[str, str, str]) -> Iterator[_Group]:
-    """A group and those above it that have a limit; a container may see its own group as the root only."""
+    """Yields those of a group and its parents that have a limit; a container may see its own group only as the root."""
     group = Path(os.path.normpath(root / path.strip("/")))
     for folder in (group, *group.parents):
         if not folder.is_relative_to(root):
@@ -90,7 +90,7 @@ def _left(folder: Path, names: tuple[str, str, str]) -> int | None:
 
 
 def _number(path: Path) -> int | None:
-    """The number in a file; None where it is missing, or says ``max``."""
+    """Returns the number in a file; None if the file is missing, or says ``max``."""
     try:
         return int(path.read_text("ascii"))
     except (OSError, ValueError):
@@ -106,7 +106,7 @@ def _file_pages(path: Path, name: str) -> int:
 
 
 def _free_in_address_space() -> int | None:
-    """What a limit such as that of ``ulimit -v`` leaves; None where there is none."""
+    """Returns how many bytes a limit such as that of ``ulimit -v`` leaves; None if there is no limit."""
     try:
         from resource import RLIM_INFINITY, RLIMIT_AS, getrlimit
     except ImportError:  # Windows
@@ -117,12 +117,12 @@ def _free_in_address_space() -> int | None:
 
 
 def address_space() -> int:
-    """Returns how many bytes of address space this process has; 0 where the system does not say."""
+    """Returns how many bytes of address space this process uses; 0 if the system does not say."""
     return _pages(0)
 
 
 def resident_memory() -> int:
-    """Returns how many bytes this process takes; 0 where the system does not say."""
+    """Returns how many bytes of memory this process occupies; 0 if the system does not say."""
     return _pages(1)
 
 

@@ -20,7 +20,7 @@ _importing = RLock()
 
 
 def imported(*modules: str) -> Any:
-    """Import modules while no other thread imports through this function; give the last one."""
+    """Import modules while no other thread imports through this function; returns the last one."""
     with _importing:
         return [import_module(each) for each in modules][-1]
 

@@ -48,7 +48,7 @@ class Plugins:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of all that are installed."""
+        """The names of all installed plug-ins."""
         return tuple(each.name for each in self._found)
 
     @property
@@ -58,12 +58,12 @@ class Plugins:
 
     @property
     def problems(self) -> tuple[Problem, ...]:
-        """Returns why plug-ins are not loaded, or failed in a port."""
+        """Returns the reasons that plug-ins are not loaded, or failed in a port."""
         self.loaded  # noqa: B018 - loads them
         return tuple(self._problems.values())
 
     def new_problems(self) -> list[Problem]:
-        """The problems that no chat has been told of; each is given once."""
+        """Returns the problems that no chat has reported yet; each is returned once."""
         problems = [each for each in self.problems if each not in self._told]
         self._told.update(problems)
         return problems
@@ -98,7 +98,7 @@ class Plugins:
 
     @contextlib.contextmanager
     def guard(self, plugin: str, port: str) -> Iterator[None]:
-        """Run code of *plugin* in *port*: its own errors are remembered and become a PluginFailed that names it."""
+        """Run code of *plugin* in *port*; its own errors are remembered and raised as a PluginFailed that names it."""
         try:
             yield
         except AgentnbError:
@@ -127,21 +127,20 @@ class Plugins:
 
 @functools.cache
 def plugins() -> Plugins:
-    """The plug-ins of this process."""
     from importlib.metadata import entry_points  # takes 50 ms
 
     return Plugins(entry_points(group=GROUP), _is_off())
 
 
 def _is_off() -> Callable[[str], bool]:
-    """Returns which plug-ins `AGENTNB_PLUGINS`, the user's setting ``plugins_off`` and the site switch off."""
+    """Returns a test for plug-ins that `AGENTNB_PLUGINS`, the user's setting ``plugins_off`` or the site switch off."""
     only, off = os.environ.get(VARIABLE), _setting()
     names = None if only is None else {each.strip() for each in only.split(",")}
     return lambda name: name in off or (names is not None and name not in names) or _refused(name) is not None
 
 
 def _refused(name: str) -> str | None:
-    """Returns why the site does not allow the plug-in; None where it does."""
+    """Returns the reason the site does not allow the plug-in, or None if it does."""
     return site_policy().why_not("plugins", name)
 
 

@@ -14,7 +14,7 @@ else:
 
 
 def try_prctl(option: int, value: int) -> bool:
-    """Set an attribute of this process (``prctl(2)``), where the system has it; says whether that worked."""
+    """Set an attribute of this process (``prctl(2)``) if the system supports it; returns True if that worked."""
     try:
         prctl(option, value)
     except (OSError, AttributeError):
@@ -23,7 +23,7 @@ def try_prctl(option: int, value: int) -> bool:
 
 
 def _stat(pid: int) -> tuple[int, bytes] | None:
-    """Parent and start time of process *pid*; None if it is gone, or only not yet waited for."""
+    """Returns the parent and start time of process *pid*; None if it is gone or a zombie."""
     try:
         with open(f"/proc/{pid}/stat", "rb") as file:
             fields = file.read().rpartition(b")")[2].split()
@@ -33,7 +33,7 @@ def _stat(pid: int) -> tuple[int, bytes] | None:
 
 
 def descendants(root: int) -> list[tuple[int, bytes]]:
-    """Every running process below *root*: its id and its start time."""
+    """Returns every running process below *root*, as (id, start time)."""
     statuses = {int(name): _stat(int(name)) for name in os.listdir("/proc") if name.isdigit()}
     children: dict[int, list[tuple[int, bytes]]] = {}
     for pid, stat in statuses.items():
@@ -49,7 +49,7 @@ def descendants(root: int) -> list[tuple[int, bytes]]:
 
 
 def signal_process(pid: int, start: bytes, number: int) -> None:
-    """Send signal *number* to the process that had the id *pid* and began at *start*, and to no other."""
+    """Send signal *number* to the process with the id *pid* that started at *start*, and to no other."""
     try:
         handle = os.pidfd_open(pid)  # type: ignore[attr-defined,unused-ignore]
     except AttributeError:  # an old system: the check below is all there is
@@ -72,6 +72,5 @@ def signal_process(pid: int, start: bytes, number: int) -> None:
 
 
 def signal_descendants(number: int) -> None:
-    """Send signal *number* to everything below this process."""
     for pid, start in descendants(os.getpid()):
         signal_process(pid, start, number)

@@ -61,12 +61,11 @@ LSP = Dialect(framing=Headers)
 
 
 def to_error(error: Exception) -> RpcError:
-    """The error that a request is answered with whose handler has raised *error*."""
     return error if isinstance(error, RpcError) else RpcError(INTERNAL_ERROR, f"{type(error).__name__}: {error}")
 
 
 def answer_nothing(method: str, _params: Any) -> NoReturn:
-    """Answer the requests of a connection that has no methods."""
+    """Reject every request, for a connection that has no methods."""
     raise RpcError(METHOD_NOT_FOUND, f"Method not found: {method[:100]}", {"method": method[:100]})
 
 
@@ -104,11 +103,10 @@ class Connection:
         self._reason: Exception | None = None
 
     def notify(self, method: str, params: Any) -> None:
-        """Send a notification."""
         self._send(notification(method, params))
 
     def call(self, method: str, params: Any, done: Done) -> int:
-        """Send a request; *done* gets ``(result, error)`` in the order of the wire."""
+        """Send a request; *done* is called with ``(result, error)`` in the order of the wire."""
         self._last_id += 1
         request = self._last_id
         if self.closed:
@@ -121,7 +119,7 @@ class Connection:
     async def request(
         self, method: str, params: Any, timeout: float | None = None, heard: Callable[[Any], None] | None = None
     ) -> Any:
-        """Send a request and wait for its result; it is taken back if nobody waits any more.
+        """Send a request and wait for its result; the request is cancelled if nobody waits any more.
 
         *heard* gets the result before any message that comes after it; who waits here may get it later.
         """
@@ -143,12 +141,11 @@ class Connection:
             self.take_back(request)
 
     def take_back(self, request: int) -> None:
-        """Want no answer to *request* any more; the other end hears of it where it owes one."""
+        """Ignore the answer to *request* from now on; the other end is notified if it still owes one."""
         if self._waiting.pop(request, None) is not None and self._dialect.cancel:
             self.notify(self._dialect.cancel, {"requestId": request})
 
     def feed(self, data: bytes) -> None:
-        """Take what was read from a stream."""
         try:
             if not self.closed:
                 self.receive(*self._framing.feed(data))
@@ -156,18 +153,18 @@ class Connection:
             self.close(error)
 
     async def read(self, stream: asyncio.StreamReader, drain: Callable[[], Awaitable[None]] | None = None) -> None:
-        """Take all that is read from *stream*, until that or the connection ends, as fast as *drain* lets it."""
+        """Process all data read from *stream*, until it or the connection ends, as fast as *drain* allows."""
         while not self.closed and (data := await stream.read(_CHUNK)):
             self.feed(data)
             if drain is not None:
                 await drain()
 
     def receive(self, *messages: bytes) -> None:
-        """Take whole messages."""
+        """Process complete messages."""
         self.handle(message for data in messages if (message := self._read(data)) is not None)
 
     def handle(self, messages: Iterable[RpcMessage]) -> None:
-        """Take messages that were read already, in their order."""
+        """Process messages that are already decoded, in order."""
         batch: list[tuple[str, Any]] = []
         for message in messages:
             if message.id is None and isinstance(message.method, str) and message.method != self._dialect.cancel:
@@ -181,7 +178,7 @@ class Connection:
             self._safely(self._on_notifications, batch)
 
     def serve(self, message: RpcMessage, reply: Reply) -> None:
-        """Answer a request; *reply* gets the answer, and None where there is none."""
+        """Answer a request; *reply* is called with the answer, or None if there is none."""
         try:
             if not isinstance(message.method, str):
                 raise RpcError(INVALID_REQUEST, "The method is not text.")
@@ -197,14 +194,14 @@ class Connection:
             reply({"jsonrpc": "2.0", "id": message.id, "result": result})
 
     def spawn(self, work: Awaitable[Any]) -> asyncio.Future[Any]:
-        """Run *work* as a task that is cancelled where the connection ends."""
+        """Run *work* as a task that is cancelled when the connection ends."""
         task = self._start(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task
 
     def close(self, reason: Exception | None = None) -> None:
-        """End the connection: what is still unanswered fails with *reason*, what is being served is cancelled."""
+        """End the connection: unanswered requests fail with *reason*, and those being served are cancelled."""
         if self.closed:
             return
         if rest := self._framing.rest():
@@ -220,13 +217,13 @@ class Connection:
         self._safely(self._on_closed, reason)
 
     async def wait_closed(self) -> None:
-        """Wait until the tasks of a connection that was closed have ended."""
+        """Wait until the tasks of a closed connection have ended."""
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     # --- inside: what comes ---
 
     def _read(self, data: bytes) -> RpcMessage | None:
-        """One message; None where there is none, or a batch, which is answered."""
+        """Returns one message; None if it is invalid, or a batch, which is answered."""
         try:
             if self._dialect.repairs:
                 return repair_message(data)
@@ -239,7 +236,7 @@ class Connection:
         return None
 
     def _take(self, message: RpcMessage) -> None:
-        """Take a request, an answer, a cancellation, or what is none of them."""
+        """Dispatch a message: a request, an answer, a cancellation, or a stray one."""
         if message.id is not None and message.method is not None:
             self.serve(message, self._send)
         elif message.method is not None and message.method == self._dialect.cancel:
@@ -282,7 +279,7 @@ class Connection:
     # --- inside: what is answered ---
 
     async def _answer(self, message: RpcMessage, result: Awaitable[Any], reply: Reply) -> None:
-        """Answer before any task gets its turn that the handler has started."""
+        """Answer before any task that the handler started gets its turn."""
         try:
             answer = {"jsonrpc": "2.0", "id": message.id, "result": await result}
         except Exception as error:  # noqa: BLE001 - whatever it is, it is answered
@@ -329,7 +326,7 @@ class Connection:
         return self._reason or ProtocolError("The connection has ended.")
 
     def _safely(self, callback: Callable[..., None], *args: Any) -> None:
-        """A callback that fails must not stop the reader."""
+        """Call *callback*; an error in it is logged, since it must not stop the reader."""
         try:
             callback(*args)
         except Exception:
@@ -337,7 +334,7 @@ class Connection:
 
 
 def _own_id(received: Any) -> int:
-    """Our ids are numbers; some agents send them back as text."""
+    """Convert an id: ours are numbers, but some agents send them back as text."""
     if isinstance(received, str) and len(received) <= _LONGEST_ID and received.isascii() and received.isdigit():
         return int(received)
     return received if isinstance(received, int) and not isinstance(received, bool) else -1

@@ -34,7 +34,7 @@ class RpcError(Exception):
 
     @classmethod
     def received(cls, error: Any) -> RpcError:
-        """Read an ``error`` member, however it is made."""
+        """Read an ``error`` member, whatever its form."""
         if not isinstance(error, dict):
             return cls(INTERNAL_ERROR, str(error))
         code, message = error.get("code"), error.get("message")
@@ -89,7 +89,6 @@ _encode = msgspec.json.Encoder().encode
 
 
 def encode(message: Any) -> bytes:
-    """Write a message as JSON."""
     try:
         return _encode(message)
     except UnicodeEncodeError:  # such as of a folder whose name is no UTF-8
@@ -97,7 +96,7 @@ def encode(message: Any) -> bytes:
 
 
 def read_message(data: bytes) -> RpcMessage:
-    """Read one message; raises the :class:`RpcError` to answer where it is none."""
+    """Read one message; if it is not one, raises the :class:`RpcError` to answer with."""
     if is_too_deep(data):
         raise RpcError(PARSE_ERROR, "The message is nested too deeply.")
     try:
@@ -109,7 +108,7 @@ def read_message(data: bytes) -> RpcMessage:
 
 
 def repair_message(data: bytes) -> RpcMessage:
-    """Read one message, repairing what can be repaired; raises :class:`RpcError` where there is none."""
+    """Read one message, repairing what can be repaired; raises :class:`RpcError` if there is none."""
     try:
         if not is_too_deep(data):
             return _decode(data)
@@ -123,7 +122,7 @@ def repair_message(data: bytes) -> RpcMessage:
 
 
 def repair_messages(lines: list[bytes]) -> list[RpcMessage]:
-    """The messages among *lines*."""
+    """Read each of *lines*, repairing what can be repaired; drops those that are not messages."""
     messages: list[RpcMessage] = []
     for line in lines:
         with contextlib.suppress(RpcError):
@@ -142,7 +141,7 @@ def _repaired(data: bytes) -> RpcMessage | None:
 
 
 def read_batch(data: bytes) -> list[Any]:
-    """Read an array, each for :func:`as_message`; raises the :class:`RpcError` to answer where it is none."""
+    """Read an array of values for :func:`as_message`; if it is not one, raises the :class:`RpcError` to answer with."""
     items = _read_value(data)
     if not isinstance(items, list) or not items:
         raise _no_message()
@@ -157,7 +156,7 @@ def _read_value(data: bytes) -> Any:
 
 
 def as_message(value: Any) -> RpcMessage:
-    """The message that a JSON value is; raises the :class:`RpcError` to answer where it is none."""
+    """Convert a JSON value to a message; if it is not one, raises the :class:`RpcError` to answer with."""
     try:
         return _checked(msgspec.convert(value, RpcMessage))
     except msgspec.ValidationError:
@@ -187,7 +186,7 @@ class Lines:
         self._pieces: list[bytes] = []
 
     def feed(self, data: bytes) -> list[bytes]:
-        """Add *data*; return the messages that are whole now."""
+        """Add *data*; returns the messages that are now complete."""
         *lines, rest = data.split(b"\n")
         if lines and self._pieces:
             lines[0] = b"".join((*self._pieces, lines[0]))
@@ -200,13 +199,13 @@ class Lines:
         return [line for line in lines if line and not line.isspace()]
 
     def rest(self) -> list[bytes]:
-        """The last line counts without its end, once the stream has ended."""
+        """Returns the last line, which counts without its end once the stream has ended."""
         rest, self._pieces = b"".join(self._pieces), []
         return [rest] if rest.strip() else []
 
     @staticmethod
     def frame(message: bytes) -> bytes:
-        """*message* as it stands in the stream."""
+        """Returns *message* as it is framed in the stream."""
         return message + b"\n"
 
 
@@ -215,7 +214,6 @@ class Whole(Lines):
 
     @staticmethod
     def frame(message: bytes) -> bytes:
-        """See :meth:`Lines.frame`."""
         return message
 
 
@@ -227,17 +225,15 @@ class Headers:
         self._input = bytearray()
 
     def feed(self, data: bytes) -> list[bytes]:
-        """See :meth:`Lines.feed`."""
         self._input += data
         return list(iter(self._next, None))
 
     def rest(self) -> list[bytes]:
-        """Half a message is none."""
+        """Returns nothing, since an incomplete message is dropped."""
         return []
 
     @staticmethod
     def frame(message: bytes) -> bytes:
-        """See :meth:`Lines.frame`."""
         return b"Content-Length: %d\r\n\r\n%b" % (len(message), message)
 
     def _next(self) -> bytes | None:

@@ -40,7 +40,7 @@ def write_atomically(path: Path, content: bytes, *, mode: int = 0o600, sync: boo
 
 
 def try_lock(descriptor: int, *, without_locks: bool = True) -> bool:
-    """Lock an open file, until it is closed, unless another process has locked it."""
+    """Lock an open file until it is closed; returns False if another process has locked it."""
     if sys.platform == "win32":
         return without_locks
     import fcntl
@@ -56,7 +56,7 @@ def try_lock(descriptor: int, *, without_locks: bool = True) -> bool:
 
 @contextlib.contextmanager
 def locked(descriptor: int, *, without_locks: bool = True) -> Iterator[None]:
-    """Wait for the lock of an open file, and hold it; where files have no locks, that is an error or does nothing."""
+    """Wait for an open file's lock and hold it; without lock support, raise, or do nothing if *without_locks*."""
     if sys.platform == "win32":
         yield
         return
@@ -79,14 +79,14 @@ _FILE = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 
 @contextlib.contextmanager
 def open_parent(root: Path, path: Path, *, make: bool = False) -> Iterator[int]:
-    """The folder that *path* is in, open, as a descriptor for ``dir_fd``."""
+    """Open the folder that *path* is in; yields a descriptor for ``dir_fd``."""
     with open_folder(root, path.relative_to(root).parts[:-1], make=make) as here:
         yield here
 
 
 @contextlib.contextmanager
 def open_folder(root: Path | str, parts: Sequence[str], *, make: bool = False) -> Iterator[int]:
-    """A folder, open, as a descriptor for ``dir_fd``."""
+    """Open a folder; yields a descriptor for ``dir_fd``."""
     here = os.open(root, _PASSING & ~getattr(os, "O_NOFOLLOW", 0))
     try:
         for depth, name in enumerate(parts, 1):
@@ -103,7 +103,7 @@ def open_folder(root: Path | str, parts: Sequence[str], *, make: bool = False) -
 
 
 def open_entry(folder: int, name: str, flags: int, path: Path, mode: int = 0o666) -> int:
-    """Open the file *name* in *folder*, itself no link either."""
+    """Open the file *name* in *folder*, which must not be a link either."""
     try:
         return os.open(name, flags | _FILE, mode, dir_fd=folder)
     except OSError as error:
@@ -117,7 +117,7 @@ def open_path(root: Path, path: Path, flags: int) -> int:
 
 
 def replace_entry(folder: int, path: Path, data: bytes, mode: int | None, as_shown: Callable[[], bool]) -> bool:
-    """Write beside a file, then put that in its place; *folder* is open, so nothing can lead elsewhere meanwhile."""
+    """Write beside a file, then replace it; *folder* is open, so that nothing can redirect the write meanwhile."""
     draft = f".{path.name[:32]}.{uuid.uuid4().hex[:8]}.part"
     descriptor = open_entry(folder, draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), path)
     try:
@@ -154,7 +154,7 @@ def _step(here: int, name: str, path: str, *, make: bool) -> int:
 
 
 def _moved(path: Path | str, error: OSError) -> Exception:
-    """A link where none was (``ELOOP``; ``ENOTDIR`` for one on the way) is an escape, anything else is itself."""
+    """Returns OutsideWorkspace for a link where none was (``ELOOP``; ``ENOTDIR`` on the way), else *error*."""
     if error.errno not in {errno.ELOOP, errno.ENOTDIR, errno.EMLINK}:
         return error
     message = f"{str(path)!r} no longer leads where it led: there is a link or a file on the way."

@@ -23,7 +23,6 @@ _STEPS = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1}
 
 
 def read_json(data: bytes | str, *, repair: bool = True) -> Any:
-    """Read one JSON value."""
     text = data.decode(json.detect_encoding(data)) if isinstance(data, bytes) else data
     if is_too_deep(text.encode("utf-8", "surrogatepass"), WRAPPED_LIMIT):
         raise ValueError(f"the JSON is nested deeper than {WRAPPED_LIMIT} levels")
@@ -32,7 +31,6 @@ def read_json(data: bytes | str, *, repair: bool = True) -> Any:
 
 
 def read_record(data: bytes | str, kind: type[_Kind]) -> _Kind:
-    """Read the JSON of a file as a value of *kind*."""
     import msgspec  # the programs that run without installed packages read JSON, too
 
     try:
@@ -50,7 +48,7 @@ def read_first_json(text: str) -> Any:
 
 
 def read_json_at(text: str, begin: int) -> tuple[Any, int]:
-    """Read the JSON value that begins at a place of *text*, as :func:`read_json`; with where it ends."""
+    """Read the JSON value that begins at *begin*, as :func:`read_json`; also returns where it ends."""
     try:
         value, end = json.JSONDecoder(parse_int=_integer).raw_decode(text, begin)
         return without_half_characters(value), end
@@ -59,7 +57,6 @@ def read_json_at(text: str, begin: int) -> tuple[Any, int]:
 
 
 def is_too_deep(data: bytes, limit: int = NESTING_LIMIT) -> bool:
-    """True if the JSON in *data* is nested deeper than *limit*."""
     if data.count(b"[") + data.count(b"{") <= limit:
         return False
     brackets = _STRINGS.sub(b"", data).translate(None, _NOT_BRACKETS)
@@ -83,7 +80,7 @@ def without_deep_values(data: bytes) -> bytes:
 
 
 def without_half_characters(value: Any) -> Any:
-    """*value* with half surrogate pairs, which no UTF-8 can hold, replaced by U+FFFD."""
+    """Returns *value* with lone surrogates, which UTF-8 cannot encode, replaced by U+FFFD."""
     if isinstance(value, str):
         return value if value.isascii() else value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     if isinstance(value, dict):

@@ -77,11 +77,10 @@ class SiteFile(msgspec.Struct, frozen=True, kw_only=True):
     problem: str | None = None
 
     def place(self, line: int = 0) -> str:
-        """The file and the line, for people."""
         return f"{self.path}, line {line}" if line else str(self.path)
 
     def refusal(self, kind: Kind, names: tuple[str, ...], allowed_as: tuple[str, ...]) -> str | None:
-        """Returns where the file denies one of *names*, or allows none of *allowed_as*; None where it does not."""
+        """Returns where the file denies one of *names* or allows none of *allowed_as*; None if it does neither."""
         if self.problem is not None:
             return self.place()
         listed = self.lists.get(kind, SiteList())
@@ -100,12 +99,11 @@ class SitePolicy(msgspec.Struct, frozen=True):
 
     @property
     def problem(self) -> str | None:
-        """Returns why a file cannot be used; None where all can."""
+        """Returns the reason a file cannot be used, or None if all can."""
         return next((each.problem for each in self.files if each.problem), None)
 
     @property
     def messages(self) -> tuple[str, ...]:
-        """The messages for the users."""
         return tuple(dict.fromkeys(each.message for each in self.files if each.message))
 
     @property
@@ -129,19 +127,19 @@ class SitePolicy(msgspec.Struct, frozen=True):
         return None
 
     def why_off(self, switch: Switch) -> str | None:
-        """Returns why *switch* is off, in a sentence; None where it is not."""
+        """Returns a sentence that says why *switch* is off, or None if it is on."""
         for file in self.files:
             if file.problem is not None or switch in file.off:
                 return _sentence(SWITCHES[switch], file.place(file.off.get(switch, 0)), file.problem)
         return None
 
     def why_not_agent(self, name: str, command: tuple[str, ...], *, is_known: bool) -> str | None:
-        """As :meth:`why_not` for an agent; the name of one that *is_known* counts, of others their command line."""
+        """As :meth:`why_not`, for an agent: its name can be allowed if it *is_known*, else only its command line."""
         line = shlex.join(command)
         return self.why_not("agents", name, line, allowed_as=(name, line) if is_known else (line,))
 
     def demand(self, switch: Switch) -> None:
-        """Raise where *switch* is off."""
+        """Raise if *switch* is off."""
         if (why := self.why_off(switch)) is not None:
             raise PolicyError(why)
 
@@ -151,7 +149,7 @@ def _sentence(what: str, place: str, problem: str | None) -> str:
 
 
 def _is_one(pattern: str, names: tuple[str, ...]) -> bool:
-    """True if one of *names* is as *pattern*, in which ``*`` stands for anything."""
+    """True if one of *names* matches *pattern*, in which ``*`` stands for anything."""
     wanted = re.compile(".*".join(map(re.escape, pattern.split("*"))), re.DOTALL)
     return any(wanted.fullmatch(each) for each in names)
 
@@ -180,7 +178,7 @@ _read: dict[Path, tuple[tuple[int, ...], SiteFile | None]] = {}
 
 
 def site_policy(environ: Mapping[str, str] = os.environ) -> SitePolicy:
-    """Returns what the site's files say now; they are read again when they change."""
+    """Returns the site's policy; its files are read again when they change."""
     return SitePolicy(tuple(file for path in site_files(environ) if (file := _file(path)) is not None))
 
 
@@ -193,7 +191,7 @@ def _file(path: Path) -> SiteFile | None:
 
 
 def file_state(path: Path) -> tuple[int, ...]:
-    """Differs where the file *path* has changed, or why it cannot be seen."""
+    """Returns a value that changes with the file *path*, or with the reason it cannot be read."""
     try:
         found = path.stat()
     except OSError as error:
@@ -202,7 +200,7 @@ def file_state(path: Path) -> tuple[int, ...]:
 
 
 def read_file(path: Path) -> SiteFile | None:
-    """What the file *path* says in ``[site]``; None where there is no file."""
+    """Returns the ``[site]`` table of the file *path*; None if there is no file."""
     try:
         text = read_text(path)
         return None if text is None else parse(text, path)
@@ -216,7 +214,7 @@ def read_file(path: Path) -> SiteFile | None:
 
 
 def read_text(path: Path) -> str | None:
-    """The text of a site's file, of at most :data:`LARGEST` bytes; None where there is no file."""
+    """Returns the text of a site's file, at most :data:`LARGEST` bytes; None if there is no file."""
     try:
         found = path.stat()
     except (FileNotFoundError, NotADirectoryError):
@@ -230,7 +228,7 @@ def read_text(path: Path) -> str | None:
 
 
 def parse(text: str, path: Path) -> SiteFile:
-    """What the *text* of the file *path* says in ``[site]``."""
+    """Read the ``[site]`` table from *text*, the content of the file *path*."""
     try:
         data = parsed(text)
     except ValueError as error:
@@ -312,7 +310,7 @@ class _Reader:
         return key_line(self._lines, key, table) or 0
 
     def _line_with(self, value: str, key: str, table: str) -> int:
-        """The line of *value* in the list *key*; the list's own where it is written in another way."""
+        """Returns the line of *value* in the list *key*, or the list's own line if it is written in another way."""
         begin = self._line(key, table)
         found = (at for at in range(max(0, begin - 1), len(self._lines)) if value in self._lines[at])
         return next(found, begin - 1) + 1

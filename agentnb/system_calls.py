@@ -28,7 +28,6 @@ def machine() -> str:
 
 
 def call(number: int, *arguments: Any) -> int:
-    """Make a system call."""
     if _LIBC is None:
         raise OSError("This system does not support these calls: it is not Linux.")
     return _checked(_LIBC.syscall(ctypes.c_long(number), *arguments))
@@ -72,13 +71,13 @@ def mount(source: str, target: str, kind: str | None, flags: int, data: str | No
 
 
 def protect(address: int, size: int, protection: int) -> bool:
-    """Set what may be done with memory (``mprotect(2)``: 1 read, 2 write, 4 run); says whether the system allows it."""
+    """Set memory protection (``mprotect(2)``: 1 read, 2 write, 4 run); returns True if the system allows it."""
     where = (ctypes.c_void_p(address), ctypes.c_size_t(size), ctypes.c_int(protection))
     return bool(_LIBC.mprotect(*where) == 0)
 
 
 def remap_privately(address: int, size: int, descriptor: int, offset: int) -> None:
-    """Replace mapped memory by a private mapping of a file; of anonymous memory where *descriptor* is -1."""
+    """Replace mapped memory with a private mapping of a file, or of anonymous memory if *descriptor* is -1."""
     _LIBC.mmap.restype = ctypes.c_void_p
     private, fixed, anonymous = 2, 16, 32
     flags = private | fixed | (anonymous if descriptor < 0 else 0)
@@ -89,7 +88,7 @@ def remap_privately(address: int, size: int, descriptor: int, offset: int) -> No
 
 
 def drop_capabilities(keep: int = 0) -> None:
-    """Give up capabilities, also those that a program run by root would get."""
+    """Give up capabilities, including those that a program run by root would get."""
     header, held = (ctypes.c_uint32 * 2)(0x20080522, 0), (ctypes.c_uint32 * 6)()
     _checked(_LIBC.capget(header, held))
     if not any(held):

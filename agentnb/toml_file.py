@@ -39,7 +39,6 @@ class ChangedMeanwhile(AgentnbError):
 
 
 def parsed(text: str) -> dict[str, Any]:
-    """The contents of a TOML text."""
     try:
         return tomllib.loads(text)  # type: ignore[no-any-return,unused-ignore]
     except RecursionError:
@@ -53,7 +52,7 @@ def parsed(text: str) -> dict[str, Any]:
 
 
 def toml_value(value: Any) -> str:
-    r"""*value* as TOML: a text, a truth value, a number, or a list or mapping of such."""
+    """Returns *value* as TOML: a string, a boolean, a number, or a list or mapping of these."""
     if isinstance(value, str):
         return toml_text(value)
     if isinstance(value, bool):
@@ -70,14 +69,13 @@ def toml_value(value: Any) -> str:
 
 
 def toml_text(value: str) -> str:
-    """A TOML string; what no TOML file can hold (half a surrogate pair) is replaced."""
+    """Returns a TOML string; what no TOML file can hold (a lone surrogate) is replaced."""
     whole = value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     inside = "".join(_ESCAPES.get(char, char if char.isprintable() else f"\\U{ord(char):08X}") for char in whole)
     return f'"{inside}"'
 
 
 def with_key(text: str, key: str, value: Any) -> str:
-    r"""*text* with the top-level *key* set to *value*."""
     before = parsed(text)
     if key in before and before[key] == value and isinstance(before[key], type(value)):
         return text
@@ -88,7 +86,7 @@ def with_key(text: str, key: str, value: Any) -> str:
 
 
 def without_key(text: str, key: str) -> str:
-    r"""*text* without the top-level *key*; its line goes, a comment above it stays."""
+    """Returns *text* without the top-level *key*; its line is removed, a comment above it stays."""
     before = parsed(text)
     if key not in before:
         return text
@@ -162,7 +160,7 @@ def _header(line: str) -> str:
 
 
 def change_file(path: Path, change: Callable[[str], str], *, head: str = "") -> bool:
-    """Change the file *path*, whole or not at all; one writer at a time, of all kernels."""
+    """Change the file *path* atomically, one writer at a time across all kernels."""
     path = Path(os.path.realpath(path))
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     with _locked(path):
@@ -193,7 +191,7 @@ def _key(name: str) -> str:
 
 
 def _spans(text: str, key: str, before: Mapping[str, Any]) -> Iterator[tuple[int, int, int]]:
-    """Where *key* may stand: its begin, the begin of its value, and the end of that."""
+    """Yields the possible places of *key*: its start, and the start and end of its value."""
     names = "|".join(re.escape(each) for each in (key, f'"{key}"', f"'{key}'"))
     for match in re.finditer(rf"^[ \t]*(?:{names})[ \t]*=[ \t]*", text, re.MULTILINE):
         for end in _ends(text, match.end()):
@@ -204,7 +202,7 @@ def _spans(text: str, key: str, before: Mapping[str, Any]) -> Iterator[tuple[int
 
 
 def _ends(text: str, begin: int) -> Iterator[int]:
-    """Where a value may end, the nearest first: before a comment, else at the end of a line."""
+    """Yields the possible ends of a value, nearest first: before a comment, else at the end of a line."""
     at = begin
     while at <= len(text):
         end = _LINE_END.search(text, at)
@@ -226,7 +224,7 @@ def _set(text: str, key: str, before: Mapping[str, Any], written: str) -> Iterat
 
 
 def _added(text: str, line: str) -> Iterator[str]:
-    """Behind the top-level keys, above the comment of the first table; else at the file's end, or its begin."""
+    """Yields *text* with *line* after the top-level keys, above the first table's comment; else at the end or start."""
     newline = "\r\n" if "\r\n" in text else "\n"
     for match in _TABLE.finditer(text):
         above = text[: match.start()].splitlines(keepends=True)
@@ -257,7 +255,7 @@ def _without_entry(text: str, table: str) -> Iterator[str]:
 
 
 def _first(texts: Iterable[str], wanted: Mapping[str, Any], key: str) -> str:
-    """The first of *texts* that says what is wanted."""
+    """Returns the first of *texts* that parses to *wanted*; raises if there is none."""
     for text in texts:
         with contextlib.suppress(ValueError):
             if parsed(text) == wanted:

@@ -64,11 +64,11 @@ class AgentCapabilities(dict[str, Any]):
 
     @property
     def steers(self) -> bool:
-        """True if it says that a prompt sent while another runs goes into that turn."""
+        """True if the agent declares that a prompt sent while a turn runs goes into that turn."""
         return any(mapping(each).get("promptQueueing") is True for each in mapping(self.get("_meta")).values())
 
     def offers(self, ability: str) -> bool:
-        """True if the agent can do something with sessions that not every agent can."""
+        """True if the agent has *ability*, one of those that not every agent has."""
         if ability == "load":
             return self.get("loadSession") is True
         if ability == "logout":
@@ -77,7 +77,7 @@ class AgentCapabilities(dict[str, Any]):
         return mapping(self.get("sessionCapabilities")).get(name) is not None
 
     def demand(self, *abilities: str) -> None:
-        """Insist on one of the abilities that :meth:`offers` tells of."""
+        """Raises unless the agent has one of *abilities* (see :meth:`offers`)."""
         if not any(map(self.offers, abilities)):
             what, instead = _ABILITIES[abilities[-1]]
             raise NotOffered(f"{self._title} does not offer to {what}.", hint=instead)
@@ -190,7 +190,7 @@ class Agent(Peer):
 
     @property
     def login_ways(self) -> tuple[LoginWay, ...]:
-        """The logins that it offers (ACP ``authMethods``)."""
+        """The logins that the agent offers (ACP ``authMethods``)."""
         return login_ways(self.failures.auth_methods, self.spec.own_program)
 
     async def authenticate(self, method_id: str, timeout: float | None = None) -> None:
@@ -206,17 +206,17 @@ class Agent(Peer):
         await self.request("logout", {})
 
     async def extend(self, session_id: str, method: str, params: dict[str, Any], timeout: float | None = None) -> Any:
-        """Ask something that the protocol leaves to the two sides (ACP extension methods, ``_name/method``)."""
+        """Send an extension request (ACP extension methods, ``_name/method``) and wait for its result."""
         return await self.request(extension(method), {"sessionId": session_id, **params}, timeout)
 
     def tell(self, session_id: str, method: str, params: dict[str, Any]) -> None:
-        """As :meth:`extend`, for a notification: nobody answers."""
+        """Like :meth:`extend`, but sends a notification: there is no answer."""
         if self.closed:
             raise AgentDied(f"{self.spec.title} is gone.", hint=RESTARTS)
         self.notify(extension(method), {"sessionId": session_id, **params})
 
     async def stop(self, patience: float | None = None) -> None:
-        """End the agent and everything it started; listeners of open sessions are told."""
+        """End the agent and everything it started; listeners of open sessions are notified."""
         self.stopped = True
         await super().stop(self.patience if patience is None else patience)
 
@@ -246,7 +246,7 @@ class Agent(Peer):
         )
 
     async def list_sessions(self, cwd: str | None = None, cursor: str | None = None) -> Page:
-        """The sessions that the agent keeps, one page of them (ACP ``session/list``)."""
+        """Returns one page of the sessions that the agent keeps (ACP ``session/list``)."""
         self.capabilities.demand("list")
         params = {name: value for name, value in (("cwd", cwd), ("cursor", cursor)) if value is not None}
         return read_page(mapping(await self.request("session/list", params)), self.spec.name)
@@ -293,7 +293,7 @@ class Agent(Peer):
         await self.request("session/set_config_option", params, heard=heard)
 
     async def close_session(self, session_id: str) -> None:
-        """Free a session: its terminals end, nothing more is delivered, and the agent is told if it can be."""
+        """Free a session: end its terminals, deliver nothing more, and notify the agent if that is possible."""
         route = self.sessions.forget(session_id)
         if route is not None:
             await route.terminals.close()
@@ -318,7 +318,6 @@ class Agent(Peer):
         return second.answered(await super().request(*second.asked(method, params), timeout, hear))
 
     def call(self, method: str, params: dict[str, Any], done: Done) -> int:
-        """See :meth:`Peer.call`."""
         second = self._second
         if second is None:
             return super().call(method, params, done)
@@ -341,7 +340,7 @@ class Agent(Peer):
         await self.sessions.lose(reason)
 
     def _dismiss(self, session_id: str) -> None:
-        """Close a session that came too late; whether that works is nobody's concern."""
+        """Close a session that was opened too late; failures are ignored."""
         if self.capabilities.offers("close"):
             self.call("session/close", {"sessionId": session_id}, lambda *_: None)
 
@@ -380,7 +379,7 @@ class Agent(Peer):
 
 
 def extension(method: str) -> str:
-    """*method*, if it is the name of an extension."""
+    """Returns *method*; raises unless its name begins with an underscore, as those of extensions do."""
     if not method.startswith("_"):
         raise UsageError(f"{method!r} is not an extension method.", hint="Their names begin with an underscore.")
     return method

@@ -80,13 +80,12 @@ async def examine(spec: AgentSpec, env: Mapping[str, str] | None = None) -> Chec
 
 
 def _as_required(spec: AgentSpec) -> Spawn:
-    """Returns what starts *spec* as much confined as the site's policy wants."""
+    """Returns the function that starts *spec*, confined if the site's policy requires it."""
     network = required_network(spec.name, PolicyFiles().site.confine)
     return SpawnedAgent.spawn if network is None else partial(SpawnedAgent.spawn, confine=Confine(network=network))
 
 
 def _missing(spec: AgentSpec, path: str | None) -> str:
-    """Returns what is said of an agent that is not installed."""
     runner = run_by(spec, path)
     if runner is not None:
         return f"It is not installed; a conversation starts it with {runner.kind}, which downloads {runner.package}."
@@ -131,7 +130,7 @@ async def _talk_to(agent: Agent, folder: str, began: float) -> Checkup:
 
 
 def _models(actions: Iterable[Action]) -> Iterator[str]:
-    """The names of the models among the config options of a new session, those of groups, too."""
+    """The names of the models among a new session's config options, including those in groups."""
     for action in actions:
         options = action.config_options if isinstance(action, XConfigOptionsChanged) else ()
         for option in options:
@@ -150,7 +149,7 @@ def _too_old(spec: AgentSpec, version: str | None) -> Checkup | None:
 
 
 async def _too_old_to_start(spec: AgentSpec, env: Mapping[str, str] | None) -> Checkup | None:
-    """One that is older than its own way to speak ACP does not start: its ``--version`` tells."""
+    """Check ``--version``: an agent that is older than its own ACP support does not start."""
     if spec.min_version is None:
         return None
     with tempfile.TemporaryDirectory(prefix="agentnb-doctor-") as folder:
@@ -158,7 +157,7 @@ async def _too_old_to_start(spec: AgentSpec, env: Mapping[str, str] | None) -> C
 
 
 async def said_version(spec: AgentSpec, folder: Path, env: Mapping[str, str] | None = None) -> str | None:
-    """The version that ``PROGRAM --version`` says; None where it says none within :data:`VERSION_SECONDS`."""
+    """The version that ``PROGRAM --version`` prints; None if it prints none within :data:`VERSION_SECONDS`."""
     whole = inherited({**spec.env, **(env or {})})
     try:
         command = [find_program(spec, folder, whole.get("PATH")), "--version"]
@@ -172,7 +171,7 @@ async def said_version(spec: AgentSpec, folder: Path, env: Mapping[str, str] | N
 def _wants_login(
     spec: AgentSpec, version: str | None, error: AuthenticationRequired, ways: Iterable[LoginWay]
 ) -> Checkup:
-    """The line that logs in: the agent's own, which is newer than the catalogue's; else in Python, or a variable."""
+    """The to-do is the agent's own login line (newer than the catalogue's), the catalogue's, Python, or a variable."""
     offered = list(ways)
     typed = [way.command for way in offered if way.command]
     called = [f'agentnb.start("{spec.name}").login("{way.id}")' for way in offered if way.kind == "agent"]
@@ -224,7 +223,6 @@ class _Nobody:
         raise PermissionDenied(f"{method}: not allowed in a check-up.")
 
     async def authorize(self, request: PolicyRequest) -> PolicyRequest:
-        """Nothing passes."""
         raise PermissionDenied(f"{request.title}: not allowed in a check-up.")
 
     def refused(self, request: PolicyRequest, error: AgentnbError) -> None:

@@ -47,14 +47,14 @@ class LoginWay(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def what_to_do(self) -> str:
-        """Returns what the user has to do, a few words; empty where the agent does it all."""
+        """Returns a few words on what the user has to do; '' if the agent does everything itself."""
         if self.command:
             return f"type `{self.command}` in a terminal"
         return f"set {', '.join(self.variables)}" if self.variables else ""
 
 
 def login_ways(methods: Iterable[Any], program: Sequence[str] = ()) -> tuple[LoginWay, ...]:
-    """Read ``authMethods``; what cannot be read is ignored."""
+    """Read ``authMethods``; unreadable entries are ignored."""
     return tuple(_way(method, program) for method in objects(list(methods)) if text(method.get("id")))
 
 
@@ -124,7 +124,7 @@ class AgentFailures:
         return AgentError(f"{self.spec.title} did not answer {method} within {limit:g} s.", hint="Restart the agent.")
 
     def refused(self, method: str, error: RpcError) -> AgentError:
-        """The exception where the agent answered *method* with *error*."""
+        """The exception for an error response: the agent answered *method* with *error*."""
         failure = self._read(method, error)
         message = failure.message if self.process is None else self.process.agent.redact(failure.message)
         if isinstance(failure, CassetteMismatch):
@@ -172,7 +172,7 @@ class AgentFailures:
         return " ".join(filter(None, (ways, typed))) or "Sign in with the agent's own program, then try again."
 
     def _lost(self) -> AgentError | None:
-        """The exception for an agent elsewhere, by the two lines of what connects to it: what, what to do."""
+        """The exception for a remote agent, from the connecting program's two stderr lines: the reason, then a hint."""
         reason, _, hint = (self.process.agent.stderr_tail if self.process is not None else "").partition("\n")
         if not reason.startswith("agentnb: "):
             return None
@@ -185,7 +185,7 @@ class AgentFailures:
         return self._hint(f"Run `{' '.join(self.spec.command)}` in a terminal to see why.")
 
     def _opening_hint(self) -> str:
-        """Returns what to do where it runs and opens no session: often it has started another program, which ended."""
+        """Returns a hint for an agent that runs but opens no session, often because a program it started has ended."""
         known = self.spec.origin != "command"
         doctor = f"`agentnb doctor {self.spec.name}` tries it alone." if known else ""
         has_log = self.process is not None and self.process.log_file is not None
@@ -197,7 +197,7 @@ class AgentFailures:
         return f"{advice}{self._last_output()}".lstrip()
 
     def _confined(self) -> str:
-        """That it was confined, which it is not in a terminal, and what that kept it from, as far as is known."""
+        """Returns a hint that confinement may be the cause, with the known refusals; '' if it is not confined."""
         if self.process is None or not self.process.agent.confined:
             return ""
         agent = self.process.agent
@@ -210,7 +210,7 @@ class AgentFailures:
         return self._log_place(tail) + (f" Last output:\n{tail}" if tail else "")
 
     def _log_place(self, text: str) -> str:
-        """Where the file with its messages is, if *text* does not say it."""
+        """Returns where the agent's log file is; '' if there is none or *text* already says it."""
         log = self.process.log_file if self.process is not None else None
         if log is None or str(log) in text or from_home(log) in text:
             return ""

@@ -30,7 +30,7 @@ AROUND = 50
 
 
 def write_request(path: Path, old: bytes | None, new: str, *, again: bool = False) -> PolicyRequest:
-    """The question whether *path*, which holds *old*, may be written."""
+    """The request for permission to write *path*, which holds *old*."""
     title = f"Write {path.name}, which has changed in the meantime" if again else f"Write {path.name}"
     return PolicyRequest(kind="write", title=title, path=str(path), preview=_preview(path, old, new), again=again)
 
@@ -53,7 +53,7 @@ def _preview(path: Path, old: bytes | None, new: str) -> tuple[ToolContent, ...]
 
 
 def _changed(where: str, old: str, new: str) -> tuple[ToolContent, ...]:
-    """The lines that change, with some round them, and which they are."""
+    """The changed lines, with some context and their line numbers."""
     before, after = old.splitlines(keepends=True), new.splitlines(keepends=True)
     top = _alike(before, after)
     end = _alike(before[top:][::-1], after[top:][::-1])
@@ -94,7 +94,7 @@ class Files:
         self._listener = listener
 
     async def read(self, params: dict[str, Any]) -> dict[str, Any]:
-        """Answer ``fs/read_text_file``: all lines, or *limit* of them beginning with *line* (counted from one)."""
+        """Answer ``fs/read_text_file``: all lines, or ``limit`` of them beginning with ``line`` (counted from one)."""
         root, path = self._locate(_text(params, "path"), "read")
         await self._listener.authorize(PolicyRequest(kind="read", title=f"Read {path.name}", path=str(path)))
         unsaved = self._listener.unsaved(str(path))
@@ -104,7 +104,7 @@ class Files:
         return {"content": _lines(text, _count(params.get("line")), _count(params.get("limit")))}
 
     async def write(self, params: dict[str, Any]) -> dict[str, Any]:
-        """Answer ``fs/write_text_file``: the whole file, made with its folders if it is not there."""
+        """Answer ``fs/write_text_file``: write the whole file; a missing file is created with its folders."""
         named, content = _text(params, "path"), _text(params, "content")
         root, path = self._locate(named, "edit")
         await asyncio.to_thread(_check_writable, path)
@@ -119,7 +119,7 @@ class Files:
         raise RpcError(INVALID_PARAMS, message)
 
     def _locate(self, named: str, tool: str) -> tuple[Path, Path]:
-        """The file that *named* means, and the folder below which it is opened."""
+        """Returns the real path of *named*, and the folder below which it is opened."""
         kind: RequestKind = "read" if tool == "read" else "write"
         place = named
         try:
@@ -181,7 +181,7 @@ def _bytes(root: Path, path: Path) -> tuple[bytes, int]:
 
 
 def _current(root: Path, path: Path) -> bytes | None:
-    """Returns what the file holds now, for the question; None where there is none, or none that can be read."""
+    """Returns the file's current content, for the question; None if there is no file or it cannot be read."""
     try:
         return _bytes(root, path)[0]
     except (RpcError, OutsideWorkspace):
@@ -189,7 +189,7 @@ def _current(root: Path, path: Path) -> bytes | None:
 
 
 def _check_writable(path: Path) -> None:
-    """Refuse a file that is read-only: to replace it takes the right to write its folder only."""
+    """Refuse a read-only file: replacing it would need only the right to write its folder."""
     try:
         mode = path.stat().st_mode
     except OSError:  # it is not there, or writing says what is wrong
@@ -200,7 +200,7 @@ def _check_writable(path: Path) -> None:
 
 
 def _write(root: Path, path: Path, content: str, expected: bytes | None) -> bool:
-    """Write *content*, unless the file is not what was *shown* any more; says whether it was written."""
+    """Write *content* unless the file no longer matches *expected*; returns True if it was written."""
     if path.is_dir():
         raise RpcError(INVALID_PARAMS, f"{path} is a folder.")
     before: bytes | None
@@ -221,7 +221,7 @@ def _write(root: Path, path: Path, content: str, expected: bytes | None) -> bool
 
 
 def _written_as(content: str, before: bytes | None) -> str:
-    """*content* with the newlines that the file had, where these were Windows's throughout."""
+    """Returns *content* with Windows newlines if the file had them throughout."""
     before = before or b""
     windows = before.count(b"\r\n")
     if windows and windows == before.count(b"\n"):

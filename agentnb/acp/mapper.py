@@ -99,7 +99,7 @@ def map_update(update: dict[str, Any], chat: ChatState, turn_id: str | None, tim
 
 
 def keep_raw(name: str, payload: Any, chat: ChatState, time: int) -> tuple[Action, ...]:
-    """The actions that keep *payload*, which cannot be understood, as a part of the running turn."""
+    """The actions that keep *payload*, which could not be parsed, as a part of the running turn."""
     place = find(chat, None, time)
     return _part(place, RawResponsePart(id=place.part_id(), name=name, payload=payload))
 
@@ -167,7 +167,7 @@ def _said(
     part_type: type[MarkdownResponsePart | ReasoningResponsePart],
     delta_type: type[ChatDelta | ChatReasoning],
 ) -> tuple[Action, ...] | None:
-    """Text or another block of the agent's message; None when there is no block."""
+    """The actions for text or another block of the agent's message; None if there is no block."""
     match update.get("content"):
         case {"type": "text", "text": str(words)}:
             message, last = text(update.get("messageId")), place.last
@@ -183,7 +183,7 @@ def _said(
 
 
 def _repeated(update: dict[str, Any], place: UpdateTarget, chat: ChatState) -> tuple[Action, ...] | None:
-    """The user's words: an echo of the prompt, an old conversation replayed, or words put in by someone else."""
+    """The actions for a user message: an echo of the prompt, a replayed conversation, or text from someone else."""
     match update.get("content"):
         case {"type": "text", "text": str(words)}:
             return () if not words or _echoes(words, place) else _words(words, chat, place)
@@ -229,7 +229,7 @@ def _tool_call(
 
 
 def _call_content(update: dict[str, Any], place: UpdateTarget, chat: ChatState) -> tuple[Action, ...] | None:
-    """One piece more of what a call gave (version 2 of ACP)."""
+    """The actions for one more piece of a tool call's content (version 2 of ACP)."""
     call = of_call(chat, place, text(update.get("toolCallId")) or "")[1]
     whole = {**update, "sessionUpdate": "tool_call_update", "content": with_content(call, update.get("content"))}
     return _tool_call(whole, chat, place, anew=False)
@@ -244,7 +244,7 @@ def _compaction(update: dict[str, Any], place: UpdateTarget, chat: ChatState) ->
 
 
 def _notice(update: dict[str, Any], place: UpdateTarget) -> tuple[Action, ...] | None:
-    """ACP ``notice``, as plain text; the same one twice in a row is shown once."""
+    """ACP ``notice``, as plain text; a notice that repeats the previous one is not shown again."""
     title, detail = text(update.get("title")), text(update.get("description"))
     if not title:
         return None
@@ -329,7 +329,7 @@ def _join(merged: list[dict[str, Any]], texts: list[str]) -> None:
 
 
 def _mergeable(update: dict[str, Any]) -> tuple[Any, Any] | None:
-    """Returns what two updates must share to be one; None when an update stands for itself."""
+    """Returns the key that two updates must share to be merged; None if an update stands alone."""
     content = update.get("content")
     message = update.get("messageId")
     if (
@@ -348,7 +348,6 @@ def _mergeable(update: dict[str, Any]) -> tuple[Any, Any] | None:
 def begun_call(
     chat: ChatState, turn_id: str, call_id: str, name: str, *, title: str, kind: str, arguments: Any, time: int
 ) -> tuple[Action, ...]:
-    """The actions for a call that begins."""
     update = {
         "sessionUpdate": "tool_call",
         "toolCallId": call_id,

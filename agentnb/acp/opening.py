@@ -92,7 +92,6 @@ def described(
     *,
     on_stdio: bool = True,
 ) -> Described:
-    """Returns what an agent is told of *servers*."""
     descriptions: list[dict[str, Any]] = []
     unreachable: list[str] = []
     missing: list[tuple[str, str]] = []
@@ -132,18 +131,18 @@ class Served:
         self._connections: dict[str, tuple[str, McpConnection]] = {}
 
     def offer(self, server_id: str, make: Callable[[], McpConnection]) -> None:
-        """From now on let the agent connect to *server_id*; *make* makes what answers on a connection."""
+        """Let the agent connect to *server_id* from now on; *make* creates the connection."""
         self._servers[server_id] = make
 
     def withdraw(self, server_id: str) -> None:
-        """Serve *server_id* no more; connections to it end."""
+        """Stop serving *server_id*; its connections end."""
         self._servers.pop(server_id, None)
         self._connections = {name: held for name, held in self._connections.items() if held[0] != server_id}
 
     def asked_aside(
         self, server_id: str, method: str, params: dict[str, Any]
     ) -> Callable[[Any, BaseException | None], None]:
-        """The agent asks one of our MCP servers something by a way of its own, which is recorded as if on its wire."""
+        """Record an MCP request that the agent made outside its wire as if on it; the result records the answer."""
         if self._tap is None:
             return lambda _result, _error: None
         told = self._tap.served({"serverId": server_id, "method": method, "params": params})
@@ -224,7 +223,6 @@ class Opening:
         self._given_up = self._answered = False
 
     async def run(self, timeout: float | None) -> SessionOpened:
-        """Ask, and wait for the answer."""
         if self._known:  # an old session is replayed before the answer
             if self._sessions.is_open(self._known):
                 raise self._taken()
@@ -276,12 +274,12 @@ class Opening:
         return self._sessions.open(session_id, self._listener, self._cwd, directories)
 
     def _unwanted(self, session_id: Any) -> None:
-        """The agent opened a session that nobody waits for any more: it need not keep it."""
+        """Handle a session that the agent opened when nobody was waiting any more: the agent need not keep it."""
         if isinstance(session_id, str):
             self._on_unwanted(session_id)
 
     def _taken(self) -> AgentRefused:
-        """The agent was started anew and counts from the beginning: the id is another session's now."""
+        """The error for an id that a restarted agent, which counts from the beginning, has given to another session."""
         return AgentRefused(f"The session {self._known!r} of {self._peer.spec.title} belongs to another tab.")
 
     def _too_late(self, limit: float) -> None:
@@ -289,7 +287,7 @@ class Opening:
             self._opened.set_exception(self._peer.failures.no_answer(self._method, limit))
 
     def _give_up(self) -> None:
-        """Nobody wants the session any more; an answer that comes all the same is seen to by :meth:`_done`."""
+        """Cancel the request, as nobody wants the session any more; :meth:`_done` handles a late answer."""
         self._given_up = True
         self._peer.notify("$/cancel_request", {"requestId": self._request})
 

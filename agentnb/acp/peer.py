@@ -36,12 +36,12 @@ class SessionListener(Protocol):
 
     @property
     def chat(self) -> ChatState:
-        """The chat as it is now: where what the agent says is put."""
+        """The current chat, to which the agent's updates are added."""
         ...
 
     @property
     def speaking(self) -> str | None:
-        """The turn that the agent answers now; None where there is none yet."""
+        """The turn that the agent is answering; None if there is none yet."""
         ...
 
     def actions(self, actions: Sequence[Action]) -> None:
@@ -89,11 +89,11 @@ class Unsaved(Protocol):
 
     @property
     def editor(self) -> str:
-        """Returns what the editor is called."""
+        """The editor's name."""
         ...
 
     def over(self, saved: str) -> str:
-        """The file's text with the changes in it, given what is *saved*. Called on a thread of its own."""
+        """Returns *saved* with the unsaved changes applied. Called on a thread of its own."""
         ...
 
 
@@ -116,12 +116,12 @@ class Tap(Protocol):
         """The agent has written *data*."""
 
     def served(self, params: dict[str, Any]) -> Callable[[Any, dict[str, Any] | None], None]:
-        """The agent has asked something that did not come over this connection: an ``mcp/message`` of *params*."""
+        """The agent sent a request outside this connection: an ``mcp/message`` with *params*."""
         ...
 
     @property
     def takes_files(self) -> bool:
-        """True if it is told which files a turn changed."""
+        """True if the tap wants to know which files a turn changed."""
         ...
 
     def changed_files(self, session_id: str, files: Sequence[ChangedFile], is_own: Callable[[str], bool]) -> None:
@@ -154,7 +154,7 @@ class Output:
         self._thread.start()
 
     def write(self, data: bytes) -> None:
-        """Write *data* as soon as it can be."""
+        """Queue *data* to be written as soon as possible."""
         with self._lock:
             self._waiting += len(data)
             if becomes := self._waiting > FULL and not self._is_full:
@@ -186,7 +186,7 @@ class Output:
 
 
 def read_input(take: Callable[[bytes], None], *, source: int = 0, name: str = "agentnb-read") -> None:
-    """Read on a thread of its own, as long as there is something."""
+    """Read on a thread of its own until the input ends."""
     loop = asyncio.get_running_loop()
 
     def read_all() -> None:
@@ -203,7 +203,7 @@ def read_input(take: Callable[[bytes], None], *, source: int = 0, name: str = "a
 
 
 def watch_reader(gone: Callable[[], None], *, sink: int = 1, name: str = "agentnb-watch") -> None:
-    """Look, on a thread of its own, whether somebody can still read what is written."""
+    """Call *gone* once nobody can read the output any more; watches on a thread of its own."""
     loop = asyncio.get_running_loop()
 
     def wait() -> None:
@@ -277,7 +277,6 @@ class Peer:
         )
 
     async def spawn(self, cwd: Path, env: Mapping[str, str] | None) -> None:
-        """Start the process."""
         feed = self.connection.feed if self.tap is None else self._feed
         try:
             self._process = await self._spawn(self.spec, cwd, env, on_output=feed, on_end=self._ended)
@@ -288,26 +287,26 @@ class Peer:
 
     @property
     def process(self) -> SpawnedAgent | None:
-        """The agent's own process, once it runs."""
+        """The agent's own process; None before it runs."""
         return self._process.agent if self._process is not None else None
 
     @property
     def confined(self) -> str:
-        """Returns what it is confined to, in a line; empty where it is not."""
+        """Returns a one-line description of its confinement; '' if it is not confined."""
         return self.process.confined if self.process is not None else ""
 
     @property
     def closed(self) -> bool:
-        """True if it is gone: stopped, dead, or no longer reading."""
+        """True if the agent is stopped, dead, or no longer reading."""
         return self.connection.closed
 
     @property
     def pid(self) -> int:
-        """Its process id, which is its process group's as well."""
+        """The process id, which is also its process group's."""
         return self.process.pid if self.process is not None else 0
 
     async def wait_closed(self) -> None:
-        """Wait until it, all that it started, and all work here for it have ended."""
+        """Wait until the agent, everything it started, and all our tasks for it have ended."""
         await self._gone.wait()
         own = asyncio.current_task()
         await asyncio.gather(*(task for task in self._tasks if task is not own), return_exceptions=True)
@@ -329,15 +328,14 @@ class Peer:
             raise self.failures.no_answer(method, limit) from error
 
     def call(self, method: str, params: dict[str, Any], done: Done) -> int:
-        """Send a request; *done* gets ``(result, error)``, called in the order in which messages arrive."""
+        """Send a request; *done* is called with ``(result, error)``, in the order in which messages arrive."""
         return self.connection.call(method, params, partial(self._answered, method, done))
 
     def notify(self, method: str, params: dict[str, Any]) -> None:
-        """Send a notification."""
         self.connection.notify(method, params)
 
     async def stop(self, patience: float = PATIENCE) -> None:
-        """End it and everything it started."""
+        """End the agent and everything it started."""
         self._patience = patience
         self._stopped = self._stopped or not self.connection.closed
         self.connection.close(AgentDied(f"{self.spec.title} was stopped.", hint=RESTARTS))
@@ -367,7 +365,7 @@ class Peer:
         self._keep(self._finish())
 
     async def _finish(self) -> None:
-        """It closed its stdout or ended: wait a moment for its last output and its exit code, then close."""
+        """After it closed its stdout or ended: wait a moment for its last output and its exit code, then close."""
         await self._spawned.wait()
         if self._process is not None:
             with contextlib.suppress(asyncio.TimeoutError):

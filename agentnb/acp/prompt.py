@@ -33,7 +33,6 @@ class PromptResult(NamedTuple):
 
 
 def prompt_blocks(message: Message, capabilities: Mapping[str, Any]) -> list[Block]:
-    """The content blocks for *message*."""
     blocks: list[Block] = [{"type": "text", "text": message.text}]
     blocks += [_attachment(attachment, capabilities) for attachment in message.attachments or ()]
     return blocks
@@ -65,7 +64,7 @@ def _usage(usage: object) -> UsageInfo | None:
 
 
 def _quota(quota: object) -> UsageInfo | None:
-    """The tokens of the turn as Gemini CLI says them."""
+    """The turn's token usage, as Gemini CLI reports it."""
     counted = mapping(mapping(quota).get("token_count"))
     read, written = _number(counted.get("input_tokens")), _number(counted.get("output_tokens"))
     if read is None and written is None:

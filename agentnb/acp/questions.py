@@ -44,7 +44,7 @@ class AcpPermissionRequest:
         self._params = params
 
     def actions(self, chat: ChatState, turn_id: str) -> tuple[str, tuple[Action, ...]]:
-        """Returns how the question is put into *chat*, as it is now."""
+        """Returns the actions that put the question into *chat* in its current state."""
         return map_permission(self._params, chat, turn_id, now_ms())
 
 
@@ -67,7 +67,7 @@ class ElicitationAnswer(msgspec.Struct, frozen=True):
     values: dict[str, Any] = {}
 
     def to_acp(self, question: ElicitationQuestion) -> dict[str, Any]:
-        """As ACP wants it: a form's values by property, a visited page without any."""
+        """As ACP expects it: a form's values by property, or no values for a visited page."""
         filled_in = self.response == "accept" and question.questions is not None
         return {"action": self.response, **({"content": self.values} if filled_in else {})}
 

@@ -33,7 +33,7 @@ EARLY = 10_000
 
 
 def deliver(updates: list[dict[str, Any]], listener: SessionListener) -> None:
-    """Tell *listener* what ACP *updates* say, in order; consecutive chunks of one text are one."""
+    """Deliver ACP *updates* to *listener* in order; consecutive chunks of one text are merged."""
     for update in merge(updates):
         listener.actions(map_update(update, listener.chat, listener.speaking, now_ms()))
 
@@ -62,7 +62,7 @@ class Route:
             deliver(updates, self.listener)
 
     def release(self, *, history: bool = True) -> None:
-        """The host knows its session: hand over what was held, and hold no more."""
+        """Hand over the held updates and stop holding: the host knows its session now."""
         held, self.held = self.held or [], None
         self.deliver([update for update in held if history or update.get("sessionUpdate") not in HISTORY])
 
@@ -105,7 +105,7 @@ class Sessions:
                 listener.elicited(elicitation_id)
 
     def listeners(self) -> list[SessionListener]:
-        """Everyone who listens now, those included whose session is being opened."""
+        """All current listeners, including those whose session is still being opened."""
         listeners = [*(route.listener for route in self._routes.values()), *self.asking.values()]
         return list({id(listener): listener for listener in listeners}.values())
 
@@ -121,22 +121,22 @@ class Sessions:
                 del early[:-EARLY]
 
     def expect(self) -> None:
-        """A session is about to be opened: unknown ids may be its."""
+        """Note that a session is about to be opened: updates with unknown ids may belong to it."""
         self._opening += 1
 
     def expected(self) -> None:
-        """The answer to one opening has come, whatever it was; :meth:`open` follows at once, or never."""
+        """Note that one opening was answered, successfully or not; :meth:`open` follows at once, or never."""
         self._opening -= 1
         asyncio.get_running_loop().call_soon(self._settle)
 
     def open(self, session: str, listener: SessionListener, cwd: str | Path, directories: Iterable[str] = ()) -> Route:
-        """The session is known; its updates are held until the host has its answer."""
+        """Add the session; its updates are held until the host has its answer."""
         route = self._routes[session] = Route(listener, cwd, directories, self._confined)
         route.deliver(self._early.pop(session, []))
         return route
 
     def release(self, session: str, *, history: bool) -> None:
-        """Hand over what was held for *session* (see :meth:`Route.release`)."""
+        """Hand over the updates held for *session* (see :meth:`Route.release`)."""
         route = self._routes.get(session)
         if route is not None:
             route.release(history=history)
@@ -147,7 +147,7 @@ class Sessions:
         self._change()
 
     def forget(self, session: str, listener: SessionListener | None = None) -> Route | None:
-        """The session is closed: nothing more is delivered."""
+        """Remove the closed session: nothing more is delivered."""
         if listener is not None and not self.holds(session, listener):
             return None
         self.with_models.discard(session)
@@ -159,7 +159,7 @@ class Sessions:
         return route is not None and route.listener is listener
 
     def is_open(self, session: str) -> bool:
-        """True if *session* is open, whoever's it is."""
+        """True if *session* is open, whichever listener it belongs to."""
         return session in self._routes
 
     async def lose(self, reason: AgentnbError) -> None:
@@ -174,7 +174,7 @@ class Sessions:
         await asyncio.gather(*(route.terminals.close() for route in routes))
 
     async def listener(self, params: dict[str, Any]) -> SessionListener:
-        """Whom the request with *params* concerns: its session's listener, or whoever asked the request it names."""
+        """The listener that *params* concern: their session's, or the one that sent the request they name."""
         request = params.get("requestId")
         if "sessionId" in params or request is None:
             return (await self.route(params)).listener
@@ -185,7 +185,7 @@ class Sessions:
         return session
 
     async def extender(self, method: str, params: dict[str, Any]) -> SessionListener:
-        """Returns who answers the extension *method*: its session's listener, or the first that knows it."""
+        """Returns the listener that answers the extension *method*: its session's, or the first that supports it."""
         there = [(await self.route(params)).listener] if "sessionId" in params else self.listeners()
         matching = next((listener for listener in there if listener.answers(method)), None)
         if matching is None:
@@ -193,7 +193,7 @@ class Sessions:
         return matching
 
     async def route(self, params: dict[str, Any]) -> Route:
-        """Returns where the request with *params* leads; one that is early waits for its session."""
+        """Returns the route of the session in *params*; a request that comes early waits for its session."""
         session = params.get("sessionId")
         while True:
             route = self._routes.get(session) if isinstance(session, str) else None
@@ -222,7 +222,7 @@ def _update(method: str, params: dict[str, Any]) -> dict[str, Any]:
 
 
 def client_capabilities(offered: Capabilities) -> dict[str, Any]:
-    """Returns what the agent is told that it may ask for (ACP ``ClientCapabilities``)."""
+    """Returns the capabilities declared to the agent (ACP ``ClientCapabilities``)."""
     files = {"readTextFile": offered.read_text_file, "writeTextFile": offered.write_text_file}
     capabilities: dict[str, Any] = {"fs": files, "terminal": offered.terminal}
     if offered.terminal:  # what an agent runs in a terminal of its own: some show it only to who can show it
@@ -241,7 +241,6 @@ def client_capabilities(offered: Capabilities) -> dict[str, Any]:
 
 
 async def serve(method: str, params: dict[str, Any], sessions: Sessions, offered: Capabilities) -> Any:
-    """Answer one request of the agent."""
     if method.startswith("_"):
         return await (await sessions.extender(method, params)).extended(method, params)
     if not _offers(method, offered):

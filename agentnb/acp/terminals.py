@@ -52,7 +52,6 @@ class Terminal:
         self._ending: asyncio.Task[None] | None = None
 
     async def start(self, command: list[str], command_line: str, cwd: Path, env: dict[str, str]) -> None:
-        """Run *command*."""
         self._child = await Child.spawn(
             command,
             cwd=cwd,
@@ -69,7 +68,7 @@ class Terminal:
 
     @property
     def output(self) -> str:
-        """Returns what is kept, cut at a character."""
+        """The kept output, beginning at a character boundary."""
         kept = bytes(self._kept)
         while self.truncated and kept and kept[0] & 0xC0 == 0x80:  # noqa: PLR2004 - a UTF-8 continuation byte
             kept = kept[1:]
@@ -122,7 +121,7 @@ class Terminal:
         self._ending.add_done_callback(lambda _: self.ended.set())
 
     async def _end(self) -> None:
-        """A command that closed its output early is waited for; then what it left running is ended."""
+        """Wait for a command that closed its output early, then end what it left running."""
         await self._started.wait()
         child = self._child
         if child is None:
@@ -193,7 +192,7 @@ class Terminals:
             raise
 
     async def output(self, params: dict[str, Any]) -> dict[str, Any]:
-        """Answer ``terminal/output``: what is kept so far, and how it ended once it has."""
+        """Answer ``terminal/output``: the output kept so far, and the exit status once the command has ended."""
         terminal = self._find(params)
         answer: dict[str, Any] = {"output": terminal.output, "truncated": terminal.truncated}
         return {**answer, "exitStatus": terminal.exit_status} if terminal.ended.is_set() else answer
@@ -210,7 +209,7 @@ class Terminals:
         return {}
 
     async def release(self, params: dict[str, Any]) -> dict[str, Any]:
-        """Answer ``terminal/release``: the command ends, the agent forgets it."""
+        """Answer ``terminal/release``: the command ends, and its terminal is forgotten."""
         terminal = self._find(params)
         del self._terminals[terminal.id]
         await terminal.kill()
@@ -237,14 +236,14 @@ def _words(params: dict[str, Any]) -> list[str]:
 
 
 def _shown(words: list[str], command: list[str]) -> str:
-    """The line that people see: what a shell of the system's is told, rather than that it is one."""
+    """The command line that is shown: for a system shell, the script it runs rather than the shell's own command."""
     if len(words) == 1 and command[1:] == ["-c", words[0]]:
         return words[0]
     return script_of(words, command[0]) or shlex.join(words)
 
 
 def _command(words: list[str], cwd: Path, env: dict[str, str]) -> list[str]:
-    """Returns what is executed: the program, or the shell where the agent put a whole line into ``command``."""
+    """The command to execute: the program, or a shell if the agent put a whole line into ``command``."""
     name = words[0]
     where = str(cwd / name) if "/" in name and not Path(name).is_absolute() else name
     program_path = shutil.which(where, path=env.get("PATH"))

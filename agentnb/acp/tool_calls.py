@@ -76,7 +76,7 @@ def tool_call_actions(
 def known(
     update: dict[str, Any], call_id: str, call: ToolCallState | None, place: UpdateTarget, details: ToolCallDetails
 ) -> tuple[Action, ...]:
-    """Announce the call if it is new, else take over what *update* says anew (its *details* are read already)."""
+    """Announce the call if it is new, else apply what *update* changes (its *details* are already read)."""
     title, meta = text(update.get("title")), _meta(update)
     if call is None:
         name = tool_name(update)
@@ -107,7 +107,7 @@ def known(
 
 
 def merged(call: ToolCallState | None, new: ToolCallDetails) -> ToolCallDetails:
-    """Returns what is known of *call* once *new* is known too: what *new* says wins."""
+    """Returns the details of *call* with those in *new* taking precedence."""
     if call is None or call.details is None:
         return new
     changed_fields = {name: value for name in _FIELDS if (value := getattr(new, name)) is not None}
@@ -115,7 +115,7 @@ def merged(call: ToolCallState | None, new: ToolCallDetails) -> ToolCallDetails:
 
 
 def details_of(update: dict[str, Any]) -> ToolCallDetails:
-    """Returns what ACP says beyond AHP; what cannot be read is kept raw or left out."""
+    """Returns the fields that ACP has and AHP lacks; those that cannot be parsed are kept raw or left out."""
     return ToolCallDetails(
         kind=text(update.get("kind")),
         locations=_locations(update.get("locations")),
@@ -136,7 +136,7 @@ def tool_name(update: dict[str, Any]) -> str:
 
 
 def tool_input(details: ToolCallDetails) -> str | None:
-    """Returns what people see as its input: the command, or its raw input as JSON."""
+    """Returns the tool input as it is shown: the command, or the raw input as JSON."""
     raw = details.raw_input
     if details.kind == "execute" and isinstance(raw, dict):
         command = raw.get("command") or raw.get("cmd")
@@ -195,7 +195,7 @@ def _end(
 
 
 def _failed_command(details: ToolCallDetails, terminals: Sequence[TerminalView]) -> str | None:
-    """Returns why the command of a call failed, by how its terminals ended, or by the exit code in its raw output."""
+    """Returns how a call's command failed, by its terminals or its raw output's exit code; None if neither says."""
     terminal_ids = {item.terminal_id for item in details.content or () if isinstance(item, ToolTerminalContent)}
     for terminal in terminals:
         if terminal.id in terminal_ids and terminal.exited and (terminal.signal or terminal.exit_code):
@@ -208,7 +208,7 @@ def _failed_command(details: ToolCallDetails, terminals: Sequence[TerminalView])
 
 
 def _failure(details: ToolCallDetails, terminals: Sequence[TerminalView]) -> str:
-    """Why a call failed: its text, an error that its raw output names, how its command ended, else the raw output."""
+    """Returns why a call failed: its text, its raw output's error, how its command ended, or its raw output."""
     reason = next((item.text for item in details.content or () if isinstance(item, ToolTextContent)), None)
     if reason is None:
         reason = _named_error(details.raw_output) or _failed_command(details, terminals)
@@ -227,7 +227,7 @@ def _named_error(raw: Any) -> str | None:
 
 
 def _exception_line(text: str) -> str:
-    """*text*; if it ends with a code block, such as a traceback, the block's last line, which names the exception."""
+    """Returns *text*, or if it ends with a code block (such as a traceback), that block's last line, the exception."""
     *lines, last = text.splitlines() or [""]
     if not last.startswith("```") or not any(line.startswith("```") for line in lines):
         return text
@@ -265,7 +265,7 @@ def _content(item: Any) -> ToolContent:
 
 
 def with_content(call: ToolCallState | None, item: Any) -> list[Any]:
-    """The content of *call* with *item* behind it, as ACP has it; text that continues text is one piece."""
+    """The content of *call* with *item* appended, in ACP's form; consecutive texts become one item."""
     known_items = (call.details.content if call is not None and call.details is not None else None) or ()
     listed = list(map(_item, known_items))
     added = _content(item)
@@ -303,7 +303,7 @@ def _json(value: Any) -> str:
 
 
 def terminal_actions(update: dict[str, Any], chat: ChatState, time: int) -> tuple[Action, ...]:
-    """The actions for what a tool call's ``_meta`` says about terminals; usually none."""
+    """The actions for the terminals in a tool call's ``_meta``; usually none."""
     meta = mapping(update.get("_meta"))
     if not meta:
         return ()
@@ -326,7 +326,7 @@ def terminal_actions(update: dict[str, Any], chat: ChatState, time: int) -> tupl
 
 
 def agent_terminal(update: dict[str, Any], chat: ChatState, time: int) -> tuple[Action, ...]:
-    """The actions for a terminal of the agent's own (version 2 of ACP); output that is shown is not repeated."""
+    """The actions for one of the agent's own terminals (version 2 of ACP); output already shown is not repeated."""
     terminal_id, data = update.get("terminalId"), update.get("data") or mapping(update.get("output")).get("data")
     at = TerminalViews.of(chat.terminals).find(str(terminal_id))
     is_snapshot = update.get("data") is None
@@ -351,13 +351,13 @@ NAME = "compaction"
 
 
 def compaction_id(update: dict[str, Any]) -> str | None:
-    """The id of the call that stands for the compaction of *update*."""
+    """The id of the call that represents the compaction of *update*; None if *update* names none."""
     compaction = text(update.get("compactionId"))
     return None if compaction is None else f"{NAME}:{compaction}"
 
 
 def as_call(update: dict[str, Any], call: ToolCallState | None) -> dict[str, Any]:
-    """*update* as ACP ``tool_call_update`` of the *call* that stands for the compaction."""
+    """*update* as an ACP ``tool_call_update`` of *call*, which represents the compaction."""
     status = update.get("status", "in_progress" if call is None else None)
     described: dict[str, Any] = {
         "name": NAME,

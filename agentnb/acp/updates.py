@@ -51,7 +51,6 @@ class UpdateTarget:
 
     @property
     def last(self) -> ResponsePart | None:
-        """The last part of the answer."""
         return self.parts[-1] if self.parts else None
 
     def part_id(self) -> str:
@@ -59,18 +58,17 @@ class UpdateTarget:
         return self.parts.free_id()
 
     def call(self, call_id: str) -> ToolCallState | None:
-        """The tool call *call_id* of this turn."""
         return self.parts.tool_call(call_id)
 
     def act(self, *actions: Action) -> tuple[Action, ...]:
-        """*actions* on this turn: as they are while it runs, else each as :class:`agentnb.state.XLate`."""
+        """Returns *actions* unchanged while the turn runs, else each wrapped in :class:`agentnb.state.XLate`."""
         if not self.late:
             return actions
         return (*self.opening, *(XLate(turn_id=self.turn_id, action=action, time=self.time) for action in actions))
 
 
 def find(chat: ChatState, turn_id: str | None, time: int) -> UpdateTarget:
-    """The place of what the agent says about turn *turn_id*."""
+    """The target for an update of turn *turn_id*; a new turn (:func:`own`) if there is no such turn."""
     turn = _turn(chat, turn_id)
     if turn is not None:
         return UpdateTarget(turn, time)
@@ -89,7 +87,7 @@ def own(chat: ChatState, time: int, text: str = "") -> UpdateTarget:
 
 
 def of_call(chat: ChatState, place: UpdateTarget, call_id: str) -> tuple[UpdateTarget, ToolCallState | None]:
-    """The place of tool call *call_id*: here if it is known here, else the latest turn that knows it, else here."""
+    """The target of tool call *call_id*: *place* if it has the call, else the latest turn that has it, else *place*."""
     call = place.call(call_id)
     if call is not None:
         return place, call
@@ -152,7 +150,7 @@ def config(update: dict[str, Any], time: int | None) -> tuple[Action, ...] | Non
 
 
 def title(update: dict[str, Any], time: int | None) -> tuple[Action, ...] | None:
-    """ACP ``session_info_update``: its title; the rest is the agent's own."""
+    """ACP ``session_info_update``: only the title is read; the other fields are the agent's own."""
     named = text(update.get("title"))
     return () if named is None else (SessionTitleChanged(title=named, time=time),)
 
@@ -196,7 +194,7 @@ def suggested_text(prompt: Any) -> str | None:
 
 
 def _written(block: Any) -> str | None:
-    """A content block as text for the message box."""
+    """A content block as text for the message box; None if it cannot be written as text."""
     match block:
         case {"type": "text", "text": str(words)}:
             return words
@@ -230,7 +228,7 @@ def map_session(new: dict[str, Any], time: int | None = None) -> tuple[Action, .
 
 
 def has_legacy_models_only(new: dict[str, Any]) -> bool:
-    """True if the model is chosen with ``session/set_model``: there are ``models``, and no config option for them."""
+    """True if the model must be set with ``session/set_model``: ``models`` is there, but no config option for it."""
     options = objects(new.get("configOptions"))
     has_option = any("model" in (option.get("category"), option.get("id")) for option in options)
     return isinstance(new.get("models"), dict) and not has_option

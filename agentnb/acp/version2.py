@@ -39,7 +39,7 @@ class SecondVersion:
     # --- what we send ---
 
     def asked(self, method: str, params: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-        """A request of ours."""
+        """One of our requests, translated to version 2."""
         if method == "session/load":
             params = {**params, "replayFrom": {"type": "start"}}
         if method == "authenticate":
@@ -52,7 +52,7 @@ class SecondVersion:
         return _METHODS.get(method, method), params
 
     def accepted(self, params: dict[str, Any], done: Done) -> Done:
-        """Returns what takes the answer to a prompt, which only says that it was taken; *done* gets how it ends."""
+        """Returns the callback for the answer that accepts a prompt; *done* is called when the turn ends."""
         session = str(params.get("sessionId"))
         self._prompts.setdefault(session, []).append(done)
 
@@ -65,14 +65,14 @@ class SecondVersion:
         return taken
 
     def answered(self, result: Any) -> Any:
-        """The answer to a request of ours."""
+        """The answer to one of our requests, translated to version 1."""
         answer = mapping(result)
         if "configOptions" in answer:
             return {**answer, "configOptions": _options(answer["configOptions"])}
         return result
 
     def lost(self, error: AgentnbError) -> None:
-        """The agent is gone: its prompts end with *error*."""
+        """End the prompts with *error*: the agent is gone."""
         prompts, self._prompts = self._prompts, {}
         for done in (each for waiting in prompts.values() for each in waiting):
             done(None, error)
@@ -80,7 +80,7 @@ class SecondVersion:
     # --- what it sends ---
 
     def notifications(self, received: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
-        """Its notifications; the states of its sessions end our prompts behind those that came before."""
+        """The agent's notifications, translated to version 1, without state updates (see :meth:`ended`)."""
         return [each for method, params in received for each in self._notification(method, mapping(params) or params)]
 
     def _notification(self, method: str, params: Any) -> list[tuple[str, Any]]:
@@ -91,7 +91,6 @@ class SecondVersion:
         return [(method, {**params, "update": each}) for each in self._updates(session, update)]
 
     def ended(self, received: list[tuple[str, Any]]) -> list[tuple[Done, Any, AgentnbError | None]]:
-        """The prompts that *received* ends, and how each ended."""
         ends: list[tuple[Done, Any, AgentnbError | None]] = []
         for method, params in received:
             update = mapping(mapping(params).get("update"))
@@ -126,7 +125,7 @@ class SecondVersion:
         return [{**update, "content": _contents(update["content"])}] if "content" in update else [update]
 
     def _whole(self, session: str, kind: str, update: dict[str, Any]) -> list[dict[str, Any]]:
-        """A message that comes whole: what of it has not come in chunks; one that was rewritten is kept as it is."""
+        """Returns the chunks of a whole message that have not arrived yet; a rewritten message is kept as it is."""
         message, blocks = str(update.get("messageId")), objects(update.get("content"))
         known = self._texts.get((session, message), "")
         words = "".join(block["text"] for block in blocks if isinstance(block.get("text"), str))
@@ -145,7 +144,7 @@ class SecondVersion:
 
 
 def requested(method: str, params: dict[str, Any]) -> dict[str, Any]:
-    """The parameters of a request of the agent."""
+    """The parameters of one of the agent's requests, translated to version 1."""
     if method != "session/request_permission":
         return params
     subject = mapping(params.get("subject"))
@@ -160,7 +159,7 @@ def requested(method: str, params: dict[str, Any]) -> dict[str, Any]:
 
 
 def introduction(spec: AgentSpec, client_info: dict[str, str]) -> dict[str, Any]:
-    """The parameters of ``initialize``; where the draft of version 2 is tried, for an agent of either version."""
+    """The parameters of ``initialize``; if draft version 2 is enabled, they suit agents of either version."""
     able = client_capabilities(spec.capabilities)
     params = {"protocolVersion": spec.protocol, "clientCapabilities": able, "clientInfo": client_info}
     if spec.protocol != VERSION:
@@ -174,7 +173,7 @@ def introduction(spec: AgentSpec, client_info: dict[str, str]) -> dict[str, Any]
 
 
 def initialized(answer: dict[str, Any]) -> dict[str, Any]:
-    """The answer to ``initialize`` as version 1 has it."""
+    """The answer to ``initialize`` in version 1's form."""
     offered = mapping(mapping(answer.get("capabilities")).get("session"))
     has_sessions = mapping(answer.get("capabilities")).get("session") is not None
     baseline: dict[str, Any] = {"list": {}, "resume": {}, "close": {}} if has_sessions else {}
@@ -202,7 +201,7 @@ def _options(options: Any) -> list[dict[str, Any]]:
 
 
 def _contents(content: Any) -> Any:
-    """The content of a tool call, or a part of it; differences are shown as text."""
+    """A tool call's content, or a part of it; diffs are shown as text."""
     if isinstance(content, list):
         return [_contents(each) for each in content]
     patch = mapping(mapping(content).get("patch"))

@@ -45,12 +45,12 @@ class Asks(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
     @property
     def settings(self) -> dict[str, tuple[str | bool, ...]]:
-        """The values with which it asks, by setting; the first one is set."""
+        """The values, by setting, with which the agent asks; the first value is the one that is set."""
         mode = {} if self.mode is None else {MODE: (self.mode, *self.modes)}
         return {**mode, **{option: (value,) for option, value in self.options.items()}}
 
     def overruled(self, environ: Mapping[str, str]) -> str | None:
-        """The variable that has another value in *environ*, if there is one."""
+        """Returns the variable whose value in *environ* differs from the one required; None if there is none."""
         return next((name for name, value in self.env.items() if environ.get(name) != value), None)
 
 
@@ -132,12 +132,12 @@ class AgentSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
     @property
     def line(self) -> str:
-        """How it is reached: its command as one types it in a shell, or its address."""
+        """The agent's command as one types it in a shell, or its address."""
         return self.url or shlex.join(self.command)
 
     @property
     def own_program(self) -> tuple[str, ...]:
-        """The words of its own program; none where that is on another machine."""
+        """The words of the agent's own program; empty if that is on another machine."""
         return self.command if self.url is None else ()
 
 
@@ -163,7 +163,7 @@ def known() -> list[AgentSpec]:
 
 
 def every_name() -> tuple[str, ...]:
-    """The names of all agents in the catalogue, those that the site does not allow, too."""
+    """The names of all agents in the catalogue, including those that the site does not allow."""
     return tuple(sorted(_specs()))
 
 
@@ -194,7 +194,7 @@ def _at_address(url: str, env: dict[str, str], name: str | None) -> AgentSpec:
 
 
 def installed(spec: AgentSpec, path: str | None = None, *, find: Find = find_on_path) -> str | None:
-    """Where the agent's program is, or None when it is not installed, such as one that only npx or uvx runs."""
+    """The path of the agent's program; None if it is not installed, as when only npx or uvx runs it."""
     if spec.runner is not None and spec.command == spec.runner.words:
         return None
     return find(spec.command[0], path)
@@ -251,7 +251,7 @@ def user_folder() -> Path:
 
 
 def catalogue() -> dict[str, AgentSpec]:
-    """The agents that are built in, of installed packages or of the registry, by name."""
+    """The agents that are built in, from installed packages or from the registry, by name."""
     return _with_registry(_shipped()[0])
 
 
@@ -260,7 +260,7 @@ def _specs() -> dict[str, AgentSpec]:
 
 
 def _with_registry(shipped: dict[str, AgentSpec]) -> dict[str, AgentSpec]:
-    """Returns what is shipped, each with its runner, and the registry's other agents that npx or uvx runs."""
+    """Returns the shipped agents, each with its runner, and the registry's other agents that npx or uvx can run."""
     listed = registry.current()[0]
     specs: dict[str, AgentSpec] = {}
     ours: set[str] = set()
@@ -289,7 +289,7 @@ def _with_registry(shipped: dict[str, AgentSpec]) -> dict[str, AgentSpec]:
 
 
 def _runner(spec: AgentSpec, agent: registry.RegistryAgent) -> PackageRunner | None:
-    """Returns how the registry runs *spec*; None where that is a version that does not work here."""
+    """Returns how the registry runs *spec*; None if its version is too old to work here."""
     if spec.min_version is not None and older(agent.version, spec.min_version):
         return None
     return runner_of(agent, spec.python)
@@ -339,7 +339,6 @@ def _is_toml(name: str) -> bool:
 
 
 def read(text: str, bases: Bases | None = None) -> AgentSpec:
-    """Read one catalogue file."""
     key = ""
     try:
         data = own = parsed(text)
@@ -412,7 +411,7 @@ _TYPE = re.compile(rf"`({'|'.join(_WORDS)})`")
 
 
 def problem(text: str, error: Exception, key: str = "") -> str:
-    """Returns what *error* says of the TOML *text*, behind the line and the key."""
+    """Returns a message for *error* in the TOML *text*, preceded by the line and the key."""
     message = str(error).removesuffix(".")
     if (syntax := _LINE.search(message)) is not None:
         lines = text.splitlines() or [""]

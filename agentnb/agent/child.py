@@ -95,7 +95,7 @@ class Child(asyncio.SubprocessProtocol):
         return child
 
     async def _give_up(self) -> None:
-        """End what was given up while it came up."""
+        """End a program whose start was abandoned."""
         self._link.give_up()
         try:
             if self.pid:
@@ -133,14 +133,14 @@ class Child(asyncio.SubprocessProtocol):
 
     @property
     def returncode(self) -> int | None:
-        """Returns how the program ended (negative: the signal's number), or None while it runs."""
+        """The program's exit code (negative: a signal's number), or None while it runs."""
         if BELOW_SUBREAPER:
             return self._status
         return None if self._transport is None else self._transport.get_returncode()
 
     @property
     def over(self) -> bool:
-        """True if the program has ended, also where the loop has not been told yet: then it soon is."""
+        """True if the program has ended, even if the loop has not been notified yet (it soon will be)."""
         if self.returncode is not None:
             return True
         if BELOW_SUBREAPER:
@@ -153,19 +153,18 @@ class Child(asyncio.SubprocessProtocol):
             return False
 
     def write(self, data: bytes) -> None:
-        """Hand *data* to the program's stdin; what a dead program does not read is dropped."""
+        """Hand *data* to the program's stdin; data that a dead program does not read is dropped."""
         stdin = self._pipe(0)
         if stdin is not None and not stdin.is_closing():
             cast("asyncio.WriteTransport", stdin).write(data)
 
     @property
     def unwritten(self) -> int:
-        """Returns how many bytes for its stdin the program has not read."""
+        """The number of bytes that the program has not yet read from its stdin."""
         stdin = self._pipe(0)
         return 0 if stdin is None else cast("asyncio.WriteTransport", stdin).get_write_buffer_size()
 
     def close_stdin(self) -> None:
-        """Tell the program that nothing more comes."""
         stdin = self._pipe(0)
         if stdin is not None:
             stdin.close()
@@ -178,7 +177,6 @@ class Child(asyncio.SubprocessProtocol):
             self._paused = True
 
     def resume(self) -> None:
-        """Read output again."""
         stdout = self._pipe(1)
         if stdout is not None and not stdout.is_closing():
             cast("asyncio.ReadTransport", stdout).resume_reading()
@@ -221,7 +219,6 @@ class Child(asyncio.SubprocessProtocol):
     # asyncio calls these.
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """The program runs."""
         self._transport = cast("asyncio.SubprocessTransport", transport)
         if BELOW_SUBREAPER:
             self._link.runs = True
@@ -231,25 +228,24 @@ class Child(asyncio.SubprocessProtocol):
             GUARD.add(self.pid)
 
     def pipe_data_received(self, fd: int, data: bytes) -> None:
-        """It wrote something."""
         self._reads += fd == 1
         self._on_output(fd, data)
 
     def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio's signature
-        """It closed a pipe; without its stdout it is of no use."""
+        """Called when the program closed a pipe; once its stdout is closed, it is treated as ended."""
         if fd == 1:
             self._ended()
 
     def pause_writing(self) -> None:
-        """It reads its stdin more slowly than it is written to."""
+        """Called when the program reads its stdin more slowly than it is written to."""
         self.on_full(True)
 
     def resume_writing(self) -> None:
-        """It has read nearly all of its stdin."""
+        """Called when the program has read nearly all of its stdin."""
         self.on_full(False)
 
     def process_exited(self) -> None:
-        """It ended, or its subreaper: with that killed, the program is as well."""
+        """Called when the program or its subreaper ended; a subreaper that is killed takes the program with it."""
         if BELOW_SUBREAPER:
             self._link.record_end()
             if self._status is not None:
@@ -269,7 +265,7 @@ class Child(asyncio.SubprocessProtocol):
         self._drain(self._drains)
 
     def _drain(self, rounds: int, reads: int = -1) -> None:
-        """Wait for output that is still in the pipe, as long as there is some."""
+        """Wait while output is still arriving from the pipe."""
         if self._on_end is None:
             return
         if self._paused:
@@ -308,7 +304,7 @@ def inherited(extra: Mapping[str, str], environ: Mapping[str, str] = os.environ)
 
 
 async def _unbroken(work: Coroutine[Any, Any, T]) -> T:
-    """Returns what *work* gives; being cancelled waits until it is done."""
+    """Returns the result of *work*; a cancellation takes effect only when it is done."""
     task = asyncio.ensure_future(work)
     cancelled: asyncio.CancelledError | None = None
     while not task.done():

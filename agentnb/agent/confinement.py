@@ -60,30 +60,26 @@ class FileLimits(Protocol):
     """The files and folders that a confined agent may use; the first that it may write is its workspace."""
 
     @property
-    def read(self) -> tuple[str, ...]:
-        """Returns what it may read."""
-        ...
+    def read(self) -> tuple[str, ...]: ...
 
     @property
-    def write(self) -> tuple[str, ...]:
-        """Returns what it may change."""
-        ...
+    def write(self) -> tuple[str, ...]: ...
 
 
 def refused_accesses(text: str, limits: FileLimits, home: str) -> tuple[RefusedAccess, ...]:
-    """The accesses that *text* tells were refused and that *limits* do not allow, each once."""
+    """The refused accesses reported in *text* that *limits* do not allow, each once."""
     accesses = dict.fromkeys(_refused(text[-LONGEST_TEXT:], limits, home))
     return tuple(accesses)[:MOST_REFUSED]
 
 
 def remedy_of(refused: Iterable[str]) -> str:
-    """Returns what to do where a confined agent needs what was refused."""
+    """Returns what to do if a confined agent needs what was refused."""
     is_host = {each.startswith("connecting to ") for each in refused}
     return " ".join(text for of_hosts, text in ((False, _REMEDY), (True, _HOST_REMEDY)) if of_hosts in is_host)
 
 
 def kept_from(refused: Iterable[RefusedAccess]) -> str:
-    """Returns what was refused to an agent that could not start, and what to do; empty where nothing was."""
+    """Returns what an agent that could not start was denied, and what to do; '' if nothing was refused."""
     refusals = [f"{what} {path}" for path, what in refused][:MOST_REFUSED]
     return f"It is confined and was denied {', '.join(refusals)}. {remedy_of(refusals)}" if refusals else ""
 
@@ -141,7 +137,7 @@ def confinement_choice(
 
 
 def checked_confining(choice: object) -> Confining:
-    """*said*, which a file says under ``confine``, where it makes sense."""
+    """Returns *choice*, a file's value for ``confine``; raises if it is not valid."""
     if isinstance(choice, bool):
         return choice
     if choice == "no network":
@@ -152,13 +148,13 @@ def checked_confining(choice: object) -> Confining:
 
 
 def network_left(choices: Iterable[Confining | None], project: Confining | None = None) -> Network | None:
-    """Returns what an agent gets of the network; None: it is not confined."""
+    """Returns the network access left to an agent; None if it is not confined."""
     chosen = next((each for each in choices if each is not None), False)
     return narrower(_network(chosen), _network(project or False))
 
 
 def narrower(one: Network | None, other: Network | None) -> Network | None:
-    """The narrower of two; of two lists of hosts those that both have."""
+    """The narrower of two network accesses; for two lists of hosts, the hosts that both allow."""
     if isinstance(one, tuple) and isinstance(other, tuple):
         both = [each for each in one if _covers(other, each)] + [each for each in other if _covers(one, each)]
         return tuple(dict.fromkeys(both)) or "none"
@@ -174,7 +170,7 @@ def _covers(hosts: tuple[str, ...], pattern: str) -> bool:
 
 
 def tighter(one: Confining | None, other: Confining | None) -> Confining | None:
-    """The tighter of what two places say; None where neither says anything."""
+    """The tighter of two settings; None if neither is set."""
     if one is None or other is None:
         return other if one is None else one
     left = narrower(_network(one), _network(other))
@@ -182,12 +178,12 @@ def tighter(one: Confining | None, other: Confining | None) -> Confining | None:
 
 
 def confining_of(agent: str, confine: Mapping[str, Confining]) -> Confining | None:
-    """What a place says of *agent*, by its name and for every agent (``*``): the tighter of the two."""
+    """The setting for *agent* in *confine*: the tighter of those for its name and for every agent (``*``)."""
     return tighter(confine.get(agent), confine.get(EVERY))
 
 
 def required_network(agent: str, confine: Mapping[str, Confining]) -> Network | None:
-    """The most of the network that *confine* leaves *agent*; None: it need not be confined."""
+    """The widest network access that *confine* allows *agent*; None if it need not be confined."""
     return _network(confining_of(agent, confine) or False)
 
 
@@ -221,7 +217,7 @@ class Needs(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     unless_asked: str = ""
 
     def objection(self, env: Mapping[str, str] = os.environ) -> str:
-        """Returns why it is not confined here where nobody asks for that, in a sentence; empty: it is."""
+        """Returns a sentence on why the agent is not confined here by default; '' if it is."""
         bus = Path(env.get("XDG_RUNTIME_DIR") or os.devnull) / "bus"
         if self.keyring and (env.get("DBUS_SESSION_BUS_ADDRESS") or os.path.lexists(bus)):
             return "Its login may be in the system's keyring, which it cannot reach when confined."
@@ -238,19 +234,19 @@ class Confine(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def way_here() -> tuple[str | None, str]:
-    """Returns what can confine an agent here; None and why nothing can."""
+    """Returns what can confine an agent here, or None and the reason nothing can."""
     confiner: Confiner | None = plugins().first("confiners")
     return (None, _NO_PLUGIN) if confiner is None else confiner.way()
 
 
 def unchecked_here() -> str:
-    """Returns what confinement does not look at here but does elsewhere, in words; empty: nothing."""
+    """Returns, in words, what confinement does not check here but does elsewhere; '' if nothing."""
     confiner: Confiner | None = plugins().first("confiners")
     return "" if confiner is None else confiner.unchecked()
 
 
 def demand_confiner() -> Confiner:
-    """The plug-in that confines agents."""
+    """Returns the plug-in that confines agents; raises if there is none."""
     confiner: Confiner | None = plugins().first("confiners")
     if confiner is None:
         message = f"The agent cannot be confined: {_NO_PLUGIN}."
@@ -259,12 +255,12 @@ def demand_confiner() -> Confiner:
 
 
 def is_confined_unasked(needs: Needs | None) -> bool:
-    """True if an agent is confined where nobody has said anything about it."""
+    """True if an agent is confined when no setting says anything about it."""
     return needs is not None and not needs.objection() and way_here()[0] in TRIED
 
 
 def how_to_confine(needs: Needs | None) -> str:
-    """What to say of an agent that is not confined: what it can do, why that is so, and how it is limited here."""
+    """Returns the text for an unconfined agent: what it can do, why it is unconfined, and how to confine it here."""
     way, why = way_here()
     can = "It can read and change what you can."
     if way is None:

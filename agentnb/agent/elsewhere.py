@@ -53,7 +53,7 @@ def check_address(url: str, *, unencrypted: bool = False) -> None:
 
 
 def connecting_command(url: str, token_variable: str | None, *, unencrypted: bool) -> tuple[str, ...]:
-    """The words of the program that speaks ACP on stdio for the agent at *url* (the plug-in `remote`)."""
+    """The command of the program (plug-in `remote`) that speaks ACP on stdio for the agent at *url*."""
     token = () if token_variable is None else ("--token-variable", token_variable)
     plain = ("--unencrypted",) if unencrypted else ()
     return (sys.executable, "-m", "agentnb", "remote", *token, *plain, url)
@@ -86,7 +86,7 @@ _HIGHEST_PORT = 65535
 
 
 def checked_hosts(hosts: object) -> tuple[str, ...]:
-    """*hosts* as they are compared: in lower case, each once."""
+    """Returns *hosts* normalized for comparison: in lower case, each once; raises if they are not valid."""
     if not isinstance(hosts, (list, tuple)) or not hosts or not all(isinstance(each, str) for each in hosts):
         message = f'network must be "all", "none" or a list of hosts, not {hosts!r}.'
         raise UsageError(message, hint='For example: network=["pypi.org", "*.example.org"].')
@@ -94,7 +94,7 @@ def checked_hosts(hosts: object) -> tuple[str, ...]:
 
 
 def host_and_port(text: str, default: int | None = None) -> tuple[str, int | None]:
-    """The host, in lower case and without the final dot, and the port of ``host``, ``host:port`` or ``[::1]:port``."""
+    """The host (lower case, no final dot) and the port of ``host``, ``host:port`` or ``[::1]:port``."""
     bracketed = re.fullmatch(r"\[([0-9a-fA-F:.]+)\](?::(\d{1,5}))?", text)
     plain = bracketed or re.fullmatch(r"([^\s:/@\[\]]+)(?::(\d{1,5}))?", text)
     if plain is None:
@@ -106,7 +106,7 @@ def host_and_port(text: str, default: int | None = None) -> tuple[str, int | Non
 
 
 def is_allowed(hosts: Iterable[str], host: str, port: int) -> bool:
-    """True if *hosts* name *host* and *port*."""
+    """True if one of *hosts* matches *host* and *port*."""
     for each in hosts:
         name, only = host_and_port(each.removeprefix("*."))
         fits = host.endswith(f".{name}") if each.startswith("*.") else host == name
@@ -116,7 +116,7 @@ def is_allowed(hosts: Iterable[str], host: str, port: int) -> bool:
 
 
 def address_of(host: str) -> Address | None:
-    """The address that *host* is; None for a name."""
+    """*host* as an IP address; None for a name."""
     try:
         return ipaddress.ip_address(host)
     except ValueError:
@@ -124,13 +124,13 @@ def address_of(host: str) -> Address | None:
 
 
 def is_here(host: str) -> bool:
-    """True if *host* is written as this machine: ``localhost`` or an address of the loopback."""
+    """True if *host* denotes this machine: ``localhost`` or a loopback address."""
     address = address_of(host)
     return host == "localhost" or host.endswith(".localhost") or (address is not None and address.is_loopback)
 
 
 def servers_here(hosts: Iterable[str]) -> dict[tuple[str, int], str]:
-    """The addresses and ports of this machine's own servers that *hosts* name with a port, each with its host."""
+    """This machine's servers that *hosts* name with a port: the host by address and port."""
     servers: dict[tuple[str, int], str] = {}
     for host, port in (host_and_port(each) for each in hosts if not each.startswith("*")):
         if port is not None and is_here(host):
@@ -141,7 +141,7 @@ def servers_here(hosts: Iterable[str]) -> dict[tuple[str, int], str]:
 
 
 def leads_astray(host: str, address: Address) -> bool:
-    """True if *host* is a name, not meant for this machine, and leads to it or to its link."""
+    """True if *host* is a name not meant for this machine, but *address* is on this machine or its local link."""
     if address_of(host) is not None:
         return False
     real = getattr(address, "ipv4_mapped", None) or address

@@ -30,7 +30,7 @@ class SubreaperLink:
 
     @contextlib.contextmanager
     def opened(self) -> Iterator[int]:
-        """Open it; gives the descriptor of the subreaper's end, which is closed here at the end of the block."""
+        """Open the link; yields the descriptor of the subreaper's end, which is closed at the end of the block."""
         loop = asyncio.get_running_loop()
         self._started = loop.create_future()
         self._socket, other = socket.socketpair()
@@ -40,11 +40,11 @@ class SubreaperLink:
             yield other.fileno()
 
     async def started(self) -> int:
-        """Wait until the program runs; gives 0, or the number of the error."""
+        """Wait until the program runs; returns 0, or the error number."""
         return 0 if self._started is None else await self._started
 
     def send(self, word: bytes) -> None:
-        """Tell the subreaper to terminate (``t``) or kill (``k``) what is below it."""
+        """Tell the subreaper to terminate (``t``) or kill (``k``) everything below it."""
         if self._socket is not None:
             with contextlib.suppress(OSError):
                 self._socket.send(word)
@@ -57,7 +57,7 @@ class SubreaperLink:
             link.close()
 
     def give_up(self) -> None:
-        """Nobody waits for the start any more."""
+        """Give up the start: nobody waits for it any more."""
         if self._started is not None and not self._started.cancel() and not self._started.cancelled():
             self._started.exception()
 
@@ -67,7 +67,7 @@ class SubreaperLink:
             await until_set(self.ended, seconds)
 
     def record_end(self) -> None:
-        """The subreaper has ended: read its last words."""
+        """Note that the subreaper has ended, and read its last message."""
         self.runs = False
         self.ended.set()
         self._read()
@@ -114,7 +114,7 @@ class GroupEnd:
         self._is_over = is_over
 
     async def end(self) -> None:
-        """End it: terminate, then kill, each for a bounded time."""
+        """End the group: terminate, then kill, each for a bounded time."""
         if self._is_over():  # left by itself: with nothing below it, the subreaper ends, too
             await self._link.wait_ended(PROMPTLY)
         if await self._left():
@@ -143,14 +143,14 @@ class GroupEnd:
             await asyncio.sleep(STEP)
 
     async def _left(self) -> bool:
-        """True if anything of it still runs: no system tells when a group ends, so one has to look."""
+        """True if any of its processes still runs; it has to look, as no system reports the end of a group."""
         if not self._is_over() or self._link.runs:
             return True
         return await _aside(lambda: group_alive(self._pid) or bool(marked(self._mark)))
 
 
 async def _aside(function: Callable[..., T], *args: Any) -> T:
-    """Returns what *function* returns, run on another thread."""
+    """Run *function* on another thread and return its result."""
     try:
         return await asyncio.to_thread(function, *args)
     except RuntimeError:

@@ -40,13 +40,12 @@ class Guard:
 
     @property
     def groups(self) -> frozenset[int]:
-        """The process groups that are guarded now."""
         with self._lock:
             return frozenset(self._groups)
 
     @property
     def watchdog(self) -> int | None:
-        """The process id of the watchdog; None where none is needed yet, or all is over."""
+        """The process id of the watchdog; None before it is first needed and after :meth:`close`."""
         process = self._process
         return None if process is None else process.pid
 
@@ -57,27 +56,26 @@ class Guard:
             return f"{self.owner}.{self._children}."
 
     def add(self, group: int) -> None:
-        """Guard *group* from now on."""
         with self._lock:
             self._groups.add(group)
             if self._process is None or not self._tell(b"+%d\n" % group):
                 self._start()
 
     def discard(self, group: int) -> None:
-        """Guard *group* no more: nothing of it is left."""
+        """Stop guarding *group*: none of its processes is left."""
         with self._lock:
             self._groups.discard(group)
             self._tell(b"-%d\n" % group)
 
     def sweep(self, folder: Path) -> None:
-        """Have *folder*, and the files in it, removed when the kernel is gone."""
+        """Have the watchdog remove *folder* and the files in it once the kernel is gone."""
         with self._lock:
             self._folders.add(str(folder))
             if self._process is None or not self._tell(b"/%s\n" % _quoted(str(folder))):
                 self._start()
 
     def sweep_no_more(self, folder: Path) -> None:
-        """*folder* is removed."""
+        """Stop sweeping *folder*: it was removed."""
         with self._lock:
             self._folders.discard(str(folder))
             self._tell(b".%s\n" % _quoted(str(folder)))
@@ -136,7 +134,7 @@ def _dismiss(process: subprocess.Popen[bytes]) -> None:
 
 
 def _quoted(folder: str) -> bytes:
-    """A folder's path as bytes without a line's end in them."""
+    """A folder's path as bytes that contain no line break."""
     return os.fsencode(folder).hex().encode()
 
 

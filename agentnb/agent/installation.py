@@ -88,7 +88,7 @@ class Installation:
         self._child: Child | None = None
 
     async def run(self) -> InstallEnd:
-        """Run it to its end, and make sure that the agent's program can be found then."""
+        """Run the installation to its end, then make sure that the agent's program can be found."""
         with _alone() as is_alone:
             if not is_alone:
                 message = "Another notebook or terminal is installing something on this machine."
@@ -96,7 +96,7 @@ class Installation:
             return await self._run()
 
     def stop(self) -> None:
-        """End it; :meth:`run` returns then."""
+        """End the installation; :meth:`run` then returns."""
         self._stopped = True
         self._news.set()
 
@@ -171,7 +171,7 @@ class Installation:
         return f"{self._words[0]} asked for a password, which can't be typed here. Run `{self.line}` in a terminal."
 
     async def _check_program(self) -> InstallEnd:
-        """The program may have gone into a folder that is not on the PATH; from now on that is searched, too."""
+        """Find the program; if it was installed into a folder that is not on the PATH, search that from now on."""
         name = self._spec.command[0]
         if find_on_path(name) is not None:
             return InstallEnd(state="done", exit_code=0)
@@ -186,7 +186,7 @@ class Installation:
         return self._failed(f"{self._words[0]} finished successfully, but there is no command {name!r}.{where}", 0)
 
     async def _folder(self) -> Path | None:
-        """The folder that npm or uv puts programs into; None where it does not say."""
+        """The folder that npm or uv installs programs into; None if it does not report one."""
         words = ("prefix", "-g") if self._words[0] == "npm" else ("tool", "dir", "--bin")
         output = await output_of([self._program, *words], neutral_folder(), _environment(), _FOLDER_SECONDS)
         line = output.strip().rpartition("\n")[2]
@@ -200,14 +200,14 @@ class Installation:
 
 
 def _environment() -> dict[str, str]:
-    """The user's, in which git and ssh, which npm may start, do not ask either."""
+    """The user's environment, set so that git and ssh, which npm may start, do not prompt."""
     env = inherited({"GIT_TERMINAL_PROMPT": "0", "SSH_ASKPASS_REQUIRE": "never"})
     return {**env, "PATH": search_path(env.get("PATH"))}
 
 
 @contextlib.contextmanager
 def _alone() -> Iterator[bool]:
-    """True if no other kernel or terminal of this user installs an agent meanwhile; a killed one lets go."""
+    """Yields True if no other kernel or terminal of this user is installing an agent; a killed one drops the lock."""
     descriptor = os.open(neutral_folder() / "lock", os.O_CREAT | os.O_RDWR | getattr(os, "O_CLOEXEC", 0), 0o600)
     try:
         yield try_lock(descriptor)

@@ -32,17 +32,16 @@ class McpServer(msgspec.Struct, frozen=True, kw_only=True):
     headers: dict[str, str] = msgspec.field(default_factory=dict)
 
     def program(self, cwd: Path, path: str | None = None) -> str | None:
-        """Where the program is, absolute, as ACP wants it; None where there is none."""
+        """The program's absolute path, as ACP requires; None if it is not found."""
         where = str(cwd / Path(self.command).expanduser()) if "/" in self.command else self.command
         return shutil.which(where, path=self.env.get("PATH", path))
 
     def words(self, cwd: Path) -> tuple[str, ...]:
-        """The program, absolute where there is one, and its arguments."""
+        """The program, with its absolute path if it is found, and its arguments."""
         return self.program(cwd) or self.command, *self.args
 
 
 def mcp_servers(configured: Given) -> tuple[McpServer, ...]:
-    """Read MCP servers from what a user gives."""
     listed: list[Any]
     if isinstance(configured, (str, os.PathLike)):
         return mcp_servers(_from_file(Path(configured).expanduser()))
@@ -63,7 +62,7 @@ def mcp_servers(configured: Given) -> tuple[McpServer, ...]:
 
 
 def together(own: Iterable[McpServer], extra: Iterable[McpServer]) -> tuple[McpServer, ...]:
-    """*own* and *given*; of two with one name that in *given* counts."""
+    """*own* and *extra*; if two have the same name, the one in *extra* counts."""
     return tuple({server.name: server for server in (*own, *extra)}.values())
 
 

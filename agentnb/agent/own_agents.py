@@ -56,12 +56,12 @@ def own_agents() -> list[OwnAgent]:
 
 
 def folder_state() -> object:
-    """Changes whenever a description of the user's does; cheap."""
+    """A value that changes whenever one of the user's descriptions does; cheap to compute."""
     return [(str(path), _state(path)) for path in _files()]
 
 
 def command_words(line: str) -> tuple[str, ...]:
-    """The words of a command that is typed as one line; no shell reads it."""
+    """Split a command typed as one line into words; no shell reads it."""
     example = "For example: my-agent --acp."
     if not all(char.isprintable() for char in line):
         raise UsageError("A command is one line, without control characters.", hint=example)
@@ -94,7 +94,7 @@ def has_program(words: tuple[str, ...]) -> bool:
 
 
 def write_agent(name: str, line: str, env: Mapping[str, str | None], *, state: str) -> Path:
-    """Write an agent into the user's folder: a new one, another one in the place of a catalogue's, or a changed one."""
+    """Write an agent into the user's folder: a new one, a replacement for a catalogue agent, or a changed one."""
     words = check(name, line, env)
     own, base = _own(name), catalogue().get(name)
     _unchanged(name, own, state)
@@ -120,7 +120,7 @@ def write_agent(name: str, line: str, env: Mapping[str, str | None], *, state: s
 
 
 def remove_agent(name: str, *, state: str) -> Path:
-    """Delete the user's description of an agent; one of the catalogue is as it was before then."""
+    """Delete the user's description of an agent; a catalogue agent that it replaced takes effect again."""
     own = _own(name)
     _unchanged(name, own, state)
     if own is None:
@@ -133,7 +133,7 @@ def remove_agent(name: str, *, state: str) -> Path:
 
 
 def check(name: str, line: str, env: Mapping[str, str | None]) -> tuple[str, ...]:
-    """The words of the command, where name, command and variables make sense."""
+    """Returns the words of the command; raises if the name, the command or a variable is not valid."""
     if not _NAME.fullmatch(name):
         hint = "Use 1 to 60 lowercase letters, digits, dots, dashes and underscores, starting with a letter or a digit."
         raise UsageError(f"{name!r:.200} is not a valid name for an agent.", hint=hint)

@@ -69,7 +69,7 @@ class Ring:
         return b"".join(self._chunks)[-self._size :].decode("utf-8", "replace")
 
     def lines(self) -> str:
-        """Returns what is kept, from a line's beginning on if something before it was forgotten."""
+        """The kept text, from the beginning of a line if earlier text was dropped."""
         text = self.text()
         if not self._cut and self._held <= self._size:
             return text
@@ -85,12 +85,12 @@ class RunningProcess(Protocol):
 
     @property
     def failure(self) -> str | None:
-        """Returns which component ended it, and how; None where none did."""
+        """Returns which component ended the process, and how; None if none did."""
         ...
 
     @property
     def log_file(self) -> Path | None:
-        """Returns the file that has its messages; None where none is written."""
+        """Returns the log file with its messages; None if none is written."""
         ...
 
     def write(self, data: bytes) -> None:
@@ -168,7 +168,7 @@ class SpawnedAgent:
 
     @property
     def agent(self) -> SpawnedAgent:
-        """It: what runs is the agent alone (:class:`RunningProcess`)."""
+        """Itself: the agent runs alone, without a chain (:class:`RunningProcess`)."""
         return self
 
     @property
@@ -179,40 +179,40 @@ class SpawnedAgent:
 
     @property
     def confined(self) -> str:
-        """Returns what it is confined to, in a line; empty where it is not."""
+        """Returns a one-line description of its confinement; '' if it is not confined."""
         return "" if self._confined is None or self.spec.url else self._confined.summary
 
     @property
     def unconfined(self) -> str:
-        """Returns what is to be known where it is not confined."""
+        """Returns what the user should know if it is not confined."""
         if self.spec.url is None:
             return how_to_confine(self.spec.confinement)
         return UNCONFINED + (CONFINED_COMMANDS if self._confined is not None else "")
 
     @property
     def reaches_loopback(self) -> bool:
-        """True if it can reach each port of this machine: its confinement leaves it the network."""
+        """True if it can reach every port of this machine: its network access is not limited."""
         return self.spec.url is None and (self._confined is None or self._confined.network == "all")
 
     @property
     def node_problem(self) -> str:
-        """Returns what Node it needs and which is here, where that one is too old."""
+        """Returns which Node it needs and which is installed, if that one is too old, else ''."""
         return node_problem(self.spec, self._environment)
 
     def confined_command(self, command: Sequence[str]) -> list[str]:
-        """The command that runs *command* with the same limits, and the same folders of its own, as the agent."""
+        """The command that runs *command* with the agent's limits and private folders."""
         if self._confined is None:
             return list(command)
         variables = [f"{name}={value}" for name, value in self._confined.variables.items()]
         return ["/usr/bin/env", *variables, *self._confined.command(command)]
 
     def refused_accesses(self, text: str) -> tuple[RefusedAccess, ...]:
-        """Returns what its confinement refused, as *text*, which it or a command of it has printed, tells."""
+        """Returns the accesses refused by its confinement, according to *text* printed by it or its commands."""
         return () if self._confined is None else self._confined.refused(text)
 
     @property
     def pid(self) -> int:
-        """Its process id, which is its group's as well."""
+        """The process id, which is also its group's."""
         return self.child.pid
 
     @property
@@ -223,7 +223,7 @@ class SpawnedAgent:
         return "\n".join(clean[-TAIL_LINES:])[-TAIL_CHARACTERS:]
 
     def keep_stderr(self, data: bytes) -> None:
-        """Keep *data*, that it wrote to stderr; the oldest goes when there is more than :data:`RING` bytes."""
+        """Keep *data* from its stderr; the oldest is dropped when there is more than :data:`RING` bytes."""
         self._stderr.append(data)
 
     def redact(self, text: str) -> str:
@@ -231,11 +231,11 @@ class SpawnedAgent:
         return self._credentials.hidden_in_command(text)
 
     def write(self, data: bytes) -> None:
-        """Hand *data* to its stdin."""
+        """Write *data* to its stdin."""
         self.child.write(data)
 
     async def stop(self, patience: float = 2.5) -> None:
-        """End it and everything it started: stdin closed, then terminated, then killed, each for a bounded time."""
+        """End it and everything it started: close stdin, then terminate, then kill, each for a bounded time."""
         await self.child.stop(patience)
 
 
@@ -260,7 +260,7 @@ def find_program(spec: AgentSpec, cwd: Path, path: str | None) -> str:
 
 
 def startable(spec: AgentSpec, cwd: Path, path: str | None) -> AgentSpec:
-    """*spec* as it is started here: with its own program, else by npx or uvx, with the registry's version."""
+    """*spec* as it is started here: with its own program, else with npx or uvx and the registry's version."""
     try:
         find_program(spec, cwd, path)
     except AgentNotFound:
@@ -280,7 +280,7 @@ def install_line(spec: AgentSpec, path: str | None = None, *, find: Find = find_
 
 
 def missing_installer(spec: AgentSpec, path: str | None = None, *, find: Find = find_on_path) -> str | None:
-    """Returns how to get npm or uv, where *spec* needs one of them and it is missing; None where nothing is missing."""
+    """Returns how to get npm or uv if *spec* needs one of them and it is missing, else None."""
     by_runner = {"npx": "npm", "uvx": "uv"}[spec.runner.kind] if spec.runner is not None else ""
     program = by_runner or (spec.install or "").partition(" ")[0]
     if program not in INSTALLERS or find(program, path) is not None:
@@ -293,7 +293,7 @@ _SECONDS = 5.0
 
 
 def node_problem(spec: AgentSpec, env: Mapping[str, str]) -> str:
-    """Returns what Node *spec* needs and which is here, in a sentence; empty where that is not why it fails."""
+    """Returns a sentence on which Node *spec* needs and which is here; '' if Node is not the problem."""
     needed = _NEEDED.match(spec.requires or "")
     program = find_on_path("node", env.get("PATH")) if needed else None
     if needed is None or program is None:

@@ -27,7 +27,7 @@ Find: TypeAlias = "Callable[[str, str | None], str | None]"
 
 
 def search_path(path: str | None = None) -> str:
-    """*path* and, behind it, the folders where pip, npm and uv put programs that are not on it."""
+    """*path*, followed by the folders where pip, npm and uv put programs that are not on it."""
     search = os.environ.get("PATH", os.defpath) if path is None else path
     folders = [each for each in search.split(os.pathsep) if each]
     return os.pathsep.join(dict.fromkeys([*folders, _scripts_folder(), *install_folders()]))
@@ -38,7 +38,7 @@ def find_on_path(name: str, path: str | None = None) -> str | None:
 
 
 def each_found_once() -> Find:
-    """As :func:`find_on_path`, but looks for each program once: many agents need the same few."""
+    """Like :func:`find_on_path`, but looks for each program once: many agents need the same few."""
     searched = functools.cache(search_path)
     return functools.cache(lambda name, path: shutil.which(name, path=searched(path)))
 
@@ -67,7 +67,7 @@ def remember_folder(folder: Path) -> None:
 
 
 def neutral_folder() -> Path:
-    """An empty folder of this user's, for programs that would else read settings of the workspace."""
+    """An empty per-user folder for running programs that would otherwise read settings of the workspace."""
     folder = data_folder() / "installs"
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     return folder
@@ -90,7 +90,7 @@ _LOGIN = re.compile(r"//[^/\s]*@")
 
 
 async def machine_settings(command: Sequence[str], env: Mapping[str, str]) -> dict[str, str]:
-    """The variable that leads npx to the machine's settings of npm; none where it is given, or npm does not tell."""
+    """The variable that points npx to the machine's npm settings; empty if already set or unknown to npm."""
     moved = any(word.startswith(PREFIX_OPTION) for word in command)
     npm = find_on_path("npm", env.get("PATH")) if moved else None
     if npm is None or GLOBAL in env or GLOBAL.upper() in env:
@@ -103,7 +103,7 @@ async def machine_settings(command: Sequence[str], env: Mapping[str, str]) -> di
 
 
 def copy_without_logins(env: Mapping[str, str], home: Path, folder: Path) -> dict[str, str]:
-    """Copy the user's ``.npmrc`` into *folder* without what logs in; the variable that leads npm to the copy."""
+    """Copy the user's ``.npmrc`` into *folder* without credentials; returns the variable that points npm to it."""
     try:
         text = Path(env.get(USER) or env.get(USER.upper()) or home / ".npmrc").read_text(encoding="utf-8")
         copy = folder / "npmrc"
@@ -114,7 +114,7 @@ def copy_without_logins(env: Mapping[str, str], home: Path, folder: Path) -> dic
 
 
 def without_logins(text: str) -> str:
-    r"""The lines of an ``.npmrc`` that say which server is used and how it is reached; no tokens, no passwords."""
+    """The lines of an ``.npmrc`` on which server is used and how it is reached; no tokens, no passwords."""
     kept = []
     for line in text.splitlines():
         name, _, value = line.partition("=")

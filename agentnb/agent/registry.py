@@ -106,21 +106,21 @@ class PackageRunner(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     python: str | None = None
 
     def command_in(self, folder: Path) -> tuple[str, ...]:
-        """The command, with *folder* in the place of the workspace for what npx looks up."""
+        """The command, in which npx looks in *folder* instead of the workspace."""
         if self.kind == "uvx":
             return self.words
         return (*self.words[:2], f"{PREFIX_OPTION}{folder}", *self.words[2:])
 
     @property
     def words(self) -> tuple[str, ...]:
-        """The command, as people type it."""
+        """The command as one types it."""
         if self.kind == "npx":
             return ("npx", "--yes", self.package, *self.args)
         python = () if self.python is None else ("--python", self.python)
         return ("uvx", *python, self.package, *self.args)
 
     def pinned(self, install: str) -> str:
-        """The line *install* with this version, where it installs the same package; else as it is."""
+        """The command line *install* with this version, if it installs the same package, else unchanged."""
         name = self.package.partition("==")[0]
         if self.kind == "npx":
             name = self.package[:1] + self.package[1:].partition("@")[0]  # a scope begins with @, too
@@ -137,7 +137,6 @@ class PackageRunner(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
 
 
 def read_registry(data: bytes) -> Registry:
-    """Read a registry file."""
     if len(data) > LARGEST:
         _refuse(f"it has more than {LARGEST // 1024:,} KB")
     try:
@@ -156,7 +155,7 @@ def read_registry(data: bytes) -> Registry:
 
 
 def runner_of(agent: RegistryAgent, python: str | None = None) -> PackageRunner | None:
-    """Returns how *agent* is run from a package index, with its version; None where it is a program to download."""
+    """Returns how *agent* is run from a package index, with its version; None if it is a program to download."""
     distribution = agent.distribution
     if distribution.npx is not None:
         match = _NPM.match(distribution.npx.package)
@@ -180,12 +179,12 @@ def snapshot() -> Registry:
 
 
 def registry_file() -> Path:
-    """Returns where the user's newer registry is kept."""
+    """Returns the path of the user's newer registry."""
     return config_folder() / "registry.json"
 
 
 def current() -> tuple[dict[str, RegistryAgent], str | None]:
-    """The agents of the snapshot, with the user's newer registry on top; and what is wrong with the latter."""
+    """The snapshot's agents, overridden by the user's newer registry, and what is wrong with that one, if anything."""
     agents = {agent.id: agent for agent in snapshot().agents}
     newer, wrong = _newer(registry_file())
     return {**agents, **{agent.id: agent for agent in newer}}, wrong
@@ -203,7 +202,7 @@ def _newer(file: Path) -> tuple[tuple[RegistryAgent, ...], str | None]:
 
 @functools.lru_cache(maxsize=2)
 def _read_file(file: Path, _modified: int, size: int) -> tuple[tuple[RegistryAgent, ...], str | None]:
-    """The file at *file* as it was then; what cannot be used leaves the snapshot alone."""
+    """Read *file*, cached by its time and size; if it is unusable, returns no agents and the reason."""
     try:
         if size > LARGEST:
             _refuse(f"it has more than {LARGEST // 1024:,} KB")
@@ -213,7 +212,7 @@ def _read_file(file: Path, _modified: int, size: int) -> tuple[tuple[RegistryAge
 
 
 def _check(agent: RegistryAgent) -> None:
-    """Refuse what is not to be shown, and then what is not to be run."""
+    """Refuse an entry that must not be shown, then one that must not be run."""
     if not _ID.match(agent.id):
         _refuse(f"an agent's id is lower-case letters, digits and hyphens, not {_shown(agent.id)}")
     texts = {"name": agent.name, "description": agent.description, "license": agent.license, "icon": agent.icon}
@@ -358,7 +357,7 @@ def _download(address: str) -> bytes:
 
 
 def _read_within(answer: IO[bytes], deadline: float) -> bytes:
-    """At most one byte more than a registry may have, in time; a server that sends byte by byte is given up."""
+    """Read at most one byte more than a registry may have; a server too slow for *deadline* is given up."""
     read1 = getattr(answer, "read1", answer.read)
     data = bytearray()
     while len(data) <= LARGEST:

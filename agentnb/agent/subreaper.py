@@ -42,7 +42,7 @@ class Subreaper:
         self._program = 0
 
     def start(self, mark: str, command: list[str]) -> bool:
-        """Start the program; say whether it could be executed."""
+        """Start the program; returns True if it could be executed."""
         before = {number: signal.signal(number, signal.SIG_IGN) for number in IGNORED}
         failed, failing = os.pipe()
         self._program = os.fork()
@@ -58,7 +58,7 @@ class Subreaper:
         return not reason
 
     def watch(self) -> None:
-        """Serve the kernel until nothing is left."""
+        """Serve the kernel until no process is left."""
         signal.signal(signal.SIGCHLD, lambda *_: None)
         waking, woken = os.pipe()
         for descriptor in (waking, woken):
@@ -78,7 +78,7 @@ class Subreaper:
                 self.end()
 
     def end(self) -> None:
-        """Ask everything to end, wait :data:`GRACE` seconds at most, kill."""
+        """Terminate everything, wait at most :data:`GRACE` seconds, then kill."""
         signal_descendants(signal.SIGTERM)
         deadline = time.monotonic() + GRACE
         while time.monotonic() < deadline and self._reap():
@@ -86,7 +86,7 @@ class Subreaper:
         self.kill()
 
     def kill(self) -> None:
-        """Kill everything; what forks meanwhile is killed in the next round."""
+        """Kill everything; processes forked meanwhile are killed in the next round."""
         for _ in range(ROUNDS):
             signal_descendants(signal.SIGKILL)
             if not self._reap():
@@ -94,7 +94,7 @@ class Subreaper:
             select.select([], [], [], STEP)
 
     def _reap(self) -> bool:
-        """Wait for what has ended, and say whether anything is left."""
+        """Wait for processes that have ended; returns True if any is left."""
         while True:
             try:
                 pid, status = os.waitpid(-1, os.WNOHANG)
@@ -106,7 +106,7 @@ class Subreaper:
                 self._tell(f"status {os.waitstatus_to_exitcode(status)}")
 
     def _kernel_ends(self) -> list[int]:
-        """A descriptor that becomes readable when the kernel ends; a forked copy of it may keep the socket open."""
+        """A descriptor that becomes readable when the kernel ends; a fork of the kernel may keep the socket open."""
         try:
             handle = [os.pidfd_open(self._kernel)]  # type: ignore[attr-defined,unused-ignore]
         except ProcessLookupError:
@@ -119,7 +119,7 @@ class Subreaper:
         return handle
 
     def _asked(self) -> bytes:
-        """Returns what the kernel wrote; nothing where its end of the socket is closed."""
+        """Returns what the kernel wrote; empty if its end of the socket is closed."""
         try:
             return os.read(self._link, 4096)
         except OSError:
@@ -133,7 +133,7 @@ class Subreaper:
 
 
 def _become(before: Mapping[signal.Signals, object], failing: int, mark: str, command: list[str]) -> None:
-    """Turn this forked process into the program; tell why not on *failing*."""
+    """Turn this forked process into the program; if that fails, write the reason to *failing*."""
     try:
         os.setsid()
         try_prctl(PR_SET_PDEATHSIG, signal.SIGKILL)  # should this subreaper be killed
@@ -154,7 +154,7 @@ def _become(before: Mapping[signal.Signals, object], failing: int, mark: str, co
 
 
 def _run(words: list[str]) -> None:
-    """Run a program of agentnb that becomes another, such as one that confines itself: Python need not start again."""
+    """Run an agentnb program that becomes another, such as one that confines itself, without restarting Python."""
     sys.argv = words
     with open(words[0], "rb") as file:  # noqa: PTH123 - pathlib costs start-up time
         code = compile(file.read(), words[0], "exec")

@@ -24,7 +24,7 @@ ROUNDS = 50
 
 
 def marked(owner: str) -> list[int]:
-    """The processes whose environment carries *owner*, a kernel or one child of it (Linux; elsewhere none)."""
+    """The processes whose environment contains the mark *owner*, a kernel or one of its children (Linux; else none)."""
     wanted = f"\0{MARK}={owner}".encode()
     return [pid for pid in _pids() if pid != os.getpid() and wanted in _environment(pid)]
 
@@ -76,7 +76,7 @@ def _stat(pid: int) -> tuple[str, int]:
 
 
 def signal_group(group: int, number: int) -> None:
-    """Send signal *number* to *group*; one that is gone, or has not begun (0 is our own group), is fine."""
+    """Send signal *number* to *group*; one that is gone, or not yet started (0 is our own group), is ignored."""
     if not group:
         return
     try:  # noqa: SIM105 - contextlib costs start-up time
@@ -86,7 +86,7 @@ def signal_group(group: int, number: int) -> None:
 
 
 def signal_marked(owner: str, number: int) -> bool:
-    """Send signal *number* to everything that carries *owner*; say whether there was anything."""
+    """Send signal *number* to every process marked with *owner*; returns True if there were any."""
     pids = [pid for pid in marked(owner) if _stat(pid)[0] != "Z"]
     for pid in pids:
         try:  # noqa: SIM105 - as above
@@ -97,7 +97,7 @@ def signal_marked(owner: str, number: int) -> bool:
 
 
 def end(groups: set[int], owner: str) -> None:
-    """End all *groups* and everything that carries *owner*: ask, wait :data:`GRACE` seconds at most, kill."""
+    """End all *groups* and everything marked with *owner*: terminate, wait at most :data:`GRACE` seconds, kill."""
     for group in groups:
         signal_group(group, signal.SIGTERM)
     signal_marked(owner, signal.SIGTERM)
@@ -113,7 +113,7 @@ def end(groups: set[int], owner: str) -> None:
 
 
 def remove(folder: bytes) -> None:
-    """Remove *folder* and the files in it; one that is gone is fine."""
+    """Remove *folder* and the files in it; a missing folder is ignored."""
     try:
         for name in os.listdir(folder):  # noqa: PTH208 - as above
             os.unlink(os.path.join(folder, name))  # noqa: PTH108, PTH118 - as above
@@ -123,7 +123,7 @@ def remove(folder: bytes) -> None:
 
 
 def _parent_fd(parent: int) -> list[int]:
-    """A descriptor that becomes readable when *parent* ends, where the system has such a thing."""
+    """A descriptor that becomes readable when *parent* ends; empty if the system has none."""
     try:
         return [os.pidfd_open(parent)]  # type: ignore[attr-defined,unused-ignore]
     except (AttributeError, OSError):

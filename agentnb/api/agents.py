@@ -30,7 +30,7 @@ MODELS = 3
 
 
 def row(spec: AgentSpec, path: Any) -> dict[str, Any]:
-    """Returns what is known of one agent, as JSON; *path* is where its program is, None where it is not."""
+    """Returns one agent's row as JSON; *path* is the path of its program, None if it is not installed."""
     return {
         "name": spec.name,
         "title": spec.title,
@@ -47,7 +47,7 @@ def row(spec: AgentSpec, path: Any) -> dict[str, Any]:
 
 
 def listing(rows: list[dict[str, Any]]) -> str:
-    """The agents that are known, a line each."""
+    """Returns the list of known agents, one per line."""
     if not rows:
         return "No agents found."
     lines = [("NAME", "AGENT", "", "WHAT TO TYPE")]
@@ -56,7 +56,7 @@ def listing(rows: list[dict[str, Any]]) -> str:
 
 
 def checkups(examined: Iterable[Checkup]) -> str:
-    """Returns what was found when agents were started for a moment, a line each."""
+    """Returns the results of starting agents for a moment, one per line."""
     checked = list(examined)
     rows = [(each.name, each.state, each.version or "-", _prescription(each)) for each in checked]
     head, *lines = columns.lines([("NAME", "STATE", "VERSION", "WHAT TO DO"), *rows])

@@ -49,16 +49,16 @@ class Wanted:
 
     @property
     def instruction(self) -> str:
-        """The text below each prompt."""
+        """Returns the text to put below each prompt."""
         schema = json.dumps(self.schema, ensure_ascii=False)
         return f"Answer with JSON only, without any other text, that fits this JSON schema:\n{schema}"
 
     def correction(self, error: AnswerUnfit) -> str:
-        """The prompt after an answer that does not fit."""
+        """Returns the prompt to send after an answer that does not fit."""
         return f"That answer can't be used: {error}\n{self.instruction}"
 
     def read(self, text: str) -> Any:
-        """The value in an answer."""
+        """Returns the value in an answer; raises AnswerUnfit if there is none that fits."""
         first: AnswerUnfit | None = None
         for candidate in _candidates(text[:_LONGEST]):
             try:
@@ -76,7 +76,7 @@ class TurnOutput:
         self._begins: int | None = None
 
     def correction(self, turn: ActiveTurn) -> str:
-        """The prompt after an answer that does not fit; empty where it fits, or was asked for again before."""
+        """Returns the prompt to send after an answer that does not fit; '' if it fits, or was corrected once before."""
         if self._begins is not None:
             return ""
         try:

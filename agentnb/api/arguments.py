@@ -38,7 +38,7 @@ def each_of(context: Iterable[Any]) -> Iterable[Any]:
 
 
 def check_permissions(permissions: object) -> Mode:
-    """The mode that *permissions* stands for: itself, or for a function ``"ask"``."""
+    """Returns the mode that *permissions* stands for: *permissions* itself, or ``"ask"`` for a function."""
     if callable(permissions):
         return "ask"
     for mode in MODES:
@@ -49,7 +49,7 @@ def check_permissions(permissions: object) -> Mode:
 
 
 def check_freedom(freedom: object) -> Freedom:
-    """*freedom*, if it is one of the three."""
+    """Returns *freedom*; raises UsageError unless it is one of the three."""
     for each in FREEDOMS:
         if freedom == each:
             return each
@@ -58,7 +58,6 @@ def check_freedom(freedom: object) -> Freedom:
 
 
 def mode_of(permissions: object, freedom: object) -> Mode:
-    """The mode that the arguments *permissions* and *freedom* stand for."""
     mode = check_permissions(permissions)
     if freedom is None:
         return mode
@@ -68,7 +67,7 @@ def mode_of(permissions: object, freedom: object) -> Mode:
 
 
 def check_text(name: str, value: object, *, example: str) -> None:
-    """See that *given* is text that is not empty."""
+    """Check that *value* is text and not empty; *name* is the argument's name in the error."""
     if not isinstance(value, str):
         raise UsageError(f"{name} must be text, not {value!r}.", hint=f"For example {example}.")
     if not value.strip():
@@ -76,13 +75,13 @@ def check_text(name: str, value: object, *, example: str) -> None:
 
 
 def check_count(name: str, value: object) -> None:
-    """See that *given* is a whole number above zero."""
+    """Check that *value* is a whole number above zero; *name* is the argument's name in the error."""
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
         raise UsageError(f"{name} must be a number from 1, not {value!r}.", hint=f"For example {name}=20.")
 
 
 def check_environment(env: object) -> dict[str, str]:
-    """Returns what *env* holds: names and texts; nothing where it is None."""
+    """Returns the names and strings in *env*; an empty dict if it is None."""
     if env is None:
         return {}
     if not isinstance(env, Mapping):
@@ -98,14 +97,14 @@ def check_environment(env: object) -> dict[str, str]:
 
 
 def folders(value: object) -> Sequence[str | os.PathLike[str]]:
-    """The list of folders in *given*."""
+    """Returns *value*, the argument ``directories``, as a list of folders; rejects a single path."""
     if isinstance(value, (str, bytes, os.PathLike)) or not isinstance(value, (Sequence, AbstractSet, Iterator)):
         raise UsageError("directories must be a list of folders.", hint='For example directories=["../data"].')
     return list(value)
 
 
 def check_moment(name: str, value: date | str | None) -> int | None:
-    """Milliseconds since 1970 of a date, a datetime or ISO 8601 text; None for None."""
+    """Converts a date, a datetime or ISO 8601 text to milliseconds since 1970; None for None."""
     if value is None:
         return None
     try:
@@ -124,7 +123,7 @@ def check_which(
     since: date | str | None = None,
     until: date | str | None = None,
 ) -> dict[str, Any]:
-    """The checked filter of what the log has, as it takes it; without *limit*, which is only checked."""
+    """Returns the checked filter in the form that the log takes; without *limit*, which is only checked."""
     check_count("limit", limit)
     if agent is not None:
         check_text("agent", agent, example='agent="eliza"')
@@ -133,7 +132,7 @@ def check_which(
 
 
 def check_folder(cwd: str | os.PathLike[str]) -> str:
-    """The path of a folder, which need not be there."""
+    """Returns the resolved path of a folder, which need not exist."""
     try:
         return str(Path(cwd).expanduser().resolve())
     except (TypeError, RuntimeError) as error:

@@ -69,7 +69,7 @@ def summarize(value: Any) -> str:
 
 
 def _guarded(body: Callable[[Any], str], value: Any) -> str:
-    """An object's own code may raise; then that is what there is to show."""
+    """Returns ``body(value)``, or a text about the error if the object's own code raises one."""
     try:
         return body(value)
     except Exception as error:  # noqa: BLE001 - any user's __repr__ may raise anything
@@ -131,7 +131,7 @@ def _error(value: BaseException) -> str:
 
 
 def cell_place(file: str, shell: Any = None) -> ErrorPlace | None:
-    """The cell that IPython has compiled under a file name; None where it is none."""
+    """Returns the cell that IPython compiled under the name *file*; None if there is none."""
     if shell is None:
         get = getattr(sys.modules.get("IPython"), "get_ipython", None)
         shell = get() if get is not None else None
@@ -168,7 +168,7 @@ _METHODS = {"_repr_png_": "image/png", "_repr_jpeg_": "image/jpeg"}
 
 
 def attachments_of(context: Iterable[Any]) -> tuple[MessageAttachment, ...]:
-    """The attachments of a list of objects, or of a dict of objects by the names that the agent reads."""
+    """Returns the attachments of a list of objects, or of a dict that maps the names shown to the agent to objects."""
     if not isinstance(context, dict):
         return tuple(map(attachment_of, each_of(context)))
     for name in context:
@@ -203,7 +203,7 @@ def _picture(bundle: dict[str, Any], value: Any, name: str | None) -> MessageAtt
 
 
 def _drawn(value: Any) -> dict[str, Any] | None:
-    """The picture of *value* as Jupyter has it, or a chart that can be drawn; None where it has neither."""
+    """Returns the picture of *value* as Jupyter has it, or a chart that can be drawn; None if it has neither."""
     if isinstance(value, type):
         return None
     if (figure := _figure(value)) is not None:
@@ -223,7 +223,7 @@ def _drawn(value: Any) -> dict[str, Any] | None:
 
 
 def _figure(value: Any) -> Any:
-    """The figure of matplotlib that *value* is, or is an axes of; None where it is neither."""
+    """Returns the matplotlib figure that *value* is, or that its axes belong to; None if there is none."""
     if not any(kind.__module__.partition(".")[0] == "matplotlib" for kind in type(value).__mro__):
         return None
     if callable(getattr(value, "savefig", None)):
@@ -234,7 +234,7 @@ def _figure(value: Any) -> Any:
 
 
 def _called(value: Any, method: str) -> Any:
-    """Call *method*; returns its result without the metadata, None where there is no such method."""
+    """Call *method* and return its result without the metadata; None if there is no such method."""
     method_found = getattr(value, method, None) if callable(getattr(type(value), method, None)) else None
     drawn = method_found() if method_found is not None else None
     return drawn[0] if isinstance(drawn, tuple) else drawn
@@ -293,7 +293,7 @@ def _text(data: bytes) -> str | None:
 
 
 def _with_note(described: SimpleMessageAttachment, *notes: str) -> MessageAttachment:
-    """*described*, with why it has no picture."""
+    """Returns *described* with *notes* on why it has no picture."""
     if not notes:
         return described
     text = "\n".join((described.model_representation or "", *notes))

@@ -74,12 +74,12 @@ class Change:
 
     @property
     def item(self) -> Item:
-        """Returns what is known of it."""
+        """Returns the item that describes this change."""
         return self._item
 
     @property
     def id(self) -> str:
-        """Returns what tells it from the turn's other changes, such as ``"file:fit.py"``."""
+        """Returns the change's id, unique among the turn's changes, such as ``"file:fit.py"``."""
         return self._item.id
 
     @property
@@ -89,17 +89,17 @@ class Change:
 
     @property
     def name(self) -> str:
-        """The file's path in the workspace, the cell's or the variable's name."""
+        """Returns the file's path in the workspace, or the cell's or the variable's name."""
         return path_from_json(self._item.name) if self.kind == "file" else self._item.name
 
     @property
     def was(self) -> str | None:
-        """The file's earlier path, where it was moved."""
+        """Returns the file's earlier path if it was moved, else None."""
         return None if self._item.was is None else path_from_json(self._item.was)
 
     @property
     def status(self) -> Status:
-        """Returns how it is other than before: ``"added"``, ``"changed"``, ``"deleted"`` or ``"moved"``."""
+        """Returns the kind of difference: ``"added"``, ``"changed"``, ``"deleted"`` or ``"moved"``."""
         return self._item.status
 
     @property
@@ -121,27 +121,27 @@ class Change:
 
     @property
     def added(self) -> int | None:
-        """Lines that came; None where they cannot be counted."""
+        """Returns the number of added lines; None if they cannot be counted."""
         return self._item.added
 
     @property
     def removed(self) -> int | None:
-        """Lines that went; None where they cannot be counted."""
+        """Returns the number of removed lines; None if they cannot be counted."""
         return self._item.removed
 
     @property
     def undoable(self) -> bool:
-        """True if it can be undone; :attr:`reason` says why not."""
+        """True if the change can be undone; otherwise :attr:`reason` says why not."""
         return self._item.undoable
 
     @property
     def reason(self) -> str | None:
-        """Returns why it cannot be undone, a sentence; None where it can."""
+        """Returns a sentence on why the change cannot be undone; None if it can."""
         return self._item.reason
 
     @property
     def detail(self) -> str | None:
-        """A few words on it, such as a variable's shapes; None where there is nothing to say."""
+        """Returns a few words on the change, such as a variable's shapes; None if there is nothing to add."""
         return self._item.detail
 
     @property
@@ -155,15 +155,15 @@ class Change:
         return _CallableText(in_time(host, undo.diff(self._item), WAIT_SECONDS, _late(WAIT_SECONDS)))
 
     def undo(self, *, choices: Mapping[str, Choice] | None = None) -> ChangeTable:
-        """Undo it; as :meth:`agentnb.Turn.undo`."""
+        """Undo the change; see :meth:`agentnb.Turn.undo`."""
         return carry_out(self._conversation, "undo", self._turn_id, (self,), choices=choices)
 
     def redo(self, *, choices: Mapping[str, Choice] | None = None) -> ChangeTable:
-        """Do it again; as :meth:`agentnb.Turn.redo`."""
+        """Redo the change; see :meth:`agentnb.Turn.redo`."""
         return carry_out(self._conversation, "redo", self._turn_id, (self,), choices=choices)
 
     def keep(self) -> ChangeTable:
-        """Accept it; as :meth:`agentnb.Turn.keep`."""
+        """Accept the change; see :meth:`agentnb.Turn.keep`."""
         return carry_out(self._conversation, "keep", self._turn_id, (self,))
 
     def __repr__(self) -> str:
@@ -191,18 +191,18 @@ class ChangeTable(Table, Rows[Change]):
         return cells_of(row.item)
 
     def _notes(self) -> tuple[str, ...]:
-        """The sentences below the rows; that nothing changed is said only where that is known."""
+        """Returns the sentences below the rows; "Nothing was changed." only if that is known."""
         return self.notes if self or not self.is_known else ("Nothing was changed.", *self.notes)
 
 
 def changes_of(conversation: Conversation, turn_id: str | None) -> ChangeTable:
-    """Returns what turn *turn_id* changed, or the whole conversation; waits until that is known."""
+    """Returns the changes of turn *turn_id*, of the whole conversation for None; waits until they are known."""
     in_time(conversation.host, conversation.changes.compared(turn_id), WAIT_SECONDS, _late(WAIT_SECONDS))
     return conversation.host.loop.call(_read, conversation, turn_id)
 
 
 def data_checks_of(conversation: Conversation, turn_id: str) -> DataChecks:
-    """Returns what may be wrong with the tables that turn *turn_id* changed; waits until that is known."""
+    """Returns the possible problems in the tables that turn *turn_id* changed; waits until they are known."""
     in_time(conversation.host, conversation.changes.compared(turn_id), WAIT_SECONDS, _late(WAIT_SECONDS))
     ended = conversation.host.loop.call(find_finished_turn, conversation.chat.state, turn_id)
     changes = None if ended is None else ended.changes
@@ -229,7 +229,7 @@ def _read(conversation: Conversation, turn_id: str | None) -> ChangeTable:
 
 
 def _why_unknown(conversation: Conversation, turn_id: str) -> str:
-    """Returns why nothing is known of what turn *turn_id* changed; empty where it never ran."""
+    """Returns the reason that the changes of turn *turn_id* are unknown; '' if it never ran."""
     if conversation.channels.is_active(turn_id):
         return _RUNS
     if conversation.channels.queued(turn_id) is not None:
@@ -238,7 +238,7 @@ def _why_unknown(conversation: Conversation, turn_id: str) -> str:
 
 
 def files_of(conversation: Conversation, turn_id: str) -> list[FileChange] | None:
-    """The files that turn *turn_id* changed, as ``turn.files`` has them; None where that is not known (yet)."""
+    """Returns the files that turn *turn_id* changed, as for ``turn.files``; None if they are not known (yet)."""
     turn = conversation.host.loop.call(lambda: conversation.changes.record.turn(turn_id))
     if turn is None:
         return None
@@ -264,7 +264,7 @@ def carry_out(
     onwards: bool = False,
     choices: Mapping[str, Choice] | None = None,
 ) -> ChangeTable:
-    """Undo, redo or keep; gives the changes that this was done with."""
+    """Undo, redo or keep changes; returns the changes for which this was done."""
     wanted = tuple(map(_id_of, items))
     _check(choices)
     work = conversation.undo.do(operation, turn_id or None, wanted, onwards=onwards, choices=choices, by="python")
@@ -276,7 +276,7 @@ def carry_out(
 def go_back(
     conversation: Conversation, turn_id: str | None, *, changes: bool, choices: Mapping[str, Choice] | None
 ) -> ChangeTable:
-    """Cut the transcript before a turn, all of it with None; gives the changes that were undone."""
+    """Cut the transcript before a turn, or remove all of it for None; returns the changes that were undone."""
     _check(choices)
     work = rewind(conversation, turn_id, changes=changes, choices=choices, origin=FROM_PYTHON, by="python")
     outcome = with_main_thread(conversation.host, conversation.tab_id, work, UNDO_SECONDS, _late(UNDO_SECONDS))
@@ -301,7 +301,7 @@ def _done(conversation: Conversation, outcome: Outcome) -> ChangeTable:
 
 
 def _id_of(item: Any) -> str:
-    """The id of a change that is given itself, by its id, or by its name."""
+    """Returns the id of a change, which may be given as the change itself, its id or its name."""
     if isinstance(item, Change):
         return item.id
     if isinstance(item, str | os.PathLike) and (name := os.fspath(item)):
@@ -310,7 +310,6 @@ def _id_of(item: Any) -> str:
 
 
 def cells_of(item: Item) -> tuple[str, ...]:
-    """A change as the cells of a table."""
     name = item.name if item.was is None else f"{item.was} → {item.name}"
     by = ", ".join(_BY[each] for each in item.by)
     detail = "" if item.detail is None else f" ({item.detail})"

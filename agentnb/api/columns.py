@@ -30,11 +30,11 @@ class TextTable:
         raise NotImplementedError
 
     def _table(self) -> list[tuple[str, ...]]:
-        """The head and the rows."""
+        """Returns the header and the rows."""
         return [self._head, *map(self._cells, self)]
 
     def _notes(self) -> Sequence[str]:
-        """Sentences below the table."""
+        """Returns the sentences below the table."""
         return ()
 
     def __repr__(self) -> str:
@@ -128,7 +128,7 @@ def markdown(rows: Iterable[Iterable[str]], escaped: Callable[[str], str]) -> st
 
 
 def moment(at: datetime | None) -> str:
-    """A moment in local time, to the minute; empty for None."""
+    """Returns a moment in local time, to the minute; '' for None."""
     return "" if at is None else at.astimezone().strftime("%Y-%m-%d %H:%M")
 
 

@@ -107,7 +107,7 @@ def configured(
 def _confinement(
     confine: bool | None, network: Literal["all", "none"] | Sequence[str], spec: AgentSpec, cwd: Path
 ) -> ConfinementChoice:
-    """True if the agent is confined, and what it gets of the network then."""
+    """Returns the chosen confinement and its network access; the settings decide if *confine* is None."""
     left: Network = network if network in ("all", "none") else checked_hosts(network)
     if confine is not None and not isinstance(confine, bool):
         raise UsageError(f"confine must be True or False, not {confine!r}.", hint="Leave it out to use the settings.")
@@ -117,12 +117,11 @@ def _confinement(
 
 
 def configuration_of(options: SessionOptions) -> Configuration:
-    """Returns what the agent of *options* is started with, in this process."""
     return options.configuration(current_environment())
 
 
 def _spec(name: str) -> AgentSpec:
-    """The agent called *name*: as the cassette that is replayed describes it, else from the catalogue."""
+    """Returns the agent called *name*: as described by the cassette being replayed, else from the catalogue."""
     recorded = current_environment().cassette.agents()
     try:
         return recorded.get(name) or find(name)
@@ -133,7 +132,7 @@ def _spec(name: str) -> AgentSpec:
 
 
 def check_kernel(host: Host) -> None:
-    """Make sure that agents of *host* can be given access to a kernel."""
+    """Check that agents of *host* can be given access to a kernel."""
     if host.environment.shell is None:
         raise UsageError(
             "Agents cannot be given access to a kernel: no IPython runs here.", hint="Leave kernel_tools out."
@@ -141,12 +140,12 @@ def check_kernel(host: Host) -> None:
 
 
 def folders_of(directories: Sequence[str | os.PathLike[str]]) -> list[Path]:
-    """More folders to work in, absolute."""
+    """Returns the additional folders to work in, as absolute paths."""
     return [folder_of(directory, "directories") for directory in folders(directories)]
 
 
 def folder_of(path: str | os.PathLike[str] | None, name: str) -> Path:
-    """The folder *given* as the argument *name*, absolute and resolved; the current one where None."""
+    """Returns *path*, the value of the argument *name*, absolute and resolved; the current folder if it is None."""
     try:
         folder = Path(path if path is not None else os.getcwd()).expanduser().resolve()  # noqa: PTH109 - kept as the kernel has it
     except FileNotFoundError:

@@ -43,12 +43,11 @@ class ThisLog(NamedTuple):
         return {} if self.host is None else recorder_of(self.host).here()
 
     def is_open_here(self, uri: str) -> bool:
-        """True if this kernel has the session open."""
         return self.host is not None and uri in self.host.conversations
 
 
 def kernel_log() -> ThisLog | None:
-    """This kernel's log; None where it is off."""
+    """Returns this kernel's log; None if it is off."""
     host = current_host()
     if host.recorder is None:
         return None
@@ -57,7 +56,7 @@ def kernel_log() -> ThisLog | None:
 
 
 def shell_log() -> ThisLog | None:
-    """The log's file, for a shell, where no kernel runs; None where it is off."""
+    """Returns the log's file, for a shell without a kernel; None if the log is off."""
     path = log_location()
     return None if path is None else ThisLog(LogStore(path, new_id()))
 
@@ -132,7 +131,7 @@ class SessionTable(Table, Rows[SessionRow]):
         return [self.note] if self.note and self else []
 
     def _table(self) -> list[tuple[str, ...]]:
-        """The head and the rows; where something was found in turns, with the first place of each."""
+        """Returns the header and the rows; after a search with hits in turns, also the first hit of each session."""
         rows = super()._table()
         if not any(row.hits for row in self):
             return rows
@@ -145,7 +144,7 @@ class SessionTable(Table, Rows[SessionRow]):
 
 
 def session_id(session: str | SessionRow) -> str:
-    """Returns the id, or its beginning, that *session* names."""
+    """Returns the session id, or the beginning of one, that *session* stands for."""
     wanted = session.id if isinstance(session, SessionRow) else session
     check_text("A session's id", wanted, example='"1f0c83a2", as in agentnb.history()')
     return wanted
@@ -154,7 +153,7 @@ def session_id(session: str | SessionRow) -> str:
 def session_row(
     record: SessionRecord, log: ThisLog | None = None, elsewhere: Container[str] = (), hits: tuple[SearchHit, ...] = ()
 ) -> SessionRow:
-    """The row of *record*; its places in *hits*, where it was searched for."""
+    """Returns the row of *record*; *hits* are its search hits, if there was a search."""
     here = log is not None and log.is_open_here(record.uri)
     return SessionRow(
         id=record.tab_id,
@@ -173,7 +172,7 @@ def session_row(
 
 
 def _state(status: int, *, is_alive: bool) -> State:
-    """Returns what a session is doing; one whose kernel has ended does nothing, whatever the log says."""
+    """Returns the session's state; never an active one if its kernel has ended, whatever the log says."""
     if status & SessionStatus.ERROR:
         return "failed"
     if not is_alive or not status & SessionStatus.IN_PROGRESS:
@@ -268,7 +267,7 @@ def forget(session: str | SessionRow) -> SessionRow:
 def change_kept(
     wanted: str, *, title: str | None, pinned: bool | None, archived: bool | None, duplicated: bool, deleted: bool
 ) -> str:
-    """The same for a shell, where no kernel runs. Says what was done to the session whose id begins so."""
+    """Change the session whose id begins with *wanted*, in a shell without a kernel; returns what was done."""
     store = demanded(shell_log()).store
     record = named_in(store, wanted)
     if deleted:

@@ -276,7 +276,7 @@ class CallbackPermissions:
         self.timeout = timeout
 
     async def answer(self, channels: SessionChannels, call_id: str) -> CallbackAnswer:
-        """Ask the function about the open request of the tool call *call_id*."""
+        """Ask the function about the open permission request of the tool call *call_id*."""
         chat = channels.chat.state
         call = next((each for each in _pending(chat) if each.tool_call_id == call_id), None)
         if call is None:
@@ -290,7 +290,7 @@ class CallbackPermissions:
             return _failed(str(error))
 
     async def _ask(self, request: PermissionRequest) -> CallbackAnswer:
-        """Call the function and read its answer, both on a thread of their own: either runs the user's code."""
+        """Call the function and read its answer, on a separate thread since both run the user's code."""
         try:
             answer: Any = self.function(request)
             if inspect.isawaitable(answer):
@@ -338,7 +338,7 @@ def _fields(channels: SessionChannels, chat: ChatState, call: ToolCallPendingCon
 
 
 def _command(call: ToolCallPendingConfirmationState) -> str | None:
-    """What a card shows as the input, where that is a command or code: of other tools it is their input as JSON."""
+    """Returns the input shown on a card if it is a command or code; None for other tools, whose input is JSON."""
     raw = call.details.raw_input if call.details is not None else None
     if call.tool_input is None or (call.details is not None and call.details.kind in {"edit", "delete", "move"}):
         return None

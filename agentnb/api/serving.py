@@ -260,7 +260,7 @@ def serve(
 
 
 def serving() -> Server | None:
-    """The server of this kernel; None where it is not served."""
+    """Returns the server of this kernel; None if there is none."""
     server = _servers.get(current_host().host_id)
     return None if server is None or server.closed else server
 
@@ -278,7 +278,6 @@ def _tls(certificate: str | Path | None, key: str | Path | None) -> ssl.SSLConte
 
 
 def is_loopback(host: str) -> bool:
-    """True if *host* names this machine only."""
     try:
         return ip_address(host).is_loopback
     except ValueError:

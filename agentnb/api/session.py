@@ -490,7 +490,7 @@ class Session(SessionAgent):
 
 
 def session_of(conversation: Conversation, permissions: Permissions, timeout: float) -> Session:
-    """The session of *conversation*, whose permission requests a function answers where *permissions* is one."""
+    """Returns the session of *conversation*; if *permissions* is a function, it answers permission requests."""
     _answer_with(conversation, permissions, timeout)
     return Session(conversation)
 

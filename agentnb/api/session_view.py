@@ -43,23 +43,23 @@ class SessionView:
 
     @property
     def title(self) -> str:
-        """The tab's title."""
+        """The session's title."""
         return self._conversation.session.state.title
 
     @property
     def closed(self) -> bool:
-        """True if it was closed."""
+        """True if the session is closed."""
         return self._conversation.closed
 
     @property
     def read_only(self) -> str | None:
-        """Returns why the session can only be read, as :func:`agentnb.resume` found it; None where it can go on."""
+        """Returns why the session is read-only, as found by :func:`agentnb.resume`; None if it can be continued."""
         barred = self._conversation.barred
         return None if barred is None else str(barred)
 
     @property
     def gap(self) -> str | None:
-        """Returns what of the session was lost when the log was damaged, and why; None where nothing was."""
+        """Returns what part of the session was lost when the log was damaged, and why; None if nothing was."""
         return self._conversation.chat.gap
 
     @property
@@ -74,7 +74,7 @@ class SessionView:
 
     @property
     def queue(self) -> tuple[str, ...]:
-        """The texts of the prompts that wait, first in line first."""
+        """Returns the texts of the queued prompts, first in line first."""
         return tuple(waiting.message.text for waiting in self.chat.queued_messages or ())
 
     @property
@@ -92,7 +92,7 @@ class SessionView:
 
     @property
     def files(self) -> SessionFiles:
-        """The files of its workspace: ``list``, ``read``, ``diff``."""
+        """Returns the files of the session's workspace: ``list``, ``read``, ``diff``."""
         return SessionFiles(self._conversation)
 
     @property
@@ -116,11 +116,11 @@ class SessionView:
         return carry_out(self._conversation, "undo", None, items, choices=choices)
 
     def redo(self, *items: Change | str | os.PathLike[str], choices: Mapping[str, Choice] | None = None) -> ChangeTable:
-        """Do again what was undone: all, or only *items*. As :meth:`Turn.redo`, of every turn."""
+        """Redo what was undone: all, or only *items*. Like :meth:`Turn.redo`, but for every turn."""
         return carry_out(self._conversation, "redo", None, items, choices=choices)
 
     def keep(self, *items: Change | str | os.PathLike[str]) -> ChangeTable:
-        """Accept what the conversation changed: all, or only *items*. As :meth:`Turn.keep`, of every turn."""
+        """Accept what the conversation changed: all, or only *items*. Like :meth:`Turn.keep`, but for every turn."""
         return carry_out(self._conversation, "keep", None, items)
 
     def _repr_mimebundle_(self, **kwargs: Any) -> Any:
@@ -130,7 +130,7 @@ class SessionView:
         return view and ({**view[0], "text/plain": repr(self)}, view[1])
 
     def _display_(self) -> Any:
-        """Returns what marimo shows for it: the chat, on its tab."""
+        """Returns what marimo shows for the session: the chat, on its tab."""
         from agentnb.server.comm import frontend
 
         return frontend.chat_view(self.tab_id)
@@ -158,7 +158,7 @@ class SessionView:
             raise UsageError(refused.message) from None
 
     def _ask(self, work: Callable[[Conversation], Coroutine[Any, Any, T]], timeout: float) -> T:
-        """Have the agent do *work*, for *timeout* seconds at most; returns the result."""
+        """Have the agent do *work*, for at most *timeout* seconds; returns the result."""
         self._see_that_it_is_open()
         conversation = self._conversation
         return within(conversation.host, work(conversation), timeout, conversation.spec.title)
@@ -290,7 +290,7 @@ class SessionAgent(SessionView):
         self._conversation.host.loop.call(self._conversation.extensions.register, method, handler)
 
     def health(self) -> Health:
-        """How the agent's process is: its state, its age, its deaths, its silence and its last output on stderr."""
+        """Returns the health of the agent's process: its state, age, deaths, silence and last output on stderr."""
         return self._conversation.host.loop.call(examined, self._conversation)
 
     def restart(self, timeout: float = 60.0) -> None:

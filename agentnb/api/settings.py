@@ -58,7 +58,7 @@ class Policy(NamedTuple):
 
 
 def policy(session: Session | None = None, last: int = 10) -> Policy:
-    """The policy that holds in *session*, or for sessions to be started in the current folder."""
+    """Returns the policy that applies in *session*, or to new sessions in the current folder."""
     host = current_host()
     return host.loop.call(lambda: _policy(host, session, last))
 
@@ -194,7 +194,7 @@ class Settings(Table, Rows[SettingValue]):
         return self._change(name, value, here=here)
 
     def reset(self, name: str, *, here: bool = False) -> Path | None:
-        """Remove what your file says of a setting; with *here*, what ``%config`` said in this kernel."""
+        """Remove a setting from your file; with *here*, remove what ``%config`` set in this kernel."""
         return self._change(name, None, here=here)
 
     def add_rule(

@@ -79,7 +79,7 @@ class Storage(Table, Rows[KeptStorage]):
 
     @property
     def bytes(self) -> int:
-        """Everything."""
+        """Returns the total size in bytes."""
         return sum(row.bytes for row in self if row.what == "kind")
 
     def _table(self) -> list[tuple[str, ...]]:
@@ -129,15 +129,15 @@ class Storage(Table, Rows[KeptStorage]):
         return removed
 
     def compact(self) -> int:
-        """Give the room of what was deleted back to the disk; says how many bytes."""
+        """Free the disk space of what was deleted; returns the number of bytes."""
         return maintenance.compact(self._store().path)
 
     def check(self) -> list[str]:
-        """Look through the whole log: what is wrong, in sentences; empty where all is well."""
+        """Check the whole log; returns sentences on what is wrong, [] if nothing is."""
         return maintenance.faults(self._store().path)
 
     def repair(self) -> maintenance.Repaired:
-        """Copy what can be read to a new file; the damaged one stays beside it."""
+        """Copy what can be read to a new file; the damaged one is kept beside it."""
         return maintenance.repair(self._store().path)
 
     def export_to(self, path: str | os.PathLike[str]) -> int:
@@ -149,7 +149,7 @@ class Storage(Table, Rows[KeptStorage]):
         return maintenance.copy_out(self._store().path, Path(path).expanduser())
 
     def import_from(self, path: str | os.PathLike[str]) -> tuple[int, int]:
-        """Add the conversations of an exported file; says how many, and how many were here already."""
+        """Add the conversations of an exported file; returns how many were added, and how many were already here."""
         return maintenance.take_in(self._store().path, Path(path).expanduser())
 
     def _delete(self, records: list[SessionRecord], *, dry_run: bool) -> Removed:
@@ -161,7 +161,7 @@ class Storage(Table, Rows[KeptStorage]):
         return Removed(tuple(record.title for record in records), is_done=not dry_run)
 
     def _store(self) -> LogStore:
-        """The log, with all that has happened so far in its file."""
+        """Returns the log, with everything that has happened so far written to its file."""
         return self._log.store if self._log.host is None else recorder_of(self._log.host).store
 
 
@@ -181,7 +181,7 @@ def storage() -> Storage:
 
 
 def storage_of(log: ThisLog | None, *, measure: bool = True) -> Storage:
-    """The same of any log; without figures where they are not wanted."""
+    """Returns the storage of any log, as for :func:`storage`; without figures unless *measure*."""
     log = demanded(log)
     return Storage(measured(log.store) if measure else (), log)
 

@@ -51,7 +51,7 @@ class FollowedTurn(TurnView):
         self._unwatch: Callable[[], None] = lambda: None
 
     def _attach(self) -> None:
-        """Follow the conversation; on the host's thread."""
+        """Follow the conversation; to be called on the host's thread."""
         self._unwatch = self._conversation.watch(self._on_change)
         self._on_change()
 
@@ -133,7 +133,7 @@ class FollowedTurn(TurnView):
         return self
 
     def _warn(self) -> None:
-        """Warn of a budget that is nearly used up, once."""
+        """Warn once about a budget that is nearly used up."""
         loop = self._conversation.host.loop
         for each in () if loop.forked else loop.call(self._conversation.turns.budget.take_warnings, self._id):
             warnings.warn(each, stacklevel=3)
@@ -247,7 +247,7 @@ class FollowedTurn(TurnView):
                 self._wait_for_change(self._changes, left)
 
     def _wait_for_change(self, seen: int, seconds: float) -> None:
-        """Wait for more changes than were *seen*; meanwhile an agent's work is done on this thread."""
+        """Wait for more changes than *seen*, at most *seconds*; meanwhile, an agent's jobs are run on this thread."""
         with self._changed:
             if self._changes == seen and not self._finished and not self._work:
                 self._changed.wait(seconds)
@@ -275,7 +275,7 @@ class FollowedTurn(TurnView):
 
     @contextlib.contextmanager
     def _listening(self, *, at_end: bool = False) -> Iterator[asyncio.Event]:
-        """An event of the caller's loop, set at every change of this turn, or at its end alone."""
+        """Yield an event of the caller's loop, set at every change of this turn; with *at_end*, only at its end."""
         loop, changed = asyncio.get_running_loop(), asyncio.Event()
 
         def listener() -> None:
@@ -301,7 +301,7 @@ class FollowedTurn(TurnView):
 
 @contextlib.contextmanager
 def awaited(turn: FollowedTurn) -> Iterator[None]:
-    """While the block runs, code waits for *turn*: a stop of the turn before it does not hold it in the queue."""
+    """Mark *turn* as awaited during the block: stopping the turn before it does not hold it in the queue."""
     conversation = turn._conversation  # noqa: SLF001 - the two are one
     conversation.turns.queue.awaited.append(turn.id)
     try:

@@ -97,7 +97,6 @@ class ToolCall(NamedTuple):
 
 
 def tool_call(state: ToolCallState, terminals: Iterable[TerminalView] = ()) -> ToolCall:
-    """The tool call that *state* is."""
     details = state.details
     content = (details.content if details else None) or ()
     terminals_by_id = {each.id: each for each in terminals}
@@ -183,7 +182,7 @@ class TurnView:
 
     @property
     def snapshot(self) -> Snapshot | None:
-        """The turn's state as it is now; None while it waits in the queue."""
+        """Returns the turn's current state; None while it waits in the queue."""
         return self._read()[0]
 
     @property
@@ -193,7 +192,7 @@ class TurnView:
 
     @property
     def done(self) -> bool:
-        """True if it has ended, one way or another."""
+        """True if the turn has ended, one way or another."""
         return self.state not in ("queued", "running")
 
     @property
@@ -208,7 +207,7 @@ class TurnView:
 
     @property
     def tool_calls(self) -> tuple[ToolCall, ...]:
-        """Every tool call, in order."""
+        """Returns all tool calls, in order."""
         chat = self._conversation.chat.state
         snapshot, _ = _found(chat, self._id)
         parts = snapshot.response_parts if snapshot is not None else ()
@@ -262,19 +261,19 @@ class TurnView:
 
     @property
     def plan(self) -> tuple[PlanEntry, ...]:
-        """The entries of the latest plan; empty where there is none."""
+        """Returns the entries of the latest plan; empty if there is none."""
         plans = self._parts(PlanResponsePart)
         return plans[-1].entries if plans else ()
 
     @property
     def usage(self) -> UsageInfo | None:
-        """Tokens used, where the agent says so."""
+        """Returns the tokens used; None if the agent does not report them."""
         snapshot = self.snapshot
         return snapshot.usage if snapshot is not None else None
 
     @property
     def stop_reason(self) -> str | None:
-        """Returns why it ended, in ACP's words (``"end_turn"``, ``"cancelled"``, …); None while it runs."""
+        """Returns the turn's stop reason, in ACP's words (``"end_turn"``, ``"cancelled"``, …); None while it runs."""
         snapshot, state = self._read()
         if isinstance(snapshot, FinishedTurn):
             return snapshot.stop_reason or state
@@ -282,7 +281,7 @@ class TurnView:
 
     @property
     def error(self) -> ErrorInfo | None:
-        """Returns what went wrong, where something did."""
+        """Returns the error; None if there was none."""
         snapshot = self.snapshot
         return snapshot.error if isinstance(snapshot, FinishedTurn) else None
 
@@ -368,7 +367,7 @@ class TurnView:
         return self
 
     def _display_(self) -> Any:
-        """What marimo shows for it: the turn, live (its protocol for objects that know how to display themselves)."""
+        """Returns what marimo shows for the turn: a live view (marimo's protocol for self-displaying objects)."""
         from agentnb.server.comm import frontend
 
         return frontend.turn_view(self._conversation.chat.state.resource, self._id)
@@ -377,7 +376,7 @@ class TurnView:
         return f"<Turn {self.state}: {self._conversation.spec.name}>"
 
     def _read(self) -> tuple[Snapshot | None, TurnState]:
-        """The turn and its state, both from one look at the chat: the host's thread changes it meanwhile."""
+        """Returns the turn and its state from a single read of the chat, which the host's thread changes meanwhile."""
         return _found(self._conversation.chat.state, self._id)
 
     def _parts(self, kind: type[Any]) -> list[Any]:

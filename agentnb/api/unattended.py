@@ -64,24 +64,20 @@ class Work(Protocol):
     """What runs in the background: a turn, or a batch, which consists of many."""
 
     @property
-    def done(self) -> bool:
-        """True once it has ended."""
-        ...
+    def done(self) -> bool: ...
 
     def wait(self, timeout: float | None = None) -> Any:
-        """Block until it has ended; raises what failed, and TimeoutError after *timeout* seconds."""
+        """Block until the work has ended; raises its error, and TimeoutError after *timeout* seconds."""
         ...
 
-    def cancel(self) -> None:
-        """End it."""
-        ...
+    def cancel(self) -> None: ...
 
 
 class AwaitableWork(Work, Protocol):
     """Work that a cell can await."""
 
     def __await__(self) -> Generator[Any, None, Any]:
-        """As :meth:`wait`."""
+        """Like :meth:`wait`."""
         ...
 
 
@@ -95,13 +91,13 @@ class _Prompted:
 
     @property
     def deviation(self) -> ErrorInfo | None:
-        """The error of a turn that deviates from the cassette."""
+        """Returns the turn's error if it is a deviation from the cassette, else None."""
         error = self.turn.error
         return error if error is not None and error.error_type in _CASSETTE_ERRORS else None
 
     @property
     def matched(self) -> bool:
-        """True once it has ended and its prompt was the recorded one."""
+        """True if the turn has ended and its prompt was the recorded one."""
         return self.turn.done and self.turn.error is None
 
 
@@ -119,7 +115,7 @@ def is_watched(shell: Any) -> bool:
 
 @contextlib.contextmanager
 def parts_of_work() -> Iterator[None]:
-    """Turns that are prompted here are parts of some :class:`Work`, which is followed as a whole."""
+    """Mark turns prompted in the block as parts of a :class:`Work`, which is followed as a whole."""
     token = _IS_PART.set(True)
     try:
         yield
@@ -128,31 +124,31 @@ def parts_of_work() -> Iterator[None]:
 
 
 def is_part_of_work() -> bool:
-    """True if turns that are prompted here are parts of some :class:`Work`: nobody is asked about one of them."""
+    """True if turns prompted here are parts of a :class:`Work`: nobody is asked about an individual turn."""
     return _IS_PART.get()
 
 
 def follow(turn: FollowedTurn, agent: str) -> None:
-    """See to it that *turn*, which *agent* was just prompted with, is not lost; where somebody watches, do nothing."""
+    """Make sure that *turn*, just prompted with *agent*, is not lost; does nothing if somebody is watching."""
     unattended = None if _IS_PART.get() else _unattended()
     if unattended is not None:
         unattended.turns.append(_Prompted(turn, agent))
 
 
 def follow_work(work: Work) -> None:
-    """See to it that *work*, which was just begun, is not lost; where somebody watches, do nothing."""
+    """Make sure that *work*, which has just begun, is not lost; does nothing if somebody is watching."""
     if not _IS_PART.get() and (unattended := _unattended()) is not None:
         unattended.works.append(work)
 
 
 def show_at_end(what: Work, show: Callable[[], object]) -> None:
-    """Call *show* at the end of the notebook's last cell, when *what* has ended; where somebody watches, never."""
+    """Call *show* at the end of the notebook's last cell, once *what* has ended; never if somebody is watching."""
     if (unattended := _unattended()) is not None:
         unattended.unshown.append((what, show))
 
 
 def give_up(what: Work) -> bool:
-    """Cancel *what* when the running cell ends: code waited for it in vain. Where somebody watches, do nothing."""
+    """Cancel *what* at the end of the running cell, whose code waited in vain; no effect if somebody is watching."""
     unattended = _unattended()
     return unattended is not None and unattended.give_up(what)
 
@@ -183,14 +179,14 @@ class UnattendedTurns:
         atexit.register(self._on_exit, os.getpid())
 
     def give_up(self, what: Work) -> bool:
-        """Cancel *what* when the running cell ends, if it is followed; says whether it is."""
+        """Cancel *what* when the running cell ends, if it is followed; returns True if it is."""
         is_followed = any(each is what for each in (*(prompted.turn for prompted in self.turns), *self.works))
         if is_followed:
             self._given_up.append(what)
         return is_followed
 
     def _on_cell_end(self, result: Any) -> None:
-        """IPython's ``post_run_cell``. Code that an agent runs within a cell is no cell."""
+        """Handle IPython's ``post_run_cell``; code that an agent runs within a cell does not count as a cell."""
         if current_environment().job_queue.is_running_job or result is None:
             return
         if not self.turns and not self.works and not self.unshown:
@@ -216,7 +212,7 @@ class UnattendedTurns:
         self.works = [work for work in self.works if not any(each is work for each in given_up)]
 
     def _settle(self, *, is_last: bool) -> list[BaseException]:
-        """Wait for what must be waited for; what has failed."""
+        """Wait for everything that this cell must wait for; returns the failures."""
         if not is_last:
             self._wait_until_compared()
             return self._deviations()
@@ -232,7 +228,7 @@ class UnattendedTurns:
         return self._deviations() + failures
 
     def _ended(self, prompted: _Prompted, deadline: float) -> Iterator[BaseException]:
-        """Wait for a turn; its failure, which is among the deviations where it is one."""
+        """Wait for a turn; yields its failure, unless that is a deviation, which :meth:`_deviations` returns."""
         turn = prompted.turn
         try:
             turn.wait(max(0.0, deadline - time.monotonic()))
@@ -246,7 +242,7 @@ class UnattendedTurns:
             yield type(error)(f"{self._prompted(prompted)}{error.message}", hint=error.hint, turn=turn)
 
     def _finished(self, work: Work, deadline: float) -> Iterator[BaseException]:
-        """Wait for a batch; its failure."""
+        """Wait for a batch; yields its failure."""
         try:
             work.wait(max(0.0, deadline - time.monotonic()))
         except TimeoutError:
@@ -260,7 +256,7 @@ class UnattendedTurns:
         return TurnTimeout(message, hint="Wait for it in a cell, or allow more: Agentnb.headless_timeout.", turn=turn)
 
     def _wait_until_compared(self) -> None:
-        """Wait until the replay has compared each prompt that was sent, so that the right cell fails."""
+        """Wait until the replay has compared every prompt sent, so that the right cell fails."""
         deadline = time.monotonic() + _COMPARED_SECONDS
         while any(each.turn.state == "running" for each in self.turns) and time.monotonic() < deadline:
             matched = current_environment().cassette.matched_prompts()
@@ -270,7 +266,6 @@ class UnattendedTurns:
             threading.Event().wait(_STEP_SECONDS)
 
     def _deviations(self) -> list[BaseException]:
-        """The errors of turns that deviate from the cassette."""
         deviations = ((each, error) for each in self.turns if (error := each.deviation) is not None)
         return [
             _CASSETTE_ERRORS[str(error.error_type)](f"{self._prompted(each)}{error.message}")
@@ -278,7 +273,7 @@ class UnattendedTurns:
         ]
 
     def _fail(self, result: Any, failures: list[BaseException]) -> None:
-        """Make the cell one that failed: its reply, and an error among its outputs."""
+        """Make the cell fail: in its reply, and with an error in its output."""
         first = failures[0]
         if len(failures) > 1 and isinstance(first, AgentnbError):
             first = type(first)("\n\n".join(str(failure) for failure in failures))
@@ -286,7 +281,7 @@ class UnattendedTurns:
         self._shell.showtraceback((type(first), first, None))
 
     def _forget_ended(self, error: Any) -> None:
-        """Turns that have ended; a deviation in a cell that failed for another reason is kept for the next one."""
+        """Forget turns that have ended; if the cell failed for another reason, keep a deviation for the next one."""
         reason = str(error) if isinstance(error, CassetteError) else None
         for each in [each for each in self.turns if each.turn.done]:
             deviation = each.deviation
@@ -301,7 +296,7 @@ class UnattendedTurns:
                 each.place = next((line.strip() for line in source.splitlines() if line.strip()), "")
 
     def _prompted(self, prompted: _Prompted) -> str:
-        """Returns which cell prompted a turn, where that is not the cell that fails."""
+        """Returns a sentence on the cell that prompted the turn; '' if it is the cell that fails."""
         place = prompted.place
         if not place or place in (line.strip() for line in self._current.splitlines()):
             return ""
@@ -313,7 +308,7 @@ class UnattendedTurns:
         return float(getattr(next(configured, None), "headless_timeout", _DEFAULT_TIMEOUT))
 
     def _on_exit(self, process: int) -> None:
-        """The kernel ends while turns run: nobody but a reader of the log can be told."""
+        """Report turns that still run when the kernel ends; only a reader of the process's stderr can see it."""
         if os.getpid() != process:
             return
         ends = ["a batch did"] if any(not work.done for work in self.works) else []
@@ -338,7 +333,7 @@ def _has_cells_after(source: str, cassette: Path | None) -> bool:
 
 
 def _candidates(cassette: Path | None) -> Iterator[Path]:
-    """Where the notebook may be, the most likely first."""
+    """Yield the paths where the notebook may be, the most likely first."""
     if named := os.environ.get(NOTEBOOK_VARIABLE):
         yield Path(named)
     if cassette is not None:
@@ -352,7 +347,7 @@ def _candidates(cassette: Path | None) -> Iterator[Path]:
 
 
 def _on_command_line() -> Iterator[Path]:
-    """The words of the command that started this kernel: nbconvert's, papermill's and others' name the notebook."""
+    """Yield paths from the command that started this kernel: nbconvert, papermill and others name the notebook."""
     try:
         parent: Any = import_module("psutil").Process().parent()
         words, folder = parent.cmdline()[1:], parent.cwd()
@@ -364,7 +359,7 @@ def _on_command_line() -> Iterator[Path]:
 
 
 def _code_cells(path: Path) -> list[tuple[str, bool]]:
-    """The code cells of the notebook at *path*: source, and whether it is certain that each runs."""
+    """Returns the code cells of the notebook at *path*: the source, and True if the cell certainly runs."""
     try:
         if path.stat().st_size > _LARGEST_BYTES:
             return []

@@ -103,7 +103,7 @@ def usage(
 def add_up(
     log: ThisLog | None, by: By = "day", *, limit: int = LISTED, session: str | None = None, **filters: Any
 ) -> UsageTable:
-    """Returns what turns used; the arguments are those of :func:`usage`."""
+    """Returns the usage of turns; the arguments are those of :func:`usage`."""
     if by not in get_args(By):
         known = ", ".join(map(repr, get_args(By)))
         raise UsageError(f"by must be one of {known}, not {by!r}.", hint='agentnb.usage("agent") groups by agent.')

@@ -39,7 +39,7 @@ POLL_SECONDS = 0.2
 
 
 def within(host: SessionOwner, work: Coroutine[Any, Any, T], timeout: float, title: str) -> T:
-    """Run *work* for the agent called *title* and return its result; after *timeout* seconds it is given up."""
+    """Run *work* for the agent called *title* and return its result; cancels it after *timeout* seconds."""
     late = AgentError(
         f"{title} did not answer within {timeout:g} s.", hint="Restart the agent, or give it longer (timeout=…)."
     )
@@ -49,7 +49,7 @@ def within(host: SessionOwner, work: Coroutine[Any, Any, T], timeout: float, tit
 def in_time(
     host: SessionOwner, work: Coroutine[Any, Any, T], timeout: float, late: Exception, *, gives_up: bool = False
 ) -> T:
-    """Run *work* on the host's thread and return its result; not to be called there."""
+    """Run *work* on the host's thread and return its result; must not be called on that thread."""
     future = host.loop.submit(work)
     try:
         return future.result(timeout)
@@ -64,7 +64,7 @@ def in_time(
 def with_main_thread(
     host: SessionOwner, tab_id: str, work: Coroutine[Any, Any, T], timeout: float, late: Exception
 ) -> T:
-    """As :func:`in_time`; meanwhile this thread, where it is the main one, does the jobs that *work* has for it."""
+    """Like :func:`in_time`; meanwhile, if this is the main thread, it also does the jobs that *work* has for it."""
     if threading.current_thread() is not threading.main_thread():
         return in_time(host, work, timeout, late)
     queue, woken, deadline = host.environment.job_queue, threading.Event(), time.monotonic() + timeout
@@ -81,7 +81,7 @@ def with_main_thread(
 
 
 def raise_later(count: int) -> None:
-    """Count the first interrupt; raise KeyboardInterrupt at each later one."""
+    """Ignore the first interrupt; raise KeyboardInterrupt at each later one."""
     if count > 1:
         raise KeyboardInterrupt
 
@@ -121,7 +121,7 @@ class CountedInterrupts:
 
 
 def interrupt_main_thread() -> None:
-    """Send SIGINT to the main thread, from any other."""
+    """Send SIGINT to the main thread, from any other thread."""
     if sys.platform == "win32":
         _thread.interrupt_main()  # noticed between two instructions only
     else:
@@ -129,7 +129,6 @@ def interrupt_main_thread() -> None:
 
 
 def running_loop() -> asyncio.AbstractEventLoop | None:
-    """The loop that runs on this thread, if one does."""
     try:
         return asyncio.get_running_loop()
     except RuntimeError:
@@ -137,7 +136,7 @@ def running_loop() -> asyncio.AbstractEventLoop | None:
 
 
 def nest() -> bool:
-    """Make the running loop re-entrant; False where it is of a kind that cannot be."""
+    """Make the running loop re-entrant; returns False if its type does not support that."""
     import nest_asyncio
 
     run = asyncio.run
@@ -154,7 +153,7 @@ log: Logger = logger("agentnb.api")
 
 
 def start_user_code(function: Callable[..., Any], *args: Any) -> None:
-    """Call *function* on a new daemon thread; what it raises is logged."""
+    """Call *function* on a new daemon thread; errors that it raises are logged."""
 
     def run() -> None:
         try:
@@ -169,7 +168,7 @@ def start_user_code(function: Callable[..., Any], *args: Any) -> None:
 
 
 async def run_beside(work: Callable[[], Coroutine[Any, Any, T]], timeout: float) -> T:
-    """Returns what *work* returns: a coroutine that runs on a new daemon thread, on a loop of its own. It may block."""
+    """Run the coroutine of *work* on a new daemon thread with its own loop and return its result; *work* may block."""
     call = _Call(work)
     start_user_code(call.run)
     try:
@@ -202,7 +201,6 @@ class _Call(Generic[T]):
             loop.close()
 
     def cancel(self) -> None:
-        """Cancel it, if it still runs."""
         with self._lock, contextlib.suppress(RuntimeError):
             if self._task is not None:
                 self._task.get_loop().call_soon_threadsafe(self._task.cancel)

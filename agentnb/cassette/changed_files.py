@@ -40,7 +40,7 @@ SWITCHES = ("on", "off")
 
 
 def keeps_files(environment: Mapping[str, str]) -> bool:
-    """True if the files that agents write by themselves are recorded and written again."""
+    """True if the files that agents write directly are recorded, and written again in a replay."""
     chosen = environment.get(FILES, "") or "on"
     if chosen not in SWITCHES:
         raise UsageError(f"{FILES}={chosen!r} is not one of {', '.join(SWITCHES)}.", hint="Unset it.")
@@ -48,7 +48,7 @@ def keeps_files(environment: Mapping[str, str]) -> bool:
 
 
 def recorded_files(changed: Iterable[ChangedFile], is_own: Callable[[str], bool]) -> list[RecordedFile]:
-    """Returns what a turn changed, by path, not cleaned yet."""
+    """Returns the files that a turn changed, by path, not cleaned yet."""
     room = MOST_TURN_BYTES
     rows: list[RecordedFile] = []
     for each in sorted(changed, key=lambda each: path_to_json(each.change.path)):
@@ -72,7 +72,7 @@ def recorded_files(changed: Iterable[ChangedFile], is_own: Callable[[str], bool]
 
 
 def cleaned_files(exchange: RecordedExchange, marks: SessionMarks) -> list[RecordedFile]:
-    """The files of *exchange* as they are written; without those that a replay's own requests write."""
+    """Returns the cleaned files of *exchange*, without those that a replay's own requests write."""
     written = written_by_requests(exchange)
     rows = []
     for each in exchange.files:
@@ -85,19 +85,19 @@ def cleaned_files(exchange: RecordedExchange, marks: SessionMarks) -> list[Recor
 
 
 def written_by_requests(exchange: RecordedExchange) -> Written:
-    """The texts that *exchange* wrote last through the client (``fs/write_text_file``), by path as it named them."""
+    """Returns the last text that *exchange* wrote to each path (``fs/write_text_file``), by path as it named it."""
     return dict(event.write for event in exchange.before if event.write is not None)
 
 
 def runs_again(exchange: RecordedExchange) -> bool:
-    """True if *exchange* ran commands or code through the client, which run again in a replay and may write files."""
+    """True if *exchange* ran commands or code through the client: a replay reruns them, and they may write files."""
     return any(
         event.kind == "asked" and event.method in ("terminal/create", "mcp/message") for event in exchange.before
     )
 
 
 def check_files(rows: Iterable[RecordedFile]) -> None:
-    """Refuse paths that lead out of the workspace, and contents that no recording has."""
+    """Raise if a path leads out of the workspace, or a content is one that no recording has."""
     for row in rows:
         for path in (row.path, row.path if row.was is None else row.was):
             real = path_from_json(path)
@@ -114,7 +114,7 @@ def check_files(rows: Iterable[RecordedFile]) -> None:
 
 
 def _check_text(text: str, errors: str = "strict") -> None:
-    """Refuse what no file and no name can be."""
+    """Raise if *text* can be neither a file's text nor a name."""
     try:
         text.encode("utf-8", errors)
     except UnicodeEncodeError as error:
@@ -123,7 +123,7 @@ def _check_text(text: str, errors: str = "strict") -> None:
 
 
 def content_of(state: FileState, fill: Callable[[str], str]) -> bytes:
-    """The bytes of *state*, which is stored; *fill* puts today's values in the place of marks."""
+    """Returns the bytes of *state*, which must be stored; *fill* replaces marks with today's values."""
     if state.base64 is None:
         return fill(state.text or "").encode("utf-8")
     try:
@@ -133,7 +133,7 @@ def content_of(state: FileState, fill: Callable[[str], str]) -> bytes:
 
 
 def digest_of(content: bytes, marks: SessionMarks) -> str:
-    """Returns what names *content*: of a text as it is cleaned, so that it is the same in every workspace."""
+    """Returns the name of *content*: the digest of a cleaned text is the same in every workspace."""
     text = text_of(content) if len(content) <= MOST_BYTES else None
     data = content if text is None else marks.clean_text(escaped(text)).encode("utf-8")
     return hashlib.sha256(data).hexdigest()
@@ -151,7 +151,7 @@ def comparable(files: Sequence[RecordedFile], ruled: Callable[[Any], Any]) -> An
 
 
 def _state(version: FileVersion | None, content: bytes | None, *, is_sensitive: bool) -> FileState | None:
-    """A version as it is kept until it is cleaned."""
+    """Returns the state that is kept of a version until it is cleaned."""
     if version is None:
         return None
     if version.mode == "folder":
@@ -190,7 +190,7 @@ def _cleaned(state: FileState | None, row: RecordedFile, marks: SessionMarks) ->
 
 
 def _earlier(state: FileState | None) -> FileState | None:
-    """An earlier version: a short text stays, for the difference; of the others there is a digest."""
+    """Reduce an earlier version: a short text is kept for diffs, anything else is replaced by its digest."""
     if state is None or not state.stored or (state.text is not None and len(state.text) <= MOST_BEFORE):
         return state
     data = state.text.encode("utf-8") if state.text is not None else base64.b64decode(state.base64 or "")

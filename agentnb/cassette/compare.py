@@ -34,7 +34,7 @@ def mismatch(what: str) -> CassetteMismatch:
 
 
 def ruled(rules: Iterable[ComparisonRule]) -> Callable[[Any], Any]:
-    """Returns what makes JSON comparable: everything that a rule matches becomes the rule's mark."""
+    """Returns a function that makes JSON comparable: everything that a rule matches becomes the rule's mark."""
     compiled = [(re.compile(rule.pattern), mark(rule.name)) for rule in rules]
 
     def text(value: str) -> str:
@@ -46,7 +46,7 @@ def ruled(rules: Iterable[ComparisonRule]) -> Callable[[Any], Any]:
 
 
 def described(prompt: Any) -> list[str]:
-    """A prompt's blocks (ACP ``ContentBlock``) as lines: its words, then what is attached, each behind its name."""
+    """Returns a prompt's blocks (ACP ``ContentBlock``) as lines: its text, then attachments, each after its name."""
     lines: list[str] = []
     for block in prompt if isinstance(prompt, list) else [prompt]:
         match block:
@@ -81,26 +81,24 @@ def _comparable(line: str) -> str:
 
 
 def hash_of(text: str) -> str:
-    """A few digits that tell *text* from others."""
+    """Returns a short hash that tells *text* from others."""
     import hashlib
 
     return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:12]
 
 
 def diff(recorded: list[str], today: list[str]) -> str:
-    """Returns what differs, as a unified diff."""
     lines = list(difflib.unified_diff(recorded, today, "recorded", "today", n=2, lineterm=""))
     more = [f"… {len(lines) - _LONGEST_DIFF} more lines"] if len(lines) > _LONGEST_DIFF else []
     return "\n".join([*lines[:_LONGEST_DIFF], *more])
 
 
 def same_request(recorded: Any, today: Any) -> bool:
-    """True if the parameters of two requests other than prompts say the same."""
+    """True if the parameters of two requests other than prompts are equal."""
     return bool(_named(recorded) == _named(today))
 
 
 def shown(params: Any) -> list[str]:
-    """The parameters of a request as lines."""
     return json.dumps(_named(params), ensure_ascii=False, indent=1, sort_keys=True).split("\n")
 
 
@@ -184,14 +182,14 @@ def _what(ask: WireEvent) -> str:
 
 
 def mcp_title(params: dict[str, Any]) -> str:
-    """Returns what an ``mcp/message`` is about, for people."""
+    """Returns a readable title for an ``mcp/message``."""
     inner = params.get("params")
     about = (inner.get("name") or inner.get("uri")) if isinstance(inner, dict) else None
     return f"MCP {params.get('method')} ({about})" if about else f"MCP {params.get('method')}"
 
 
 def _ran(result: Any) -> list[str] | None:
-    """Returns what code in the kernel gave and changed, as lines: text, pictures by their hash, and the variables."""
+    """Returns the result of code in the kernel as lines: text, images by their hash, and the variables it changed."""
     meta = result.get("_meta") if isinstance(result, dict) else None
     changed = meta.get(mcp.CHANGED) if isinstance(meta, dict) else None
     if not isinstance(changed, list):

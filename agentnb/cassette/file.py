@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 def write(path: Path, cassette: Cassette, *, checked: Iterable[RecordedExchange] = ()) -> None:
-    """Write *cassette* to *path*, whole or not at all."""
+    """Write *cassette* to *path* atomically."""
     check(path, cassette, checked)
     large = LargeContent(folder_of(path))
     lines = [encode_row(row) for row in rows_of(cassette, large)]
@@ -63,7 +63,7 @@ def read_header(path: Path) -> Header:
 
 
 def read_agents(path: Path) -> dict[str, dict[str, Any] | None]:
-    """The agents in the cassette at *path*, by name, each with its description if there is one."""
+    """Returns the agents in the cassette at *path*, by name, each with its description if there is one."""
     agents: dict[str, dict[str, Any] | None] = {}
     with contextlib.suppress(OSError), path.open("rb") as lines:
         for line in lines:
@@ -83,7 +83,7 @@ def _object(line: bytes) -> dict[str, Any]:
 
 
 def check(path: Path, cassette: Cassette, checked: Iterable[RecordedExchange] = ()) -> None:
-    """Make sure that nothing in *cassette* looks like a credential."""
+    """Raise if anything in *cassette* looks like a credential."""
     _rules(path, cassette.header)
     known = {id(exchange) for exchange in checked}
     for section in cassette.sections:
@@ -108,7 +108,7 @@ _WHOLE = "Restore the whole file from version control, or record it again."
 
 
 def leak(place: str, what: str) -> CassetteBroken:
-    """The error that something at *place* looks like a credential; *what* is its mark."""
+    """Returns the error for something at *place* that looks like a credential; *what* is its mark."""
     kind = what[1:-1].removeprefix("secret ")
     hint = "It must not be in version control. Revoke that credential, then record again."
     return CassetteBroken(f"{place}: this looks like a credential ({kind}).", hint=hint)
@@ -134,12 +134,12 @@ class Reader:
         return Cassette(header=header, sections=self._sections)
 
     def header(self) -> Header:
-        """The header alone."""
+        """Returns only the header."""
         self._number = 1
         return self._header(self._decoded(self._data, last=True))
 
     def _rows(self) -> Iterator[dict[str, Any]]:
-        """Every line but the last as an object; the last must be the end."""
+        """Yields every line but the last as an object; the last must be the end."""
         raw = self._data.split(b"\n")
         lines = raw[:-1] if not raw[-1].strip() else raw
         ended = False
@@ -248,7 +248,7 @@ class Reader:
         (exchange.after if exchange.answered else exchange.before).append(event)
 
     def _file(self, section: Section, row: dict[str, Any]) -> None:
-        """A file that the last turn changed."""
+        """Read a file that the last turn changed."""
         exchange = section.exchanges[-1] if section.exchanges else None
         if exchange is None or exchange.method != PROMPT:
             raise self._broken("this file belongs to no turn.", _WHOLE)
@@ -286,12 +286,11 @@ class Reader:
 
 
 def encode_row(value: Any) -> str:
-    """One line of the file."""
     return json.dumps(value, ensure_ascii=False, separators=(", ", ": ")) + "\n"
 
 
 def rows_of(cassette: Cassette, large: LargeContent) -> Iterator[dict[str, Any]]:
-    """Every line but the end, as JSON; large content goes to *large*."""
+    """Yields every line but the end, as JSON; large content goes to *large*."""
     yield msgspec.to_builtins(cassette.header)
     for section in cassette.sections:
         head: dict[str, Any] = {"session": section.session} if section.session else {}

@@ -17,7 +17,7 @@ _FILE, _AS_IS = "$file", "$json"
 
 
 def folder_of(path: Path) -> Path:
-    """Returns where the large content of the cassette at *path* is."""
+    """Returns the folder of the large content of the cassette at *path*."""
     return path.with_name(f"{path.name.removesuffix('.jsonl')}.files")
 
 
@@ -32,12 +32,12 @@ def belongs_to(path: Path, cassette: Path) -> bool:
 
 
 def answers_of(cassette: Path) -> Path:
-    """The file of recorded answers of batches beside *cassette*."""
+    """Returns the file of recorded batch answers beside *cassette*."""
     return cassette.with_name(f"{cassette.name.removesuffix('.jsonl').removesuffix('.cassette')}.batch.jsonl")
 
 
 def notebook_of(cassette: Path) -> Path:
-    """The notebook that *cassette* stands beside, which the user and Jupyter write; there may be none."""
+    """Returns the notebook beside *cassette*, which the user and Jupyter write; it may not exist."""
     return cassette.parent.resolve() / f"{cassette.name.removesuffix('.jsonl').removesuffix('.cassette')}.ipynb"
 
 
@@ -60,7 +60,7 @@ class LargeContent:
         return value
 
     def get(self, value: Any) -> Any:
-        """*value* with its references replaced by what they lead to."""
+        """Returns *value* with its references replaced by the texts that they refer to."""
         if isinstance(value, list):
             return [self.get(item) for item in value]
         if not isinstance(value, dict):
@@ -72,7 +72,7 @@ class LargeContent:
         return {name: self.get(item) for name, item in value.items()}
 
     def write(self) -> None:
-        """Write what was put, and remove what is no longer referred to."""
+        """Write the texts that were put, and remove those that are no longer referred to."""
         if self._texts:
             self.folder.mkdir(parents=True, exist_ok=True)
         for name, text in self._texts.items():

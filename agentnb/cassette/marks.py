@@ -31,7 +31,6 @@ _MARK = re.compile(rf"{OPEN}([^{OPEN}{CLOSE}\n]*){CLOSE}")
 
 
 def mark(name: str) -> str:
-    """The mark called *name*."""
     return f"{OPEN}{name}{CLOSE}"
 
 
@@ -55,7 +54,7 @@ def filled(text: str, values: Mapping[str, str]) -> str:
 
 
 def each_text(value: Any, change: Callable[[str], str]) -> Any:
-    """*value* (JSON) with every text in it changed; names of fields too."""
+    """Returns *value* (JSON) with *change* applied to every text in it, field names included."""
     if isinstance(value, str):
         return change(value)
     if isinstance(value, dict):
@@ -72,11 +71,11 @@ class Secrets:
         self._credentials = Credentials(environment)
 
     def spans(self, text: str) -> list[Span]:
-        """Where *text* holds a secret, as (start, end, its mark), in order and apart from each other."""
+        """Returns the secrets in *text* as (start, end, mark), in order and without overlap."""
         return _marked(self._credentials.spans(text))
 
     def fields(self, value: Any) -> Any:
-        """*value* (JSON) without the values of fields, and of ``name``/``value`` pairs, that are named like secrets."""
+        """Returns *value* (JSON) without the values of fields and ``name``/``value`` pairs named like secrets."""
         return _fields_cleaned(value)
 
     def clean(self, value: Any) -> Any:
@@ -85,7 +84,7 @@ class Secrets:
 
 
 def shapes(text: str) -> list[Span]:
-    """Where *text* holds what looks like a credential, as (start, end, its mark)."""
+    """Returns what looks like a credential in *text*, as (start, end, mark)."""
     return _marked(found_shapes(text))
 
 
@@ -121,7 +120,7 @@ class Tools:
         return named | {f"mcp connection {number}": name for number, name in enumerate(self.connections, 1)}
 
     def marked(self, value: Any) -> Any:
-        """*value* (JSON) with marks for these ids, where a field is named for them: they can be any short word."""
+        """Returns *value* (JSON) with marks for these ids, only in fields named for them: an id can be any word."""
         words = {held: mark(name) for name, held in self.values.items()}
         return with_plain_bridge(_with_words(value, words) if words else value)
 
@@ -160,17 +159,17 @@ class SessionMarks:
         return self.kept(each_text(value, escaped))
 
     def kept(self, value: Any) -> Any:
-        """*value*, whose texts are escaped, as it is kept."""
+        """Returns *value*, whose texts are already escaped, as it is kept."""
         return each_text(self._secrets.fields(self.tools.marked(value)), self.clean_text)
 
     def clean_text(self, text: str) -> str:
-        """*text*, which is escaped, with marks and without secrets."""
+        """Returns *text*, which is already escaped, with marks and without secrets."""
         self._learn()
         whole = self._whole.get(text)
         return whole if whole is not None else replaced(text, self.spans(text))
 
     def spans(self, text: str) -> list[tuple[int, int, str]]:
-        """Where *text* holds what differs, as (start, end, mark)."""
+        """Returns the secrets and the values that differ between runs in *text*, as (start, end, mark)."""
         self._learn()
         found_spans = self._secrets.spans(text)
         if self._pattern is not None:
@@ -179,11 +178,10 @@ class SessionMarks:
         return apart(found_spans)
 
     def holds_secret(self, text: str) -> bool:
-        """True if a credential is in *text*."""
         return bool(self._secrets.spans(text))
 
     def fill(self, value: Any) -> Any:
-        """*value*, as kept, with today's values in the place of its marks."""
+        """Returns *value*, as kept, with its marks replaced by today's values."""
         values = {HOME: self._home}
         if self.cwd is not None:
             values |= {WORKSPACE: self.cwd, WORKSPACE_PARTS: self.cwd.lstrip("/\\")}
@@ -194,7 +192,7 @@ class SessionMarks:
         return each_text(value, lambda text: filled(text, values))
 
     def _learn(self) -> None:
-        """Make the pattern again when the known values have changed."""
+        """Rebuild the pattern if the known values have changed."""
         known = (self.cwd, self.session_id, len(self.terminals))
         if known == self._known:
             return
@@ -210,7 +208,7 @@ class SessionMarks:
 
 
 def _paths(path: str | None, word: str) -> Iterable[tuple[str, str]]:
-    """The patterns of a folder: the longer spellings first."""
+    """Returns the patterns for a folder, longer spellings first."""
     if not path or len(Path(path).parts) < 2:  # noqa: PLR2004 - the root alone says nothing
         return []
     spellings = {path.rstrip("/"), os.path.realpath(path)}

@@ -14,7 +14,7 @@ FIELDS = ("serverId", "connectionId")
 
 
 def served(params: Any) -> dict[str, str]:
-    """The names, by id, of the servers that the client serves itself to the session that it opens with *params*."""
+    """Returns the names, by id, of the servers that the client itself provides to the session opened with *params*."""
     return {
         server["serverId"]: re.sub(r"[⟦⟧\s]+", " ", str(server.get("name")))
         for server in _servers(params)
@@ -23,12 +23,12 @@ def served(params: Any) -> dict[str, str]:
 
 
 def names(params: Any) -> list[str]:
-    """Returns what the servers of a session are called, whatever they are."""
+    """Returns the names of a session's servers, of any type."""
     return sorted(str(server.get("name")) for server in _servers(params))
 
 
 def addressed(method: Any, params: Any) -> tuple[str | None, str | None]:
-    """Returns which server and which connection a message is about; each None where it is about none."""
+    """Returns the server and the connection that a message is for; None for each that it does not name."""
     if method not in (CONNECT, MESSAGE, DISCONNECT) or not isinstance(params, dict):
         return None, None
     server, connection = (params.get(field) for field in FIELDS)
@@ -36,7 +36,7 @@ def addressed(method: Any, params: Any) -> tuple[str | None, str | None]:
 
 
 def connected(answer: Any) -> str | None:
-    """The connection that an answer to ``mcp/connect`` gives."""
+    """Returns the connection in an answer to ``mcp/connect``."""
     connection = answer.get("connectionId") if isinstance(answer, dict) else None
     return connection if isinstance(connection, str) else None
 
@@ -47,7 +47,7 @@ def _servers(params: Any) -> list[dict[str, Any]]:
 
 
 def with_plain_bridge(params: Any) -> Any:
-    """*params* whose server of the kernel's tools names no interpreter, folder or socket of this run: none is asked."""
+    """Remove this run's interpreter, folder and socket from the kernel tools' server in *params*: none is contacted."""
     if not any(_is_bridge(server) for server in _servers(params)):
         return params
     plain = {"command": "python", "args": [], "env": []}
@@ -56,6 +56,6 @@ def with_plain_bridge(params: Any) -> Any:
 
 
 def _is_bridge(server: Any) -> bool:
-    """True if an entry of ``mcpServers`` is the program that connects an agent with the kernel's tools."""
+    """True if an entry of ``mcpServers`` is the program that connects an agent to the kernel's tools."""
     env = server.get("env") if isinstance(server, dict) else None
     return isinstance(env, list) and any(isinstance(each, dict) and each.get("name") == BRIDGE_VARIABLE for each in env)

@@ -32,7 +32,7 @@ NOT_FOUND = 127
 
 
 def record(path: Path, command: Sequence[str], *, name: str) -> int:
-    """Run *command*, pass its wire on, and keep it in the cassette at *path*."""
+    """Run *command*, relay its messages, and record them in the cassette at *path*."""
     recorder, place = CassetteRecorder(path, os.environ), path.absolute()
     try:
         check_place(place)
@@ -64,7 +64,7 @@ def record(path: Path, command: Sequence[str], *, name: str) -> int:
 
 
 def called(command: Sequence[str]) -> str:
-    """An agent's name: that of its program."""
+    """Returns the name of an agent: that of its program."""
     return command[0].replace("\\", "/").rstrip("/").rpartition("/")[2].lower()
 
 
@@ -97,7 +97,7 @@ def _pass_on(agent: subprocess.Popen[bytes], recorder: CassetteRecorder, name: s
 
 
 def _copy(source: int, sink: int, heard: Callable[[bytes], None], close: Callable[[], None]) -> None:
-    """Pass on what comes: first to the tap, which may look at the workspace, then to the other side."""
+    """Relay data: first to the tap, which may look at the workspace, then to the other side."""
     try:
         while data := os.read(source, CHUNK):
             heard(data)
@@ -131,7 +131,7 @@ class TurnFiles:
         self._is_closed = False
 
     def begin(self, turn: RecordedExchange, cwd: str | None) -> None:
-        """A turn in the workspace *cwd* is about to be prompted."""
+        """Take a snapshot of the workspace *cwd* before the turn is prompted."""
         if self._is_closed or cwd is None or not os.path.isabs(cwd):  # noqa: PTH117 - as text
             return
         try:
@@ -149,7 +149,7 @@ class TurnFiles:
         self._begun.append((turn, workspace, snapshot))
 
     def end(self, turn: RecordedExchange) -> list[RecordedFile]:
-        """The agent has answered: the files that the turn changed."""
+        """Returns the files that the turn changed; called when the agent has answered."""
         begun = next((each for each in self._begun if each[0] is turn), None)
         if begun is None:
             return []
@@ -201,7 +201,7 @@ def _content(store: ChangeStore, version: FileVersion | None) -> bytes | None:
 
 
 def _named(turn: RecordedExchange, workspace: Path) -> set[str]:
-    """The files of the workspace that the turn's tool calls say they change: they count also where they are ignored."""
+    """Returns the workspace files that the turn's tool calls say they change: they count even if they are ignored."""
     names = set()
     for path in _paths(turn):
         place = os.path.normpath(workspace / path)

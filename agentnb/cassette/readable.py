@@ -25,7 +25,6 @@ _OWN_ID = "⟦session⟧"
 
 
 def readable(path: Path) -> str:
-    """The cassette at *path* as text."""
     reader = _Reader()
     lines: list[str] = []
     for row in path.read_bytes().split(b"\n"):
@@ -43,7 +42,7 @@ class _Reader:
         self._asked: dict[tuple[str, str], str] = {}
 
     def lines(self, data: bytes) -> Iterator[str]:
-        """Returns what a line of the file says."""
+        """Yields the text for one line of the file."""
         if not data.strip():
             return
         try:
@@ -83,7 +82,7 @@ class _Reader:
             yield from self._message(row)
 
     def rest(self) -> Iterator[str]:
-        """The text whose pieces have been read, in one."""
+        """Yields the pieces of text read so far as one text."""
         if self._pieces:
             yield f"{self._speaker}:"
             yield from (f"  {line}" for line in "".join(self._pieces).split("\n"))
@@ -113,7 +112,7 @@ class _Reader:
 
 
 def _spoken(row: dict[str, Any]) -> tuple[str, str] | None:
-    """Returns who speaks, and the piece of text, where *row* is one."""
+    """Returns the speaker and the piece of text, or None if *row* is no such piece."""
     match row.get("params"):
         case {"update": {"sessionUpdate": str(kind), "content": {"type": "text", "text": str(text)}}} if (
             kind in _SPEAKERS
@@ -123,7 +122,7 @@ def _spoken(row: dict[str, Any]) -> tuple[str, str] | None:
 
 
 def _body(value: Any, indent: str = "  ") -> Iterator[str]:
-    """JSON as indented lines; texts of several lines stand below their name."""
+    """Yields JSON as indented lines; texts of several lines stand below their name."""
     if isinstance(value, dict):
         for name, item in value.items():
             if item != _OWN_ID:

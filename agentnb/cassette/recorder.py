@@ -66,7 +66,7 @@ class FormerExchanges:
         self._contents: dict[int, tuple[RecordedExchange, str]] = {}  # by identity, with what keeps that valid
 
     def in_place(self, cassette: Cassette) -> Cassette:
-        """*cassette* with its exchanges replaced by former ones that say the same."""
+        """Returns *cassette* with its exchanges replaced by equivalent former ones."""
         if not self._sections:
             return cassette
         sections = [
@@ -85,7 +85,7 @@ class FormerExchanges:
         return today
 
     def _content(self, exchange: RecordedExchange) -> str:
-        """Returns what *exchange* says, without what differs by chance."""
+        """Returns the content of *exchange*, without what differs by chance."""
         known = self._contents.get(id(exchange))
         if known is not None:
             return known[1]
@@ -119,7 +119,7 @@ def _by_place(sections: list[Section]) -> dict[tuple[str, int, int], Section]:
 
 
 def _merged(events: list[WireEvent], lasting: Callable[[Any], Any]) -> Iterator[list[Any]]:
-    """*events* without their times; the pieces of a text that follow each other are one, questions are counted anew."""
+    """Yields *events* without their times; consecutive pieces of a text are joined, requests are renumbered."""
     numbers: dict[int, int] = {}
     texts: list[str] = []
     stream: Any = None
@@ -140,7 +140,7 @@ def _merged(events: list[WireEvent], lasting: Callable[[Any], Any]) -> Iterator[
 
 
 def _piece(event: WireEvent) -> tuple[list[Any], str] | None:
-    """The stream that *event* is a piece of, and its text."""
+    """Returns the stream that *event* is a piece of, and its text; None if it is no piece."""
     match event.update if event.kind == "said" else None:
         case {"sessionUpdate": str(kind), "content": {"type": "text", "text": str(text)}} if kind in _CHUNKS:
             return [kind, event.update.get("messageId")], text
@@ -201,7 +201,6 @@ class CassetteRecorder:
             return tap
 
     def cassette(self) -> Cassette:
-        """Returns what has been recorded so far."""
         with self._lock:
             sections: list[Section] = []
             for tap in sorted(self._taps, key=lambda tap: (tap.agent, tap.launch)):
@@ -214,7 +213,7 @@ class CassetteRecorder:
             return self._former_exchanges.in_place(Cassette(header=self._header, sections=sections))
 
     def write(self) -> None:
-        """Write what has been recorded so far; nothing where nothing was."""
+        """Write what has been recorded so far; does nothing if nothing was recorded."""
         with self._lock:
             if self._taps:
                 cassette = self.cassette()
@@ -227,7 +226,7 @@ class CassetteRecorder:
                 self._checked = [exchange for section in cassette.sections for exchange in section.exchanges]
 
     def close(self) -> None:
-        """Write the end, and record no more."""
+        """Write the recording for the last time, and record no more."""
         with self._lock:
             if not self._closed:
                 self._closed = True
@@ -240,7 +239,7 @@ class CassetteRecorder:
         return self._cleaners.setdefault(raw, SessionCleaner(raw, self._home))
 
     def _written(self) -> None:
-        """Write when a turn has ended; an error is kept for `close`, since the agent's wire must go on."""
+        """Write when a turn has ended; an error is kept for `close`, since the relaying of messages must go on."""
         with self._lock, contextlib.suppress(OSError):
             if self._closed:
                 return
@@ -252,7 +251,7 @@ class CassetteRecorder:
 
 
 def _header(path: Path) -> Header:
-    """The rules of the cassette that is recorded again, else the usual ones."""
+    """Returns a header with the rules of the cassette that is recorded again, or the usual ones."""
     with contextlib.suppress(CassetteBroken, OSError):
         return msgspec.structs.replace(file.read_header(path), by=WRITER, oldest_agentnb=OLDEST_READER)
     return Header(oldest_agentnb=OLDEST_READER)
@@ -271,7 +270,7 @@ class Backup:
         )
 
     def keep_old(self) -> None:
-        """Copy the cassette at the path; a backup from an interrupted run stays."""
+        """Back up the cassette at the path; a backup from an interrupted run stays."""
         self._turns = self._kept.turns if self._kept is not None else 0
         if not self._turns and self._old is not None and self._old.turns:
             shutil.copyfile(self._path, self.place)
@@ -295,7 +294,7 @@ class Backup:
 
 
 def check_place(path: Path) -> None:
-    """Make sure that a cassette can be written to *path*, before anybody talks to an agent for it."""
+    """Raise if no cassette can be written to *path*, before anything is sent to an agent for it."""
     folder = next(each for each in path.parents if each.exists() or each == each.parent)
     if path.is_dir() or not folder.is_dir() or not os.access(folder, os.W_OK):
         raise UsageError(
@@ -304,7 +303,7 @@ def check_place(path: Path) -> None:
 
 
 def _cassette(path: Path) -> Cassette | None:
-    """The cassette at *path*; None where there is none that can be used."""
+    """Returns the cassette at *path*, or None if there is no usable one."""
     with contextlib.suppress(CassetteBroken):
         return file.read(path)
     return None

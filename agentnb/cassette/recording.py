@@ -33,7 +33,7 @@ class WireEvent(msgspec.Struct, kw_only=True, omit_defaults=True):
 
     @property
     def update(self) -> dict[str, Any]:
-        """The update that it brings (ACP ``session/update``); empty where it brings none."""
+        """Returns the update in this event (ACP ``session/update``); empty if there is none."""
         update = self.params.get("update") if isinstance(self.params, dict) else None
         return update if isinstance(update, dict) else {}
 
@@ -71,7 +71,7 @@ class RecordedFile(msgspec.Struct, kw_only=True, frozen=True, omit_defaults=True
 
     @property
     def left(self) -> FileState | None:
-        """Returns what is there then."""
+        """Returns the state that the turn left."""
         if self.after is None or self.after.missing != "moved" or self.before is None:
             return self.after
         return msgspec.structs.replace(self.before, mode=self.after.mode)
@@ -109,7 +109,7 @@ class Section(msgspec.Struct, kw_only=True):
 
     @property
     def turns(self) -> list[RecordedExchange]:
-        """Its prompts."""
+        """Returns the exchanges that are prompts."""
         return [exchange for exchange in self.exchanges if exchange.method == PROMPT]
 
 

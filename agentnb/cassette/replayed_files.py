@@ -80,7 +80,7 @@ class ReplayedFiles:
         )
 
     def begin(self) -> None:
-        """The turn begins."""
+        """Check, as the turn begins, that the files are as they were when it was recorded."""
         wrong = []
         for row in self._rows:
             for path in filter(None, (row.path, row.was)):
@@ -95,7 +95,7 @@ class ReplayedFiles:
             raise self._mismatch(wrong)
 
     def end(self) -> None:
-        """The turn ends: bring the files to the recorded state."""
+        """Bring the files to the recorded state as the turn ends."""
         steps: list[Step] = []
         wrong: list[str] = []
         for row in self._rows:
@@ -113,7 +113,7 @@ class ReplayedFiles:
     def _bring(
         self, path: str, before: FileState | None, after: FileState | None, steps: list[Step], wrong: list[str]
     ) -> None:
-        """Plan what brings *path* to *after*, or say why that is not possible."""
+        """Plan the steps that bring *path* to *after*, or add to *wrong* why that is not possible."""
         entry = self._entry(path)
         if after is not None and (blocked := self._blocked(path)):
             wrong.append(f"{path} cannot be written: {blocked} is not a folder, but a file or a link.")
@@ -135,7 +135,7 @@ class ReplayedFiles:
         steps.append(Step(path=path_from_json(path), base=self._version(path, entry), target=self._target(path, after)))
 
     def _move(self, row: RecordedFile, steps: list[Step], wrong: list[str]) -> None:
-        """A file was moved as it was, but perhaps for its mode: its content is here, not in the cassette."""
+        """Plan a move that changed at most the mode: the content is in the workspace, not in the cassette."""
         was, before, moved = str(row.was), row.before, row.left
         source, there = self._entry(was), self._entry(row.path)
         if source is None and self._is_at(there, moved):
@@ -153,7 +153,7 @@ class ReplayedFiles:
         steps.append(Step(path=path_from_json(row.path), base=self._version(row.path, there), target=target))
 
     def _may_change(self, path: str, entry: PathState | None, before: FileState | None) -> bool:
-        """True if what is at *path* is known to the recording, so that nothing of anybody else is lost."""
+        """True if the recording accounts for what is at *path*, so that nobody else's work is lost."""
         if not self._has_changed(path, entry):
             return self._is_expected(path, entry, before)
         written = (self._marks.fill(text) for name, text in self._written.items() if self._names(name, path))
@@ -170,7 +170,6 @@ class ReplayedFiles:
         return self._planner.version(path, entry) != self._seen.get(path)
 
     def _is_at(self, entry: PathState | None, state: FileState | None) -> bool:
-        """True if *state* is what was found."""
         if state is None or entry is None:
             return state is None and (entry is None or entry.has_entries)
         if state.mode != entry.mode:
@@ -230,7 +229,7 @@ class ReplayedFiles:
             raise self._mismatch([f"{path} cannot be read: {error.strerror}."]) from error
 
     def _other(self, path: str, before: FileState | None, entry: PathState | None, when: str) -> str:
-        """Returns what is at *path* in the place of *before*, with a difference where both are texts."""
+        """Returns a message about what is at *path* instead of *before*, with a diff if both are texts."""
         if before is not None and before.missing and entry is not None:
             return f"{path} cannot be changed as in the recorded turn: {_WHY[before.missing]}."
         if entry is None:
@@ -252,7 +251,7 @@ class ReplayedFiles:
         return mismatch("\n".join([*wrong[:_MOST_SHOWN], *more, advice]))
 
     def _blocked(self, path: str) -> str | None:
-        """Returns what stands in the place of one of the folders of *path*."""
+        """Returns the file or link that is in the place of a folder above *path*, or None."""
         parts = path_from_json(path).split("/")[:-1]
         folders = ("/".join(parts[:count]) for count in range(1, len(parts) + 1))
         going = {row.path for row in self._rows if row.after is None} | {row.was for row in self._rows}
@@ -263,7 +262,7 @@ class ReplayedFiles:
         return None
 
     def _names(self, name: str, path: str) -> bool:
-        """True if a request's path *name*, with marks, is *path*."""
+        """True if *name*, a path in a request with marks, is *path*."""
         real, filled = path_from_json(path), self._marks.fill(name)
         return filled in {real, f"{self._marks.cwd}/{real}", f"{self._workspace}/{real}"}
 
@@ -274,6 +273,6 @@ class ReplayedFiles:
 
 
 def _is_elsewhere(row: RecordedFile) -> bool:
-    """True if the turn left a content that the cassette does not have: whatever is there then is fine."""
+    """True if the turn left a content that the cassette does not have: anything found there then is accepted."""
     after = row.after
     return after is not None and not after.stored and after.mode != "folder" and after.missing != "moved"

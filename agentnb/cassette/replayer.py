@@ -145,7 +145,7 @@ class Replayer:
         return playing.marks.fill(exchange.result)
 
     def _files(self, playing: ReplayedSession, exchange: RecordedExchange) -> ReplayedFiles | None:
-        """The files that the recorded agent wrote by itself in a turn; None where it did not, or they are left out."""
+        """Returns the files the recorded agent wrote directly in a turn; None if there are none or they are omitted."""
         if not exchange.files or not self._writes or playing.marks.cwd is None or isinstance(self._store, AgentnbError):
             return None
         files = ReplayedFiles(exchange, playing.marks, self._store.ruled, self._store.left)
@@ -153,7 +153,7 @@ class Replayer:
         return files
 
     async def _events(self, playing: ReplayedSession, turn: ReplayedTurn, events: list[WireEvent]) -> bool:
-        """Play *events*; False when the client cancelled the turn, which it did not do when it was recorded."""
+        """Play *events*; returns False if the client cancelled the turn, which it did not do in the recording."""
         for number, event in enumerate(events):
             if turn.cancelled.is_set() and not _is_cancelled(events[number:]):
                 return False
@@ -198,7 +198,7 @@ class Replayer:
     async def _finished(
         self, playing: ReplayedSession, ask: WireEvent, recorded: WireEvent, result: Any, error: Any
     ) -> Answer:
-        """Wait for a terminal that had ended in the recording, since agents ask until it has."""
+        """Wait for a terminal that had ended in the recording, since agents poll until it has."""
         then = isinstance(recorded.result, dict) and recorded.result.get("exitStatus")
         now = isinstance(result, dict) and result.get("exitStatus")
         if bool(then) == bool(now) or error is not None:
@@ -229,7 +229,7 @@ def _is_cancelled(events: list[WireEvent]) -> bool:
 
 
 def _never_answered(playing: ReplayedSession, exchange: RecordedExchange) -> str:
-    """What to say of a request that the recorded agent did not answer: it died, or the recording was broken off."""
+    """Returns a message about a request that the recorded agent never answered: it died, or the recording broke off."""
     number = next((number for number, turn in enumerate(playing.section.turns, 1) if turn is exchange), None)
     if number is not None:
         return f"The recording stops within turn {number}."

@@ -34,19 +34,17 @@ class ReplayReport:
         self._write()
 
     def used(self, session: int, turn: int) -> None:
-        """Turn number *turn* of session number *session* was asked for."""
+        """Record that turn number *turn* of session number *session* was requested."""
         self.turns.append([session, turn])
         CASSETTE_MATCHED.tell(path=self._cassette, session=session, turn=turn)
         self._write()
 
     def mismatch(self, message: str) -> None:
-        """Something was not as recorded."""
         self.mismatches.append(message)
         CASSETTE_MISMATCHED.tell(path=self._cassette, error=message)
         self._write()
 
     def finished(self) -> None:
-        """The replayer ends."""
         CASSETTE_FINISHED.tell(path=self._cassette, mode="replay", turns=len(self.turns))
 
     def _write(self) -> None:
@@ -92,7 +90,7 @@ class ExitReport:
         atexit.register(self._tell)
 
     def lines(self) -> list[str]:
-        """Returns what was not as recorded, and which turns nobody asked for."""
+        """Returns the mismatches, and the turns that nobody requested."""
         deviations = reports(Path(self.folder))
         differs = [text for report in deviations for text in report["mismatches"]]
         texts = [f"not as recorded in {self._cassette}: {text}" for text in dict.fromkeys(differs)]
@@ -107,6 +105,6 @@ class ExitReport:
 
 
 def say(text: str) -> None:
-    """A line for people."""
+    """Write a line for people to stderr."""
     sys.stderr.write(f"agentnb: {text}\n")
     sys.stderr.flush()

@@ -60,12 +60,12 @@ class SessionCleaner:
         )
 
     def _forget(self, known: tuple[Any, ...], marks: SessionMarks) -> None:
-        """Clean everything again: what is known now may occur in what was said before."""
+        """Start cleaning from scratch: values that became known now may occur in earlier messages."""
         self._known, self._marks = known, marks
         self._ids, self._past, self._sizes, self._files = _Ids(), [], [], {}
 
     def _ended(self) -> int:
-        """Returns how many exchanges at the beginning are over: answered, and followed by another."""
+        """Returns how many exchanges at the start are complete: answered, and followed by another."""
         number = len(self._past)
         for exchange in self._raw.section.exchanges[number:-1]:
             if not exchange.answered or exchange is self._raw.prompt:
@@ -83,7 +83,7 @@ class SessionCleaner:
         return kept
 
     def _kept_files(self, raw: RecordedExchange) -> list[RecordedFile]:
-        """The files of *raw*, cleaned once: a cassette is written several times before its last turn is over."""
+        """Returns the files of *raw*, cleaned once: a cassette is written several times before its last turn ends."""
         known = self._files.get(id(raw))
         if known is None or known[0] is not raw.files:
             known = self._files[id(raw)] = (raw.files, cleaned_files(raw, self._marks))
@@ -95,7 +95,7 @@ def _size(exchange: RecordedExchange) -> tuple[int, int, int]:
 
 
 def _each(exchange: RecordedExchange, change: Callable[[Any], Any]) -> RecordedExchange:
-    """*exchange* with everything that was said in it changed."""
+    """Returns *exchange* with *change* applied to all its messages."""
 
     def changed(old: Said) -> Said:
         return replace(old, params=change(old.params), result=change(old.result), error=change(old.error))
@@ -112,13 +112,13 @@ class _Ids:
         self._counts: dict[str, int] = {}
 
     def copy(self) -> _Ids:
-        """One that goes on from here by itself."""
+        """Returns an independent copy that counts on from here."""
         other = _Ids()
         other._names, other._counts = dict(self._names), dict(self._counts)
         return other
 
     def counted(self, value: Any) -> Any:
-        """*value* (JSON) with its ids counted."""
+        """Returns *value* (JSON) with its ids replaced by numbers."""
         self._learn(value)
         return self._renamed(value)
 
@@ -165,7 +165,7 @@ class StreamPiece(NamedTuple):
 
 
 def streams(exchanges: Iterable[RecordedExchange]) -> Iterator[tuple[RecordedExchange, list[StreamPiece]]]:
-    """Every text that is sent in pieces within one of *exchanges*, by the exchange."""
+    """Yields every text that is sent in pieces within one of *exchanges*, with the exchange."""
     for exchange in exchanges:
         recorded_streams: dict[tuple[Any, ...], list[StreamPiece]] = {}
         for update in (event.update for event in exchange.events if event.kind == "said"):
@@ -177,7 +177,7 @@ def streams(exchanges: Iterable[RecordedExchange]) -> Iterator[tuple[RecordedExc
 
 
 def joined_texts(exchanges: Sequence[RecordedExchange]) -> Iterator[tuple[RecordedExchange, str]]:
-    """Every text of *exchanges*, streams in one piece, by the exchange that it is in."""
+    """Yields every text of *exchanges*, with streams joined, together with its exchange."""
     for exchange, pieces in streams(exchanges):
         yield exchange, "".join(piece.text for piece in pieces)
     for exchange in exchanges:
@@ -203,7 +203,7 @@ def rewrite(pieces: list[StreamPiece], spans: Spans) -> None:
 
 
 def _part(text: str, offset: int, spans: list[tuple[int, int, str]]) -> str:
-    """Returns what is left of *text*, which begins at *offset* of its stream."""
+    """Returns *text*, which begins at *offset* of its stream, with *spans* replaced in it."""
     out, at = [], 0
     for start, end, word in spans:
         first, last = start - offset, end - offset

@@ -38,14 +38,14 @@ class ReplayedSession:
         self.used: set[int] = set()
 
     def following(self, method: str) -> RecordedExchange | None:
-        """The next exchange with *method* that was not used yet."""
+        """Returns the next exchange with *method* that was not used yet, or None."""
         for exchange in self.section.exchanges:
             if exchange.method == method and id(exchange) not in self.used:
                 return exchange
         return None
 
     def use(self, exchange: RecordedExchange) -> None:
-        """Never give *exchange* again."""
+        """Mark *exchange* as used, so that it is never returned again."""
         self.used.add(id(exchange))
 
 
@@ -81,7 +81,7 @@ class RecordedSessions:
         ]
 
     def outside(self, method: str, params: Any) -> Answering:
-        """Returns what answers a request that belongs to no session: an exchange, or a ready answer."""
+        """Returns the answer to a request outside of any session: an exchange, or a ready answer."""
         for playing in self.connection:
             exchange = playing.following(method)
             if exchange is not None:
@@ -93,7 +93,7 @@ class RecordedSessions:
         raise mismatch(f"{method} was not recorded.\n" + "\n".join(shown(params)))
 
     def open(self, method: str, params: dict[str, Any]) -> tuple[ReplayedSession, RecordedExchange]:
-        """A session of today begins."""
+        """Open a session; returns it and the recorded exchange that answers *method*."""
         taken = [playing.section for playing in self.playing.values()]
         free = [section for section in self.sections if section.exchanges[0].method == method and section not in taken]
         if not free:
@@ -118,7 +118,7 @@ class RecordedSessions:
         return playing, opener
 
     def request(self, playing: ReplayedSession, method: str, params: dict[str, Any]) -> Answering:
-        """Returns what answers a request within a session."""
+        """Returns the answer to a request within a session: an exchange, or a ready answer."""
         if method == PROMPT:
             return self._prompt(playing, params)
         today = self._today(playing, params)
@@ -134,17 +134,17 @@ class RecordedSessions:
         return exchange
 
     def connected(self, connection: Any) -> ReplayedSession | None:
-        """The session that *connection*, of MCP, belongs to."""
+        """Returns the session that the MCP connection *connection* belongs to."""
         return next(
             (playing for playing in self.playing.values() if connection in playing.marks.tools.connections), None
         )
 
     def written(self, path: str) -> set[str]:
-        """Returns what the recorded agent writes to *path* (as recorded), comparable."""
+        """Returns the texts that the recorded agent writes to *path* (as recorded), made comparable."""
         return {self.ruled(content) for content in self._written.get(path, ())}
 
     def unused(self) -> list[tuple[Section, int]]:
-        """The recorded turns that were not asked for, as (session, number of the turn)."""
+        """Returns the recorded turns that were not requested, as (session, turn number)."""
         used = set().union(*(playing.used for playing in self.playing.values()))
         return [
             (section, number)
@@ -174,7 +174,7 @@ class RecordedSessions:
         return turn
 
     def _spoken(self, playing: ReplayedSession, today: Any) -> RecordedExchange | None:
-        """The recorded message that is the same, else the next: MCP servers speak to the agent in any order."""
+        """Returns the recorded message equal to *today*, else the next: MCP servers talk to the agent in any order."""
         left = [
             each for each in playing.section.exchanges if each.method == mcp.MESSAGE and id(each) not in playing.used
         ]
@@ -189,7 +189,7 @@ class RecordedSessions:
         return comparable(described(self.ruled(prompt)))
 
     def _rebind(self, playing: ReplayedSession, today: list[str]) -> None:
-        """Find the session by its first prompt: today sessions may be opened in another order."""
+        """Find the session by its first prompt: today, sessions may be opened in a different order."""
         others = {id(other.section): other for other in self.playing.values() if other is not playing}
         for section in self.sections:
             other = others.get(id(section))
@@ -202,7 +202,7 @@ class RecordedSessions:
             return
 
     def _skipped(self, playing: ReplayedSession, turn: RecordedExchange) -> RecordedExchange | None:
-        """A recorded change of the session's settings that should have come before *turn*."""
+        """Returns a recorded change of the session's settings that should have come before *turn*, or None."""
         for exchange in playing.section.exchanges:
             if exchange is turn:
                 return None
@@ -227,7 +227,7 @@ class RecordedSessions:
 
 
 def _written(sections: list[Section]) -> dict[str, list[str]]:
-    """Returns what agents write through the client, by path."""
+    """Returns the texts that agents write through the client, by path."""
     files: dict[str, list[str]] = {}
     for section in sections:
         for exchange in section.exchanges:

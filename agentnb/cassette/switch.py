@@ -58,7 +58,7 @@ class CassetteSwitch:
         self._exit_reports: dict[Path, ExitReport] = {}
 
     def state(self) -> tuple[State, Path | None]:
-        """Returns what is to be done, and with which cassette."""
+        """Returns the state, and the cassette to record or replay, if any."""
         if self._recorder is not None:
             return "record", self._recorder.path
         name, mode = self._environment.get(PATH, ""), self._environment.get(MODE, "") or "auto"
@@ -81,7 +81,7 @@ class CassetteSwitch:
         return {name: _recorded_spec(name, about) if about else None for name, about in recorded.items()}
 
     def standing_in(self, spec: AgentSpec) -> AgentSpec:
-        """Returns what is checked for in the place of *spec*: the replayer, where a cassette is replayed."""
+        """Returns the agent to check for instead of *spec*: the replayer, if a cassette is replayed."""
         state, path = self.state()
         if self._environment.get(MODE) == BUILTIN and not (spec.name == "eliza" and spec.origin == "built in"):
             hint = (
@@ -94,12 +94,12 @@ class CassetteSwitch:
         return _replayer(spec, path, 0, "instant", {}) if state == "replay" and path is not None else spec
 
     def expected(self) -> None:
-        """A notebook is about to run: turns of its cassette that it never asks for are told at the end."""
+        """Prepare to run a notebook: turns of its cassette that it never requests are reported at the end."""
         if (path := self._replayed()) is not None:
             self._reports(path)
 
     def wanted(self) -> tuple[State, Path | None]:
-        """As :meth:`state`; a cassette that is to be replayed need not be there: a batch's answers lie beside it."""
+        """As :meth:`state`, but a cassette to replay need not exist: a batch's answers are in a file beside it."""
         try:
             return self.state()
         except CassetteBroken:
@@ -107,18 +107,18 @@ class CassetteSwitch:
 
     @property
     def is_replaying(self) -> bool:
-        """True if agents are replayed: nothing that they say was paid for now."""
+        """True if agents are replayed, so that nothing they say now is paid for."""
         with contextlib.suppress(UsageError):
             return self.wanted()[0] == "replay"
         return False
 
     @property
     def stands_in(self) -> bool:
-        """True if agents are recorded or replayed, or none but the built-in ones may be started."""
+        """True if agents are recorded or replayed, or only the built-in ones may be started."""
         return self.path() is not None or self._environment.get(MODE) == BUILTIN
 
     def path(self) -> Path | None:
-        """The cassette that is recorded or replayed; None where there is none, or the settings make no sense."""
+        """Returns the cassette that is recorded or replayed; None if there is none, or the settings are invalid."""
         with contextlib.suppress(UsageError, CassetteBroken):  # whoever opens a session is told
             return self.state()[1]
         return None
@@ -129,12 +129,12 @@ class CassetteSwitch:
         return cassette is not None and belongs_to(path, cassette)
 
     def is_notebook(self, path: Path) -> bool:
-        """True if *path* is the notebook beside the cassette, which the user and Jupyter write, too."""
+        """True if *path* is the notebook beside the cassette, which the user and Jupyter also write."""
         cassette = self.path()
         return cassette is not None and path == notebook_of(cassette)
 
     def matched_prompts(self) -> int | None:
-        """Returns how many prompts the replay has found in the cassette so far; None where nothing is replayed."""
+        """Returns how many prompts the replay has found in the cassette so far; None if nothing is replayed."""
         if (path := self._replayed()) is None:
             return None
         folder = self._environment.get(REPORTS) or (path in self._exit_reports and self._exit_reports[path].folder)
@@ -145,7 +145,7 @@ class CassetteSwitch:
         return {TURNED: str(self.turned)} if self.turned else {}
 
     def launching(self, spec: AgentSpec, env: Mapping[str, str]) -> tuple[AgentSpec, Tap | None]:
-        """Returns what to launch in the place of *spec*, and who listens."""
+        """Returns what to launch instead of *spec*, and the tap that listens, if any."""
         with self._lock:
             state, path = self.state()
             if state == "off" or path is None or env.get(MODE) == "off":  # a batch records its answers itself
@@ -162,7 +162,7 @@ class CassetteSwitch:
 
     @contextlib.contextmanager
     def scope(self, path: Path | None, mode: str) -> Iterator[None]:
-        """Do as *mode* says with *path* inside, and begin to count launches anew; the environment does not matter."""
+        """Apply *mode* to *path* inside the block, counting launches anew and ignoring the environment."""
         before = self._environment, self._settled, self._launches, self._recorder
         variables = {**self._environment, PATH: str(path or ""), MODE: mode if path is not None else "off"}
         self._environment, self._settled, self._launches, self._recorder = variables, {}, {}, None
@@ -198,7 +198,7 @@ class CassetteSwitch:
         return recorder
 
     def _replayed(self) -> Path | None:
-        """The cassette that is replayed; None where there is none, or the settings make no sense."""
+        """Returns the cassette that is replayed; None if there is none, or the settings are invalid."""
         with contextlib.suppress(UsageError, CassetteBroken):  # whoever opens a session is told
             state, path = self.state()
             return path if state == "replay" else None
@@ -208,7 +208,7 @@ class CassetteSwitch:
         return Path(os.path.abspath(self._folder / Path(name).expanduser()))  # noqa: PTH100 - links are kept
 
     def _end(self) -> None:
-        """Write what is being recorded, and record no more."""
+        """Write the current recording, and record no more."""
         recorder, self._recorder = self._recorder, None
         if recorder is not None:
             atexit.unregister(_close)
@@ -222,7 +222,7 @@ class CassetteSwitch:
         return recorder
 
     def _settle(self, path: Path, mode: str) -> State:
-        """Returns what *mode* means for *path*; decided once, since recording makes the file."""
+        """Returns what *mode* means for *path*; decided once, since recording creates the file."""
         key = f"{mode}:{path}"
         if key not in self._settled:
             there = path.exists()
@@ -234,7 +234,7 @@ class CassetteSwitch:
         return self._settled[key]
 
     def _reports(self, path: Path) -> dict[str, str]:
-        """Returns what tells the replayers of the cassette at *path* where to report; nothing where they know."""
+        """Returns the environment that tells the replayers of *path* where to report; empty if they know."""
         if self._environment.get(REPORTS):
             return {}
         if path not in self._exit_reports:
@@ -249,7 +249,7 @@ class CassetteSwitch:
 
 
 def _begun_in() -> Path:
-    """Returns where this process began: a relative path means the same however often a cell goes elsewhere."""
+    """Returns the folder this process started in, so that relative paths stay the same if a cell changes folders."""
     get = getattr(sys.modules.get("IPython"), "get_ipython", None)
     shell = get() if get is not None else None
     with contextlib.suppress(FileNotFoundError):
@@ -263,7 +263,7 @@ def _replayer(spec: AgentSpec, path: Path, launch: int, pace: str, env: Mapping[
 
 
 def _close(recorder: CassetteRecorder) -> None:
-    """At the end of the process: what could not be written is said where a terminal may be."""
+    """Close at the end of the process; an error is printed to the original stderr, which may be a terminal."""
     try:
         _close_with_word(recorder)
     except (CassetteBroken, OSError) as error:
@@ -287,7 +287,7 @@ def _description_of(spec: AgentSpec) -> dict[str, Any]:
 
 
 def _recorded_spec(name: str, description: dict[str, Any]) -> AgentSpec | None:
-    """The agent called *name*, as a cassette describes it; None where that makes no sense to this version."""
+    """Returns the agent *name* as a cassette describes it; None if this version does not understand the description."""
     kept = {field: value for field, value in description.items() if field in _KEPT}
     try:
         return msgspec.convert({"title": name, **kept, "name": name, "command": [name]}, AgentSpec)

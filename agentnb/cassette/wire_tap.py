@@ -37,20 +37,19 @@ class RawSection:
         self._last = time.monotonic()
 
     def delay(self) -> int:
-        """Milliseconds since this was called last."""
+        """Returns the milliseconds since this was last called."""
         now = time.monotonic()
         passed, self._last = now - self._last, now
         return round(passed * 1000)
 
     def begin(self, exchange: RecordedExchange) -> None:
-        """The client asks for something."""
         self.delay()
         self.section.exchanges.append(exchange)
         if exchange.method == PROMPT:
             self.prompt = exchange
 
     def add(self, event: WireEvent) -> RecordedExchange | None:
-        """Something happens; returns the exchange that it belongs to."""
+        """Add an event; returns the exchange that it belongs to."""
         earlier = (each for each in reversed(self.section.exchanges) if each.method != mcp.MESSAGE)
         exchange = self._settled(event) or self.prompt or next(earlier, None)
         if exchange is not None:
@@ -58,7 +57,7 @@ class RawSection:
         return exchange
 
     def _settled(self, event: WireEvent) -> RecordedExchange | None:
-        """Returns where an announcement belongs that can come a little earlier or later; None: where it comes."""
+        """Returns the exchange for an announcement that can come slightly earlier or later; None to leave it there."""
         kind = event.update.get("sessionUpdate") if event.kind == "said" else None
         exchanges = [each for each in self.section.exchanges if each.method != mcp.MESSAGE]
         first = next((each for each in exchanges if each.method == PROMPT), None)
@@ -70,7 +69,7 @@ class RawSection:
         return None
 
     def add_to(self, exchange: RecordedExchange, event: WireEvent) -> None:
-        """Something happens in *exchange*."""
+        """Add *event* to *exchange*, with its delay."""
         event.delay = self.delay()
         (exchange.after if exchange.answered else exchange.before).append(event)
 
@@ -120,7 +119,7 @@ class WireTap:
                 self._agent_answers(message)
 
     def served(self, params: dict[str, Any]) -> Callable[[Any, dict[str, Any] | None], None]:
-        """Record what the agent asks one of the client's MCP servers on another connection."""
+        """Record a request that the agent makes to one of the client's MCP servers on another connection."""
         busy = [section for section in self.sessions if section.prompt is not None]
         section = next(reversed(busy or self.sessions), self.connection)
         section.asked += 1
@@ -134,7 +133,7 @@ class WireTap:
         return answered
 
     def changed_files(self, session_id: str, files: Sequence[ChangedFile], is_own: Callable[[str], bool]) -> None:
-        """The last turn of the session has changed *files*; may be called from another thread."""
+        """Record the files that the last turn of the session changed; may be called from another thread."""
         section = self._known({"sessionId": session_id})
         turns = [] if section is None else section.section.turns
         if turns and turns[-1].answered and (rows := recorded_files(files, is_own)):
@@ -142,7 +141,7 @@ class WireTap:
             self._on_rest()
 
     def ended(self) -> None:
-        """The agent is gone, unasked."""
+        """Record that the agent ended without being asked to."""
         for section in self.sessions:
             if section.prompt is not None:
                 section.add_to(section.prompt, WireEvent(kind="said", method="$/gone"))
@@ -225,7 +224,7 @@ class WireTap:
         return self._known(message.params) or self._tooled(message) or self.connection
 
     def _tooled(self, message: RpcMessage) -> RawSection | None:
-        """MCP's messages name no session, but a server that one was given, or a connection to it."""
+        """Returns the session of an MCP message, which names only a server given to it or a connection to it."""
         server, connection = mcp.addressed(message.method, message.params)
         tooled = [
             section for section in self.sessions if server in section.servers or connection in section.connections
@@ -237,12 +236,12 @@ class WireTap:
 
 
 def _withdraws(event: WireEvent) -> bool:
-    """True if an agent takes its suggestions back: that is said at the begin of a turn, and belongs there."""
+    """True if an agent withdraws its suggestions, which happens at the start of a turn and belongs to that turn."""
     return bool(event.update.get("suggestions") == [])
 
 
 def _key(request: Any) -> str:
-    """Ids come back as text from some agents."""
+    """Returns an id as text, since some agents send ids back as text."""
     return str(request)
 
 

@@ -64,7 +64,7 @@ class Wish(NamedTuple):
 
     @property
     def is_going(self) -> bool:
-        """True if what is there has to go first: everything but a folder that stays one."""
+        """True if what is at the path must be removed first: anything but a folder that stays a folder."""
         return self.entry is not None and not (self.entry.mode == "folder" and self.mode == "folder")
 
 
@@ -134,7 +134,7 @@ class Planner:
         raise ChangesError(f"{path} is no longer a file.", hint="Remove it, and try again.")
 
     def version(self, path: str, entry: PathState | None, name: Callable[[bytes], str] = blob_id) -> FileVersion | None:
-        """The version that is at a path; *name* gives a content's name, and may store it."""
+        """Returns the version at *path*; *name* maps a content to its name, and may store it."""
         if entry is None:
             return None
         if entry.mode == "folder":
@@ -220,7 +220,7 @@ class Planner:
     # ------------------------------------------------------------ what stands in the way
 
     def _blocked(self, wishes: list[Wish], choices: Mapping[str, Choice]) -> list[Conflict]:
-        """Files to write where a folder with other files stands, or below what is a file or link."""
+        """Returns a conflict for each file to write where a folder with other files is, or below a file or link."""
         going = {each.path for each in wishes if each.is_going}
         written = {each.path for each in wishes if each.mode not in {None, "folder"}}
         blocked = []
@@ -299,7 +299,7 @@ class Planner:
         return plan
 
     def _before(self, wish: Wish) -> FileVersion | None:
-        """The version that goes; its content is stored."""
+        """Returns the version that is replaced or removed, and stores its content; raises if it cannot be stored."""
         before = self.version(wish.path, wish.entry, self._write)
         if before is not None and not before.is_stored:
             why = "it is large" if wish.entry is not None and wish.entry.content is None else "it is sensitive"
@@ -312,7 +312,7 @@ class Planner:
         return FileVersion(blob=blob, digest=blob, mode=wish.mode or "file", size=len(wish.content))
 
     def _emptied(self, going: set[str], removed: set[str], needed: set[str]) -> list[str]:
-        """Folders that are empty when *going* is gone, the deepest first; those that are needed stay."""
+        """Returns the folders that are empty once *going* is gone, deepest first, without those in *needed*."""
         gone, emptied = {*removed}, []
         above = going.union(*map(folders_above, going)) - removed
         for each in sorted(above - needed, key=lambda each: each.count("/"), reverse=True):
@@ -323,14 +323,14 @@ class Planner:
         return emptied
 
     def _filled(self, needed: set[str], made: list[str]) -> Iterator[str]:
-        """The empty folders that get something, or stay although they would go."""
+        """Yields the empty folders that will get entries, or that stay although they would have been removed."""
         for each in sorted(needed.difference(made)):
             with os.scandir(self._workspace / each) as entries:
                 if next(entries, None) is None:
                     yield each
 
     def _missing(self, needed: set[str], removed: set[str]) -> list[str]:
-        """Folders that are needed and do not exist once the files and links *removed* are gone, the uppermost first."""
+        """Returns needed folders that do not exist once the files and links *removed* are gone, uppermost first."""
         missing: list[str] = []
         for each in sorted(needed, key=lambda each: each.count("/")):
             is_new = each in removed or any(above in missing for above in folders_above(each))
@@ -340,7 +340,7 @@ class Planner:
 
 
 def check_path(path: str) -> None:
-    """Refuse what names no file of a workspace, or one of a repository's own data."""
+    """Raise if *path* names no file of a workspace, or one of a repository's own data."""
     parts = path.split("/")
     if "\0" in path or any(each in {"", ".", ".."} or each.lower() == ".git" for each in parts):
         message = f"{path!r} does not name a file of the workspace."
@@ -348,7 +348,7 @@ def check_path(path: str) -> None:
 
 
 def joined(steps: Sequence[Step]) -> list[Step]:
-    """One step for each path: several in a row are one from the first base to the last target."""
+    """Returns one step per path; several steps of a path are joined, from the first base to the last target."""
     by_path: dict[str, Step] = {}
     for each in steps:
         first = by_path.get(each.path)
@@ -357,12 +357,11 @@ def joined(steps: Sequence[Step]) -> list[Step]:
 
 
 def followed_by(first: Step, second: Step) -> Step:
-    """Both as one step of their path."""
+    """Join two consecutive steps of the same path."""
     return replace(first, target=second.target, is_implied=first.is_implied and second.is_implied)
 
 
 def conflict(conflicts: list[Conflict]) -> FilesConflict:
-    """Returns what to raise for *conflicts*."""
     names = ", ".join(each.path for each in conflicts[:3])
     more = f" and {len(conflicts) - 3} more" if len(conflicts) > 3 else ""  # noqa: PLR2004 - as shown
     changed = "changed" if len(conflicts) == 1 else "have changed"

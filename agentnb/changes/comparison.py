@@ -35,7 +35,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
     @property
     def others(self) -> dict[str, FileVersion]:
-        """The versions that the tree does not have, by path."""
+        """Returns the versions that are not in the tree, by path."""
         by_path = {path_from_json(path): each for path, each in self.extras.items()}
         return by_path | {path_from_json(path): FOLDER for path in self.folders}
 
@@ -106,7 +106,7 @@ def _unknown_before(old: Manifest, new: Manifest, engine: Engine, differences: D
 
 
 def _begin_later(differences: Differences, paths: list[str], middle: Manifest, new: Manifest, engine: Engine) -> None:
-    """Compare *paths*, which were not covered before *middle*, from there on."""
+    """Compare *paths*, which were not covered before *middle*, from *middle* to *new*."""
     first, last = _versions(middle, paths, engine), _versions(new, paths, engine)
     for path in paths:
         if first.get(path) != last.get(path):
@@ -139,7 +139,7 @@ _SHORTEST = 16  # bytes; shorter files are equal by chance
 
 
 def with_moves(changes: Iterable[PathChange], read: Callable[[FileVersion], bytes]) -> tuple[PathChange, ...]:
-    """*changes*, by path, with what was moved as one change."""
+    """Returns *changes*, by path, with each move joined into one change."""
     every = sorted(changes, key=lambda each: each.path)
     gone = {each.path: each.before for each in every if each.after is None and _can_move(each.before)}
     new = {each.path: each.after for each in every if each.before is None and _can_move(each.after)}
@@ -165,7 +165,7 @@ def _can_move(version: FileVersion | None) -> bool:
 
 
 def _equal(gone: dict[str, FileVersion | None], new: dict[str, FileVersion | None]) -> dict[str, str]:
-    """New paths with the old path of the same content; of several, the one with the same name, else the first."""
+    """Map each new path to the old path with the same content; of several, one with the same name, else the first."""
     by_blob: dict[str, list[str]] = {}
     for path, version in gone.items():
         by_blob.setdefault(_blob(version), []).append(path)
@@ -203,7 +203,7 @@ def _similar(
 
 
 def _lines(version: FileVersion | None, read: Callable[[FileVersion], bytes]) -> Counter[bytes]:
-    """The lines of a text, with how often each occurs; none where it is no text, or too short to tell."""
+    """Count how often each line of a text occurs; empty if it is not text, or too short to tell."""
     if version is None or not _SHORTEST <= version.size <= MOST_BYTES:
         return Counter()
     try:

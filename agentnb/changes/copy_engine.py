@@ -49,7 +49,7 @@ class IgnoreRules(NamedTuple):
     rules: tuple[IgnoreRule, ...]
 
     def ignores(self, path: str, *, is_folder: bool) -> bool:
-        """True if *path*, whose folders are not ignored, is."""
+        """True if *path* is ignored, given that the folders above it are not."""
         here: IgnoreRules | None = self
         while here is not None:
             inside = path[len(here.folder) + 1 :] if here.folder else path
@@ -99,7 +99,7 @@ class FolderScan:
         self._top = IgnoreRules(None, "", ())
 
     def walk(self, look: WorkspaceLook, *, exclude: tuple[IgnoreRule, ...] = (), weigh: bool = False) -> Scan:
-        """Walk the folders; what is not covered goes into *look*."""
+        """Walk the folders; list in *look* what is not covered."""
         scan = Scan()
         for path, listed in self._folders(look, exclude):
             scan.files += len(listed.files)
@@ -115,7 +115,7 @@ class FolderScan:
         return scan
 
     def files(self, look: WorkspaceLook, exclude: tuple[IgnoreRule, ...]) -> Iterator[str]:
-        """Every file and link that is not ignored, without a limit: walk first."""
+        """Yields every file and link that is not ignored, without a limit: call `walk` first."""
         for path, listed in self._folders(look, exclude):
             rules = listed.rules
             for name in listed.files:
@@ -148,7 +148,7 @@ class FolderScan:
             waiting += [(f"{path}/{name}" if path else name, rules) for name in reversed(listed.kept)]
 
     def _list(self, path: str, known: Listed | None, look: WorkspaceLook, device: int) -> Listed | None:
-        """Returns what a folder has; None where it is not covered."""
+        """Returns the entries of a folder, or None if it is not covered."""
         full = f"{self._root}/{path}" if path else self._root
         try:
             state = os.lstat(full)
@@ -172,7 +172,7 @@ class FolderScan:
             return None
 
     def _read_rules(self, path: str, listed: Listed, above: IgnoreRules) -> None:
-        """Bring a folder's rules and its folders that are not ignored up to date."""
+        """Update a folder's rules, and which of its folders are not ignored."""
         place = f"{self._root}/{path}/.gitignore" if path else f"{self._root}/.gitignore"
         now: Signature = ()
         if listed.has_rules:
@@ -210,7 +210,7 @@ class FolderScan:
 
 
 def _listing(full: str, listed: Listed, most: int) -> Listed:
-    """List a folder; no further than one file more than the whole workspace may have."""
+    """List a folder, up to one file more than the whole workspace may have."""
     folders, files, special = [], [], []
     with os.scandir(full) as entries:
         for entry in entries:
@@ -265,7 +265,7 @@ class CopyEngine:
         return len(self._known)
 
     def refresh(self, look: WorkspaceLook, excludes: str, *, tracked_only: bool = False) -> str:
-        """Store what changed since the last tree; give the name of the tree of what there is now."""
+        """Store what changed since the last tree; returns the name of the current tree."""
         paths: dict[str, None] = dict.fromkeys(self._known)
         if not tracked_only:
             paths |= dict.fromkeys(self._scan.files(look, read_rules(excludes)))
@@ -293,7 +293,6 @@ class CopyEngine:
         return self._last
 
     def differences(self, before: str, after: str) -> Differences:
-        """The files that two trees have in different versions."""
         if before == after:
             return {}
         old, new = self._tree(before), self._tree(after)
@@ -302,7 +301,7 @@ class CopyEngine:
         }
 
     def find(self, tree: str, paths: Iterable[str]) -> dict[str, FileVersion]:
-        """The versions that *tree* has of *paths*, and of what is below them."""
+        """Returns the versions in *tree* of *paths*, and of everything below them."""
         wanted = frozenset(paths)
         entries = self._tree(tree).items()
         return {
@@ -314,7 +313,7 @@ class CopyEngine:
         return frozenset(paths).intersection(above for path in self._tree(tree) for above in folders_above(path))
 
     def keep(self, trees: Iterable[str], blobs: Iterable[str]) -> None:
-        """Forget all content but that of *trees* and *blobs*, and of the last tree."""
+        """Remove all content except that of *trees*, *blobs* and the last tree."""
         kept_trees = set(trees)
         kept = set(blobs) | {each.version.blob for each in self._known.values()}
         for tree in kept_trees:
@@ -327,7 +326,7 @@ class CopyEngine:
                 self.objects.remove(name)
 
     def _look_at(self, path: str, look: WorkspaceLook) -> KnownFile | None:
-        """The version of one file, read only where the file system says that it changed."""
+        """Returns the version of a file; reads it only if the file system says that it changed."""
         full = f"{self._root}/{path}"
         try:
             state = os.lstat(full)

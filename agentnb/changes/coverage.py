@@ -81,7 +81,7 @@ class SnapshotLimits:
 
     @classmethod
     def from_environment(cls, environ: Mapping[str, str] = os.environ) -> SnapshotLimits:
-        """The limits, with the store's size from ``AGENTNB_CHANGES_MAX``: bytes, or with K, M or G behind."""
+        """Returns the limits; ``AGENTNB_CHANGES_MAX`` sets the store's size in bytes, or with the suffix K, M or G."""
         limit = environ.get(VARIABLE, "").strip().upper().removesuffix("B")
         number, unit = (limit[:-1], "KMG".find(limit[-1]) + 1) if limit[-1:] in {"K", "M", "G"} else (limit, 0)
         return cls(store_bytes=int(number) * 1024**unit) if number.isdecimal() else cls()
@@ -100,17 +100,16 @@ def is_left_out(path: str) -> bool:
 
 
 def is_left_out_name(name: str) -> bool:
-    """True if a file or folder of that name is left out."""
     return name in _NAMES or name.startswith(_BEGINNINGS)
 
 
 def signature(state: os.stat_result) -> Signature:
-    """The times, size and inode of a file: while they stay the same, its content is taken to be the same."""
+    """Returns the times, size and inode of a file: while they are the same, its content is taken to be the same."""
     return (state.st_mtime_ns, state.st_ctime_ns, state.st_size, state.st_ino, state.st_mode)
 
 
 def is_settled(known: Signature, read_at: int, clock_ns: int = 0) -> bool:
-    """True if a file that changed after it was read has another signature."""
+    """True if any change to the file after it was read must have changed its signature."""
     changed = max(known[:2])
     margin = _SETTLED_NS if changed % 1_000_000_000 else _SETTLED_COARSE_NS
     return changed < read_at - max(margin, clock_ns)
@@ -190,7 +189,7 @@ class WorkspaceLook:
         return "gone"
 
     def unreadable(self, path: str, error: OSError) -> Literal["unknown"]:
-        """List *path* as unreadable: nothing is known of it, so it counts as unchanged."""
+        """List *path* as unreadable: nothing is known about it, so it counts as unchanged."""
         self.leave(path, "unreadable", f"It cannot be read: {error.strerror or error}.")
         return "unknown"
 
@@ -244,7 +243,7 @@ def file_mode(state: os.stat_result) -> Literal["file", "executable"]:
 
 
 def read_file(path: str, most: int, folder: int | None = None) -> bytes:
-    """A regular file's content, at most *most* bytes; no link is followed, no pipe is waited for."""
+    """Returns a regular file's content, at most *most* bytes; follows no link and does not wait for a pipe."""
     flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
     with open(os.open(path, flags, dir_fd=folder), "rb") as file:  # noqa: PTH123 - a descriptor
         state = os.fstat(file.fileno())
@@ -254,7 +253,7 @@ def read_file(path: str, most: int, folder: int | None = None) -> bytes:
 
 
 def normal_names(workspace: Path, named: Iterable[str]) -> frozenset[str]:
-    """Named paths, relative to *workspace*; what lies outside of it, ``.git``, and what names no file is dropped."""
+    """Returns *named* relative to *workspace*, dropping paths outside it, in ``.git``, or that name no file."""
     names = set()
     root = os.fspath(workspace)
     for each in filter(is_file_name, named):
@@ -270,7 +269,7 @@ _LONGEST_NAME = 4_096
 
 
 def is_file_name(path: str) -> bool:
-    r"""True if a file may have the name *path*: agents name what they like, and programs refuse the rest."""
+    """True if a file may have the name *path*: agents send any names, and programs refuse invalid ones."""
     try:
         name = os.fsencode(path)
         return 0 < len(name) <= _LONGEST_NAME and b"\0" not in name
@@ -279,7 +278,7 @@ def is_file_name(path: str) -> bool:
 
 
 def ignores_case(workspace: Path) -> bool:
-    """True if the workspace's file system takes ``A`` and ``a`` for one name, as far as its own name tells."""
+    """True if the file system treats ``A`` and ``a`` as one name, as far as the workspace's own name tells."""
     name = workspace.name.swapcase()
     try:
         return name != workspace.name and workspace.with_name(name).samefile(workspace)
@@ -288,7 +287,7 @@ def ignores_case(workspace: Path) -> bool:
 
 
 def first_spellings(paths: Iterable[str]) -> list[str]:
-    """*paths* without those that differ from an earlier one in case alone: one file, where names ignore case."""
+    """Returns *paths* without those that differ from an earlier one only in case: one file if names ignore case."""
     spellings: dict[str, str] = {}
     for path in paths:
         spellings.setdefault(path.casefold(), path)

@@ -36,12 +36,11 @@ class FileOperations:
                 os.fsync(file.fileno())
 
     def replace_text(self, path: Path, content: bytes) -> None:
-        """Write a file of the store, whole or not at all."""
+        """Write a file of the store atomically."""
         write_atomically(path, content, sync=self._sync)
         self.sync_folder(path.parent)
 
     def symlink(self, target: bytes, folder: int, name: str) -> None:
-        """Make a link."""
         os.symlink(target, os.fsencode(name), dir_fd=folder)
 
     def rename(self, folder: int, name: str, other_folder: int, other_name: str) -> None:
@@ -76,7 +75,6 @@ class FileOperations:
         os.rmdir(name, dir_fd=folder)
 
     def remove(self, folder: int, name: str) -> None:
-        """Remove a file or link."""
         os.unlink(name, dir_fd=folder)
 
     def forget(self, path: Path) -> None:
@@ -85,7 +83,7 @@ class FileOperations:
         self.sync_folder(path.parent)
 
     def sync_folder(self, folder: Path | int) -> None:
-        """Let names that were made in *folder* reach the disk."""
+        """Sync *folder*, so that new names in it reach the disk."""
         if not self._sync:
             return
         flags = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0)
@@ -98,7 +96,7 @@ class FileOperations:
 
 
 def read_entry(folder: int, name: str, most: int) -> tuple[os.stat_result, bytes | None]:
-    """A file's or link's state and content; the content is None where it is larger than *most*, or neither."""
+    """Returns the state and content of a file or link; the content is None above *most* bytes, or for anything else."""
     state = os.lstat(name, dir_fd=folder)
     if stat.S_ISLNK(state.st_mode):
         return state, os.fsencode(os.readlink(name, dir_fd=folder))
@@ -128,7 +126,7 @@ class TemporaryFolder:
         self.path: Path = self._within / f"{PREFIX}{uuid.uuid4().hex}"
 
     def make(self) -> None:
-        """Make it, where it is not there, and remove those of hosts that are gone; from any thread."""
+        """Create the folder if needed, and remove those of hosts that are gone; can be called from any thread."""
         with self._lock:
             if self._owner is not None or self._is_removed:
                 return
@@ -140,7 +138,7 @@ class TemporaryFolder:
             remove_abandoned(self._within, but=self.path)
 
     def remove(self) -> None:
-        """Remove it with all that is in it; it is not made again."""
+        """Remove the folder and everything in it; it is not created again."""
         with self._lock:
             self._is_removed = True
             shutil.rmtree(self.path, ignore_errors=True)
@@ -150,7 +148,7 @@ class TemporaryFolder:
 
 
 def remove_abandoned(within: Path, *, but: Path) -> None:
-    """Remove the folders in *within* whose hosts are gone, as far as they are this user's."""
+    """Remove the folders in *within* that belong to this user and whose hosts are gone."""
     if sys.platform == "win32":
         return
     for path in (*within.glob(f"{PREFIX}*"), *within.glob(f".{PREFIX}*")):

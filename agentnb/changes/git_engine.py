@@ -58,7 +58,7 @@ class GitEngine:
 
     @property
     def files(self) -> int:
-        """Returns how many files the last tree has, from the head of the index (gitformat-index)."""
+        """Returns how many files the last tree has, from the index header (gitformat-index)."""
         try:
             head = read_file(os.fspath(self._git.folder / "index"), 12)
         except OSError:
@@ -66,7 +66,7 @@ class GitEngine:
         return int.from_bytes(head[8:12], "big")
 
     def refresh(self, look: WorkspaceLook, excludes: str, *, tracked_only: bool = False) -> str:
-        """Store what changed since the last tree; give the name of the tree of what there is now."""
+        """Store what changed since the last tree; returns the name of the current tree."""
         self._git.prepare()
         (self._git.folder / "index.lock").unlink(missing_ok=True)  # a killed git leaves it; the store is locked
         left_out = "".join(f"/{literal(each)}\n" for each in sorted(look.environments | look.mounted))
@@ -87,7 +87,7 @@ class GitEngine:
         return tree
 
     def _tree(self) -> str:
-        """The tree of the index; an index that nobody wrote to since has the same."""
+        """Returns the tree of the index, which is the same while nobody writes to the index."""
         if self._last is not None and self._last[0] == self._index_signature():
             return self._last[1]
         if not self._index_signature():
@@ -111,7 +111,6 @@ class GitEngine:
             return ()
 
     def differences(self, before: str, after: str) -> Differences:
-        """The files that two trees have in different versions."""
         if before == after:
             return {}
         raw = self._git.run("diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev", before, after)
@@ -127,7 +126,7 @@ class GitEngine:
         }
 
     def find(self, tree: str, paths: Iterable[str]) -> dict[str, FileVersion]:
-        """The versions that *tree* has of *paths*, and of what is below them."""
+        """Returns the versions in *tree* of *paths*, and of everything below them."""
         versions: dict[str, FileVersion] = {}
         for line in self._listed_in(tree, paths, "-r", "-l"):
             head, _, path = line.partition(b"\t")
@@ -149,7 +148,7 @@ class GitEngine:
             yield from filter(None, self._git.run("ls-tree", *options, "-z", tree, "--", *some).split(b"\0"))
 
     def keep(self, trees: Iterable[str], blobs: Iterable[str]) -> None:
-        """Forget all content but that of *trees* and *blobs*, and of the last tree."""
+        """Remove all content except that of *trees*, *blobs* and the last tree."""
         lines = [f"040000 tree {each}\ttree-{each}" for each in sorted(set(trees))]
         lines += [f"100644 blob {each}\tblob-{each}" for each in sorted(set(blobs))]
         kept = self._git.run("mktree", "--missing", standard_input="".join(f"{each}\n" for each in lines).encode())
@@ -161,7 +160,7 @@ class GitEngine:
         self._git.run("prune", "--expire=now")
 
     def _update(self, look: WorkspaceLook, until: float, *, tracked_only: bool) -> list[str]:
-        """One look, and what it found stored; gives nested repositories that git did not look into yet."""
+        """Look once and store what is found; returns nested repositories that git has not looked into yet."""
         paths, more = self._listed(2 * look.limits.files, tracked_only=tracked_only)
         if more:
             look.leave(".", "outside limit", f"More than {2 * look.limits.files:,} files changed at once.")
@@ -179,7 +178,7 @@ class GitEngine:
         return [each for each, first in seeds.items() if first]
 
     def _listed(self, most: int, *, tracked_only: bool) -> tuple[list[str], bool]:
-        """Returns what git finds to be changed, gone or new, with a letter in front; and whether there is more."""
+        """Returns what git lists as changed, deleted or new, each after a letter, and whether there is more."""
         if not self.files and _is_empty(self._workspace):
             return [], False
         tracked = ("ls-files", "-t", "-z", "--modified", "--deleted")
@@ -195,7 +194,7 @@ class GitEngine:
         return old + new, more_new or more_old
 
     def _forced(self, look: WorkspaceLook, others: set[str]) -> list[str]:
-        """Named files that git would not list: they are ignored."""
+        """Returns the named files that git does not list because they are ignored."""
         fresh = sorted(path for path in look.named - self._named - others if look.verdict(path) == "store")
         if not fresh:
             return []
@@ -230,7 +229,7 @@ class GitEngine:
             self._young.update(path for path in some if self._is_young(path))
 
     def _is_young(self, path: str) -> bool:
-        """True if a file may change again without git seeing it."""
+        """True if a file may change again without git noticing."""
         try:
             state = os.lstat(self._workspace / path)
         except OSError:
@@ -239,7 +238,7 @@ class GitEngine:
         return is_late and int(state.st_mtime) < int(state.st_ctime)
 
     def _read_young_again(self, look: WorkspaceLook, until: float) -> None:
-        """Read the files again that were young with the last look; an entry without times counts as changed."""
+        """Read again the files that were young at the last look; an entry without times counts as changed."""
         paths = sorted(path for path in self._young if look.verdict(path) == "store")
         self._young.intersection_update(paths)
         for first in range(0, len(paths), _ARGUMENTS):
@@ -251,7 +250,7 @@ class GitEngine:
             self._store(tracked, look, until)
 
     def _add(self, paths: list[str], look: WorkspaceLook, seconds: float) -> None:
-        """Store files and put them into the index; one that cannot be read any more is listed, the others go on."""
+        """Store files and add them to the index; one that can no longer be read is listed, and the others go on."""
         until = time.monotonic() + seconds
         if self._packs_at_once and len(paths) >= _AT_ONCE:
             # Else one by one: git gives up a pack where a file changes while it is read.
@@ -280,12 +279,12 @@ class GitEngine:
             raise
 
     def _remove_partial(self) -> None:
-        """Remove what a git that failed, or was killed, had begun to write."""
+        """Remove the partial files that a failed or killed git left."""
         for left in [*(self._git.folder / "objects").glob("*/tmp_*"), self._git.folder / "index.lock"]:
             left.unlink(missing_ok=True)
 
     def _first_of(self, nested: str, look: WorkspaceLook) -> list[str]:
-        """One file of a nested repository: git looks into a folder that has one in the index."""
+        """Returns one file of a nested repository: git looks into a folder once the index has a file of it."""
         rules = folder_rules(self._workspace / nested)
         for folder, folders, files in os.walk(self._workspace / nested):
             folders[:] = sorted(each for each in folders if each not in LEFT_OUT)
@@ -316,7 +315,7 @@ def _version(mode: bytes, blob: bytes, sizes: dict[bytes, int]) -> FileVersion |
 
 
 def _is_empty(folder: Path) -> bool:
-    """True if there is nothing in *folder*; also no, where it cannot be looked into."""
+    """True if *folder* is empty; False if it cannot be read."""
     try:
         with os.scandir(folder) as entries:
             return next(entries, None) is None

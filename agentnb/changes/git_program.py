@@ -92,7 +92,7 @@ class InstalledGit(NamedTuple):
 
 
 def find_git(workspace: Path) -> InstalledGit | None:
-    """The git program, of version 2.30 or later; None where there is none."""
+    """Returns the installed git if it is version 2.30 or later and outside *workspace*, else None."""
     folders = [each for each in os.get_exec_path() if os.path.isabs(each)]  # noqa: PTH117 - a Path takes longer
     trusted = [each for each in folders if not Path(each).resolve().is_relative_to(workspace)]
     program = shutil.which("git", path=os.pathsep.join(trusted))
@@ -112,7 +112,7 @@ def find_git(workspace: Path) -> InstalledGit | None:
 
 @functools.lru_cache(maxsize=8)
 def _version_of(program: str, _state: tuple[int, ...]) -> tuple[int, int]:
-    """The first two numbers of a git's version, zeros where it says none; asked again when the file is another."""
+    """Returns the first two numbers of git's version, zeros if it prints none; asks again if the file changed."""
     output = subprocess.run(
         [program, "--version"], stdin=subprocess.DEVNULL, capture_output=True, timeout=10, check=True, env=clean()
     ).stdout.decode("ascii", "replace")
@@ -121,7 +121,7 @@ def _version_of(program: str, _state: tuple[int, ...]) -> tuple[int, int]:
 
 
 def clean(home: Path | None = None) -> dict[str, str]:
-    """The environment for git: nothing that names settings, a repository, an editor or a prompt."""
+    """Returns the environment for git, without variables that name settings, a repository, an editor or a prompt."""
     return {
         **{name: os.environ[name] for name in _PASSED_ON if name in os.environ},
         "HOME": os.fspath(home) if home else os.devnull,
@@ -153,7 +153,7 @@ class GitProgram:
         self._environment = clean(folder)
 
     def prepare(self) -> None:
-        """Make the repository if there is none, and write its settings, which are always ours."""
+        """Create the repository if there is none, and always write our own settings."""
         head = self.folder / "HEAD"
         if not head.is_file():
             for each in ("", "refs", "objects", "objects/info", "objects/pack"):
@@ -164,13 +164,13 @@ class GitProgram:
         self.write_info("attributes", _ATTRIBUTES)
 
     def write_info(self, name: str, text: str) -> None:
-        """Write a file of the repository's ``info`` folder, unless it says the same already."""
+        """Write a file in the repository's ``info`` folder, unless it already has that text."""
         info = self.folder / "info"
         info.mkdir(exist_ok=True, mode=0o700)
         _write_if_other(info / name, text)
 
     def run(self, *arguments: str, standard_input: bytes | None = None, seconds: float | None = None) -> bytes:
-        """Run git; give what it printed."""
+        """Run git and return its output."""
         limit = self._seconds if seconds is None else seconds
         with self.start(*arguments, has_input=standard_input is not None, errors=subprocess.PIPE) as process:
             try:
@@ -187,7 +187,7 @@ class GitProgram:
         return printed
 
     def paths(self, *arguments: str, most: int) -> tuple[list[str], bool]:
-        """Run git; give what it lists (``-z``), at most *most* entries, and whether there are more."""
+        """Run git and return what it lists (``-z``), at most *most* entries, and whether there are more."""
         received = bytearray()
         count = 0
         with (
@@ -217,7 +217,6 @@ class GitProgram:
     def start(
         self, *arguments: str, has_input: bool = True, errors: IO[bytes] | int = subprocess.DEVNULL
     ) -> subprocess.Popen[bytes]:
-        """Start git, with pipes for what it is given and what it prints."""
         try:
             return subprocess.Popen(
                 [*self._command, *arguments],
@@ -235,7 +234,7 @@ class GitProgram:
 
 @contextlib.contextmanager
 def killed_after(process: subprocess.Popen[bytes], seconds: float) -> Iterator[threading.Event]:
-    """Kill *process* where the block takes longer than *seconds*; the event says whether it did."""
+    """Kill *process* if the block takes longer than *seconds*; the event is set if it did."""
     is_slow = threading.Event()
 
     def stop() -> None:
@@ -252,7 +251,7 @@ def killed_after(process: subprocess.Popen[bytes], seconds: float) -> Iterator[t
 
 
 def _failure(command: str, code: int, output: str) -> ChangesError:
-    """Returns what to raise where git ended with an error; one that a signal ended says nothing of the store."""
+    """Returns the error to raise when git fails; a git ended by a signal says nothing about the store."""
     if code < 0:
         message = f"git {command} was stopped by signal {-code}."
         return ChangesUnavailable(message, hint="The next snapshot tries again.")
@@ -260,7 +259,7 @@ def _failure(command: str, code: int, output: str) -> ChangesError:
 
 
 def nul_joined(paths: Iterable[str]) -> bytes:
-    """*paths* as git reads them with ``-z``."""
+    """Returns *paths* in the format that git reads with ``-z``."""
     return b"".join(os.fsencode(each) + b"\0" for each in paths)
 
 
@@ -288,7 +287,7 @@ class PackedContents:
 
     @contextlib.contextmanager
     def many(self) -> Iterator[None]:
-        """Let git run on from the first read to the end of this."""
+        """Keep git running from the first read until the block ends."""
         with self._lock:
             self._readers += 1
         try:
@@ -300,7 +299,7 @@ class PackedContents:
                     self._end()
 
     def read(self, name: str) -> bytes | None:
-        """The content *name*; None where git has none, or a damaged one."""
+        """Returns the content *name*; None if git does not have it, or it is damaged."""
         with self.many(), self._lock:
             if self._process is None:
                 self._process = self._git.start("cat-file", "--batch")
@@ -332,7 +331,7 @@ class PackedContents:
 
 
 def _content(standard_input: IO[bytes], printed: IO[bytes], name: str) -> bytes | None:
-    """Ask for one content; git answers ``NAME blob SIZE``, the content and a line's end, or ``NAME missing``."""
+    """Ask git for one content: it answers ``NAME blob SIZE``, the content and a newline, or ``NAME missing``."""
     standard_input.write(f"{name}\n".encode())
     standard_input.flush()
     head = printed.readline().split()
@@ -351,7 +350,7 @@ _HIGHEST = 40  # folders above the workspace
 
 
 def outer_excludes(workspace: Path) -> str:
-    """The ignore rules that hold in the whole workspace and lie outside of it, as an ignore file of the workspace."""
+    """Returns the ignore rules from outside the workspace that apply to all of it, as one ignore file for it."""
     top = _top(workspace)
     if top is None:
         return ""
@@ -364,7 +363,6 @@ def outer_excludes(workspace: Path) -> str:
 
 
 def folder_rules(folder: Path) -> tuple[IgnoreRule, ...]:
-    """The rules of a folder's own ``.gitignore``."""
     return read_rules(_text(folder / ".gitignore"))
 
 
@@ -380,7 +378,7 @@ def _top(workspace: Path) -> Path | None:
 
 
 def _common_folder(git: Path) -> Path:
-    """Returns where a repository's data are."""
+    """Returns the folder with a repository's data."""
     if git.is_dir():
         return git
     folder_text = _text(git).strip()
@@ -390,7 +388,7 @@ def _common_folder(git: Path) -> Path:
 
 
 def _inside(text: str, folder: Path, workspace: Path) -> str:
-    """The rules of *folder* as they read from a folder in it."""
+    """Returns the rules of *folder* as they apply in *workspace*, a folder in it."""
     outer = workspace.relative_to(folder).parts
     if not outer:
         return text

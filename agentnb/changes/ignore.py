@@ -33,7 +33,7 @@ def read_rules(text: str) -> tuple[IgnoreRule, ...]:
 
 
 def decide(rules: tuple[IgnoreRule, ...], path: str, *, is_folder: bool) -> bool | None:
-    """Returns what an ignore file says of *path*, which is relative to its folder; None where it says nothing."""
+    """Returns whether an ignore file ignores *path*, which is relative to its folder; None if no rule matches."""
     parts = path.split("/")
     for rule in reversed(rules):
         if rule.only_folders and not is_folder:
@@ -53,7 +53,7 @@ def is_ignored(rules: tuple[IgnoreRule, ...], path: str) -> bool:
 
 
 def literal(path: str) -> str:
-    r"""*path* as a pattern that means only itself."""
+    """Returns a pattern that matches only *path*."""
     return re.sub(r"([\\*?\[\]!# ])", r"\\\1", path)
 
 
@@ -84,7 +84,7 @@ def matches_name(pattern: str, name: str) -> bool:
 
 @lru_cache(maxsize=10_000)
 def _expression(pattern: str) -> re.Pattern[str]:
-    """*pattern* as a regular expression, which never tries a ``*`` again that a later one follows (:mod:`fnmatch`)."""
+    """Compile *pattern* so that it never retries a ``*`` that a later one follows (:mod:`fnmatch`)."""
     plain = re.sub(r"\\(.)", lambda match: f"[{match[1]}]" if match[1] in "*?[" else match[1], pattern)
     try:
         return re.compile(fnmatch.translate(plain.replace("[^", "[!")))

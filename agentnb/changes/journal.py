@@ -71,7 +71,7 @@ class Content(NamedTuple):
 
     @property
     def permissions(self) -> int:
-        """The permission bits: of the file that it replaces, or those of every new file."""
+        """Returns the permission bits of the file that it replaces, or those of every new file."""
         if self.like is None or not stat.S_ISREG(self.like.st_mode):
             return 0o777 if self.executable else 0o666
         plain = stat.S_IMODE(self.like.st_mode)
@@ -95,7 +95,6 @@ class Transaction:
     def run(
         self, operations: tuple[Operation, ...], contents: dict[int, Content], seen: dict[int, os.stat_result]
     ) -> None:
-        """Carry out *operations*."""
         where = self._pending_parent(operations)
         pending = f"{where}{PENDING}{os.urandom(6).hex()}"
         journal = Journal(pending=path_to_json(pending), operations=operations, prepared=False)
@@ -119,7 +118,7 @@ class Transaction:
             self.clean(journal)
 
     def recover(self) -> str | None:
-        """Finish or roll back what a killed process left; a sentence for the user, or None where nothing was left."""
+        """Finish or roll back what a killed process left; returns a sentence for the user, or None if nothing was."""
         try:
             journal = read_record(self._path.read_bytes(), Journal)
         except FileNotFoundError:
@@ -137,7 +136,7 @@ class Transaction:
         return f"{note} Except for files that were edited since, which are left alone: {', '.join(edited)}."
 
     def roll_back(self, journal: Journal) -> list[str]:
-        """Bring every file back to what it was; gives the files that somebody edited since, which are left alone."""
+        """Restore every file to what it was; returns those edited since, which are left alone."""
         edited: list[str] = []
         if not journal.prepared:
             self.clean(journal)
@@ -152,7 +151,7 @@ class Transaction:
         return sorted(set(edited))
 
     def clean(self, journal: Journal) -> None:
-        """Remove *pending* and the journal."""
+        """Remove the pending folder and the journal."""
         pending = path_from_json(journal.pending)
         with contextlib.suppress(FileNotFoundError):
             with self._opened(pending) as folder:
@@ -168,7 +167,7 @@ class Transaction:
         self._files.replace_text(self._path, msgspec.json.encode(journal))
 
     def _pending_parent(self, operations: tuple[Operation, ...]) -> str:
-        """The folder that *pending* is made in: the workspace, else one that all paths are in and that is writable."""
+        """Returns where to make the pending folder: the workspace if writable, else a folder that has all the paths."""
         if os.access(self._workspace, os.W_OK | os.X_OK):
             return ""
         common = os.path.commonpath([os.path.dirname(each.real_path) for each in operations])  # noqa: PTH120
@@ -243,7 +242,7 @@ class Transaction:
     # ------------------------------------------------------------ back
 
     def _undo(self, folder: int, number: int, operation: Operation) -> bool:
-        """Undo one operation, done or not; False where somebody edited the file since."""
+        """Undo one operation, done or not; returns False if somebody has edited the file since."""
         try:
             with self._parent(operation.real_path) as (parent, name):
                 match operation.kind:
@@ -261,7 +260,7 @@ class Transaction:
         return True
 
     def _remove_folder(self, parent: int, name: str) -> None:
-        """Remove a folder unless it has something else in it, or may not be removed: it is no file's content."""
+        """Remove a folder; leave it if it is not empty or may not be removed, since no file's content is lost."""
         try:
             self._files.remove_folder(parent, name)
         except OSError as error:
@@ -297,13 +296,13 @@ class Transaction:
 
 
 def is_same_file(state: os.stat_result, seen: os.stat_result) -> bool:
-    """True if nobody wrote to a file since; its name may have changed."""
+    """True if nobody has written to the file since it was *seen*; its name may have changed."""
     names = ("st_ino", "st_dev", "st_size", "st_mtime_ns", "st_mode")
     return all(getattr(state, each) == getattr(seen, each) for each in names)
 
 
 def _is_placed(folder: int, name: str, other_folder: int, other_name: str) -> bool:
-    """True if two names are of one file."""
+    """True if both names are the same file, or one has the same state and content as the other."""
     state, other = os.lstat(name, dir_fd=folder), os.lstat(other_name, dir_fd=other_folder)
     if os.path.samestat(state, other):
         return True
@@ -314,7 +313,7 @@ def _is_placed(folder: int, name: str, other_folder: int, other_name: str) -> bo
 
 
 def keep_owner(folder: int, name: str, old: os.stat_result) -> None:
-    """Give a file the owner of the one that it replaces, where we may."""
+    """Give a file the owner of the one that it replaces, if permitted."""
     new = os.lstat(name, dir_fd=folder)
     if (new.st_uid, new.st_gid) != (old.st_uid, old.st_gid):
         with contextlib.suppress(OSError):

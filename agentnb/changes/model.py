@@ -36,7 +36,7 @@ class FileVersion(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
     @property
     def is_stored(self) -> bool:
-        """True if the content can be had back."""
+        """True if the content can be restored."""
         return self.blob is not None or self.mode == "folder"
 
 
@@ -62,7 +62,6 @@ class PathChange(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
     @property
     def status(self) -> Status:
-        """Returns how it differs, in one word."""
         if self.was is not None:
             return "moved"
         if self.before is None:
@@ -71,12 +70,12 @@ class PathChange(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
     @property
     def undoable(self) -> bool:
-        """True if both sides can be had back, so that undo loses nothing and redo works."""
+        """True if both sides can be restored, so that undo loses nothing and redo works."""
         return self.reason is None
 
     @property
     def reason(self) -> str | None:
-        """Returns why it cannot be undone, a sentence; None where it can."""
+        """Returns the reason it cannot be undone, as a sentence, or None if it can."""
         if self.before is not None and self.before.digest == UNKNOWN:
             return "The contents before this turn are not known, because the file was not tracked then."
         if any(each is not None and not each.is_stored for each in (self.before, self.after)):
@@ -95,7 +94,7 @@ class PathChange(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
     @property
     def forward(self) -> tuple[Step, ...]:
-        """The steps that do it again."""
+        """The steps that redo it."""
         return tuple(Step(path=each.path, base=each.target, target=each.base) for each in self.backward)
 
 
@@ -139,7 +138,7 @@ class Conflict(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 def folders_above(path: str) -> list[str]:
-    """The folders on the way to *path*, the uppermost first."""
+    """Returns the folders above *path*, uppermost first."""
     parts = path.split("/")
     return ["/".join(parts[:count]) for count in range(1, len(parts))]
 
@@ -149,7 +148,7 @@ _ESCAPED = 0xF700
 
 
 def path_to_json(path: str) -> str:
-    r"""*path* without lone surrogates; every path has its own form, and most are their own."""
+    """Returns *path* without lone surrogates; different paths have different forms, and most are unchanged."""
     if path.isascii():
         return path
     escaped = "".join(_as_bytes(each) if 0xF780 <= ord(each) <= 0xF7FF else each for each in path)  # noqa: PLR2004
@@ -157,7 +156,7 @@ def path_to_json(path: str) -> str:
 
 
 def path_from_json(text: str) -> str:
-    """The path that :func:`path_to_json` made *text* of."""
+    """Reverse :func:`path_to_json`."""
     if text.isascii():
         return text
     raw = b"".join(
@@ -168,5 +167,5 @@ def path_from_json(text: str) -> str:
 
 
 def _as_bytes(character: str) -> str:
-    """A character that is taken, as undecodable bytes: so no two paths have the same form."""
+    """Encode a reserved character as undecodable bytes, so that no two paths have the same form."""
     return "".join(chr(0xDC00 + byte) for byte in character.encode("utf-8"))

@@ -32,7 +32,7 @@ _LONGEST_HEADER = 32
 
 
 def blob_id(content: bytes) -> str:
-    """The name of *content*, as ``git hash-object`` says it."""
+    """Returns the name of *content*, the same as ``git hash-object`` gives it."""
     return hashlib.sha1(b"blob %d\0%b" % (len(content), content), usedforsecurity=False).hexdigest()
 
 
@@ -44,11 +44,11 @@ class ObjectFolder:
         self._elsewhere = elsewhere
 
     def write(self, content: bytes) -> str:
-        """Store *content*; give its name."""
+        """Store *content* and return its name."""
         return self._write(b"blob", content)
 
     def write_empty_tree(self) -> str:
-        """Store the tree of a folder without files; give its name."""
+        """Store the tree of a folder without files, and return its name."""
         return self._write(b"tree", b"")
 
     def _write(self, kind: bytes, content: bytes) -> str:
@@ -69,7 +69,6 @@ class ObjectFolder:
         return name
 
     def read(self, name: str) -> bytes:
-        """The content *name*."""
         try:
             with open(self._path(name), "rb") as file:  # noqa: PTH123 - as above
                 raw = file.read()
@@ -87,7 +86,7 @@ class ObjectFolder:
         return content
 
     def size(self, name: str) -> int | None:
-        """Returns how many bytes the content *name* has, by its header; None where no file of this folder tells."""
+        """Returns the size of the content *name* in bytes, from its header; None if no file of this folder has it."""
         try:
             with open(self._path(name), "rb") as file:  # noqa: PTH123 - as above
                 head = zlib.decompressobj().decompress(file.read(2 * _LONGEST_HEADER), _LONGEST_HEADER)
@@ -97,7 +96,7 @@ class ObjectFolder:
         return int(match[1]) if match else None
 
     def names(self) -> list[str]:
-        """The names of all that is stored as a file of its own."""
+        """Returns the names of all contents that are stored as files of their own."""
         return [
             f"{folder.name}{each.name}"
             for folder in (self.folder.iterdir() if self.folder.is_dir() else ())
@@ -107,7 +106,6 @@ class ObjectFolder:
         ]
 
     def remove(self, name: str) -> None:
-        """Forget the content *name*."""
         Path(self._path(name)).unlink(missing_ok=True)
 
     def _make_folder(self, name: str) -> None:
@@ -175,14 +173,14 @@ class SnapshotRecords:
         return (self._users / self.owner).exists() and self._snapshots.is_dir() and self._undos.is_dir()
 
     def name(self, paths: Iterable[str]) -> None:
-        """Remember named files."""
+        """Remember *paths* as named files."""
         new = set(paths) - self.named
         if new and len(self.named) < MOST_NAMED:
             self.named |= new
             self._write_named()
 
     def force(self, paths: Iterable[str]) -> frozenset[str]:
-        """Remember files that are covered only because they are named; gives all of them."""
+        """Remember files that are covered only because they are named; returns all of them."""
         new = set(paths) - self._forced
         if new:
             self._forced |= new
@@ -190,7 +188,7 @@ class SnapshotRecords:
         return self._forced
 
     def write(self, manifest: Manifest) -> Manifest:
-        """Write a snapshot, under an id that no other kernel's has (counted ids begin anew in each process)."""
+        """Write a snapshot under an id that no other kernel's has (counted ids start anew in each process)."""
         number = 0
         while True:
             name = f"{manifest.snapshot.id}-{number}" if number else manifest.snapshot.id
@@ -211,7 +209,7 @@ class SnapshotRecords:
         return record
 
     def applied(self, changes: Iterable[PathChange]) -> None:
-        """Remember the contents of an undo: no snapshot may have them."""
+        """Remember the contents of an undo, since they may be in no snapshot."""
         versions = [version for each in changes for version in (each.before, each.after) if version is not None]
         blobs = sorted({each.blob for each in versions if each.blob is not None})
         if blobs:
@@ -219,7 +217,7 @@ class SnapshotRecords:
             write_atomically(path, msgspec.json.encode(Applied(now_ms(), tuple(blobs))))
 
     def prune(self, keep: set[str]) -> None:
-        """Forget snapshots, except for *keep* and what another running kernel took; and undos before all of them."""
+        """Forget snapshots except *keep* and those of other running kernels, and undos older than all that stay."""
         alive = self._other_users()
         oldest = None
         for path, manifest in self._all():
@@ -230,7 +228,7 @@ class SnapshotRecords:
         self._prune_undos(oldest)
 
     def drop_oldest(self) -> bool:
-        """Forget the older half of the snapshots; False where only one is left."""
+        """Forget the older half of the snapshots; returns False if only one is left."""
         records = [(each.snapshot.taken_at, path) for path, each in self._all() if each is not None]
         if len(records) < 2:  # noqa: PLR2004 - nothing to halve
             return False
@@ -242,7 +240,7 @@ class SnapshotRecords:
         return True
 
     def roots(self) -> tuple[set[str], set[str]]:
-        """The trees and blobs that count."""
+        """Returns the trees and blobs that must be kept."""
         manifests = [each for _, each in self._all() if each is not None]
         blobs = {each.blob for one in manifests for each in one.extras.values() if each.blob is not None}
         for path in self._undos.glob("*.json"):
@@ -259,7 +257,7 @@ class SnapshotRecords:
         return [(path, _decoded(path, Manifest)) for path in sorted(self._snapshots.glob("*.json"))]
 
     def _other_users(self) -> set[str]:
-        """Store objects of processes that still run: each holds a lock as long as it lives."""
+        """Returns the store objects of other running processes: each holds a lock as long as it lives."""
         alive = set()
         for path in self._users.iterdir():
             if path.name == self.owner:
@@ -283,7 +281,7 @@ class SnapshotRecords:
 
 
 def _decoded(path: Path, kind: type[_Record]) -> _Record | None:
-    """Returns what a file says; None where there is none, or a damaged one."""
+    """Returns the decoded file, or None if it is missing or damaged."""
     try:
         return read_record(path.read_bytes(), kind)
     except (FileNotFoundError, ValueError):

@@ -74,7 +74,7 @@ class ChangeStore:
 
     @property
     def engine(self) -> str:
-        """Returns what stores the contents: ``git`` or ``copy``."""
+        """Returns the name of the engine that stores the contents: ``git`` or ``copy``."""
         return self._folder.engine.name
 
     def take(self, named: Iterable[str] = ()) -> Snapshot:
@@ -108,7 +108,7 @@ class ChangeStore:
             return self._folder.records.write(manifest).snapshot
 
     def changes(self, before: Snapshot, after: Snapshot, between: Iterable[Snapshot] = ()) -> tuple[PathChange, ...]:
-        """Returns what is other in *after* than in *before*, by path."""
+        """Returns what changed from *before* to *after*, by path."""
         with self._folder.explained():
             old, new = self._folder.records.read(before.id), self._folder.records.read(after.id)
             try:
@@ -137,7 +137,7 @@ class ChangeStore:
             return kept | (wanted & above.union(path for path, version in others.items() if version == FOLDER))
 
     def content(self, version: FileVersion) -> bytes:
-        """The content of *version*; where a link leads to, for a link."""
+        """Returns the content of *version*; for a link, its target."""
         if version.mode == "folder":
             return b""
         if version.blob is None:
@@ -147,7 +147,7 @@ class ChangeStore:
             return self._folder.engine.objects.read(version.blob)
 
     def keep(self, content: bytes, mode: Mode) -> FileVersion:
-        """Store *content*, which no snapshot may have, as long as what was undone; returns its version."""
+        """Store *content*, which may be in no snapshot, for as long as undone changes are kept; returns its version."""
         with self._folder.explained(), self._folder.held():
             blob = self._folder.engine.objects.write(content)
             version = FileVersion(blob=blob, digest=blob, mode=mode, size=len(content))
@@ -155,18 +155,18 @@ class ChangeStore:
             return version
 
     def reading(self) -> AbstractContextManager[None]:
-        """Say that many contents will be read (:meth:`content`, :meth:`lines`, :meth:`diff`), which makes it faster."""
+        """Make many reads in the block (:meth:`content`, :meth:`lines`, :meth:`diff`) faster."""
         return self._folder.engine.reading()
 
     def lines(self, change: PathChange) -> tuple[int | None, int | None]:
-        """Returns how many lines *change* added and removed; None for what is no text, or is not stored."""
+        """Returns how many lines *change* added and removed; None if it is not text, or not stored."""
         try:
             return count_lines(*self._sides(change))
         except ContentNotStored:
             return None, None
 
     def diff(self, change: PathChange) -> str:
-        """A unified diff of *change*; where contents are not stored, one line that says so."""
+        """Returns a unified diff of *change*; if contents are not stored, one line that says so."""
         before, after = f"a/{change.was or change.path}", f"b/{change.path}"
         if change.before is None:
             before = os.devnull
@@ -214,17 +214,17 @@ class ChangeStore:
                 yield Step(path=folder, base=FOLDER, target=None if folder in absent else FOLDER, is_implied=True)
 
     def _recover(self) -> None:
-        """Finish or roll back what a killed kernel left; the next snapshot says it."""
+        """Finish or roll back what a killed kernel left; the next snapshot has a note about it."""
         if (note := self._transaction.recover()) is not None:
             self._folder.notes.append(note)
 
     def recover(self) -> str | None:
-        """Finish or roll back what a killed kernel left; a sentence for the user, or None."""
+        """Finish or roll back what a killed kernel left; returns a sentence for the user, or None."""
         with self._folder.explained(), self._folder.held():
             return self._transaction.recover()
 
     def prune(self, keep: Iterable[str]) -> None:
-        """Forget all snapshots but those with the ids *keep*, and content that only they have."""
+        """Forget all snapshots except those with the ids *keep*, and the content that only forgotten ones have."""
         with self._folder.explained(), self._folder.held():
             self._folder.prune(set(keep), self._limits.store_bytes)
 
@@ -247,7 +247,7 @@ class ChangeStore:
         )
 
     def _tree(self, look: WorkspaceLook) -> tuple[str, str]:
-        """The engine's tree of the workspace, and an empty reason; or no tree, and why only named files count."""
+        """Returns the tree of the workspace and ''; or '' and the reason that only named files are covered."""
         if self._too_wide:
             return "", self._too_wide
         try:
@@ -279,13 +279,13 @@ class ChangeStore:
             )
 
     def _excludes(self) -> str:
-        """Ignore rules that hold in the whole workspace: those from outside, and the store itself."""
+        """Returns the ignore rules for the whole workspace: those from outside, and the store itself."""
         outer = f"{outer_excludes(self._workspace)}\n{self._own_lines}"
         inside = os.path.relpath(self._folder.path, self._workspace)
         return outer if inside.startswith("..") else f"{outer}\n/{literal(inside)}/"
 
     def _named_versions(self, look: WorkspaceLook) -> dict[str, FileVersion]:
-        """The versions of the files that were named, where nothing else is covered."""
+        """Returns the versions of the named files, for when nothing else is covered."""
         planner = self._planner()
         for path in sorted(self._folder.records.named):
             if look.verdict(path) == "store":

@@ -59,7 +59,7 @@ _FUSE = frozenset(
 
 
 def network_file_system(folder: Path, mounts: Path = MOUNTS) -> str | None:
-    r"""The network file system that *folder* is on, such as ``nfs4``; None for a local one."""
+    """Returns the type of network file system that *folder* is on, such as ``nfs4``; None for a local one."""
     path = os.fspath(folder)
     if path.startswith("\\\\"):
         return "smb"
@@ -80,7 +80,7 @@ def network_file_system(folder: Path, mounts: Path = MOUNTS) -> str | None:
 
 
 def _unescaped(field: bytes) -> str:
-    r"""A field without the ``\040`` of spaces, tabs, line breaks and backslashes."""
+    """Decode the octal escapes of spaces, tabs, line breaks and backslashes in *field*."""
     if b"\\" not in field:
         return os.fsdecode(field)
     return os.fsdecode(re.sub(rb"\\([0-7]{3})", lambda match: bytes([int(match[1], 8) & 0xFF]), field))
@@ -100,7 +100,6 @@ class StoreLock:
 
     @contextlib.contextmanager
     def held(self) -> Iterator[None]:
-        """Hold the lock."""
         if not self._thread.acquire(timeout=self._seconds):
             raise self._busy()
         try:
@@ -154,7 +153,7 @@ class StoreFolder:
 
     @contextlib.contextmanager
     def held(self) -> Iterator[None]:
-        """Hold the store's lock; where somebody removed the folder, begin anew."""
+        """Hold the store's lock; if somebody removed the folder, start a new one."""
         if not self.path.is_dir():
             self._make()
         with self._lock.held():
@@ -164,7 +163,7 @@ class StoreFolder:
 
     @contextlib.contextmanager
     def explained(self) -> Iterator[None]:
-        """Say what the file system says in words that help."""
+        """Turn errors of the file system into errors that tell the user what to do."""
         try:
             yield
         except AgentnbError:
@@ -173,7 +172,7 @@ class StoreFolder:
             raise unavailable(error, self.path, self._workspace) from error
 
     def refresh(self, look: WorkspaceLook, excludes: str, *, tracked_only: bool) -> str:
-        """Store what changed since the last tree; give the name of the new one."""
+        """Store what changed since the last tree; returns the name of the new one."""
         try:
             return self.engine.refresh(look, excludes, tracked_only=tracked_only)
         except GitFailed as error:
@@ -187,7 +186,7 @@ class StoreFolder:
             raise ChangesUnavailable(message, hint="Turns continue; their changes are not recorded.") from error
 
     def prune(self, keep: set[str], most: int) -> None:
-        """Forget all but the snapshots *keep*, and of these the oldest while the store has more than *most* bytes."""
+        """Forget all snapshots except *keep*, then the oldest of these while the store has more than *most* bytes."""
         self.records.prune(keep)
         self.engine.keep(*self.records.roots())
         while self.size() > most and self.records.drop_oldest():
@@ -204,7 +203,7 @@ class StoreFolder:
         return total
 
     def digest(self, content: bytes) -> str:
-        """The digest of *content* that only this store can make."""
+        """Returns a digest of *content* that only this store can make."""
         return "keyed:" + hashlib.blake2b(content, key=self._key, digest_size=20).hexdigest()
 
     def _make(self) -> None:
@@ -261,7 +260,7 @@ _GITS_OWN_WORDS = "Out of diskspace"
 
 
 def too_wide(workspace: Path) -> str:
-    """Returns why the workspace is not looked at as a whole; empty where it is."""
+    """Returns the reason the workspace is not covered as a whole, or '' if it is."""
     own = home().resolve()
     if workspace.parent == workspace:
         return "The workspace is the root folder, so only files that were named are covered."
@@ -273,7 +272,7 @@ def too_wide(workspace: Path) -> str:
 
 
 def unavailable(error: OSError, folder: Path, workspace: Path) -> ChangesUnavailable:
-    """Returns what to raise where the file system refuses."""
+    """Returns the error to raise if the file system refuses an operation."""
     if error.errno in {errno.ENOSPC, errno.EDQUOT}:
         message = "The disk is full: nothing was written."
         return ChangesUnavailable(message, hint=f"Free up space for {folder} and {workspace}.")
@@ -292,7 +291,7 @@ def unavailable(error: OSError, folder: Path, workspace: Path) -> ChangesUnavail
 
 
 def raise_if_refused(error: GitFailed, folder: Path) -> None:
-    """Raise what git says of the file system: it does not mean that the store is damaged."""
+    """Raise git's error as one of the file system if it is one: it does not mean that the store is damaged."""
     message = str(error).replace(_GITS_OWN_WORDS, os.strerror(errno.ENOSPC))
     for number in _REFUSALS:
         if os.strerror(number) in message:

@@ -26,7 +26,7 @@ _CONTEXT = 3
 
 
 def text_of(content: bytes) -> str | None:
-    r"""*content* as text; None where it is no UTF-8, or holds a NUL."""
+    """Returns *content* as text, or None if it is not UTF-8 or contains a NUL."""
     try:
         return None if b"\0" in content else content.decode("utf-8")
     except UnicodeDecodeError:
@@ -34,7 +34,7 @@ def text_of(content: bytes) -> str | None:
 
 
 def begins_as_text(content: bytes) -> bool:
-    """True if *content*, which may be cut within a character, begins as a text in UTF-8."""
+    """True if *content*, which may be cut off within a character, begins as UTF-8 text."""
     start = content[:_HEAD]
     try:
         getincrementaldecoder("utf-8")().decode(start)
@@ -44,7 +44,7 @@ def begins_as_text(content: bytes) -> bool:
 
 
 def text_lines(content: bytes) -> list[bytes] | None:
-    """The lines of a text in UTF-8, with their ends; None for anything else, and for a very long text."""
+    """Returns the lines of a UTF-8 text, with their ends; None for anything else, and for a very long text."""
     if len(content) > LONGEST or not begins_as_text(content):
         return None
     try:
@@ -57,7 +57,7 @@ def text_lines(content: bytes) -> list[bytes] | None:
 
 
 def count_lines(before: bytes, after: bytes) -> tuple[int, int] | tuple[None, None]:
-    """Returns how many lines were added and removed; None for what is no text."""
+    """Returns how many lines were added and removed; None if either side is not text."""
     old, new = text_lines(before), text_lines(after)
     if old is None or new is None:
         return None, None
@@ -66,7 +66,7 @@ def count_lines(before: bytes, after: bytes) -> tuple[int, int] | tuple[None, No
 
 
 def unified(before: bytes, after: bytes, old_name: str, new_name: str) -> str:
-    r"""A unified diff; for what is no text one line that says so."""
+    """Returns a unified diff; if either side is not text, one line that says so."""
     old, new = text_lines(before), text_lines(after)
     if old is None or new is None:
         return f"Binary files {old_name} and {new_name} differ\n" if before != after else ""
@@ -82,7 +82,7 @@ def unified(before: bytes, after: bytes, old_name: str, new_name: str) -> str:
 
 
 def merge(base: bytes, mine: bytes, theirs: bytes) -> tuple[bytes | None, bool]:
-    """Merge what two sides made of *base*."""
+    """Merge *mine* and *theirs*; returns the text, or None if one is not text, and whether they merge cleanly."""
     texts = [text_lines(each) for each in (base, mine, theirs)]
     old, left, right = texts
     if old is None or left is None or right is None:
@@ -102,7 +102,7 @@ def merge(base: bytes, mine: bytes, theirs: bytes) -> tuple[bytes | None, bool]:
 
 
 def matches(old: Sequence[bytes], new: Sequence[bytes]) -> list[Match]:
-    """The equal parts of two texts, in order, none beside another."""
+    """Returns the equal parts of two texts, in order; no two are adjacent."""
     blocks: list[Match] = []
     waiting = [(0, len(old), 0, len(new))]
     while waiting:
@@ -149,7 +149,7 @@ def _joined(blocks: list[Match]) -> list[Match]:
 
 
 def _anchors(old: Sequence[bytes], new: Sequence[bytes]) -> list[tuple[int, int]]:
-    """Lines that stand once in either text, as many as follow one another in both: the longest rising sequence."""
+    """Returns the longest increasing sequence of lines that occur exactly once in each text."""
     places = _once(old), _once(new)
     pairs = [(at, places[1][line]) for line, at in places[0].items() if line in places[1]]
     ends: list[int] = []
@@ -169,7 +169,7 @@ def _anchors(old: Sequence[bytes], new: Sequence[bytes]) -> list[tuple[int, int]
 
 
 def _once(lines: Sequence[bytes]) -> dict[bytes, int]:
-    """Lines that stand once, with their place, in order."""
+    """Returns the lines that occur exactly once, with their positions, in order."""
     seen: dict[bytes, int] = {}
     twice = set()
     for at, line in enumerate(lines):
@@ -196,7 +196,7 @@ def _shown(sign: str, line: bytes) -> str:
 
 
 def _span(low: int, high: int) -> str:
-    """Lines as a unified diff says them: from 1, and before the first one where there are none."""
+    """Returns a range of lines as in a unified diff: counted from 1, and the line before it if it is empty."""
     size = high - low
     return f"{low + 1}" if size == 1 else f"{low + (1 if size else 0)},{size}"
 
@@ -204,7 +204,7 @@ def _span(low: int, high: int) -> str:
 def _regions(
     base: Sequence[bytes], left: Sequence[bytes], right: Sequence[bytes]
 ) -> Iterator[tuple[Sequence[bytes], Sequence[bytes], Sequence[bytes]]]:
-    """Parts of the three texts that belong together, in order: mine, theirs, base (diff3)."""
+    """Yields the corresponding parts of the three texts, in order: mine, theirs, base (diff3)."""
     at = mine = theirs = 0
     for begin, mine_begin, theirs_begin, size in [*_common(base, left, right), (len(base), len(left), len(right), 0)]:
         yield left[mine:mine_begin], right[theirs:theirs_begin], base[at:begin]
@@ -216,7 +216,7 @@ def _regions(
 def _common(
     base: Sequence[bytes], left: Sequence[bytes], right: Sequence[bytes]
 ) -> Iterator[tuple[int, int, int, int]]:
-    """The parts that all three texts have: where they begin in each, and how many lines they are."""
+    """Yields the parts that all three texts share: the start in each, and the number of lines."""
     ones, others = deque(matches(base, left)), deque(matches(base, right))
     while ones and others:
         (one, mine, size), (other, theirs, other_size) = ones[0], others[0]

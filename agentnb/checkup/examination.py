@@ -29,7 +29,7 @@ _HERE = f'"{sys.executable}" -m pip install --force-reinstall --no-deps'
 def examine_front(
     folders: Sequence[Path] | None = None, settings: Sequence[Path] | None = None, *, pages: bool | None = None
 ) -> list[Checkup]:
-    """Look for both."""
+    """Check the extension and the widgets; if the pages' packages are missing, only report that."""
     if pages is None:
         pages = any(version_of(name) for name in ("jupyterlab", "notebook"))
     if not pages:
@@ -41,7 +41,7 @@ def examine_front(
 
 
 def disabled(files: Iterable[Path]) -> Iterator[str]:
-    """The extensions, and plugins of extensions, that the page's settings disable."""
+    """Yields the extensions, and plugins of extensions, that the page's settings disable."""
     for path in files:
         try:
             extensions = read_json(path.read_bytes()).get("disabledExtensions", {})
@@ -79,7 +79,7 @@ def _widgets(folders: Sequence[Path], off: set[str]) -> Checkup:
 
 
 def _of(extension: str, off: set[str]) -> list[str]:
-    """The *extension* itself or its plugins, where they are *off*."""
+    """Returns those of *off* that are the *extension* itself or its plugins."""
     return sorted(name for name in off if name.partition(":")[0] == extension)
 
 
@@ -88,7 +88,7 @@ def _enable(name: str) -> str:
 
 
 def _installed(folders: Sequence[Path], name: str) -> tuple[Path | None, str | None]:
-    """Where the extension *name* is, and its version."""
+    """Returns where the extension *name* is, or None, and its version, or None if it is unknown."""
     for folder in folders:
         path = folder / name
         if (path / "package.json").is_file():
@@ -110,7 +110,7 @@ def _folders(name: str) -> list[Path]:
 
 
 def _settings() -> list[Path]:
-    """The files that say what is disabled: the application's and, per configuration folder, the page's."""
+    """Returns the files that list what is disabled: the application's, and the page's per configuration folder."""
     application = Path(sys.prefix, "share/jupyter/lab/settings/page_config.json")
     try:
         from jupyter_core.paths import jupyter_config_path
@@ -133,7 +133,7 @@ async def examine(names: Sequence[str] = ()) -> list[Checkup]:
 
 
 async def jupyter() -> list[Checkup]:
-    """Python, the packages, the kernels, the front end, the files."""
+    """Examine Python, the packages, the kernels, the front end and the files."""
     tried, *others = await asyncio.gather(
         examine_kernels(), *(asyncio.to_thread(each) for each in (examine_packages, examine_front, examine_files))
     )
@@ -142,5 +142,5 @@ async def jupyter() -> list[Checkup]:
 
 
 def is_well(checkup: Checkup, *, named: bool) -> bool:
-    """True if *found* is no reason to fail."""
+    """True if *checkup* is no reason to fail."""
     return checkup.state in WELL or (checkup.kind == "agent" and not named)

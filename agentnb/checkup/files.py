@@ -43,7 +43,6 @@ if TYPE_CHECKING:
 
 
 def examine_site() -> Checkup:
-    """The site's files, for the doctor."""
     paths = [path for path in site_files() if os.path.lexists(path)]
     if not paths:
         message = f"There is none ({', '.join(map(str, site_files()))})."
@@ -55,7 +54,7 @@ def examine_site() -> Checkup:
 
 
 def holding() -> list[str]:
-    """What holds on this machine, a sentence each, with the file that says it."""
+    """Returns what applies on this machine, one sentence each, with the file that sets it."""
     found = []
     for path in site_files():
         file, policy = read_file(path), load(path, "site")
@@ -101,7 +100,7 @@ def _of_policy(policy: PolicySettings) -> Iterator[str]:
 
 
 def problems(path: Path) -> list[str]:
-    """What is wrong with the file *path* of a site, by itself and beside the others."""
+    """Returns what is wrong with a site's file *path*, by itself and in combination with the others."""
     policy = load(path, "site")
     if policy.problem is not None:
         return [policy.problem]
@@ -121,7 +120,7 @@ def problems(path: Path) -> list[str]:
 
 
 def changeable(paths: list[Path]) -> list[str]:
-    """A sentence for each of *paths* that the user who runs this can change or replace."""
+    """Returns a sentence for each of *paths* that the user who runs this can change or replace; none for root."""
     if not hasattr(os, "geteuid") or os.geteuid() == 0:
         return []
     found = []
@@ -175,7 +174,7 @@ def _unavailable(file: SiteFile, policy: PolicySettings) -> Iterator[str]:
 
 
 def _disagreements(files: list[SiteFile]) -> Iterator[str]:
-    """Where two files say different things: the tighter holds."""
+    """Yields a sentence wherever two files say different things; the tighter value applies."""
     for one, other in combinations(files, 2):
         for name in one.settings.keys() & other.settings.keys():
             here, there = one.settings[name], other.settings[name]
@@ -202,7 +201,7 @@ def _of_policies(one: SiteFile, other: SiteFile) -> Iterator[str]:
 
 
 def _denied_elsewhere(kind: Kind, one: SiteFile, other: SiteFile) -> Iterator[str]:
-    """What *one* allows and *other* denies."""
+    """Yields a sentence for each thing that *one* allows and *other* denies."""
     for allowed in one.lists[kind].allow or ():
         denied = next((each for each in other.lists[kind].deny if _covers(each.value, allowed.value)), None)
         if denied is not None:
@@ -222,7 +221,7 @@ def _values(entries: tuple[Entry, ...]) -> str:
 
 
 def examine_files() -> list[Checkup]:
-    """Each of them, and whether agents are confined."""
+    """Examine the files, and whether agents are confined."""
     settings = current_environment().sources()
     return [
         kept(),
@@ -234,7 +233,7 @@ def examine_files() -> list[Checkup]:
 
 
 def kept() -> Checkup:
-    """Returns what is kept of sessions: the log, and where that is well what their turns changed."""
+    """Examine what is kept of sessions: the log and, if that is in order, what their turns changed."""
     sessions = log(log_location())
     if sessions.state != "ready":
         return sessions
@@ -245,7 +244,7 @@ def kept() -> Checkup:
 
 
 def log(path: Path | None) -> Checkup:
-    """The session log: is it off, can it be read and written, is it whole?"""
+    """Check the session log: whether it is off, can be read and written, and is undamaged."""
     if path is None:
         message = f"It is off ({VARIABLE}): sessions are not saved."
         return checkup("log", "absent", None, message, todo=f"unset {VARIABLE}")
@@ -278,7 +277,7 @@ def log(path: Path | None) -> Checkup:
 
 
 def changes(folder: Path, *, off: bool = False) -> Checkup:
-    """The stores of what turns changed: are they off, how large are they, with what are snapshots taken?"""
+    """Check the stores of what turns changed: whether they are off, their size, and what takes snapshots."""
     if off:
         message = f"They are off ({CHANGES}): changes of turns are not tracked and cannot be undone."
         return checkup("changes", "absent", None, message, todo=f"unset {CHANGES}")
@@ -300,7 +299,7 @@ def changes(folder: Path, *, off: bool = False) -> Checkup:
 
 
 def policy(files: PolicyFiles) -> Checkup:
-    """The user's policy file: can it be read, and does it say something?"""
+    """Check whether the user's policy file can be read, and whether it contains rules."""
     settings, path = files.user, files.user_path
     if settings.problem is not None:
         return checkup("policy", "broken", None, settings.problem, todo=f'${{EDITOR:-vi}} "{path}"')
@@ -310,7 +309,7 @@ def policy(files: PolicyFiles) -> Checkup:
 
 
 def confinement(chosen: str, way: str | None, why: str, unchecked: str = "") -> Checkup:
-    """True if agents are confined: what is chosen, what can do it here, and what is not checked."""
+    """Check confinement of agents: what is chosen, what can enforce it here, and what is not checked."""
     if chosen in ("on", "no network") and way is None:
         message = f"Agents do not start: they must be confined ({chosen}), but cannot be: {why}."
         return checkup("confinement", "broken", None, message, todo="agentnb settings confine off")
@@ -332,7 +331,7 @@ def confinement(chosen: str, way: str | None, why: str, unchecked: str = "") -> 
 
 
 def cassette(switch: CassetteSwitch) -> Checkup:
-    """A cassette in force: what is done with it, and can it be used?"""
+    """Check the cassette in force, if any: what it is used for, and whether it can be used."""
     try:
         state, path = switch.state()
         if path is None or state == "off":

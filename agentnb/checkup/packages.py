@@ -53,7 +53,7 @@ _AT_LEAST, _BELOW = re.compile(r">=\s*([\w.]+)"), re.compile(r"<\s*([\w.]+)")
 
 
 def examine_packages() -> list[Checkup]:
-    """Returns what is there, and whether it is in the range that works here."""
+    """Check which packages are installed, and whether their versions are in the range that works here."""
     python = checkup("python", "ready", platform.python_version(), f"{sys.executable}.")
     own = _own()
     versions = {name: version_of(name) for name in (*NEEDED, *PAGES)}
@@ -86,13 +86,11 @@ TITLES = {
 def checkup(
     name: str, state: Any, version: str | None, message: str, *, todo: str | None = None, title: str = ""
 ) -> Checkup:
-    """Something found of Jupyter."""
     title = title or TITLES.get(name, name)
     return Checkup(name=name, title=title, state=state, version=version, message=message, todo=todo, kind="jupyter")
 
 
 def version_of(name: str) -> str | None:
-    """The version of the package *name* in this environment; None where it is not there."""
     try:
         return metadata.version(name)
     except metadata.PackageNotFoundError:
@@ -100,20 +98,20 @@ def version_of(name: str) -> str | None:
 
 
 def ranges() -> dict[str, str]:
-    """The versions that agentnb works with, by the package's name; of those that it requires, as its metadata say."""
+    """Returns the versions that agentnb works with, by package; those of requirements come from its metadata."""
     requirements_read = (match.groups() for match in map(_REQUIREMENT.match, requirements()) if match)
     required = {name.lower(): bounds.strip() for name, bounds in requirements_read if bounds.strip()}
     return {**_NOT_REQUIRED, **required}
 
 
 def outside(version: str, bounds: str) -> bool:
-    """True if *version* is not in the range *said*."""
+    """True if *version* is not in the range *bounds*."""
     least, end = _AT_LEAST.search(bounds), _BELOW.search(bounds)
     return (least is not None and older(version, least[1])) or (end is not None and not older(version, end[1]))
 
 
 def problems() -> list[str]:
-    """Returns what is wrong with the packages of this environment, a line each: too old, too new, missing, shadowed."""
+    """Returns what is wrong with this environment's packages, one line each: too old, too new, missing, shadowed."""
     wrong = [_own(), *(_needed(name, version_of(name)) for name in NEEDED)]
     return [_line(checkup) for checkup in wrong if checkup.state != "ready"]
 
@@ -123,7 +121,7 @@ def _line(checkup: Checkup) -> str:
 
 
 def _own() -> Checkup:
-    """Agentnb itself, and whether the other project of that name overwrites its files."""
+    """Check agentnb itself, and whether the other project with the same import name overwrites its files."""
     other = other_version()
     if other is None:
         return checkup("agentnb", "ready", __version__, f"This one, {NAME} on the package index.")
@@ -135,7 +133,7 @@ def _own() -> Checkup:
 
 
 def _plugins() -> list[Checkup]:
-    """The plug-ins that work in one row, and each that does not in a row of its own."""
+    """Returns one row for the plug-ins that work, and one row for each that does not."""
     registry = plugins()
     broken = [checkup(f"plug-in {each.plugin}", "broken", None, each.message) for each in registry.problems]
     names = ", ".join(registry.loaded) or "none"
@@ -202,7 +200,6 @@ class Tried(NamedTuple):
 
 
 async def examine_kernels(folders: Mapping[str, str] | None = None, seconds: float = SECONDS) -> list[Checkup]:
-    """Try every kernel."""
     folders = registered() if folders is None else folders
     turnstile = asyncio.Semaphore(AT_ONCE)
 
@@ -214,7 +211,7 @@ async def examine_kernels(folders: Mapping[str, str] | None = None, seconds: flo
 
 
 def registered() -> dict[str, str]:
-    """The folders of the kernels that Jupyter finds, by name; none where there is no Jupyter."""
+    """Returns the folders of the kernels that Jupyter finds, by name; empty if Jupyter is not installed."""
     try:
         from jupyter_client.kernelspec import KernelSpecManager
     except ImportError:
@@ -259,7 +256,7 @@ def interpreter(command: list[str], folder: Path) -> list[str] | None:
 
 
 async def _ran(command: list[str], env: dict[str, Any], seconds: float) -> Tried:
-    """Returns how *command* ends, and what it says."""
+    """Returns how *command* ended, and its output."""
     outputs = {1: bytearray(), 2: bytearray()}
 
     def received(descriptor: int, data: bytes) -> None:
@@ -282,13 +279,12 @@ async def _ran(command: list[str], env: dict[str, Any], seconds: float) -> Tried
 
 
 async def _over(child: Child, ended: asyncio.Event) -> None:
-    """Wait for its end and for its output's."""
     await child.exited.wait()
     await ended.wait()
 
 
 def _judged(tried: Tried, python: list[str], seconds: float) -> tuple[str, str | None, str, str | None]:
-    """State, version, what is said, and what to type."""
+    """Returns the state, the version, the message, and the command to type."""
     typed = " ".join(f'"{word}"' if " " in word else word for word in python)
     try_it, install = f'{typed} -c "import agentnb"', pip("install", f"{NAME}=={__version__}", python=typed)
     if tried.refused is not None:

@@ -31,13 +31,12 @@ COMMANDS = {
 
 
 def plugin_commands() -> dict[str, Command]:
-    """The commands of plug-ins, by name; agentnb's own names stay agentnb's."""
+    """Returns the commands of plug-ins, by name; they cannot replace agentnb's own commands."""
     offered = {command.name: _guarded(plugin.name, command) for plugin, command in plugins().offers("commands")}
     return {name: command for name, command in offered.items() if name not in COMMANDS}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run a command."""
     words = sys.argv[1:] if argv is None else argv
     commands = COMMANDS if words and words[0] in COMMANDS else {**COMMANDS, **plugin_commands()}
     parser = _parser(commands)
@@ -62,7 +61,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _guarded(plugin: str, command: Command) -> Command:
-    """The command; where it raises, the error names its plug-in."""
+    """Wrap a command so that its errors name its plug-in."""
 
     def run(arguments: argparse.Namespace) -> int:
         with plugins().guard(plugin, f"`agentnb {command.name}`"):

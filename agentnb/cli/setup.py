@@ -37,7 +37,7 @@ _ZSH = "#compdef agentnb\nautoload -U +X bashcompinit && bashcompinit\n"
 
 
 def script(shell: str, commands: Mapping[str, Command]) -> str:
-    """The script that teaches a shell the commands, their flags, and the values of flags that have some."""
+    """Returns the completion script for a shell: the commands, their flags, and the flags' values if listed."""
     return _SHELLS[shell](commands)
 
 
@@ -86,7 +86,7 @@ def _words(command: Command) -> list[str]:
 
 
 def _quoted(text: str) -> str:
-    """*text* as a word of fish: only the backslash and the quote mean something in it."""
+    """Quotes *text* as a word for fish, where only the backslash and the quote are special."""
     return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
@@ -177,7 +177,7 @@ def _settings(arguments: argparse.Namespace) -> int:
 
 
 def _fields(row: SettingValue) -> dict[str, Any]:
-    """A setting by the names of its fields, for JSON; nothing that may be secret is in it."""
+    """Returns a setting as a dictionary by field names, for JSON, without anything that may be secret."""
     from agentnb.configuration.write import public_value
 
     fields = {name: getattr(row, name) for name in ("name", "value", "source", "where", "group", "about", "file")}

@@ -58,11 +58,10 @@ class Setting(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def file_key(self) -> str:
-        """Its key in its file."""
         return self.key or self.name
 
     def check(self, value: Any) -> Any:
-        """*value* as this setting takes it."""
+        """Returns *value* in the form that this setting stores; raises if it is not valid."""
         wanted = _wrong(self, value)
         if wanted is not None:
             shown = repr(value) if self.kind != "servers" else f"a {type(value).__name__}"
@@ -72,7 +71,7 @@ class Setting(msgspec.Struct, frozen=True, kw_only=True):
         return list(value) if self.kind == "names" else value
 
     def read(self, text: str) -> Any:
-        """The value that is typed as *text* in a shell or an environment variable."""
+        """Parse a value that is typed as *text* in a shell or an environment variable."""
         value: Any = text.strip()
         if self.kind == "switch":
             value = {**dict.fromkeys(_ON, True), **dict.fromkeys(_OFF, False)}.get(value.lower(), value)
@@ -96,7 +95,7 @@ _SIZE = re.compile(r"\d+\s*[KMG]?B?", re.IGNORECASE)
 
 
 def _wrong(setting: Setting, value: Any) -> str | None:
-    """Returns what *setting* takes, where it is not *value*."""
+    """Returns what *setting* accepts, if *value* is not valid; else None."""
     kind = setting.kind
     if kind == "switch":
         return None if isinstance(value, bool) else "It must be true or false."
@@ -133,12 +132,12 @@ def _wrong_text(setting: Setting, value: str) -> str | None:
 
 
 def is_size(text: str) -> bool:
-    """True if *text* is a number of bytes, or one with K, M or G behind."""
+    """True if *text* is a number of bytes, optionally followed by K, M or G."""
     return _SIZE.fullmatch(text.strip()) is not None
 
 
 def size_of(text: str) -> int | None:
-    """Bytes, or with K, M or G behind; None where it is no size."""
+    """Parse a number of bytes, optionally followed by K, M or G; None if it is not a size."""
     size = text.strip().upper().removesuffix("B").strip()
     number, unit = (size[:-1].strip(), "KMG".find(size[-1]) + 1) if size[-1:] in {"K", "M", "G"} else (size, 0)
     return int(number) * 1024**unit if number.isdecimal() else None
@@ -152,7 +151,7 @@ _NAMING = ("agent", "warm", "components", "cwd", "mcp_servers")
 
 
 def missing(name: str, value: Any) -> AgentnbError | None:
-    """The error of what the *value* of a setting names and what is not there; None where all is there."""
+    """Returns the error if the *value* of a setting names something that does not exist; else None."""
     try:
         if name in ("agent", "warm"):
             _find_agents([value] * bool(value) if isinstance(value, str) else value)
@@ -168,20 +167,20 @@ def missing(name: str, value: Any) -> AgentnbError | None:
 
 
 def missing_things(sources: Sources) -> list[str]:
-    """A sentence for each setting that names what is not there, with the place that says it."""
+    """Returns a sentence for each setting that names something that does not exist, with the place that sets it."""
     said = (sources.values[name] for name in _NAMING)
     found = [(each, missing(each.setting.name, each.value)) for each in said if each.source != "default"]
     return [f"{each.origin}: {error}" for each, error in found if error is not None]
 
 
 def check_components(components: Any, *, are_installed: bool) -> None:
-    """Check that *components* make sense, and where *are_installed* that their programs are here."""
+    """Check that *components* are valid and, if *are_installed*, that their programs are installed."""
     if not isinstance(components, (list, tuple)) or components:
         demand_launcher().check(components, are_installed=are_installed)
 
 
 def demand_launcher() -> Launcher:
-    """The plug-in that starts agents behind components."""
+    """Returns the plug-in that starts agents behind components; raises if there is none."""
     launcher: Launcher | None = plugins().first("launchers")
     if launcher is not None:
         return launcher

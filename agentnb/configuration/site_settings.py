@@ -40,12 +40,12 @@ class Layer(msgspec.Struct, frozen=True):
 
 
 def site_settings(environ: Mapping[str, str] = os.environ) -> tuple[dict[str, Layer], str | None]:
-    """Returns what the site's files set, the tighter of two values, and what is wrong with them."""
+    """Returns what the site's files set, the tighter of two values, and the problem with them, or None."""
     return settings_of(site_policy.site_policy(environ).files)
 
 
 def settings_of(files: Iterable[SiteFile]) -> tuple[dict[str, Layer], str | None]:
-    """The same of *files*."""
+    """Returns what *files* set, the tighter of two values, and the problem with them, or None."""
     found: dict[str, Layer] = {}
     for file in files:
         try:
@@ -70,7 +70,7 @@ def _layer(file: SiteFile, name: str) -> Layer:
 
 
 def site_bounds() -> dict[str, Layer]:
-    """The widest values that the site's policy leaves settings, because of what it says beside its settings."""
+    """Returns the widest values that the site's policy allows settings by what it says outside its settings."""
     bounds: dict[str, Layer] = {}
     if not site_policy.site_policy().files:  # most machines have none, and need not wait for its reader
         return bounds
@@ -91,7 +91,7 @@ def site_bounds() -> dict[str, Layer]:
 
 
 def is_tighter(which: Setting, value: Any, other: Any) -> bool:
-    """True if *value* lets agents do less than *other*, or keeps less."""
+    """True if *value* lets agents do less than *other*, or retains less."""
     if value in which.order:
         return other not in which.order or which.order.index(value) < which.order.index(other)
     if which.name == "log_days":

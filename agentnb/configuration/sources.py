@@ -32,7 +32,7 @@ _told: set[str] = set()
 
 
 def wrong_variables(environ: Mapping[str, str] = os.environ) -> list[str]:
-    """A sentence for each variable with a value that it does not take."""
+    """Returns a sentence for each variable with an invalid value."""
     return [
         f"{name} cannot be {value!r:.200}. {wanted} It has no effect."
         for name in (*_WORDS, "AGENTNB_PROGRESS_SECONDS", "AGENTNB_CHANGES_MAX")
@@ -41,7 +41,7 @@ def wrong_variables(environ: Mapping[str, str] = os.environ) -> list[str]:
 
 
 def tell_wrong_variables() -> None:
-    """Write each to stderr, once in this process: for programs, which do not load the extension."""
+    """Write each wrong variable to stderr, once per process: for programs, which do not load the extension."""
     for each in (*_of_settings(os.environ), *wrong_variables()):
         if each not in _told:
             _told.add(each)
@@ -61,7 +61,7 @@ def _of_settings(environ: Mapping[str, str]) -> list[str]:
 
 
 def _wanted(name: str, value: str) -> str:
-    """Returns what the variable takes, where it is not *value*; else empty."""
+    """Returns what the variable accepts, if *value* is not valid; else ''."""
     if name in _WORDS:
         return "" if value in _WORDS[name] else f"It must be {' or '.join(_WORDS[name])}."
     if name == "AGENTNB_PROGRESS_SECONDS":
@@ -98,37 +98,34 @@ class SettingValue(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def group(self) -> str:
-        """The group that it is shown in."""
         return self.setting.group
 
     @property
     def about(self) -> str:
-        """Returns what it does."""
         return self.setting.about
 
     @property
     def value(self) -> Any:
-        """The value that counts."""
+        """The value in force."""
         return self.layers[0].value
 
     @property
     def source(self) -> Source:
-        """Returns where that comes from."""
         return self.layers[0].source
 
     @property
     def is_locked(self) -> bool:
-        """True if the site's policy sets it, so that nothing else counts."""
+        """True if the site's policy sets it, so that no other source counts."""
         return self.source == "site"
 
     @property
     def choices(self) -> dict[str, str]:
-        """The values of a choice that the site's policy leaves, each with its label."""
+        """The values of a choice that the site's policy allows, each with its label."""
         every = self.setting.choices
         return {each: every[each] for each in every if self.bound is None or not self._is_beyond(self.bound, each)}
 
     def demand_free(self, value: Any) -> None:
-        """Raise where the site's policy does not let users set *value*."""
+        """Raise if the site's policy does not let users set *value*."""
         fixed = self.layers[0] if self.is_locked and self.bound is None else None
         if value is not None and (fixed is not None or (self.bound is not None and self._is_beyond(self.bound, value))):
             layer = fixed or self.bound
@@ -148,12 +145,12 @@ class SettingValue(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def where(self) -> str:
-        """The file or the variable that it comes from; empty for the default."""
+        """The file or variable that the value comes from; empty for the default."""
         return self.layers[0].where
 
     @property
     def origin(self) -> str:
-        """The place that says it, for an error: file, line and key, the variable, or what was typed."""
+        """The place that sets the value, for an error: file, line and key, the variable, or what was typed."""
         layer, which = self.layers[0], self.setting
         if layer.source in ("user", "project", "site"):
             line = f", line {layer.line}" if layer.line else ""
@@ -166,12 +163,12 @@ class SettingValue(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def in_file(self) -> Any:
-        """Returns what the user's file says; None where it says nothing."""
+        """The value in the user's file; None if it is not set there."""
         return next((layer.value for layer in self.layers if layer.source == "user"), None)
 
     @property
     def file(self) -> Path | None:
-        """The user's file that a change is written to; None where no file holds this setting."""
+        """The user's file that changes are written to; None if no file holds this setting."""
         return config_folder() / self.setting.file if self.setting.file else None
 
 
@@ -187,13 +184,13 @@ class Sources(msgspec.Struct, frozen=True):
 
     @property
     def mode(self) -> Mode:
-        """The permissions of new conversations: what `permissions` says, which by itself leaves it to `freedom`."""
+        """The permissions of new conversations: `permissions`, but `freedom` decides if that is "ask"."""
         permissions: Mode = self["permissions"].value
         freedom: Mode = self["freedom"].value
         return freedom if permissions == "ask" else permissions
 
     def grouped(self) -> Iterator[tuple[str, list[SettingValue]]]:
-        """Each group's title and its settings."""
+        """Yields each group's title and its settings."""
         for group, title in GROUPS.items():
             found = [each for each in self.values.values() if each.setting.group == group]
             if found:
@@ -205,7 +202,6 @@ def read_settings(
     *,
     environ: Mapping[str, str] = os.environ,
 ) -> Sources:
-    """Read every setting."""
     folder = config_folder(environ)
     files = {name: _read(folder / name) for name in (USER, "local.toml", "policy.toml")}
     project = _read(_here() / PROJECT)
@@ -247,7 +243,7 @@ _LOCK = threading.Lock()
 
 
 def _read(path: Path) -> _File:
-    """The file as it is now; read again when it has changed."""
+    """Returns the file's current content; it is read again only if it has changed."""
     try:
         found = path.stat()
     except OSError:
@@ -316,7 +312,7 @@ class _Reader:
         self.problems: list[str] = []
 
     def add(self, source: Source, file: _File, key: str) -> None:
-        """Take what a file says, where the setting takes it."""
+        """Add the value of *key* in a file, if the setting accepts it; else note the problem."""
         place = _at(file, key)
         try:
             checked = self.which.check(file.data[key])
@@ -327,7 +323,7 @@ class _Reader:
             self.layers.insert(0, Layer(source, checked, str(file.path), _line_of(file, key)))
 
     def variable(self, environ: Mapping[str, str]) -> Layer | None:
-        """Returns what the environment variable says, where the setting takes it."""
+        """Returns the environment variable's value, if the setting accepts it; else None."""
         name = self.which.variable
         text = environ.get(name, "") if name else ""
         if not text.strip():
@@ -341,7 +337,7 @@ class _Reader:
         return None if only_off and value else Layer("environment", value, name)
 
     def _is_narrower(self, value: Any, place: str) -> bool:
-        """A repository that you open may narrow what agents may do; nothing else is its business."""
+        """True if a project may set *value*: an opened repository may only narrow what agents may do."""
         order = self.which.order
         if value in order and order.index(value) <= order.index(self.layers[0].value):
             return True
@@ -355,7 +351,7 @@ def _locked(value: SettingValue, layer: Layer) -> SettingValue:
 
 
 def _bounded(value: SettingValue, bound: Layer) -> SettingValue:
-    """*value*, or *bound* where it is wider."""
+    """Returns *value*, or *bound* if *value* is wider."""
     is_beyond = is_tighter(value.setting, bound.value, value.value)
     layers = (bound, *value.layers) if is_beyond else value.layers
     return msgspec.structs.replace(value, layers=layers, bound=bound)
@@ -363,7 +359,7 @@ def _bounded(value: SettingValue, bound: Layer) -> SettingValue:
 
 @functools.cache
 def _default(name: str) -> SettingValue:
-    """A setting of which no place says anything; most are such."""
+    """Returns a setting that no source sets; most are like that."""
     which = SETTINGS[name]
     return SettingValue(setting=which, layers=(Layer("default", which.default),))
 

@@ -32,7 +32,7 @@ def what_if(
     agent: str = "",
     mode: Mode = "ask",
 ) -> Verdict:
-    """The policy's verdict on what an agent might want in a new conversation."""
+    """Returns the policy's verdict on what an agent might want to do in a new conversation."""
     if not command.strip() and not path.strip():
         raise UsageError("Neither a command nor a file was given.", hint='For example command="git push".')
     if tool not in TOOLS:
@@ -52,7 +52,7 @@ def what_if(
 
 
 def in_words(verdict: Verdict) -> str:
-    """Returns what would happen, why, and how risky it is, in sentences."""
+    """Describes what would happen, why, and how risky it is, in sentences."""
     said, reason = _SAID[verdict.outcome], verdict.reason
     why = reason.removeprefix(said) if reason.startswith((f"{said}: ", f"{said} by ")) else f": {reason}"
     if reason in ("", NO_RULE):
@@ -62,7 +62,7 @@ def in_words(verdict: Verdict) -> str:
 
 
 def _as_clause(sentences: str) -> str:
-    """*sentences* on what a command does, to go on behind a colon."""
+    """Returns *sentences* on what a command does, in a form that can follow a colon."""
     first = sentences.partition(" ")[0]
     lower = f"{sentences[0].lower()}{sentences[1:]}"
     return f"it {lower}" if first.endswith("s") and first.isalpha() else lower

@@ -23,7 +23,7 @@ _PASSWORD = re.compile(r"(?<=://)[^/@\s]*@")
 
 
 def shown_value(name: str, value: Any) -> str:
-    """The value of the setting *name* as text; of MCP servers only the names, for the rest may hold keys."""
+    """Returns the value of the setting *name* as text; only the names of MCP servers, as the rest may contain keys."""
     public = public_value(name, value)
     if isinstance(public, bool):
         return "on" if public else "off"
@@ -33,7 +33,7 @@ def shown_value(name: str, value: Any) -> str:
 
 
 def public_value(name: str, value: Any) -> Any:
-    """The value without secrets: of MCP servers the names alone, of an address not the password."""
+    """Returns the value without secrets: only the names of MCP servers, and addresses without the password."""
     if SETTINGS[name].kind == "servers" and isinstance(value, dict):
         return list(value)
     return _PASSWORD.sub("…@", value) if isinstance(value, str) else value
@@ -47,7 +47,7 @@ _HEAD = "# Settings of agentnb. `agentnb settings` shows them all.\n"
 
 
 def change_setting(name: str, value: Any, *, was: Any = UNKNOWN) -> Path:
-    """Write a setting into the user's file; it holds in every kernel."""
+    """Write a setting to the user's file; it applies in every kernel."""
     which = setting(name)
     read_settings()[which.name].demand_free(value)
     if not which.file:
@@ -89,7 +89,7 @@ def _changed(text: str, which: Setting, value: Any, was: Any, path: Path) -> str
 
 
 def _unchanged(which: Setting, data: Mapping[str, Any], was: Any, path: Path) -> None:
-    """Somebody else's edit is not replaced unseen."""
+    """Raise if somebody else has changed the setting meanwhile, so that the edit is not overwritten unseen."""
     now = data.get(which.file_key)
     if was is UNKNOWN or now == was:
         return

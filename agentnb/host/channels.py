@@ -104,12 +104,11 @@ class Channel(Generic[S]):
         return envelope
 
     def emit(self, envelope: Envelope) -> None:
-        """Tell the listeners of *envelope*."""
         for listener in self._listeners:
             listener(self, envelope)
 
     def restore(self, state: S, index: int, gap: str | None = None) -> None:
-        """Go on from a state that the log kept; nothing is said of it: clients come later."""
+        """Continue from a state that the log kept; nobody is notified, since clients connect later."""
         self.state, self.index, self.gap = state, index, gap
         self.log = ChannelLog(begins_after=index)
 
@@ -146,7 +145,7 @@ class SessionChannels:
         self._watchers: list[Callable[[], None]] = []
 
     def dispatch(self, action: Action, origin: ActionOrigin | None = None) -> Envelope:
-        """Accept *action* on the channel that it belongs to; the only way that this session's state changes."""
+        """Accept *action* on the channel it belongs to; this is the only way the session's state changes."""
         if isinstance(action, XConfigOptionsChanged):
             action = without_refused_models(self.agent, action)
         channel: Channel[Any] = self.session if action.channel_kind == "session" else self.chat
@@ -165,7 +164,7 @@ class SessionChannels:
         self.dispatch(XLate(turn_id=turn_id, action=action, time=now_ms()) if late else action)
 
     def configure(self, config: dict[str, Any], origin: ActionOrigin | None = None) -> None:
-        """Set settings of the session; its freedom follows from them."""
+        """Set settings of the session, and the freedom that follows from them."""
         state = self.session.state.config
         values = {**(state.values if state is not None else {}), **config}
         self.dispatch(SessionConfigChanged(config={**config, FREEDOM: freedom_of(values)}, time=now_ms()), origin)
@@ -176,12 +175,11 @@ class SessionChannels:
         self.dispatch_in_turn(turn_id, ChatResponsePart(turn_id=turn_id, part=part, time=now_ms()))
 
     def watch(self, watcher: Callable[[], None]) -> Callable[[], None]:
-        """Call *watcher* after every change; returns what ends that."""
+        """Call *watcher* after every change; returns a function that ends that."""
         self._watchers.append(watcher)
         return lambda: self._watchers.remove(watcher) if watcher in self._watchers else None
 
     def notify(self) -> None:
-        """Tell every watcher that something changed."""
         for watcher in tuple(self._watchers):
             watcher()
 
@@ -189,7 +187,7 @@ class SessionChannels:
 
     @property
     def speaking(self) -> str | None:
-        """The turn that what the agent says now belongs to: the one whose prompt it answers, else the latest."""
+        """The turn that the agent's output belongs to now: the one whose prompt it answers, else the latest."""
         if self.prompted is not None:
             return self.prompted
         chat = self.chat.state
@@ -199,7 +197,6 @@ class SessionChannels:
 
     @property
     def title(self) -> str:
-        """The tab's title."""
         return self.session.state.title
 
     @property
@@ -222,23 +219,21 @@ class SessionChannels:
 
     @property
     def kernel_access(self) -> KernelAccess:
-        """Returns what the agent may do with the kernel tools, where it has them."""
+        """Returns what the agent may do with the kernel tools, if it has them."""
         access: KernelAccess = setting_value(self.session.state.config, KERNEL) or "off"
         return access
 
     @property
     def shown_review(self) -> CellReview | None:
-        """When a change of a cell is reviewed, as views show it; None where the agent has no kernel tools."""
+        """When changes of cells are reviewed, as views show it; None if the agent has no kernel tools."""
         review: CellReview | None = setting_value(self.session.state.config, CELL_REVIEW)
         return review
 
     @property
     def waits_for_user(self) -> bool:
-        """True if the agent waits for the user's answer."""
         return bool(self.chat.state.status & SessionStatus.INPUT_NEEDED == SessionStatus.INPUT_NEEDED)
 
     def is_active(self, turn_id: str) -> bool:
-        """True if turn *turn_id* runs."""
         active = self.chat.state.active_turn
         return active is not None and active.id == turn_id
 
@@ -257,7 +252,7 @@ class SessionChannels:
 
     @property
     def summary(self) -> SessionSummary:
-        """Returns what the root channel says of this session."""
+        """Returns this session's entry in the root channel."""
         session, activity = self.session.state, self.chat.state.status & ACTIVITY_MASK
         if session.lifecycle == "failed" and activity == SessionStatus.IDLE:
             activity = SessionStatus.ERROR
@@ -300,7 +295,7 @@ def session_config(
 
 
 def wanted_setting(action: SessionConfigChanged) -> tuple[str, Any]:
-    """The setting that *action* sets, and its value; empty and None where it sets anything else."""
+    """Returns the setting that *action* sets, and its value; '' and None if it sets anything else."""
     name, value = next(iter(action.config.items())) if len(action.config) == 1 else ("", None)
     if name == SENSITIVE:
         return (name, value) if _are_patterns(value) else ("", None)

@@ -318,12 +318,11 @@ class Conversation:
 
     @property
     def summary(self) -> SessionSummary:
-        """Returns what the root channel says of this session."""
+        """Returns this session's entry in the root channel."""
         return self.channels.summary
 
     @property
     def mode(self) -> Mode:
-        """Returns what answers permission requests."""
         return self.channels.mode
 
     @property
@@ -337,7 +336,7 @@ class Conversation:
 
     @property
     def barred(self) -> SessionError | None:
-        """Returns why it is only to be read; None where it can go on."""
+        """Returns why the conversation is read-only; None if it can continue."""
         return self.lifecycle.barred
 
     def dispatch(self, action: Action, origin: ActionOrigin | None = None) -> Envelope:
@@ -345,18 +344,16 @@ class Conversation:
         return self.channels.dispatch(action, origin)
 
     def watch(self, watcher: Callable[[], None]) -> Callable[[], None]:
-        """Call *watcher* after every change; returns what ends that."""
+        """Call *watcher* after every change; returns a function that ends that."""
         return self.channels.watch(watcher)
 
     def tool_call(self, call_id: str) -> ToolCallState | None:
-        """The tool call *call_id* of the running turn."""
         return self.channels.tool_call(call_id)
 
     # --- its agent ---
 
     @property
     def agent(self) -> Agent | None:
-        """The running agent."""
         return self.lifecycle.agent
 
     @property
@@ -370,7 +367,7 @@ class Conversation:
         return self.lifecycle.opening.former
 
     async def ready(self) -> Agent:
-        """The agent, launched and with a session of ours; see :meth:`AgentLifecycle.ready`."""
+        """Returns the agent with a session of ours; see :meth:`AgentLifecycle.ready`."""
         return await self.lifecycle.ready()
 
     async def reopen(self, session_id: str, *, insist: bool = False) -> Reopened:
@@ -380,7 +377,7 @@ class Conversation:
     # --- what the user does ---
 
     def prompt(self, turn_id: str, message: Message, origin: ActionOrigin | None = None, *, look: bool = False) -> bool:
-        """Start or queue a turn; False for one that is already known, which is left as it is (AHP: idempotent)."""
+        """Start or queue a turn; returns False if the turn already exists, which is not changed (AHP: idempotent)."""
         if self.closed:
             message_ = f"The session {self.channels.title!r} is closed."
             raise SessionClosed(message_, hint="Start another with agentnb.start().")
@@ -398,22 +395,22 @@ class Conversation:
 
     @property
     def review(self) -> CellReview:
-        """When a change of a cell is reviewed, as the settings and the policy files are now."""
+        """When changes of cells are reviewed, according to the current settings and policy files."""
         return self.host.policy.review(self.cwd, self.environment.cell_review(), self.mode)
 
     def show_review(self) -> None:
-        """Have the views show when changes of cells are reviewed, where they do not show it as it is."""
+        """Update when changes of cells are reviewed in the views, if what they show is out of date."""
         shown, review = self.channels.shown_review, self.review
         if shown is not None and shown != review:
             self.channels.configure({CELL_REVIEW: review})
 
     def show_customizations(self) -> None:
-        """Look what the agent is given now, and tell clients where that has changed."""
+        """Check what the agent is given now, and tell clients if that has changed."""
         if self.customizations.is_possible:
             self.host.loop.spawn(self.customizations.tell())
 
     def show_customizations_again(self) -> None:
-        """The same, where its agent runs: else it is told once that is there."""
+        """Like :meth:`show_customizations`, but only if the agent runs; otherwise clients are told once it does."""
         if self.agent is not None:
             self.show_customizations()
 
@@ -425,19 +422,19 @@ class Conversation:
             raise SessionError(message, hint="A cell that is waiting for another one can be stopped once it runs.")
 
     async def rehearse(self, call_id: str, edited: str | None = None) -> Rehearsal:
-        """Preview what the open question on the tool call *call_id* is about, and wait for that."""
+        """Preview the open question on the tool call *call_id*, and wait for the result."""
         self.inactivity.record_activity()
         return await asyncio.shield(self.permissions.rehearse(call_id, edited))
 
     def restored(self, agent_session: str | None, barred: SessionError | None, usage: Sequence[TurnUsage] = ()) -> None:
-        """This session was had in an earlier kernel."""
+        """The session comes from an earlier kernel."""
         self._has_title = True
         self.usage = self._usage_watch(usage)
         self.lifecycle.opening.had(agent_session)
         self.lifecycle.barred = barred
 
     def unname(self) -> None:
-        """Call it after its next prompt."""
+        """Name the tab after its next prompt."""
         self._has_title = False
 
     async def close(self) -> None:
@@ -458,7 +455,7 @@ class Conversation:
         self.host.forget(self)
 
     def discard(self) -> None:
-        """Take it away as it is, to be opened anew."""
+        """Remove the conversation as it is, so that it can be opened anew."""
         self.lifecycle.closed = True
         self.host.forget(self)
 
@@ -477,7 +474,7 @@ class Conversation:
             self.host.recorder.counts(self)
 
     def _mode_changed(self) -> None:
-        """The agent changed its mode or an option by itself: it is set to ask again, and the clients are told."""
+        """The agent changed its mode or an option by itself: set it to ask again, and tell the clients."""
         self.asking.agent_changed()
         if self.asking.may_reset():
             self.host.loop.spawn(self.lifecycle.make_ask())
@@ -485,7 +482,7 @@ class Conversation:
             self.lifecycle.show_asking()
 
     def _ran_unasked(self, turn_id: str) -> None:
-        """The agent ran something without asking: the chat says so once."""
+        """The agent ran something without asking: say so once in the chat."""
         if self.asking.acted() and (process := self.asking.problem) is not None:
             confined = self.lifecycle.agent.confined if self.lifecycle.agent is not None else ""
             self.channels.say(turn_id, f"{process} {what_holds(confined)}")
@@ -511,7 +508,7 @@ class Conversation:
         )
 
     def _cancel_questions(self) -> None:
-        """Answer every open permission and input request with cancel: the turn is over."""
+        """The turn is over: cancel every open permission and input request."""
         self.permissions.cancel_all()
         self.inputs.cancel_all()
         if self.kernel is not None:
@@ -526,7 +523,7 @@ class Conversation:
         return await self.permissions.authorize(request)
 
     def _tool_finished(self, call: tuple[str, str], failure: str | None, names: Collection[str] | None) -> None:
-        """A kernel tool has ended; the first that looked at the kernel is said once, where a chat shows it."""
+        """A kernel tool has ended; if it is the first to look at the kernel, say so once in an attached chat."""
         self.permissions.finished(call, failure, names)
         turn = self.chat.state.active_turn
         is_seen = self.environment.attached()
@@ -539,7 +536,7 @@ class Conversation:
             self.turns.cancel(active.id, hold=True)
 
     def _name_after(self, text: str) -> None:
-        """Call the tab after its first prompt, where it has no other title than the agent's name."""
+        """Name the tab after its first prompt, if it has no title but the agent's name."""
         if self._has_title or self.channels.title != self.spec.title or not text.strip():
             return
         self._has_title = True

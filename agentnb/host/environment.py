@@ -59,15 +59,15 @@ class MentionSource(Protocol):
     """Finds what a mention can name. Called on a thread of its own: the user's objects may be slow."""
 
     def suggest(self, start: str, cwd: Path) -> Sequence[Suggestion]:
-        """Returns what can be mentioned whose name begins with *start*."""
+        """Returns the things that can be mentioned whose names begin with *start*."""
         ...
 
     def attach(self, prompt: str, cwd: Path) -> tuple[MessageAttachment, ...]:
-        """Returns what *prompt* mentions; names that mean nothing are ignored."""
+        """Returns what *prompt* mentions; unknown names are ignored."""
         ...
 
     def examples(self) -> tuple[str, ...]:
-        """Prompts that fit what the user has, for an empty conversation."""
+        """Returns example prompts that fit the user's data, for an empty conversation."""
         ...
 
 
@@ -86,7 +86,7 @@ class Editors(Protocol):
         ...
 
     def was_autosaved(self, path: str, since: int, until: int) -> bool:
-        """True if it was, and each time by the editor itself."""
+        """True if the file *path* was saved between the two moments, each time by the editor itself."""
         ...
 
 
@@ -94,11 +94,11 @@ class KernelSettings(Protocol):
     """The settings of this kernel. They are read when a session is opened, so a change counts from the next one on."""
 
     def sources(self) -> Sources:
-        """All settings as they are now, and where each comes from."""
+        """Returns the current settings, and the source of each."""
         ...
 
     def choose(self, name: str, value: Any) -> None:
-        """Set one in this kernel alone; None: nothing is said here any more."""
+        """Set the setting *name* for this kernel only; None removes the kernel's value."""
         ...
 
 
@@ -159,7 +159,7 @@ class Environment:
 
     @property
     def cassette(self) -> CassetteSwitch:
-        """Records what agents say, or replays it (:mod:`agentnb.cassette`); loaded at its first use."""
+        """Records what agents say, or replays it (:mod:`agentnb.cassette`); loaded on first use."""
         from agentnb.cassette.switch import CassetteSwitch
 
         with self._lock:
@@ -168,18 +168,18 @@ class Environment:
             return self._cassette
 
     def connect(self, **parts: Unpack[EnvironmentParts]) -> None:
-        """Fill in *parts*; those not named stay as they are."""
+        """Set *parts*; the others stay as they are."""
         if "settings" in parts:
             self._cell_review = None  # the settings take it over
         for name, part in parts.items():
             setattr(self, name, part)
 
     def forget_front_end(self) -> None:
-        """This is a fork of the process that the front end is attached to: none is attached here."""
+        """This process is a fork of the one with the front end, so no front end is attached."""
         self.connect(attached=lambda: False, arrival=_nobody, editors=None)
 
     async def attended(self) -> bool:
-        """True if somebody can answer a question, now or within a moment: a view may just have been shown."""
+        """True if somebody can answer a question now, or in a moment, since a view may just have been shown."""
         return self.attached() or await self.arrival()
 
     def code_runner(self) -> CodeRunner | None:
@@ -187,7 +187,7 @@ class Environment:
         return None if self.shell is None else self.shell.code_runner
 
     def unsaved(self, path: str) -> Unsaved | None:
-        """Returns what an editor holds of the file *path* and has not saved."""
+        """Returns the unsaved changes that an editor holds of the file *path*, if any."""
         return None if self.editors is None else self.editors.unsaved(path)
 
     def was_saved(self, path: str, since: int, until: int) -> bool:
@@ -199,11 +199,11 @@ class Environment:
         return self.editors is not None and self.editors.was_autosaved(path, since, until)
 
     def step_comparison(self, *, is_fork: bool = False) -> StepComparison | None:
-        """Returns what compares the tables of a turn's steps; None where the settings switch that off."""
+        """Returns the comparison of the tables of a turn's steps; None if the settings turn it off."""
         return None if self.sources()["data_checks"].value == "off" else step_comparison(is_fork=is_fork)
 
     def default_changes(self) -> tuple[bool, bool]:
-        """True if what turns change is followed, and whether that stores the contents of files with secrets, too."""
+        """Returns whether the changes of turns are tracked, and whether contents of files with secrets are stored."""
         follows = bool(self._setting("changes")) and (self.sources()["changes"].is_locked or not are_off())
         return follows, bool(self._setting("store_sensitive"))
 
@@ -212,13 +212,13 @@ class Environment:
         return int(self._setting("undo_memory") * 1_000_000)
 
     def default_mcp_servers(self) -> tuple[McpServer, ...]:
-        """The MCP servers of a session that names none."""
+        """The MCP servers for sessions that do not name any."""
         from agentnb.agent.mcp import mcp_servers
 
         return mcp_servers(self._setting("mcp_servers") or ())
 
     def default_options(self, spec: AgentSpec, cwd: Path) -> SessionOptions:
-        """Returns what the settings say of a new session with *spec* in *cwd*."""
+        """Returns the options that the settings give a new session with *spec* in *cwd*."""
         from agentnb.host.session_options import SessionOptions
 
         servers, kernel = self.default_mcp_servers(), self.default_kernel_access()
@@ -236,7 +236,7 @@ class Environment:
         )
 
     def default_components(self) -> tuple[str, ...]:
-        """Returns what stands between client and agent in a session that does not say."""
+        """Returns the default components between client and agent, for sessions that do not specify any."""
         chain = tuple(self._setting("components"))
         if chain and self.cassette.path() is None:
             from agentnb.configuration.setting import missing
@@ -246,15 +246,15 @@ class Environment:
         return chain
 
     def sources(self) -> Sources:
-        """All settings as they are now, and where each comes from."""
+        """Returns the current settings, and the source of each."""
         return read_settings() if self.settings is None else self.settings.sources()
 
     def _setting(self, name: str) -> Any:
-        """The setting *name* as it is now; where no settings are connected, its default."""
+        """The current value of the setting *name*; its default if no settings are connected."""
         return SETTINGS[name].default if self.settings is None else self.settings.sources()[name].value
 
     def default_workspace(self) -> Path:
-        """The workspace of a session that names none."""
+        """The default workspace, for sessions that do not name one."""
         from pathlib import Path
 
         named = str(self._setting("cwd"))
@@ -267,25 +267,25 @@ class Environment:
         return folder.resolve()
 
     def default_mode(self) -> Mode:
-        """What answers the permission requests of a session that does not say; the user, where no settings are."""
+        """The default permissions, for sessions that do not specify any; "ask" if no settings are connected."""
         return "ask" if self.settings is None else self.settings.sources().mode
 
     def default_variables(self, agent: str) -> dict[str, str]:
-        """The variables that *agent* gets in a session that does not give them: what is set in this kernel."""
+        """The variables that *agent* gets by default: those set in this kernel."""
         if agent != "local" or self.settings is None:
             return {}
         own = (each for each in self.settings.sources().values.values() if each.setting.group == "local")
         return {each.setting.variable: each.value for each in own if each.is_of_kernel and each.value}
 
     def cell_review(self) -> CellReview | None:
-        """Returns when changes of cells are reviewed; None where only the policy file says."""
+        """Returns when changes of cells are reviewed; None if only the policy file decides."""
         if self.settings is None:
             return self._cell_review
         review = self.settings.sources()["cell_review"]
         return review.value if review.is_of_kernel else None
 
     def choose_cell_review(self, review: CellReview) -> None:
-        """Set when changes of cells are reviewed; where there are no settings yet, it is kept for them."""
+        """Set when changes of cells are reviewed; without connected settings, the value is kept for them."""
         if self.settings is None:
             self._cell_review = review
             self.changed()
@@ -337,5 +337,5 @@ _CURRENT = Environment()
 
 
 def current_environment() -> Environment:
-    """The surroundings of this process, which :func:`agentnb.host.current_host` lives in."""
+    """The environment of this process, in which :func:`agentnb.host.current_host` runs."""
     return _CURRENT

@@ -117,13 +117,13 @@ class Host:
             self.listen(self.recorder.envelope)
 
     def open(self, spec: AgentSpec, *, cwd: Path, tab_id: str | None = None, **options: Any) -> Conversation:
-        """As :meth:`open_session`; *options* are fields of :class:`SessionOptions`."""
+        """Like :meth:`open_session`; *options* are fields of :class:`SessionOptions`."""
         return self.open_session(SessionOptions(spec=spec, cwd=cwd, **options), tab_id=tab_id)
 
     def open_session(
         self, options: SessionOptions, *, tab_id: str | None = None, environment: Environment | None = None
     ) -> Conversation:
-        """Open a session; its agent starts when it is needed. *environment* is another one than the host's."""
+        """Open a session; its agent starts when needed. *environment* replaces the host's."""
         configured = options.configuration(environment or self.environment)
         return self.open_as(configured, mode=options.mode, title=options.title, tab_id=tab_id, environment=environment)
 
@@ -136,7 +136,7 @@ class Host:
         tab_id: str | None = None,
         environment: Environment | None = None,
     ) -> Conversation:
-        """As :meth:`open_session`, for an agent whose configuration is made already."""
+        """Like :meth:`open_session`, for an agent whose configuration already exists."""
         conversation = Conversation(
             self, configured, tab_id=tab_id or new_id(), mode=mode, title=title, environment=environment
         )
@@ -144,13 +144,13 @@ class Host:
         return conversation
 
     def adopt(self, conversation: Conversation) -> None:
-        """Take a new conversation among the open ones."""
+        """Add a new conversation to the open ones."""
         self.add(conversation)
         SESSION_OPENED.tell(tab=conversation.tab_id, agent=conversation.spec.name, cwd=str(conversation.cwd))
         self.loop.spawn(conversation.changes.prepare())
 
     def add(self, conversation: Conversation) -> None:
-        """Take a conversation, new or restored, among the open ones."""
+        """Add a conversation, new or restored, to the open ones."""
         self.conversations[conversation.session.uri] = conversation
         if self.recorder is not None and conversation.barred is None:
             self.recorder.add(conversation)
@@ -188,12 +188,12 @@ class Host:
             return None
 
     def closes(self, conversation: Conversation) -> None:
-        """*conversation* is being closed: the log says so at once."""
+        """*conversation* is being closed: record that in the log at once."""
         if self.recorder is not None:
             self.recorder.closes(conversation)
 
     def forget(self, conversation: Conversation) -> None:
-        """Take a closed conversation out of the root channel."""
+        """Remove a closed conversation from the root channel."""
         uri = conversation.session.uri
         conversation.changes.close()
         if self.conversations.pop(uri, None) is not None:
@@ -203,7 +203,7 @@ class Host:
             self.root.accept(RootActiveSessionsChanged(active_sessions=len(self.conversations), time=now_ms()))
 
     def summarize(self, conversation: Conversation) -> None:
-        """Tell the root channel what changed about *conversation*'s title or status."""
+        """Update *conversation*'s title and status in the root channel if they have changed."""
         uri = conversation.session.uri
         if uri not in self.conversations:
             return
@@ -214,7 +214,7 @@ class Host:
             self.root.accept(XSessionSet(summary=summary, time=now_ms()))
 
     def take_agents(self, infos: tuple[AgentInfo, ...]) -> None:
-        """Tell the root channel which agents there are, where that has changed."""
+        """Update the agents in the root channel if they have changed."""
         self._take_agents(infos, self.environment.sources())
 
     def _take_agents(self, infos: tuple[AgentInfo, ...], sources: Sources) -> None:
@@ -233,7 +233,7 @@ class Host:
             self.default_agent.show()
 
     def take_settings(self) -> None:
-        """Tell every page how it looks, and which agents there are in which order, where that has changed."""
+        """Tell every page its appearance settings, and the agents and their order, if they have changed."""
         sources = self.environment.sources()
         look = {
             name: each.value
@@ -249,7 +249,7 @@ class Host:
         self.default_agent.show()
 
     def _take_setups(self) -> None:
-        """An install has news; where one has ended, so may have the agents."""
+        """An install has made progress; if one has ended, the agents may have changed."""
         has_ended = any(setup.state in {"done", "checking"} for setup in self.installs.setups.values())
         self.take_agents(agent_infos() if has_ended else self.root.state.agents)
 
@@ -264,7 +264,7 @@ class Host:
         self.listeners.append(listener)
 
     def reject(self, channel: Channel[Any], action: Action, origin: ActionOrigin, reason: str) -> None:
-        """Tell the client that dispatched *action* why it was not accepted; the channel does not move."""
+        """Tell the client that dispatched *action* why it was rejected; the channel's state does not change."""
         channel.emit(
             Envelope(
                 channel=channel.uri, index=max(1, channel.index), action=action, origin=origin, rejection_reason=reason
@@ -272,7 +272,7 @@ class Host:
         )
 
     def pair(self, action: RootConfigChanged, origin: ActionOrigin, *, on: bool) -> None:
-        """Let programs in a terminal connect, or end that, as a client wants with *action*."""
+        """Let programs in a terminal connect, or stop that, as a client requested with *action*."""
         if on:
             self.loop.spawn(self._pair(action, origin))
         else:
@@ -285,7 +285,7 @@ class Host:
             self.reject(self.root, action, origin, str(error))
 
     def _settings_changed(self) -> None:
-        """Show the new settings in every open conversation; from any thread."""
+        """Show the new settings in every open conversation; safe from any thread."""
         with contextlib.suppress(UsageError, RuntimeError):  # a fork has no host's thread, and a closed host none
             self.loop.submit(self._show_settings())
 
@@ -294,7 +294,7 @@ class Host:
             conversation.show_review()
 
     def close(self, timeout: float = STOP_TIMEOUT) -> None:
-        """Stop every agent, the log and the thread; from any thread but the host's own, at most *timeout* seconds."""
+        """Stop every agent, the log and the thread within *timeout* seconds; call it from any thread but the host's."""
         if self._closed or self.loop.forked:
             return
         self._closed = True
@@ -332,7 +332,7 @@ def _of_site() -> dict[str, Any]:
 
 
 def agent_infos() -> tuple[AgentInfo, ...]:
-    """The agents of the catalogue, as the root channel lists them: what can be started first, by rank then."""
+    """The agents of the catalogue for the root channel: those that can be started first, then by rank."""
     find = each_found_once()
     found = [(spec, installed(spec, find=find) is None) for spec in known()]
     found.sort(key=lambda each: (each[1], each[0].rank))
@@ -383,7 +383,7 @@ def _process_host() -> Host:
 
 
 def started_host() -> Host | None:
-    """This process's host; None where nothing has needed one yet."""
+    """This process's host; None if nothing has needed one yet."""
     return _current if _pid == os.getpid() else None
 
 

@@ -95,7 +95,7 @@ def steer(conversation: Conversation, message_id: str, message: Message, origin:
 
 
 def send_now(conversation: Conversation, message_id: str, origin: ActionOrigin) -> None:
-    """Bring a waiting prompt to the agent at once: into the running turn, else in its place."""
+    """Send a waiting prompt to the agent at once: in the running turn if possible, else in place of it."""
     if not conversation.turns.send_now(message_id, origin):
         _reject("That prompt is no longer waiting.")
 
@@ -103,13 +103,13 @@ def send_now(conversation: Conversation, message_id: str, origin: ActionOrigin) 
 def cancel(
     conversation: Conversation, turn_id: str, origin: ActionOrigin, *, keep: bool = False, hold: bool = False
 ) -> None:
-    """End a turn where it runs, or take it out of the queue; see :meth:`Turns.cancel`."""
+    """End a running turn, or take it out of the queue; see :meth:`Turns.cancel`."""
     if not conversation.turns.cancel(turn_id, origin, keep=keep, hold=hold):
         _reject(f"No turn {turn_id!r} is running or waiting.")
 
 
 def continue_queue(conversation: Conversation) -> None:
-    """Go on with the prompts that are held since a turn was stopped."""
+    """Continue with the prompts that have been held since a turn was stopped."""
     conversation.turns.queue.continue_queue()
 
 
@@ -121,7 +121,7 @@ def _pending_set(conversation: Conversation, action: ChatPendingMessageSet, orig
 
 
 def _truncate(conversation: Conversation, action: ChatTruncated, origin: ActionOrigin) -> None:
-    """Cut the transcript; what the turns changed stays."""
+    """Cut the transcript; the changes that the turns made stay."""
     ids = [turn.id for turn in conversation.chat.state.turns]
     if action.turn_id is not None and action.turn_id not in ids:
         _reject(f"This conversation has no turn {action.turn_id!r}.")
@@ -149,7 +149,7 @@ async def restart(conversation: Conversation) -> None:
 
 
 async def login(conversation: Conversation, method: str | None) -> None:
-    """Log in at the agent in the way called *method*, without asking; then open the session."""
+    """Log in to the agent with *method*, without asking, then open the session."""
     await log_in_with(await conversation.host.agents.acquire(conversation.configuration, conversation.tab_id), method)
     await conversation.ready()
 
@@ -157,7 +157,7 @@ async def login(conversation: Conversation, method: str | None) -> None:
 async def extend(
     conversation: Conversation, method: str, params: dict[str, Any], *, notify: bool, timeout: float
 ) -> Any:
-    """Ask the agent an extension method, or with *notify* tell it; *params* need not name the session."""
+    """Send the agent an extension request, or with *notify* a notification; *params* need not name the session."""
     extension(method)
     agent = await conversation.ready()
     session_id = conversation.session_id or ""
@@ -168,7 +168,7 @@ async def extend(
 
 
 async def close(conversation: Conversation) -> None:
-    """Close the session for good: its running turn ends, its agent stops where nobody else uses it."""
+    """Close the session for good: its running turn ends, and its agent stops if nobody else uses it."""
     await conversation.close()
 
 
@@ -236,7 +236,7 @@ def _permit(conversation: Conversation, action: SessionConfigChanged, origin: Ac
 
 
 def set_freedom(conversation: Conversation, freedom: Freedom, origin: ActionOrigin | None, by: str) -> None:
-    """Let the agent work as freely as *freedom* says, from its next request on."""
+    """Set how freely the agent works, from its next request on."""
     _demand_freedom(conversation, freedom)
     environment = conversation.environment
     if freedom == "ask" and conversation.host.policy.review(conversation.cwd, environment.cell_review()) == "after":
@@ -254,7 +254,7 @@ def _demand_freedom(conversation: Conversation, mode: Mode) -> None:
 
 
 def set_permissions(conversation: Conversation, mode: Mode, origin: ActionOrigin | None, by: str) -> None:
-    """Let *mode* answer permission requests from now on, open ones that it covers too."""
+    """Let *mode* answer permission requests from now on, including open ones that it covers."""
     _demand_freedom(conversation, mode)
     if mode != conversation.mode:
         outcome: Outcome = "deny" if mode == "deny" else "allow" if mode == "allow" else "ask"
@@ -275,7 +275,7 @@ def _set_sensitive(conversation: Conversation, patterns: list[str], origin: Acti
 
 
 def use_kernel(conversation: Conversation, access: KernelAccess, origin: ActionOrigin | None, by: str) -> None:
-    """Set what the agent may do with its kernel tools from now on; what runs already goes on."""
+    """Set what the agent may do with its kernel tools from now on; what is already running continues."""
     before = conversation.channels.kernel_access
     if access != before:
         outcome: Outcome = "deny" if access == "off" else "allow"
@@ -305,7 +305,7 @@ def _root_config(host: SessionOwner, channel: str, action: RootConfigChanged, or
 
 
 def _archive(conversation: Conversation, action: SessionIsArchivedChanged, origin: ActionOrigin) -> None:
-    """Close a tab soon: until then it can be brought back as it was."""
+    """Close a tab after a delay, in which it can be brought back as it was."""
     if conversation.closing is not None:
         conversation.closing.cancel()
         conversation.closing = None
@@ -320,7 +320,7 @@ def _said(conversation: Conversation, action: SessionTitleChanged | SessionIsRea
 
 
 async def choose(conversation: Conversation, action: XModeChanged | XConfigOptionChosen, origin: ActionOrigin) -> None:
-    """Ask the agent for another mode or option; the state follows what the agent accepts."""
+    """Ask the agent for another mode or option; the state changes once the agent accepts."""
     agent = await conversation.ready()
     session_id = conversation.session_id or ""
     conversation.asking.user_chose(action)
@@ -330,7 +330,7 @@ async def choose(conversation: Conversation, action: XModeChanged | XConfigOptio
 
 
 async def choose_model(conversation: Conversation, model: str, origin: ActionOrigin) -> None:
-    """Have the agent take *model*, an id or a name, from the next prompt on; at its start where it has not started."""
+    """Have the agent use *model*, an id or a name, from the next prompt on, or at its start if it does not run yet."""
     lifecycle = conversation.lifecycle
     if not lifecycle.opening.was_ready:
         lifecycle.choices.model = model

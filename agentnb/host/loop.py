@@ -52,7 +52,7 @@ class HostLoop:
         return self._loop.call_later(seconds, function, *args)
 
     def call(self, function: Callable[..., T], *args: object) -> T:
-        """Run *function* on the host's thread and wait for what it returns or raises."""
+        """Run *function* on the host's thread and wait for its result."""
         if self.inside:
             return function(*args)
         self.see_that_it_runs_here()
@@ -70,7 +70,7 @@ class HostLoop:
         return asyncio.run_coroutine_threadsafe(coroutine, self._loop)
 
     def spawn(self, coroutine: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
-        """Start *coroutine* as a task that is kept until it ends; on the host's thread only."""
+        """Start *coroutine* as a task, referenced until it ends; on the host's thread only."""
         task = self._loop.create_task(coroutine)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -85,11 +85,11 @@ class HostLoop:
 
     @property
     def forked(self) -> bool:
-        """True if this is a copy in a forked process (``multiprocessing``): threads are not copied, nothing runs it."""
+        """True if this is a copy in a forked process (``multiprocessing``), which has no thread that runs it."""
         return os.getpid() != self._pid
 
     def see_that_it_runs_here(self) -> None:
-        """Raise where nothing runs it."""
+        """Raise if the loop does not run in this process."""
         if self.forked:
             raise UsageError(
                 "This session can only be used in the process that started it, and this is a fork of that process.",
@@ -105,7 +105,7 @@ class HostLoop:
             self._loop.close()
 
     def _wind_up(self) -> None:
-        """Give up what still runs: a loop that is closed over a task complains when that is collected."""
+        """Cancel the remaining tasks: asyncio complains about pending tasks of a closed loop."""
         left = asyncio.all_tasks(self._loop)
         for task in left:
             task.cancel()

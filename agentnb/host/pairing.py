@@ -54,13 +54,12 @@ IDLE_SECONDS = 20.0
 
 
 def client_spec(prefix: str, name: str, *, title: str, about: str, command: tuple[str, ...]) -> AgentSpec:
-    """A program that is connected, as an agent."""
     word = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-") or "program"
     return AgentSpec(name=f"{prefix}{word}", title=title, about=about, command=command)
 
 
 def open_for(kind: type[C], host: SessionOwner, options: SessionOptions, read_only: SessionError, *, title: str) -> C:
-    """A new conversation of a program; *read_only*: why it takes no prompts."""
+    """Open a new conversation for a program; *read_only*: why it takes no prompts."""
     configured = options.configuration(host.environment)
     conversation = kind(host, configured, tab_id=new_id(), title=title)
     host.adopt(conversation)
@@ -69,7 +68,7 @@ def open_for(kind: type[C], host: SessionOwner, options: SessionOptions, read_on
 
 
 def show_running(conversation: Conversation, version: str | None = None) -> None:
-    """Show that the program is connected, and why it takes no messages."""
+    """Show that the program is connected, and why its conversation takes no messages."""
     why = None if conversation.barred is None else str(conversation.barred)
     running = AgentProcess(name=conversation.spec.title, version=version, state="running", message=why)
     conversation.dispatch(SessionReady(time=now_ms()))
@@ -77,7 +76,7 @@ def show_running(conversation: Conversation, version: str | None = None) -> None
 
 
 async def answered_within(seconds: float, answer: Awaitable[T], title: str, retry: str) -> T:
-    """The user's *answer* to a card; denied where it takes too long."""
+    """Returns the user's *answer* to a card; raises PermissionDenied if it takes more than *seconds*."""
     try:
         return await asyncio.wait_for(answer, seconds)
     except asyncio.TimeoutError:
@@ -97,7 +96,7 @@ class UnpromptedTurns:
         self._idle: TimerHandle | None = None
 
     async def enter(self) -> str:
-        """A call begins, in the running turn or in a new one; returns the turn's id. :meth:`leave` ends the call."""
+        """Begin a call, in the running turn or a new one; returns the turn's id. :meth:`leave` ends the call."""
         self.running += 1
         self.stop_waiting()
         async with self._beginning:
@@ -110,13 +109,13 @@ class UnpromptedTurns:
             return turn_id
 
     def leave(self, idle_seconds: float | None) -> None:
-        """A call has ended; the turn ends *idle_seconds* after the last one, or with None it is not ended here."""
+        """End a call; the turn ends *idle_seconds* after the last one, or is left open if that is None."""
         self.running -= 1
         if not self.running and idle_seconds is not None:
             self._idle = self._conversation.host.loop.later(idle_seconds, self._complete)
 
     def stop_waiting(self) -> None:
-        """The running turn is not ended for want of calls."""
+        """Do not end the running turn for lack of calls."""
         if self._idle is not None:
             self._idle.cancel()
             self._idle = None
@@ -155,7 +154,7 @@ class PairedConversation(Conversation):
     on_close: Callable[[str], None] = staticmethod(lambda _reason: None)
 
     async def close(self) -> None:
-        """End it and its program's connection."""
+        """Close the conversation and its program's connection."""
         self.on_close(CLOSED)
         await super().close()
 
@@ -185,12 +184,12 @@ class PairedClient:
 
     @property
     def progress_seconds(self) -> float:
-        """Returns how often the program is told what its call waits for."""
+        """Returns the interval at which the program is told what its call waits for, in seconds."""
         return self._owner.progress_seconds
 
     @property
     def waits_for(self) -> str:
-        """Returns what its calls wait for, for people."""
+        """Returns what the program's calls wait for, in words for people."""
         if self.conversation is not None and self.conversation.channels.waits_for_user:
             return "Waiting for your answer in the notebook's chat."
         if self._owner.is_kernel_busy:
@@ -198,23 +197,22 @@ class PairedClient:
         return "Running."
 
     async def describe(self) -> dict[str, Any]:
-        """Returns what a program is told of the kernel before it chooses it."""
+        """Returns the description of the kernel that a program gets before it chooses it."""
         return await self._owner.describe()
 
     def introduce(self, info: ClientInfo) -> None:
-        """The program says who it is, and gets its conversation."""
+        """The program identifies itself, and gets its conversation."""
         conversation = self.conversation = self._owner.joined(self, spec_of_client(info))
         conversation.on_close = self.end
         self._turns = UnpromptedTurns(conversation, f"{conversation.spec.title} uses this kernel.")
         show_running(conversation, info.version or None)
 
     def end(self, reason: str) -> None:
-        """End the connection."""
         self.end_connection(reason)
         self.leave()
 
     def leave(self) -> None:
-        """The connection has ended: so does the turn, and what it waited for is cancelled."""
+        """The connection has ended: end the turn, and cancel what it waited for."""
         conversation, self.conversation = self.conversation, None
         if self._turns is not None:
             self._turns.stop_waiting()
@@ -264,14 +262,13 @@ class PairedClient:
 
 
 def _kind(name: str) -> str:
-    """The kind of the tool *name*, as agents name kinds."""
+    """The kind of the tool *name*, in the terms that agents use."""
     if kernel_tools()[name]["annotations"]["readOnlyHint"]:
         return "read"
     return "execute" if name.startswith("run_") else "edit"
 
 
 def spec_of_client(info: ClientInfo) -> AgentSpec:
-    """The program as an agent."""
     name = info.name or "a program"
     title = info.title or _TITLES.get(name, name)
     return client_spec(
@@ -307,17 +304,17 @@ class KernelPairing:
 
     @property
     def connected(self) -> tuple[PairedConversation, ...]:
-        """The conversations of the programs that are connected, in the order in which they came."""
+        """The conversations of the connected programs, in the order in which they connected."""
         return tuple(self._clients.values())
 
     @property
     def is_kernel_busy(self) -> bool:
-        """True if the main thread runs a cell that does not wait for a turn."""
+        """True if the main thread is running a cell that does not wait for a turn."""
         job_queue = self._host.environment.job_queue
         return job_queue.is_main_thread_busy() and not job_queue.has_waiter
 
     async def start(self, origin: ActionOrigin | None = None) -> None:
-        """Let programs connect; no effect where they may already."""
+        """Let programs connect; no effect if they already may."""
         async with self._starting:
             if self._server is not None:
                 self._tell(origin)
@@ -336,7 +333,7 @@ class KernelPairing:
             self._tell(origin)
 
     def stop(self, reason: str = UNPAIRED, origin: ActionOrigin | None = None) -> None:
-        """End the pairing and all its connections; no effect where there is none."""
+        """End the pairing and all its connections; no effect if there is none."""
         server, self._server = self._server, None
         folder, self._folder = self._folder, None
         if folder is not None:
@@ -348,7 +345,7 @@ class KernelPairing:
         self._tell(origin)
 
     def joined(self, client: PairedClient, spec: AgentSpec) -> PairedConversation:
-        """*client* has introduced itself as *spec*: its conversation, the one it had where that is free."""
+        """*client* has identified itself as *spec*: returns its earlier conversation if that is free, or a new one."""
         taken = {each.tab_id for each in self._clients.values()}
         same = [
             each
@@ -362,19 +359,19 @@ class KernelPairing:
         return conversation
 
     def left(self, client: PairedClient) -> None:
-        """*client* is not connected any more."""
+        """*client* has disconnected."""
         if self._clients.pop(client, None) is not None:
             self._tell()
 
     def _tell(self, origin: ActionOrigin | None = None) -> None:
-        """Show in the host's settings how it stands."""
+        """Show the state of the pairing in the host's settings."""
         values: dict[str, Any] = {PAIRED: [each.session.uri for each in self.connected]}
         if self.on or site_policy().why_off("pair") is None:
             values[PAIRING] = self.on
         self._host.root.accept(RootConfigChanged(config=values), origin)
 
     async def describe(self) -> dict[str, Any]:
-        """Returns what a program is told of this kernel before it chooses it."""
+        """Returns the description of this kernel that a program gets before it chooses it."""
         return {
             "notebook": await self._notebook(),
             "folder": str(Path.cwd()),

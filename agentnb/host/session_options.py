@@ -34,7 +34,7 @@ def _files() -> PolicyFiles:
 
 
 def held(configuration: Configuration, sources: Sources) -> Configuration:
-    """*configuration* as far as the site's policy allows it; what it loses is in its ``notes``."""
+    """*configuration*, limited to what the site's policy allows; what is removed is in its ``notes``."""
     judged = [(server, why_not_server(server)) for server in configuration.components]
     network = narrower(configuration.network, _required(configuration))
     closed = _why_no_kernel(sources) if configuration.kernel else None
@@ -50,7 +50,7 @@ def held(configuration: Configuration, sources: Sources) -> Configuration:
 
 
 def demand(configuration: Configuration, sources: Sources) -> None:
-    """Raise where the site's policy does not allow an agent to work so."""
+    """Raise if the site's policy does not allow such an agent."""
     if (problem := site_policy().problem or _files().site.problem or sources.site_problem) is not None:
         raise PolicyError(f"No agent can start. {problem}")
     refused = [why_not_agent(configuration.spec), *map(_why_not_component, configuration.chain)]
@@ -61,7 +61,7 @@ def demand(configuration: Configuration, sources: Sources) -> None:
 
 
 def why_not_server(server: McpServer) -> str | None:
-    """Returns why the site does not allow an MCP server; its command line or its address counts, not its name."""
+    """Returns why the site does not allow an MCP server, judged by its command line or address, not its name."""
     line = server.url or shlex.join((server.command, *server.args))
     return site_policy().why_not("mcp_servers", server.name, line, allowed_as=(line,))
 
@@ -72,7 +72,7 @@ def why_not_model(agent: str, model: str) -> str | None:
 
 
 def without_refused_models(agent: str, action: XConfigOptionsChanged) -> XConfigOptionsChanged:
-    """*action* without the models that the site does not allow, but for one that is chosen."""
+    """*action* without the models that the site does not allow, except one that is chosen."""
     if not site_policy().files:
         return action
     options = tuple(
@@ -102,7 +102,7 @@ def _without_refused(agent: str, option: JsonObject) -> JsonObject:
 
 
 def allowed_model(agent: str, option: JsonObject) -> str | None:
-    """The first model that *option* offers and the site allows; None where there is none."""
+    """The first model that *option* offers and the site allows; None if there is none."""
     values = (each["value"] for each in option_choices(option.get("options")))
     return next((each for each in values if isinstance(each, str) and why_not_model(agent, each) is None), None)
 
@@ -121,7 +121,7 @@ def _required(configuration: Configuration) -> Network | None:
 
 
 def _why_too_free(configuration: Configuration) -> str | None:
-    """Returns why an agent that is less confined than the site's policy now wants does not go on."""
+    """Returns why an agent cannot continue that is less confined than the site's policy now requires."""
     left = narrower(configuration.network, _required(configuration))
     if _comparable(left) == _comparable(configuration.network):
         return None
@@ -165,14 +165,14 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def key(self) -> bytes:
-        """Equal for equal configurations, and for no others; it holds secrets and stays in memory."""
+        """A key that is equal only for equal configurations; it holds secrets and stays in memory."""
         folders = [str(folder) for folder in (self.cwd, *self.directories)]
         own = [sorted(self.env.items()), self.components, folders, self.kernel, self.network, self.apart]
         return msgspec.json.encode([self.spec, *own, [*map(_component_key, self.chain)]])
 
     @property
     def confine(self) -> Confine | None:
-        """Returns how the agent is confined; None where it is not."""
+        """Returns how the agent is confined; None if it is not."""
         if self.network is None:
             return None
         return Confine(
@@ -184,17 +184,17 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def without_kernel(self) -> Configuration:
-        """The same whatever its agent may do with the kernel."""
+        """The configuration without its kernel tools, so the same whatever its agent may do with the kernel."""
         return msgspec.structs.replace(self, kernel="", is_kernel_closed=False)
 
     @property
     def bare(self) -> Configuration:
-        """The same without components and further folders."""
+        """The configuration without components and additional folders."""
         return Configuration(spec=self.spec, cwd=self.cwd, env=self.env, network=self.network)
 
 
 def _component_key(component: Any) -> str:
-    """A key that differs between components: a text, or the identity of an object."""
+    """A key that differs between components: their text, or the identity of an object."""
     if isinstance(component, (list, tuple)):
         return shlex.join(map(str, component))
     return component if isinstance(component, str) else f"{type(component).__name__} {id(component)}"
@@ -224,7 +224,7 @@ class SessionOptions(msgspec.Struct, frozen=True, kw_only=True):
     model: str = ""
 
     def configuration(self, environment: Environment) -> Configuration:
-        """Returns what the agent is started with, as far as the site's policy allows it."""
+        """Returns the configuration to start the agent with, as far as the site's policy allows it."""
         configuration = Configuration(
             spec=self.spec,
             cwd=self.cwd,

@@ -73,7 +73,6 @@ _VALUE = re.compile(r"\s*(?:\"(?P<double>[^\"]*)\"|'(?P<single>[^']*)'|(?P<word>
 
 
 def parse(line: str, cell: str | None = None) -> Arguments:
-    """Read the text after ``%agent``."""
     options, rest = _options(line)
     prompt = "\n".join(part.strip("\n") for part in (rest, cell or "") if part.strip()).strip()
     if not prompt:

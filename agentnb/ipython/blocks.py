@@ -207,7 +207,7 @@ def ending_blocks(turn: Turn | ActiveTurn) -> tuple[Block, ...]:
 
 
 def usage_words(usage: UsageInfo | None) -> str:
-    """The tokens that a turn used, in words, or nothing where the agent did not say."""
+    """The tokens that a turn used, in words; '' if the agent did not report them."""
     if usage is None:
         return ""
     counts = ((usage.input_tokens, "in"), (usage.output_tokens, "out"), (usage.cache_read_tokens, "from cache"))
@@ -241,7 +241,7 @@ def tool_line(call: ToolCallState) -> str:
 
 
 def _took(call: ToolCallState) -> str:
-    """Returns how long code ran in the kernel, where that is known and worth a word."""
+    """Returns how long code ran in the kernel, if that is known and worth mentioning."""
     run = call.details.run if call.details is not None else None
     if run is None or run.ended_at is None or run.ended_at - run.started_at < SHORTEST_RUN:
         return ""
@@ -272,7 +272,7 @@ def _tool(call: ToolCallState, terminals: Mapping[str, TerminalView], cwd: Path)
 
 
 def _denial(call: ToolCallState) -> str | None:
-    """Returns why *call* was denied, where somebody or something said no."""
+    """Returns the reason *call* was denied, or None if it was not."""
     if isinstance(call, ToolCallCancelledState) and call.reason == "denied":
         why = _words(call.reason_message).removeprefix("denied: ") or "no reason was given"
         return why[0].upper() + why[1:]
@@ -417,7 +417,7 @@ def picture(block: Mapping[str, Any]) -> PictureBlock | NoteBlock:
 
 
 def shown_path(path: str, cwd: Path) -> str:
-    """*path* as people read it: relative to the workspace where it is inside."""
+    """*path* for display: relative to the workspace if it is inside."""
     try:
         return PurePath(os.path.normpath(cwd / path)).relative_to(cwd).as_posix()
     except ValueError:

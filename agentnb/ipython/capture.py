@@ -54,17 +54,15 @@ class Sink:
 
     @property
     def printed(self) -> str:
-        """The printed text."""
         cut = [f"\n… ({self._left_out:,} characters left out) …\n"] if self._left_out else []
         return without_colours("".join([*self._head, *cut, *self._tail]))
 
     @property
     def latest(self) -> str:
-        """The end of what was printed so far, as it was printed; from any thread."""
+        """The tail of what was printed so far, unaltered; callable from any thread."""
         return "".join([*self._head, *self._tail])[-MOST_LATEST:]
 
     def write(self, text: str) -> int:
-        """Take what is printed."""
         head, tail = text[: self._room], text[self._room :]
         if head:
             self._head.append(head)
@@ -83,7 +81,6 @@ class Sink:
         self._tail, self._held = [kept], len(kept)
 
     def show(self, bundle: dict[str, Any]) -> None:
-        """Take what is displayed."""
         if len(self.shown) < MOST_SHOWN:
             self.shown.append({kind: encoded(value) for kind, value in bundle.items()})
 
@@ -107,7 +104,7 @@ class _Echo:
 
 @contextlib.contextmanager
 def copied(write: Callable[[str], object]) -> Iterator[None]:
-    """Hand *write*, on any thread, what is printed while the body runs; it goes to the page anyway."""
+    """Pass what is printed while the body runs to *write*, on any thread; it still goes to the page."""
     streams = [each for each in (sys.stdout, sys.stderr) if hasattr(each, "echo")]
     with contextlib.ExitStack() as stack:
         for stream in streams:
@@ -135,7 +132,7 @@ class _Stream:
 
 @contextlib.contextmanager
 def capturing(shell: Any) -> Iterator[Sink]:
-    """Capture what code in this context prints, displays, gives and raises while the body runs."""
+    """Capture what code in this context prints, displays, returns and raises while the body runs."""
     sink = Sink()
     token = _sink.set(sink)
     try:
@@ -165,7 +162,7 @@ def _replaced(target: Any, name: str, new: Any) -> Iterator[None]:
 
 
 def _split(mine: Callable[..., Any]) -> Callable[[Any, Any], Callable[..., Any]]:
-    """Makes a function that calls *mine* for the captured code, and the function from before for all other code."""
+    """Returns a function that makes one that calls *mine* for captured code, and the previous one for other code."""
 
     def make(shell: Any, before: Any) -> Callable[..., Any]:
         def call(*args: Any, **kwargs: Any) -> Any:
@@ -250,7 +247,6 @@ class _WatchedCell:
         self._running.enter_context(watch.running())
 
     def close(self) -> None:
-        """It has ended."""
         self._running.close()
         self._watch.finish()
 
@@ -268,7 +264,7 @@ class ShellNamespace:
         self._idle_since = 0.0
 
     def variables(self) -> dict[str, Any]:
-        """The user's own, as ``%whos`` lists them: nothing private, and nothing that IPython put there."""
+        """The user's own variables, as ``%whos`` lists them: none that are private or that IPython put there."""
         held = {name: value for name, value in [*self._shell.user_ns.items()] if isinstance(name, str)}
         hidden = self._shell.user_ns_hidden
         return {name: held[name] for name in visible(held) if held[name] is not hidden.get(name, _nothing)}
@@ -277,11 +273,9 @@ class ShellNamespace:
         self._shell.user_ns[name] = value
 
     def unbind(self, name: str) -> None:
-        """Delete *name*."""
         self._shell.user_ns.pop(name, None)
 
     def watch(self, code: str, ended: Callable[[Sequence[NameChange]], object]) -> VariableWatch:
-        """A watch for *code*."""
         return VariableWatch(self.variables, _reach(code), self._following(), ended)
 
     def unrestorable(self, code: str, limit: int) -> tuple[str, ...]:
@@ -290,7 +284,7 @@ class ShellNamespace:
         return tuple(Keeper(names, limit, mode="plan").keep(_reach(code).of(names)).lost)
 
     def watch_cell(self, cell_id: str, source: str, watch: CellWatch, *, late: bool) -> Callable[[], None]:
-        """Watch the next run of the cell, as IPython's events tell of it."""
+        """Watch the next run of the cell, as reported by IPython's events."""
         self._following()
         expected = _ExpectedCell(cell_id, source, watch, late)
         self._expected.append(expected)
@@ -317,7 +311,7 @@ class ShellNamespace:
             self._job_queue.schedule(self._free)
 
     def _following(self) -> Watches:
-        """The watches of this shell, which hear of its cells from now on."""
+        """The watches of this shell, which are notified of its cells from now on."""
         if self._watches is None:
             self._watches = Watches()
             self._shell.events.register("pre_run_cell", self._cell_begins)

@@ -65,7 +65,6 @@ class CellErrors:
             return self._errors[-1] if self._errors else None
 
     def of(self, count: int) -> ErrorSummary | None:
-        """The error of the cell with an execution count."""
         with self._lock:
             return next((each for each in reversed(self._errors) if each.place.count == count), None)
 
@@ -88,7 +87,7 @@ class CellErrors:
         self._add(replace(summary, place=failed))
 
     def told(self, params: FailedParams) -> ErrorSummary:
-        """The error that a page's output shows: the one remembered of that run of the cell, else what the page says."""
+        """The error in a page's output, as remembered for that run, else as the page reports it; becomes the last."""
         with self._lock:
             known = next((each for each in reversed(self._errors) if _is_of(each, params)), None)
             if known is not None:
@@ -125,7 +124,7 @@ def text_of(error: ErrorSummary) -> str:
 
 
 def _cell_of(error: ErrorSummary) -> NotebookCell | None:
-    """The cell that failed, as it reads now; of several with its id the one that ran then."""
+    """The cell that failed, as it reads now; if several have its id, the one with the same execution count."""
     notebook = current_notebook()
     if notebook is None or not error.place.cell_id:
         return None
@@ -141,13 +140,11 @@ def errors_of(shell: Any) -> CellErrors:
 
 
 def _is_of(error: ErrorSummary, params: FailedParams) -> bool:
-    """True if *error* is the one that a page shows."""
     is_same_run = params.count is None or error.place.count == params.count
     return is_same_run and (error.place.cell_id, error.name) == (params.cell_id, params.name)
 
 
 def _from_output(params: FailedParams) -> ErrorSummary:
-    """The error that a page shows as an output."""
     credentials = Credentials(os.environ)
     place = f"{cell_name('code', params.count)} (cell id {params.cell_id})"
     name, message = params.name[:100], cut(masked(params.message, credentials), LONGEST_MESSAGE)
@@ -178,7 +175,7 @@ def error_prompt(action: str, error: ErrorSummary, *, edits: bool | None = None,
 
 
 def expanded(prompt: str, shell: Any, *, edits: bool) -> ErrorPrompt:
-    """*prompt*; where its first line is ``fix`` or ``explain`` alone (or with a cell's number), the prompt for that."""
+    """*prompt*; if it begins with a line that is only ``fix`` or ``explain`` (and a number), the prompt for that."""
     match = _COMMAND.match(prompt)
     if match is None:
         return ErrorPrompt(prompt)

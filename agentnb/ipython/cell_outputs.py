@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 
 def is_running_cell(shell: Any) -> bool:
-    """True if *shell* is running a cell now."""
     trap = shell.display_trap
     active = getattr(trap, "is_active", None)
     return bool(trap._nested_level if active is None else active)  # noqa: SLF001 - IPython 8.18 to 9.0 have nothing else
@@ -47,13 +46,13 @@ class CellOutputs:
         self._hooked = False
 
     def follow(self) -> None:
-        """Note from now on what cells display."""
+        """From now on, record what cells display."""
         self._shell.events.register("pre_run_cell", self._cell_begins)
         if threading.current_thread() is threading.main_thread() and is_running_cell(self._shell):
             self._begin()
 
     def of(self, count: int) -> list[dict[str, Any]]:
-        """The outputs of the cell with an execution count, as in a notebook's file: what was printed, shown, given."""
+        """The outputs of the cell with this execution count, as in a notebook file: streams, displays and result."""
         history = self._shell.history_manager
         kept = getattr(history, "outputs", {}).get(count, ())
         printed = [_stream(each) for each in [*kept] if each.output_type in {"out_stream", "err_stream"}]
@@ -67,7 +66,7 @@ class CellOutputs:
 
     @property
     def last_figure(self) -> int | None:
-        """The execution count of the cell that showed a figure last; None where none has."""
+        """The execution count of the last cell that showed a figure; None if none has."""
         kept = getattr(self._shell.history_manager, "outputs", {})
         with self._lock:
             counts = {count for count, shows in self._displays.items() if any(_is_figure(one.data) for one in shows)}
@@ -156,7 +155,6 @@ def outputs_of(shell: Any) -> CellOutputs:
 
 
 def figures_in(outputs: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """Those of *outputs* that show a figure."""
     return [each for each in outputs if isinstance(each.get("data"), dict) and _is_figure(each["data"])]
 
 
@@ -165,7 +163,7 @@ def _is_figure(bundle: Mapping[str, Any]) -> bool:
 
 
 def _bounded(kind: str, value: Any) -> Any:
-    """The part of a displayed value that is kept; of a picture that is too large only its size in bytes."""
+    """The part of a displayed value that is kept; for a picture that is too large, only its size in bytes."""
     value = encoded(value)  # ipykernel publishes bytes
     if isinstance(value, str):
         if kind in PICTURES:
@@ -184,5 +182,5 @@ def _stream(kept: Any) -> dict[str, Any]:
 
 
 def encoded(value: Any) -> Any:
-    """A displayed value as JSON has it: bytes in base64."""
+    """A displayed value as JSON, with bytes in base64."""
     return base64.b64encode(value).decode() if isinstance(value, bytes) else value

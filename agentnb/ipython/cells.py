@@ -30,7 +30,7 @@ def cells_run(shell: Any) -> list[str]:
 
 
 def notebook_of_history(cells: Sequence[str]) -> PageNotebook:
-    """The cells that were run, by execution count, as a notebook: for kernels of which no page shows one."""
+    """The cells that were run, by execution count, as a notebook, for a kernel whose notebook no page shows."""
     numbered = [*enumerate(cells)][1:]
     return PageNotebook(path="", cells=tuple(_run_cell(number, source) for number, source in numbered))
 
@@ -87,7 +87,6 @@ class Quotes:
         self._last = 0
 
     def add(self, params: QuoteParams) -> str:
-        """Keep a selection."""
         notebook = current_notebook()
         cell = notebook.cell(params.cell_id) if notebook is not None else None
         named = f"{cell_name(cell.kind, cell.count)} (cell id {cell.id})" if cell is not None else "a cell"
@@ -101,7 +100,7 @@ class Quotes:
             return f"selection:{self._last}"
 
     def of(self, number: int) -> str | None:
-        """The text of a selection; None where it is not kept."""
+        """The text of a selection; None if it is not kept."""
         with self._lock:
             return self._texts.get(number)
 

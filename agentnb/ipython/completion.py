@@ -15,8 +15,6 @@ NOTHING: dict[str, Any] = {"completions": [], "matched_fragment": "", "suppress"
 
 
 def completers(extension: Extension) -> list[Any]:
-    """The matchers for one shell."""
-
     @context_matcher(identifier="agentnb.agent", priority=100)
     def agent_matcher(context: CompletionContext) -> Any:
         if "%agent" not in context.full_text:

@@ -31,7 +31,6 @@ _MENTION = re.compile(r"(?:^|[\s(\[{\"'])@(?P<start>[\w./~:-]*)$")
 
 
 def matches(context: CompletionContext, extension: Extension) -> Any:
-    """The answer to IPython's completer."""
     return _result(*_matches(context, extension))
 
 

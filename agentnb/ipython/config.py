@@ -27,12 +27,11 @@ if TYPE_CHECKING:
 
 
 def say(message: str, *, warns: bool = True) -> None:
-    """Write *message* to the cell that runs, without credentials, from the main thread only; a warning is red."""
+    """Write *message*, without credentials, to the running cell; main thread only. A warning is red."""
     (sys.stderr if warns else sys.stdout).write(f"{Credentials(os.environ).hidden_in_command(message)}\n")
 
 
 def _trait(setting: Setting) -> TraitType[Any, Any]:
-    """The trait of *setting*, as the table declares it."""
     default = setting.default if setting.unset is None else setting.unset
     traits: dict[str, TraitType[Any, Any]] = {
         "switch": Bool(default, help=setting.about) if setting.kind == "switch" else Bool(),
@@ -67,7 +66,7 @@ class Agentnb(Configurable):
         self.observe(self._changed)
 
     def refresh(self) -> Sources:
-        """Read files and variables again: traits of which nothing is said here have the values of these then."""
+        """Read files and variables again, for traits that are not set here."""
         sources = read_settings(self.layers())
         with self._lock:
             self._is_reading = True
@@ -91,7 +90,7 @@ class Agentnb(Configurable):
         return layers
 
     def choose(self, name: str, value: Any) -> None:
-        """Set *name* in this kernel, as ``%config`` does; None: nothing is said here any more."""
+        """Set *name* in this kernel, as ``%config`` does; None removes the setting."""
         which = SETTINGS[name]
         read_settings()[name].demand_free(value)
         if not which.trait:
@@ -117,7 +116,7 @@ class Agentnb(Configurable):
 
     @contextlib.contextmanager
     def named_agent(self, name: str | None) -> Iterator[str]:
-        """The agent *name*, else the default one: one that the settings name and that is not there is an error."""
+        """The agent *name*, else the default one; if the settings name an unknown one, the error says where."""
         from agentnb.api.configured import default_agent  # loads the host
 
         try:
@@ -141,7 +140,7 @@ class Agentnb(Configurable):
 
 
 def settings_of(shell: Any) -> Agentnb:
-    """The settings that *shell*'s configuration has; one that makes no sense is left out, and said."""
+    """The settings in *shell*'s configuration; invalid ones are left out and reported."""
     section = shell.config.get(Agentnb.__name__, {})
     for name, value in list(section.items()):
         try:
@@ -157,7 +156,7 @@ def settings_of(shell: Any) -> Agentnb:
 
 
 def _is_replayed() -> bool:
-    """True if a cassette describes the agents: then it does not matter which are here."""
+    """True if a cassette describes the agents: then it does not matter which are installed."""
     return bool(os.environ.get("AGENTNB_CASSETTE"))
 
 

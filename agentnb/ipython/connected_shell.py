@@ -44,14 +44,14 @@ class ConnectedShell:
             self.remember(error, result.execution_count, getattr(result.info, "cell_id", None))
 
     def remember(self, error: BaseException, count: int | None = None, cell_id: str | None = None) -> None:
-        """Note an error for ``@error``; what tells of errors is loaded with the first."""
+        """Record an error for ``@error``; the module that describes errors is loaded with the first."""
         from agentnb.ipython.cell_errors import errors_of
 
         errors_of(self.ip).remember(error, count, cell_id)
 
     @cached_property
     def _connected_queue(self) -> JobQueue:
-        """The queue, which from now on runs its jobs where the shell runs no cell."""
+        """The queue, which from now on runs its jobs whenever the shell runs no cell."""
         from agentnb.ipython.shell_code_runner import connect_job_queue
 
         connect_job_queue(self.ip, self._job_queue)
@@ -59,7 +59,7 @@ class ConnectedShell:
 
 
 def connect_shell(ip: Any) -> None:
-    """Connect the IPython shell *ip* to this process's environment; nothing happens where it is connected already."""
+    """Connect the IPython shell *ip* to this process's environment; no effect if it is already connected."""
     environment = current_environment()
     if not (isinstance(environment.shell, ConnectedShell) and environment.shell.ip is ip):
         _tell_notebook(ip)
@@ -72,7 +72,7 @@ def connect_shell(ip: Any) -> None:
 
 
 def _tell_notebook(ip: Any) -> None:
-    """VS Code names the notebook in a variable; a Jupyter server does in the environment, where it is looked for."""
+    """Set Jupyter's environment variable to the notebook that VS Code names in a variable, unless it is set."""
     path = ip.user_ns.get("__vsc_ipynb_file__")
     if isinstance(path, str) and path.endswith(".ipynb"):
         os.environ.setdefault("JPY_SESSION_NAME", path)

@@ -60,7 +60,7 @@ class _Opening(NamedTuple):
 
 
 def _formula(lines: Sequence[str], start: int, closings: Mapping[str, Sequence[int]]) -> _Formula | None:
-    """The formula of several lines that the line *start* begins, if it does."""
+    """The multi-line formula that begins at the line *start*; None if there is none."""
     opening = _opening(lines[start])
     if opening is None or _NO_FORMULA.search(opening.first) or "\\]" in opening.first:
         return None
@@ -86,7 +86,6 @@ def _formula(lines: Sequence[str], start: int, closings: Mapping[str, Sequence[i
 
 
 def _opening(line: str) -> _Opening | None:
-    """The formula that *line* begins, if it begins one."""
     rest = line.lstrip(" \t>")
     if marker := _MARKER.match(rest):
         rest = rest[marker.end() :].lstrip(" \t")
@@ -95,7 +94,7 @@ def _opening(line: str) -> _Opening | None:
 
 
 def _closed(line: str, sign: str) -> tuple[str, str] | None:
-    """The text before the *sign* that ends *line*, and the punctuation behind it; None where it does not end so."""
+    """The text before the *sign* that ends *line*, and the punctuation after it; None if *line* ends otherwise."""
     rest = line.rstrip(" \t")
     after = rest[-1:] if rest.endswith((".", ",", ";")) else ""
     rest = rest.removesuffix(after)
@@ -105,7 +104,7 @@ def _closed(line: str, sign: str) -> tuple[str, str] | None:
 
 
 def _unquoted(line: str, quotes: int) -> str:
-    """*line* without the marks of the quotes that it is in."""
+    """*line* without the marks of the block quotes that it is in."""
     for _ in range(quotes):
         line = _QUOTE.sub("", line, count=1)
     return line

@@ -70,7 +70,7 @@ class Execution:
         return "" if self._sink is None else self._sink.latest
 
     def begin(self, done: Callable[[Ran], None], *, loop_is_free: bool) -> None:
-        """Run it, or begin to where it awaits."""
+        """Run the code to its end, or start it as a task if it awaits in a running loop."""
         self.started_at = now_ms()
         shell, failed = self._shell, None
         shell.events.trigger("post_execute")  # figures that the user's cell has open are the cell's
@@ -100,7 +100,7 @@ class Execution:
             self._task.add_done_callback(lambda _: done(self._outcome))
 
     def stop(self, why: Stop) -> None:
-        """Interrupt it; from another thread."""
+        """Interrupt the code; called from another thread."""
         self._signals.send(why)
 
     async def _run(self, transformed: str, failed: Any) -> None:
@@ -146,11 +146,11 @@ class ObjectLook:
 
     @property
     def stopped_by(self) -> Stop | None:
-        """Returns who interrupted it; None where nobody did."""
+        """Returns who interrupted it; None if nobody did."""
         return self._signals.why
 
     def begin(self, done: Callable[[Any], None], *, loop_is_free: bool) -> None:  # noqa: ARG002 - it never awaits
-        """Look, to the end."""
+        """Run to the end before returning."""
         signals = self._signals
         try:
             with capturing(self._shell), signals, signals.raising():
@@ -165,7 +165,7 @@ class ObjectLook:
         done(result)
 
     def stop(self, why: Stop) -> None:
-        """Interrupt it; from another thread."""
+        """Interrupt the look; called from another thread."""
         self._signals.send(why)
 
 
@@ -203,7 +203,7 @@ def look_in_time(shell: Any, look: Callable[[], T], seconds: float = LOOK_SECOND
 
 
 def _bare(error: BaseException) -> RunFailure:
-    """The failure of code whose error was not shown: what it is, without where."""
+    """The failure of code whose error was not shown, without its location."""
     kind = KeyboardInterrupt if isinstance(error, KeyboardInterrupt) else type(error)
     return RunFailure(name=kind.__name__, message="", traceback="")
 
@@ -295,7 +295,7 @@ class _Signals:
 
     @contextlib.contextmanager
     def raising(self) -> Generator[None]:
-        """While the code runs."""
+        """A context for the time the code runs: an interrupt is raised in it."""
         self._raises = True
         try:
             yield
@@ -303,7 +303,7 @@ class _Signals:
             self._raises = False
 
     def send(self, why: Stop) -> None:
-        """Interrupt the main thread, if the code is still at it; from another thread."""
+        """Interrupt the main thread, from another thread, if the code is still running."""
         with self._lock:
             now = time.monotonic()
             pause = CLEANUP_SECONDS if self._come and self._raised else AGAIN_SECONDS
@@ -319,7 +319,7 @@ class _Signals:
                 interrupt_main_thread()
 
     def hand_on(self) -> None:
-        """The user's interrupt is that of whoever waits for the turn, too."""
+        """Pass the user's interrupt on to whoever waits for the turn, too."""
         if self.why == "user" and callable(self._before) and self._before is not signal.default_int_handler:
             self._before(signal.SIGINT, None)
 

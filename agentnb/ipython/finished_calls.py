@@ -40,7 +40,7 @@ _OF_CELLS = {"insert": "insertCell", "delete": "deleteCell", "move": "moveCell"}
 
 
 def groups(parts: Iterable[ResponsePart], terminals: Mapping[str, TerminalView]) -> Iterator[tuple[ResponsePart, ...]]:
-    """The parts of a turn in order, those that stand on one line together."""
+    """The parts of a turn in order; those that share a line are grouped."""
     work: list[ResponsePart] = []
     for part in parts:
         if isinstance(part, ToolCallResponsePart | ReasoningResponsePart):
@@ -53,7 +53,7 @@ def groups(parts: Iterable[ResponsePart], terminals: Mapping[str, TerminalView])
 
 
 def _of_work(work: Sequence[ResponsePart], terminals: Mapping[str, TerminalView]) -> Iterator[tuple[ResponsePart, ...]]:
-    """What stands between two texts: what is done with the thoughts about it, and each other call."""
+    """Group what is between two texts: finished calls with the thoughts about them, and each other part alone."""
     folds = [isinstance(part, ToolCallResponsePart) and _is_done(part.tool_call, terminals) for part in work]
     if any(folds):
         folds = [fold or isinstance(part, ReasoningResponsePart) for part, fold in zip(work, folds, strict=True)]
@@ -66,7 +66,7 @@ def _of_work(work: Sequence[ResponsePart], terminals: Mapping[str, TerminalView]
 
 
 def line(parts: Sequence[ResponsePart]) -> str:
-    """What the calls among *parts* did: ``Inserted 14 cells, ran 1 command``."""
+    """A summary of the calls among *parts*, such as ``Inserted 14 cells, ran 1 command``."""
     things: dict[str, set[str]] = {}
     for part in parts:
         if not isinstance(part, ToolCallResponsePart):
@@ -95,7 +95,7 @@ def _work_of(call: ToolCallState) -> str:
 
 
 def _is_done(call: ToolCallState, terminals: Mapping[str, TerminalView]) -> bool:
-    """Whether it folds away; what shows a picture, ran unasked or differs from its preview stays in sight."""
+    """True if *call* folds away; calls with a picture, run unasked or unlike their preview stay visible."""
     if not isinstance(call, ToolCallCompletedState) or not call.success:
         return False
     details = call.details

@@ -29,7 +29,7 @@ class Loaded:
 
 
 def boot() -> Loaded:
-    """Make this kernel's one chat model and load the magics; as often as you like, from any thread."""
+    """Create this kernel's one chat model and load the magics; can be called repeatedly, from any thread."""
     shell = get_ipython()
     connect_shell(shell)
     load_for_chat(shell)

@@ -67,12 +67,12 @@ def _longest(sign: str, text: str) -> int:
 
 
 def html_text(text: str) -> str:
-    """*text* for the inside of an HTML element: signs that mean anything become character references."""
+    """*text* for the inside of an HTML element, with special characters as character references."""
     return "".join(char if _is_plain(char) else f"&#{ord(char)};" for char in text)
 
 
 def html_code(code: str) -> str:
-    """*code* as one ``<code>`` element, for where backticks would not hold."""
+    """*code* as one ``<code>`` element, for places where backticks would not work."""
     return f"<code>{html_text(code)}</code>"
 
 
@@ -153,12 +153,12 @@ def harmless(text: str, fences: Fences | None = None) -> str:
 
 
 def harmless_line(text: str) -> str:
-    r"""*text* as one line that is as harmless, for a list entry, a table cell or a sentence of ours."""
+    """*text* as one line that is just as harmless, for a list entry, a table cell or a sentence of ours."""
     return _prose(" ".join(printable(text).split()))
 
 
 def printable(text: str) -> str:
-    """*text* with plain line ends and without control characters and halves of characters."""
+    """*text* with plain line ends and without control characters and lone surrogates."""
     lines = text.replace("\r\n", "\n").replace("\r", "\n")
     return _UNPRINTABLE.sub("", lines).encode("utf-8", "replace").decode()
 
@@ -224,7 +224,7 @@ def _prose(text: str) -> str:
 
 
 def _spans(text: str) -> Iterator[tuple[str, int]]:
-    """The text in pieces with the number of backticks round each (CommonMark, code spans); zero is no code."""
+    """The pieces of the text, each with the number of backticks round it (CommonMark code spans); 0 for no code."""
     runs = [run.span() for run in _TICKS.finditer(text)]
     starts: dict[int, list[int]] = {}
     for start, end in runs:
@@ -336,13 +336,13 @@ def _replacement(match: re.Match[str]) -> str:
 
 
 def _unescaped(text: str, sign: str) -> str:
-    """The backslashes before a sign, without the one that escaped it."""
+    """*sign* after the backslashes before it, without the one that escaped it."""
     slashes = len(text) - len(text.lstrip("\\"))
     return "\\" * (slashes - slashes % 2) + sign
 
 
 def safe_url(target: str) -> str | None:
-    """*target* of a link, percent-encoded; None unless it is http, https, mail or relative."""
+    """The link *target*, percent-encoded; None unless it is http, https, mail or relative."""
     url = re.sub(r"&#?\w+;", lambda reference: html.unescape(reference.group()), target)
     url = re.sub(r"\\([!-/:-@\[-`{-~])", r"\1", url)
     head = re.match(r"[^/?#]*?:", url)

@@ -65,7 +65,7 @@ class KnownOutputs:
         self._look = look
 
     def of(self, cells: Sequence[tuple[int | None, str | None]]) -> list[Outputs]:
-        """The outputs of *cells*, each given by its execution count and its id, as far as it has them."""
+        """The outputs of *cells*, each given by its execution count and its id, as far as they are known."""
         ids = [cell_id for _, cell_id in cells if cell_id]
         answers = self._ask_page(ids) if ids else ()
         times = Counter(each.cell_id for each in answers)  # an id that two cells have names neither
@@ -79,7 +79,7 @@ class KnownOutputs:
         return None if error is None else text_of(error)
 
     def latest_figure(self, id_of: Callable[[int], str | None]) -> Outputs:
-        """The figure of matplotlib that is still open, else the last one that a cell has shown; empty for none."""
+        """The matplotlib figure that is still open, else the last one that a cell showed; empty if there is none."""
         if drawn := self._look(live_figure):
             return [{"output_type": "display_data", "data": {"image/png": base64.b64encode(drawn).decode()}}]
         count = outputs_of(self._shell).last_figure
@@ -98,7 +98,7 @@ def with_outputs(
     error: str | None = None,
     cut: str = "",
 ) -> list[MessageAttachment]:
-    """A text and, behind it, outputs: their text in the same attachment, their pictures in one each."""
+    """A text followed by outputs: their text in the same attachment, each of their pictures in its own."""
     outputs, undrawn = with_pictures(outputs)
     read = read_outputs(outputs, error=error)
     text = masked(text, Credentials(os.environ))
@@ -125,7 +125,7 @@ def with_outputs(
 
 
 def figure_attachments(label: str, outputs: Outputs, place: TextRange | None) -> list[MessageAttachment]:
-    """A figure: the picture alone, where there is one; else what is told in its place."""
+    """The attachment of a figure: its picture if there is one, else the text in its place."""
     attachment, *pictures = with_outputs(label, "", outputs, place, heading="")
     if pictures:
         return [replace(pictures[0], label=label)]
@@ -133,7 +133,7 @@ def figure_attachments(label: str, outputs: Outputs, place: TextRange | None) ->
 
 
 def several(attached: Iterable[Sequence[MessageAttachment]]) -> list[MessageAttachment]:
-    """The attachments of several cells, with as many of their pictures as all may have together."""
+    """The attachments of several cells, with as many of their pictures as fit the limit for all together."""
     kept: list[MessageAttachment] = []
     room = LARGEST_PICTURES
     for each in attached:
@@ -170,7 +170,7 @@ _ERROR = re.compile(r"error:(?P<number>\d{1,9})")
 
 
 def represented(value: Any, name: str) -> str | None:
-    """Returns how an agent is shown the variable *name*."""
+    """Returns the text that shows an agent the variable *name*."""
     return describe(value, name).model_representation
 
 
@@ -189,7 +189,7 @@ class Scope:
     notebook: PageNotebook | None = field(default_factory=current_notebook)
 
     def cell_id(self, count: int) -> str | None:
-        """The id of the cell with an execution count, as far as a page tells it."""
+        """The id of the cell with an execution count, if a page reports it."""
         cell = self.notebook.executed(count) if self.notebook is not None else None
         return None if cell is None else cell.id
 
@@ -200,7 +200,6 @@ def scope_of(
     represent: Callable[[Any, str], str | None] = represented,
     known_outputs: KnownOutputs | None = None,
 ) -> Scope:
-    """The scope of an IPython shell."""
     return Scope(
         variables=shell.user_ns,
         cells=cells_run(shell),
@@ -262,7 +261,7 @@ def _resolve(name: str, place: TextRange | None, scope: Scope) -> Sequence[Messa
 
 
 def _of_notebook(name: str, place: TextRange | None, scope: Scope) -> Sequence[MessageAttachment] | None:
-    """The cells, outputs, error or selection that *name* means; None where it is no such word."""
+    """The cells, outputs, error or selection that *name* means; None if it means none of these."""
     notebook = scope.notebook
     if name == "cells":
         return [_text("cells", all_text(notebook or notebook_of_history(scope.cells), scope.outputs), place)]
@@ -285,7 +284,6 @@ def _of_notebook(name: str, place: TextRange | None, scope: Scope) -> Sequence[M
 
 
 def _shown_cell(name: str, notebook: PageNotebook) -> NotebookCell | None:
-    """The cell that *name* means in the notebook that a page shows."""
     if name == "cell":
         return notebook.active_cell
     if match := _CELL.fullmatch(name):

@@ -53,7 +53,7 @@ class AgentInterrupted(KeyboardInterrupt):
 
 
 async def await_turn(turn: Turn, tick: Callable[[], None], *, timeout: float | None = None, kernel: Any = None) -> None:
-    """Wait until *turn* has ended while the loop, and so every click, goes on."""
+    """Wait until *turn* has ended while the loop keeps running, so that clicks are handled."""
     loop = asyncio.get_running_loop()
     ended = asyncio.Event()
     context = contextvars.copy_context()  # it says which cell printed text belongs to
@@ -84,7 +84,7 @@ async def await_turn(turn: Turn, tick: Callable[[], None], *, timeout: float | N
 
 
 def block_on(turn: Turn, tick: Callable[[], None], *, timeout: float | None = None) -> None:
-    """Wait until *turn* has ended, blocking this thread; as `await_turn` otherwise."""
+    """Wait until *turn* has ended, blocking this thread; otherwise like `await_turn`."""
     news: SimpleQueue[str] = SimpleQueue()  # its put() may come from a signal handler, an Event's set() may not
     job_queue = current_environment().job_queue
     timely = True
@@ -133,7 +133,7 @@ async def _ticking(ended: asyncio.Event, tick: Callable[[], None], timeout: floa
 
 
 def _blocked(news: SimpleQueue[str], tick: Callable[[], None], timeout: float | None) -> str | None:
-    """The next of *news*; None where there is none in *timeout* seconds."""
+    """The next of *news*; None if there is none within *timeout* seconds."""
     deadline = time.monotonic() + timeout if timeout is not None else None
     what = None
     while what is None:
@@ -235,7 +235,7 @@ class PromptCommand:
         self._unshown: set[str] = set()
 
     def run(self, line: str, cell: str | None) -> Turn | AwaitableWork:
-        """Prompt, and hold the thread until the turn, or the batch, ends."""
+        """Prompt the agent, and block the thread until the turn, or the batch, ends."""
         arguments = parse(line, cell)
         batch = self._batch(arguments)
         if batch is not None:
@@ -255,7 +255,7 @@ class PromptCommand:
         return turn.raise_for_error()
 
     async def run_awaited(self, line: str, cell: str | None) -> Turn | AwaitableWork:
-        """Prompt, and await the turn, or the batch: clicks in the page come through meanwhile."""
+        """Prompt the agent, and await the turn, or the batch; clicks in the page are handled meanwhile."""
         arguments = parse(line, cell)
         batch = self._batch(arguments)
         if batch is not None:
@@ -268,7 +268,7 @@ class PromptCommand:
         return turn.raise_for_error()
 
     def show(self, turn: Turn) -> None:
-        """Display *turn* where it is the value of a cell, unless that cell has shown it already."""
+        """Display *turn* as the value of a cell, unless that cell has shown it already."""
         if turn.id not in self._shown:
             if turn.done:
                 self._unshown.discard(turn.id)
@@ -286,7 +286,7 @@ class PromptCommand:
             view.close()
 
     def _batch(self, arguments: Arguments) -> AwaitableWork | None:
-        """Begin the work of a plug-in whose word comes first; None where an agent is prompted."""
+        """Begin the work of the plug-in whose word begins the prompt; None if an agent is prompted."""
         first = arguments.prompt.split(None, 1)[:1]
         for plugin, word in plugins().offers("prompt_words"):
             if [word.name] == first:
@@ -313,7 +313,6 @@ class PromptCommand:
         return turn
 
     def _represented(self, value: Any, name: str) -> str | None:
-        """Returns how the agent is shown a variable."""
         try:
             return look_in_time(self.shell, lambda: represented(value, name), self.look_seconds)
         except UsageError as error:
@@ -329,7 +328,7 @@ class PromptCommand:
         return arguments.timeout or self.settings.timeout or alone or None
 
     def _leave_running(self, turn: Turn) -> Turn:
-        """Show *turn* while it goes on behind the next cells: here where a page is there, else in the last cell."""
+        """Let *turn* run on behind the next cells; show it here if there is a page, else in the last cell."""
         view = self._display_for(turn, blocking=False)
         if audience_of(self.shell) is Audience.PAGE and in_notebook(self.shell):
             view.open()

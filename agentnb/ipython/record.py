@@ -31,19 +31,19 @@ def record(turn: Turn) -> dict[str, str]:
 
 
 def record_in_its_cell(turn: Turn) -> dict[str, str]:
-    """As :func:`record`, in a cell whose exception says that the turn was cancelled."""
+    """Like :func:`record`, for a cell whose exception already says that the turn was cancelled."""
     return _bundle(turn, without_cancelled(turn.snapshot))
 
 
 def without_cancelled(snapshot: EndedTurn | ActiveTurn | None) -> EndedTurn | ActiveTurn | None:
-    """A turn that does not say that it was cancelled."""
+    """The turn without the statement that it was cancelled."""
     if isinstance(snapshot, ActiveTurn) or snapshot is None or snapshot.state != "cancelled":
         return snapshot
     return replace(snapshot, state="complete", stop_reason=None)
 
 
 def value_record(turn: Turn) -> dict[str, str]:
-    """The turn as the value of a cell, which stays as it is now: of one that still runs it says so."""
+    """The record of the turn as a cell's value, which is not updated; it says so if the turn is still running."""
     snapshot = turn.snapshot
     bundle = _bundle(turn, snapshot)
     if not isinstance(snapshot, ActiveTurn) or not snapshot.response_parts:
@@ -65,7 +65,7 @@ def _bundle(turn: Turn, snapshot: EndedTurn | ActiveTurn | None) -> dict[str, st
 
 
 def _without_times(turn: EndedTurn | ActiveTurn) -> EndedTurn | ActiveTurn:
-    """*turn* without how long its code ran: a notebook that is recorded and replayed says the same in each run."""
+    """*turn* without code run times, so that a recorded and replayed notebook is the same in each run."""
     return replace(turn, response_parts=tuple(_without_time(part) for part in turn.response_parts))
 
 
@@ -78,7 +78,7 @@ def _without_time(part: ResponsePart) -> ResponsePart:
 
 
 def relative(text: str, cwd: Path) -> str:
-    """*text* with the paths in the workspace *cwd* relative to it: a notebook says the same wherever it is."""
+    """*text* with paths in the workspace *cwd* made relative, so that a notebook reads the same wherever it is."""
     if len(cwd.parts) < _PARTS:
         return text
     spelled = {str(cwd), html_text(str(cwd))}
@@ -91,6 +91,5 @@ def relative(text: str, cwd: Path) -> str:
 
 
 def workspace(session: Session) -> Path:
-    """The folder that *session*'s agent works in."""
     uris = session.state.working_directories
     return Path(url2pathname(urlsplit(uris[0]).path)) if uris else Path.cwd()

@@ -60,7 +60,7 @@ def _cell(cell: dict[str, Any], outputs: bool) -> NotebookCell:
 
 
 def output_text(outputs: list[dict[str, Any]]) -> str:
-    """Outputs (nbformat) as text, at most :data:`LONGEST_OUTPUT` characters; of a picture only that it is there."""
+    """Outputs (nbformat) as text, at most :data:`LONGEST_OUTPUT` characters; pictures are only mentioned."""
     pieces = filter(None, map(_output, outputs))
     text = without_colours("\n".join(piece.rstrip("\n") for piece in pieces))
     return text if len(text) <= LONGEST_OUTPUT else f"{text[:LONGEST_OUTPUT]}\n… (cut)"
@@ -100,12 +100,12 @@ class ShellCodeRunner:
         self.namespace: ShellNamespace = ShellNamespace(shell, job_queue)
 
     def variables(self) -> Sequence[UserVariable]:
-        """The user's own variables; modules, and what IPython put there, are none."""
+        """The user's own variables, without modules and what IPython put there."""
         held = self.namespace.variables()
         return [_variable(name, held[name]) for name in sorted(held) if not python_inspect.ismodule(held[name])]
 
     def inspect(self, path: str) -> str:
-        """As the agent is shown a variable that is mentioned, and for what can be called its docstring."""
+        """The text that an agent gets for a mentioned variable; for a callable, also its docstring."""
         value = follow(path, dict(self._shell.user_ns))
         text = describe(value, path.strip()).model_representation or ""
         if not callable(value) or python_inspect.isfunction(value) or python_inspect.isclass(value):
@@ -128,12 +128,10 @@ class ShellCodeRunner:
         )
 
     def notebooks(self) -> Sequence[NotebookView]:
-        """The notebooks that pages show."""
         notebooks = open_notebooks(lab())
         return [_live(each, file_of(os.environ.get(SESSION, ""), each, notebooks), {}) for each in notebooks]
 
     def executed_cells(self) -> Sequence[NotebookCell]:
-        """As IPython keeps them."""
         sources = [*self._shell.history_manager.input_hist_raw][1:]
         return [
             NotebookCell(id=f"In [{number}]", kind="code", source=source, count=number)
@@ -141,19 +139,17 @@ class ShellCodeRunner:
         ]
 
     def work(self, code: str, watch: CodeWatch | None = None) -> Execution:
-        """*code*, to be run as a cell is."""
         return Execution(self._shell, code, watch)
 
     def look(self, look: Callable[[], T]) -> MainThreadWork[T]:
-        """*look*, to be done on the main thread."""
         return ObjectLook(self._shell, look)
 
     def rehearse(self, code: str, seconds: float) -> Callable[[], Rehearsal]:
-        """In a fork, where it runs as a cell does."""
+        """Rehearse *code* in a fork, where it runs as a cell does."""
         return begin_code(self._shell, code, str(Path.cwd()), seconds=seconds)
 
     async def edit(self, edit: Edit) -> Edited:
-        """Ask the page that told of the notebook."""
+        """Ask the page that reported the notebook."""
         if current_notebook() is None:
             raise UsageError(f"No open page can {edit.action} a cell.", hint=f"{_NO_PAGE}, or use run_code.")
         # A cell that waits for this turn is the kernel's first: what is run now is run behind it.
@@ -208,20 +204,20 @@ class ShellCodeRunner:
         return done.before
 
     def _outputs(self, file: Path | None) -> dict[str, str]:
-        """The outputs by cell id, as far as they are saved; the page tells of sources only."""
+        """The saved outputs by cell id; the page reports only sources."""
         cells = read_cells(str(file), outputs=True) if file is not None else ()
         return {cell.id: cell.output for cell in cells}
 
 
 async def _shown_outputs(done: EditedParams, fit: Callable[[PageNotebook], int]) -> Sequence[Mapping[str, Any]]:
-    """The outputs of a cell that was run, with their pictures where the page tells them."""
+    """The outputs of a cell that was run, with their pictures if the page sends them."""
     look = partial(lab().outputs, (done.cell_id,), OUTPUTS_SECONDS, notebook=fit)
     cells = await asyncio.to_thread(look) if done.outputs else ()
     return next((cell.outputs for cell in cells if cell.cell_id == done.cell_id), done.outputs or ())
 
 
 def _fit(notebook: str, cell_ids: Collection[str]) -> Callable[[PageNotebook], int]:
-    """Returns how well a page's notebook fits: by its path, also an earlier one, else by its cells."""
+    """Returns a function that scores a page's notebook: 2 for its path, now or earlier, and 1 for any of the cells."""
 
     def fit(open_notebook: PageNotebook) -> int:
         return 2 * open_notebook.is_at(notebook) + any(cell.id in cell_ids for cell in open_notebook.cells)
@@ -230,7 +226,7 @@ def _fit(notebook: str, cell_ids: Collection[str]) -> Callable[[PageNotebook], i
 
 
 def _named(cell_id: str) -> str:
-    """The cell as its page told of it last, which was after the edit."""
+    """The name of the cell as its page last reported it, which was after the edit."""
     cells = (cell for notebook in open_notebooks(lab()) for cell in notebook.cells)
     count = next((cell.count for cell in cells if cell.id == cell_id), None)
     return f"In [{count}] (id {cell_id})" if count else f"the cell (id {cell_id})"
@@ -259,7 +255,7 @@ def _size(value: Any) -> int | None:
 
 
 def connect_job_queue(shell: Any, job_queue: JobQueue) -> None:
-    """Let *job_queue* run agents' code where *shell* runs no cell."""
+    """Let *job_queue* run agents' code whenever *shell* runs no cell."""
     job_queue.is_main_thread_busy = lambda: is_running_cell(shell)
     loop = getattr(getattr(getattr(shell, "kernel", None), "io_loop", None), "asyncio_loop", None)
     if loop is None:

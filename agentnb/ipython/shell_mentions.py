@@ -70,7 +70,7 @@ def example_prompts(
 
 
 def _about_a_cell(shell: Any) -> Iterator[str]:
-    """The longest cell that has run says most."""
+    """A prompt about the longest cell that has run: it says most."""
     cells = [cell for cell in shown_notebook(shell).cells if cell.count and not _PROMPT.match(cell.source)]
     if cells:
         yield f"Explain @cell:{max(cells, key=lambda cell: (cell.source.count(chr(10)), cell.count)).count}"
@@ -91,7 +91,7 @@ def _about_a_table(
 
 
 def _column(frame: Any) -> str:
-    """The name of the first column whose values make groups, else of the first; "" where none can be told."""
+    """The name of the first column whose values form groups, else of the first column; '' if there is none."""
     try:
         columns = list(zip(list(frame.columns)[:_COLUMNS_LOOKED_AT], list(frame.dtypes), strict=False))
     except Exception:  # noqa: BLE001 - a user's object may raise anything when it is looked at
@@ -106,7 +106,7 @@ def _is_plain(name: object) -> bool:
 
 
 def _about_an_error(shell: Any) -> Iterator[str]:
-    """The last error, as long as its cell still shows it."""
+    """A prompt about the last error, as long as its cell still shows it."""
     error, notebook = errors_of(shell).last, current_notebook()
     if error is None:
         return
@@ -150,7 +150,7 @@ class ShellMentions:
         self._patience = patience
 
     def suggest(self, start: str, cwd: Path) -> list[Suggestion]:
-        """The mentions that hold *start*, most likely first."""
+        """The mentions that contain *start*, most likely first."""
         suggestions = [one for one in self._all(start, cwd) if start.lower() in one.text.lower()]
         injected = self._shell.user_ns_hidden
         suggestions.sort(key=lambda one: (one.text in injected, not one.text.lower().startswith(start.lower())))
@@ -182,7 +182,7 @@ class ShellMentions:
         return example_prompts(self._shell, own, lambda look: self._on_main_thread(look, self._patience))
 
     def _drawn(self, draw: Callable[[], bytes | None]) -> bytes | None:
-        """A figure, drawn on the main thread; None where that has no time."""
+        """A figure, drawn on the main thread; None if the thread does not get to it in time."""
         try:
             return self._on_main_thread(draw, self._patience)
         except AgentnbError:
@@ -241,7 +241,7 @@ class ShellMentions:
             yield Suggestion(text=f"cell:{number}", kind="cell", detail=_first(numbered[number]))
 
     def _detailed(self, suggestions: list[Suggestion]) -> list[Suggestion]:
-        """*suggestions* with what is to be said of the variables among them."""
+        """*suggestions* with details of the variables among them."""
         values = {one.text: self._shell.user_ns.get(one.text) for one in suggestions if one.kind == "variable"}
         try:
             details = self._on_main_thread(lambda: _summaries(values), self._patience)
@@ -270,7 +270,7 @@ class ShellMentions:
 
 
 def _page_outputs(cell_ids: Sequence[str]) -> Sequence[CellOutputsParams]:
-    """The outputs that a page knows; none on the main thread, which may have to hear the answer."""
+    """The outputs that a page knows; none on the main thread, which may have to receive the answer."""
     if threading.current_thread() is threading.main_thread():
         return ()
     return lab().outputs(cell_ids, _PAGE_SECONDS)

@@ -61,7 +61,7 @@ class _Asking:
         self._timer.daemon = True
 
     def begin(self) -> None:
-        """Ask, and end the cell meanwhile."""
+        """Ask the page for the sidebar; the cell ends meanwhile."""
         self._handle.display(_words("Opening the sidebar…"), raw=True)
         self._timer.start()
         ask_for_sidebar(self._answered)
@@ -84,7 +84,7 @@ class _Asking:
 
 
 def _instead(session: Session | None) -> dict[str, Any]:
-    """The output where no page has the extension."""
+    """The output if no page has the extension: the chat, or a note after opening it in a sidecar panel."""
     from ipywidgets import HTML, VBox
 
     from agentnb.server.comm import frontend

@@ -47,11 +47,11 @@ class Tabs:
 
     @property
     def cwd(self) -> str | None:
-        """The workspace of tabs that are opened now; None for the kernel's folder."""
+        """The workspace for new tabs; None for the kernel's folder."""
         return self.settings.cwd or None
 
     def find(self, name: str | None) -> Session:
-        """The session called *name*; the current one where None."""
+        """The session called *name*; the current one if *name* is None."""
         tabs = self.all()
         wanted = name or self.current
         if wanted is None:
@@ -64,7 +64,6 @@ class Tabs:
         return tabs[wanted]
 
     def use(self, name: str) -> Session:
-        """Make the tab called *name* the current one."""
         session = self.find(name)
         self._current = session.tab_id
         return session
@@ -96,7 +95,6 @@ class Tabs:
         return self.adopt(self._started(agent, session=session_id, **self._own()))
 
     def _own(self) -> dict[str, Any]:
-        """Returns what the settings say of a new tab."""
         permissions = self.settings.permissions
         freedom = self.settings.freedom if permissions == "ask" else None
         return {"permissions": permissions, "freedom": freedom}
@@ -130,7 +128,7 @@ class Tabs:
         return session
 
     def choose(self, arguments: Arguments) -> Session:
-        """The session that a ``%agent`` line means, opened where need be; it becomes the current one."""
+        """The session that a ``%agent`` line means, opened if necessary; it becomes the current one."""
         tabs = {} if arguments.new else self.all()
         name = arguments.tab or (self._latest(tabs, arguments.agent) if arguments.agent else self.current)
         if name is None or name not in tabs:

@@ -60,7 +60,7 @@ def plain_text(turn: Turn | ActiveTurn | None) -> str:
 
 
 def without_parts(turn: Turn | ActiveTurn) -> str:
-    """The words for a turn in which the agent has said and done nothing: so far, or to its end."""
+    """The text for a turn in which the agent has said and done nothing, or nothing yet."""
     return (
         "The agent gave no answer."
         if isinstance(turn, Turn)
@@ -73,7 +73,7 @@ def part_text(part: ResponsePart) -> str:
 
 
 def ending_text(turn: Turn | ActiveTurn) -> str:
-    """Returns how *turn* ended and what it cost, where there is anything to say."""
+    """Returns how *turn* ended and what it cost, if there is anything to report."""
     return "\n".join(map(_plain_block, ending_blocks(turn)))
 
 
@@ -186,7 +186,7 @@ def _tool(tool: ToolBlock, fences: Fences) -> str:
 
 
 def _folded(line: str, body: Iterable[str]) -> str:
-    """Blocks of Markdown behind a line that opens them."""
+    """Blocks of Markdown folded behind the summary *line*."""
     words = _SPAN.split(printable(line))  # text, code, text, …
     summary = "".join(html_code(word) if number % 2 else html_text(word) for number, word in enumerate(words))
     return "\n\n".join([f"<details><summary>{summary}</summary>", *filter(None, body), "</details>"])

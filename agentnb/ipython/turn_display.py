@@ -40,7 +40,7 @@ def audience_of(shell: Any) -> Audience:
 
 
 def is_unattended(shell: Any) -> bool:
-    """True if nobody is there who could stop a turn: no page, no person at a terminal."""
+    """True if nobody can stop a turn: there is no page, and no person at a terminal."""
     audience = audience_of(shell)
     return audience is Audience.NOBODY or (audience is Audience.TERMINAL and not sys.stdin.isatty())
 
@@ -82,7 +82,7 @@ def display_for(turn: Turn, audience: Audience, view: str, *, blocking: bool, re
 
 
 def inactivity_of(turn: Turn) -> str | None:
-    """For how long the agent has said nothing in *turn*, in words, where it is long."""
+    """The time that the agent has been silent in *turn*, in words; None if that is not long."""
     return turn.session.state.activity if turn.state == "running" else None
 
 
@@ -98,7 +98,6 @@ class TerminalDisplay:
         """Nothing to show yet."""
 
     def tick(self) -> None:
-        """Print what is new."""
         sys.stdout.write(self._text.read(self._turn.snapshot))
         silence = inactivity_of(self._turn)
         if silence != self._silence and silence is not None:
@@ -107,7 +106,7 @@ class TerminalDisplay:
         sys.stdout.flush()
 
     def close(self) -> None:
-        """Print the rest and how it ended."""
+        """Print the rest and the turn's outcome."""
         self.tick()
         snapshot = without_cancelled(self._turn.snapshot)
         ending = ending_text(snapshot) if snapshot is not None else ""
@@ -130,7 +129,6 @@ class FinalDisplay:
         self._progress.tick()
 
     def close(self) -> None:
-        """Show the record."""
         display(record_in_its_cell(self._turn), raw=True)
 
 
@@ -143,11 +141,10 @@ class GrowingMarkdownDisplay:
         self._shown: object = (None, None)
 
     def open(self) -> None:
-        """Show that the turn has begun."""
         self._handle.display({"text/markdown": "*Working …*", "text/plain": "Working …"}, raw=True)
 
     def tick(self) -> None:
-        """Show the record so far, where there is more of it than before."""
+        """Show the record so far, if it has changed."""
         snapshot, silence = self._turn.snapshot, inactivity_of(self._turn)
         if snapshot is None or (snapshot, silence) == self._shown or not (snapshot.response_parts or silence):
             return
@@ -158,7 +155,6 @@ class GrowingMarkdownDisplay:
         self._handle.update(bundle, raw=True)
 
     def close(self) -> None:
-        """Show the whole record."""
         self._handle.update(record_in_its_cell(self._turn), raw=True)
 
 
@@ -179,12 +175,11 @@ class LiveDisplay:
         self._live = True
 
     def open(self) -> None:
-        """Show the live view."""
         self._since = time.monotonic()
         self._handle.display(self._view)
 
     def tick(self) -> None:
-        """Let text stand in while no page has shown the view; and say so when a question cannot be answered."""
+        """Show text until a page shows the view, and report a question that cannot be answered."""
         if self._frontend.attached():
             if not self._live:
                 self._live = True
@@ -223,7 +218,7 @@ class TurnProgress:
         self._next = self._since + _first_seconds()
 
     def tick(self) -> None:
-        """Write a line where it is time for one."""
+        """Write a line if one is due."""
         now = time.monotonic()
         if self._terminal is None or now < self._next:
             return
@@ -255,7 +250,7 @@ def _first_seconds() -> float:
 
 
 def terminal() -> int | None:
-    """The descriptor of the terminal that stderr was before the kernel took it; None where there is none."""
+    """The descriptor of the terminal that was stderr before the kernel took it; None if there is none."""
     kept = getattr(sys.stderr, "_original_stdstream_copy", None)
     candidates = [kept] if isinstance(kept, int) else [2]
     for descriptor in candidates:

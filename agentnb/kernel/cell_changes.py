@@ -38,12 +38,11 @@ def cell_title(cell: NotebookCell) -> str:
 
 
 def capitalized(text: str) -> str:
-    """*text* with a capital letter at its beginning."""
     return text[:1].upper() + text[1:]
 
 
 def first_line(source: str) -> str:
-    r"""The first line of *source* with words in it, cut and set as code; empty where there is none."""
+    """The first line of *source* that contains words, shortened and formatted as code; '' if there is none."""
     line = next((line.strip() for line in source.splitlines() if line.strip()), "")
     if len(line) > MOST_CHARACTERS:
         line = f"{line[: MOST_CHARACTERS - 1].rstrip()}…"
@@ -51,13 +50,12 @@ def first_line(source: str) -> str:
 
 
 def number_in(named: str) -> int | None:
-    """The number that *named* means: ``3``, ``[3]`` and ``In [3]`` are one; None where it is none."""
+    """The number in *named* (``3``, ``[3]`` and ``In [3]`` are the same); None if it is not a number."""
     match = _NUMBER.fullmatch(named.strip())
     return int(match["number"]) if match else None
 
 
 def named_cell(named: str, notebook: NotebookView) -> NotebookCell:
-    """The cell of *notebook* that an agent names."""
     number = number_in(named)
     cells = [each for each in notebook.cells if each.id and each.id == named]
     cells = cells or [each for each in notebook.cells if number is not None and each.count == number]
@@ -119,7 +117,6 @@ class CellRecord(msgspec.Struct, kw_only=True):
 
     @property
     def status(self) -> Status:
-        """``added`` or ``deleted``, else ``changed``."""
         return "added" if self.before is None else "deleted" if self.after is None else "changed"
 
     @property
@@ -131,7 +128,7 @@ class CellRecord(msgspec.Struct, kw_only=True):
 
     @property
     def refusal(self) -> str | None:
-        """Returns why it cannot be undone, or redone."""
+        """Returns the reason the change cannot be undone (or redone), or None if it can."""
         return _KEPT if self.kept else None if self.is_known else _UNKNOWN
 
     @property
@@ -146,7 +143,7 @@ class CellRecord(msgspec.Struct, kw_only=True):
 
     @property
     def detail(self) -> str:
-        """The changes besides its text, in a few words."""
+        """The changes other than to the cell's text, in a few words."""
         if self.before is None or self.after is None:
             return ""
         changes = [word for word, is_so in (("moved", self.moved), ("outputs cleared", self.cleared)) if is_so]
@@ -158,13 +155,13 @@ class CellRecord(msgspec.Struct, kw_only=True):
 
     @property
     def is_same(self) -> bool:
-        """True if the cell is as before."""
+        """True if the change leaves the cell as it was."""
         if self.before is None or self.after is None:
             return self.before == self.after
         return self.before == self.after and self.is_known and not self.detail
 
     def merged(self, later: CellRecord) -> CellRecord | None:
-        """This and a later change of the cell as one; None where the cell is as before."""
+        """Merge a later change of the cell into this one; None if together they leave the cell as it was."""
         if self.undone or self.kept or later.before != self.after:
             return later
         old_kind, old_tags, tags = self.old_kind or self.kind, self.old_tags, later.tags
@@ -192,7 +189,7 @@ class CellRecord(msgspec.Struct, kw_only=True):
         return None if merged.is_same else merged
 
     def step(self, expected: str | None, *, forced: bool = False) -> CellStep | None:
-        """The step for the page that undoes it, or redoes it, but for a move; None where it was only moved."""
+        """The page's step that undoes (or redoes) the change, except a move; None if the cell was only moved."""
         target = self.target
         if target is None:
             return CellStep(action="delete", cell_id=self.cell_id, expected=expected or "")
@@ -227,21 +224,21 @@ class CellRecord(msgspec.Struct, kw_only=True):
         )
 
     def move_step(self) -> CellStep:
-        """The step that puts it where it was before, or is to be again."""
+        """The step that moves the cell back to its old place, or again to its new one."""
         below, index = self._place
         return CellStep(action="move", cell_id=self.cell_id, expected=None, below=below, index=index)
 
     def outputs_step(self) -> CellStep:
-        """The step that gives it the outputs back that were cleared, or clears them again."""
+        """The step that restores the cleared outputs, or clears them again."""
         return CellStep(action="clear" if self.undone else "restore", cell_id=self.cell_id, expected=None)
 
     @property
     def _place(self) -> tuple[str | None, int]:
-        """Where it is to be: below which cell, and at which place from 0."""
+        """The cell's target place: the cell above it, and its index (from 0)."""
         return (self.old_below, self.old_index) if self.moved and not self.undone else (self.below, self.index)
 
     def reverse(self, replaced: str | None) -> None:
-        """Note that it was undone, or redone: the cell has the target's text now, and had the text *replaced*."""
+        """Note that the change was undone (or redone): the cell now has the target text, and had *replaced* before."""
         if self.undone:
             self.before = replaced
         else:

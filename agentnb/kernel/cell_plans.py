@@ -48,7 +48,7 @@ class CellPlan(msgspec.Struct, frozen=True, kw_only=True):
     done: str = ""
 
     def performed(self, answer: Edited) -> CellPlan:
-        """The plan with what the page has answered to its edit."""
+        """Returns the plan completed with the page's answer to its edit."""
         (record,) = self.records
         record = replace(record, cell_id=answer.cell_id or record.cell_id, index=answer.index)
         if answer.before is not None:
@@ -57,13 +57,13 @@ class CellPlan(msgspec.Struct, frozen=True, kw_only=True):
         return replace(self, records=(record,), steps=(step,), done=answer.text)
 
     def orders(self, notebook: NotebookView) -> tuple[CellOrder, CellOrder] | None:
-        """The order of the cells of *notebook* before and after; None where it stays."""
+        """The order of the cells of *notebook* before and after; None if it does not change."""
         before = order_of(notebook)
         return (before, before.after(self.steps)) if self.changes_order else None
 
 
 def planned_cells(name: str, arguments: Mapping[str, Any], notebook: NotebookView) -> tuple[NotebookCell, ...]:
-    """The cells that a call would change: whose texts must be as the agent read them."""
+    """The cells that a call would change, whose texts must still be as the agent read them."""
     if name == "insert_cell":
         return ()
     if name == "clear_outputs" and "cell" not in arguments:
@@ -84,7 +84,7 @@ def plan_cells(name: str, arguments: Mapping[str, Any], notebook: NotebookView) 
 
 
 def proposed_cell(name: str, arguments: Mapping[str, Any], notebook: NotebookView) -> ToolCallCell | None:
-    """The proposal that a page shows in the cell that a call would change; None where it changes none."""
+    """The proposal that a page shows in the cell that a call would change; None if there is nothing to show."""
     if not notebook.live or name not in PLANS:
         return None
     try:
@@ -271,7 +271,7 @@ def _clear_outputs(_arguments: Mapping[str, Any], notebook: NotebookView, cells:
 
 
 def asks_agent(cell: NotebookCell) -> bool:
-    """True if a cell is a prompt: the conversation is its output."""
+    """True if the cell is a prompt, whose output is the conversation."""
     return cell.source.lstrip().startswith(("%agent", "%%agent"))
 
 
@@ -290,7 +290,7 @@ PLANS: dict[str, Callable[[Mapping[str, Any], NotebookView, Sequence[NotebookCel
 
 
 def check_locks(tool: str, cells: Sequence[NotebookCell]) -> None:
-    """Check that *tool* may change *cells*: those of ``merge_cells`` but the first are deleted, others edited."""
+    """Check that *tool* may change *cells*: ``merge_cells`` deletes all but the first; the others are edited."""
     if tool in {"move_cell", "clear_outputs"}:
         return
     deleted = cells if tool == "delete_cell" else cells[1:]
@@ -307,7 +307,7 @@ def check_locks(tool: str, cells: Sequence[NotebookCell]) -> None:
 
 
 def note_on_file(notebook: NotebookView) -> str:
-    """A note for the answer of a tool that changed *notebook*; empty where its file can be written."""
+    """A note for the answer of a tool that changed *notebook*; '' if its file can be written."""
     if not notebook.read_only:
         return ""
     return (

@@ -75,7 +75,7 @@ class ToolTab:
         return await self.job_queue.run(work, self.owner, patience=self.patience, timeout=self.look_seconds)
 
     async def notebook(self, arguments: dict[str, Any], *, outputs: bool = False) -> NotebookView:
-        """The notebook that a call names, else the one that was used last."""
+        """The notebook that a call names, else the one used last."""
         read = asyncio.to_thread(self.runner.notebook, outputs=outputs, named=arguments.get("notebook"))
         try:
             return await asyncio.wait_for(read, LOOK_SECONDS)
@@ -83,7 +83,7 @@ class ToolTab:
             raise UsageError(f"Reading the notebook took more than {LOOK_SECONDS:g} s.") from None
 
     def watch(self, code: str, changed: Callable[[Sequence[NameChange]], object]) -> CodeWatch | None:
-        """A watch for *code* of the agent's; None where changes are not followed."""
+        """A watch for the agent's *code*; None if changes are not followed."""
         return None if self.changes is None else self.changes.watch(code, changed)
 
 
@@ -104,7 +104,7 @@ class CellTools:
         }
 
     def note_text(self, notebook: str, cell_id: str, text: str) -> None:
-        """The agent was told the text of a cell: it does not change the cell once that has another text."""
+        """Note that the agent has read *text*: it may not change the cell once the text differs."""
         self._read.note(notebook, cell_id, text)
 
     async def _notebooks(self, _given: dict[str, Any]) -> Result:
@@ -157,7 +157,7 @@ class CellTools:
         return content.text_result(plan.done + note_on_file(notebook))
 
     async def _performed(self, plan: CellPlan, notebook: NotebookView, cells: Sequence[NotebookCell]) -> CellPlan:
-        """Let the page do *plan*; the plan with what the page has answered."""
+        """Let the page carry out *plan*; returns the plan with the page's answer."""
         if plan.edit is not None:
             return plan.performed(await self.edited(plan.edit, *cells))
         conflicts = await self._tab.runner.change_cells(notebook.name, plan.steps, exact=True)
@@ -169,14 +169,14 @@ class CellTools:
         return plan
 
     async def edited(self, edit: Edit, cell: NotebookCell | None = None) -> Edited:
-        """Let the page do *edit* to *cell*, unless that has another text by now."""
+        """Let the page apply *edit* to *cell*, unless the cell's text has changed since."""
         done = await self._tab.runner.edit(edit)
         if done.is_other and cell is not None:
             raise self._changed_meanwhile(edit.notebook, cell, done.current)
         return done
 
     async def _with_texts(self, name: str, arguments: dict[str, Any], notebook: NotebookView) -> NotebookView:
-        """*notebook* with all of the text of the cells that the call changes."""
+        """*notebook* with the full text of the cells that the call changes."""
         if not notebook.live:
             raise UsageError(NO_PAGE, hint=OPEN_SIDEBAR)
         for cell in planned_cells(name, arguments, notebook):
@@ -194,7 +194,7 @@ class CellTools:
         raise self._changed_meanwhile(notebook, cell, None if cell.cut else cell.source)
 
     def _changed_meanwhile(self, notebook: str, cell: NotebookCell, current: str | None) -> UsageError:
-        """Returns the error that tells the agent the text of *cell*, which it knows from then on."""
+        """Returns the error that gives the agent the current text of *cell*, which then counts as read."""
         self._read.note(notebook, cell.id, current)
         message = capitalized(f"{cell_title(cell)} has changed since you read it, so nothing was done.")
         if current is None:
@@ -212,14 +212,14 @@ class _ReadTexts:
         self._texts: dict[str, dict[str, str]] = {}
 
     def note(self, notebook: str, cell_id: str, text: str | None) -> None:
-        """The agent knows *text* of the cell; None: nothing any longer."""
+        """Note that the agent knows *text* of the cell; None means it no longer knows any."""
         known = self._texts.setdefault(notebook, {})
         known.pop(cell_id, None)
         if text is not None:
             known[cell_id] = text
 
     def text(self, notebook: str, cell_id: str) -> str | None:
-        """The text that the agent knows; of a notebook that it has not read by this name, which may be new, by any."""
+        """The text that the agent knows of the cell; if *notebook* is unknown (perhaps renamed), from any notebook."""
         if (known := self._texts.get(notebook)) is not None:
             return known.get(cell_id)
         return next((each[cell_id] for each in reversed(self._texts.values()) if cell_id in each), None)

@@ -59,13 +59,13 @@ class KernelChanges:
     # --- while a turn runs ---
 
     def begin(self, turn_id: str) -> None:
-        """A turn begins: what the agent changes from now on is the turn's."""
+        """Attribute the agent's changes to this turn from now on."""
         with self._lock:
             self._current = turn_id
             self._turns.setdefault(turn_id, KernelTurn())
 
     def end(self, turn_id: str) -> tuple[CellRecord | NameChange, ...]:
-        """The turn has ended, or is to be shown while it runs: its changes so far, cells first."""
+        """Returns the turn's changes so far, cells first; called when it ends or is to be shown while it runs."""
         with self._lock:
             turn = self._turns.get(turn_id)
             if turn is None:
@@ -76,13 +76,13 @@ class KernelChanges:
             return (*map(copy, turn.cells.values()), *(copy(names[name]) for name in sorted(names)))
 
     def lost(self, turn_id: str) -> tuple[str, ...]:
-        """The names that the agent's code could reach in a turn, and that cannot be restored; none that is listed."""
+        """The names that the agent's code could reach in a turn and undo cannot restore, without the listed changes."""
         with self._lock:
             turn = self._turns.get(turn_id, KernelTurn())
             return tuple(sorted(turn.lost.keys() - turn.variables.names.keys()))
 
     def cells_changed(self, changes: Iterable[CellRecord], orders: tuple[CellOrder, CellOrder] | None = None) -> None:
-        """The agent has changed cells of one notebook, by a tool of ours."""
+        """Note that the agent has changed cells of one notebook with one of our tools."""
         with self._lock:
             turn = self._turns.get(self._current or "")
             if turn is None:
@@ -101,14 +101,14 @@ class KernelChanges:
         self._tell_if_late(turn)
 
     def offer(self, turn_id: str, cells: Iterable[CellRecord]) -> None:
-        """The agent wrote *cells* to the file of a notebook that a page has open: redo gives them to the page."""
+        """Record *cells* that the agent wrote to the file of a notebook open in a page: redo gives them to the page."""
         with self._lock:
             turn = self._turns.setdefault(turn_id, KernelTurn())
             for cell in cells:
                 turn.cells.setdefault(cell.id, cell)
 
     def open_notebook(self) -> NotebookView | None:
-        """The notebook as a page has it open; None where no page told of one, or its file is not known."""
+        """The notebook as a page has it open; None if no page has reported one, or its file is unknown."""
         runner = self._runner()
         try:
             notebook = None if runner is None else runner.notebook(outputs=False)
@@ -125,7 +125,7 @@ class KernelChanges:
             self.changed(next(turn_id for turn_id, each in self._turns.items() if each is turn))
 
     def data_checks(self, turn_id: str) -> tuple[DataCheck, ...]:
-        """What may be wrong with the tables that the turn has changed so far."""
+        """Possible problems in the tables that the turn has changed so far."""
         with self._lock:
             turn = self._turns.get(turn_id, KernelTurn())
             undone = {each.name for each in turn.variables.names.values() if each.undone}
@@ -134,7 +134,7 @@ class KernelChanges:
     def watch(
         self, code: str, then: Callable[[Sequence[NameChange]], object] = lambda _changes: None
     ) -> CodeWatch | None:
-        """A watch for *code*, which the agent runs now; None where there is no kernel."""
+        """A watch for *code*, which the agent runs now; None if there is no kernel."""
         turn_id, runner = self._current, self._runner()
         if runner is None:
             return None
@@ -159,21 +159,21 @@ class KernelChanges:
         return watch
 
     def _forget_tables(self, turn: KernelTurn) -> None:
-        """Let go what the tables of a turn are compared with; freed on the main thread."""
+        """Release what a turn's tables are compared with; it is freed on the main thread."""
         comparison, turn.comparison = turn.comparison, None
         runner = self._runner() if comparison is not None else None
         if runner is not None:
             runner.namespace.release([comparison])
 
     def _code_begins(self, turn_id: str | None) -> None:
-        """Code begins, or goes on, on the main thread."""
+        """Called on the main thread when code begins or resumes."""
         with self._lock:
             if (turn := self._turns.get(turn_id or "")) is not None:
                 turn.variables.find_stale()
             self.held.trim()
 
     def _found(self, turn_id: str | None, changes: Sequence[NameChange], lost: Mapping[str, str]) -> None:
-        """Code has ended, on the main thread."""
+        """Called on the main thread when code has ended."""
         for change in changes:
             for binding in change.bindings if change.rebound else ():
                 binding.measure()
@@ -193,17 +193,17 @@ class KernelChanges:
     async def undo(
         self, turn_id: str, ids: Sequence[str], *, choices: Mapping[str, Choice] | None = None
     ) -> tuple[str, ...]:
-        """Put back what was there before the turn: all of *ids*, or nothing."""
+        """Restore what was there before the turn: all of *ids*, or nothing."""
         return await self._undo_or_redo(turn_id, ids, choices or {}, undone=False)
 
     async def redo(
         self, turn_id: str, ids: Sequence[str], *, choices: Mapping[str, Choice] | None = None
     ) -> tuple[str, ...]:
-        """Do again what was undone: all of *ids*, or nothing."""
+        """Redo what was undone: all of *ids*, or nothing."""
         return await self._undo_or_redo(turn_id, ids, choices or {}, undone=True)
 
     def keep(self, turn_id: str, ids: Iterable[str] | None = None) -> None:
-        """Accept the turn's changes, or those of *ids*: the old objects are let go."""
+        """Accept the turn's changes, or those in *ids*, and release the old objects."""
         wanted = None if ids is None else set(ids)
         with self._lock:
             turn = self._turns.get(turn_id, KernelTurn())
@@ -220,7 +220,7 @@ class KernelChanges:
                     self.held.release(each for each in (*variable.bindings, *variable.objects) if each not in still)
 
     def close(self) -> None:
-        """The conversation is closed: nothing is held any longer."""
+        """Release everything held when the conversation is closed."""
         with self._lock:
             self._turns.clear()
             self._current = None

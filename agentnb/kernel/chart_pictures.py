@@ -44,7 +44,7 @@ class Undrawn(Exception):
 def with_pictures(
     outputs: Iterable[Mapping[str, Any]], draw: Callable[[Chart], bytes] | None = None
 ) -> tuple[list[Mapping[str, Any]], list[str]]:
-    """*outputs* with a PNG for each chart that has no picture yet and can be drawn, and why others were not drawn."""
+    """*outputs* with a PNG for each chart that lacks one and can be drawn, and the reasons others were not drawn."""
     drawn_outputs: list[Mapping[str, Any]] = []
     notes: list[str] = []
     drawn, end = 0, time.monotonic() + DRAW_S
@@ -69,7 +69,7 @@ def with_pictures(
 
 
 def chart_of(output: Mapping[str, Any]) -> Chart | None:
-    """The chart that *output* shows; None where it shows none, or has a picture of it."""
+    """The chart that *output* shows; None if it shows none, or has a picture of it."""
     data = output.get("data")
     if not isinstance(data, dict) or any(kind in FIGURES for kind in data):
         return None
@@ -82,7 +82,7 @@ def chart_of(output: Mapping[str, Any]) -> Chart | None:
 
 
 def is_drawable(library: str) -> bool:
-    """True if what draws the charts of *library* is installed."""
+    """True if the renderer for the charts of *library* is installed."""
     return all(importlib.util.find_spec(name) is not None for name in _RENDERERS[library])
 
 
@@ -104,7 +104,7 @@ def draw_chart(chart: Chart) -> bytes:
 
 @lru_cache(maxsize=16)
 def _drawn(chart: Chart) -> bytes | str:
-    """The PNG, or why there is none: previews of a message ask again and again."""
+    """The PNG, or the reason there is none; cached because previews of a message ask repeatedly."""
     try:
         return run_renderer([sys.executable, str(_PROGRAM), chart.library], chart.specification, DRAW_S)
     except Undrawn as why:
@@ -112,7 +112,7 @@ def _drawn(chart: Chart) -> bytes | str:
 
 
 def run_renderer(command: Sequence[str], specification: str, timeout: float) -> bytes:
-    """The PNG that a program draws of a chart."""
+    """The PNG of a chart, drawn by the program *command*."""
     program = subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True
     )
@@ -131,7 +131,7 @@ def run_renderer(command: Sequence[str], specification: str, timeout: float) -> 
 
 
 def _chart_in(html: str) -> Chart | None:
-    """The chart in the HTML that Altair and Plotly give where no renderer of the page is known to be there."""
+    """The chart in the HTML that Altair and Plotly emit if they know no renderer; None for other HTML."""
     with contextlib.suppress(ValueError):
         if match := PLOTLY_HTML.search(html):
             data, end = read_json_at(html, match.end())
@@ -143,7 +143,7 @@ def _chart_in(html: str) -> Chart | None:
 
 
 def _keys(value: Any) -> set[str]:
-    """The names that lead to texts or objects anywhere in JSON."""
+    """The keys of strings and objects anywhere in JSON."""
     keys: set[str] = set()
     left = [value]
     while left:

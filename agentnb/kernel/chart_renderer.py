@@ -13,7 +13,6 @@ WIDTH, HEIGHT = 800, 500
 
 
 def main() -> None:
-    """Draw it."""
     from agentnb.safe_json import read_json
 
     library, chart = sys.argv[1], read_json(sys.stdin.buffer.read())

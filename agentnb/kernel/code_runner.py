@@ -112,11 +112,11 @@ class CodeWatch(Protocol):
     """Watches a piece of code while it runs; on the main thread only."""
 
     def running(self) -> AbstractContextManager[None]:
-        """While the code runs; entered again for each step of code that awaits."""
+        """A context for the time the code runs; entered again for each step of code that awaits."""
         ...
 
     def finish(self) -> None:
-        """The code has ended."""
+        """Called when the code has ended."""
         ...
 
 
@@ -124,7 +124,7 @@ class CellWatch(CodeWatch, Protocol):
     """Watches a cell that a page runs."""
 
     def write(self, text: str) -> object:
-        """The cell has printed *text*; called on any thread."""
+        """Called on any thread when the cell has printed *text*."""
         ...
 
 
@@ -141,7 +141,7 @@ class Namespace(Protocol):
     def bind(self, name: str, value: Any) -> None: ...
 
     def unbind(self, name: str) -> None:
-        """Delete *name*, where it is there."""
+        """Delete *name* if it exists."""
         ...
 
     def watch_cell(self, cell_id: str, source: str, watch: CellWatch, *, late: bool) -> Callable[[], None]:
@@ -149,11 +149,11 @@ class Namespace(Protocol):
         ...
 
     def stop_cell(self, cell_id: str) -> bool:
-        """Interrupt the cell, which is watched, on whatever thread this is called; False where it does not run now."""
+        """Interrupt the watched cell, from any thread; False if it is not running."""
         ...
 
     def watch(self, code: str, ended: Callable[[Sequence[NameChange]], object]) -> VariableWatch:
-        """A watch for *code*; *ended* is called at its end, on the main thread, with what the code did."""
+        """A watch for *code*; at its end, *ended* is called on the main thread with the changes that it made."""
         ...
 
     def unrestorable(self, code: str, limit: int) -> tuple[str, ...]:
@@ -170,12 +170,12 @@ class CodeWork(MainThreadWork[Ran], Protocol):
 
     @property
     def started_at(self) -> int | None:
-        """When it began, in milliseconds since 1970; None before. From any thread."""
+        """The time at which it began, in milliseconds since 1970; None before. Callable from any thread."""
         ...
 
     @property
     def printed(self) -> str:
-        """The end of what it has printed so far, as it was printed. From any thread."""
+        """The tail of what it has printed so far, unaltered. Callable from any thread."""
         ...
 
 
@@ -202,7 +202,7 @@ class CodeRunner(Protocol):
         ...
 
     def executed_cells(self) -> Sequence[NotebookCell]:
-        """The cells that this kernel has run, as they were then; their ids are as ``In [3]``."""
+        """The cells that this kernel has run, as they were then; their ids look like ``In [3]``."""
         ...
 
     @property
@@ -211,7 +211,7 @@ class CodeRunner(Protocol):
         ...
 
     def work(self, code: str, watch: CodeWatch | None = None) -> CodeWork:
-        """*code* as a job for the main thread, which runs it as a cell is run; *watch* watches it."""
+        """*code* as a job for the main thread, which runs it like a cell, watched by *watch*."""
         ...
 
     def look(self, look: Callable[[], T]) -> MainThreadWork[T]:

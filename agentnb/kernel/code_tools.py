@@ -71,7 +71,7 @@ class CodeTools:
         }
 
     def stop(self, call: Call) -> bool:
-        """Stop the code that *call* runs, and nothing else; False where it runs none, or its cell has not begun."""
+        """Stop only the code that *call* runs; False if it runs none, or its cell has not begun."""
         return next((stop() for each, stop in self._stops if each == call), False)
 
     async def _variables(self, arguments: dict[str, Any]) -> Result:
@@ -134,7 +134,7 @@ class CodeTools:
         return await self._ran(edit, cell, call)
 
     async def _run_cells(self, arguments: dict[str, Any]) -> Result:
-        """Run code cells in the notebook's order; the first that fails is the last."""
+        """Run code cells in the notebook's order, up to the first that fails."""
         notebook = await self._tab.notebook(arguments)
         cells = [each for each in notebook.cells if each.kind == "code" and each.source.strip()]
         first, last = (named_cell(arguments[each], notebook) if each in arguments else None for each in _ENDS)
@@ -194,7 +194,7 @@ class CodeTools:
     async def _running(
         self, call: Call, work: CodeWork | _CellRun, stop: Callable[[], bool]
     ) -> AsyncIterator[Callable[[Result], Result]]:
-        """Show the progress of *call* while it runs code and let it be stopped; give the result to the value."""
+        """Show *call*'s progress while it runs code, and let it be stopped; the yielded function takes its result."""
 
         def ended(result: Result) -> Result:
             begun = work.started_at
@@ -215,7 +215,7 @@ class CodeTools:
             self._stops.remove(entry)
 
     async def _follow(self, call: Call, work: CodeWork | _CellRun) -> None:
-        """Show how the code stands, again and again, where that has changed."""
+        """Report the state of the running code whenever it changes."""
         before: tuple[int, str] | None = None
         seconds = PROGRESS_SECONDS
         while True:
@@ -239,16 +239,13 @@ class _CellRun:
         self.started_at: int | None = None
 
     def running(self) -> contextlib.AbstractContextManager[None]:
-        """While the cell runs."""
         self.started_at = self.started_at or now_ms()
         return contextlib.nullcontext() if self._watch is None else self._watch.running()
 
     def write(self, text: str) -> None:
-        """The cell has printed *text*."""
         self.printed = (self.printed + text)[-LONGEST_PROGRESS:]
 
     def finish(self) -> None:
-        """The cell has ended."""
         if self._watch is not None:
             self._watch.finish()
 
@@ -280,7 +277,6 @@ class ToolRunner:
         }
 
     async def call(self, name: str, arguments: Any) -> Result:
-        """Run the tool *name*."""
         task = asyncio.ensure_future(self._result(name, arguments))
         self._calls.add(task)
         try:
@@ -293,7 +289,7 @@ class ToolRunner:
         return content.text_result(TURN_IS_OVER, failed=True) if task.cancelled() else task.result()
 
     def stop(self, call: Call) -> bool:
-        """Stop the code that *call* runs, and nothing else; False where it runs none, or its cell has not begun."""
+        """Stop only the code that *call* runs; False if it runs none, or its cell has not begun."""
         return self._code.stop(call)
 
     def cancel(self) -> None:
@@ -322,7 +318,6 @@ class ToolRunner:
             self._events.finished(call_words(name, valid), failure, names)
 
     async def _call_offer(self, plugin: str, tool: Tool, arguments: dict[str, Any]) -> Result:
-        """Call the tool of a plug-in."""
         show = functools.partial(self._events.show, call_words(tool.name, arguments))
         session = dataclasses.replace(self._session, show=show, kernel_tool=self._result)
         return await call_offer(plugin, tool, session, arguments)

@@ -67,7 +67,7 @@ def with_object(result: dict[str, Any]) -> dict[str, Any]:
 
 
 def failure_of(result: dict[str, Any]) -> str | None:
-    """The last line of what a tool says of its failure; None where it did not fail."""
+    """The last line of a tool's error message; None if it did not fail."""
     if not result["isError"]:
         return None
     lines = [line for block in result["content"] for line in block.get("text", "").splitlines() if line.strip("` ")]
@@ -93,7 +93,6 @@ def of_run(ran: Ran) -> Result:
 
 
 def of_cell(done: Edited, *, stopped: bool) -> Result:
-    """The result of a cell that a page ran."""
     text = f"{done.text}\n{STOPPED['stopped']}" if stopped else done.text
     return _result(text, done.pictures, failed=done.raised or stopped)
 
@@ -109,7 +108,7 @@ def picture_block(png: bytes) -> dict[str, Any]:
 
 
 def for_agent(result: Result, *, takes_pictures: bool) -> Result:
-    """*result* as an agent can take it: one without pictures gets a sentence in their place."""
+    """*result* for an agent; if it does not take pictures, a sentence replaces them."""
     texts = [block for block in result["content"] if block["type"] != "image"]
     count = len(result["content"]) - len(texts)
     if takes_pictures or not count:
@@ -149,7 +148,7 @@ def of_notebooks(notebooks: Iterable[NotebookView]) -> dict[str, Any]:
 
 
 def of_notebook(notebook: NotebookView, cells: Iterable[NotebookCell]) -> dict[str, Any]:
-    """The *cells* of a notebook, and whether they come from the open page or from the file."""
+    """The *cells* of a notebook, with a note of whether they come from the open page or the file."""
     how = "as it is open in the page" if notebook.live else "as its file was last saved"
     pieces = [f"{notebook.name}, {how}, {len(notebook.cells)} cells{_read_only(notebook)}."]
     for cell in cells:

@@ -75,7 +75,7 @@ def line_of(checks: Sequence[DataCheck]) -> str:
 
 
 def step_comparison(*, is_fork: bool = False) -> StepComparison | None:
-    """What compares the tables of steps; None where no plug-in does."""
+    """The plug-in's comparison of tables between steps; None if no plug-in provides one."""
     checker: DataChecker | None = plugins().first("data_checkers")
     return None if checker is None else checker.comparison(is_fork=is_fork)
 
@@ -83,7 +83,7 @@ def step_comparison(*, is_fork: bool = False) -> StepComparison | None:
 def compare_watched(
     watch: VariableWatch, comparison: StepComparison | None, variables: Callable[[], Mapping[str, Any]]
 ) -> None:
-    """Have the tables compared with how they are when the watched code begins; what undo keeps of them serves."""
+    """Have the tables compared with their state when the watched code begins, using what undo keeps of them."""
     if comparison is not None:
         watch.kept = lambda snapshot: _carefully(lambda: comparison.begin(variables(), snapshot.as_it_was))
 
@@ -91,12 +91,12 @@ def compare_watched(
 def compared(
     comparison: StepComparison | None, variables: Mapping[str, Any], changed: Collection[str]
 ) -> tuple[DataCheck, ...] | None:
-    """What may be wrong with the tables named in *changed*; None where they were not compared."""
+    """Possible problems in the tables named in *changed*; None if they were not compared."""
     return None if comparison is None else _carefully(lambda: comparison.end(variables, changed))
 
 
 def _carefully(look: Callable[[], Any]) -> Any:
-    """Look; what goes wrong there is no failure of the code."""
+    """Call *look*; an error in it does not count as a failure of the code."""
     try:
         return look()
     except Exception:

@@ -76,7 +76,7 @@ class ErrorSummary(msgspec.Struct, frozen=True):
 
     @property
     def title(self) -> str:
-        """The error in a line."""
+        """The error in one line."""
         line = next(iter(self.message.splitlines()), "")
         return f"{self.name}: {line}" if line else self.name
 
@@ -90,7 +90,6 @@ def summarize_error(
     script: Path | None = None,
     displayed: str | None = None,
 ) -> ErrorSummary:
-    """Describe *error*."""
     roots = ((root or Path.cwd()).resolve(), *([script.parent] if script else []))
     telling = _Telling(error, cell_of, failed, roots)
     name, message = _class_name(error), telling.message(error, displayed)
@@ -155,7 +154,7 @@ class _Telling:
         return lines
 
     def sources(self) -> list[str]:
-        """The cells that the frames stand in."""
+        """The source, as it was run, of the cells that the frames are in."""
         lines: list[str] = []
         for file, place in islice(self._cells.items(), MOST_CELLS):
             source = self._masked_cut("".join(linecache.getlines(file)).rstrip("\n"), LONGEST_CELL)
@@ -164,12 +163,12 @@ class _Telling:
         return lines
 
     def message(self, error: BaseException, displayed: str | None = None) -> str:
-        """The message of *error*, without a call of the user's own code."""
+        """The message of *error*, read without calling the user's own code."""
         text = _message(error, displayed, self.credentials)
         return self._masked_cut(text, LONGEST_MESSAGE)
 
     def _masked_cut(self, text: str, most: int) -> str:
-        """*text*, masked and cut; of a very long one only its ends are looked through."""
+        """*text*, masked and cut; only the ends of a very long text are searched for credentials."""
         return cut(masked(cut(text, _WINDOW), self.credentials), most)
 
     def _notes(self, error: BaseException) -> list[str]:
@@ -210,7 +209,7 @@ class _Telling:
         return lines
 
     def _runs(self, error: BaseException) -> tuple[list[_Run], int]:
-        """The frames from the outside in, those that repeat taken together; and how many were not looked at."""
+        """The frames from the outside in, with repeated ones grouped, and the number that were not examined."""
         first: list[TracebackType] = []
         last: deque[TracebackType] = deque(maxlen=_ENDS)
         total = 0
@@ -238,7 +237,7 @@ class _Telling:
         return lines
 
     def _lines(self, file: str, statement: range) -> tuple[list[str], str]:
-        """The lines of a statement as they are shown, and its text."""
+        """The numbered lines to show for a statement, and the statement's text."""
         lines = _file_lines(file)
         around = 0 if file in self._cells else _AROUND
         numbered = []
@@ -309,7 +308,7 @@ def _message(error: BaseException, displayed: str | None, credentials: Credentia
 
 
 def _told(arguments: tuple[Any, ...], credentials: Credentials, depth: int) -> str:
-    """The arguments of an error whose own words cannot be had."""
+    """The arguments of an error whose own message cannot be read."""
     if len(arguments) == 1 and issubclass(type(arguments[0]), BaseException) and depth < 3:  # noqa: PLR2004
         return f"{_class_name(arguments[0])}: {_message(arguments[0], None, credentials, depth + 1)}"
     if len(arguments) == 1 and type(arguments[0]) is str:
@@ -322,7 +321,7 @@ def _is_builtin(kind: type[Any]) -> bool:
 
 
 def _are_plain(arguments: tuple[Any, ...]) -> bool:
-    """True if Python can write them out at once, without other code."""
+    """True if Python can format the arguments immediately, without running other code."""
     size = sum(len(each) if type(each) in (str, bytes) else 20 for each in arguments)
     huge = any(type(each) is int and each.bit_length() > 1_000 for each in arguments)  # noqa: PLR2004
     return all(type(each) in _PLAIN for each in arguments) and not huge and (len(arguments) == 1 or size <= _WINDOW)
@@ -342,7 +341,7 @@ def _related(error: BaseException) -> Iterator[tuple[str, BaseException]]:
 
 
 def _descriptor(kind: type[Any], name: str, value: Any) -> Any:
-    """A built-in attribute of *value*, past whatever its class makes of the name; None where there is none."""
+    """A built-in attribute of *value*, even if its class redefines the name; None if there is none."""
     try:
         return vars(kind)[name].__get__(value)
     except (AttributeError, KeyError, TypeError):
@@ -350,7 +349,7 @@ def _descriptor(kind: type[Any], name: str, value: Any) -> Any:
 
 
 def _attributes(value: Any) -> dict[str, Any]:
-    """The instance's own attributes, read past the code of its class."""
+    """The instance's own attributes, read without running its class's code."""
     kind = type(value)
     if any("__dict__" in vars(each) and type(vars(each)["__dict__"]) is property for each in kind.__mro__):
         return {}
@@ -389,7 +388,7 @@ def _variables(frame: FrameType) -> dict[str, Any]:
 
 
 def _is_code(value: Any) -> bool:
-    """A module, a function or a class: what its name says is all there is to say."""
+    """True if *value* is a module, a function or a class, whose name says enough."""
     return type(value).__name__ in {"module", "function", "builtin_function_or_method", "type"}
 
 
@@ -405,7 +404,7 @@ def _statement(traceback: TracebackType) -> range:
 
 
 def _file_lines(file: str) -> list[str]:
-    """The lines of a source file, if it is one of ordinary size, or one that Python holds."""
+    """The lines of a source file that Python holds or that is not too large; else none."""
     if file not in linecache.cache:
         try:
             if not Path(file).is_file() or Path(file).stat().st_size > _LARGEST_FILE:

@@ -97,7 +97,7 @@ class JobQueue:
         raise KernelBusy(message, hint="Wait until it ends, or restart the kernel.")
 
     def stop(self, work: MainThreadWork[Any]) -> None:
-        """The user stops *work*, and nothing else: it is interrupted, or not begun at all."""
+        """Stop only *work*, for the user: interrupt it if it runs, drop it if it is still queued; else no effect."""
         with self._lock:
             jobs = [each for each in (*self._queue, *self._stack) if isinstance(each, _Job)]
         job = next((each for each in jobs if each.work is work), None)
@@ -110,7 +110,7 @@ class JobQueue:
             _stop(job, "stopped")
 
     def wake(self) -> None:
-        """Make the main thread run its jobs: the innermost waiting code does, else the thread's loop."""
+        """Make the main thread run its jobs, by the innermost waiting code if any, else by the thread's loop."""
         with self._lock:
             waiters = [each for each in self._stack if isinstance(each, _Waiter)]
             schedule = self.schedule
@@ -127,7 +127,7 @@ class JobQueue:
         return KernelBusy("The kernel is busy with a cell.", hint="Try again when the cell has ended.")
 
     def _withdraw(self, job: _Job[Any]) -> bool:
-        """Take *job* out of the queue; False where it was begun."""
+        """Take *job* out of the queue; False if it has already begun."""
         with self._lock:
             if job not in self._queue:
                 return False
@@ -158,7 +158,7 @@ class JobQueue:
                 self._stack.remove(waiter)
 
     def _wake_by_running_loop(self) -> Call | None:
-        """Has the loop that runs on this thread run the jobs, as in a script or a terminal; None where none runs."""
+        """Have the loop running on this thread run the jobs, as in a script or terminal; None if there is no loop."""
         try:
             schedule = scheduler_of(asyncio.get_running_loop())
         except RuntimeError:
@@ -177,7 +177,7 @@ class JobQueue:
         return bool(_owners.get())
 
     def check_can_wait(self, owner: str) -> None:
-        """Raise :class:`UsageError` where the caller would wait for itself; see :meth:`waiting`."""
+        """Raise :class:`UsageError` if the caller would wait for itself; see :meth:`waiting`."""
         if owner in _owners.get():
             raise UsageError(
                 "Code that an agent runs in the kernel cannot wait for that agent's own turn.",
@@ -222,7 +222,7 @@ class JobQueue:
 
 
 def scheduler_of(loop: asyncio.AbstractEventLoop) -> Callable[[Call], None]:
-    """A function that has *loop* call another soon, from any thread; once the loop is closed it does nothing."""
+    """Returns a function that schedules a call on *loop* from any thread; no effect once the loop is closed."""
 
     def schedule(function: Call) -> None:
         with contextlib.suppress(RuntimeError):
@@ -232,7 +232,7 @@ def scheduler_of(loop: asyncio.AbstractEventLoop) -> Callable[[Call], None]:
 
 
 def _stop(job: _Job[Any], why: Stop, tries: int = TRIES) -> None:
-    """Interrupt *job*, repeatedly until it ends: Python drops an interrupt that arrives inside a finalizer."""
+    """Interrupt *job* until it ends, up to *tries* times: Python drops an interrupt that arrives inside a finalizer."""
     if tries and not job.ended.done():
         job.work.stop(why)
         asyncio.get_running_loop().call_later(AGAIN_SECONDS, _stop, job, why, tries - 1)

@@ -40,11 +40,10 @@ class LocalServer:
         self._connections: set[asyncio.Task[None]] = set()
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Serve one connection to its end."""
         raise NotImplementedError
 
     def is_secret(self, sent: str, secret: str) -> bool:
-        """True if *sent* is the secret; in constant time, so that the time of the answer says nothing about it."""
+        """True if *sent* equals *secret*; compared in constant time, so that timing reveals nothing."""
         return hmac.compare_digest(sent.encode("utf-8", "replace"), secret.encode())
 
     async def accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -72,7 +71,7 @@ class LocalServer:
                 task.cancel()
 
     async def wait_closed(self) -> None:
-        """Wait until all connections have ended; first :meth:`close`."""
+        """Wait until all connections have ended; call :meth:`close` first."""
         while self._connections:
             await asyncio.wait([*self._connections])
 
@@ -90,7 +89,6 @@ class SocketServer(LocalServer):
 
     @classmethod
     async def started(cls, server: Callable[[], ToolMcpServer], within: Path | None = None) -> SocketServer:
-        """A server that listens."""
         listening = cls(server)
         if not hasattr(socket, "AF_UNIX") or not hasattr(asyncio, "start_unix_server"):
             raise NotOffered(
@@ -153,7 +151,7 @@ class SocketServer(LocalServer):
 
 
 def is_of_this_user(connection: socket.socket) -> bool:
-    """True if the process at the other end of a Unix socket is this user's; True where the system does not say."""
+    """True if a Unix socket's peer is this user, or if the platform cannot tell; False if the query fails."""
     try:
         if hasattr(socket, "SO_PEERCRED"):  # Linux: struct ucred
             _, user, _ = struct.unpack("3i", connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
@@ -175,7 +173,7 @@ _NEVER = secrets.token_bytes(32)
 
 
 def demand_loopback(title: str, *, reached: bool) -> None:
-    """Check that an agent reaches an address of this machine."""
+    """Check that an agent can reach an address of this machine."""
     if not reached:
         message = f"{title} takes tools over HTTP only, and its confinement does not lead to this machine."
         raise NotOffered(message, hint="Confine it without `network`, or start it with confine=False.")
@@ -201,7 +199,6 @@ class HttpServer(LocalServer):
 
     @classmethod
     async def started(cls, server: Callable[[], ToolMcpServer]) -> HttpServer:
-        """A server that listens."""
         listening = cls(server)
         try:
             opened = await asyncio.start_server(listening.accept, "127.0.0.1", 0, limit=LONGEST_HEAD)
@@ -212,7 +209,6 @@ class HttpServer(LocalServer):
 
     @property
     def url(self) -> str:
-        """Its address."""
         return f"http://127.0.0.1:{self._port}{PATH}"
 
     @property
@@ -228,12 +224,11 @@ class HttpServer(LocalServer):
         super().close(linger)
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Answer the requests of one connection."""
         while await self._served(reader, writer):
             await writer.drain()
 
     async def _served(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
-        """Answer one request; False where the connection ends with it."""
+        """Answer one request; False if the connection ends with it."""
         try:
             request = _read(await reader.readuntil(b"\r\n\r\n"))
             self._check(request)
@@ -316,7 +311,7 @@ class _Session:
         self._server.opened(self._connection, self.close)
 
     async def answer(self, message: RpcMessage) -> bytes | None:
-        """The answer to *message*; None where it is no request, or is cancelled."""
+        """The answer to *message*; None if it is not a request, or is cancelled."""
         if message.id is None or message.method is None:
             self._connection.handle([message])
             return None
@@ -330,14 +325,13 @@ class _Session:
         return await waiting
 
     def stream(self, writer: asyncio.StreamWriter) -> None:
-        """From now on send on *writer* what the server asks or says."""
+        """From now on, send the server's requests and notifications on *writer*."""
         self._streams = [each for each in self._streams if not each.is_closing()] + [writer]
         unsent, self._unsent = self._unsent, []
         for line in unsent:
             self._send(line)
 
     def close(self) -> None:
-        """End it."""
         self._connection.close()
         self._server.closed()
         for writer in self._streams:
@@ -352,7 +346,7 @@ class _Session:
 
 
 async def _unless_gone(answering: Any, reader: asyncio.StreamReader) -> bytes | None:
-    """The result of *answering*; who has closed the connection wants it no more."""
+    """The result of *answering*; raises EOFError if the client closes the connection first."""
     task = asyncio.ensure_future(answering)
     gone = asyncio.ensure_future(_closed(reader))
     try:

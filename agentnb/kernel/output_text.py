@@ -28,14 +28,14 @@ _LITERAL = re.compile(
 
 
 def masked(text: str, credentials: Credentials) -> str:
-    """*text*, with ``***`` for credentials and for the literals that are given to names of secrets."""
+    """*text* with credentials, and the literals that are given to names of secrets, replaced by ``***``."""
     text = credentials.hidden(text)
     literals = (each for each in _LITERAL.finditer(text) if is_secret_name(each["name"]))
     return replaced(text, [(each.start("value") + 1, each.end("value") - 1, HIDDEN) for each in literals])
 
 
 def cut(text: str, most: int) -> str:
-    """*text*; where it is longer than *most* characters, without its middle."""
+    """*text*, without its middle if it is longer than *most* characters."""
     if len(text) <= most:
         return text
     tail = most // 3
@@ -43,7 +43,6 @@ def cut(text: str, most: int) -> str:
 
 
 def clipped(text: str, most: int = MOST_CHARACTERS) -> str:
-    """*text*, without its middle where it is too long."""
     if len(text) <= most:
         return text
     half = most // 2
@@ -70,7 +69,7 @@ LOOKED_AT = 200_000
 
 
 def ends(text: str) -> str:
-    """The beginning and the end of a very long *text*: what lies between is cut in any case."""
+    """The beginning and end of a very long *text*; the middle would be cut anyway."""
     half = LOOKED_AT // 2
     return text if len(text) <= LOOKED_AT else f"{text[:half]}\n{text[-half:]}"
 
@@ -101,7 +100,7 @@ _ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)
 
 
 def without_colours(text: str) -> str:
-    """*text* without a terminal's escape sequences, which tell it about colours and more."""
+    """*text* without terminal escape sequences, such as colours."""
     return _ESCAPES.sub("", text)
 
 
@@ -129,7 +128,7 @@ def picture_size(data: str) -> int:
 
 
 def _chart_in(html: str) -> str:
-    """The chart in HTML that Altair and Plotly give where they know no renderer; empty for other HTML."""
+    """The chart in the HTML that Altair and Plotly emit if they know no renderer; '' for other HTML."""
     match = PLOTLY_HTML.search(html) or (ALTAIR_HTML.search(html) if "vegaEmbed" in html else None)
     return "" if match is None else html[match.end() :].partition("</script>")[0].strip()
 
@@ -360,7 +359,7 @@ def _read_html(html: str) -> _Html:
 
 
 def _joined(value: Any) -> str:
-    """A text of a notebook's file: a string, or a list of strings."""
+    """A text of a notebook file as one string; the file holds a string or a list of strings."""
     if isinstance(value, str):
         return value
     return "".join(part for part in value if isinstance(part, str)) if isinstance(value, (list, tuple)) else ""

@@ -78,11 +78,11 @@ class PairedConnection:
         return cls(reader, writer)
 
     async def request(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
-        """Ask the kernel; where this is cancelled, the kernel is told so."""
+        """Send a request to the kernel; if this is cancelled, the kernel is notified."""
         return mapping(await self._connection.request(method, params))
 
     async def close(self) -> None:
-        """End the connection; what is still asked fails."""
+        """End the connection; pending requests fail."""
         self._end(KERNEL_GONE)
         self._reading.cancel()
         self._writer.close()
@@ -158,7 +158,7 @@ def registrations_folder() -> Path:
 
 
 def register(name: str, path: str, token: str) -> Path:
-    """Write the file of this process's kernel."""
+    """Write the registration of this process's kernel; returns its folder."""
     folder = registrations_folder() / name
     folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     folder.mkdir(mode=0o700, exist_ok=True)
@@ -169,7 +169,7 @@ def register(name: str, path: str, token: str) -> Path:
 
 
 def unregister(folder: Path) -> None:
-    """Remove what :func:`register` wrote; no effect where it is gone."""
+    """Remove what :func:`register` wrote; no effect if it is already gone."""
     shutil.rmtree(folder, ignore_errors=True)
     GUARD.sweep_no_more(folder)
 
@@ -264,7 +264,7 @@ class ClientInfo(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def read(cls, value: Any) -> ClientInfo:
-        """Read what was sent, whatever it is."""
+        """Read what the client sent, whatever its shape."""
         fields = value if isinstance(value, dict) else {}
         return cls(**{key: _clean(fields.get(key)) for key in cls.__struct_fields__})
 
@@ -277,7 +277,7 @@ class Program(Protocol):
 
     @property
     def progress_seconds(self) -> float:
-        """Returns how often the program is told what its call waits for."""
+        """The seconds between reports to the program of what its call waits for."""
         ...
 
     @property
@@ -313,11 +313,10 @@ class PairedServer(ToolMcpServer):
         self._ended: str | None = None
 
     def opened(self, connection: Connection, hang_up: Callable[[], object]) -> None:
-        """The connection is open; see :meth:`ToolMcpServer.opened`."""
+        """Called when the connection is open; see :meth:`ToolMcpServer.opened`."""
         self._connection, self._hang_up = connection, hang_up
 
     def closed(self) -> None:
-        """The connection has ended."""
         self._program.leave()
 
     async def request(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
@@ -338,7 +337,7 @@ class PairedServer(ToolMcpServer):
         return await self._with_progress(params)
 
     async def _with_progress(self, params: dict[str, Any]) -> dict[str, Any]:
-        """Run a call; its program, if it wants that, hears what it waits for (MCP ``notifications/progress``)."""
+        """Run a call and, if the program asked for it, report what it waits for (MCP ``notifications/progress``)."""
         meta = params.get("_meta")
         token = meta.get("progressToken") if isinstance(meta, dict) else None
         call = asyncio.ensure_future(super().request("tools/call", params))
@@ -357,7 +356,7 @@ class PairedServer(ToolMcpServer):
             raise
 
     def _end(self, reason: str) -> None:
-        """Say why, and end the connection where the program does not."""
+        """Report the reason, and end the connection if the program does not."""
         if self._ended is None:
             self._ended = reason
             if self._connection is not None:

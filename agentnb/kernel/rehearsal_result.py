@@ -182,7 +182,7 @@ def rehearse_command(
     descriptors: Sequence[int] = (),
     hosts: tuple[str, ...] = (),
 ) -> Rehearsal:
-    """Rehearse a command of the shell; see :meth:`agentnb.ports.Previewer.command`."""
+    """Rehearse a shell command; see :meth:`agentnb.ports.Previewer.command`."""
     previewer: Previewer | None = plugins().first("previewers")
     if previewer is None:
         return _NO_PLUGIN
@@ -199,7 +199,7 @@ def begin_code(shell: Any, code: str, folder: str, *, seconds: float = SECONDS) 
 
 @functools.cache
 def can_preview() -> bool:
-    """True if previews work here, as one of nothing shows."""
+    """True if previews work here, tested by previewing the command ``true``."""
     found = rehearse_command("true", ".")
     return found.available and not found.reason
 
@@ -208,14 +208,14 @@ _NO_PLUGIN = unavailable("No plug-in that rehearses is loaded (`agentnb plugins`
 
 
 def _lines(diff: str, most: int = MOST_LINES) -> list[str]:
-    """The first lines of *diff*, and how many more there are."""
+    """The first lines of *diff*, then a line with the number of lines left out."""
     lines = diff.rstrip("\n").split("\n")
     left = len(lines) - most
     return lines if left <= 0 else [*lines[:most], f"… {left:,} more lines"]
 
 
 def _html_diff(file: RehearsalFile) -> str:
-    """Folded, and of a limited height."""
+    """The diff of *file* as HTML, folded and of limited height."""
     name = escape(file.path.encode("unicode_escape", "surrogatepass").decode())
     text = escape("\n".join(_lines(file.diff, MOST_FOLDED)))
     count = file.diff.rstrip("\n").count("\n") + 1
@@ -224,13 +224,13 @@ def _html_diff(file: RehearsalFile) -> str:
 
 
 def _html_cell(text: str) -> str:
-    """To the left, and lines stay lines: a value may be a table."""
+    """A left-aligned table cell that keeps line breaks: a value may itself be a table."""
     cell = f"<pre>{escape(text)}</pre>" if "\n" in text else escape(text)
     return f'<td style="text-align: left">{cell}</td>'
 
 
 def _short(text: str, *, at_end: bool = False) -> str:
-    """*text*, cut between lines and between words, with how much is left out; *at_end*: its end is kept."""
+    """*text*, cut between lines and words, with a note of how much is left out; if *at_end*, its end is kept."""
     lines = text.split("\n")
     left = len(lines) - MOST_LINES
     kept = [_short_line(line, at_end) for line in (lines[-MOST_LINES:] if at_end else lines[:MOST_LINES])]

@@ -36,7 +36,6 @@ class ServerAbout(NamedTuple):
 
 
 def kernel_server() -> ServerAbout:
-    """The description that the server of the kernel tools gives of itself."""
     return ServerAbout("agentnb-kernel", "The user's Jupyter kernel", INSTRUCTIONS, kernel_tools())
 
 
@@ -65,7 +64,6 @@ class ToolMcpServer:
         """The client has sent notifications."""
 
     async def request(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
-        """Answer one request."""
         match method:
             case "initialize":
                 return self._initialized(params)

@@ -53,7 +53,6 @@ OWN_TOOLS = {each["name"]: each for each in (NOTEBOOKS, USE_NOTEBOOK)}
 
 
 def terminal_server() -> ServerAbout:
-    """The description that the server gives of itself."""
     several = "Several notebooks can be paired: `paired_notebooks` lists them, `use_notebook` chooses one. "
     return ServerAbout(
         "agentnb", "The user's Jupyter notebooks", several + INSTRUCTIONS, {**OWN_TOOLS, **kernel_tools()}
@@ -75,12 +74,11 @@ class TerminalServer(ToolMcpServer):
         self._client: Connection | None = None
 
     def opened(self, connection: Connection, hang_up: Callable[[], object]) -> None:
-        """The connection to the client is open."""
         del hang_up
         self._client = connection
 
     async def close(self) -> None:
-        """Leave the kernel."""
+        """Close the connection to the kernel, if there is one."""
         if self._connection is not None:
             await self._connection.close()
 
@@ -93,7 +91,6 @@ class TerminalServer(ToolMcpServer):
         return answer
 
     async def call(self, name: str, arguments: Any) -> dict[str, Any]:
-        """Run one of its own tools."""
         return text_result(await (self._use(arguments) if name == "use_notebook" else self._listed()))
 
     async def _called(self, params: dict[str, Any]) -> dict[str, Any]:
@@ -174,7 +171,7 @@ class TerminalServer(ToolMcpServer):
             self._progress.pop(token, None)
 
     def _relay(self, method: str, params: dict[str, Any]) -> None:
-        """Pass the progress of a call on, under the client's own token."""
+        """Pass on the progress of a call, under the client's own token."""
         token = params.get("progressToken")
         if method == PROGRESS and token in self._progress and self._client is not None:
             self._client.notify(PROGRESS, {**params, "progressToken": self._progress[token]})

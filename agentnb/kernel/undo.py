@@ -45,7 +45,7 @@ class KernelTurn:
         self.ended = False
 
     def order(self, known_as: Sequence[str]) -> tuple[CellOrder, CellOrder] | None:
-        """The cells of a notebook before and after the turn, by the names that it had; None where that is the same."""
+        """The order of a notebook's cells before and after the turn, under any of its names; None if unchanged."""
         changes = [orders for name, orders in self.orders.items() if name in known_as]
         return (changes[0][0], changes[-1][1]) if changes else None
 
@@ -81,7 +81,7 @@ class CellUndo:
     async def change(
         self, runner: CodeRunner, turn: KernelTurn, cells: Sequence[CellRecord], choices: Mapping[str, Choice]
     ) -> tuple[str, ...]:
-        """Give the cells the texts that they are to have, notebook by notebook; all cells of one notebook or none."""
+        """Set the cells to their target texts, notebook by notebook; all cells of one notebook or none."""
         done: tuple[str, ...] = ()
         if not cells:
             return done
@@ -93,7 +93,7 @@ class CellUndo:
         return done
 
     def _file_hashes(self, cells: Sequence[CellRecord]) -> tuple[str, str] | None:
-        """The hashes of the file that the page has all of once it has *cells*; None where it lacks others then."""
+        """The hashes of the file that the page fully has once it has *cells*; None if it still lacks others then."""
         hashes = {cell.file_hashes if cell.offered else None for cell in cells}
         with self._lock:
             all_cells = [cell for turn in self._turns.values() for cell in turn.cells.values()]
@@ -142,7 +142,7 @@ class CellUndo:
 
 
 def _present_names(turn: KernelTurn, notebooks: Sequence[NotebookView]) -> dict[str, str]:
-    """The present names of a turn's notebooks: one that was renamed meanwhile is the open one with its cells."""
+    """The present names of a turn's notebooks: a renamed one is the open notebook that has its cells."""
     names = {cell.notebook: cell.notebook for cell in turn.cells.values()}
     cells_of = {each.name: {cell.id for cell in each.cells} for each in notebooks}
     for name in names:
@@ -183,13 +183,13 @@ class HeldReferences:
                 self.hold(change.after)
 
     def hold(self, reference: Reference) -> None:
-        """Hold it until there is no more room: the oldest go first."""
+        """Hold the reference; when there is no more room, the oldest are released first."""
         if isinstance(reference, Binding):
             reference.hold()
         self.references = [*(each for each in self.references if each is not reference), reference]
 
     def trim(self) -> None:
-        """Let go of what is more than the limit: what is larger by itself, and else the oldest."""
+        """Release what exceeds the limit: references too large by themselves, then the oldest."""
         limit = self.limit()
         for each in self.references:
             if isinstance(each, ObjectChange):
@@ -224,7 +224,7 @@ class VariableUndo:
         undone: bool,
         check: bool = False,
     ) -> tuple[str, ...]:
-        """Make the variables what they are to be, on the main thread; all of them or none."""
+        """Bring the variables to their target state, on the main thread; all of them or none."""
         names = namespace.variables()
         with self._lock:
             ready, conflicts = [], []
@@ -251,7 +251,7 @@ class VariableUndo:
             return tuple(variable.id for variable in ready)
 
     def _leading_to(self, objects: Iterable[ObjectChange]) -> list[Callable[[], object]]:
-        """How to read again what leads to *objects*: that they are brought back is no change of the user's."""
+        """Returns functions that re-read what leads to *objects*: restoring these is not a change by the user."""
         values = [value for each in objects for value in each.objects]
         changes = [each for turn in self._turns.values() for each in turn.variables.names.values()]
         bindings = [each for change in changes for each in change.bindings if values]
@@ -295,7 +295,7 @@ class VariableUndo:
         variable.reverse(replaced)
 
     def _read(self, variables: Sequence[NameChange], namespace: Namespace) -> None:
-        """Remember what is there now, to see later whether somebody else changed it."""
+        """Remember the current values, to detect later changes by somebody else."""
         names = namespace.variables()
         turned = {each for variable in variables for each in variable.objects}
         for turn in self._turns.values():
@@ -307,7 +307,7 @@ class VariableUndo:
 
 
 def _bind_instead(namespace: Namespace, bindings: Iterable[Binding], old: Any, new: Any) -> tuple[str, ...]:
-    """Bind the names that have *old* to *new*; returns those that lead to the old object still."""
+    """Rebind the names of *old* to *new*; returns the names that still lead to the old object."""
     for binding in bindings:
         binding.replace(old, new)
     for name, value in namespace.variables().items():

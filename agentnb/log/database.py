@@ -98,7 +98,7 @@ class LogConnection(sqlite3.Connection):
 
 
 def connect(path: Path) -> LogConnection:
-    """Open the log's file, made and brought up to date where need be."""
+    """Open the log's file; create it or migrate it to the current version if needed."""
     with explained(path):
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         with opening_alone(path):
@@ -132,7 +132,7 @@ def empty() -> sqlite3.Connection:
 
 
 def check(connection: sqlite3.Connection, path: Path) -> None:
-    """Look through the whole file."""
+    """Check the whole file; raises LogDamaged if it is damaged."""
     with explained(path):
         answer = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
     if answer != "ok":
@@ -140,7 +140,7 @@ def check(connection: sqlite3.Connection, path: Path) -> None:
 
 
 def file_at(path: Path) -> FileId:
-    """Returns which file *path* leads to now."""
+    """Returns the identity of the file that *path* leads to now; None if there is none."""
     try:
         state = path.stat()
     except FileNotFoundError:
@@ -149,7 +149,7 @@ def file_at(path: Path) -> FileId:
 
 
 def put_aside(path: Path, file: FileId) -> Path | None:
-    """Rename a damaged file, with what belongs to it, so that a new one can take its place."""
+    """Rename a damaged file and its companions to make room for a new one; None if it is not *file* any more."""
     with opening_alone(path):
         if file is None or file_at(path) != file:
             return None
@@ -162,7 +162,7 @@ def put_aside(path: Path, file: FileId) -> Path | None:
 
 @contextlib.contextmanager
 def opening_alone(path: Path) -> Iterator[None]:
-    """One kernel at a time opens the database at *path* or puts it aside, on any thread."""
+    """Hold a lock so that only one thread of one kernel opens the database at *path* or puts it aside at a time."""
     descriptor = os.open(path.with_name(f"{path.name}.lock"), os.O_CREAT | os.O_RDWR, 0o600)
     try:
         with locked(descriptor):
@@ -173,7 +173,7 @@ def opening_alone(path: Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    """All or nothing; waits for other writers at its beginning, never in its middle."""
+    """Run the block as one transaction; waits for other writers when it begins, never halfway through."""
     connection.execute("BEGIN IMMEDIATE")
     try:
         yield
@@ -202,7 +202,7 @@ def _migrate(connection: sqlite3.Connection, path: Path) -> None:
 
 
 def _oldest_reader(connection: sqlite3.Connection, version: int) -> str | None:
-    """The oldest agentnb that reads *version* of the file, as the one that wrote it says."""
+    """Returns the oldest agentnb that can read *version* of the file, as recorded by the one that wrote it."""
     with contextlib.suppress(sqlite3.Error):
         row = connection.execute("SELECT oldest_agentnb FROM readers WHERE version = ?", (version,)).fetchone()
         return row[0] if row else None
@@ -210,7 +210,7 @@ def _oldest_reader(connection: sqlite3.Connection, version: int) -> str | None:
 
 
 def statements(script: str) -> Iterator[str]:
-    """The statements of *script*, one by one: ``executescript`` would end the transaction around them."""
+    """Yield the statements of *script* one by one: ``executescript`` would end the surrounding transaction."""
     statement = ""
     for piece in script.split(";"):
         statement += f"{piece};"
@@ -235,7 +235,7 @@ def make_private(path: Path) -> None:
 
 @contextlib.contextmanager
 def explained(path: Path) -> Iterator[None]:
-    """Say what SQLite and the file system say in words that help."""
+    """Turn errors from SQLite and the file system into errors with helpful messages."""
     try:
         yield
     except sqlite3.OperationalError as error:
@@ -252,7 +252,7 @@ def explained(path: Path) -> Iterator[None]:
 
 
 def _is_disk_full(path: Path, error: sqlite3.OperationalError) -> bool:
-    """True if *error* comes of a full disk; SQLite calls it an I/O error where its index cannot grow."""
+    """True if *error* is caused by a full disk; SQLite reports an I/O error when its index cannot grow."""
     if "full" in str(error):
         return True
     try:
@@ -284,7 +284,7 @@ class LogWatch:
             self._number = int(self._connection.execute(_LATEST).fetchone()[0])
 
     def look(self) -> Changes | None:
-        """Returns what has changed since the last look; None where nothing has, or the file is another one by now."""
+        """Returns what has changed since the last look; None if nothing has, or if the file has been replaced."""
         with explained(self._path):
             version = self._data_version()
             if version == self._version:
@@ -298,11 +298,10 @@ class LogWatch:
 
     @property
     def is_current(self) -> bool:
-        """True if the path still leads to the file that is looked at."""
+        """True if the path still leads to the watched file."""
         return file_at(self._path) == self._connection.file
 
     def close(self) -> None:
-        """Look no more."""
         self._connection.close()
 
     def _data_version(self) -> int:

@@ -22,7 +22,7 @@ LOG_NAME = "sessions.db"
 
 
 def log_location(environ: Mapping[str, str] = os.environ) -> Path | None:
-    """The file of the durable log."""
+    """Returns the file of the durable log; None if the log is off."""
     location = environ.get(VARIABLE, "").strip()
     if location.lower() in OFF or site_policy(environ).why_off("history") is not None:
         return None
@@ -47,25 +47,25 @@ _QUIET_SECONDS = 3600.0
 
 
 def batch_file(log: Path) -> Path:
-    """The file beside the log at *log*."""
+    """Returns the file of batches, which lies beside the log at *log*."""
     return log.with_name(BATCHES_NAME)
 
 
 def files_of_batches(log: Path) -> list[Path]:
-    """The file and those that SQLite has beside it, as far as they are there."""
+    """Returns the file of batches and those that SQLite keeps beside it, as far as they exist."""
     path = batch_file(log)
     return [each for suffix in ("", "-wal", "-shm") if (each := path.with_name(path.name + suffix)).exists()]
 
 
 def count_batches(log: Path) -> int:
-    """Returns how many batches are kept; 0 where the file cannot be read."""
+    """Returns the number of batches kept; 0 if the file cannot be read."""
     with contextlib.suppress(sqlite3.Error), contextlib.closing(_opened(log)) as connection:
         return int(connection.execute("SELECT COUNT(*) FROM batches").fetchone()[0])
     return 0
 
 
 def delete_batches(log: Path, *, before: float | None = None) -> int:
-    """Delete batches and loops that do not run, and give their room back; says how many."""
+    """Delete the batches and loops that are not running, and free their disk space; returns how many were deleted."""
     if not batch_file(log).exists():
         return 0
     with contextlib.closing(_opened(log)) as connection:

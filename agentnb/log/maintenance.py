@@ -45,20 +45,20 @@ class Repaired(NamedTuple):
 
 
 def files_of(path: Path) -> list[Path]:
-    """The log's files that are there: its own, its search index, and what SQLite writes beside them."""
+    """Returns the log's existing files: its own, its search index, and what SQLite writes beside them."""
     index = path.with_name(f"{path.stem}-search.db")
     beside = [each.with_name(each.name + suffix) for each in (path, index) for suffix in SUFFIXES]
     return [each for each in beside if each.exists()]
 
 
 def sizes(path: Path) -> dict[str, int]:
-    """Bytes of each session's data, by its channel."""
+    """Returns the bytes of each session's data, by its channel."""
     with _opened(path) as connection:
         return dict(connection.execute(_SIZES))
 
 
 def faults(path: Path) -> list[str]:
-    """Returns what is wrong with the file: sentences, a few at most; none where all is well, or no log is there yet."""
+    """Returns what is wrong with the file, in at most a few sentences; [] if nothing is or no log exists yet."""
     if not path.exists():
         return []
     with contextlib.closing(_raw(path)) as connection:
@@ -77,7 +77,7 @@ def faults(path: Path) -> list[str]:
 
 
 def repair(path: Path) -> Repaired:
-    """Copy what can be read to a new file that takes the place of the damaged one, which is kept beside it."""
+    """Copy what can be read to a new file, which replaces the damaged one; that one is kept beside it."""
     _demand(path)
     fresh = path.with_name(f"{path.name}.repaired-{os.getpid()}")
     file = database.file_at(path)
@@ -98,7 +98,7 @@ def repair(path: Path) -> Repaired:
 
 
 def compact(path: Path) -> int:
-    """Give the room of what was deleted back to the disk, once other kernels have written; says how many bytes."""
+    """Free the disk space of what was deleted, after waiting for other kernels' writes; returns the bytes freed."""
     before = _bytes(path)
     if not path.exists():
         return 0
@@ -125,7 +125,7 @@ _UNCHANGED = "Nothing was changed. Specify a file that was written by `agentnb s
 
 
 def copy_out(path: Path, to: Path) -> int:
-    """Write the whole log, as it is at one moment, to a new file; says how many sessions it has."""
+    """Write the whole log, as it is at one moment, to a new file; returns its number of sessions."""
     _demand(path)
     if to.exists():
         raise LogUnavailable(f"{to} already exists.", hint="Specify a new file.")
@@ -138,7 +138,7 @@ def copy_out(path: Path, to: Path) -> int:
 
 
 def take_in(path: Path, source: Path) -> tuple[int, int]:
-    """Add the sessions of another log's file that are not here yet; the file is left as it is."""
+    """Add the sessions of another log's file that are not in this log yet; that file is not changed."""
     if not source.is_file():
         raise LogUnavailable(
             f"{source} is not a file.", hint="Specify a file that was written by `agentnb storage --export`."
@@ -160,7 +160,7 @@ def take_in(path: Path, source: Path) -> tuple[int, int]:
 
 @contextlib.contextmanager
 def _other_file(file: Path, done: str, hint: str, copy: Path | None = None) -> Iterator[None]:
-    """Say of a file that is not this kernel's log what is wrong with it, or with its *copy*."""
+    """Report errors in a file that is not this kernel's log, or in its *copy*, as errors about *file*."""
     try:
         yield
     except (LogError, sqlite3.Error, OSError) as error:
@@ -183,7 +183,7 @@ def _merged(path: Path, theirs: sqlite3.Connection) -> tuple[int, int]:
 
 
 def _rescued(old: sqlite3.Connection, new: sqlite3.Connection, uri: str) -> bool:
-    """Copy what can be read of one session; False where that is not all of it."""
+    """Copy what can be read of one session; returns False if part of it is lost."""
     damaged = set()
     for table in (*BY_URI, *BY_CHANNEL):
         try:
@@ -198,7 +198,7 @@ def _rescued(old: sqlite3.Connection, new: sqlite3.Connection, uri: str) -> bool
 
 
 def _has_all_turns(new: sqlite3.Connection, uri: str) -> bool:
-    """Make the texts of turns that are missing or other from the chat's state; False where that is not whole."""
+    """Rebuild the missing or wrong texts of turns from the chat's state; returns False if that is incomplete."""
     try:
         chat, _, gap = replay(new, f"{uri}/chat", ChatState, reduce_chat)
     except LogError:
@@ -246,7 +246,7 @@ def _bytes(path: Path) -> int:
 
 
 def _raw(path: Path) -> sqlite3.Connection:
-    """A connection to a file that may be damaged: nothing in it is looked at yet."""
+    """Returns a connection to a file that may be damaged: none of its content has been read yet."""
     try:
         return sqlite3.connect(path, timeout=database.BUSY_SECONDS, isolation_level=None)
     except sqlite3.Error as error:

@@ -84,7 +84,6 @@ class TurnText(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def turn_record(uri: str, number: int, turn: Turn) -> TurnText:
-    """A finished turn as text."""
     answer = "".join(part.content for part in turn.response_parts if isinstance(part, MarkdownResponsePart))
     return TurnText(
         uri=uri, number=number, turn_id=turn.id, prompt=turn.message.text, answer=answer[:SEARCHED_CHARACTERS]
@@ -183,11 +182,11 @@ class ChannelLog:
 
     @property
     def size(self) -> int:
-        """Encoded bytes held."""
+        """Returns the size of the kept envelopes, in encoded bytes."""
         return self._bytes
 
     def append(self, envelope: Envelope) -> None:
-        """Keep *envelope*; the oldest fall out where a bound is passed."""
+        """Keep *envelope*; the oldest are dropped when a limit is exceeded."""
         size = _size(envelope)
         self._entries.append((envelope, size))
         self._bytes += size
@@ -201,7 +200,7 @@ class ChannelLog:
         return after >= self._dropped_to
 
     def after(self, index: int) -> list[Envelope]:
-        """Every kept envelope with an index above *index*, oldest first."""
+        """Returns all kept envelopes with an index above *index*, oldest first."""
         skip = max(0, index - self._dropped_to)
         return [envelope for envelope, _ in islice(self._entries, skip, None)]
 

@@ -87,7 +87,7 @@ class SearchIndex:
         self.path: Path = log.with_name(f"{log.stem}-search.db")
 
     def find(self, log: sqlite3.Connection, text: str) -> Matches:
-        """Returns where *text* stands in prompts and answers."""
+        """Returns where *text* occurs in prompts and answers."""
         if len(text) >= SHORTEST:
             with contextlib.suppress(sqlite3.Error, OSError):
                 return self._found_in_index(log, text)
@@ -98,7 +98,7 @@ class SearchIndex:
         return Matches(_hits(turns, text), 0)
 
     def forget(self, uri: str) -> None:
-        """The conversation was deleted: nothing of it stays here either."""
+        """Remove a deleted conversation, so that nothing of it stays in the index either."""
         if self.path.exists():
             with contextlib.suppress(sqlite3.Error, OSError), self._opened() as index, transaction(index):
                 _remove(index, uri)
@@ -146,7 +146,7 @@ def _make_anew(index: sqlite3.Connection) -> None:
 
 
 def _update(index: sqlite3.Connection, log: sqlite3.Connection) -> int:
-    """Take over what is new in the log, the latest first; says how many conversations are still to be taken over."""
+    """Index what is new in the log, the latest first; returns the number of conversations still to be indexed."""
     known = dict(index.execute("SELECT uri, modified_at FROM sessions"))
     there = dict(log.execute("SELECT uri, modified_at FROM sessions ORDER BY modified_at DESC"))
     gone = known.keys() - there.keys()
@@ -166,7 +166,7 @@ def _update(index: sqlite3.Connection, log: sqlite3.Connection) -> int:
 
 
 def _take_over(index: sqlite3.Connection, log: sqlite3.Connection, uri: str, modified_at: int) -> None:
-    """Bring one conversation up to date: turns are only added and taken back at its end."""
+    """Bring one conversation up to date: turns are only added and removed at its end."""
     known = dict(index.execute("SELECT number, turn_id FROM places WHERE uri = ?", (uri,)))
     there = dict(log.execute("SELECT number, turn_id FROM turns WHERE uri = ?", (uri,)))
     for number, turn_id in known.items():
@@ -182,7 +182,7 @@ def _take_over(index: sqlite3.Connection, log: sqlite3.Connection, uri: str, mod
 
 
 def _remove(index: sqlite3.Connection, uri: str, number: int | None = None) -> None:
-    """Take out a conversation, or one turn of it."""
+    """Remove a conversation, or one turn of it."""
     which = "uri = ?" if number is None else "uri = ? AND number = ?"
     named = (uri,) if number is None else (uri, number)
     index.execute(f"DELETE FROM texts WHERE rowid IN (SELECT id FROM places WHERE {which})", named)  # noqa: S608
@@ -198,7 +198,7 @@ def _trigrams(text: str) -> str:
 
 
 def _read(log: sqlite3.Connection, uri: str, number: int) -> tuple[str, ...]:
-    """A turn's prompt and answer; empty where another kernel has just deleted them."""
+    """Returns a turn's prompt and answer; empty if another kernel has just deleted them."""
     row = log.execute("SELECT prompt, answer FROM turns WHERE uri = ? AND number = ?", (uri, number)).fetchone()
     return ("", "") if row is None else tuple(row)
 
@@ -233,7 +233,7 @@ def _in_turn(turn: _Turn, text: str) -> tuple[SearchHit, ...]:
 
 
 def _hit(turn: _Turn, where: Where, whole: str, text: str) -> SearchHit | None:
-    """The first place of *text* in *whole*; None where it does not have it."""
+    """Returns the first occurrence of *text* in *whole*; None if there is none."""
     folded, wanted = whole.casefold(), text.casefold()
     at = folded.find(wanted)
     if at < 0:

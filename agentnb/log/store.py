@@ -124,11 +124,11 @@ class LogStore(LogWriter):
         self._index = SearchIndex(path)
 
     def sessions(self, search: str = "", **which: Unpack[Which]) -> list[SessionRecord]:
-        """The sessions with at least one finished turn, the latest first; as :meth:`find` takes its arguments."""
+        """Returns the sessions with at least one finished turn, the latest first; arguments as for :meth:`find`."""
         return self.find(search, **which).sessions
 
     def find(self, search: str = "", **which: Unpack[Which]) -> FoundSessions:
-        """The sessions with at least one finished turn, the latest first, and where in them the text stands."""
+        """Returns the sessions with at least one finished turn, the latest first, and where *search* occurs in them."""
         search = without_half_characters(search)
         with self._reading() as connection:
             hits, left = self._index.find(connection, search) if search and self.path.exists() else ({}, 0)
@@ -138,34 +138,33 @@ class LogStore(LogWriter):
         return FoundSessions(sessions, {each.uri: hits[each.uri] for each in sessions if each.uri in hits}, left)
 
     def known(self, agent: str, ids: list[str]) -> set[str]:
-        """Returns which of an agent's own sessions, by its ids of them, the log has."""
+        """Returns those of *ids*, an agent's own session ids, that the log has."""
         with self._reading() as connection:
             return {name for (name,) in connection.execute(_KNOWN, {"agent": agent, "ids": json.dumps(ids)})}
 
     def named(self, beginning: str) -> list[SessionRecord]:
-        """The sessions whose tab id begins so; two at most."""
+        """Returns the sessions, two at most, whose tab id begins with *beginning*."""
         with self._reading() as connection:
             return [_record(row) for row in connection.execute(_NAMED, (f"/{beginning}",))] if beginning else []
 
     def latest_turns(self, uri: str, limit: int) -> list[TurnText]:
-        """The last finished turns of a session as text, oldest first; none where the log does not have it."""
+        """Returns the last finished turns of a session as text, oldest first; [] if the log does not have it."""
         with self._reading() as connection:
             rows = connection.execute(_LATEST_TURNS, (uri, limit)).fetchall()
         fields = ("number", "turn_id", "prompt", "answer")
         return [TurnText(uri=uri, **dict(zip(fields, row, strict=True))) for row in reversed(rows)]
 
     def usage(self, by: By, limit: int, **which: Unpack[WhichTurns]) -> list[UsageRow]:
-        """Returns what turns used, added up; the latest first."""
+        """Returns the summed usage of turns, the latest first."""
         with self._reading() as connection:
             return add_up(connection, by, which, limit)
 
     def spent_since(self, moment: int) -> Spent:
-        """What all kernels' turns used together since *moment* (milliseconds since 1970), those that run included."""
+        """Returns what the turns of all kernels, also running ones, used since *moment* (milliseconds since 1970)."""
         with self._reading() as connection:
             return spent_since(connection, moment)
 
     def load(self, uri: str) -> StoredSession:
-        """Read a session back."""
         with self._reading() as connection:
             row = connection.execute(_ONE, (uri,)).fetchone()
             if row is None:
@@ -186,18 +185,18 @@ class LogStore(LogWriter):
         )
 
     def held(self, records: Iterable[SessionRecord]) -> set[str]:
-        """The URIs of those that another kernel which still lives has open."""
+        """Returns the URIs of the sessions that another live kernel has open."""
         theirs = [record for record in records if record.open and record.host_id != self._host_id]
         with self._reading() as connection:
             alive_hosts = _alive(connection) if theirs else set()
         return {record.uri for record in theirs if record.host_id in alive_hosts}
 
     def mine(self, records: Iterable[SessionRecord]) -> set[str]:
-        """The URIs of those that this kernel has open."""
+        """Returns the URIs of the sessions that this kernel has open."""
         return {record.uri for record in records if record.open and record.host_id == self._host_id}
 
     def claim(self, uri: str) -> bool:
-        """Make the session this kernel's, in one step; False where another kernel that lives has it open."""
+        """Claim the session for this kernel, atomically; returns False if another live kernel has it open."""
         with self._reading() as connection, database.transaction(connection):
             row = connection.execute(_HOLDER, (uri,)).fetchone()
             if row is not None and row[1] and row[0] != self._host_id and row[0] in _alive(connection):
@@ -207,12 +206,12 @@ class LogStore(LogWriter):
         return True
 
     def release(self, uri: str) -> None:
-        """Give back what was claimed and is not opened after all."""
+        """Release a claimed session that is not going to be opened after all."""
         with self._reading() as connection:
             connection.execute("UPDATE sessions SET open = 0 WHERE uri = ? AND host_id = ?", (uri, self._host_id))
 
     def rename(self, uri: str, title: str) -> bool:
-        """Give a session another title; False where a kernel that lives has it open: that one writes the title."""
+        """Rename a session; returns False if a live kernel has it open: that kernel writes the title."""
         with self._changing(uri) as (connection, host_id, is_open):
             if is_open and host_id in _alive(connection):
                 return False
@@ -220,7 +219,7 @@ class LogStore(LogWriter):
         return True
 
     def mark(self, uri: str, *, pinned: bool | None = None, archived: bool | None = None) -> None:
-        """Pin or archive a session, or take that back; None leaves it as it is."""
+        """Pin or archive a session, or undo that; None leaves a mark as it is."""
         with self._changing(uri) as (connection, _, _):
             for name, value in (("pinned", pinned), ("archived", archived)):
                 if value is not None:
@@ -252,7 +251,7 @@ class LogStore(LogWriter):
         return record
 
     def forget(self, uri: str) -> bool:
-        """Delete a session from the file; says whether there was one."""
+        """Delete a session from the file; returns True if there was one."""
         with self._reading() as connection, database.transaction(connection):
             count = connection.execute("DELETE FROM sessions WHERE uri = ?", (uri,)).rowcount
             connection.execute(_KEEP_COUNTS, (uri, now_ms() - _COUNTED_MS))
@@ -265,13 +264,13 @@ class LogStore(LogWriter):
         return count > 0
 
     def watch(self) -> LogWatch | None:
-        """Notices from here on what any kernel changes in the file; None where there is no file yet."""
+        """Returns a watch for changes that any kernel makes in the file from now on; None if there is no file yet."""
         self.flush()
         return LogWatch(self.path) if self.path.exists() else None
 
     @contextlib.contextmanager
     def _changing(self, uri: str) -> Iterator[tuple[sqlite3.Connection, str, bool]]:
-        """A transaction about one session: with the kernel that had it last, and whether it had not been closed."""
+        """Yield a transaction about one session, the kernel that had it last, and True if it was not closed."""
         with self._reading() as connection, database.transaction(connection):
             row = connection.execute(_HOLDER, (uri,)).fetchone()
             if row is None:
@@ -280,7 +279,7 @@ class LogStore(LogWriter):
 
     @contextlib.contextmanager
     def _reading(self) -> Iterator[sqlite3.Connection]:
-        """A connection with all that was handed over so far; to an empty log where there is no file yet."""
+        """Yield a connection to the log, with everything written so far; to an empty log if there is no file yet."""
         self.flush()
         opened = database.connect(self.path) if self.path.exists() else database.empty()
         with database.explained(self.path), contextlib.closing(opened) as connection:
@@ -288,12 +287,11 @@ class LogStore(LogWriter):
 
 
 def _alive(connection: sqlite3.Connection) -> set[str]:
-    """The kernels that still live."""
     return {host_id for host_id, *process in connection.execute(_HOSTS) if alive(*process)}
 
 
 def _listed(connection: sqlite3.Connection, query: dict[str, Any]) -> list[SessionRecord]:
-    """A page of the list: the pinned ones, then the others, the latest first."""
+    """Returns a page of the list: the pinned sessions, then the others, the latest first."""
     activity = int(_ACTIVITY[query["state"]])
     query |= {"activity": activity, "alive": json.dumps([*_alive(connection)] if activity else [])}
     first, count = query["offset"], query["limit"]
@@ -312,7 +310,7 @@ def _record(row: tuple[Any, ...]) -> SessionRecord:
 
 
 def _copied(stored: StoredSession, turns: Iterable[TurnText], copy: str, title: str, now: int) -> LogBatch:
-    """The batch for a copy under another name: without what waits, runs or is remembered by the agent."""
+    """Returns the batch for a copy with a new title: without queued prompts, running turn and the agent's session."""
     channel, chat = f"{copy}/chat", stored.chat
     status = chat.status & ~ACTIVITY_MASK | (chat.status & SessionStatus.ERROR or SessionStatus.IDLE)
     last = chat.turns[-1].id if chat.turns else None

@@ -66,7 +66,7 @@ class WhichTurns(TypedDict, total=False):
 
 
 def add_up(connection: sqlite3.Connection, by: By, which: WhichTurns, limit: int) -> list[UsageRow]:
-    """The groups, the latest first, *limit* at most."""
+    """Returns at most *limit* groups, the latest first."""
     query = {**dict.fromkeys(WhichTurns.__annotations__), **which, "limit": limit}
     key, name_of = _GROUPS[by]
     groups = connection.execute(
@@ -103,7 +103,6 @@ def spent_since(connection: sqlite3.Connection, moment: int) -> Spent:
 
 
 def usage_of(connection: sqlite3.Connection, uri: str) -> tuple[TurnUsage, ...]:
-    """What each turn of a session used."""
     fields = TurnUsage.__struct_fields__
     rows = connection.execute(_OF_SESSION, (uri,)).fetchall()
     return tuple(TurnUsage(**dict(zip(fields, row, strict=True))) for row in rows)

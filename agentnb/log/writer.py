@@ -39,7 +39,7 @@ _IN_SUMMARY = ("provider", "title", "status", "activity", "project", "annotation
 
 
 def state_of(data: bytes) -> Any:
-    """The state of a session or a chat, as JSON."""
+    """Returns the state of a session or a chat as JSON, converted from a log of 0.2 if needed."""
     state = msgspec.json.decode(data)
     if "summary" in state:
         _read_session(state)
@@ -49,7 +49,7 @@ def state_of(data: bytes) -> Any:
 
 
 def entry_of(data: bytes, state: Any) -> Any:
-    """An envelope; *state* is that of its channel before it."""
+    """Returns an envelope, converted from a log of 0.2 if needed; *state* is its channel's state before it."""
     if not _TURN_ACTION.search(data):
         return data
     envelope = msgspec.json.decode(data)
@@ -133,19 +133,19 @@ class LogWriter:
         self._thread: threading.Thread | None = None
 
     def begin(self) -> None:
-        """Start the thread: an interpreter that ends starts none in Python 3.12, and runs those that there are."""
+        """Start the thread: Python 3.12 starts none at interpreter shutdown, but lets running ones go on."""
         if self._thread is None:
             thread = threading.Thread(target=self._run, name="agentnb-log", daemon=True)
             thread.start()
             self._thread = thread
 
     def write(self, batch: LogBatch) -> None:
-        """Write *batch* soon; never waits."""
+        """Queue *batch* to be written soon; never waits."""
         self.begin()
         self._batches.put(batch)
 
     def flush(self, timeout: float = FLUSH_SECONDS) -> bool:
-        """Wait until all that was handed over is written, or has failed; says whether that was within *timeout* s."""
+        """Wait until everything queued is written or has failed; returns False if that takes over *timeout* seconds."""
         if self._thread is None:
             return True
         reached = threading.Event()
@@ -153,7 +153,7 @@ class LogWriter:
         return reached.wait(timeout)
 
     def close(self, timeout: float = FLUSH_SECONDS) -> None:
-        """Write what was handed over and end the thread, at most *timeout* seconds."""
+        """Write everything queued and end the thread; waits at most *timeout* seconds."""
         if self._thread is not None:
             self._batches.put(None)
             self._thread.join(timeout)
@@ -200,7 +200,7 @@ class LogWriter:
             self._look()
 
     def _look(self) -> None:
-        """Whether the path still leads to the file that is open; else what is written would be lost with it."""
+        """Check that the path still leads to the open file; otherwise what is written would be lost with that file."""
         if database.file_at(self.path) != self._file:
             raise self._moved()
 
@@ -222,7 +222,7 @@ class LogWriter:
         return connection
 
     def _leave(self) -> None:
-        """The host has ended in good order: what it had open is free."""
+        """Record that the host has ended in good order, which frees the sessions that it had open."""
         if self._connection is not None:
             with contextlib.suppress(sqlite3.Error), database.transaction(self._connection):
                 self._connection.execute("DELETE FROM hosts WHERE host_id = ?", (self._host_id,))
@@ -235,23 +235,22 @@ class LogWriter:
 
 
 def enter(connection: sqlite3.Connection, host_id: str) -> None:
-    """Say which process this kernel is, in a transaction."""
+    """Record which process this kernel is; to be called within a transaction."""
     host = (host_id, platform.node(), os.getpid(), started(os.getpid()))
     connection.execute("INSERT OR REPLACE INTO hosts VALUES (?, ?, ?, ?)", host)
 
 
 def checksum(data: bytes) -> int:
-    """Returns what tells that stored bytes are the ones that were written."""
     return zlib.crc32(data)
 
 
 def sound(data: object, written: int) -> bool:
-    """True if *data* is what was written with that checksum."""
+    """True if *data* has the checksum *written*."""
     return isinstance(data, bytes) and checksum(data) == written
 
 
 def insert(connection: sqlite3.Connection, batch: LogBatch, host_id: str) -> None:
-    """Write *batch* in a transaction."""
+    """Write *batch*; to be called within a transaction."""
     connection.executemany(_SESSION, [_session_row(session, host_id) for session in batch.sessions.values()])
     connection.executemany(_STATUS, [(session.uri, session.status) for session in batch.sessions.values()])
     connection.executemany(_ARCHIVED, [(session.uri,) for session in batch.sessions.values() if session.archived])
@@ -304,7 +303,7 @@ def _merged(envelopes: Iterable[Envelope]) -> list[Envelope]:
 
 
 def started(pid: int) -> str:
-    """When process *pid* began, in the machine's own words; empty where it does not say, or there is none."""
+    """Returns when process *pid* began, in the system's own units; '' if unknown or if there is no such process."""
     if sys.platform != "linux":
         return ""
     try:
@@ -315,7 +314,7 @@ def started(pid: int) -> str:
 
 
 def alive(on: str, pid: int, began: str) -> bool:
-    """True if the process *pid* on the machine *on*, which began at *began*, still runs, as far as can be told here."""
+    """True if process *pid* on machine *on*, which began at *began*, is still running, as far as can be told here."""
     if on != platform.node() or sys.platform == "win32":
         return False
     try:
@@ -330,7 +329,7 @@ def alive(on: str, pid: int, began: str) -> bool:
 def replay(
     connection: sqlite3.Connection, channel: str, kind: type[Any], reduce: Callable[[Any, Any], Any]
 ) -> tuple[Any, int, str | None]:
-    """A channel's state, its index, and what is missing of it, if anything is."""
+    """Returns a channel's state, its index, and a sentence on what is missing of it, or None."""
     row = connection.execute("SELECT at, state, checksum FROM snapshots WHERE channel = ?", (channel,)).fetchone()
     if row is None or not sound(row[1], row[2]):
         message = f"The session {channel.removesuffix('/chat')} cannot be read: its snapshot is missing or damaged."

@@ -31,7 +31,7 @@ SYSLOG = "syslog"
 
 
 def tell_administrator(record: Record) -> str | None:
-    """Write *record* where the site's policy wants it; returns what went wrong."""
+    """Write *record* wherever the site's policy requires it; returns what went wrong, or None."""
     places = site_policy().audit
     if not places:
         return None
@@ -50,7 +50,7 @@ def _told(record: Record) -> dict[str, Any]:
 
 
 def _user() -> str:
-    """The name of the account, not what a variable says."""
+    """Returns the account's name from the system, not from an environment variable (except on Windows)."""
     if sys.platform == "win32":
         return os.environ.get("USERNAME", "")
     import pwd  # not on Windows
@@ -62,7 +62,7 @@ def _user() -> str:
 
 
 def _to_folder(folder: Path, line: bytes) -> None:
-    """One file a user, which others cannot read, so that nobody's lines are mixed with another's."""
+    """Append to the user's own file, which others cannot read, so that lines of different users never mix."""
     name = f"{os.getuid() if hasattr(os, 'getuid') else _user()}.jsonl"
     flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0)
     descriptor = os.open(folder / name, flags, 0o600)
@@ -120,7 +120,6 @@ class AuditLog:
 
     @property
     def path(self) -> Path:
-        """The file."""
         return self._path or audit_log()
 
     @property
@@ -129,7 +128,7 @@ class AuditLog:
         return tuple(self._records)
 
     def add(self, record: Record, environment: Mapping[str, str]) -> Record:
-        """Write *record* down, without what is secret in *environment* or looks so; returns what was written."""
+        """Write *record*, without anything secret from *environment* or that looks secret; returns what was written."""
         credentials = Credentials(environment)
 
         def short(text: str) -> str:

@@ -41,7 +41,6 @@ class _Said(msgspec.Struct, frozen=True):
 
 
 def judge(request: PolicyRequest, situation: Situation) -> Verdict:
-    """Decide about *request*."""
     situation = situation.here
     found = seen(request, situation)
     verdict = _judged(request, found, situation)
@@ -53,7 +52,7 @@ def judge(request: PolicyRequest, situation: Situation) -> Verdict:
 
 
 def acts(request: PolicyRequest) -> bool:
-    """True if *request* is for more than looking, so that standing permissions for it want a trusted workspace."""
+    """True if *request* does more than look, so that standing permissions for it need a trusted workspace."""
     return request.kind != "read" and (request.command is not None or request.tool not in READING)
 
 
@@ -82,7 +81,7 @@ def _judged(request: PolicyRequest, found: Seen, situation: Situation) -> Verdic
 
 
 def opens(path: str, tool: str, situation: Situation) -> bool:
-    """True if a rule of the user's allows *path*, which is outside the workspace."""
+    """True if a rule covers *path*, which is outside the workspace, and does not deny it."""
     subject = PolicySubject(agent=situation.agent, tool=tool, path=path)
     found = _last(subject, situation.here)
     return found is not None and found.rule.action != "deny" and bool(found.rule.path)
@@ -154,7 +153,7 @@ def _about(subject: PolicySubject, request: PolicyRequest, situation: Situation)
 
 
 def _hidden_denial(subject: PolicySubject, said: _Said, situation: Situation) -> InForce | None:
-    """The rule that denies a command which *subject*, that is allowed, could hide: a name that is computed, code."""
+    """Returns the rule that denies a command which the allowed *subject* could hide in a computed name or in code."""
     named = said.rule is not None and any(each.strip("* ") for each in said.rule.rule.command)
     if said.outcome != "allow" or subject.command is None or named or rank(subject.severity) < rank("high"):
         return None
@@ -227,7 +226,7 @@ def _floor(request: PolicyRequest, found: Seen, said: list[_Said], situation: Si
 
 
 def _opened(subject: PolicySubject, request: PolicyRequest, situation: Situation) -> bool:
-    """True if a rule of the user's allows a file outside the workspace that a command names."""
+    """True if a rule allows a file outside the workspace that a command names."""
     found = _last(subject, situation, standing=_standing_counts(request, situation))
     return found is not None and found.rule.action == "allow" and bool(found.rule.path)
 

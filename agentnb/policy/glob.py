@@ -14,25 +14,24 @@ _MOST = 256
 
 
 def path_matches(pattern: str, path: str) -> bool:
-    """True if *pattern* covers *path*; case does not matter, as on the file systems where it does not."""
+    """True if *pattern* covers *path*; case is ignored, as some file systems ignore it."""
     if pattern.startswith("!"):
         return not path_matches(pattern[1:], path)
     return any(_path_regex(each).fullmatch(path) is not None for each in _alternatives(pattern))
 
 
 def any_path_matches(patterns: tuple[str, ...], path: str) -> bool:
-    """True if one of *patterns* covers *path*, as :func:`path_matches` says of each, in one search for all of them."""
+    """True if :func:`path_matches` holds for one of *patterns*; searches for all of them at once."""
     together, turned = _together(patterns)
     return together.fullmatch(path) is not None or any(path_matches(each, path) for each in turned)
 
 
 def command_matches(pattern: str, command: str) -> bool:
-    """True if *pattern* covers the command line *command*."""
     return any(_covers(literals, command) for literals in _literals(pattern))
 
 
 def escaped(command: str) -> str:
-    """The pattern that covers *command* and nothing else."""
+    """Returns the pattern that covers *command* and nothing else."""
     return re.sub(r"([*\\])", r"\\\1", command)
 
 
@@ -48,7 +47,7 @@ def _alternatives(pattern: str) -> tuple[str, ...]:
 
 @functools.lru_cache(64)
 def _together(patterns: tuple[str, ...]) -> tuple[re.Pattern[str], tuple[str, ...]]:
-    """One expression for *patterns*, and those with ``!`` in front."""
+    """Returns one expression for *patterns*, and separately those that begin with ``!``."""
     found = [_path_regex(each).pattern for pattern in patterns if pattern[:1] != "!" for each in _alternatives(pattern)]
     below = [each.removeprefix(_BELOW) for each in found if each.startswith(_BELOW)]
     others = [each for each in found if not each.startswith(_BELOW)]
@@ -77,7 +76,7 @@ def _path_regex(pattern: str) -> re.Pattern[str]:
 
 @functools.lru_cache(1024)
 def _literals(pattern: str) -> tuple[tuple[str, ...], ...]:
-    """What stands between the stars of *pattern*: for the pattern itself, and for it with the last `` *`` left out."""
+    """Returns the texts between the stars of *pattern*, as it is and without a final `` *``."""
     optional = pattern.endswith(" *") and not pattern.endswith("\\ *")
     found = [""]
     for piece in re.findall(r"\\.|\*|[^*\\]+|\\", pattern, re.DOTALL):

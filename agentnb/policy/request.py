@@ -60,27 +60,27 @@ class PolicyRequest(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def tool(self) -> str:
-        """The kind of tool that a rule names: an ACP ``ToolKind``, ``"kernel"`` or ``"cell"``; a command is run."""
+        """The tool kind in rules: an ACP ``ToolKind``, ``"kernel"`` or ``"cell"``; ``"execute"`` for a command."""
         if self.kind == "permission" and self.command is not None and self.asked not in {"other", "kernel", "cell"}:
             return "execute"
         return _TOOLS.get(self.kind) or self.asked or "other"
 
     @property
     def files(self) -> tuple[str, ...]:
-        """The files it is about; a command's folder is none."""
+        """The files that the request is about; a command's folder is not one of them."""
         if self.kind in {"read", "write", "cell", "delete"}:
             return (self.path,) if self.path is not None else ()
         return self.paths
 
     @property
     def prefix(self) -> str:
-        """Returns what stands before the command for people: the variables that are set for it, credentials hidden."""
+        """Returns the variables set for the command, to show in front of it, with credentials hidden."""
         hidden = Credentials(dict(self.env)).hidden_in_command
         return "".join(hidden(f"{name}={shlex.quote(value)} ") for name, value in self.env)
 
     @property
     def line(self) -> str | None:
-        """The command as people see it."""
+        """The command with its variables, to show to people; None if there is none."""
         return None if self.command is None else f"{self.prefix}{self.command}"
 
     def covered_by(self, asked: PolicyRequest) -> bool:
@@ -114,19 +114,18 @@ class PolicyRequest(msgspec.Struct, frozen=True, kw_only=True):
         return same and self.path == asked.path and deciding[0] == deciding[1]
 
     def _same_change(self, asked: PolicyRequest) -> bool:
-        """True if what is written is what the file holds with the change in it that *asked* showed."""
+        """True if the text to be written is the file's text with the change that *asked* showed."""
         written = [each for each in diffs(self.preview) if each.path == self.path]
         shown = [each for each in diffs(asked.preview) if each.path == self.path]
         return bool(shown and written) and _unix(written[-1].new_text) in _results(written[-1].old_text or "", shown)
 
 
 def diffs(content: Iterable[object] | None) -> list[ToolDiffContent]:
-    """The changes of files in *content*."""
     return [each for each in content or () if isinstance(each, ToolDiffContent)]
 
 
 def _results(old: str, shown: list[ToolDiffContent]) -> set[str]:
-    """Returns what a file with the text *old* can become by the changes *shown*, one after the other."""
+    """Returns what a file with the text *old* can become when the changes *shown* are applied in order."""
     texts = {_unix(old)}
     for change in shown:
         before, after = _unix(change.old_text or ""), _unix(change.new_text)
@@ -135,7 +134,7 @@ def _results(old: str, shown: list[ToolDiffContent]) -> set[str]:
 
 
 def _changed(text: str, before: str, after: str) -> Iterator[str]:
-    """*text* with *after* in the place of *before*: of each one, and of all."""
+    """Yields *text* with *before* replaced by *after*: at each single occurrence, and at all of them."""
     if before not in text:
         return
     yield text.replace(before, after)
@@ -152,7 +151,7 @@ def _unix(text: str) -> str:
 
 
 def _without_cd(command: str, folder: str | None) -> str:
-    """The command line without a ``cd`` at its beginning to the folder that it runs in anyway (Kimi)."""
+    """Returns the command line without a leading ``cd`` to the folder in which it runs anyway (Kimi)."""
     for spelled in (shlex.quote(folder or ""), f"'{folder}'", f'"{folder}"'):
         if folder and command.startswith(f"cd {spelled} && "):
             return command[len(f"cd {spelled} && ") :]
@@ -160,7 +159,7 @@ def _without_cd(command: str, folder: str | None) -> str:
 
 
 def _scripts(command: str) -> set[str]:
-    """The command line, and where a shell is only there to run it (``sh -c SCRIPT``) the script alone."""
+    """Returns the command line, and if it only has a shell run a script (``sh -c SCRIPT``), also that script."""
     try:
         script = script_of(split_words(command))
     except ValueError:
@@ -194,12 +193,12 @@ class Situation(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def ceiling(self) -> Freedom | None:
-        """The most freedom that the policy files leave; None where they leave all."""
+        """The most freedom that the policy files allow; None if they set no limit."""
         return lowest((self.user.freedom_at_most, self.project.freedom_at_most))
 
     @property
     def here(self) -> Situation:
-        """The same with the mode that the ceiling leaves, and with the rules that count in this workspace."""
+        """Returns the situation with the mode that the ceiling allows and the rules that apply in this workspace."""
         ceiling = self.ceiling
         if ceiling is None and not any(each.rule.folder for each in (*self.user.rules, *self.project.rules)):
             return self
@@ -234,7 +233,7 @@ class Situation(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def patterns(self) -> Patterns:
-        """The sensitive files: what is built in, then the user's words, then the project's."""
+        """The patterns of sensitive files: the built-in ones, then the user's, then the project's."""
         merged = {**SENSITIVE, **dict.fromkeys(own_patterns(self.root), True)}
         for pattern, sensitive in (*self.user.sensitive, *self.project.sensitive, *self.sensitive):
             merged.pop(pattern, None)  # the last that matches wins
@@ -263,7 +262,7 @@ _PREFERRED = {True: ("allow_once", "allow_always"), False: ("reject_once", "reje
 
 
 def choose_option(options: Sequence[ConfirmationOption], *, allow: bool) -> ConfirmationOption | None:
-    """The narrowest of *options* that allows (or denies), or None if there is none."""
+    """Returns the narrowest of *options* that allows (or denies); None if there is none."""
     side = "approve" if allow else "deny"
     for kind in _PREFERRED[allow]:
         for option in options:

@@ -41,7 +41,6 @@ class AccessRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
     @property
     def text(self) -> str:
-        """The rule on one line."""
         what = " or ".join((*self.path, *self.command))
         who = f"for {' or '.join(self.agent)}" if self.agent else ""
         extra = "even if sensitive" if self.sensitive else ""
@@ -51,7 +50,7 @@ class AccessRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
         return " ".join(filter(None, (self.action, tools, what, who, up_to, extra, where)))
 
     def holds_in(self, root: PurePath) -> bool:
-        """True if it counts in the workspace *root*."""
+        """True if the rule applies in the workspace *root*."""
         folders = map(PurePath, self.folder)
         return not self.folder or any(root == each or each in root.parents for each in folders)
 
@@ -80,12 +79,11 @@ class PolicySubject(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def outside(self) -> bool:
-        """True if it is a file outside the workspace."""
+        """True if the subject is a file outside the workspace."""
         return self.path is not None and self.inside is None
 
 
 def matches(rule: AccessRule, subject: PolicySubject) -> bool:
-    """True if *rule* speaks about *subject*."""
     if rule.agent and not any(command_matches(each, subject.agent) for each in rule.agent):
         return False
     tools = (subject.tool,) if rule.action == "allow" else (subject.tool, *subject.also)
@@ -99,14 +97,13 @@ def matches(rule: AccessRule, subject: PolicySubject) -> bool:
 
 
 def _lines(rule: AccessRule, subject: PolicySubject) -> tuple[str, ...]:
-    """The command as it is written; for a rule that stops, also what it comes to."""
+    """Returns the command as written and, for a rule that asks or denies, its plainer spellings too."""
     if subject.command is None:
         return ()
     return (subject.command,) if rule.action == "allow" else (subject.command, *plainer(subject.command))
 
 
 def _reaches(rule: AccessRule, subject: PolicySubject) -> bool:
-    """True if an ``allow`` reaches as far as *subject*."""
     if rank(subject.severity) > rank(rule.severity) and not (rule.sensitive and subject.sensitive):
         return False
     return not subject.outside or any(_absolute(pattern) for pattern in rule.path)
@@ -129,7 +126,7 @@ _ASSIGNS = re.compile(r"[A-Za-z_]\w*\+?=.*", re.DOTALL)
 
 @functools.lru_cache(512)
 def plainer(unit: str) -> tuple[str, ...]:
-    """Plainer spellings of the command *unit*, for rules that ask or deny."""
+    """Returns plainer spellings of the command *unit*, for rules that ask or deny."""
     try:
         words = split_words(unit)
     except ValueError:
@@ -144,7 +141,7 @@ def plainer(unit: str) -> tuple[str, ...]:
 
 
 def _behind(words: list[str], *, taking: bool) -> list[str]:
-    """*words* from the first that is no option; *taking*: where each option takes the next word."""
+    """Returns *words* from the first that is not an option; *taking*: as if each option took the next word."""
     at = 0
     while at < len(words) and words[at].startswith(("-", "+")):
         alone = not taking or "=" in words[at] or words[at].startswith(("--no-", "+")) or words[at] in {"-p", "-P"}
@@ -211,7 +208,7 @@ class SimilarRule(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def similar_rule(request: PolicyRequest, verdict: Verdict, agent: str) -> SimilarRule | None:
-    """The rule that would allow *request* and similar ones; None where each request must be asked on its own."""
+    """Returns the rule that would allow *request* and similar ones; None if each request must be asked on its own."""
     if verdict.floor in {"critical", "unreadable", "broken"} or request.kind == "kernel":
         return None
     if request.command is not None:
@@ -227,7 +224,7 @@ def similar_rule(request: PolicyRequest, verdict: Verdict, agent: str) -> Simila
 
 
 def offers(found: SimilarRule | None, folder: PurePath) -> tuple[Offer, ...]:
-    """The wider answers for *found* in the workspace *folder*, the shortest first."""
+    """Returns the wider answers for *found* in the workspace *folder*, shortest-lived first."""
     if found is None:
         return ()
     here = f"{found.permits} in the workspace" if found.rule.path == ("**",) else found.permits
@@ -274,7 +271,7 @@ def _commands(command: str, verdict: Verdict, agent: str) -> SimilarRule:
 
 
 def _pattern(unit: str) -> str:
-    """The program, with its verb where it has many: ``git status *``."""
+    """Returns the pattern for *unit*: its program, and its verb if the program has many: ``git status *``."""
     try:
         words = split_words(unit)
     except ValueError:

@@ -90,7 +90,7 @@ _WINDOWS = re.compile(r"^[A-Za-z]:[\\/]")
 
 
 def spelled(path: str) -> str:
-    r"""*path* as patterns see it: with slashes, without drive, ``.`` and ``..`` in front."""
+    """Returns *path* as patterns see it: with slashes, and without a leading drive, ``.`` or ``..``."""
     if _WINDOWS.match(path):
         path = path[2:]
     path = posixpath.normpath(path.replace("\\", "/"))
@@ -100,7 +100,6 @@ def spelled(path: str) -> str:
 
 
 def sensitive_pattern(path: str, patterns: Patterns = SENSITIVE) -> str | None:
-    """The pattern that makes *path* sensitive, or None."""
     shown = spelled(path)
     if not any_path_matches(tuple(each for each, sensitive in patterns.items() if sensitive), shown):
         return None
@@ -109,19 +108,19 @@ def sensitive_pattern(path: str, patterns: Patterns = SENSITIVE) -> str | None:
 
 
 def holds_secrets(path: str) -> bool:
-    """True if what stands in *path* is likely a secret, so that reading it matters as well."""
+    """True if the content of *path* is likely to be secret, so that reading it matters as well."""
     shown = spelled(path)
     return any_path_matches(_HOLD_SECRETS, shown) and not any_path_matches(_HOLD_NONE, shown)
 
 
 def secret_pattern(path: str, patterns: Patterns = SENSITIVE) -> str | None:
-    """The pattern that makes it matter to read *path*, or None: it may hold secrets, or the settings name it."""
+    """Returns the pattern that makes reading *path* matter: it may hold secrets, or the settings name it; else None."""
     pattern = sensitive_pattern(path, patterns)
     return pattern if pattern is not None and (pattern not in SENSITIVE or holds_secrets(path)) else None
 
 
 def rate_file(path: str, patterns: Patterns, about: str) -> Risk:
-    """Returns how bad a change of *path* can be; *about* says what it is, where it is nothing worse."""
+    """Returns the risk of changing *path*; *about* describes it if it is nothing worse."""
     why = "A file that may hold secrets."
     if any_path_matches((*_SECRETS, "**/authorized_keys"), spelled(path)):
         severity: Severity = "critical"

@@ -56,7 +56,7 @@ class PolicySettings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def load(path: Path, source: Source) -> PolicySettings:
-    """Read the policy file *path*; a missing one says nothing, a bad one says why in ``problem``."""
+    """Read the policy file *path*; a missing one sets nothing, an invalid one gives the reason in ``problem``."""
     until = "Until then no agent starts." if source == "site" else "Until then everything asks."
     text: str | None = ""
     try:
@@ -77,7 +77,6 @@ def load(path: Path, source: Source) -> PolicySettings:
 
 
 def parse(text: str, name: str, source: Source = "user") -> PolicySettings:
-    r"""Read the *text* of the policy file called *name*."""
     try:
         data = parsed(text)
     except ValueError as error:
@@ -96,7 +95,7 @@ def parse(text: str, name: str, source: Source = "user") -> PolicySettings:
 
 
 def tightened(settings: PolicySettings, name: str) -> PolicySettings:
-    """Returns what is left of a project's *settings*: a repository may tighten, never loosen."""
+    """Returns the part of a project's *settings* that counts: a repository may tighten the policy, never loosen it."""
     rules = tuple(each for each in settings.rules if each.rule.action != "allow")
     sensitive = tuple(each for each in settings.sensitive if each[1])
     dropped = [f"{each.where} ({each.rule.text})" for each in settings.rules if each.rule.action == "allow"]
@@ -116,7 +115,7 @@ def tightened(settings: PolicySettings, name: str) -> PolicySettings:
 
 
 def joined(site: PolicySettings, project: PolicySettings) -> PolicySettings:
-    """The site's settings and the project's as one: each of them may only tighten."""
+    """Returns the site's and the project's settings as one; each may only tighten."""
     reviews = {site.cell_review, project.cell_review}
     return PolicySettings(
         rules=(*site.rules, *project.rules),
@@ -137,7 +136,7 @@ def joined(site: PolicySettings, project: PolicySettings) -> PolicySettings:
 
 
 def loosening(settings: PolicySettings) -> list[str]:
-    """The keys of a file whose values loosen the policy."""
+    """Returns the keys of a file whose values loosen the policy."""
     return [key.name for key in FILE_KEYS if key.loosest and getattr(settings, key.name) == key.loosest]
 
 
@@ -174,7 +173,7 @@ class _Reader:
         return InForce(AccessRule(**fields), self._source, f"{self._name} {table}")
 
     def value(self, key: Key, data: dict[str, Any], table: str = "") -> Any:
-        """The value of *key* in *data*, checked."""
+        """Returns the checked value of *key* in *data*."""
         name = key.name
         if name not in data:
             if key.is_needed:
@@ -260,7 +259,7 @@ class _Reader:
         return self.folders("folders", "trust", folders)
 
     def folders(self, key: str, table: str, folders: Iterable[str]) -> list[str]:
-        """The *folders* of *key*, absolute."""
+        """Returns the *folders* of *key* as absolute paths."""
         found = []
         for said in folders:
             found.append(str(home()) if said == "~" else _home(said))
@@ -288,7 +287,7 @@ class _Reader:
 
 
 def _home(pattern: str) -> str:
-    """``~/`` is the user's folder, whoever's kernel it is."""
+    """Replace a leading ``~/`` with the user's home folder, whichever user's kernel this is."""
     if not pattern.startswith("~/"):
         return pattern
     return f"{home()}{pattern[1:]}"

@@ -30,17 +30,16 @@ class Risk(NamedTuple):
 
 
 def rank(severity: Severity) -> int:
-    """The place of *severity* on the scale."""
     return SEVERITIES.index(severity)
 
 
 def worst(findings: Iterable[Risk]) -> Risk | None:
-    """The worst of *findings*; of equals the first that takes something away, else the first; None of none."""
+    """Returns the worst finding; among equals the first that takes something away, else the first; None if empty."""
     return max(findings, key=_badness, default=None)
 
 
 def together(findings: Iterable[Risk]) -> Risk | None:
-    """*findings* as one: the worst, and up to two others that change something, the worse ones first."""
+    """Returns *findings* as one: the worst, and up to two others that change something, worse ones first."""
     ordered = sorted(findings, key=_badness, reverse=True)
     reasons = dict.fromkeys(each.reason for each in ordered if each is ordered[0] or rank(each.severity) >= _CHANGES)
     return Risk(ordered[0].severity, " ".join(list(reasons)[:_MOST_TOLD])) if ordered else None
@@ -84,7 +83,7 @@ def rule_words(rule: AccessRule, title: Callable[[str], str]) -> str:
 
 
 def command_words(pattern: str) -> str:
-    """A pattern of commands as people read it."""
+    """Returns a command pattern as people read it."""
     text = " ".join(pattern.replace("\\", "").split()).replace("`", "'")
     text = f"{text[:-2]} …" if text.endswith(" *") else text.replace("*", "…")
     return f"`{text if len(text) <= _LONGEST else f'{text[: _LONGEST - 1]}…'}`"

@@ -48,17 +48,16 @@ class PolicyFiles:
 
     @property
     def user(self) -> PolicySettings:
-        """Returns what the user's file says now."""
         return self._load(self.user_path, "user")
 
     def project(self, workspace: Path) -> PolicySettings:
-        """Returns what the file of the project in *workspace* and the site's files say now: they only tighten."""
+        """Returns the current content of the project's file in *workspace* and the site's files: they only tighten."""
         settings, site = self._load(workspace / PROJECT, "project"), self.site
         return joined(site, settings) if site != _NOTHING else settings
 
     @property
     def site(self) -> PolicySettings:
-        """Returns what the site's files say now, together: the tighter counts."""
+        """Returns the current content of the site's files, combined: the tighter value counts."""
         settings = _NOTHING
         for _, found in self.of_site:
             settings = joined(found, settings)
@@ -66,24 +65,23 @@ class PolicyFiles:
 
     @property
     def of_site(self) -> tuple[tuple[Path, PolicySettings], ...]:
-        """The site's files that say something, and what."""
+        """Returns the site's files that set something, with their settings."""
         paths = site_files() if self._site is None else self._site
         return tuple((path, found) for path in paths if (found := self._load(path, "site")) != _NOTHING)
 
     def trusts(self, workspace: Path) -> bool:
-        """True if the user trusts the folder *workspace*, or one that it is in."""
+        """True if the user trusts the folder *workspace*, or one that contains it."""
         return trusting(self.user.trusted, workspace) is not None
 
     def remember(self, rule: AccessRule) -> Path:
-        """Add *rule* to the end of the user's file, whole or not at all."""
+        """Append *rule* to the user's file, completely or not at all."""
         return self._change(lambda before: f"{before.rstrip()}\n\n{_toml(rule)}", "Add the rule by hand.")
 
     def trust(self, folder: Path) -> Path:
-        """Let what the user's file allows hold in *folder* and below it."""
+        """Let the rules in the user's file that allow something apply in *folder* and below it."""
         return self._change(lambda before: _trusting(before, folder), "Add it to [trust] folders by hand.")
 
     def untrust(self, folder: Path) -> Path:
-        """Trust *folder* no more."""
         real = os.path.realpath(folder)
 
         def taken(before: str) -> str:
@@ -102,7 +100,7 @@ class PolicyFiles:
         return self._change(taken, "Remove it from [trust] folders by hand.")
 
     def forget(self, number: int, text: str) -> Path:
-        """Remove a rule from the user's file."""
+        """Remove rule *number* from the user's file; raises if it does not read *text*."""
 
         def without(before: str) -> str:
             rules = parse(before, str(self.user_path)).rules
@@ -114,7 +112,7 @@ class PolicyFiles:
         return self._change(without, "Remove the rule by hand.")
 
     def revoke(self, text: str) -> Path:
-        """Remove every rule from the user's file that reads *text*; no effect where there is none."""
+        """Remove every rule that reads *text* from the user's file; no effect if there is none."""
 
         def without(before: str) -> str:
             rules = parse(before, str(self.user_path)).rules
@@ -125,7 +123,7 @@ class PolicyFiles:
         return self._change(without, "Remove the rule by hand.")
 
     def revoke_bypass(self, agent: str) -> Path:
-        """Let *agent* ask again; the rest of the file stays as it is."""
+        """Make *agent* ask again; the rest of the file stays as it is."""
 
         def without(before: str) -> str:
             left = parse(before, "policy.toml").bypass - {agent}
@@ -175,7 +173,7 @@ def _trusted(text: str) -> tuple[str, ...]:
 
 
 def _trusting(text: str, folder: Path) -> str:
-    """*text* with *folder* among the trusted ones, where it is not yet."""
+    """Returns *text* with *folder* added to the trusted ones, if it is not there yet."""
     if trusting(_trusted(text), folder) is not None:
         return text
     return with_folder(text, toml_text(os.path.realpath(folder)), _trusted)

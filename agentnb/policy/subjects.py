@@ -59,7 +59,7 @@ class CommandTarget(NamedTuple):
 
 
 def command_targets(places: Iterable[NamedPath], cwd: str) -> list[CommandTarget]:
-    """Returns what a command in *cwd* reaches, as far as its words say; devices that keep nothing are left out."""
+    """Returns what a command in *cwd* accesses, as far as its words show, without devices that store nothing."""
     given = list(dict.fromkeys(places))
     found = dict.fromkeys(each for place in given[:_MOST] for each in _of(place, cwd))
     rest = [CommandTarget(f"{len(given) - _MOST} more files", writes=True, known=False)] if len(given) > _MOST else []
@@ -76,7 +76,7 @@ _SYSTEM_FILES = re.compile(
 
 
 def is_harmless_to_read(path: str) -> bool:
-    """True if *path* says what everybody may know: where programs are kept, and what machine this is."""
+    """True if *path* tells only what anyone may know: where programs are installed, or which machine this is."""
     return _SYSTEM_FILES.fullmatch(path) is not None or any(
         path == folder or path.startswith(f"{folder}/") for folder in _program_folders()
     )
@@ -108,7 +108,7 @@ def _of(place: NamedPath, cwd: str) -> Iterator[CommandTarget]:
 
 
 def _expanded(path: str, base: str, *, dynamic: bool) -> tuple[str | None, bool]:
-    """*path* with what is known of it put in, and whether all that leads anywhere is known; None: nothing is."""
+    """Expands what is known in *path*, and tells if it is known where that leads; a path of None: nothing is known."""
     path = path if not path.startswith("~") else os.path.expanduser(path)  # noqa: PTH111 - as text
     if path.startswith("~"):
         return path, False
@@ -126,7 +126,7 @@ def _expanded(path: str, base: str, *, dynamic: bool) -> tuple[str | None, bool]
 
 
 def _bases(place: NamedPath, cwd: str) -> list[str | None]:
-    """The folders in which the command may be by then; None: one that is only known when it runs."""
+    """Returns the folders that the command may be in by then; None: a folder known only when it runs."""
     bases: list[str | None] = [cwd]
     for step in place.through:
         entered: list[str | None] = []
@@ -143,7 +143,7 @@ def _bases(place: NamedPath, cwd: str) -> list[str | None]:
 
 
 def _matches(base: str, path: str) -> list[str]:
-    """The files that *path* is a pattern of, else itself."""
+    """Returns *path*, and the files that it matches if it is a pattern."""
     if not glob.has_magic(path):
         return [path]
     try:
@@ -170,7 +170,6 @@ class Seen(msgspec.Struct, frozen=True):
 
 
 def seen(request: PolicyRequest, situation: Situation) -> Seen:
-    """Returns what *request* is about."""
     if request.tool == "kernel":
         risk = rate_code(request.command or "", "Runs this code in your kernel.")
         return Seen((_subject(request, situation, command=request.command, severity=risk.severity),), risk)
@@ -190,7 +189,7 @@ def seen(request: PolicyRequest, situation: Situation) -> Seen:
 
 
 def _command(request: PolicyRequest, command: str, situation: Situation) -> Seen:
-    """The commands of a line, and the files that it names: files outside the workspace and sensitive ones add risk."""
+    """Returns a command line's commands and files; files that are sensitive or outside the workspace add risk."""
     rating = rate_command(command, situation.patterns, request.env)
     cwd = request.path or str(situation.root)
     looks = request.asked in READING
@@ -251,7 +250,7 @@ def _outside(path: str) -> Risk:
 
 
 def _inside(path: str, roots: tuple[PurePath, ...]) -> str | None:
-    """*path* as seen from the innermost of *roots* that holds it."""
+    """Returns *path* relative to the innermost of *roots* that contains it; None if none does."""
     holding = [root for root in roots if PurePath(path).is_relative_to(root)]
     root = max(holding, key=lambda root: len(root.parts), default=None)
     return None if root is None else PurePath(path).relative_to(root).as_posix()

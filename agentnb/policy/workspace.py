@@ -26,12 +26,12 @@ PROJECT = Path(".agentnb", NAME)
 
 
 def user_policy(environment: Mapping[str, str] = os.environ) -> Path:
-    """The user's policy file: ``AGENTNB_CONFIG_DIR``, else ``agentnb`` in Jupyter's configuration folder."""
+    """Returns the user's policy file, in ``AGENTNB_CONFIG_DIR`` or ``agentnb`` in Jupyter's configuration folder."""
     return config_folder(environment) / NAME
 
 
 def own_patterns(root: PurePath, environment: Mapping[str, str] = os.environ) -> tuple[str, ...]:
-    """Patterns of the files that decide what agents may do and how they start."""
+    """Returns patterns for the files that decide what agents may do and how they start."""
     named = [environment.get(name) for name in ("JUPYTER_CONFIG_DIR", "JUPYTERLAB_SETTINGS_DIR", "IPYTHONDIR")]
     folders = [config_folder(environment), *(Path(each).expanduser() for each in named if each)]
     found = []
@@ -43,12 +43,12 @@ def own_patterns(root: PurePath, environment: Mapping[str, str] = os.environ) ->
 
 
 def _literal(path: str) -> str:
-    """*path* as a pattern; a letter that means something in patterns stands for any letter."""
+    """Returns *path* as a pattern; a character that is special in patterns becomes one that matches any character."""
     return re.sub(r"[*?\[\]{}!\\,]", "?", path)
 
 
 def audit_log(environment: Mapping[str, str] = os.environ) -> Path:
-    """The log of decisions: ``AGENTNB_DATA_DIR``, else ``agentnb`` in Jupyter's data folder."""
+    """Returns the log of decisions, in ``AGENTNB_DATA_DIR``, else in ``agentnb`` in Jupyter's data folder."""
     return data_folder(environment) / "audit.jsonl"
 
 
@@ -58,7 +58,7 @@ takes time that grows with the square of its length."""
 
 
 def real_path(base: str, path: str) -> str:
-    """The absolute path that *path* leads to from the folder *base*, links followed where they can be."""
+    """Returns the absolute path that *path* leads to from the folder *base*, following links where possible."""
     joined = os.path.join(base, path)  # noqa: PTH118 - as text
     try:
         return os.path.realpath(joined) if len(joined) <= LONGEST_PATH else os.path.normpath(joined)
@@ -74,7 +74,7 @@ class WorkspaceBoundary:
         self.roots: tuple[Path, ...] = (self.root, *(Path(folder).resolve() for folder in directories))
 
     def resolve(self, path: str) -> Path:
-        """The real place that *path* names, links and ``..`` followed; a relative one begins at the root."""
+        """Returns the real path that *path* names, following links and ``..``; a relative one starts at the root."""
         real = self.follow(path)
         if not self.holds(real):
             leads = "" if str(real) == path else f" (it leads to {str(real)!r})"
@@ -92,12 +92,12 @@ class WorkspaceBoundary:
         return self.root_of(real) is not None
 
     def root_of(self, real: Path) -> Path | None:
-        """The innermost of its folders that holds *real*; None where none does."""
+        """Returns the innermost of the workspace's folders that contains *real*; None if none does."""
         holding = [root for root in self.roots if real == root or root in real.parents]
         return max(holding, key=lambda root: len(root.parts), default=None)
 
     def follow(self, path: str) -> Path:
-        """The real place that *path* names, wherever it is."""
+        """Returns the real path that *path* names, even outside the workspace."""
         if len(path) > LONGEST_PATH:
             raise OutsideWorkspace(f"A path has {len(path):,} characters; no more than {LONGEST_PATH:,} can be opened.")
         try:
@@ -114,26 +114,26 @@ _LONGEST = 40
 
 
 def trusting(folders: Iterable[str], workspace: Path) -> str | None:
-    """The entry of *folders* that *workspace* is in, or None; links and ``..`` are followed on both sides."""
+    """Returns the entry of *folders* that contains *workspace*, or None; follows links and ``..`` on both sides."""
     real = Path(os.path.realpath(workspace))
     within = (real, *real.parents)
     return next((each for each in folders if Path(os.path.realpath(each)) in within), None)
 
 
 def shown(folder: Path) -> str:
-    """*folder* for people, short, on one line, with ``~`` for the user's own."""
+    """Returns *folder* for display: short, on one line, with ``~`` for the user's home folder."""
     text = from_home(folder)
     text = "".join(char if char.isprintable() else "?" for char in text).replace("`", "'")
     return text if len(text) <= _LONGEST else f"…{text[1 - _LONGEST :]}"
 
 
 def with_folder(text: str, quoted: str, means: Callable[[str], tuple[str, ...]]) -> str:
-    """The policy file *text* with one folder more; everything else stays as it was, comments too."""
+    """Returns the policy file *text* with one more trusted folder; everything else, even comments, is unchanged."""
     return _first(_added(text, quoted), [*means(text), *means(f"[trust]\nfolders = [{quoted}]\n")], means)
 
 
 def without_folder(text: str, folder: str, means: Callable[[str], tuple[str, ...]]) -> str:
-    """The policy file *text* without the entry *folder* of its trusted ones."""
+    """Returns the policy file *text* without the trusted folder *folder*."""
     cuts = (text[: found.start()] + text[found.end() :] for found in _QUOTED.finditer(text))
     left = [*means(text)]
     left.remove(folder)
@@ -141,7 +141,7 @@ def without_folder(text: str, folder: str, means: Callable[[str], tuple[str, ...
 
 
 def _added(text: str, quoted: str) -> Iterator[str]:
-    """Where it could stand: in a table of its own, first in a list that is there, under a table without one."""
+    """Yields candidates: with a table of its own, as the first item of each list, and below each table header."""
     yield f"{text.rstrip()}\n\n[trust]\nfolders = [{quoted}]\n"
     for found in re.finditer(r"\[", text):
         yield f"{text[: found.end()]}{quoted}, {text[found.end() :]}"
@@ -150,7 +150,7 @@ def _added(text: str, quoted: str) -> Iterator[str]:
 
 
 def _first(texts: Iterable[str], wanted: list[str], means: Callable[[str], tuple[str, ...]]) -> str:
-    """The first of *texts* that says what is wanted."""
+    """Returns the first of *texts* that means what is *wanted*."""
     for text in texts:
         try:
             if sorted(means(text)) == sorted(wanted):

@@ -53,7 +53,7 @@ class Flight(msgspec.Struct, frozen=True):
 
     @property
     def due(self) -> float:
-        """Returns when it should be acknowledged: a page heard only before that need not have had it yet."""
+        """Returns when it should be acknowledged; a page last heard from before that may not have received it yet."""
         return self.at + (TEXT_ACK_SECONDS if self.is_text else ACK_SECONDS)
 
 
@@ -99,21 +99,21 @@ class DeliveryClient:
 
     @property
     def unacknowledged(self) -> int:
-        """Returns how many flushes it has still to acknowledge."""
+        """Returns the number of flushes that the client has not acknowledged yet."""
         return len(self._flights)
 
     @property
     def unacknowledged_whole(self) -> int:
-        """Returns how many of them do more than continue a text."""
+        """Returns the number of unacknowledged flushes that do more than continue a text."""
         return sum(not flight.is_text for flight in self._flights.values())
 
     @property
     def is_full(self) -> bool:
-        """True if it must acknowledge something before it is sent more."""
+        """True if the client must acknowledge something before it is sent more."""
         return self.unacknowledged_whole >= MAX_UNACKNOWLEDGED or self.unacknowledged >= MAX_TEXTS
 
     def blocked(self, now: float, last_message_at: float) -> bool:
-        """True if it must first acknowledge what it was sent."""
+        """True if the client must acknowledge what it was sent before it is sent more."""
         if not self.is_full:
             return False
         flights = self._flights.values()
@@ -121,15 +121,15 @@ class DeliveryClient:
         return is_heard or now - max(flight.at for flight in flights) < UNHEARD_SECONDS
 
     def waiting_since(self) -> float | None:
-        """Returns when the oldest flush that it has not acknowledged was sent."""
+        """Returns when the oldest unacknowledged flush was sent; None if there is none."""
         return min((flight.at for flight in self._flights.values()), default=None)
 
     def due(self) -> float | None:
-        """Returns when the first acknowledgement that has not come was due."""
+        """Returns when the first outstanding acknowledgement was due; None if none is outstanding."""
         return min((flight.due for flight in self._flights.values()), default=None)
 
     def answered(self, envelope: Envelope, client_seq: int) -> None:
-        """One of its own actions was accepted or rejected: it must hear so, even where a snapshot replaces the echo."""
+        """Note an accepted or rejected action: the client must hear of it, even if a snapshot replaces the echo."""
         if envelope.rejection_reason is not None:
             self._rejections.append(Rejection(envelope))
         else:
@@ -146,12 +146,11 @@ class DeliveryClient:
         return [with_references(envelope) for envelope in replay]
 
     def unsubscribe(self, uri: str) -> None:
-        """Follow the channel no more."""
         self.cursors.pop(uri, None)
         self._accepted.pop(uri, None)
 
     def acknowledge(self, flush: int, seen: dict[str, int]) -> bool:
-        """The client has taken *flush* and is at *seen*; says whether something before it was lost on the way."""
+        """The client has received *flush* and is at *seen*; returns True if something before it was lost on the way."""
         due: dict[str, int] = {}
         for number in [number for number in self._flights if number <= flush]:
             due |= self._flights.pop(number).reaches
@@ -162,7 +161,7 @@ class DeliveryClient:
         return self._forget_rejections(flush) or bool(behind)
 
     def resync(self, seen: dict[str, int]) -> None:
-        """Send again what follows *seen*, on these channels."""
+        """Send again everything after *seen* on these channels."""
         if seen:
             self._text.forget()
         for uri, index in seen.items():
@@ -173,7 +172,7 @@ class DeliveryClient:
                 flight.reaches.pop(uri, None)
 
     def rewind(self) -> None:
-        """Send again all that it has not acknowledged."""
+        """Send again everything that the client has not acknowledged."""
         self._flights.clear()
         self._text.forget()
         for cursor in self.cursors.values():
@@ -182,7 +181,7 @@ class DeliveryClient:
             rejection.flush = 0
 
     def next_message(self, channels: Iterable[Channel[Any]], now: float) -> dict[str, Any] | None:
-        """The notification to send now, over all of *channels*; None where nothing is new."""
+        """Returns the notification to send now, over all of *channels*; None if nothing is new."""
         flush = self.next_flush(channels, now)
         text = self._text.shorten(flush) if flush is not None and self.accepts_text else None
         if text is not None:
@@ -191,7 +190,7 @@ class DeliveryClient:
         return None if flush is None else notification(ACTIONS, flush)
 
     def next_flush(self, channels: Iterable[Channel[Any]], now: float) -> dict[str, Any] | None:
-        """Returns what to send now, whole: the parameters of ``actions``, or None where nothing is new."""
+        """Returns everything to send now, as the parameters of ``actions``; None if nothing is new."""
         envelopes: list[Envelope] = []
         snapshots: list[dict[str, Any]] = []
         reaches: dict[str, int] = {}
@@ -231,7 +230,7 @@ class DeliveryClient:
         return [rejection.envelope for rejection in unsent]
 
     def _forget_rejections(self, flush: int) -> bool:
-        """Those in *flush* have arrived; those in an earlier one, whose acknowledgement never came, may not have."""
+        """Forget the rejections in *flush*, and resend those of earlier flushes; returns True if there are any."""
         self._rejections = [rejection for rejection in self._rejections if rejection.flush != flush]
         lost = [rejection for rejection in self._rejections if 0 < rejection.flush < flush]
         for rejection in lost:
@@ -248,7 +247,7 @@ class DeliveryClient:
         return beyond or self._outweighs(fresh, channel)
 
     def _snapshot(self, channel: Channel[Any]) -> dict[str, Any]:
-        """The channel's state at its index (AHP ``Snapshot``), and which of the client's actions are in it."""
+        """Returns the channel's state at its index (AHP ``Snapshot``), and which of the client's actions are in it."""
         cursor = self.cursors[channel.uri]
         state, cursor.earlier = window.latest(channel.state, cursor.earlier, turns=self.turns)
         snapshot = {"resource": channel.uri, "state": with_references(state), "fromSeq": channel.index}
@@ -256,7 +255,7 @@ class DeliveryClient:
         return snapshot | _filled(earlier=cursor.earlier, answered=answered, gap=channel.gap)
 
     def _outweighs(self, fresh: list[Envelope], channel: Channel[Any]) -> bool:
-        """True if a snapshot is the smaller thing."""
+        """True if a snapshot is smaller than *fresh*."""
         if len(fresh) < SNAPSHOT_FROM:
             return False
         cursor, size = self.cursors[channel.uri], sum(len(encode(envelope)) for envelope in fresh)

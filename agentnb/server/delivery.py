@@ -56,7 +56,6 @@ class AcceptedActions:
         return origin.client_seq in self._accepted.get(origin.client_id, ())
 
     def add(self, origin: ActionOrigin) -> None:
-        """Remember an action."""
         accepted = self._accepted.pop(origin.client_id, deque(maxlen=MOST_ACCEPTED))
         accepted.append(origin.client_seq)
         self._accepted[origin.client_id] = accepted
@@ -94,7 +93,7 @@ class Delivery:
     def attach(
         self, client_id: str, *, visible: bool, version: int = VERSION, accepts_text: bool = False
     ) -> DeliveryClient:
-        """A page is ready: from now on it is a client (again, from nothing, if it was one before)."""
+        """Add a page that is ready as a client; one that was a client before starts afresh."""
         before = self.clients.get(client_id)
         self.last_message_at = self._host.loop.time()
         flush = before.flush if before is not None else 0
@@ -113,17 +112,17 @@ class Delivery:
         return client
 
     def join(self, client: DeliveryClient) -> None:
-        """Take *client*, which comes over a transport of its own."""
+        """Add *client*, which has its own transport."""
         self.clients[client.client_id] = client
         PAGE_ATTACHED.tell(client=client.client_id, visible=client.visible)
 
     def drop(self, client_id: str) -> None:
-        """The transport of that client has lost it."""
+        """Remove the client whose transport has lost it."""
         if self.clients.pop(client_id, None) is not None:
             PAGE_GONE.tell(client=client_id)
 
     def heard(self, client_id: str) -> DeliveryClient | None:
-        """The client, which just said something; None where it is not known (any more)."""
+        """Note that the client has just sent something, and return it; None if it is unknown, or no longer known."""
         client = self.clients.get(client_id)
         if client is not None:
             client.seen_at = self.last_message_at = self._host.loop.time()
@@ -132,48 +131,48 @@ class Delivery:
         return client
 
     def leave(self, client: DeliveryClient) -> None:
-        """*client* says that it goes away, or loads anew."""
+        """Note that *client* is going away or reloading."""
         client.leaves, client.visible = True, False
         PAGE_LEFT.tell(client=client.client_id)
 
     def seen(self, client: DeliveryClient, *, visible: bool) -> None:
-        """*client* has come into sight, or gone out of it: a hidden page is sent the root channel only."""
+        """Note whether *client* is visible: a hidden page is sent the root channel only."""
         if client.visible is not visible:
             client.visible = visible
             (PAGE_VISIBLE if visible else PAGE_HIDDEN).tell(client=client.client_id)
         self.kick()
 
     def lacks(self, client: DeliveryClient, seen: dict[str, int]) -> None:
-        """*client* has those channels only so far: it is sent again what follows."""
+        """Send *client* again everything after *seen* on those channels."""
         client.resync(seen)
         PAGE_RESYNC.tell(client=client.client_id, channels=[*seen])
         self.kick()
 
     def refuse(self, uri: str, action: Action, origin: ActionOrigin, reason: str) -> None:
-        """Tell the client that dispatched *action* on *uri* why it was not accepted; there need be no such channel."""
+        """Tell the client why its *action* on *uri* was not accepted; the channel need not exist."""
         channel = self._host.channel_or_none(uri)
         index = 1 if channel is None else max(1, channel.index)
         self._answered(Envelope(channel=uri, index=index, action=action, origin=origin, rejection_reason=reason))
         self.kick()
 
     def acknowledged(self, client: DeliveryClient, flush: int, seen: dict[str, int]) -> None:
-        """*client* has taken *flush*: it may have waited for that, or lack something."""
+        """Note that *client* has received *flush*: it may have been blocked until then, or have missed something."""
         waited = client.is_full
         lost = client.acknowledge(flush, seen)
         self.kick(urgent=waited or lost)
 
     def indexes(self, client: DeliveryClient) -> dict[str, int]:
-        """Returns how far the channels are that *client* is sent."""
+        """Returns the current index of each channel that *client* is sent."""
         return {channel.uri: channel.index for channel in self._channels(client)}
 
     def kick(self, *, urgent: bool = True) -> None:
-        """Something may have become sendable: flush soon, and what is *urgent* without waiting for more text."""
+        """Flush soon, as there may be something to send; if *urgent*, without waiting for more text."""
         self._urgent = self._urgent or urgent
         if self.clients:
             self._schedule()
 
     def _schedule(self) -> None:
-        """See that what waits is sent when it is due; that moment may come nearer."""
+        """Schedule the next flush for when it is due; an earlier due time replaces a later one."""
         if self._due is not None and self._due <= self._last_flush + FLUSH_SECONDS:
             return  # no sooner
         pace = SHORT if all(client.accepts_text for client in self.clients.values()) else WHOLE
@@ -202,7 +201,7 @@ class Delivery:
             client.answered(envelope, origin.client_seq)
 
     def _responsive_seconds(self) -> float:
-        """Seconds in which the kernel could receive messages: time in which a cell blocked it does not count."""
+        """Returns for how many seconds the kernel could receive messages, without those in which a cell blocked it."""
         return self._host.loop.time() - self.blocked_seconds()
 
     def _is_gone(self, client: DeliveryClient) -> bool:
@@ -238,7 +237,7 @@ class Delivery:
             self._host.loop.later(UNHEARD_SECONDS, self._resend)
 
     def _resend(self) -> None:
-        """Send again what was not acknowledged in time, to clients that are otherwise alive."""
+        """Send again what was not acknowledged in time, to clients that have been heard from since."""
         self._resending = False
         now = self._host.loop.time()
         for client in self.clients.values():

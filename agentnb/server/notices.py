@@ -41,7 +41,7 @@ class Notices:
         self._is_watching = False
 
     def _wants(self, client_id: str, *, on: bool) -> bool:
-        """Note whether a page wants to hear; whether the looks are to begin now."""
+        """Note whether a page wants notices; returns True if watching must begin now."""
         if not on:
             self._pages.discard(client_id)
             return False
@@ -50,7 +50,7 @@ class Notices:
         return begins
 
     def _has_pages(self) -> bool:
-        """True if a page that wants to hear is still there."""
+        """True if a page that wants notices is still there."""
         self._pages &= self._delivery.clients.keys()
         return bool(self._pages)
 
@@ -65,7 +65,7 @@ class SettingsNotices(Notices):
     _known: object = None
 
     def watch(self, client_id: str, *, on: bool) -> None:
-        """Answer ``watchSettings``: the page is told of changes after the answer."""
+        """Answer ``watchSettings``: the page gets a notice of each change after the answer."""
         if self._wants(client_id, on=on):
             self._known = self._now()
             self._host.loop.later(LOOK_SECONDS, self._look)
@@ -83,7 +83,7 @@ class SettingsNotices(Notices):
             self._tell(notification(f"{OURS}settingsChanged", {}))
 
     def _now(self) -> object:
-        """All that the list of the settings is made of."""
+        """Returns everything that the list of settings is made from."""
         sources, files = self._host.environment.sources(), self._host.policy.files
         layers = [(name, value.layers) for name, value in sources.values.items()]
         try:
@@ -99,7 +99,7 @@ class HistoryNotices(Notices):
     _log: LogWatch | None = None
 
     async def watch(self, client_id: str, *, on: bool) -> None:
-        """Answer ``watchSessions``: the page is told of changes after the answer."""
+        """Answer ``watchSessions``: the page gets a notice of each change after the answer."""
         if self._wants(client_id, on=on and self._host.recorder is not None):
             await self._look_on()
 

@@ -100,15 +100,14 @@ class PageService:
         raise NotImplementedError
 
     def method(self, name: str) -> Method | None:
-        """The request *name*, where there is one."""
         return REQUESTS.get(name)
 
     def carry_out_request(self, client_id: str, method: Method, params: Any) -> Any:
-        """The result of a request, or a coroutine of it."""
+        """Returns the result of a request, or a coroutine that returns it."""
         raise NotImplementedError
 
     def notices(self, kind: type[N], host: Host) -> N:
-        """The notices of that kind of *host*, for pages that watch."""
+        """Returns the notices of *kind* for *host*, which the first call creates."""
         if kind not in self._notices:
             self._notices[kind] = kind(host, self.delivery, self.send)
         found = self._notices[kind]
@@ -126,7 +125,7 @@ class PageService:
         self.delivery.join(client)
 
     def leave(self, client_id: str) -> None:
-        """That client's transport has lost it."""
+        """Remove the client whose transport has lost it."""
         self._routes.pop(client_id, None)
         self.delivery.drop(client_id)
 
@@ -152,7 +151,7 @@ class PageService:
         return _encoded_later(result) if inspect.iscoroutine(result) else encoded(result)
 
     def tell(self, client_id: str, method: str, params: Any) -> None:
-        """Take a notification of a client, whichever transport it came on."""
+        """Handle a client's notification, whichever transport it came on."""
         row = PAGE_NOTIFICATIONS[method]
         assert row.function is not None  # noqa: S101 - every row of pages has one
         row.function(Asker(client_id, self._host, self), _read(method, params, row.params))
@@ -160,7 +159,6 @@ class PageService:
     # --- the comm ---
 
     def receive(self, content: object) -> None:
-        """Take one message from a page."""
         try:
             message = _decode(content)
         except (TypeError, ValueError, RecursionError) as error:
@@ -203,21 +201,21 @@ class PageService:
                 log.exception("taking %s failed", name)
 
     def send(self, client_id: str, message: dict[str, Any]) -> None:
-        """Send it in the version that the client speaks."""
+        """Send *message* with the protocol version that the client speaks."""
         client = self.delivery.clients.get(client_id)
         version = self.versions.current if client is None else client.version
         send = self._routes.get(client_id, self._transport)
         send(client_id, {**message, "v": version})
 
     def _fail_unread(self, content: object) -> None:
-        """Answer a request that could not be read, where it says whose it is: the page waits for an answer."""
+        """Answer a request that could not be read, if its sender is known: the page waits for an answer."""
         match content:
             case {"clientId": str(client_id), "id": int() | str() as request_id}:
                 error = RpcError(INVALID_PARAMS, "The message cannot be read.")
                 self.send(client_id, error_answer(request_id, error))
 
     def complain(self, text: str) -> None:
-        """Log *text*, once."""
+        """Log *text*, but only the first time."""
         if text not in self._logged:
             self._logged.add(text)
             log.warning("%s", text)
@@ -236,7 +234,7 @@ class Service(PageService):
         return {method.name: method for method in methods}
 
     def method(self, name: str) -> Method | None:
-        """See :meth:`PageService.method`; plug-ins are looked for when a page first asks one."""
+        """See :meth:`PageService.method`; plug-ins are looked up when a page first asks for one."""
         return (self._of_plugins if "/" in name.removeprefix(m.OURS) else REQUESTS).get(name)
 
     def carry_out_request(self, client_id: str, method: Method, params: Any) -> Any:
@@ -250,7 +248,7 @@ class Service(PageService):
 
 
 def offered_requests() -> list[tuple[Plugin, Request]]:
-    """The requests of plug-ins; each name begins with the plug-in's own, so that it hides none of ours."""
+    """Returns the requests of plug-ins; each name begins with the plug-in's name, so that it hides none of ours."""
     registry = plugins()
     offered: list[tuple[Plugin, Request]] = []
     for plugin, request in registry.offers("requests"):

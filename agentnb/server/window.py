@@ -59,7 +59,7 @@ MAX_FETCHED = 100
 
 
 def latest(state: Any, earlier: int | None = None, *, turns: int = TURNS) -> tuple[Any, int]:
-    """A channel's state with a chat's latest turns only."""
+    """Returns a channel's state with only a chat's latest turns, and the number of earlier turns."""
     if not isinstance(state, ChatState):
         return state, 0
     if earlier is None or earlier > len(state.turns):
@@ -68,7 +68,7 @@ def latest(state: Any, earlier: int | None = None, *, turns: int = TURNS) -> tup
 
 
 def before(state: ChatState, turn_id: str | None, limit: int) -> tuple[tuple[Turn, ...], int]:
-    """The turns right before one."""
+    """Returns the turns right before a turn, or the last ones if it is None, and the number of earlier turns."""
     end = len(state.turns) if turn_id is None else _place(state, turn_id)
     fitting = _fitting(state.turns[:end], min(max(limit, 1), MAX_FETCHED))
     return fitting, end - len(fitting)
@@ -85,7 +85,7 @@ def _place(state: ChatState, turn_id: str) -> int:
 
 
 def _fitting(turns: Sequence[Turn], most: int) -> tuple[Turn, ...]:
-    """The last of *turns*: *most* at most, and no more bytes than a page takes at once; at least one."""
+    """Returns the last of *turns*: at most *most*, and no more bytes than a page takes at once, but at least one."""
     size, count = 0, 0
     for turn in reversed(turns[-most:]):
         size += len(encode(turn))
@@ -111,11 +111,11 @@ class ContinuedText:
         self._key: Key | None = None
 
     def forget(self) -> None:
-        """The client may not know it: the next flush is a whole one."""
+        """Make the next flush a whole one, as the client may not know the text."""
         self._key = None
 
     def shorten(self, flush: dict[str, Any]) -> list[Any] | None:
-        """The parameters of ``text`` that say the same as *flush*; None where there are none, and it goes as it is."""
+        """Returns *flush* as parameters of ``text``; None if it cannot be shortened and is sent as it is."""
         envelopes = flush["envelopes"]
         key = _key_of(envelopes[-1]) if envelopes else None
         if key is None:
@@ -160,7 +160,7 @@ APPENDED = frozenset({"markdown", "reasoning", "chat/delta", "chat/reasoning", "
 
 
 def with_references(value: Any) -> Any:
-    """A state, an envelope or a turn as JSON for a page, long fields cut and referred to."""
+    """Returns a state, an envelope or a turn as JSON for a page, with long fields cut and replaced by references."""
     data = encode(value)
     if len(data) < LIMIT:
         return msgspec.json.decode(data)
@@ -168,7 +168,7 @@ def with_references(value: Any) -> Any:
 
 
 def content_of(chat: ChatState, uri: str) -> bytes:
-    """The content that a reference names, in UTF-8."""
+    """Returns the content that a reference names, in UTF-8."""
     wanted = uri.rpartition("/")[2]
     for holder in _holders(chat, uri):
         for value in _long_values(to_json(holder)):
@@ -188,7 +188,7 @@ class Contents:
         self._content = b""
 
     def part(self, chat: ChatState, uri: str, offset: int, length: int) -> tuple[bytes, int]:
-        """A range of the content that a reference names, and the size of all of it in bytes."""
+        """Returns a range of the content that a reference names, and the size of the whole content in bytes."""
         holders = _holders(chat, uri)
         known = uri == self._uri and len(holders) == len(self._holders)
         if not known or any(now is not then for now, then in zip(holders, self._holders, strict=True)):
@@ -202,7 +202,7 @@ class Contents:
 
 
 def _holders(chat: ChatState, uri: str) -> list[Any]:
-    """The turns and waiting messages that a reference can be into."""
+    """Returns the turns and queued messages that a reference may point into."""
     turn_id = uri.removeprefix(SCHEME).rpartition("/")[0]
     holders = [*reversed(chat.turns), chat.active_turn, *(chat.queued_messages or ())]
     return [holder for holder in holders if holder is not None and holder.id == turn_id]
@@ -236,7 +236,7 @@ def _long_values(value: Any) -> Iterator[Any]:
 
 
 def _turn_of(value: Mapping[str, Any], outer: str | None) -> str | None:
-    """The turn that everything inside belongs to: a turn or waiting message itself, or an action on one."""
+    """Returns the turn that *value* belongs to: the turn or queued message itself, or the one an action is on."""
     if "turnId" in value:
         return str(value["turnId"])
     is_turn = "message" in value and ("responseParts" in value or set(value) <= {"id", "message"})

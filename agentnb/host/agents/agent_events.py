@@ -68,18 +68,17 @@ class Extensions:
         self._work: SimpleQueue[tuple[Future[Any], Function, Any] | None] = SimpleQueue()
 
     def register(self, method: str, function: Function | None) -> None:
-        """Let *function* answer *method* from now on; nobody, where it is None."""
+        """Let *function* answer *method* from now on; None removes the function for it."""
         if function is None:
             self._functions.pop(extension(method), None)
         else:
             self._functions[extension(method)] = function
 
     def answers(self, method: str) -> bool:
-        """True if a function answers *method*."""
         return method in self._functions
 
     async def answer(self, method: str, params: Any) -> Any:
-        """Returns what the function for *method* returns."""
+        """Runs the function for *method* on another thread and returns its result."""
         done: Future[Any] = Future()
         self._work.put((done, self._functions[method], params))
         if len(self._threads) < THREADS:
@@ -97,7 +96,7 @@ class Extensions:
             raise AgentError(f"The function for {method} failed: {type(error).__name__}: {error}") from error
 
     def close(self) -> None:
-        """Answer nothing more; what runs goes on unheard."""
+        """Remove all functions and end the threads; nobody hears from those that still run."""
         self._functions.clear()
         for _ in self._threads:
             self._work.put(None)
@@ -128,12 +127,12 @@ class Customizations:
 
     @property
     def is_possible(self) -> bool:
-        """True if the agent can be given anything."""
+        """True if the configuration gives the agent kernel tools, components or MCP servers."""
         configuration = self._configuration
         return bool(configuration.kernel or configuration.chain or configuration.components)
 
     async def tell(self) -> None:
-        """Look what the agent is given now, and tell the clients where that is other than they know."""
+        """Check what the agent is given now, and tell the clients if that has changed."""
         async with self._telling:
             asks = self._channels.kernel_access != "off"
             configuration = self._configuration if asks else self._configuration.without_kernel
@@ -163,7 +162,7 @@ _ORDER = {"component": 0, "mcp": 1, "package": 2, "offer": 3}
 
 
 def decide(action: str, package: str, *, shown: str) -> None:
-    """Do what the user chose about a package that a plug-in asked about."""
+    """Carry out the user's decision about a package that a plug-in asked about."""
     for plugin, customizer in plugins().offers("customizers"):
         with plugins().guard(plugin.name, "customizers"):
             if customizer.decide(action, package, shown=shown):
@@ -221,16 +220,13 @@ class AgentEvents:
 
     @property
     def chat(self) -> ChatState:
-        """The chat as it is now."""
         return self._channels.chat.state
 
     @property
     def speaking(self) -> str | None:
-        """The turn that the agent answers now."""
         return self._channels.speaking
 
     def actions(self, actions: Sequence[Action]) -> None:
-        """Accept what the agent said."""
         self._inactivity.record_activity()
         for action in actions:
             self._channels.dispatch(action)
@@ -245,7 +241,7 @@ class AgentEvents:
                 self._printed(text)
 
     def _text_of(self, ended: ChatToolCallComplete | XTerminalExited) -> str:
-        """Returns what a command, or a tool call, has printed that has just ended."""
+        """Returns the output of a command or tool call that has just ended."""
         if isinstance(ended, XTerminalExited):
             terminals = self._channels.chat.state.terminals or ()
             return next((each.output for each in terminals if each.id == ended.terminal_id), "")
@@ -259,7 +255,6 @@ class AgentEvents:
         return "\n".join([*pieces, *(each for each in values if isinstance(each, str))])
 
     async def permission(self, question: AcpPermissionRequest) -> str | None:
-        """Answer the agent's permission request."""
         self._inactivity.record_activity()
         return await self._permissions.request(question)
 
@@ -270,6 +265,5 @@ class AgentEvents:
         self._channels.dispatch(SessionMetaChanged(meta={**meta, EXTENSIONS: list(kept)}, time=now_ms()))
 
     async def extended(self, method: str, params: Any) -> Any:
-        """Answer an extension request."""
         self._inactivity.record_activity()
         return await self._extensions.answer(method, params)

@@ -61,7 +61,7 @@ class AgentLifecycle:
         self._untold: list[str] = []
 
     async def ready(self) -> Agent:
-        """The agent, launched and with a session of ours; launches it where there is none."""
+        """Returns the agent with a session of ours; launches it and opens the session if needed."""
         if self.barred is not None:
             raise SessionError(self.barred.message, hint=self.barred.hint)
         self._pool.demand_allowed(self._configuration)
@@ -102,18 +102,18 @@ class AgentLifecycle:
         self.opening.former, self.needs_transcript, self._was_cut = None, True, True
 
     def with_transcript(self, message: Message) -> Message:
-        """*message* with the transcript, where the agent's session does not have it."""
+        """Returns *message*, with the transcript attached if the agent's session does not have it."""
         turns = self._channels.chat.state.turns
         return with_transcript(message, turns) if self.needs_transcript and turns else message
 
     async def restart(self) -> None:
-        """End the agent's process and start it anew; its session is taken up again where it can be."""
+        """End the agent's process and start it again, taking up its session if possible."""
         self._pool.history(self._configuration).lives()
         await self._pool.stop(self._configuration)
         await self.ready()
 
     def lost(self, error: AgentnbError) -> None:
-        """The process is gone: keep what it takes to go on, and start it again unless it was meant to end."""
+        """The process is gone: keep what is needed to continue, and start it again unless it was meant to end."""
         agent = self.agent
         self.opening.former = self.session_id or self.opening.former
         self.agent = self.session_id = None
@@ -132,7 +132,7 @@ class AgentLifecycle:
             self.show_asking()
 
     def show_asking(self) -> None:
-        """Tell the clients where it has changed whether the running agent asks."""
+        """Tell the clients if the running agent now acts without asking, or no longer does."""
         process = self._channels.session.state.agent_process
         if process is not None and process.state == "running" and process.acts_unasked != self._acts_unasked():
             self._tell("running", process.message)
@@ -155,7 +155,7 @@ class AgentLifecycle:
             await self._pool.release(self._configuration, self._channels.tab_id)
 
     async def _again(self) -> None:
-        """Start it again unasked, ever more slowly, until it lives or is hopeless."""
+        """Start the agent again without being asked, with growing delays, until it runs or is hopeless."""
         history = self._pool.history(self._configuration)
         while self.agent is None and not self.closed and not history.hopeless:
             try:
@@ -217,7 +217,7 @@ class AgentLifecycle:
             self.choices.keep()
 
     def _replace_session(self) -> None:
-        """The agent's new session stands for one that it no longer has."""
+        """The agent no longer has its session, so a new one replaces it."""
         self.choices.kept = self.choices.kept or chosen(self._channels.session.state)
         if self._channels.chat.state.turns:
             self.needs_transcript = True
@@ -232,12 +232,12 @@ class AgentLifecycle:
         SESSION_READY.tell(tab=tab, agent=name, session=session_id, how=self.opening.outcome)
 
     def worked(self) -> None:
-        """The agent has answered a prompt: its earlier deaths count no more, and its session has the transcript."""
+        """The agent has answered a prompt: reset its count of deaths; its session now has the transcript."""
         self.needs_transcript = False
         self._pool.history(self._configuration).lives()
 
     def look_for_refusals(self, text: str) -> None:
-        """Note which accesses the confinement of the agent has refused; one sentence names all, at the turn's end."""
+        """Note which accesses the agent's confinement refused; at the end of the turn one sentence names them all."""
         agent = self.agent
         if agent is None or agent.process is None or not agent.confined:
             return
@@ -254,7 +254,7 @@ class AgentLifecycle:
 
     @property
     def how_to_confine(self) -> str:
-        """Returns what to say where the agent is not confined."""
+        """Returns what to tell the user if the agent is not confined."""
         process = self.agent.process if self.agent is not None else None
         return process.unconfined if process is not None else how_to_confine(self._configuration.spec.confinement)
 
@@ -287,7 +287,7 @@ def what_holds(confined: str) -> str:
 
 
 def _add_refusals(error: AgentnbError, agent: Agent) -> None:
-    """Say in *error*, with which the start of *agent* ended, what its confinement had refused it, if anything."""
+    """Add to *error*, with which the start of *agent* failed, what its confinement refused, if anything."""
     process = agent.process
     if process is not None and (kept := kept_from(process.refused_accesses(process.stderr_tail))):
         error.args = (f"{error} {kept}",)
@@ -295,6 +295,6 @@ def _add_refusals(error: AgentnbError, agent: Agent) -> None:
 
 
 def _known(start: asyncio.Task[Agent]) -> None:
-    """How a start ended is in the state, whether or not somebody waits for it."""
+    """Retrieve the start's exception, so that asyncio does not complain: the state already has the outcome."""
     if not start.cancelled():
         start.exception()

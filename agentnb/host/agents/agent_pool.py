@@ -52,7 +52,7 @@ class Health(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def examined(conversation: Conversation) -> Health:
-    """Returns how the agent of *conversation* is; on the host's thread."""
+    """Returns the health of the agent of *conversation*; call it on the host's thread."""
     channels, lifecycle, configuration = conversation.channels, conversation.lifecycle, conversation.configuration
     agent, process = lifecycle.agent, channels.session.state.agent_process
     pool, now = conversation.host.agents, conversation.host.loop.time()
@@ -99,22 +99,20 @@ class Backoff:
 
     @property
     def seconds(self) -> float:
-        """Returns how long to wait before the next start."""
         if self.deaths <= 1:
             return 0.0
         return min(self._cap, self._first * float(1 << min(self.deaths - 2, 30)))
 
     @property
     def hopeless(self) -> bool:
-        """True if it died so often that it is started only when someone wants it."""
+        """True if it died so often that it is only started again when someone needs it."""
         return self.deaths >= self._tries
 
     def died(self) -> None:
-        """It died once more."""
         self.deaths += 1
 
     def lives(self) -> None:
-        """It has done its work, or the user wants it anew: what was is forgotten."""
+        """The agent has done its work, or the user restarts it: reset the count of deaths."""
         self.deaths = 0
 
 
@@ -140,7 +138,7 @@ class AgentPool:
         self._dead: WeakSet[Agent] = WeakSet()
 
     async def acquire(self, configuration: Configuration, tab_id: str) -> Agent:
-        """The agent of *configuration* for the tab *tab_id*, launched if it does not run."""
+        """Returns the agent of *configuration* for the tab *tab_id*; launches it if it does not run."""
         if configuration.key not in self._launches:
             self._take_early(configuration)
         users = self._users.setdefault(configuration.key, set())
@@ -149,7 +147,7 @@ class AgentPool:
         return await asyncio.shield(self._launched(configuration))
 
     def _take_early(self, configuration: Configuration) -> None:
-        """Let *configuration* have a process that was started early for the same, but for other kernel tools."""
+        """Give *configuration* a process that was started early for the same one with other kernel tools."""
         wanted = configuration.without_kernel.key
         for key, early in [*self._early.items()]:
             is_free = self._users.get(key) == {WARM} and key in self._launches
@@ -160,7 +158,7 @@ class AgentPool:
                 return
 
     async def release(self, configuration: Configuration, tab_id: str) -> None:
-        """Say that the tab *tab_id* needs its agent no more; the last one stops the process."""
+        """Note that the tab *tab_id* no longer needs its agent; the last tab to leave stops the process."""
         await self._drop(configuration.key, tab_id)
 
     async def stop(self, configuration: Configuration) -> None:
@@ -178,11 +176,11 @@ class AgentPool:
         return next(there, None) or await self.warm(configuration)
 
     def running(self, spec: AgentSpec) -> list[Agent]:
-        """The processes of the agent *spec* that run now, whatever else they were started with."""
+        """Returns the running processes of the agent *spec*, whatever else they were started with."""
         return [agent for agent in self._alive if self._configured[agent].spec == spec and not agent.closed]
 
     async def warm(self, configuration: Configuration) -> Agent:
-        """Start an agent before anyone needs it; nobody's in time, it is stopped again."""
+        """Start an agent before anyone needs it; it is stopped again if nobody uses it in time."""
         key = configuration.key
         users = self._users.setdefault(key, set())
         first = not users
@@ -196,7 +194,7 @@ class AgentPool:
                 self._loop.later(self._warm_seconds, lambda: self._loop.spawn(self._drop(key, WARM)))
 
     def begin(self, configuration: Configuration) -> None:
-        """As :meth:`warm`, without waiting; a failure is told to the session that comes to need the agent."""
+        """Like :meth:`warm`, but without waiting; a failure is reported to the session that needs the agent later."""
         self._loop.spawn(self._warm_quietly(configuration))
 
     async def _warm_quietly(self, configuration: Configuration) -> None:
@@ -204,7 +202,6 @@ class AgentPool:
             await self.warm(configuration)
 
     def tabs(self, configuration: Configuration) -> int:
-        """Returns how many tabs share the agent of *configuration*."""
         return len(self._users.get(configuration.key, set()) - {WARM})
 
     def history(self, configuration: Configuration) -> Backoff:
@@ -212,20 +209,20 @@ class AgentPool:
         return self._backoffs.setdefault(configuration.key, self.backoff())
 
     def died(self, configuration: Configuration, agent: Agent) -> None:
-        """*agent* died while it was in use; told by each of its sessions, counted once."""
+        """*agent* died while in use: each of its sessions reports that, but it is counted once."""
         if agent not in self._dead:
             self._dead.add(agent)
             self.history(configuration).died()
 
     async def stop_all(self) -> None:
-        """Stop every agent; none is started any more."""
+        """Stop every agent, and let none start any more."""
         self._closed = True
         launches, self._launches = list(self._launches.values()), {}
         await asyncio.gather(*(_stop(launch) for launch in launches), *self._stops)
         await asyncio.gather(*(agent.wait_closed() for agent in tuple(self._alive)))
 
     def demand_allowed(self, configuration: Configuration) -> None:
-        """Raise where the site's policy, as it is now, does not allow an agent to work so."""
+        """Raise if the site's policy, as it is now, does not allow such an agent."""
         demand(configuration, self._environment.sources())
 
     def _launched(self, configuration: Configuration) -> asyncio.Task[Agent]:
@@ -264,7 +261,7 @@ class AgentPool:
         return agent
 
     def _spawn(self, configuration: Configuration, *, is_replay: bool) -> Spawn:
-        """Returns what starts the agent: alone, or at the end of its chain of components."""
+        """Returns the function that starts the agent: alone, or at the end of its chain of components."""
         confine = None if is_replay else configuration.confine
         if not configuration.chain or is_replay:
             return SpawnedAgent.spawn if confine is None else partial(SpawnedAgent.spawn, confine=confine)

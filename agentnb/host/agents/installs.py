@@ -59,7 +59,7 @@ class DefaultAgent:
         self._not_ready: set[str] = set()
 
     async def find(self) -> str:
-        """The name of the default agent; empty where there is none."""
+        """Returns the name of the default agent, or '' if there is none."""
         if self._host.recorder is not None:
             self._reading = self._reading or self._host.loop.spawn(self._read(self._host.recorder))
             await asyncio.shield(self._reading)
@@ -69,18 +69,18 @@ class DefaultAgent:
 
     @property
     def name(self) -> str:
-        """As :meth:`find`, as far as the log was read."""
+        """Like :meth:`find`, but only with what has been read from the log so far."""
         return self._chosen(self._host.environment.sources())
 
     def show(self) -> None:
-        """Tell the pages, at once or as soon as the log was read."""
+        """Tell the pages the default agent, now or as soon as the log has been read."""
         if self._host.recorder is None or (self._reading is not None and self._reading.done()):
             self._publish()
         else:
             self._host.loop.spawn(self.find())
 
     def used(self, name: str) -> None:
-        """A message goes to this agent."""
+        """A message is sent to this agent: it is now the one used last."""
         self._not_ready.discard(name)
         self._used_here.insert(0, name)
         del self._used_here[_LOOKED_AT:]
@@ -93,7 +93,7 @@ class DefaultAgent:
             log.warning("The agent used last is not known: %s", error)
 
     async def _find_not_ready(self) -> None:
-        """Look whether the agent that would be chosen could work, where another one would be chosen instead."""
+        """Check that the agent that would be chosen can work, if there is another one to choose instead."""
         self._not_ready = set()
         name = self.name
         self._not_ready = {name}
@@ -103,7 +103,7 @@ class DefaultAgent:
             self._not_ready = {name}
 
     async def _problem(self, name: str) -> str:
-        """Why the agent could not work now, as plug-ins say; empty where none says so."""
+        """Returns why the agent cannot work now, according to plug-ins, or '' if none reports a problem."""
         for plugin, readiness in plugins().offers("readiness"):
             if readiness.name == name:
                 env = {**os.environ, **find(name).env, **self._host.environment.default_variables(name)}
@@ -149,13 +149,13 @@ async def _asked(plugin: str, readiness: AgentReadiness, env: dict[str, str]) ->
 
 
 def _used(recorder: SessionRecorder) -> list[str]:
-    """The agents of the kept conversations, those of this notebook first, each time the latest first."""
+    """Returns the agents of the logged conversations: those of this notebook first, each group latest first."""
     every: Which = {"limit": _LOOKED_AT}
     return [each.agent for which in (every | recorder.here(), every) for each in recorder.store.sessions(**which)]
 
 
 def real_agents(infos: Iterable[AgentInfo]) -> Iterator[str]:
-    """The names of those that are installed and do the work of an agent."""
+    """Returns the names of installed agents that do real work, unlike the built-in ones."""
     return (info.provider for info in infos if not info.missing and info.provider not in _BUILT_IN)
 
 
@@ -177,7 +177,7 @@ class Installs:
         self._task: asyncio.Task[None] | None = None
 
     def start(self, name: str, command: str) -> None:
-        """Install an agent: run the very *command* that the user saw and agreed to."""
+        """Install an agent by running the exact *command* that the user saw and agreed to."""
         spec = find(name)
         if self._running is not None:
             title = find(self._name).title
@@ -196,12 +196,11 @@ class Installs:
         self._task = self._loop.spawn(self._run(spec, installation, output))
 
     def stop(self, name: str) -> None:
-        """Stop the install of an agent; nothing happens where none runs."""
+        """Stop the install of an agent; no effect if none runs."""
         if self._running is not None and self._name == name:
             self._running.stop()
 
     async def close(self) -> None:
-        """End what runs."""
         if self._running is not None:
             self._running.stop()
         if self._task is not None:
@@ -238,7 +237,7 @@ class Installs:
         self._changed()
 
     def _authorize(self, spec: AgentSpec, command: str) -> None:
-        """The user's click is the answer to the question; a rule that denies the command still does."""
+        """The user's click counts as the answer to the question, but a rule that denies the command still applies."""
         folder = neutral_folder()
         request = PolicyRequest(kind="terminal", title=f"Install {spec.title}", command=command, path=str(folder))
         files, cwd = self._policy.files, Path.cwd()
@@ -276,13 +275,12 @@ class _Output:
         self._flushing: asyncio.TimerHandle | None = None
 
     def add(self, data: bytes) -> None:
-        """Take more; what nobody could read any more is dropped."""
+        """Add output; what exceeds the limit is dropped from its beginning."""
         self._unsent = (self._unsent + self._decoder.decode(data))[-2 * OUTPUT_LIMIT :]
         if self._flushing is None:
             self._flushing = self._loop.later(FLUSH_SECONDS, self._flush_lines)
 
     def flush(self) -> None:
-        """Show all that came."""
         if self._flushing is not None:
             self._flushing.cancel()
         text, self._unsent, self._flushing = self._unsent, "", None
@@ -290,7 +288,7 @@ class _Output:
             self._show(self._credentials.hidden(text))
 
     def _flush_lines(self) -> None:
-        """Show what came; half a line waits a little, for half a credential would not be known as one."""
+        """Show whole lines; half a line waits, since half a credential would not be recognized as one."""
         self._flushing = None
         end = self._unsent.rfind("\n") + 1 or (len(self._unsent) if len(self._unsent) < OUTPUT_LIMIT else 0)
         lines, self._unsent = self._unsent[:end], self._unsent[end:]

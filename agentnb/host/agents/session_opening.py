@@ -76,7 +76,7 @@ class Login:
             await self._wait_for(agent, way, wanted)
 
     async def _wait_for(self, agent: Agent, way: LoginWay, wanted: AuthenticationRequired) -> None:
-        """Have the agent log in: a person with a browser or a terminal takes their time, and can call it off."""
+        """Have the agent log in; a person needs time in a browser or a terminal, and can cancel."""
         login = asyncio.ensure_future(agent.authenticate(way.id, math.inf))
         tasks: list[asyncio.Future[Any]] = [login]
         try:
@@ -115,7 +115,7 @@ class Login:
 
 
 async def log_in_with(agent: Agent, method: str | None) -> None:
-    """Take the way called *method* (id or name), or the only one there is, without asking."""
+    """Log in with the method *method* (id or name), or with the only one there is, without asking."""
     ways = agent.login_ways
     if not ways:
         raise UsageError(f"{agent.spec.title} offers no login.", hint="Send a prompt: the agent may need no login.")
@@ -147,7 +147,7 @@ class ToolServer(Protocol):
     """Serves a session's agent tools of ours, by MCP."""
 
     async def serve(self, agent: Agent, taken: Container[object]) -> McpServer | ServedMcpServer:
-        """The MCP server; see :meth:`agentnb.host.agents.tools.KernelTools.serve`."""
+        """Returns the MCP server; see :meth:`agentnb.host.agents.tools.KernelTools.serve`."""
         ...
 
 
@@ -159,12 +159,11 @@ class AgentNotices:
         self._channels = channels
 
     def note(self, words: str) -> None:
-        """Keep a word for the user, for the next :meth:`say`."""
+        """Keep a notice for the user until the next :meth:`say`."""
         if words not in self.words:
             self.words.append(words)
 
     def say(self, turn_id: str) -> None:
-        """Put them into turn *turn_id*."""
         notices, self.words = self.words, []
         for words in notices:
             self._channels.say(turn_id, words)
@@ -206,11 +205,11 @@ class SessionOpening:
         self._fruitless = 0
 
     def had(self, session_id: str | None) -> None:
-        """There was a session before this one, of an earlier kernel: the next start takes it up where it can."""
+        """An earlier kernel had a session: the next start takes it up if it can."""
         self.former, self.was_ready = session_id, True
 
     async def open(self, agent: Agent) -> SessionOpened:
-        """Open the session, once more after a login where *agent* wants one."""
+        """Open the session; if *agent* wants a login, open it again after that."""
         try:
             return await self._open(agent)
         except AuthenticationRequired as wanted:
@@ -230,7 +229,6 @@ class SessionOpening:
         return await self._ask(agent, request)
 
     async def _request(self, agent: Agent) -> OpenRequest:
-        """Returns what is asked of *agent* for a new session."""
         configuration = self._configuration
         servers: list[McpServer | ServedMcpServer] = [*configuration.components]
         if not configuration.spec.takes_mcp:
@@ -268,7 +266,7 @@ class SessionOpening:
         return opened
 
     async def _open_old(self, agent: Agent, request: OpenRequest) -> SessionOpened | None:
-        """The old session, in the best way that the agent has; None where it has none or no longer knows it."""
+        """Returns the old session, opened in the best way the agent supports; None if it has none or forgot it."""
         chat = self._channels.chat.state
         has_turns = bool(chat.turns or chat.active_turn)
         refusal: AgentRefused | None = None
@@ -300,7 +298,7 @@ MOST_NAMED = 20
 
 
 def chosen(session: SessionState) -> tuple[Choice, ...]:
-    """The mode and the options of *session*, as what a user does to choose them."""
+    """Returns the mode and the options of *session*, as the actions with which a user chooses them."""
     options = [
         XConfigOptionChosen(config_id=str(option.get("id")), value=value)
         for option in session.config_options or ()
@@ -310,7 +308,7 @@ def chosen(session: SessionState) -> tuple[Choice, ...]:
 
 
 def differing(wanted: tuple[Choice, ...], session: SessionState) -> list[Choice]:
-    """Those of *wanted* that *session* has otherwise, and offers."""
+    """Returns those of *wanted* that *session* offers but has set differently."""
     now, offered = chosen(session), {str(option.get("id")) for option in session.config_options or ()}
     modes = set() if session.modes is None else {mode.id for mode in session.modes.available_modes}
     return [
@@ -356,11 +354,11 @@ class SessionChoices:
         self._notices = notices
 
     def keep(self) -> None:
-        """Keep what is chosen now for the next session."""
+        """Keep the current mode and options for the next session."""
         self.kept = chosen(self._channels.session.state)
 
     async def choose_again(self, agent: Agent, session_id: str, *, is_first: bool) -> None:
-        """Choose the model of `start`, then the mode and the options that the session before had, as far as it can."""
+        """Choose the model of `start`, then the mode and options that the previous session had, as far as possible."""
         if self.model and is_first:
             await self._choose_model(agent, session_id, self.model)
         wanted, self.kept = self.kept, ()
@@ -371,7 +369,7 @@ class SessionChoices:
         await self._choose_allowed_model(agent, session_id)
 
     async def _choose_model(self, agent: Agent, session_id: str, model: str) -> None:
-        """Choose *model*; a session that cannot have it fails to start."""
+        """Choose *model*; raises if the session cannot have it, so that its start fails."""
         if (why := why_not_model(self._channels.agent, model)) is not None:
             raise PolicyError(why)
         action = model_choice(model, self._channels.session.state, self._title)
@@ -389,7 +387,7 @@ class SessionChoices:
         await agent.set_config_option(session_id, action.config_id, action.value, self._channels.dispatch)
 
     async def _choose_allowed_model(self, agent: Agent, session_id: str) -> None:
-        """Choose another model where the site does not allow the one that the agent begins with."""
+        """Choose another model if the site does not allow the one that the agent starts with."""
         state = self._channels.session.state
         why = why_not_model(self._channels.agent, model_id(state)) if model_id(state) else None
         if why is None:
@@ -404,7 +402,7 @@ class SessionChoices:
                 self._notices.note(f"{why} {model} is used.")
 
     def demand_model(self) -> None:
-        """Raise where the site does not allow the model that is chosen."""
+        """Raise if the site does not allow the chosen model."""
         model = model_id(self._channels.session.state)
         if model and (why := why_not_model(self._channels.agent, model)) is not None:
             raise PolicyError(why, hint="Choose another model.")

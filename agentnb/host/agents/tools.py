@@ -65,7 +65,6 @@ class ToolsForAgent:
         return McpServer(name=name, transport="stdio", command=sys.executable, args=args, env=env)
 
     def close(self) -> None:
-        """Serve them no more."""
         if self.agent is not None:
             self.agent.served.withdraw(self._server_id)
             self.agent.served.withdraw(self._about.name)
@@ -106,7 +105,6 @@ class KernelTools:
         return await self._served.serve(agent, self.tool_runner(), name)
 
     def tool_runner(self) -> ToolRunner:
-        """Returns what carries out the calls."""
         runner = self._environment.code_runner()
         if runner is None:
             raise NotOffered("There is no IPython kernel here.", hint="Kernel tools work in IPython and in notebooks.")
@@ -114,7 +112,7 @@ class KernelTools:
         return self._tool_runner
 
     def stop(self, call: tuple[str, str]) -> bool:
-        """Stop the code that a tool runs, and nothing else; see :meth:`ToolRunner.stop`."""
+        """Stop only the code that a tool runs; see :meth:`ToolRunner.stop`."""
         return self._tool_runner is not None and self._tool_runner.stop(call)
 
     def cancel(self) -> None:
@@ -155,7 +153,6 @@ class PluginTools:
         return servers
 
     def close(self) -> None:
-        """Serve them no more."""
         for served in self._served:
             served.close()
         self._served.clear()
@@ -184,7 +181,7 @@ def _about(plugin: Plugin, tools: Mapping[str, Tool]) -> ServerAbout:
 def tool_session(
     ask: Callable[[PolicyRequest], Awaitable[PolicyRequest]], environment: Environment, **fields: Any
 ) -> ToolSession:
-    """The session that tools of plug-ins are for; *fields* are the others of :class:`agentnb.ports.ToolSession`."""
+    """The session for plug-in tools; *fields* are the other fields of :class:`agentnb.ports.ToolSession`."""
 
     async def authorize(title: str, command: str) -> None:
         await ask(PolicyRequest(kind="terminal", title=title, command=command))
@@ -199,7 +196,7 @@ def tool_session(
 
 
 async def allow_reading(request: PolicyRequest) -> PolicyRequest:
-    """The policy of tools that components bring: there is no conversation in which the user could be asked."""
+    """The policy of components' tools: only reading is allowed, since there is no conversation to ask a user in."""
     if request.kind != "read":
         raise PermissionDenied(f"{request.title}: no one could be asked, so nothing was done.")
     return request

@@ -137,7 +137,7 @@ class ChangeTracker:
         self._record: ConversationRecord | None = None
 
     def close(self) -> None:
-        """The conversation is closed: what is not needed for others is freed."""
+        """The conversation is closed: leave the store, which then frees what others do not need."""
         if self.store is not None:
             self.store.leave(self._channels.session.uri)
 
@@ -145,7 +145,7 @@ class ChangeTracker:
 
     @property
     def record(self) -> ConversationRecord:
-        """Returns what is known of all turns; read from its file at the first use."""
+        """Returns the record of all turns; it is read from its file on first use."""
         if self._record is None:
             store, session = self.store, self._channels.session.uri
             known = None if store is None else read_record(record_file(store.records, self._channels.tab_id))
@@ -154,11 +154,11 @@ class ChangeTracker:
         return self._record
 
     def is_settled(self, turn_id: str) -> bool:
-        """True if all is known of turn *turn_id*: what changes from now on is not the turn's."""
+        """True if the changes of turn *turn_id* are final: later changes do not belong to it."""
         return turn_id not in self._running
 
     def has_ended(self, turn_id: str) -> bool:
-        """True if turn *turn_id* neither runs nor waits."""
+        """True if turn *turn_id* is neither running nor queued."""
         return not self._channels.is_active(turn_id) and self._channels.queued(turn_id) is None
 
     async def compared(self, turn_id: str | None = None) -> None:
@@ -180,7 +180,7 @@ class ChangeTracker:
                 log.info("No snapshot of %s: %s", self.store.workspace, error)
 
     async def begin(self, turn_id: str) -> None:
-        """A turn is about to be prompted: take its first snapshot; returns after two seconds at the latest."""
+        """Take the first snapshot of a turn before it is prompted; returns after two seconds at the latest."""
         if self.store is None:
             return
         await self.compared()
@@ -211,7 +211,7 @@ class ChangeTracker:
             running.begun.set()
 
     async def look(self, paths: Iterable[str]) -> None:
-        """Something was allowed that names *paths*: see what is there before it runs, also where that is ignored."""
+        """Something that names *paths* was allowed: snapshot them before it runs, even if they are ignored."""
         turn = self._channels.chat.state.active_turn
         running = None if turn is None else self._running.get(turn.id)
         if self.store is None or running is None or running.before is None:
@@ -229,7 +229,7 @@ class ChangeTracker:
 
     @staticmethod
     async def _look(store: WorkspaceStore, before: Snapshot, named: frozenset[str]) -> Snapshot | None:
-        """A snapshot, where *before* lacks one of *named*."""
+        """Returns a snapshot if *before* lacks one of *named*, else None."""
         missing = await store.run(lambda opened: opened.lacks(before, named))
         seen = await store.take(missing) if missing else before
         return None if seen.id == before.id else seen
@@ -332,7 +332,7 @@ class ChangeTracker:
         return record
 
     def _of_kernel(self, turn_id: str, known: Sequence[Item]) -> tuple[Item, ...]:
-        """The cells and variables that turn *turn_id* changed, as they are now; *known* says what was kept."""
+        """Returns the current cells and variables that turn *turn_id* changed; *known* tells which were kept."""
         if self.kernel is None:
             return ()
         kept = {each.id for each in known if each.state == "kept"}
@@ -342,7 +342,7 @@ class ChangeTracker:
         return () if self.kernel is None else self.kernel.data_checks(turn_id)
 
     def refresh_kernel(self, turn_id: str) -> None:
-        """Take over what the kernel knows of turn *turn_id* now: code that went on has changed more, or undo has."""
+        """Update turn *turn_id* from the kernel: code that ran on has changed more, or an undo has."""
         turn = self.record.turn(turn_id)
         known = () if turn is None else turn.items
         of_kernel = self._of_kernel(turn_id, known)
@@ -357,7 +357,7 @@ class ChangeTracker:
         self.tell(turn_id)
 
     async def save(self, record: ConversationRecord) -> None:
-        """Remember *record*, here and in its file."""
+        """Set *record*, and write it to its file."""
         self._record = record
         await self._write()
 
@@ -368,20 +368,20 @@ class ChangeTracker:
             await self.store.run(lambda _: write_record(path, record))
 
     def restored(self) -> None:
-        """The conversation is one of an earlier kernel: what that was about to find out of its last turn ends here."""
+        """The conversation is from an earlier kernel: end the comparison of its last turn that was pending there."""
         turns = self._channels.chat.state.turns
         if turns and (known := turns[-1].changes) is not None and known.status == "computing":
             turn = self.record.turn(turns[-1].id)
             self._tell(turns[-1].id, turn, ChangesError(_KERNEL_GONE) if turn is None else None)
 
     async def adopt(self, other: ChangeTracker) -> None:
-        """The conversation is a copy of *other*'s: it has the same turns, and can undo their files, too."""
+        """The conversation is a copy of *other*'s: it has the same turns, and can undo their file changes, too."""
         if other.record.turns and self.store is not None:
             known = _of_an_earlier_kernel(other.record) or other.record
             await self.save(replace(known, session=self._channels.session.uri))
 
     def tell(self, turn_id: str) -> None:
-        """Put the numbers of turn *turn_id*, as its record has them now, into the chat's state."""
+        """Put the counts of turn *turn_id*, from its current record, into the chat's state."""
         self._tell(turn_id, self.record.turn(turn_id), None)
 
     def _tell(self, turn_id: str, record: TurnChangeRecord | None, error: AgentnbError | None) -> None:
@@ -405,7 +405,7 @@ class ChangeTracker:
 def _compared(
     store: ChangeStore, before: Snapshot, after: Snapshot, between: tuple[Snapshot, ...]
 ) -> tuple[tuple[PathChange, ...], dict[str, tuple[int | None, int | None]]]:
-    """Returns what changed, and the lines that came and went, by path."""
+    """Returns what changed, and the added and removed lines by path."""
     found = store.changes(before, after, between)
     with store.reading():
         return found, {change.path: _counted(store, change) for change in found[:MOST_COUNTED]}
@@ -416,7 +416,7 @@ def _counted(store: ChangeStore, change: PathChange) -> tuple[int | None, int | 
 
 
 def _between(change: PathChange, was: frozenset[str], now: frozenset[str]) -> Iterator[PathChange]:
-    """*change* with what is a folder on either side, also one with files; none where a folder stays one."""
+    """*change*, with folders on either side, even those with files; nothing if a folder remains one."""
     if change.was is not None and change.path not in was and change.was not in now:
         yield change
         return
@@ -430,14 +430,14 @@ def _between(change: PathChange, was: frozenset[str], now: frozenset[str]) -> It
 
 
 def _folders(changes: Iterable[PathChange]) -> set[str]:
-    """The paths that *changes* may have made or removed as folders: another content does not."""
+    """Returns the paths that *changes* may have made or removed as folders; a change of content alone does neither."""
     moved = (each for each in changes if each.was or {None, FOLDER} & {each.before, each.after})
     paths = {path for each in moved for path in each.paths}
     return paths.union(*map(folders_above, paths))
 
 
 def _of_an_earlier_kernel(record: ConversationRecord | None) -> ConversationRecord | None:
-    """*record* as it holds now: what was changed in a kernel that has ended cannot be undone any more."""
+    """*record* as it is now: changes of a kernel that has ended can no longer be undone."""
     if record is None:
         return None
     turns = (
@@ -454,7 +454,7 @@ def _of_an_earlier_kernel(record: ConversationRecord | None) -> ConversationReco
 
 
 def _not_covered(snapshot: Snapshot, outside: frozenset[str]) -> Iterator[str]:
-    """Returns what snapshots leave out, in sentences."""
+    """Yields a sentence for each thing that snapshots leave out."""
     if snapshot.reason:
         yield snapshot.reason
     yield from snapshot.notes
@@ -473,7 +473,7 @@ def _shows_again(file: Item, cells: Sequence[Item]) -> bool:
 
 
 def _explained(error: Exception) -> AgentnbError:
-    """*error* in words for the user; one that nobody expected is logged whole."""
+    """*error* in words for the user; an unexpected one is logged in full."""
     if isinstance(error, AgentnbError):
         return error
     log.error("the changes of a turn could not be found", exc_info=error)

@@ -50,7 +50,7 @@ OPERATIONS = (
 
 
 def session_of(uri: str) -> str:
-    """The session that a change set belongs to; *uri* itself where it is no change set."""
+    """The session that a change set belongs to; *uri* itself if it is not a change set."""
     head, found, tail = uri.rpartition(CHANGES)
     return head if found and (not tail or (tail.startswith("/") and "/" not in tail[1:])) else uri
 
@@ -66,11 +66,11 @@ class ChangesetChannels:
         tracker.changed = self._changed
 
     def turn_of(self, uri: str) -> str | None:
-        """The turn whose change set *uri* is; None for the conversation's."""
+        """The turn of the change set *uri*; None if it is the conversation's."""
         return uri.removeprefix(f"{self._channels.session.uri}{CHANGES}").removeprefix("/") or None
 
     def find(self, uri: str) -> Channel[ChangesetState] | None:
-        """The channel *uri*; None where there is no such turn, or nobody looked at what it changed."""
+        """Returns the channel *uri*; None if there is no such turn, or its changes were not tracked."""
         turn_id = self.turn_of(uri)
         if turn_id not in self._made:
             if turn_id is not None and self._known(turn_id) is None and self._tracker.record.turn(turn_id) is None:
@@ -79,7 +79,7 @@ class ChangesetChannels:
         return self._made[turn_id]
 
     def operation(self, turn_id: str | None, operation_id: str, error: ErrorInfo | None, *, runs: bool) -> None:
-        """Tell how far an operation is: it runs, has failed, or has ended."""
+        """Report the status of an operation: running, failed or ended."""
         status = "running" if runs else "idle" if error is None else "error"
         if (channel := self._made.get(turn_id)) is not None:
             channel.accept(
@@ -98,7 +98,6 @@ class ChangesetChannels:
                     channel.accept(action)
 
     def _known(self, turn_id: str) -> TurnChanges | None:
-        """Returns what the chat's state says of a turn's changes."""
         turn = find_finished_turn(self._channels.chat.state, turn_id)
         return None if turn is None else turn.changes
 
@@ -121,7 +120,7 @@ class ChangesetChannels:
 
 
 def changeset_file(item: Item, workspace: Path) -> ChangesetFile:
-    """A change as the protocol has it: AHP's file edit, and in ``_meta.agentnb`` what AHP has no word for."""
+    """A change in the form of the protocol: AHP's file edit, with what AHP lacks in ``_meta.agentnb``."""
     edit: dict[str, Any] = {}
     if item.file is not None:
         edit["before"] = _side(workspace, item.file.was or item.file.path, item.file.before)
@@ -169,7 +168,7 @@ def _text_side(item: Item, text: str | None) -> dict[str, Any] | None:
 
 
 def _mode(item: Item) -> str | None:
-    """Returns what is special about the kind of file, in words; None where nothing is."""
+    """Returns what is special about the kind of file, in words; None if nothing is."""
     if item.file is None:
         return None
     was, now = (None if each is None else each.mode for each in (item.file.before, item.file.after))
@@ -180,7 +179,6 @@ def _mode(item: Item) -> str | None:
 
 
 def _difference(before: ChangesetState, after: ChangesetState) -> list[Action]:
-    """The actions that lead from one state to the other."""
     actions: list[Action] = []
     old = {each.id: each for each in before.files}
     new = [each for each in after.files if old.get(each.id) != each]

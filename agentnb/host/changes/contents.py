@@ -37,7 +37,7 @@ class ContentRange(NamedTuple):
 async def range_for_page(
     tracker: ChangeTracker, item: Item, side: Side, patterns: Patterns, *, first: int, length: int
 ) -> ContentRange:
-    """A range of one side of *item*, as far as it may be given to a page: nothing that may hold secrets."""
+    """A range of one side of *item* that may be sent to a page: never content that may hold secrets."""
     for path in () if item.file is None else (item.file.path, item.file.was):
         if path is not None and (pattern := secret_pattern(path, patterns)) is not None:
             message = f"{item.name!r} may hold secrets: it matches {pattern}, and such files are not sent to a page."
@@ -54,13 +54,12 @@ async def range_for_page(
 
 
 async def versions(tracker: ChangeTracker, refused: FilesConflict) -> list[dict[str, Any]]:
-    """The conflicts as the protocol has them: the three versions as text, where they are text."""
+    """The conflicts in the form of the protocol: the three versions as text, if they are text."""
     store, conflicts = tracker.store, refused.conflicts
     return [] if store is None else await store.run(lambda opened: [_told(opened, each) for each in conflicts])
 
 
 async def _content(tracker: ChangeTracker, item: Item, *, after: bool) -> bytes:
-    """Returns what one side of a change holds."""
     store, file = tracker.store, item.file
     if file is None:
         text = item.after if after else item.before
@@ -74,7 +73,7 @@ async def _content(tracker: ChangeTracker, item: Item, *, after: bool) -> bytes:
 
 
 def _readable(name: str, content: bytes) -> bytes:
-    """The content of a file as a person reads it: of a notebook, its cells."""
+    """Returns a file's content in readable form: for a notebook, its cells."""
     if not name.endswith(SUFFIX) or not content:
         return content
     cells = cells_as_text(content)

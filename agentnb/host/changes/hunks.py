@@ -32,7 +32,7 @@ MOST_OUTPUT_LINES = 50
 
 
 def cells_as_text(content: bytes) -> bytes | None:
-    """The cells of a notebook's file, with their outputs, as text; None where *content* is no notebook."""
+    """The cells of a notebook's file, with their outputs, as text; None if *content* is not a notebook."""
     try:
         notebook = read_json(content)
     except ValueError:  # also what is no UTF-8
@@ -44,7 +44,7 @@ def cells_as_text(content: bytes) -> bytes | None:
 
 
 def count_cell_lines(store: ChangeStore, change: PathChange) -> tuple[int | None, int | None]:
-    """Returns how many lines of cells a change of a notebook added and removed; None where that cannot be read."""
+    """Returns how many lines of cells a notebook's change added and removed; None if that cannot be determined."""
     try:
         before, after = (_side(store, each) for each in (change.before, change.after))
     except ContentNotStored:
@@ -66,7 +66,7 @@ def _cell(cell: dict[str, Any]) -> list[str]:
 
 
 def _output(output: Any) -> list[str]:
-    """The text of an output, and the types of what is none."""
+    """The text of an output, or its types if it has no text."""
     if not isinstance(output, dict):
         return []
     if output.get("output_type") == "error":
@@ -103,7 +103,7 @@ class Decided(NamedTuple):
 
 
 def can_be_divided(item: Item) -> bool:
-    """True if parts of *item* can be decided: a text that the turn changed, and that shows in a review as it is."""
+    """True if parts of *item* can be decided: it is text that the turn changed, and a review shows it as it is."""
     file = item.file
     return (
         item.kind == "file"
@@ -128,7 +128,7 @@ class HunkDecisions:
     async def decide(
         self, decision: Decision, turn_id: str, item: Item, hunk: Hunk | None, choices: Mapping[str, Choice]
     ) -> str:
-        """Undo or keep *hunk* of *item*, or redo the part that was undone last; returns what was done, a sentence."""
+        """Undo or keep *hunk* of *item*, or redo the part that was undone last; returns a sentence on what was done."""
         tracker = self._tracker
         store, file = tracker.store, item.file
         if store is None or file is None:
@@ -153,7 +153,7 @@ class HunkDecisions:
 
 
 def _decided(store: ChangeStore, decision: Decision, item: Item, file: PathChange, hunk: Hunk | None) -> Decided:
-    """On the store's thread."""
+    """Runs on the store's thread."""
     if decision == "redo":
         return _redone(store, item, file)
     before, after = file.before, file.after
@@ -190,7 +190,7 @@ def _redone(store: ChangeStore, item: Item, file: PathChange) -> Decided:
 
 
 def _undone(store: ChangeStore, item: Item, file: PathChange, content: bytes) -> Decided:
-    """The change without a part: *content* is what the turn left, without it."""
+    """The change with a part undone: *content* is the turn's result without that part."""
     before, after = file.before, file.after
     if before is None or after is None:
         return Decided(item, None)
@@ -202,7 +202,7 @@ def _undone(store: ChangeStore, item: Item, file: PathChange, content: bytes) ->
 
 
 def _kept(store: ChangeStore, item: Item, file: PathChange, content: bytes) -> Decided:
-    """The change but for a part that is decided: *content* is what the turn found, with it."""
+    """The change without a part that was kept: *content* is the original with that part."""
     before, after = file.before, file.after
     if before is None or after is None:
         return Decided(item, None)
@@ -214,7 +214,7 @@ def _kept(store: ChangeStore, item: Item, file: PathChange, content: bytes) -> D
 
 
 def _whole(store: ChangeStore, item: Item, file: PathChange, state: State) -> Item:
-    """The change in its first form: nothing of it is left to be decided."""
+    """The change in its original form, since no part of it is left to decide."""
     return _counted(store, replace(item, file=file, state=state, undone_parts=(), kept_from=None))
 
 

@@ -36,12 +36,12 @@ _WRITES = frozenset({"edit", "delete", "move"})
 
 
 def named_files(parts: Iterable[ResponsePart], workspace: str) -> tuple[frozenset[str], frozenset[str]]:
-    """The files that tool calls say they change: in the workspace (relative, with slashes), and outside of it."""
+    """The files that tool calls report as changed: in the workspace (relative, with slashes), and outside it."""
     return split_by_workspace(_paths(parts), workspace)
 
 
 def split_by_workspace(paths: Iterable[str], workspace: str) -> tuple[frozenset[str], frozenset[str]]:
-    """*paths* in the workspace (relative, with slashes), and outside of it; names that no file can have are dropped."""
+    """*paths* in the workspace (relative, with slashes), and outside it; impossible file names are dropped."""
     inside, outside = set[str](), set[str]()
     for path in filter(is_file_name, paths):
         real = _normal(workspace, path)
@@ -54,13 +54,13 @@ def split_by_workspace(paths: Iterable[str], workspace: str) -> tuple[frozenset[
 
 
 def shown_outside(path: str, workspace: str | Path) -> str:
-    """*path* as people read it: from the workspace where it is near."""
+    """*path* as it is displayed: relative to the workspace if it is near it."""
     near = os.path.relpath(path, workspace)
     return path if PurePath(near).parts[:3] == ("..", "..", "..") else near
 
 
 def runs_commands(parts: Iterable[ResponsePart]) -> bool:
-    """True if tool calls among *parts* ran commands: what these do elsewhere is not known."""
+    """True if tool calls among *parts* ran commands, whose effects elsewhere are unknown."""
     calls = (part.tool_call for part in parts if isinstance(part, ToolCallResponsePart))
     return any(call.details is not None and call.details.kind == "execute" for call in calls)
 
@@ -79,12 +79,12 @@ def attributed(
 
 
 def by_others(who: tuple[By, ...]) -> bool:
-    """True if the turn did not change a file, as far as is known: the user saved it, or another tab named it."""
+    """True if, as far as is known, the turn did not change a file: the user saved it, or another tab named it."""
     return bool(who) and set(who) <= {"user", "otherTab"}
 
 
 def is_left_alone(who: tuple[By, ...]) -> bool:
-    """True if undo of a whole turn leaves a change alone, since it would take more than the turn's work away."""
+    """True if undo of a whole turn skips a change, since it would remove more than the turn's work."""
     return "user" in who or by_others(who)
 
 
@@ -102,7 +102,7 @@ def _paths(parts: Iterable[ResponsePart]) -> Iterable[str]:
 
 
 def _normal(workspace: str, path: str) -> str:
-    """*path* with the links of its folder followed: agents name files by whatever way they took."""
+    """*path* with the links of its folder resolved, since agents name files by any route."""
     try:
         folder, name = os.path.split(os.path.join(workspace, path))  # noqa: PTH118 - as text
         return os.path.join(os.path.realpath(folder), name)  # noqa: PTH118
@@ -130,7 +130,7 @@ def file_item(change: PathChange, counted: tuple[int | None, int | None] | None,
 
 
 def kernel_item(change: CellRecord | NameChange, *, is_kept: bool) -> Item:
-    """A changed cell or variable as an item: its texts are a cell's source, or a line on an object."""
+    """A changed cell or variable as an item: its texts are a cell's source, or a line describing an object."""
     item = Item(
         id=change.id,
         kind="variable",
@@ -168,7 +168,7 @@ def _state(change: CellRecord | NameChange, *, is_kept: bool) -> State:
 
 
 def numbers(record: TurnChangeRecord) -> TurnChanges:
-    """Returns what the chat's state says of a turn's changes."""
+    """Returns the counts of a turn's changes for the chat's state."""
     items, counts = record.items, count_by_kind(record.items)
     return TurnChanges(
         status="ready",
@@ -186,7 +186,7 @@ def numbers(record: TurnChangeRecord) -> TurnChanges:
 
 
 def stored_content(store: ChangeStore, version: FileVersion | None) -> bytes | None:
-    """The content of one side of a change; None where there is no such side, or its content is not stored."""
+    """The content of one side of a change; None if there is no such side, or its content is not stored."""
     try:
         return None if version is None else store.content(version)
     except ChangesError:
@@ -201,11 +201,11 @@ class TurnRecording:
         self._environment = environment
 
     def owns(self, path: Path) -> bool:
-        """True if *path* is the cassette's: recording it is no change of a turn."""
+        """True if *path* belongs to the cassette: recording to it is not a change of a turn."""
         return self._environment.cassette.owns(path)
 
     async def record(self, store: WorkspaceStore, changes: Sequence[PathChange]) -> None:
-        """Record *changes* as those of the last turn; nothing where nothing is recorded."""
+        """Record *changes* as those of the last turn; no effect if nothing is being recorded."""
         agent, session_id = self._lifecycle.agent, self._lifecycle.session_id
         tap = None if agent is None else agent.tap
         if tap is None or not tap.takes_files or session_id is None or not changes:

@@ -17,7 +17,7 @@ OFF = ("off", "0", "no", "false")
 
 
 def are_off(environ: Mapping[str, str] = os.environ) -> bool:
-    """True if ``AGENTNB_CHANGES`` switches it off that changes are followed."""
+    """True if ``AGENTNB_CHANGES`` turns the tracking of changes off."""
     return environ.get(VARIABLE, "").strip().lower() in OFF
 
 

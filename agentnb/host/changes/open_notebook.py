@@ -42,7 +42,7 @@ class FileCell(NamedTuple):
 
 
 def cells_in(content: bytes) -> tuple[FileCell, ...] | None:
-    """The cells of a notebook's file; None where *content* is no notebook whose cells can be told apart."""
+    """The cells of a notebook's file; None if *content* is not a notebook with distinguishable cells."""
     try:
         notebook = read_json(content)
     except ValueError:  # also what is no UTF-8
@@ -59,7 +59,7 @@ def cells_in(content: bytes) -> tuple[FileCell, ...] | None:
 
 
 def is_cells_only(before: bytes, after: bytes) -> bool:
-    """True if a notebook's file gained nothing but cells and their texts, and lost nothing but those and outputs."""
+    """True if a notebook's file gained only cells and their texts, and lost only those and outputs."""
     try:
         was, now = read_json(before), read_json(after)
     except ValueError:
@@ -103,7 +103,7 @@ def missing_in_page(
     page: Sequence[NotebookCell],
     hashes: tuple[str, str] | None = None,
 ) -> list[CellRecord] | None:
-    """Returns what an agent changed in a notebook's file and the page that has it open does not show."""
+    """Returns what an agent changed in a notebook's file that the page with it open does not show."""
     after, before = _with_ids(after, page), _with_ids(before, page)
     if after is None or len(page) >= MOST_CELLS:
         return None
@@ -141,7 +141,7 @@ class _Changes:
         self._hashes = hashes
 
     def add(self, cell_id: str, kind: str, source: str | None, below: str | None, index: int) -> None:
-        """The file has *source* in the cell *cell_id* now (None: no such cell), below the cell *below*."""
+        """Note a change if *cell_id* has another *source* now (None: no such cell); it is below the cell *below*."""
         shown, was = self._shown.get(cell_id), None if self._was is None else self._was.get(cell_id)
         if was is not None:
             found: str | None = was.source
@@ -169,7 +169,7 @@ class _Changes:
 
 
 def _with_ids(cells: Sequence[FileCell] | None, page: Sequence[NotebookCell]) -> Sequence[FileCell] | None:
-    """*cells* with the page's ids where they have none and are as many, of the same kinds; else None."""
+    """*cells*, with the page's ids if they have none and match in number and kind; None if they do not match."""
     if cells is None or not any(each.id == "" for each in cells):
         return cells
     if [each.kind for each in cells] != [each.kind for each in page]:
@@ -178,14 +178,14 @@ def _with_ids(cells: Sequence[FileCell] | None, page: Sequence[NotebookCell]) ->
 
 
 def _is_moved(before: Sequence[FileCell] | None, after: Sequence[FileCell], page: Sequence[NotebookCell]) -> bool:
-    """True if the agent put cells in another order, or it is not known who did."""
+    """True if the agent reordered the cells, or it is unknown who did."""
     now = [each.id for each in after]
     then = [each.id for each in (page if before is None else before)]
     return [each for each in then if each in {*now}] != [each for each in now if each in {*then}]
 
 
 def notice(name: str, missing: Sequence[CellRecord] | None) -> str:
-    """Returns what the user is told of the notebook *name*: what :func:`missing_in_page` gave, in a sentence or two."""
+    """Returns the notice for the user about the notebook *name*, from the result of :func:`missing_in_page`."""
     told = f"The agent wrote {name} directly while it is open here."
     if missing is None:
         return f"{told} Reload it to see its cells, which cannot be applied one by one."
@@ -216,7 +216,7 @@ class _NotebookCells(NamedTuple):
 
     @classmethod
     def of(cls, store: ChangeStore, change: PathChange) -> _NotebookCells:
-        """Read what is stored; on the store's thread."""
+        """Read the stored contents, on the store's thread."""
         before, after = stored_content(store, change.before), stored_content(store, change.after)
         if before is None or after is None:
             return cls(
@@ -235,7 +235,7 @@ async def written_notebook(
     store: WorkspaceStore,
     changes: Sequence[PathChange],
 ) -> WrittenNotebook | None:
-    """The notebook that a page has open, if the agent wrote its file: its cells are offered to the page."""
+    """The notebook open in a page whose file the agent wrote, if any; its cells are offered to the page."""
     notebooks = [each for each in changes if each.after is not None and each.path.endswith(".ipynb")]
     if not notebooks or kernel is None or not environment.attached():
         return None
@@ -252,12 +252,12 @@ async def written_notebook(
 
 
 def was_only_autosaved(environment: Environment, path: str, since: int, until: int) -> bool:
-    """True if JupyterLab alone wrote the file *path*: it asks the user where another program had written it."""
+    """True if only JupyterLab wrote the file *path*: it asks the user if another program has written it."""
     return environment.was_autosaved(path, since, until) and _was_saved_since(environment, path)
 
 
 def _was_saved_since(environment: Environment, path: str) -> bool:
-    """True if the user saved the file *path* when it had been written: then it is what the page shows."""
+    """True if the user saved the file *path* after it was written: then it is what the page shows."""
     try:
         written = os.stat(path).st_mtime_ns // 1_000_000  # noqa: PTH116 - as text
     except OSError:

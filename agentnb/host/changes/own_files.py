@@ -47,7 +47,7 @@ class OwnFilesInside:
         self._cassette = cassette
 
     def has(self, path: str) -> bool:
-        """True if *path*, relative to the workspace, is one of them now."""
+        """True if *path*, relative to the workspace, is currently one of the own files."""
         if self._rules and is_ignored(self._rules, path):
             return True
         cassette = self._cassette()
@@ -72,7 +72,7 @@ class OwnFiles:
             self._places += [(folder, f"{literal(each.name)}{end}") for each in databases for end in SUFFIXES]
 
     def of(self, workspace: Path) -> OwnFilesInside:
-        """Those that lie in *workspace*."""
+        """Returns the own files that lie in *workspace*."""
         root = _real(workspace)
         places = {folder for folder, _ in self._places if folder.is_relative_to(root)}
         inside = {folder: ["", *map(literal, folder.relative_to(root).parts)] for folder in places}

@@ -101,7 +101,7 @@ class Undone(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     is_whole: bool = True
 
     def without(self, done: AbstractSet[tuple[str, str]]) -> Undone:
-        """Returns what is left of it when the items *done* were done again."""
+        """Returns what is left of the undo after the items *done* were redone."""
         items = tuple(each for each in self.items if each not in done)
         return self if items == self.items else replace(self, items=items, files=(), is_whole=False)
 
@@ -118,17 +118,17 @@ class ConversationRecord(msgspec.Struct, frozen=True, kw_only=True, rename="came
     version: int = 1
 
     def turn(self, turn_id: str) -> TurnChangeRecord | None:
-        """Returns what the turn *turn_id* changed; None where that is not known."""
+        """Returns the changes of the turn *turn_id*; None if they are unknown."""
         return next((each for each in self.turns if each.turn_id == turn_id), None)
 
     def with_turn(self, turn: TurnChangeRecord) -> ConversationRecord:
-        """The same with *turn*, in the place of what was known of it."""
+        """A copy of the record with *turn*, in place of an earlier record of it."""
         known = any(each.turn_id == turn.turn_id for each in self.turns)
         turns = tuple(turn if each.turn_id == turn.turn_id else each for each in self.turns)
         return replace(self, turns=turns if known else (*turns, turn))
 
     def with_item(self, turn_id: str, item: Item) -> ConversationRecord:
-        """The same with *item* of the turn *turn_id*, in the place of what was known of it."""
+        """A copy of the record with *item* of the turn *turn_id*, in place of the one with its id."""
         turns = (
             replace(turn, items=tuple(item if each.id == item.id else each for each in turn.items))
             if turn.turn_id == turn_id
@@ -138,7 +138,7 @@ class ConversationRecord(msgspec.Struct, frozen=True, kw_only=True, rename="came
         return replace(self, turns=tuple(turns))
 
     def with_states(self, items: Iterable[tuple[str, str]], state: State) -> ConversationRecord:
-        """The same with the changes *items*, turns and ids, in *state*."""
+        """A copy of the record with the changes *items* (turn and item ids) set to *state*."""
         wanted = frozenset(items)
         turns = tuple(
             replace(
@@ -153,7 +153,7 @@ class ConversationRecord(msgspec.Struct, frozen=True, kw_only=True, rename="came
 
     @property
     def folders(self) -> dict[str, bool]:
-        """The folders that turns made or removed: False for one that goes with the last that is in it."""
+        """The folders that turns made or removed; False for one that is removed with the last entry in it."""
         folders: dict[str, bool] = {}
         undone_at: dict[str, float] = {}
         times = {key: each.time for each in self.undone for key in each.items}
@@ -170,26 +170,26 @@ class ConversationRecord(msgspec.Struct, frozen=True, kw_only=True, rename="came
 
     @property
     def next_time(self) -> int:
-        """The time of an undo now, in milliseconds since 1970: later than all earlier ones and the turns before it."""
+        """The time for an undo made now, in milliseconds since 1970; later than all earlier undos and ended turns."""
         before = [each.time for each in self.undone]
         before += [turn.after.taken_at for turn in self.turns if turn.after is not None]
         return max(now_ms(), 1 + max(before, default=0))
 
     def paths(self, items: Iterable[tuple[str, str]]) -> frozenset[str]:
-        """The paths of the changes *items*, turns and ids."""
+        """The paths of the changes *items* (turn and item ids)."""
         wanted = frozenset(items)
         files = (item.file for turn in self.turns for item in turn.items if (turn.turn_id, item.id) in wanted)
         return frozenset(path for file in files if file is not None for path in file.paths)
 
     @property
     def snapshots(self) -> frozenset[str]:
-        """The ids of the snapshots that it needs."""
+        """The ids of the snapshots that the record needs."""
         of_turns = ((turn.before, *turn.between, turn.after) for turn in self.turns)
         return frozenset(snapshot.id for each in of_turns for snapshot in each if snapshot is not None)
 
 
 def _folders(turn: TurnChangeRecord) -> Iterator[tuple[str, bool, bool]]:
-    """The folders that *turn* made or removed: whether each exists before and after it."""
+    """The folders that *turn* made or removed, and whether each exists before and after it."""
     if turn.made_folders is None:
         yield from ((path, False, False) for path in sorted(_above(turn)))
     yield from ((path, False, True) for path in turn.made_folders or ())
@@ -197,7 +197,7 @@ def _folders(turn: TurnChangeRecord) -> Iterator[tuple[str, bool, bool]]:
 
 
 def _above(turn: TurnChangeRecord) -> set[str]:
-    """The folders above the files of *turn*, but for those that are changes themselves."""
+    """The folders above the files of *turn*, except those that are changes themselves."""
     paths = {path for item in turn.items if item.file is not None for path in item.file.paths}
     return {folder for path in paths for folder in folders_above(path)} - paths
 
@@ -212,7 +212,7 @@ def _undone_at(turn: TurnChangeRecord, folder: str, times: Mapping[tuple[str, st
 
 
 def count_by_kind(items: Iterable[Item]) -> dict[Kind, int]:
-    """Returns how many files, cells and variables changed; what several turns changed counts once."""
+    """Returns how many files, cells and variables changed; one that several turns changed counts once."""
     counts: dict[Kind, int] = {"file": 0, "cell": 0, "variable": 0}
     for kind, _ in {(item.kind, item.id) for item in items}:
         counts[kind] += 1
@@ -220,12 +220,11 @@ def count_by_kind(items: Iterable[Item]) -> dict[Kind, int]:
 
 
 def record_file(records: Path, tab_id: str) -> Path:
-    """The file of the conversation *tab_id* in the folder *records*."""
     return records / f"{tab_id}.json"
 
 
 def read_record(path: Path) -> ConversationRecord | None:
-    """Returns what the file *path* says; None where there is none, or it is damaged."""
+    """Returns the record in the file *path*; None if there is none, or it is damaged."""
     try:
         record = read_json_record(path.read_bytes(), ConversationRecord)
     except FileNotFoundError:
@@ -237,7 +236,7 @@ def read_record(path: Path) -> ConversationRecord | None:
 
 
 def write_record(path: Path, record: ConversationRecord) -> None:
-    """Write *record* into the file *path*, whole or not at all; for its owner only."""
+    """Write *record* to the file *path* atomically, readable only by its owner."""
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     write_atomically(path, msgspec.json.encode(_with_paths(record, path_to_json)))
 
@@ -251,7 +250,7 @@ def all_records(changes: Path) -> Iterator[tuple[Path, ConversationRecord]]:
 
 
 def _with_paths(record: ConversationRecord, change: Callable[[str], str]) -> ConversationRecord:
-    """The same with the paths of file changes rewritten: JSON has no undecodable bytes."""
+    """A copy with the paths of file changes rewritten, since JSON cannot hold undecodable bytes."""
 
     def file(each: PathChange) -> PathChange:
         return replace(each, path=change(each.path), was=None if each.was is None else change(each.was))

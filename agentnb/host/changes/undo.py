@@ -53,7 +53,7 @@ class Selected(NamedTuple):
 
     @property
     def key(self) -> tuple[str, str]:
-        """Its turn and its id."""
+        """The ids of the turn and of the item."""
         return self.turn_id, self.item.id
 
 
@@ -87,7 +87,7 @@ class Undo:
         hunk: Hunk | None = None,
         by: str = "user",
     ) -> Outcome:
-        """Undo, redo or keep changes, of the turns *among* alone, or of one change of a turn the part *hunk*."""
+        """Undo, redo or keep changes, only of the turns *among* if given, or the part *hunk* of one change."""
         tracker = self._tracker
         if tracker.store is None:
             message = "Changes are not tracked here: AGENTNB_CHANGES or %config Agentnb.changes switches that off."
@@ -119,7 +119,7 @@ class Undo:
     def _part(
         self, operation: Operation, turn_id: str | None, ids: tuple[str, ...], hunk: Hunk | None
     ) -> tuple[str, Item] | None:
-        """The turn and its change of which a part is meant; None where whole changes are."""
+        """Returns the turn and the change of which a part is meant; None if whole changes are."""
         turn = None if turn_id is None else self._tracker.record.turn(turn_id)
         item = turn.item(ids[0]) if turn is not None and len(ids) == 1 else None
         if hunk is None:
@@ -178,7 +178,7 @@ class Undo:
         return Outcome(tuple(each.key for each in done), said)
 
     def _next_save(self) -> str:
-        """Returns what the user should know before the next save: JupyterLab asks before it replaces a changed file."""
+        """Returns a warning about the next save: JupyterLab asks before it replaces a changed file."""
         items = (item for turn in self._tracker.record.turns for item in turn.items)
         return _OTHERS if any(item.state == "offered" and item.undoable for item in items) else _OVERWRITE
 
@@ -286,7 +286,7 @@ def _diff_if_stored(store: ChangeStore, change: PathChange | None) -> str:
 def _selected(
     record: ConversationRecord, operation: Operation, turn_id: str | None, ids: tuple[str, ...], *, onwards: bool
 ) -> list[Selected]:
-    """The changes that are meant, the oldest first; only those that *operation* does something with."""
+    """The changes that are meant and that *operation* applies to, the oldest first."""
     turns = record.turns
     if turn_id is not None:
         at = next((i for i, turn in enumerate(turns) if turn.turn_id == turn_id), None)
@@ -309,7 +309,7 @@ def _selected(
 def _without_others_work(
     operation: Operation, selected: Sequence[Selected], *, is_named: bool
 ) -> tuple[list[Selected], list[Selected]]:
-    """Returns what is meant of *selected*, and what is left alone: undo of everything takes nobody else's work away."""
+    """Returns what to apply and what to leave alone: an undo of everything removes nobody else's work."""
     if operation != "undo" or is_named:
         return list(selected), []
     left = [each for each in selected if is_left_alone(each.item.by)]
@@ -317,7 +317,7 @@ def _without_others_work(
 
 
 def _and_left(message: str, left: Sequence[Selected]) -> str:
-    """*message*, and what was left alone."""
+    """*message*, followed by a sentence on what was left alone."""
     names = list(dict.fromkeys(each.item.name for each in left))
     if not names:
         return message
@@ -332,7 +332,7 @@ def _backward(selected: Selected) -> tuple[Step, ...]:
 
 
 def _settled(steps: Iterable[Step], folders: Mapping[str, bool]) -> list[Step]:
-    """*steps* with folders as *folders* says: other turns that made or removed them are undone, too."""
+    """*steps*, with folders made or removed as *folders* says, since other turns that did so are undone, too."""
     wanted = {True: FOLDER, False: None}
     return [
         replace(each, target=wanted[folders[each.path]])
@@ -343,14 +343,14 @@ def _settled(steps: Iterable[Step], folders: Mapping[str, bool]) -> list[Step]:
 
 
 def _again(step: Step, folders: Mapping[str, bool], paths: AbstractSet[str], left: AbstractSet[str]) -> Step:
-    """*step*, which takes an undo of *paths* back, without a folder that was there for the paths *left* only."""
+    """*step*, which redoes an undo of *paths*, without a folder that was there only for the paths *left*."""
     is_unwanted = step.target == FOLDER and folders.get(step.path) is False
     is_for_others = is_unwanted and any(each.startswith(f"{step.path}/") for each in left)
     return replace(step, target=None if is_for_others else step.target, is_implied=step.path not in paths)
 
 
 def _is_made_and_stayed(selected: Selected, undone: Undone) -> bool:
-    """True if it made a folder that the undo left, since others had put something there: it may have gone with that."""
+    """True if it made a folder that the undo kept because of others' files: that may have been removed with them."""
     file = selected.item.file
     if file is None or file.after != FOLDER or not _is_bare(file):
         return False
@@ -359,7 +359,7 @@ def _is_made_and_stayed(selected: Selected, undone: Undone) -> bool:
 
 
 def _forward(selected: Iterable[Selected], folders: Mapping[str, bool]) -> list[list[Step]]:
-    """The steps that do changes again, turn by turn."""
+    """The steps that redo changes, turn by turn."""
     by_turn = groupby(selected, key=lambda each: each.turn_id)
     files = ([each.item.file for each in of_turn if each.item.file is not None] for _, of_turn in by_turn)
     return [_settled((step for file in of_turn for step in file.forward), folders) for of_turn in files]
@@ -413,7 +413,7 @@ def _batches(groups: Iterable[Sequence[Step]]) -> list[list[Step]]:
 
 
 def _then(first: Step, second: Step) -> Step:
-    """Both as one; a folder that *second* makes is made, although *first* found one."""
+    """Both steps as one; a folder that *second* makes is made, even if *first* found one."""
     is_made = second.target == FOLDER != second.base
     joined = followed_by(first, second)
     return replace(joined, base=None) if is_made and first.base == FOLDER else joined
@@ -432,7 +432,7 @@ def _applied(
     choices: Mapping[str, Choice],
     absent: frozenset[str],
 ) -> tuple[PathChange, ...]:
-    """Apply the batches one after another; where one fails, those before it are taken back."""
+    """Apply the batches one after another; if one fails, those before it are reverted."""
     done: list[tuple[PathChange, ...]] = []
     try:
         for batch in batches:
@@ -477,7 +477,7 @@ def merged(turns: Iterable[TurnChangeRecord]) -> list[Item]:
 
 
 def _merged_chain(chain: Sequence[Item]) -> Item | None:
-    """One change of several, the oldest first; None where nothing is left of them."""
+    """Several changes merged into one, the oldest first; None if they cancel out."""
     effective = [each for each in chain if each.state not in {"undone", "offered"}] or list(chain)
     first, last = effective[0], effective[-1]
     if first is last:

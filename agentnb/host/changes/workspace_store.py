@@ -64,7 +64,7 @@ class FileTimes:
         self.is_certain: bool = newest < at - clock_ns
 
     def is_unchanged_since(self, before: FileTimes | None) -> bool:
-        """True if no file has changed since *before* was read; False where that is not certain."""
+        """True if no file has changed since *before* was read; False if that is not certain."""
         return before is not None and before.is_certain and before.entries == self.entries
 
 
@@ -74,7 +74,7 @@ def read_file_times(
     is_own: Callable[[str], bool] = lambda _: False,
     clock_ns: int = CLOCK_NS,
 ) -> FileTimes | None:
-    """The times of the files of *workspace*; None where it is large, or cannot be read."""
+    """The times of the files of *workspace*; None if it is large or cannot be read."""
     at = time.time_ns()
     entries: dict[str, Signature] = {}
     root, folders = os.fspath(workspace), [""]
@@ -150,11 +150,11 @@ class WorkspaceStore:
 
     @property
     def records(self) -> Path:
-        """The folder with what is known of each conversation's turns."""
+        """The folder with the records of each conversation's turns."""
         return self.folder / "records"
 
     def close(self, timeout: float) -> None:
-        """End the thread, and remove the folder where it goes with the host; from any thread but its own."""
+        """End the thread, and remove the folder if it is temporary; call it from any thread but the store's own."""
         self._is_closed = True
         with self._thread_lock:
             thread = self._thread
@@ -169,12 +169,12 @@ class WorkspaceStore:
         self.rest()
 
     def rest(self) -> None:
-        """End the thread and close the store's files where nobody needs them."""
+        """End the thread and close the store's files if nobody needs them."""
         if not self.users and not self.running and self._thread is not None:
             self._submit(lambda: None)
 
     def named_by_others(self, session: str, since: int) -> frozenset[str]:
-        """The files that tool calls of other sessions' turns named that ran since *since* (milliseconds since 1970)."""
+        """Returns the files named by tool calls of other sessions' turns since *since* (milliseconds since 1970)."""
         found = [each.named() for each in self.running.values() if each.session != session]
         found += [each.named for each in self.ended if each.session != session and each.ended_at >= since]
         return frozenset().union(*found)
@@ -184,7 +184,7 @@ class WorkspaceStore:
         return await self._do(lambda: work(self._opened()))
 
     async def take(self, named: Iterable[str] = ()) -> Snapshot:
-        """A snapshot; the last one again where nothing has changed since."""
+        """Returns a new snapshot, or the last one if nothing has changed since."""
         wanted = frozenset(named)
         return await self._do(lambda: self._taken(wanted))
 
@@ -193,11 +193,11 @@ class WorkspaceStore:
         await self._do(self._prepared)
 
     async def prune(self, *, at_once: bool = False) -> None:
-        """Forget what no conversation needs, where that is much or the store is too large; *at_once* all of it."""
+        """Forget what no conversation needs if there is much of it or the store is too large; *at_once*: all of it."""
         await self._do(lambda: self._pruned(at_once=at_once))
 
     def _pruned(self, *, at_once: bool) -> None:
-        """A snapshot of the last day stays: a turn that still runs, in any kernel, may need it."""
+        """Keeps snapshots of the last day, since a turn that still runs in some kernel may need them."""
         self._turns += 1
         if not at_once and self._turns % PRUNE_TURNS != 1:
             return
@@ -216,7 +216,7 @@ class WorkspaceStore:
             store.prune(needed | young)
 
     def _prune_without_workspace(self) -> None:
-        """Nothing can be run in a folder that is gone. What no conversation needs goes whole; else it waits."""
+        """The workspace is gone, so nothing can run in it: remove the whole store once no conversation needs it."""
         if self.running or any(self.records.glob("*.json")):
             return
         with StoreLock(self.folder / "lock", seconds=SnapshotLimits.from_environment().lock_seconds).held():
@@ -309,7 +309,7 @@ class WorkspaceStores:
         self._stores: dict[Path, WorkspaceStore] = {}
 
     def of(self, workspace: Path, *, keeps_sensitive: bool = False) -> WorkspaceStore:
-        """The store of *workspace*; nothing is made or looked at yet."""
+        """Returns the store of *workspace*, without creating or reading anything yet."""
         real = workspace.resolve()
         if real not in self._stores:
             self._stores[real] = WorkspaceStore(
@@ -322,13 +322,13 @@ class WorkspaceStores:
         return self._stores[real]
 
     async def forget(self, workspace: Path, tab_id: str) -> None:
-        """The conversation *tab_id* is deleted: forget what its turns changed, and the contents that only it needs."""
+        """The conversation *tab_id* is deleted: forget its changes, and the contents that only it needs."""
         store = self.of(workspace)
         if await asyncio.to_thread(_removed, record_file(store.records, tab_id)):
             await store.prune(at_once=True)
 
     def close(self) -> None:
-        """Remove what is not to be kept."""
+        """Remove the stores if they are temporary."""
         if self._temporary is not None:
             for store in self._stores.values():
                 store.close(CLOSE_SECONDS)
@@ -336,7 +336,7 @@ class WorkspaceStores:
 
 
 def _removed(path: Path) -> bool:
-    """True if *path* was there; it is not any more."""
+    """Remove *path*; returns True if it existed."""
     try:
         path.unlink()
     except FileNotFoundError:

@@ -53,7 +53,7 @@ class _File:
         self.shown = False
 
     def edit(self, edit: _Edit) -> None:
-        """One more change: what goes on from the one before is one with it, what a larger one holds is told once."""
+        """Add a change: it is merged with one that it continues; one contained in a larger one is reported once."""
         if not self.shown:
             self.made, self.shown = edit.old is None, True
         last = self.edits[-1] if self.edits else None
@@ -85,7 +85,7 @@ class _File:
 
 
 def changes(parts: Iterable[ResponsePart], cwd: Path) -> tuple[FileChange, ...]:
-    """Returns what the tool calls among *parts* changed, in the order in which the files came up."""
+    """Returns what the tool calls among *parts* changed, in the order in which the files first appeared."""
     files: dict[str, _File] = {}
     for call in _done(parts):
         details = call.details
@@ -105,7 +105,7 @@ def changes(parts: Iterable[ResponsePart], cwd: Path) -> tuple[FileChange, ...]:
 
 
 def relative(path: str, cwd: Path) -> str:
-    """*path* as people read it: relative to the workspace where it is inside, else as it is."""
+    """*path* as it is displayed: relative to the workspace if it is inside, else unchanged."""
     try:
         return PurePath(os.path.normpath(cwd / path)).relative_to(cwd).as_posix()
     except ValueError:
@@ -131,7 +131,7 @@ def _compared(edit: _Edit) -> list[str]:
 
 
 def _lines(text: str) -> list[str]:
-    """The lines; a last one that has no end is another than one that has."""
+    """Split into lines; a last line without a newline is marked, so that it differs from one with."""
     lines = text.split("\n")
     last = lines.pop()
     return [*lines, f"{last}\0"] if last else lines
@@ -142,6 +142,6 @@ def _ended(line: str) -> list[str]:
 
 
 def _named(side: str, path: str) -> str:
-    """The name as diffs have it; one that would end its line is quoted."""
+    """The file name for a diff; quoted if it has characters that would break the line."""
     name = f"{side}/{path}" if not path.startswith("/") else path
     return name if name.isprintable() and not name.endswith(" ") else json.dumps(name)

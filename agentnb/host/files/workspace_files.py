@@ -64,16 +64,16 @@ class Snippet(NamedTuple):
 
     @property
     def cut(self) -> bool:
-        """True if there is more of the file than this."""
+        """True if this is not the whole file."""
         return len(self.data) < self.size
 
     @property
     def text(self) -> str:
-        """The bytes as UTF-8; what is none is replaced."""
+        """The bytes as UTF-8; invalid ones are replaced."""
         return self.data.decode("utf-8", "replace")
 
     def only(self, head: int | None = None, tail: int | None = None) -> Snippet:
-        r"""The first or the last lines of it."""
+        """Returns the snippet with only its first *head* or last *tail* lines."""
         rows = self.data.splitlines(keepends=True)
         if head is not None:
             return self._replace(data=b"".join(rows[:head]))
@@ -86,7 +86,7 @@ class Snippet(NamedTuple):
 
 
 def listed(workspace: WorkspaceBoundary, path: str) -> tuple[str, list[FolderEntry], int]:
-    """What is in a folder: its path in the workspace, its entries (folders first, by name), how many more there are."""
+    """Lists a folder: its path in the workspace, its entries (folders first, by name), and how many are left out."""
     with _held(workspace, path, "folder") as (named, descriptor, _), os.scandir(descriptor) as found:
         names = sorted(found, key=lambda each: (not each.is_dir(follow_symlinks=False), each.name))
         entries = [each for each in map(_entry, names[:ENTRIES]) if each is not None]
@@ -96,7 +96,6 @@ def listed(workspace: WorkspaceBoundary, path: str) -> tuple[str, list[FolderEnt
 def snippet(
     workspace: WorkspaceBoundary, path: str, *, offset: int = 0, length: int, from_end: bool = False
 ) -> Snippet:
-    """A piece of a file."""
     with _held(workspace, path, "file") as (named, descriptor, state):
         begin = max(0, state.st_size - length) if from_end else offset
         with open(descriptor, "rb", closefd=False) as file:
@@ -107,7 +106,7 @@ def snippet(
 
 
 def for_page(piece: Snippet, patterns: Patterns = SENSITIVE) -> Snippet:
-    """*found*, as far as it may be given to a page: nothing that may hold secrets, nothing of what is too large."""
+    """Returns *piece* if it may be sent to a page: not if it may hold secrets or its file is too large."""
     pattern, read = secret_pattern(piece.path, patterns), f"Read it in Python: session.files.read({piece.path!r})."
     if pattern is not None:
         message = f"{piece.path!r} may hold secrets: it matches {pattern}, and such files are not sent to a page."
@@ -122,7 +121,7 @@ def for_page(piece: Snippet, patterns: Patterns = SENSITIVE) -> Snippet:
 def _held(
     workspace: WorkspaceBoundary, path: str, what: Literal["file", "folder"]
 ) -> Iterator[tuple[str, int, os.stat_result]]:
-    """Returns what *path* leads to, open: its path in the workspace, a descriptor, its state."""
+    """Opens *path*: yields its path in the workspace, a descriptor, and its stat result."""
     real = workspace.resolve(path)
     named = real.relative_to(workspace.root).as_posix()
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
@@ -182,7 +181,6 @@ class FoundPath(NamedTuple):
 
 
 def place_of(workspace: WorkspaceBoundary, path: str, *, follow: bool = True) -> WorkspacePath:
-    """Returns where *path* leads."""
     if follow:
         real = workspace.resolve(path)
     else:
@@ -198,7 +196,7 @@ def place_of(workspace: WorkspaceBoundary, path: str, *, follow: bool = True) ->
 
 
 def found_at(place: WorkspacePath) -> FoundPath | None:
-    """Returns what is at *place*; None where nothing is."""
+    """Returns what is at *place*; None if nothing is."""
     try:
         if place.path == place.root:
             state = os.stat(place.root)  # noqa: PTH116
@@ -222,7 +220,7 @@ def found_at(place: WorkspacePath) -> FoundPath | None:
 
 
 def content_of(place: WorkspacePath) -> bytes | None:
-    """Returns what the file at *place* holds; None where there is none."""
+    """Returns the content of the file at *place*; None if there is no file."""
     current = found_at(place)
     if current is None:
         return None
@@ -242,7 +240,7 @@ def content_of(place: WorkspacePath) -> bytes | None:
 
 
 def write(place: WorkspacePath, data: bytes, expected: bytes | None) -> bool:
-    """Write *data*, unless the file does not hold what was *shown* any more; says whether it was written."""
+    """Write *data*, unless the file no longer holds *expected*; returns True if it was written."""
     try:
         with open_parent(place.root, place.path) as folder:
             mode = _mode(folder, place)
@@ -252,7 +250,7 @@ def write(place: WorkspacePath, data: bytes, expected: bytes | None) -> bool:
 
 
 def make_folder(place: WorkspacePath) -> None:
-    """Make the folder at *place*, and those on the way to it that are missing."""
+    """Make the folder at *place*, and missing parents."""
     try:
         with open_folder(place.root, place.path.relative_to(place.root).parts, make=True):
             pass
@@ -261,7 +259,7 @@ def make_folder(place: WorkspacePath) -> None:
 
 
 def delete(place: WorkspacePath, *, recursive: bool = False) -> None:
-    """Delete what is at *place*; a link itself, not what it leads to."""
+    """Delete what is at *place*; for a link, the link itself."""
     try:
         with open_parent(place.root, place.path) as folder:
             _delete(folder, place.path.name, recursive=recursive)
@@ -273,7 +271,7 @@ def delete(place: WorkspacePath, *, recursive: bool = False) -> None:
 
 
 def move(source: WorkspacePath, destination: WorkspacePath) -> None:
-    """Move what is at *source* to *destination*; a file that is there is replaced."""
+    """Move what is at *source* to *destination*; an existing file there is replaced."""
     try:
         with open_parent(source.root, source.path) as one, open_parent(destination.root, destination.path) as other:
             os.replace(source.path.name, destination.path.name, src_dir_fd=one, dst_dir_fd=other)
@@ -282,7 +280,7 @@ def move(source: WorkspacePath, destination: WorkspacePath) -> None:
 
 
 def files_below(place: WorkspacePath) -> int:
-    """Returns how many files the folder at *place* holds, in all its folders; counted up to :data:`MOST_COUNTED`."""
+    """Returns how many files the folder at *place* contains, recursively; counts up to :data:`MOST_COUNTED`."""
     count = 0
     for _, _, names in os.walk(place.path):
         count += len(names)
@@ -312,7 +310,7 @@ def _inside(folder: int, name: str) -> Iterator[int]:
 
 
 def _mode(folder: int, place: WorkspacePath) -> int | None:
-    """The file's mode, for the one that takes its place; None where there is none."""
+    """The mode of the existing file, for its replacement; None if there is no file."""
     try:
         state = os.stat(place.path.name, dir_fd=folder, follow_symlinks=False)
     except FileNotFoundError:
@@ -347,7 +345,7 @@ class ClientFiles:
 
     @contextlib.asynccontextmanager
     async def change(self, client: str, workspace: Path) -> AsyncIterator[Authorize]:
-        """Returns what is changed within the block belongs to a turn of *client* in *workspace*."""
+        """Within the block, changes belong to a turn of *client* in *workspace*."""
         conversation, turns = self._turns(client, workspace)
         try:
             await turns.enter()
@@ -379,7 +377,6 @@ class Authorize:
         self._seconds = seconds
 
     async def __call__(self, request: PolicyRequest) -> None:
-        """Ask about *request*."""
         answer = self._conversation.permissions.authorize(request)
         await answered_within(self._seconds, answer, request.title, "try")
 

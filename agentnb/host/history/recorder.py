@@ -57,17 +57,17 @@ class SessionRecorder:
 
     @property
     def note(self) -> str:
-        """Returns what went wrong with the log last, as long as the kernel lives; empty where nothing did."""
+        """Returns the last problem with the log since the kernel started, or '' if there was none."""
         if self.trouble is None:
             return ""
         return f"{self.trouble} Since then the log has been written again." if self._mended else str(self.trouble)
 
     def here(self) -> Which:
-        """Returns what tells the sessions begun here: the notebook, or the folder where no server says what runs."""
+        """Returns the filter for sessions begun here: by notebook, or by folder if no server reports the notebook."""
         return {"place": self.place} if self.place else {"cwd": str(Path.cwd())}
 
     def add(self, conversation: Conversation) -> None:
-        """A conversation was opened, or restored: from here on it is kept."""
+        """A conversation was opened or restored: record it from here on."""
         self.store.begin()
         uri = conversation.session.uri
         self._closed.discard(uri)
@@ -78,7 +78,7 @@ class SessionRecorder:
         self._touch(uri)
 
     def counts(self, conversation: Conversation) -> None:
-        """What a running turn of *conversation* has used so far is written down, too."""
+        """Record the usage so far of a running turn of *conversation*, too."""
         if self._is_kept(conversation.session.uri):
             self._touch(conversation.session.uri)
 
@@ -97,24 +97,24 @@ class SessionRecorder:
         return await asyncio.to_thread(self.store.spent_since, moment)
 
     def closes(self, conversation: Conversation) -> None:
-        """A conversation is being closed: the file says so before its agent has let it go, which can take seconds."""
+        """A conversation is closing: record that before its agent lets it go, which can take seconds."""
         if self._is_kept(conversation.session.uri):
             self._touched.add(conversation.session.uri)
             self._write()
 
     def archive(self, uri: str) -> None:
-        """Lists leave this conversation out from the next batch on."""
+        """Leave this conversation out of lists from the next batch on."""
         if self._is_kept(uri):
             self._archived.add(uri)
             self._touch(uri)
 
     def close(self, timeout: float) -> None:
-        """Write what is left, at most *timeout* seconds; from any thread but the host's."""
+        """Write what is left, in at most *timeout* seconds; call it from any thread but the host's."""
         self._loop.call(self._write_last)
         self.store.close(timeout)
 
     def flush(self, timeout: float) -> bool:
-        """Wait until all that has happened so far is in the file; from any thread but the host's."""
+        """Wait until everything so far is in the file; call it from any thread but the host's."""
         if not self._loop.call(self._write):  # a batch is being written: what came since waits for its end
             if not self.store.flush(timeout):
                 return False
@@ -122,7 +122,6 @@ class SessionRecorder:
         return self.store.flush(timeout)
 
     def envelope(self, channel: Channel[Any], envelope: Envelope) -> None:
-        """Keep an accepted envelope."""
         if envelope.rejection_reason is not None:
             return
         uri = channel.uri.removesuffix("/chat")
@@ -153,7 +152,7 @@ class SessionRecorder:
         self._loop.later(seconds, self._write)
 
     def _write(self) -> bool:
-        """Hand over what waits; says whether nothing is left."""
+        """Pass what is waiting to the store; returns True if nothing is left."""
         self._scheduled = False
         if self._writing:
             return not self._touched
@@ -188,7 +187,7 @@ class SessionRecorder:
             log.warning("%s", error)
 
     def _begin_again(self) -> None:
-        """What was to be written is not in the file, or the file is another one: write everything whole."""
+        """The last batch was not written, or the file was replaced: write everything in full."""
         self._forget_what_waits()
         for uri in self._conversations:
             self._whole(uri)
@@ -223,7 +222,7 @@ class SessionRecorder:
         return batch
 
     def _forget(self, uri: str) -> None:
-        """A conversation was closed and is in the file: nothing of it stays in memory."""
+        """A closed conversation is in the file: remove it from memory."""
         for kept in (self._conversations, self._turns):
             kept.pop(uri, None)
         self._archived.discard(uri)
@@ -257,7 +256,7 @@ class SessionRecorder:
 
 
 def _agent_session(conversation: Conversation) -> str | None:
-    """The agent's session with all of the conversation; empty where it has none any more, None where it had none."""
+    """The agent's session with the whole conversation; '' if it no longer has one, None if it never had one."""
     if conversation.lifecycle.needs_transcript:
         return ""
     return conversation.session_id or conversation.previous_session

@@ -78,7 +78,7 @@ async def opened(
 
 
 async def forked(conversation: Conversation, title: str | None = None) -> Conversation:
-    """A copy of *conversation* in a tab of its own: transcript and the agent's memory (ACP ``session/fork``)."""
+    """A copy of *conversation* in its own tab: the transcript and the agent's memory (ACP ``session/fork``)."""
     named = conversation.session.state.title
     if conversation.chat.state.active_turn is not None:
         raise SessionError(f"A turn runs in {named!r}.", hint="Wait until it ends, or cancel it, then copy.")
@@ -122,7 +122,7 @@ async def deleted(host: Host, configuration: Configuration, session_id: str) -> 
 
 
 async def logged_out(host: Host, configuration: Configuration) -> int:
-    """Log out of an agent (ACP ``logout``): every process of it that runs is told, one is started where none does."""
+    """Log out of an agent (ACP ``logout``): in each of its running processes, or in a new one if none runs."""
     talks = [each for each in host.conversations.values() if each.spec == configuration.spec]
     busy = [each.session.state.title for each in talks if each.chat.state.active_turn is not None]
     if busy:
@@ -155,7 +155,7 @@ FLUSH_SECONDS = 5.0
 
 
 def recorder_of(host: Host) -> SessionRecorder:
-    """The host's recorder, with all that has happened so far in its file; not on the host's thread."""
+    """The host's recorder, with its file up to date; call it from any thread but the host's."""
     if host.recorder is None:
         raise LogUnavailable(LOG_OFF, hint="Unset AGENTNB_LOG and restart the kernel.")
     host.recorder.flush(FLUSH_SECONDS)
@@ -163,7 +163,7 @@ def recorder_of(host: Host) -> SessionRecorder:
 
 
 def read_back(recorder: SessionRecorder, tab_id: str) -> StoredSession:
-    """The session whose tab id begins so, from here on this kernel's; not on the host's thread."""
+    """Load the session whose tab id begins with *tab_id*, and claim it if possible; not on the host's thread."""
     record, store = named(recorder, tab_id), recorder.store
     if not Path(record.cwd).is_dir():
         return replace(store.load(record.uri), elsewhere=record.uri in store.held([record]))
@@ -177,12 +177,12 @@ def read_back(recorder: SessionRecorder, tab_id: str) -> StoredSession:
 
 
 def named(recorder: SessionRecorder, tab_id: str) -> SessionRecord:
-    """Returns how the log lists the session whose tab id begins so."""
+    """Returns the log's record of the session whose tab id begins with *tab_id*."""
     return named_in(recorder.store, tab_id)
 
 
 def named_in(store: LogStore, tab_id: str) -> SessionRecord:
-    """The same in a log that no kernel writes."""
+    """Like :func:`named`, for a log that no kernel is writing."""
     those = store.named(tab_id.rpartition("/")[2])
     if len(those) != 1:
         what = "several sessions whose id begins with" if those else "no session whose id begins with"
@@ -191,7 +191,7 @@ def named_in(store: LogStore, tab_id: str) -> SessionRecord:
 
 
 def kept(recorder: SessionRecorder, uri: str) -> SessionRecord:
-    """Returns how the log lists the session of just this channel; for a page, which has its whole name from a list."""
+    """Returns the log's record of exactly this channel; for a page, which has the full name from a list."""
     record = next((each for each in recorder.store.named(uri.rpartition("/")[2]) if each.uri == uri), None)
     if record is None:
         message = "The session log no longer has this conversation."
@@ -200,7 +200,7 @@ def kept(recorder: SessionRecorder, uri: str) -> SessionRecord:
 
 
 def spec_of(record: SessionRecord) -> AgentSpec:
-    """The agent that a session talked to; one that the catalogue does not know (any more) cannot be started."""
+    """The agent of a session; an agent that is not (or no longer) in the catalogue cannot be started."""
     spec = next((spec for spec in known() if spec.name == record.agent), None)
     return spec or AgentSpec(name=record.agent, title=record.agent, command=(record.agent,))
 
@@ -233,18 +233,18 @@ def restore(host: Host, stored: StoredSession, options: SessionOptions) -> Conve
 
 
 def had_kernel_tools(stored: StoredSession) -> bool:
-    """True if its agent had the kernel tools when its kernel ended."""
+    """True if the session's agent had the kernel tools when its kernel ended."""
     return setting_value(stored.session.config, KERNEL) not in (None, "off")
 
 
 def had_mode(stored: StoredSession, default: Mode) -> Mode:
-    """The permissions that it had when its kernel ended; *default* in place of full trust, which ends with a kernel."""
+    """The session's permissions when its kernel ended; *default* instead of full trust, which ends with a kernel."""
     mode = setting_value(stored.session.config, PERMISSIONS)
     return default if mode in (None, "allow") else mode
 
 
 def keep_open(conversation: Conversation) -> None:
-    """Do not close a tab that was just closed in the chat: it is wanted again."""
+    """Keep a tab that was just closed in the chat open, since it is wanted again."""
     if conversation.closing is not None:
         conversation.closing.cancel()
         conversation.closing = None
@@ -253,7 +253,7 @@ def keep_open(conversation: Conversation) -> None:
 
 
 def _open_again(session: SessionState, options: SessionOptions, conversation: Conversation) -> SessionState:
-    """The session with today's settings, and shown: closing its tab had archived it."""
+    """The session with today's settings, and visible again: closing its tab had archived it."""
     status = with_flag(session.status, SessionStatus.IS_ARCHIVED, on=False)
     access = setting_value(session.config, KERNEL) or options.kernel_access or "off"
     now = conversation.session.state.config
@@ -269,12 +269,12 @@ def _open_again(session: SessionState, options: SessionOptions, conversation: Co
 
 
 def is_archived(session: SessionState) -> bool:
-    """True if its tab was closed."""
+    """True if the session's tab was closed."""
     return bool(session.status & SessionStatus.IS_ARCHIVED)
 
 
 def _why_not(stored: StoredSession) -> SessionError | None:
-    """Returns why the session can only be read; None where it can go on."""
+    """Returns why the session can only be read; None if it can continue."""
     record = stored.record
     export = f"It can be read here, and `agentnb export {record.tab_id}` exports it."
     if stored.elsewhere:

@@ -51,7 +51,7 @@ async def arrange(
     pinned: bool | None = None,
     archived: bool | None = None,
 ) -> None:
-    """Change a session's title, pin it, archive it, or take that back; what is None stays as it is."""
+    """Set a session's title, or whether it is pinned or archived; None leaves a value unchanged."""
     title = None if title is None else checked_title(title)
     recorder, record = await asyncio.to_thread(_found, host, find)
     if title is not None:
@@ -100,7 +100,7 @@ def copy_of(record: SessionRecord) -> tuple[str, str]:
 
 
 def checked_title(title: str) -> str:
-    """The title without spaces around it."""
+    """Returns the title stripped, or raises if it is not valid."""
     words: str = without_half_characters(title.strip())
     if not words or len(words) > LONGEST_TITLE or len(words.splitlines()) > 1:
         message = f"A title is one line of 1 to {LONGEST_TITLE} characters, not {title[:60]!r}."
@@ -177,7 +177,7 @@ def closed(store: LogStore) -> list[SessionRecord]:
 def outdated(
     store: LogStore, *, before: int | None = None, most_bytes: int | None = None, keeps_pinned: bool = True
 ) -> list[SessionRecord]:
-    """The conversations that a limit would delete, the oldest first; open ones never are, and pinned ones if kept."""
+    """The conversations that a limit would delete, the oldest first; never open ones, nor pinned ones if kept."""
     free = [record for record in closed(store) if not (record.pinned and keeps_pinned)][::-1]
     chosen = [record for record in free if before is not None and record.modified_at < before]
     if most_bytes is not None:
@@ -194,7 +194,7 @@ def outdated(
 
 
 def oldest_kept(days: float) -> int:
-    """The moment so many days ago, in milliseconds since 1970."""
+    """Returns the time *days* days ago, in milliseconds since 1970."""
     return int(time.time() * 1000 - days * DAY_MS)
 
 
@@ -220,12 +220,12 @@ async def keep_limits(store: LogStore, stores: WorkspaceStores, environ: Mapping
 
 
 def limits_of(days: float, most: str) -> tuple[int | None, int | None]:
-    """The settings ``log_days`` and ``log_max`` as a moment and as bytes; None: no limit."""
+    """The settings ``log_days`` and ``log_max`` as a time and as bytes; None: no limit."""
     return oldest_kept(days) if days > 0 else None, size_of(most)
 
 
 async def forget(store: LogStore, stores: WorkspaceStores, records: Iterable[SessionRecord]) -> int:
-    """Delete conversations with what their turns changed; says how many."""
+    """Delete conversations and the records of their changes; returns how many."""
     count = 0
     for record in records:
         count += await asyncio.to_thread(store.forget, record.uri)
@@ -234,7 +234,7 @@ async def forget(store: LogStore, stores: WorkspaceStores, records: Iterable[Ses
 
 
 def forget_batches(store: LogStore, before: int | None = None) -> int:
-    """Delete batches that do not run; says how many."""
+    """Delete batches that are not running; returns how many."""
     try:
         return delete_batches(store.path, before=None if before is None else before / 1000)
     except sqlite3.Error as error:

@@ -46,7 +46,7 @@ class UsageWatch:
 
     @property
     def spent(self) -> Spent:
-        """What all turns used together, the running one included."""
+        """The usage of all turns together, including the running one."""
         rows, costs = self._rows.values(), dict[str, float]()
         for row in rows:
             if row.currency is not None:
@@ -60,25 +60,24 @@ class UsageWatch:
 
     @property
     def has_running(self) -> bool:
-        """True if the running turn is counted already: its prompt was sent."""
+        """True if the running turn is already counted, since its prompt was sent."""
         return self._turns in self._rows
 
     @property
     def latest(self) -> TurnUsage | None:
-        """What the latest turn used."""
         return self._rows[max(self._rows)] if self._rows else None
 
     def take(self) -> list[TurnUsage]:
-        """What is new since this was called last, for the log."""
+        """Returns the new or changed rows since the last call, for the log."""
         numbers, self._unsaved = sorted(self._unsaved), set()
         return [self._rows[number] for number in numbers if number in self._rows]
 
     def take_all(self) -> None:
-        """The next :meth:`take` gives everything: the log's file is another one."""
+        """Make the next :meth:`take` return everything, since the log's file was replaced."""
         self._unsaved = set(self._rows)
 
     def look(self, *, at_once: bool = False) -> None:
-        """Something may have changed; *at_once*: write down the time of a turn that runs, too."""
+        """Check for changes; *at_once*: also write down the time of a running turn."""
         if self._is_free:
             return
         session, chat = self._channels.session.state, self._channels.chat.state
@@ -114,7 +113,7 @@ class UsageWatch:
         self._put(row)
 
     def _run(self, session: SessionState, usage: UsageInfo | None, now: float, *, seconds: float) -> None:
-        """The row of a turn that runs, where it is new or that old."""
+        """Update the row of a running turn if it has changed, or was written at least *seconds* ago."""
         seen = (self._turns, session.context_usage, usage)
         is_new = any(a is not b and a != b for a, b in zip(seen, self._seen, strict=True))
         if not is_new and now - self._written < seconds:
@@ -124,7 +123,7 @@ class UsageWatch:
         self._put(row, is_news=is_new)
 
     def _row(self, number: int, usage: UsageInfo | None, session: SessionState | None) -> TurnUsage:
-        """The row of a turn, without its cost. One of which its agent says nothing has what filled the context."""
+        """The row of a turn without its cost; if the agent reports no usage, the growth of the context is the input."""
         earlier = self._rows.get(number)
         took = max(round(self._worked * 1000), (earlier.took or 0) if earlier is not None else 0)
         row = TurnUsage(uri=self._channels.session.uri, number=number, ended_at=now_ms(), took=took)

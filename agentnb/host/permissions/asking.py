@@ -76,7 +76,7 @@ class AskMode:
         return f"{title} may act without asking: it could not be set to ask."
 
     async def apply(self, agent: Agent, session_id: str) -> None:
-        """Set what makes the agent ask; what it refuses stays a :attr:`problem`."""
+        """Set the agent's mode and options so that it asks; those it refuses remain a :attr:`problem`."""
         asks = self._spec.asks
         if asks is None or not self.is_wanted:
             return
@@ -89,11 +89,11 @@ class AskMode:
                 continue
 
     def agent_changed(self) -> None:
-        """The agent has said that its mode or an option changed."""
+        """The agent has reported a change of its mode or an option."""
         self._changes += 1
 
     def may_reset(self) -> bool:
-        """True if the agent has left its mode, and not too often in this turn."""
+        """True if the agent has left its mode and can be reset; at most a few times in each turn."""
         turn = self._channels.chat.state.active_turn
         turn_id = None if turn is None else turn.id
         if turn_id != self._reset_in:
@@ -104,21 +104,21 @@ class AskMode:
         return True
 
     def acted(self) -> bool:
-        """The agent ran something without asking; True the first time."""
+        """Note that the agent ran something without asking; returns True the first time."""
         first, self._has_acted = not self._has_acted, True
         return first
 
     def user_chose(self, action: XModeChanged | XConfigOptionChosen) -> None:
-        """The user chose a mode or an option of the agent: it is not set to ask again."""
+        """The user chose a mode or an option of the agent, so it is not set back to one that asks."""
         name = MODE if isinstance(action, XModeChanged) else self._name_of_option(action.config_id)
         self._chosen.add(name)
 
     def permissions_changed(self) -> None:
-        """The user chose the permissions: what he chose of the agent's modes before no longer counts."""
+        """The user chose the permissions, so an earlier choice among the agent's modes no longer counts."""
         self._chosen.clear()
 
     def _wrong(self) -> set[str]:
-        """The settings with a value with which the agent does not ask, or that it does not have."""
+        """Returns the settings whose value lets the agent act without asking, or that it does not have."""
         asks = self._spec.asks
         return (
             set() if asks is None else {name for name, good in asks.settings.items() if self._value(name) not in good}
@@ -132,7 +132,7 @@ class AskMode:
         return None if option is None else option_value(option)
 
     def _option(self, name: str) -> dict[str, Any] | None:
-        """The agent's config option: the one of the category ``mode``, or the one with that id."""
+        """The agent's config option: by category for ``mode``, else by id."""
         key = "category" if name == MODE else "id"
         return next((each for each in self._channels.session.state.config_options or () if each.get(key) == name), None)
 

@@ -67,7 +67,7 @@ _KINDS = {"terminal": "execute", "write": "edit", "cell": "edit"}
 
 
 def belongs(request: PolicyRequest, call: ToolCallState) -> bool:
-    """True if *request* is shown on the agent's tool call *call*: it is about the same."""
+    """True if *request* belongs on the agent's tool call *call*, since both are about the same thing."""
     asked = asked_request(call, call.display_name, request.path or "", kernel=request.kind in {"kernel", "cell"})
     if request.kind in {"kernel", "cell"}:
         return (request.call is not None and request.call == asked.call) or request.covered_by(asked)
@@ -84,7 +84,7 @@ def belongs(request: PolicyRequest, call: ToolCallState) -> bool:
 def with_wider(
     options: tuple[ConfirmationOption, ...], offered: tuple[Offer, ...]
 ) -> tuple[tuple[ConfirmationOption, ...], dict[str, Offer]]:
-    """*options* and our wider answers behind them, and what each of ours means."""
+    """Returns *options* followed by our wider answers, and the offer behind each of ours."""
     if any(option.id.startswith(OURS) for option in options) or choose_option(options, allow=True) is None:
         return options, {}
     wider = {f"{OURS}{offer.scope}": offer for offer in offered}
@@ -96,7 +96,7 @@ def with_wider(
 
 
 def warned(verdict: Verdict, request: PolicyRequest, unsaved: Callable[[str], Unsaved | None]) -> Verdict:
-    """*verdict*, and what to know before a file is written that has unsaved changes in an editor."""
+    """*verdict*, with a warning if a file to be written has unsaved changes in an editor."""
     if request.tool in READING or request.kind == "cell":
         return verdict
     open_in = {path: held.editor for path in request.files if (held := unsaved(path)) is not None}
@@ -131,7 +131,7 @@ def first_sentence(text: str) -> str:
 
 
 def own_call(turn_id: str, call_id: str, request: PolicyRequest) -> ChatToolCallStart:
-    """A tool call of our own, for a request that belongs to none of the agent's."""
+    """A tool call of our own, for a request that belongs to none of the agent's tool calls."""
     kind = _KINDS.get(request.kind, request.kind)
     paths = request.files if request.kind == "move" else (request.path,) if request.path else ()
     locations = tuple(ToolCallLocation(path=path) for path in paths) or None
@@ -147,12 +147,11 @@ def own_call(turn_id: str, call_id: str, request: PolicyRequest) -> ChatToolCall
 
 
 def show_details(turn_id: str, call_id: str, details: ToolCallDetails) -> XToolCallDetailsChanged:
-    """The action that shows *details* on a tool call."""
     return XToolCallDetailsChanged(turn_id=turn_id, tool_call_id=call_id, details=details, time=now_ms())
 
 
 def moved(turn_id: str, call_id: str, card: ToolCallState, request: PolicyRequest) -> Iterator[Action]:
-    """What puts *card*, a question of ours, and its answer onto the agent's tool call *call_id* in its place."""
+    """The actions that move *card*, a question of ours, and its answer to the agent's tool call *call_id*."""
     yield XPartRemoved(turn_id=turn_id, part_id=card.tool_call_id, time=now_ms())
     details = card.details
     if details is not None and (details.run is not None or details.rehearsal is not None):
@@ -180,7 +179,7 @@ def moved(turn_id: str, call_id: str, card: ToolCallState, request: PolicyReques
 
 
 def preview(turn_id: str, call: ToolCallState, request: PolicyRequest) -> XToolCallDetailsChanged | None:
-    """Returns what puts the change onto the agent's own tool call, where it does not show it."""
+    """Returns the action that shows the change on the agent's own tool call; None if it already shows it."""
     if request.kind == "kernel":
         return show_details(turn_id, call.tool_call_id, ToolCallDetails(kind="kernel"))
     content = (call.details.content if call.details is not None else None) or ()
@@ -207,7 +206,7 @@ def question(turn_id: str, call_id: str, request: PolicyRequest) -> ChatToolCall
 
 
 def choose(options: tuple[ConfirmationOption, ...], *, allow: bool) -> ConfirmationOption | None:
-    """The agent's option that says so; where none says yes, the one that says no."""
+    """The agent's option for allow or deny; if none allows, the one that denies."""
     own = tuple(option for option in options if not option.id.startswith(OURS))
     chosen = choose_option(own, allow=allow)
     return choose_option(own, allow=False) if chosen is None and allow else chosen
@@ -216,7 +215,7 @@ def choose(options: tuple[ConfirmationOption, ...], *, allow: bool) -> Confirmat
 def answered(
     turn_id: str, call_id: str, chosen: ConfirmationOption | None, reason: str, by: str
 ) -> ChatToolCallConfirmed:
-    """The answer that the policy gave, *by* a rule, an earlier answer, the mode, or because nobody was there."""
+    """The policy's answer, given *by* a rule, an earlier answer, the mode, or because nobody was there."""
     approved = chosen is not None and chosen.kind == "approve"
     return ChatToolCallConfirmed(
         turn_id=turn_id,
@@ -232,7 +231,7 @@ def answered(
 
 
 def unanswered(turn_id: str, call_id: str) -> ChatToolCallConfirmed:
-    """There will be no answer: the turn is over."""
+    """The action for a question that gets no answer, since the turn is over."""
     return ChatToolCallConfirmed(
         turn_id=turn_id,
         tool_call_id=call_id,
@@ -244,7 +243,7 @@ def unanswered(turn_id: str, call_id: str) -> ChatToolCallConfirmed:
 
 
 def ended(turn_id: str, call_id: str, failure: str | None) -> ChatToolCallComplete:
-    """The end of tool call *call_id*; *failure*: why it failed, None where it did not."""
+    """The end of tool call *call_id*; *failure*: why it failed, or None."""
     result = (
         ToolCallResult(success=True, past_tense_message="Allowed")
         if failure is None
@@ -254,7 +253,7 @@ def ended(turn_id: str, call_id: str, failure: str | None) -> ChatToolCallComple
 
 
 def failed(turn_id: str, call: ToolCallState, failure: str) -> Iterator[Action]:
-    """Returns what fails *call*, a tool call of the agent's that is being written or runs."""
+    """Yields the actions that fail *call*, a tool call of the agent's that is streaming or running."""
     if isinstance(call, ToolCallStreamingState):
         yield ChatToolCallReady(
             turn_id=turn_id,
@@ -267,7 +266,7 @@ def failed(turn_id: str, call: ToolCallState, failure: str) -> Iterator[Action]:
 
 
 def changed(request: PolicyRequest, command: str) -> PolicyRequest:
-    """*request* with the command that the user wrote, and with its variables where they let them stand."""
+    """*request* with the command that the user wrote, and with its variables if the user left them in."""
     kept = bool(request.prefix) and command.startswith(request.prefix)
     line = command.removeprefix(request.prefix) if kept else command
     return replace(request, command=line, env=request.env if kept else (), title=f"Run {command}")
@@ -301,12 +300,12 @@ class KernelCallCards:
         return question(turn.id, call.tool_call_id, request)
 
     def waits(self, question: PendingPermission) -> None:
-        """*question* is being asked; where it is about a kernel tool, the agent may still announce that."""
+        """*question* is being asked; if it is about a kernel tool, the agent may still announce its tool call."""
         if question.request.call is not None and question.call_id.startswith(OWN):
             self._own[question.call_id] = question
 
     def allowed(self, turn_id: str, question: PendingPermission) -> None:
-        """*question* was answered with yes: a kernel tool runs now, anything else is done by who asked."""
+        """*question* was allowed: a kernel tool runs now; anything else is done by the caller."""
         call = question.request.call
         if call is None:
             self._close(turn_id, question.call_id)
@@ -339,17 +338,17 @@ class KernelCallCards:
     # --- while it runs ---
 
     def progressed(self, call: tuple[str, str], run: ToolCallRun) -> None:
-        """Show on the tool call of a kernel tool how the code stands that it runs."""
+        """Show the progress of a kernel tool's code on its tool call."""
         self.show(call, ToolCallDetails(run=run))
 
     def show(self, call: tuple[str, str], shown: ToolCallDetails) -> None:
-        """Show *shown* on the tool call of a kernel tool, where one is known for it."""
+        """Show *shown* on the tool call of a kernel tool, if there is one."""
         if (found := self._card_of(call)) is not None:
             turn_id, call_id = found
             self._channels.dispatch(show_details(turn_id, call_id, shown))
 
     def call_of(self, call_id: str) -> tuple[str, str] | None:
-        """The kernel tool, and its arguments, that runs for the tool call *call_id*; None where none does."""
+        """Returns the kernel tool and arguments of the tool call *call_id*; None if it has none."""
         own = next((call for call, shown in self._running.items() if any(each[1] == call_id for each in shown)), None)
         found = self._channels.tool_call(call_id)
         if own is not None or found is None:
@@ -373,12 +372,12 @@ class KernelCallCards:
                 self._channels.dispatch(action)
 
     def forget(self) -> None:
-        """A new turn begins, with none of the cards of the one before."""
+        """Forget the cards of the last turn: a new one begins."""
         self._own.clear()
         self._running.clear()
 
     def _card_of(self, call: tuple[str, str]) -> tuple[str, str] | None:
-        """The turn and the id of the tool call that shows the kernel tool *call*, which runs."""
+        """Returns the turn and the id of the tool call that shows the running kernel tool *call*."""
         for turn_id, call_id in self._running.get(call, ()):
             if self._channels.tool_call(call_id) is not None:
                 return turn_id, call_id
@@ -387,11 +386,11 @@ class KernelCallCards:
         return (turn.id, same[-1].tool_call_id) if turn is not None and same else None
 
     def _begun(self, turn: ActiveTurn, call: tuple[str, str]) -> list[ToolCallState]:
-        """The agent's tool calls that are *call*; the latest comes first, since a kernel's end as they began."""
+        """Returns the agent's tool calls that are *call*, latest first: kernel calls end in the order they began."""
         begun = Parts.of(turn.response_parts).begun_calls()
         return [each for each in begun if asked_request(each, each.display_name, self._cwd, kernel=True).call == call]
 
     def _close(self, turn_id: str, call_id: str, failure: str | None = None) -> None:
-        """Complete a card of our own: once it is answered, or once the kernel tool has ended."""
+        """Complete one of our own cards, once it is answered or the kernel tool has ended."""
         if call_id.startswith(OWN):
             self._channels.dispatch(ended(turn_id, call_id, failure))

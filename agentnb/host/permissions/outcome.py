@@ -48,7 +48,7 @@ class Ended(NamedTuple):
 
 
 def look(folder: str, named: Iterable[str], is_own: Callable[[str], bool] = lambda _: False) -> FolderState:
-    """Returns what the files of *folder*, and those at the absolute paths *named*, look like now."""
+    """Returns the state of the files of *folder*, and of those at the absolute paths *named*."""
     seen: Seen = {}
     budget = [MOST_BYTES]
     is_whole, until = True, time.monotonic() + LOOK_SECONDS
@@ -67,7 +67,7 @@ def look(folder: str, named: Iterable[str], is_own: Callable[[str], bool] = lamb
 
 
 def named_files(rehearsal: Rehearsal, folder: str) -> dict[str, str]:
-    """Returns what the preview says of files, by absolute path: ``"created"``, ``"changed"`` or ``"deleted"``."""
+    """Returns the status of files in the preview, by absolute path: ``"created"``, ``"changed"`` or ``"deleted"``."""
     return {
         os.path.normpath(os.path.join(folder, each.path)): each.status  # noqa: PTH118 - as text
         for each in rehearsal.files
@@ -78,7 +78,7 @@ def named_files(rehearsal: Rehearsal, folder: str) -> dict[str, str]:
 def differences(
     rehearsal: Rehearsal, folder: str, before: FolderState, after: FolderState, ended: Ended
 ) -> tuple[str, ...]:
-    """Returns what came out otherwise than *rehearsal* showed, a sentence each."""
+    """Returns the differences between the outcome and *rehearsal*, a sentence each."""
     return (
         *_ended(rehearsal, ended),
         *_files_differ(rehearsal, folder, before, after),
@@ -158,7 +158,7 @@ def _files(folder: str, is_own: Callable[[str], bool]) -> Iterator[tuple[str, os
 
 
 def _signature(path: str, status: os.stat_result, budget: list[int]) -> tuple[object, ...]:
-    """By contents where they are small: a file that was written anew with the same is no change."""
+    """Small files are compared by content, so that rewriting the same content is not a change."""
     kind = stat.S_IFMT(status.st_mode)
     if stat.S_ISLNK(status.st_mode):
         return (kind, os.readlink(path))  # noqa: PTH115 - as text
@@ -170,7 +170,7 @@ def _signature(path: str, status: os.stat_result, budget: list[int]) -> tuple[ob
 
 
 def _content(path: str) -> bytes:
-    """Of what may have become anything else meanwhile: no link is followed, no pipe waited for."""
+    """Does not follow links or wait for pipes, since the file may have been replaced meanwhile."""
     file = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
     try:
         return os.read(file, LARGEST_FILE)

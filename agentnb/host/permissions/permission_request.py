@@ -42,7 +42,7 @@ class KernelCall(NamedTuple):
 
 
 def kernel_call(call: ToolCallState, title: str = "") -> KernelCall | None:
-    """The kernel tool that *call* calls and its arguments; None where it shows none, or more than one."""
+    """The kernel tool that *call* calls, and its arguments; None if it shows none, or more than one."""
     details = call.details
     raw = details.raw_input if details is not None else None
     said = " ".join(text[:_LONGEST_NAME] for text in (call.tool_call_id, call.tool_name, call.display_name, title))
@@ -56,7 +56,7 @@ def kernel_call(call: ToolCallState, title: str = "") -> KernelCall | None:
 
 
 def _one(shown: Any, names: set[str]) -> KernelCall | None:
-    """The only call that *shown* can be."""
+    """The only valid kernel call in *shown*; None if there is none, or more than one."""
     found = {}
     for arguments in shown:
         for name in _TOOLS:
@@ -71,7 +71,7 @@ def _one(shown: Any, names: set[str]) -> KernelCall | None:
 
 
 def _arguments(value: Any) -> Iterator[dict[str, Any]]:
-    """The objects that *value* can show arguments by: itself, JSON text, or what it wraps."""
+    """The objects in *value* that may be arguments: itself, JSON text, or what it wraps."""
     value = _read(value)
     if not isinstance(value, dict):
         return
@@ -112,7 +112,6 @@ _FOLDERS = ("cwd", "workdir", "working_directory", "workingDirectory", "dir_path
 def asked_request(
     call: ToolCallState, title: str, cwd: str, *, kernel: bool = False, before: ToolCallState | None = None
 ) -> PolicyRequest:
-    """Returns what the agent asks for with *call*."""
     if kernel and (called := kernel_call(call, title)) is not None:
         return _kernel_request(called, title)
     details = call.details or ToolCallDetails()
@@ -139,7 +138,7 @@ def asked_request(
 
 
 def joined_request(request: PolicyRequest, others: Sequence[PolicyRequest]) -> PolicyRequest:
-    """*request*, which names nothing that it is about, with what the agent's unfinished tool calls are about."""
+    """*request*, which does not name its subject, with the subjects of the agent's unfinished tool calls."""
     commands = [other.command for other in others if other.command is not None]
     paths = dict.fromkeys(path for other in others for path in other.paths)
     kinds = [other.asked for other in others if other.asked in _CHANGES]
@@ -157,7 +156,7 @@ def joined_request(request: PolicyRequest, others: Sequence[PolicyRequest]) -> P
 
 
 def _has_input(*calls: ToolCallState | None) -> bool:
-    """True if the agent says with what it calls its tool, were it ``{}`` for a tool that takes nothing."""
+    """True if the agent reports its tool's input, even ``{}`` for a tool without arguments."""
     return any(call is not None and call.details is not None and call.details.raw_input is not None for call in calls)
 
 
@@ -178,7 +177,6 @@ def _input_of(call: ToolCallState | None) -> dict[Any, Any]:
 
 
 def _kernel_request(called: KernelCall, title: str) -> PolicyRequest:
-    """A call of a kernel tool."""
     return PolicyRequest(
         kind="permission",
         title=title,
@@ -213,7 +211,7 @@ def _variables(env: object) -> tuple[tuple[str, str], ...]:
 
 
 def _files(raw: dict[Any, Any]) -> Iterator[str]:
-    """The values of the usual keys for paths, however they are written (``file_path``, ``filePath``)."""
+    """The values of the usual keys for paths, in any spelling (``file_path``, ``filePath``)."""
     for key, value in raw.items():
         if not isinstance(key, str) or key.replace("_", "").lower() not in _KEYS:
             continue

@@ -59,7 +59,7 @@ class UnattendedPermissions(Protocol):
         ...
 
     def verdict(self, request: PolicyRequest, verdict: Verdict) -> Verdict:
-        """Returns what the policy's *verdict* becomes: allowed or denied."""
+        """Returns the policy's *verdict* resolved to allowed or denied."""
         ...
 
 
@@ -97,19 +97,19 @@ class Permissions:
 
     @property
     def grants(self) -> tuple[InForce, ...]:
-        """Returns what was answered for the session and for the turn, in the order in which it counts."""
+        """Returns the answers given for the session and for the turn, in order of precedence."""
         return self._grants.in_force
 
     def revoke(self, text: str) -> None:
-        """End what was answered on cards with the rule *text*."""
+        """End the answers that were given on cards with the rule *text*."""
         self._grants.revoke(text)
 
     def given_on(self, call_id: str) -> AccessRule | None:
-        """The rule of the wider answer that was given on the tool call *call_id*; None where none holds."""
+        """The rule of the wider answer given on the tool call *call_id*; None if there is none."""
         return self._grants.given_on(call_id)
 
     def runs_under(self, rule: AccessRule) -> bool:
-        """True if something runs now that *rule* allows."""
+        """True if something that *rule* allows is running now."""
         turn = self._channels.chat.state.active_turn
         running = Parts.of(turn.response_parts).begun_calls() if turn is not None else ()
         kernel, situation = self._has_kernel_tools(), self._policy.situation()
@@ -117,7 +117,7 @@ class Permissions:
         return any(matches(rule, each) for request in requests for each in seen(request, situation).subjects)
 
     def reconsider(self) -> None:
-        """Answer the open questions that are no longer asked, as the policy and the freedom are now."""
+        """Answer the open questions that the current policy and freedom no longer ask."""
         for call_id, question in [*self._waiting.items()]:
             verdict = self._judge(question.request)
             if verdict.outcome == "allow":
@@ -127,7 +127,7 @@ class Permissions:
                 self._spawn(self._answer_at_once(question))
 
     async def request(self, question: AcpPermissionRequest) -> str | None:
-        """Answer the agent's request with the id of one of its options; None: the turn is over."""
+        """Returns the id of the chosen option for the agent's request; None if the turn is over."""
         turn = self._speaking_turn()
         if turn is None:
             return None
@@ -193,7 +193,7 @@ class Permissions:
         return self.rehearsals.begin(question, edited)
 
     def finished(self, call: tuple[str, str], failure: str | None, variables: Collection[str] | None = None) -> None:
-        """The kernel tool *call*, which was allowed, has ended; see :meth:`KernelCallCards.finished`."""
+        """The allowed kernel tool *call* has ended; see :meth:`KernelCallCards.finished`."""
         self.rehearsals.finished(call, failure, variables)
         self.kernel_calls.finished(call, failure)
 
@@ -240,7 +240,7 @@ class Permissions:
                 question.answer.set_result(None)
 
     def forget_grants(self) -> None:
-        """A new turn begins: what was allowed once, or for a turn, is allowed no more."""
+        """A new turn begins: permissions given once or for a turn end."""
         self._grants.forget_turn()
         self.kernel_calls.forget()
         self.rehearsals.forget()
@@ -264,7 +264,7 @@ class Permissions:
         self.ran_unasked(turn.id)
 
     def mark_unasked_at_end(self) -> None:
-        """Mark what still runs without having asked: the running turn is about to end."""
+        """Mark tool calls that still run without having asked: the running turn is about to end."""
         turn = self._channels.chat.state.active_turn
         for call in [*Parts.of(turn.response_parts).begun_calls()] if turn is not None else ():
             self.mark_unasked(call.tool_call_id)
@@ -272,7 +272,7 @@ class Permissions:
     # --- the question ---
 
     def _withdraw(self, question: PendingPermission) -> None:
-        """Take *question* back: who asked has cancelled the call, or is gone."""
+        """Withdraw *question*: its caller has cancelled the call, or is gone."""
         if self._waiting.pop(question.call_id, None) is None:
             return
         if isinstance(self._channels.tool_call(question.call_id), ToolCallPendingConfirmationState):
@@ -280,7 +280,7 @@ class Permissions:
         self._record(question.request, question.verdict, outcome="deny", by="end")
 
     def _asked(self, call: ToolCallState, title: str, before: ToolCallState | None) -> PolicyRequest:
-        """Returns what the agent asks for with *call*; if it does not say, what its unfinished tool calls are about."""
+        """Returns the agent's request in *call*; if that is vague, with the subjects of its unfinished tool calls."""
         request = asked_request(call, title, self._cwd, kernel=self._has_kernel_tools(), before=before)
         turn = self._channels.chat.state.active_turn
         if not request.vague or turn is None:
@@ -289,7 +289,7 @@ class Permissions:
         return joined_request(request, [asked_request(each, each.display_name, self._cwd) for each in begun])
 
     async def _proposed_cell(self, request: PolicyRequest) -> ToolCallCell | None:
-        """Returns what the kernel tool that the agent asks to call would do to a cell of the open notebook."""
+        """Returns what the requested kernel tool would do to a cell of the open notebook."""
         runner = self._environment.code_runner()
         if request.call is None or request.tool != "cell" or runner is None:
             return None
@@ -301,7 +301,7 @@ class Permissions:
         return proposed_cell(name, arguments, notebook)
 
     def _speaking_turn(self) -> ActiveTurn | None:
-        """The running turn, if it is the one that the agent works on: after a cancel it may still be at the old one."""
+        """The running turn, if the agent works on it: after a cancel it may still be busy with the old one."""
         turn = self._channels.chat.state.active_turn
         return turn if turn is not None and turn.id == self._channels.speaking else None
 
@@ -311,7 +311,7 @@ class Permissions:
         return verdict if self.limit is None else self.limit.verdict(request, verdict)
 
     async def _unrestorable(self, request: PolicyRequest) -> Sequence[str]:
-        """The variables that the code of *request* can reach and undo could not restore."""
+        """The variables that the code of *request* can reach and that undo could not restore."""
         runner = self._environment.code_runner()
         if request.tool != "kernel" or request.command is None or runner is None:
             return ()
@@ -321,7 +321,7 @@ class Permissions:
     def _put(
         self, ready: ChatToolCallReady, request: PolicyRequest, verdict: Verdict, lost: Sequence[str]
     ) -> PendingPermission:
-        """Returns the question, with the danger and our wider answers."""
+        """Returns the question, with its risk and our wider answers."""
         verdict = cards.warned(verdict, request, self._environment.unsaved)
         found = similar_rule(request, verdict, self._channels.agent)
         options = ready.options or ()
@@ -331,7 +331,7 @@ class Permissions:
         return PendingPermission(ready.turn_id, ready.tool_call_id, request, verdict, options, offered, ready)
 
     async def _settle(self, question: PendingPermission) -> ChosenOption | None:
-        """Bring *question* to its answer: the policy's, or the user's."""
+        """Get the answer to *question*: the policy's or the user's."""
         await self._try_at_once(question)
         if self._channels.is_active(question.turn_id):
             self._channels.dispatch(replace(question.ready, tool_call_id=question.call_id))
@@ -363,7 +363,7 @@ class Permissions:
         return answer
 
     async def _try_at_once(self, question: PendingPermission) -> bool:
-        """Allow *question* where Auto may do that: its preview saw nothing that cannot be undone."""
+        """Allow *question* if Auto may: its preview saw nothing that cannot be undone."""
         if not self._may_be_at_once(question.verdict, question.request):
             return False
         is_harmless = await self.rehearsals.harmless(question)
@@ -374,7 +374,7 @@ class Permissions:
         return True
 
     def _may_be_at_once(self, verdict: Verdict, request: PolicyRequest) -> bool:
-        """True if Auto may run *request* without a question, should its preview be harmless."""
+        """True if Auto may run *request* without a question if its preview is harmless."""
         is_open = verdict.outcome == "ask" and verdict.rule is None and verdict.floor is None and self.limit is None
         is_mild = rank(verdict.severity) <= rank(WORST_AT_ONCE)
         is_auto = self._channels.mode == "auto" and self._policy.situation().here.mode == "auto"
@@ -386,7 +386,7 @@ class Permissions:
             question.answer.set_result(self._decided(question, question.verdict))
 
     async def _look_before(self, question: PendingPermission, edited: str | None) -> None:
-        """Look at the files that *question* names, or that its preview showed to change: it was allowed."""
+        """*question* was allowed: look at the files that it names, or that its preview showed to change."""
         request = question.request
         named = {*self.rehearsals.named(question, edited)}
         if request.kind != "read" and request.asked not in _LOOKS:
@@ -405,7 +405,7 @@ class Permissions:
         return None if chosen is None else ChosenOption(chosen)
 
     async def _ask_callback(self, callback: PermissionCallback, question: PendingPermission) -> None:
-        """Let *callback* answer the open *question*, unless the user is quicker, or the turn ends."""
+        """Let *callback* answer the open *question*, unless the user answers first or the turn ends."""
         asking = asyncio.ensure_future(callback.answer(self._channels, question.call_id))
         either: list[asyncio.Future[Any]] = [asking, question.answer]
         await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
@@ -440,7 +440,7 @@ class Permissions:
     # --- the answer ---
 
     def _grant(self, offer: Offer, call_id: str) -> None:
-        """Let the wider answer hold, and answer with it what else is open and like it."""
+        """Apply the wider answer, also to open questions that it covers."""
         scope = offer.scope
         if scope == "always":
             try:
@@ -452,7 +452,7 @@ class Permissions:
         self.reconsider()
 
     def _edited(self, request: PolicyRequest, command: str) -> PolicyRequest:
-        """The request with the user's own command; a rule that denies that one still does."""
+        """The request with the command as the user edited it; raises if a rule denies that command."""
         request = cards.changed(request, command)
         verdict = self._judge(request)
         if verdict.outcome == "deny":
@@ -480,7 +480,7 @@ class Permissions:
         self._policy.record(request, verdict, outcome=outcome, by=by, scope=scope, edited=edited)
 
     def _warn(self) -> None:
-        """Say once what is wrong with the policy files."""
+        """Report problems with the policy files, once."""
         for warning in self._policy.warnings():
             if warning not in self._warned:
                 self._warned.add(warning)
@@ -494,7 +494,7 @@ class Permissions:
 
 
 def _by(verdict: Verdict) -> str:
-    """Returns who decided what nobody was asked about."""
+    """Returns who decided, if nobody was asked."""
     if verdict.decided_by in {"nobody", "mode", "freedom", "preview", "reading", "bypass", "review", "headless"}:
         return verdict.decided_by
     return "rule" if verdict.rule is not None else "mode"

@@ -102,7 +102,7 @@ class _Allowed:
     terminal_id: str | None = None
 
     def runs_in(self, terminal: TerminalView) -> bool:
-        """True if *terminal*, which has just begun, runs it."""
+        """True if *terminal*, which has just been opened, runs it."""
         is_new = self.request.kind == "terminal" and self.terminal_id is None
         return is_new and terminal.command == self.request.line
 
@@ -136,7 +136,6 @@ class Rehearsals:
     # --- the preview ---
 
     def begin(self, question: PendingPermission, edited: str | None = None) -> asyncio.Task[Rehearsal]:
-        """Begin to preview what *question* is about."""
         if self._setting == "off":
             message = "Previews are switched off in the settings."
             raise SessionError(message, hint="Set `rehearse` to 'on demand' or 'auto'.")
@@ -157,7 +156,7 @@ class Rehearsals:
         return task
 
     def begin_by_itself(self, question: PendingPermission, *, others: bool) -> None:
-        """Begin the preview of a new question where the settings want that, it is quick, and nothing else waits."""
+        """Preview a new question if the settings want that, it is quick, and nothing else waits."""
         subject = subject_of(question.request)
         if (
             id(question) in self._previewed
@@ -181,7 +180,7 @@ class Rehearsals:
         return self._setting != "off" and sys.platform == "linux" and subject_of(request) is not None
 
     async def harmless(self, question: PendingPermission) -> bool:
-        """Preview *question* by itself, and say whether that saw nothing that cannot be undone."""
+        """Preview *question*; returns True if the preview saw nothing that cannot be undone."""
         subject = subject_of(question.request)
         if subject is None or self._setting == "off":
             return False
@@ -293,7 +292,7 @@ class Rehearsals:
     # --- the comparison ---
 
     def _known(self, question: PendingPermission, edited: str | None) -> tuple[Rehearsal, str] | None:
-        """The preview of *question* and its folder; None where what is allowed was not previewed."""
+        """The preview of *question* and its folder; None if what is allowed was not previewed."""
         known = self._previewed.get(id(question))
         if known is None or known.found is None or not known.found.available:
             return None
@@ -302,12 +301,12 @@ class Rehearsals:
         return known.found, _folder(known.subject, self._cwd)
 
     def named(self, question: PendingPermission, edited: str | None) -> frozenset[str]:
-        """The files, absolute, that *question* changes as its preview showed; none where it was not previewed."""
+        """The files (absolute) that *question* changes according to its preview; empty if there is none."""
         known = self._known(question, edited)
         return frozenset() if known is None else frozenset(named_files(*known))
 
     async def allowed(self, question: PendingPermission, edited: str | None) -> None:
-        """The user has allowed *question*: where it was previewed, look at the files before it runs."""
+        """The user has allowed *question*: if it was previewed, look at the files before it runs."""
         known = self._known(question, edited)
         self._previewed.pop(id(question), None)
         if known is None:
@@ -319,7 +318,7 @@ class Rehearsals:
         )
 
     def seen(self, action: Action) -> None:
-        """The agent, or a service of ours, has told *action*: something that was allowed may have begun or ended."""
+        """The agent, or one of our services, dispatched *action*: something allowed may have begun or ended."""
         if not self._allowed:
             return
         match action:
@@ -335,21 +334,20 @@ class Rehearsals:
                 self._end(lambda each: each.call_id == call_id and each.request.kind == "permission", ended)
 
     def finished(self, call: tuple[str, str], failure: str | None, variables: Collection[str] | None) -> None:
-        """A kernel tool has ended: *call*, why it failed, and what became of variables."""
+        """The kernel tool *call* has ended; *failure*: why it failed; *variables*: which changed, and how."""
         self._end(lambda each: each.request.call == call, Ended(failure=failure, variables=variables))
 
     async def compared(self) -> None:
-        """Wait until the comparisons that were begun are done, or took too long."""
+        """Wait until the pending comparisons are done or time out."""
         if self._comparing:
             await asyncio.wait([*self._comparing], timeout=COMPARE_SECONDS)
 
     @property
     def is_comparing(self) -> bool:
-        """True if a comparison is not done yet."""
         return bool(self._comparing)
 
     def forget(self) -> None:
-        """A new turn begins."""
+        """Forget the previews of the last turn: a new one begins."""
         self._previewed.clear()
         self._allowed.clear()
 
@@ -378,7 +376,7 @@ class Rehearsals:
         self._change(allowed.turn_id, allowed.call_id, ToolCallDetails(differences=found))
 
     def _exit_code(self, call_id: str) -> int | None:
-        """The exit code of a command that an agent ran by itself, where its tool call says so."""
+        """The exit code of a command that an agent ran itself, if its tool call reports one."""
         call = self._channels.tool_call(call_id)
         details = None if call is None else call.details
         if details is None:
@@ -392,14 +390,14 @@ class Rehearsals:
 
 
 def _concern(verdict: Verdict) -> str:
-    """Returns what a grave request is feared to do, a sentence: its preview never stands alone; else nothing."""
+    """Returns the feared effect of a grave request, a sentence shown beside its preview; '' for other requests."""
     if rank(verdict.severity) < rank("high"):
         return ""
     return first_sentence(verdict.risk)
 
 
 def subject_of(request: PolicyRequest, edited: str | None = None) -> PreviewSubject | None:
-    """Returns what of *request* can be previewed; None for what runs neither code nor a command."""
+    """Returns the part of *request* that can be previewed; None if it runs neither code nor a command."""
     if request.tool == "kernel":
         return None if request.command is None else PreviewSubject("code", request.command)
     if request.tool == "cell":
@@ -416,7 +414,7 @@ def subject_of(request: PolicyRequest, edited: str | None = None) -> PreviewSubj
 
 
 def _cell_subject(request: PolicyRequest) -> PreviewSubject | None:
-    """The code that a cell would have, where an agent inserts it or replaces its text: that is to run, as a rule."""
+    """The code of a cell that an agent inserts or replaces, since it will usually be run."""
     name, arguments = request.call or ("", "{}")
     given = read_json(arguments) if name in {"insert_cell", "replace_cell"} else {}
     kind = request.cell.kind if request.cell is not None else given.get("cell_type", "code")
@@ -425,7 +423,7 @@ def _cell_subject(request: PolicyRequest) -> PreviewSubject | None:
 
 
 def _folder(subject: PreviewSubject, cwd: str) -> str:
-    """The folder that the paths of a preview begin in."""
+    """The folder that the paths of a preview are relative to."""
     return os.path.realpath(subject.folder or (cwd if subject.kind == "command" else "."))
 
 

@@ -54,24 +54,24 @@ class HostPolicy:
         ] = {}  # by the user who went on at a limit, until this kernel ends
 
     def record(self, *, kind: str, what: str, outcome: Outcome, agent: str = "", **decision: Any) -> None:
-        """Write into the log a decision that is of no session."""
+        """Write to the log a decision that belongs to no session."""
         record = Record(
             time=_now(), agent=agent, session="", tab="", turn="", kind=kind, what=what, outcome=outcome, **decision
         )
         self.audit.add(record, self.environment)
 
     def review(self, workspace: Path, chosen: CellReview | None, mode: Mode = "ask") -> CellReview:
-        """When a change of a cell is reviewed in *workspace*, where the user has *chosen* that in this kernel."""
+        """When changes of cells are reviewed in *workspace*, if the user has *chosen* that in this kernel."""
         user, project, trusted = self.files.user, self.files.project(workspace), self.files.trusts(workspace)
         return Situation(agent="", mode=mode, user=user, project=project, trusted=trusted, cell_review=chosen).review
 
     def ceiling(self, workspace: Path) -> Freedom | None:
-        """The most freedom that the policy files leave in *workspace*; None where they leave all."""
+        """The most freedom that the policy files allow in *workspace*; None if they allow all."""
         return Situation(agent="", user=self.files.user, project=self.files.project(workspace)).ceiling
 
     @property
     def headless(self) -> Literal["allow", "deny"] | None:
-        """Returns what the environment says of questions that nobody can answer."""
+        """Returns what the environment sets for questions that nobody can answer; None if nothing."""
         match self.environment.get(HEADLESS, "").strip().lower():
             case "allow":
                 return "allow"
@@ -90,7 +90,6 @@ class SessionPolicy:
         self.is_confined: Callable[[], bool] = lambda: False
 
     def situation(self, grants: tuple[InForce, ...] = (), *, attached: bool = True) -> Situation:
-        """Returns what holds now."""
         cwd = self._configuration.cwd
         return Situation(
             agent=self._channels.agent,
@@ -108,7 +107,7 @@ class SessionPolicy:
         )
 
     def keeps(self, rule: AccessRule) -> bool:
-        """True if the user's file still has *rule*, and it holds in this folder."""
+        """True if the user's file still has *rule*, and it applies in this folder."""
         is_there = any(each.rule == rule for each in self.files.user.rules)
         return is_there and (bool(rule.folder) or self.files.trusts(self._configuration.cwd))
 
@@ -152,7 +151,7 @@ class SessionPolicy:
         self._add_request(request, verdict, outcome=outcome, by=by, scope=scope, edited=edited, **told)
 
     def record_rehearsal(self, request: PolicyRequest, verdict: Verdict, summary: str) -> None:
-        """Write into the log that *request* was previewed, and what came of it; nothing was decided by that."""
+        """Write to the log that *request* was previewed, and the result; the preview decides nothing."""
         about = {"tool": request.tool, "what": _what(request), "severity": verdict.severity}
         env = dict(request.env)
         reason = Credentials({**self._host.environment, **self._configuration.env, **env}).hidden(summary[:_REASON])
@@ -190,7 +189,7 @@ def _now() -> str:
 
 
 def _what(request: PolicyRequest) -> str:
-    """Returns what *request* is about, in one line."""
+    """Returns the subject of *request*, in one line."""
     return request.line or ", ".join(request.files) or request.title
 
 
@@ -204,7 +203,6 @@ class ChosenOption:
 
     @property
     def approved(self) -> bool:
-        """True if it means yes."""
         return self.option.kind == "approve"
 
 
@@ -236,13 +234,13 @@ class SessionGrants:
 
     @property
     def in_force(self) -> tuple[InForce, ...]:
-        """Returns what was answered for the session and for the turn, in the order in which it counts."""
+        """Returns the answers given for the session and for the turn, in order of precedence."""
         held = [(scope, rule) for scope, rule in self._wider if scope != "always" or self._keeps(rule)]
         session = (InForce(rule, "session") for scope, rule in held if scope != "turn")
         return (*session, *(InForce(rule, "turn") for scope, rule in held if scope == "turn"))
 
     def take(self, rule: AccessRule, scope: Scope, call_id: str) -> None:
-        """Let a wider answer, given on the tool call *call_id*, hold: for the turn, the session, or for always."""
+        """Keep a wider answer, given on the tool call *call_id*, for the turn, for the session, or for good."""
         self._wider.append((scope, rule))
         self._given[call_id] = rule
 
@@ -256,15 +254,15 @@ class SessionGrants:
         self._given = {call_id: rule for call_id, rule in self._given.items() if rule.text != text}
 
     def approve(self, question: PendingPermission, *, by_user: bool) -> None:
-        """The tool call of *question* may do what it showed, once; *by_user*: somebody was asked and said so."""
+        """The tool call of *question* may do what it showed, once; *by_user*: somebody was asked and allowed it."""
         self._calls[question.call_id] = (question, by_user)
 
     def approve_kernel_call(self, call_id: str, request: PolicyRequest) -> None:
-        """Our kernel tool was allowed *request*, which the agent's tool call *call_id* shows."""
+        """*request* of our kernel tool was allowed; the agent's tool call *call_id* shows it."""
         self._kernel_calls[call_id] = request
 
     def cover_kernel_call(self, call_id: str, asked: PolicyRequest) -> bool:
-        """True if the agent's request *asked* about *call_id* was answered at our kernel tool; it is used up."""
+        """True if the agent's request *asked* about *call_id* was already answered at our kernel tool; uses it up."""
         allowed = self._kernel_calls.get(call_id)
         if allowed is None or not allowed.covered_by(asked):
             return False
@@ -272,7 +270,7 @@ class SessionGrants:
         return True
 
     def cover(self, request: PolicyRequest, verdict: Verdict) -> bool:
-        """True if an answer was given for this very thing; it is used up."""
+        """True if an answer was given for exactly this; the answer is used up."""
         for call_id, (question, by_user) in self._calls.items():
             if not request.covered_by(question.request):
                 continue
@@ -282,7 +280,7 @@ class SessionGrants:
         return False
 
     def forget_turn(self) -> None:
-        """A new turn begins: what was allowed once, or for a turn, is allowed no more."""
+        """A new turn begins: permissions given once or for a turn end."""
         self._calls.clear()
         self._kernel_calls.clear()
         self._wider = [(scope, rule) for scope, rule in self._wider if scope != "turn"]
@@ -315,7 +313,7 @@ class PermissionCallback(Protocol):
 
 
 def needs_user(verdict: Verdict) -> str | None:
-    """Returns why a callback's *yes* is not enough; None where it is."""
+    """Returns why a callback's *yes* is not enough; None if it is."""
     if verdict.floor is not None:
         return verdict.floor
     return "rule" if verdict.rule is not None else None

@@ -43,27 +43,26 @@ class Inactivity:
         self._shown = False
 
     def begin(self) -> None:
-        """A prompt was sent: count from now."""
+        """Start counting: a prompt was sent."""
         self.end()
         self.since = monotonic()
         self._timer = self._loop.later(self.seconds, self._look, self.seconds)
 
     def record_activity(self) -> None:
-        """The agent was active."""
         if self._timer is not None:
             self.since = monotonic()
             if self._shown:
                 self.begin()
 
     def end(self) -> None:
-        """The agent owes no answer."""
+        """Stop counting: the agent owes no answer."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
         self._show(None)
 
     def _look(self, seconds: float) -> None:
-        """Say that nothing came for *seconds*, if that is so; look again when it may be so."""
+        """Report if nothing came for *seconds*, and schedule the next check."""
         if self._channels.waits_for_user:
             self.begin()
             return
@@ -90,7 +89,7 @@ class AnswerCheck(Protocol):
     """Checks the answer of one turn."""
 
     def correction(self, turn: ActiveTurn) -> str:
-        """What the agent is asked to answer again; empty where its answer fits, or was asked for again before."""
+        """Returns a request to correct the answer, or '' if it is valid or was already asked for again."""
         ...
 
 
@@ -109,14 +108,14 @@ class TurnChecks:
         self._rounds: dict[str, int] = {}
 
     def wanted(self, turn_id: str) -> bool:
-        """True if the turn is to be checked before it is done."""
+        """True if the turn must be checked before it ends."""
         return turn_id in self.answers or self._is_verified(turn_id)
 
     def _is_verified(self, turn_id: str) -> bool:
         return self.each or turn_id in self.only or self._setting() != "on demand"
 
     async def task(self, turn_id: str) -> Message | None:
-        """Check the turn; what the agent is asked to do, None where the turn is done."""
+        """Check the turn; returns the agent's next task, or None if the turn is done."""
         task = await self._verified(turn_id) if self._is_verified(turn_id) else None
         return task or await self._corrected(turn_id)
 
@@ -156,7 +155,7 @@ class TurnChecks:
         return Message(text=check.task, origin=MessageOrigin(kind="system"))
 
     def _limit(self, rounds: int, since: float) -> str:
-        """Why the agent is not asked again; empty where it is."""
+        """Returns why the agent is not asked again, or '' if it is."""
         active = self._channels.chat.state.active_turn
         usage = active.usage if active is not None else None
         tokens = ((usage.input_tokens or 0) + (usage.output_tokens or 0)) if usage is not None else 0
@@ -168,7 +167,7 @@ class TurnChecks:
 
 
 def _together(checks: Sequence[TurnCheck]) -> TurnCheck:
-    """The outcome of several checks as one."""
+    """Merges the outcomes of several checks into one."""
     return TurnCheck(
         passed=all(each.passed for each in checks),
         summary="\n".join(each.summary for each in checks if each.summary),

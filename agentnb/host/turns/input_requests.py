@@ -55,7 +55,6 @@ class InputRequests:
         self._asked = 0
 
     async def elicit(self, question: ElicitationQuestion) -> ElicitationAnswer:
-        """Answer what the agent asks."""
         request = ChatInputRequest(
             id=self.next_id(), message=question.message, questions=question.questions, url=question.url
         )
@@ -68,14 +67,14 @@ class InputRequests:
             self._elsewhere.pop(question.elicitation_id, None)
 
     async def ask(self, request: ChatInputRequest) -> ElicitationAnswer:
-        """Put *request* to the user and wait; ``decline`` where nobody is there."""
+        """Ask the user *request* and wait; ``decline`` if nobody is there."""
         if not await self._attended():
             self._say(f"{self._title} asked: {request.message or 'something'} {NOBODY}")
             return ElicitationAnswer("decline")
         return await self.put(request)
 
     async def put(self, request: ChatInputRequest) -> ElicitationAnswer:
-        """As :meth:`ask`, also where nobody is there yet."""
+        """Like :meth:`ask`, but also if nobody is there yet."""
         waiting: asyncio.Future[ElicitationAnswer] = asyncio.get_running_loop().create_future()
         self._open[request.id] = waiting
         self._channels.dispatch(ChatInputRequested(request=request, time=now_ms()))
@@ -88,14 +87,14 @@ class InputRequests:
             raise
 
     def change(self, action: ChatInputAnswerChanged, origin: ActionOrigin | None = None) -> str | None:
-        """Take a draft or an answer to one question; returns why not, where it cannot be."""
+        """Take a draft or an answer to one question; returns the reason if it cannot be taken."""
         if action.request_id not in self._open:
             return "That question was answered before, or is no longer open."
         self._channels.dispatch(msgspec.structs.replace(action, time=now_ms()), origin)
         return None
 
     def complete(self, action: ChatInputCompleted, origin: ActionOrigin | None = None) -> str | None:
-        """Take the answer to a whole request; returns why not, where it cannot be."""
+        """Take the answer to a whole request; returns the reason if it cannot be taken."""
         request = self._request(action.request_id)
         if request is None or action.request_id not in self._open:
             return "That question was answered before, or is no longer open."
@@ -110,7 +109,7 @@ class InputRequests:
         return None
 
     def elicited(self, elicitation_id: str) -> None:
-        """What was to be done elsewhere is done (ACP ``elicitation/complete``)."""
+        """The user has finished an elicitation elsewhere (ACP ``elicitation/complete``)."""
         request_id = self._elsewhere.get(elicitation_id)
         if request_id is not None and request_id in self._open:
             self._close(request_id, "accept")
@@ -136,7 +135,6 @@ class InputRequests:
         return next((request for request in requests if request.id == request_id), None)
 
     def next_id(self) -> str:
-        """An id for one more request."""
         self._asked += 1
         return f"input-{self._asked}"
 
@@ -149,7 +147,7 @@ class InputRequests:
 def values_by_question(
     questions: Iterable[ChatInputQuestion], answers: Mapping[str, ChatInputAnswer]
 ) -> dict[str, Any]:
-    """The values of an accepted form by question; what was skipped is left out."""
+    """The values of an accepted form by question; skipped questions are left out."""
     known = {question.id: question for question in questions}
     given = {
         name: answer.value.value
@@ -160,7 +158,7 @@ def values_by_question(
 
 
 def objection(questions: Iterable[ChatInputQuestion], answers: Mapping[str, ChatInputAnswer]) -> str | None:
-    """Returns why *answers* do not fill in the form, a sentence; None when they do."""
+    """Returns why *answers* do not complete the form, a sentence; None if they do."""
     content = values_by_question(questions, answers)
     for question in questions:
         value = content.get(question.id)

@@ -69,27 +69,26 @@ class MentionResolution:
         self._notes: dict[str, str] = {}
 
     def wanted(self, message: Message) -> bool:
-        """True if *message* may mention something."""
         return "@" in message.text and self._environment.shell is not None
 
     def going(self, message_id: str) -> bool:
-        """True if what *message_id* mentions is still being looked at."""
+        """True if the mentions of *message_id* are still being resolved."""
         return message_id in self._going
 
     def begin(self, message_id: str) -> None:
-        """Look up what the waiting message *message_id* mentions; what was found before is found anew."""
+        """Resolve the mentions of the waiting message *message_id*, discarding earlier results."""
         self.take(message_id)
         self._going[message_id] = self._loop.spawn(self._look(message_id))
 
     def take(self, message_id: str) -> str | None:
-        """*message_id* waits no more: end the look."""
+        """*message_id* no longer waits: stop resolving its mentions, and return the note on what failed, if any."""
         if (task := self._going.pop(message_id, None)) is not None:
             task.cancel()
         self._found.pop(message_id, None)
         return self._notes.pop(message_id, None)
 
     def own(self, message_id: str, message: Message) -> Found:
-        """The attachments of the waiting *message* that its text does not stand for."""
+        """The attachments of the waiting *message* that do not come from mentions in its text."""
         mentions = self._found.get(message_id, ())
         attached = message.attachments or ()
         return tuple(each for each in attached if each not in mentions and getattr(each, "range", None) is None)
@@ -118,7 +117,7 @@ class MentionResolution:
 
 
 def _attached(shell: Shell, text: str, cwd: Path) -> tuple[Found, str | None]:
-    """Returns what *text* mentions, or why that cannot be said: the user's objects may do anything when looked at."""
+    """Returns what *text* mentions, or why that failed, since the user's objects may do anything when inspected."""
     try:
         return tuple(encodable(each) for each in shell.mentions.attach(text, cwd)), None
     except BaseException as error:  # noqa: BLE001 - a look must not end the kernel either
@@ -141,7 +140,7 @@ class MentionPreview(Wire, frozen=True, kw_only=True):
 def previews(
     attached: Iterable[MessageAttachment], agent: Agent | None, label: str | None
 ) -> tuple[MentionPreview, ...]:
-    """The attachments as a page is told of them (``previewMentions``)."""
+    """The attachments in the form for a page (``previewMentions``)."""
     each = tuple(attached)
     message = Message(text="", origin=MessageOrigin(kind="user"), attachments=each)
     not_taken = frozenset(agent.capabilities.not_taken(message)) if agent is not None else frozenset[str]()
@@ -149,7 +148,7 @@ def previews(
 
 
 def text_tokens(text: str) -> int:
-    """About how many tokens a text has: four characters each."""
+    """Estimates the tokens of a text: one for four characters."""
     return -(-len(text) // _CHARACTERS_OF_TOKEN)
 
 
@@ -201,7 +200,7 @@ class MessageQueue:
             self.pump()  # what a restored session has waiting runs first
 
     def edit(self, message_id: str, message: Message, origin: ActionOrigin | None = None) -> bool:
-        """Change a message that waits; its mentions are resolved again."""
+        """Change a waiting message; its mentions are resolved again."""
         waiting = self._channels.queued(message_id)
         if waiting is None:
             return False
@@ -214,7 +213,7 @@ class MessageQueue:
         return True
 
     def put_first(self, message_id: str, message: Message, origin: ActionOrigin | None) -> None:
-        """Make *message* the next one, whether it waits already or not."""
+        """Make *message* the next one, whether or not it is already waiting."""
         if self._channels.queued(message_id) is None:
             self.prompt(message_id, message, origin)
         if self._channels.queued(message_id) is not None:
@@ -222,7 +221,7 @@ class MessageQueue:
             self._channels.dispatch(first, origin)
 
     def pump(self) -> None:
-        """Start the first waiting prompt that is not held, where nothing runs."""
+        """Start the first waiting prompt that is not held, if no turn runs."""
         chat = self._channels.chat.state
         if chat.active_turn is not None or self._lifecycle.closed:
             return
@@ -231,18 +230,17 @@ class MessageQueue:
             self._begin(first.id, first.message, queued_id=first.id)
 
     def reorder(self, action: ChatQueuedMessagesReordered, origin: ActionOrigin | None = None) -> None:
-        """Bring the queue into another order; what is no longer held starts where nothing runs."""
+        """Reorder the queue; a prompt that is no longer held starts if no turn runs."""
         self._channels.dispatch(replace(action, time=now_ms()), origin)
         self.pump()
 
     def continue_queue(self) -> None:
-        """Hold the waiting prompts no longer, and start the first where nothing runs."""
+        """Release the held prompts, and start the first if no turn runs."""
         held = tuple(each.id for each in self._channels.chat.state.queued_messages or () if each.held)
         if held:
             self.reorder(ChatQueuedMessagesReordered(order=held, held=False))
 
     def remove(self, message_id: str, origin: ActionOrigin | None = None) -> bool:
-        """Take a message that waits out of the queue."""
         if self._channels.queued(message_id) is None:
             return False
         self.mentions.take(message_id)

@@ -41,13 +41,13 @@ _LEFT_OUT = "(Earlier messages are left out.)"
 
 
 def with_transcript(message: Message, turns: Sequence[Turn]) -> Message:
-    """*message* with what was said before it as its first attachment; the chat shows the message as it was."""
+    """*message*, with the earlier conversation as its first attachment; the chat shows the message without it."""
     attachment = SimpleMessageAttachment(label=LABEL, model_representation=transcript(turns))
     return replace(message, attachments=(attachment, *(message.attachments or ())))
 
 
 def transcript(turns: Sequence[Turn]) -> str:
-    """The turns as text, the latest ones where not all fit."""
+    """The turns as text; only the latest ones if not all fit."""
     texts: list[str] = []
     left = MOST_CHARACTERS
     for turn in reversed(turns):
@@ -128,7 +128,7 @@ async def rewind(
 
 
 async def finish(conversation: Conversation) -> None:
-    """Go on with what a kernel that has ended had begun: the end of it, or, where that is not possible, nothing."""
+    """Complete a rewind that an earlier kernel began; if that is not possible, drop it."""
     tracker = conversation.changes
     begun = tracker.record.rewinding
     if begun is None or all(each.id != begun for each in conversation.chat.state.turns):
@@ -168,7 +168,7 @@ def _place(conversation: Conversation, turn_id: str | None) -> RewindPoint:
 
 
 async def _keep_copy(conversation: Conversation, place: RewindPoint) -> tuple[LogStore, str] | None:
-    """Put a copy of the whole conversation into the log, with the agent's session; None where nothing is logged."""
+    """Log a copy of the whole conversation, with the agent's session; None if there is no log."""
     if (recorder := conversation.host.recorder) is None:
         return None
     uri = conversation.session.uri

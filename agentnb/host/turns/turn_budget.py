@@ -65,7 +65,7 @@ def turn_tokens(reported: UsageInfo, before: UsageInfo | None, counts: Counts | 
 
 
 def counted_before(chat: ChatState, turn_id: str) -> UsageInfo | None:
-    """The tokens of the last turn before *turn_id* whose agent said any."""
+    """The tokens of the last turn before *turn_id* whose agent reported any."""
     known: UsageInfo | None = None
     for turn in chat.turns:
         if turn.id == turn_id:
@@ -75,7 +75,7 @@ def counted_before(chat: ChatState, turn_id: str) -> UsageInfo | None:
 
 
 def added(before: UsageInfo | None, usage: UsageInfo) -> UsageInfo:
-    """What a turn of several prompts used: *usage* is what the last one did."""
+    """The usage of a turn with several prompts: *before*, plus *usage* of the last one."""
     if before is None:
         return usage
     sums = {}
@@ -113,7 +113,6 @@ class Stop(NamedTuple):
 
     @property
     def message(self) -> str:
-        """The sentences that name the limits."""
         return self.problem or " ".join(each.message for each in self.uses)
 
 
@@ -161,12 +160,12 @@ class TurnBudget:
 
     @property
     def text(self) -> str:
-        """The budget that this conversation was given; empty where it was given none."""
+        """The budget that this conversation was given, or '' if none was."""
         meta = self._channels.session.state.meta or {}
         return str((meta.get(BUDGET) or {}).get("limits", ""))
 
     def set(self, text: str) -> None:
-        """Give this conversation another budget; it is kept with the conversation."""
+        """Set this conversation's budget, which is kept with the conversation."""
         read_budget(text)
         self._said.clear()
         self._show(limits=text)
@@ -175,11 +174,10 @@ class TurnBudget:
             self._tick()
 
     def limits(self) -> tuple[Limit, ...]:
-        """The limits that hold now."""
         return self._read()[0]
 
     def _read(self) -> tuple[tuple[Limit, ...], list[Stop]]:
-        """The limits that hold now, and why some cannot be read."""
+        """The limits in force now, and why some cannot be read."""
         found: list[Limit] = []
         problems: list[Stop] = []
         settings = self._environment.sources()
@@ -226,7 +224,7 @@ class TurnBudget:
     # --- while it runs ---
 
     def changed(self) -> None:
-        """Something of the session may have changed."""
+        """The session may have changed: check whether its turn has ended or has used more."""
         if self._turn is None:
             return
         if not self._channels.is_active(self._turn):
@@ -236,7 +234,6 @@ class TurnBudget:
             self._look_soon()
 
     def is_paused(self, turn_id: str) -> bool:
-        """True if the turn was stopped at a limit."""
         return self._stop is not None and self._turn == turn_id
 
     async def answered(self, turn_id: str, *, is_cancelled: bool) -> Message | None:
@@ -256,17 +253,16 @@ class TurnBudget:
 
     @property
     def exceeded(self) -> BudgetExceeded:
-        """The error of a turn that was stopped at a limit."""
         stop = self._stop or Stop()
         return BudgetExceeded(stop.message, hint=stop.hint)
 
     @property
     def is_in_force(self) -> bool:
-        """True if the running turn is kept within limits."""
+        """True if the running turn is limited."""
         return self._turn is not None
 
     def take_warnings(self, turn_id: str) -> list[str]:
-        """What Python has not been told yet of limits that were nearly reached in a turn."""
+        """Returns the warnings of nearly reached limits of a turn that Python has not had yet."""
         return self._warnings.pop(turn_id, [])
 
     def _look_soon(self) -> None:
@@ -288,7 +284,7 @@ class TurnBudget:
             self._is_looking = False
 
     def _tick(self) -> None:
-        """Look again in a while: an agent that says nothing uses time, too."""
+        """Check again periodically, since a silent agent uses time, too."""
         if self._timer is not None:
             self._timer.cancel()
         if self._turn is None or not self._channels.is_active(self._turn):
@@ -312,7 +308,7 @@ class TurnBudget:
     # --- what is used ---
 
     async def _look(self, *, more_turns: int = 0) -> Stop | None:
-        """Why no more may be used; None where more may be. What is nearly used up is told."""
+        """Returns why no more may be used; None if more may be. Warns of limits that are nearly reached."""
         limits, problems = self._read()
         problem = next((each for each in problems if each.problem not in self._accepted), None)
         if problem is not None or not limits:
@@ -343,7 +339,7 @@ class TurnBudget:
         return uses_of(limits, spent, {each.key: self._added.get(self._name(each), 0.0) for each in limits})
 
     async def _today(self) -> Spent | str:
-        """What all kernels used since midnight here; why that cannot be told."""
+        """The usage of all kernels since local midnight, or why it cannot be determined."""
         recorder = self._recorder()
         if recorder is None:
             return f"{LOG_OFF}."
@@ -356,7 +352,7 @@ class TurnBudget:
     # --- what is told and asked ---
 
     def _warn(self, uses: list[LimitUse]) -> None:
-        """Say once of each limit that it is nearly reached, in the turn and where Python waits."""
+        """Warn once for each limit that it is nearly reached, in the turn and for waiting Python code."""
         near = [each for each in uses if each.is_nearly_reached]
         new = [each for each in near if not each.is_reached and (each.limit.key, each.allowed) not in self._said]
         self._said.update((each.limit.key, each.allowed) for each in near)
@@ -386,7 +382,7 @@ class TurnBudget:
                 self._channels.say(turn_id, f"{words}: the limit of {amount} is not enforced; time and turns are.")
 
     async def _goes_on(self, turn_id: str, stop: Stop) -> bool:
-        """Ask the user whether as much again may be used."""
+        """Ask the user whether the same amount again may be used."""
         nobody = turn_id in self.unattended or not await self._environment.attended()
         if stop.is_fixed or nobody:
             raise BudgetExceeded(stop.message, hint=stop.hint)
@@ -410,11 +406,11 @@ class TurnBudget:
 
     @property
     def _added(self) -> MutableMapping[tuple[str, ...], float]:
-        """What the user has added in this kernel, shared by its conversations."""
+        """The amounts that the user has added in this kernel, shared by its conversations."""
         return self._policy.added_budget
 
     def _name(self, limit: Limit) -> tuple[str, ...]:
-        """The name under which what was added to *limit* is kept."""
+        """The key for the amount added to *limit*."""
         return limit.key if limit.scope == "day" else (*limit.key, self._channels.session.uri)
 
     def _show(self, **changed: str) -> None:

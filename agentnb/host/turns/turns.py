@@ -93,12 +93,12 @@ class Turns:
         await self.changes.begin(turn_id)
 
     def complete(self, turn_id: str) -> None:
-        """End turn *turn_id*, which :meth:`begin_unprompted` began, where it still runs."""
+        """End turn *turn_id*, which :meth:`begin_unprompted` began, if it still runs."""
         if self._channels.is_active(turn_id):
             self._end(ChatTurnComplete(turn_id=turn_id, stop_reason="end_turn", time=now_ms()))
 
     def steer(self, message_id: str, message: Message, origin: ActionOrigin | None = None) -> None:
-        """Slip *message* into the running turn; where the agent cannot take that, it is the next in the queue."""
+        """Add *message* to the running turn; if the agent cannot take it, it is the next in the queue."""
         channels, active = self._channels, self._channels.chat.state.active_turn
         agent, session_id = self._lifecycle.agent, self._lifecycle.session_id
         sent = active is not None and active.id == channels.prompted
@@ -139,7 +139,7 @@ class Turns:
     def cancel(
         self, turn_id: str, origin: ActionOrigin | None = None, *, keep: bool = False, hold: bool = False
     ) -> bool:
-        """End turn *turn_id* where it runs, or take it out of the queue where it waits."""
+        """End turn *turn_id* if it runs, or take it out of the queue if it waits."""
         chat = self._channels.chat.state
         if chat.active_turn is not None and chat.active_turn.id == turn_id:
             self._permissions.cancel_all()
@@ -158,7 +158,7 @@ class Turns:
         return self.queue.remove(turn_id, origin)
 
     def fail(self, turn_id: str, error: AgentnbError) -> None:
-        """End turn *turn_id* with *error*, where it still runs."""
+        """End turn *turn_id* with *error* if it still runs."""
         if self._channels.is_active(turn_id):
             self._permissions.cancel_all()
             part = ErrorResponsePart(error=ErrorInfo(error_type=type(error).__name__, message=str(error)))
@@ -167,7 +167,6 @@ class Turns:
         self.queue.pump()
 
     def _end(self, ended: ChatTurnComplete | ChatTurnCancelled | ChatError, origin: ActionOrigin | None = None) -> None:
-        """The running turn is over."""
         active = self._channels.chat.state.active_turn
         began = active.started_at if active is not None else None
         took = None if began is None else max(0, now_ms() - milliseconds(began))
@@ -247,12 +246,12 @@ class Turns:
             await self._run(turn_id, message, again=True)
 
     async def answered(self) -> None:
-        """Wait until the agent has answered the prompt before, or the time for that is over."""
+        """Wait until the agent has answered the previous prompt, or the time for that is over."""
         if self._answer is not None and self._lifecycle.agent is not None:
             await asyncio.wait([self._answer], timeout=self.cancel_grace)
 
     async def _previous_answer(self) -> None:
-        """As :meth:`answered`; an agent that never answers is ended."""
+        """Like :meth:`answered`, but ends an agent that never answers."""
         await self.answered()
         if not self.settled and (agent := self._lifecycle.agent) is not None:
             await agent.stop()
@@ -285,7 +284,7 @@ class Turns:
             self._complete(turn_id, stop_reason)
 
     async def _complete_later(self, turn_id: str, stop_reason: str | None, *, is_checked: bool) -> None:
-        """Before the turn ends it says what came out otherwise than previewed, what it used, whether it is verified."""
+        """Before the turn ends: wait for comparisons with previews, check its budget, and verify it if *is_checked*."""
         await self._permissions.rehearsals.compared()
         try:
             task = await self.budget.answered(turn_id, is_cancelled=stop_reason == CANCELLED)
@@ -306,7 +305,7 @@ class Turns:
         self.queue.pump()
 
     def _steered(self, turn_id: str, message_id: str, message: Message, result: PromptResult) -> None:
-        """What was slipped in is answered; refused, it waits in the queue as any other."""
+        """A steering message is answered; if the agent refused it, it is queued like any other."""
         refused = isinstance(result.error, AgentRefused)
         if refused and self._channels.is_active(turn_id):
             self.queue.put_first(message_id, message, None)
@@ -315,7 +314,7 @@ class Turns:
         )
 
     async def pause(self, turn_id: str) -> None:
-        """Stop the agent in turn *turn_id*, which may go on afterwards: a limit of its budget is reached."""
+        """Stop the agent in turn *turn_id* at a limit of its budget; the turn may continue afterwards."""
         agent = self._lifecycle.agent
         exceeded = self.budget.exceeded
         self._stop_agent()

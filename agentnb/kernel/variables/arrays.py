@@ -34,7 +34,7 @@ class CopyMemory:
         self.left: int = bytes_left
 
     def take(self, size: int) -> bool:
-        """True if there is room for *size* bytes, which are taken."""
+        """Reserve *size* bytes; False if there is no room for them."""
         if size > self.left:
             return False
         self.left -= size
@@ -145,13 +145,13 @@ class SubclassState(CompoundState):
 
 
 def plain_array(value: Any) -> Any:
-    """*value* without what its class adds."""
+    """*value* as a plain array, without what its class adds."""
     numpy = sys.modules["numpy"]
     return numpy.ndarray.view(value, numpy.ndarray)
 
 
 def owner_of(plain: Any) -> Any:
-    """The array that the memory of a view belongs to; the view itself where that is no array."""
+    """The array that owns a view's memory; the view itself if no array does."""
     numpy = sys.modules["numpy"]
     while isinstance(plain.base, numpy.ndarray):
         plain = plain.base
@@ -173,7 +173,7 @@ def _layout(plain: Any) -> tuple[Any, ...]:
 
 
 def _lay_out(value: Any, layout: tuple[Any, ...]) -> None:
-    """Give an array its former shape and type, where it still has its memory."""
+    """Restore an array's former shape and type, if it still has its memory."""
     numpy = sys.modules["numpy"]
     address, shape, strides, dtype = layout
     plain = plain_array(value)
@@ -212,7 +212,7 @@ def _digest(plain: Any) -> bytes:
 
 
 def _sample(plain: Any) -> object:
-    """Some of the elements, where it is large."""
+    """The elements of an array, or only some of them if it is large."""
     if plain.nbytes > MOST_READ:
         flat = plain.reshape(-1) if plain.flags.c_contiguous else plain.flat
         plain = sys.modules["numpy"].append(flat[:: max(1, plain.size // _SAMPLES)], flat[-1:])

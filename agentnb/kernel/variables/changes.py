@@ -41,12 +41,11 @@ class NameChange:
 
     @property
     def undone(self) -> bool:
-        """True if the name, and all in it, is as before."""
+        """True if the name and all changed objects in it have been undone."""
         return (self.unbound or not self.rebound) and all(each.undone for each in self.objects)
 
     @property
     def status(self) -> Status:
-        """``added`` or ``deleted``, else ``changed``."""
         return "added" if self.before is None else "deleted" if self.after is None else "changed"
 
     @property
@@ -56,7 +55,7 @@ class NameChange:
 
     @property
     def bindings(self) -> tuple[Binding, ...]:
-        """The objects before and after."""
+        """The bindings before and after; either can be missing."""
         return tuple(filter(None, (self.before, self.after)))
 
     def merged(self, later: NameChange) -> NameChange | None:
@@ -88,16 +87,16 @@ class NameChange:
         return self.after if self.unbound else self.before
 
     def turning(self, *, undone: bool) -> list[ObjectChange]:
-        """The objects that are undone, or not, to be turned into the other."""
+        """The objects to undo (or redo): those whose ``undone`` is *undone*."""
         return [each for each in self.objects if each.undone is undone]
 
     def is_rebinding(self, *, undone: bool) -> bool:
-        """True if the name is to be bound to another object."""
+        """True if undo (or redo, if *undone*) binds the name to another object."""
         return self.rebound and self.unbound is undone
 
     @property
     def refusal(self) -> str | None:
-        """Returns why it cannot be undone, or redone."""
+        """Returns the reason the change cannot be undone (or redone), or None if it can."""
         if self.kept:
             return _KEPT
         if self.rebound and self.target is not None and not self.target.is_available:
@@ -109,7 +108,7 @@ class NameChange:
         return None
 
     def is_done(self, names: Mapping[str, Any], *, undone: bool) -> bool:
-        """True if all is as undo, or redo, makes it already."""
+        """True if everything is already as undo (or redo) would make it."""
         is_bound = not self.is_rebinding(undone=undone) or self._is_bound(self.target, names)
         return is_bound and all(each.is_back for each in self.turning(undone=undone))
 
@@ -131,7 +130,7 @@ class NameChange:
         return binding.is_of(names[self.name])
 
     def note_binding(self, names: Mapping[str, Any]) -> None:
-        """Its objects were turned: remember that the name leads elsewhere, where the user wanted that anyway."""
+        """After its objects were undone or redone, note whether the name leads elsewhere, as the user accepted."""
         self._is_elsewhere = not self.rebound and not self._is_bound(self.source, names)
 
     def reverse(self, replaced: Binding | None) -> None:
@@ -151,7 +150,7 @@ class NameChange:
 
     @property
     def reason(self) -> str | None:
-        """Returns why it cannot be undone or redone, or is undone only in part."""
+        """Returns the reason the change cannot be undone or redone, or only in part; None if there is none."""
         if (refusal := self.refusal) is not None:
             return refusal
         still = dict.fromkeys(name for each in self.objects for name in each.still)
@@ -170,7 +169,7 @@ class ChangeSet:
         self.objects: dict[int, ObjectChange] = {}
 
     def find_stale(self) -> None:
-        """Code goes on: note which objects somebody else has changed since."""
+        """When code resumes, note which objects somebody else has changed since."""
         for each in self.objects.values():
             each.is_stale = each.is_stale or not each.is_as_read
 
@@ -203,7 +202,6 @@ class ChangeSet:
 
     @property
     def references(self) -> Collection[Reference]:
-        """All that is held."""
         bindings = (each for change in self.names.values() for each in change.bindings)
         objects = (each for change in self.names.values() for each in change.objects)
         return dict.fromkeys([*bindings, *objects])

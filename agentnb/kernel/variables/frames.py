@@ -72,18 +72,17 @@ class PandasState(State):
         yield from self._axes
 
     def blocks(self) -> Iterable[Any]:
-        """The arrays of the columns."""
         return [each.values for each in self._manager.blocks]
 
     def held_beside(self, value: Any) -> int:
-        """About how many bytes are held that *value* does not have any more."""
+        """The approximate number of bytes held that *value* no longer has."""
         manager = (attributes_of(value) or {})["_mgr"]
         shared = {_address(each.values) for each in manager.blocks}
         return sum(int(each.values.nbytes) for each in self._manager.blocks if _address(each.values) not in shared)
 
 
 def copies_on_write() -> bool:
-    """True if a shallow copy of a frame stays as it is when the frame is written."""
+    """True if a shallow copy of a frame stays unchanged when the frame is written to."""
     pandas = sys.modules["pandas"]
     if int(pandas.__version__.partition(".")[0]) >= 3:  # noqa: PLR2004 - from there on always
         return True
@@ -94,7 +93,7 @@ def copies_on_write() -> bool:
 
 
 def pandas_size(value: Any) -> int:
-    """The bytes of the columns, without what they refer to."""
+    """The size of the columns in bytes, without the objects that they refer to."""
     return sum(int(each.values.nbytes) for each in (attributes_of(value) or {})["_mgr"].blocks)
 
 
@@ -149,7 +148,7 @@ def _same_block(one: Any, other: Any) -> bool:
 
 
 def _address(values: Any) -> tuple[object, ...]:
-    """Where the elements of a block lie; an extension array is known by the arrays that it consists of."""
+    """The memory address of a block's elements; an extension array is identified by the arrays it consists of."""
     numpy = sys.modules["numpy"]
     if isinstance(values, numpy.ndarray):
         return values.__array_interface__["data"][0], values.shape, values.strides, values.dtype
@@ -200,7 +199,7 @@ class PolarsState(State):
         return polars.DataFrame._from_pydf(self._kept.clone())  # noqa: SLF001
 
     def held_beside(self, value: Any) -> int:
-        """About how many bytes are held that *value* does not have any more."""
+        """The approximate number of bytes held that *value* no longer has."""
         theirs = self._columns(getattr(value, self._field))
         beside = [
             each
@@ -221,7 +220,7 @@ def _same_series(one: Any, other: Any) -> bool:
 
 
 def _buffers(series: Any) -> list[int] | None:
-    """Where the elements of a column lie; None where polars does not say."""
+    """The addresses of a column's elements; None if polars does not report them."""
     with contextlib.suppress(Exception):  # it has gaps, texts or several parts
         return [series.to_physical().to_numpy(allow_copy=False).__array_interface__["data"][0]]
     if "pyarrow" not in sys.modules:

@@ -102,7 +102,7 @@ class Keeper:
 
     @cached_property
     def _largest(self) -> int | None:
-        """Half of the memory that is free: code that writes to a frame may copy it. None where nobody knows."""
+        """Half of the free memory, as code that writes to a frame may copy it; None if unknown."""
         memory = available_memory()
         return None if memory is None else max(0, memory - RESERVE) // 2
 
@@ -115,7 +115,7 @@ class Keeper:
         return _SIZE if self._largest is None or self._limit <= self._largest else _FULL
 
     def keep(self, names: Iterable[str]) -> VariableSnapshot:
-        """Keep what *names* lead to, the most important first; also what functions among it use by name."""
+        """Keep what *names* (the most important first) lead to, and what functions among it use by name."""
         waiting = deque(dict.fromkeys(names))
         while waiting:
             name = waiting.popleft()
@@ -135,7 +135,7 @@ class Keeper:
         return too_many or time.thread_time() > self._worked_until or time.monotonic() > self._until
 
     def _walk(self, value: Any) -> Iterator[str]:
-        """Keep *value* and all that it leads to; the names that its functions use."""
+        """Keep *value* and all that it leads to; yields the names that its functions use."""
         waiting, snapshot = [value], self._snapshot
         while waiting:
             each = waiting.pop()
@@ -174,7 +174,7 @@ class Keeper:
         return None, []
 
     def _beside(self, state: State) -> Iterable[Any]:
-        """What a frame leads to besides its columns: objects in them, and where they are not copied on write, all."""
+        """The objects in a frame's columns, or all of its blocks if they are not copied on write."""
         if not isinstance(state, PandasState):
             return ()
         numpy_blocks = [each for each in state.blocks() if type(each).__module__ == "numpy"]
@@ -190,14 +190,14 @@ class Keeper:
         return elements
 
     def _way(self, kind: type[Any]) -> Callable[[Keeper, Any], Any] | None:
-        """How objects of *kind* are kept; None where they never change."""
+        """Returns how objects of *kind* are kept; None if they never change."""
         known = self._families.get(id(kind))
         if known is None:
             known = self._families[id(kind)] = kind, _way_of(kind)
         return known[1]
 
     def _name_lost(self) -> None:
-        """Say which names lead to what could not be kept."""
+        """Record which names lead to objects that could not be kept."""
         snapshot = self._snapshot
         if not self._failed:
             return
@@ -217,7 +217,7 @@ class Keeper:
     # --- how each is kept ---
 
     def container(self, value: Any, keep: Callable[[Any], State]) -> State:
-        """A container of Python's, with the attributes that a subclass of the user's has."""
+        """The state of a Python container, including the attributes of a subclass of the user's."""
         if len(value) > MOST_ITEMS if type(value) in _SIZED else _length(value) > MOST_ITEMS:
             raise _Lost(_SIZE)
         state = keep(value)
@@ -226,7 +226,7 @@ class Keeper:
         return CompoundState(state, AttributesState(value))
 
     def raw(self, value: Any) -> State:
-        """Bytes, where there is room."""
+        """The state of bytes, if there is room for them."""
         with memoryview(value) as view:
             size = view.nbytes
         if not self._room.take(size):
@@ -234,7 +234,7 @@ class Keeper:
         return _Nothing() if self._mode == "plan" else BytesState(value)
 
     def array(self, value: Any) -> State:
-        """An array; where there is room, the memory of a view is kept as its owner's: then all views of it agree."""
+        """The state of an array; if there is room, a view's memory is kept as its owner's, so that all views agree."""
         plain = plain_array(value)
         owner = owner_of(plain)
         if owner is not plain and owner is not value and owner.nbytes <= self._room.left:
@@ -256,7 +256,6 @@ class Keeper:
         return SubclassState(state, SubclassAttributes(value))
 
     def tensor(self, value: Any) -> State:
-        """A tensor in this machine's memory."""
         if not tensor_is_plain(value):
             raise _Lost(kinds.class_name(type(value)))
         is_kept = self._room.take(tensor_size(value))
@@ -265,23 +264,20 @@ class Keeper:
         return TensorState(value, is_kept=is_kept, has_copy=self._mode == "keep")
 
     def pandas(self, value: Any) -> State:
-        """A frame or series; nothing is copied now, but the code copies the columns to which it writes."""
+        """The state of a frame or series; nothing is copied now, but the code copies the columns to which it writes."""
         if self._largest is not None and pandas_size(value) > self._largest:
             raise _Lost(_FULL)
         return PandasState(value)
 
     def polars(self, value: Any) -> State:
-        """A frame or series of polars."""
         if self._largest is not None and value.estimated_size() > self._largest:
             raise _Lost(_FULL)
         return PolarsState(value)
 
     def function(self, value: types.FunctionType) -> Any:
-        """A function of the user's."""
         return FunctionState(value) if kinds.is_own(str(value.__module__)) else ()
 
     def class_(self, value: type[Any]) -> Any:
-        """A class of the user's."""
         return ClassState(value) if is_users(value) else ()
 
 

@@ -91,7 +91,7 @@ def library_class(kind: type[Any], names: Iterable[str]) -> str | None:
 
 
 def weak_reference(value: Any, gone: Callable[[Any], object] | None = None) -> weakref.ref[Any] | None:
-    """A weak reference to *value*; None where there can be none, or it would be in the way."""
+    """A weak reference to *value*; None if there can be none, or if it would interfere."""
     if library_class(type(value), ("numpy.ndarray",)) and value.nbytes < SMALL_ARRAY:
         return None  # NumPy resizes no array that has one
     try:
@@ -101,7 +101,7 @@ def weak_reference(value: Any, gone: Callable[[Any], object] | None = None) -> w
 
 
 def family(kind: type[Any]) -> Family:
-    """``"fixed"`` where objects of *kind* never change, ``"plain"`` where they are attributes, else ``"lost"``."""
+    """``"fixed"`` if objects of *kind* never change, ``"plain"`` if they are only attributes, else ``"lost"``."""
     if kind in _PRIMITIVE or issubclass(kind, _FIXED):
         return "fixed"
     module = module_of(kind)
@@ -116,7 +116,7 @@ def family(kind: type[Any]) -> Family:
 
 
 def is_own(module: str) -> bool:
-    """True if *module* is the user's: the notebook, or a file that is no installed package."""
+    """True if *module* is the user's: the notebook, or a file that is not an installed package."""
     if module == "__main__":
         return True
     file = getattr(sys.modules.get(module), "__file__", None)
@@ -138,7 +138,7 @@ def is_written_in_python(kind: type[Any]) -> bool:
 
 
 def class_name(kind: type[Any]) -> str:
-    """The name of the class *kind*; none of its own code runs."""
+    """The name of the class *kind*, read without running its own code."""
     return str(type.__dict__["__name__"].__get__(kind))
 
 
@@ -148,7 +148,7 @@ def bases_of(kind: type[Any]) -> tuple[type[Any], ...]:
 
 
 def _has_only_attributes(kind: type[Any]) -> bool:
-    """True if an object of *kind* has no room for anything but attributes: nothing of it is kept by code in C."""
+    """True if objects of *kind* have room only for attributes: code in C keeps nothing of them."""
     slots = 2  # of the attributes, and of weak references
     for base in bases_of(kind):
         slots += sum(type(each) is types.MemberDescriptorType for each in vars_of(base).values())

@@ -28,7 +28,7 @@ class AllBut:
 
 
 def state_of(value: Any, limit: int, mode: Mode = "keep") -> State | None:
-    """The state of an object itself, not of what is in it; None where it has none, or *limit* bytes are too few."""
+    """The state of an object itself, not of its contents; None if it has none, or if *limit* bytes are too few."""
     kept = Keeper({"": value}, limit, mode=mode, skip=AllBut(value)).keep([""]).objects.get(id(value))
     return kept.state if kept is not None and kept.state.is_kept else None
 
@@ -88,7 +88,7 @@ class Reference:
 
     @property
     def objects(self) -> tuple[Any, ...]:
-        """The object, where it is still there; else nothing."""
+        """The object if it still exists, else nothing."""
         if self._held or self._weak is None:
             return self._held
         value = self._weak()
@@ -96,32 +96,32 @@ class Reference:
 
     @property
     def value(self) -> Any:
-        """The object, which is still there."""
+        """The object, which must still exist."""
         (value,) = self.objects
         return value
 
     @property
     def is_available(self) -> bool:
-        """True if the object is still there, held or because something else refers to it."""
+        """True if the object still exists, held here or referred to elsewhere."""
         return bool(self.objects)
 
     @property
     def is_held(self) -> bool:
-        """True if the object stays because of this."""
+        """True if this reference keeps the object alive."""
         return bool(self._held)
 
     @property
     def is_followed(self) -> bool:
-        """True if a weak reference shows whether the object is still there."""
+        """True if a weak reference shows whether the object still exists."""
         return self._weak is not None
 
     @property
     def is_as_read(self) -> bool:
-        """True if nobody has changed the object in place since it was read; also where it is gone."""
+        """True if nobody has changed the object in place since it was read, or if it is gone."""
         return self.mark is None or self.mark.matches()
 
     def replace(self, old: Any, new: Any) -> None:
-        """Refer to *new* in the place of *old*."""
+        """Refer to *new* if this now refers to *old*."""
         if any(each is old for each in self.objects):
             was_held = self.is_held
             self._refer(new)
@@ -130,15 +130,15 @@ class Reference:
 
     @property
     def is_gone(self) -> bool:
-        """True if nobody has the object any more."""
+        """True if nobody refers to the object any more."""
         return self._weak is not None and not self.objects
 
     def hold(self) -> None:
-        """Hold the object from now on, where it is still there."""
+        """Keep the object alive from now on, if it still exists."""
         self._held = self.objects
 
     def let_go(self) -> tuple[Any, ...]:
-        """Hold the object no longer; returns what was held, to be freed on the main thread."""
+        """Stop holding the object; returns what was held, to be freed on the main thread."""
         held, self._held = self._held, ()
         return held
 
@@ -155,7 +155,7 @@ class Mark:
         """What counts, too: what a turn left, before others were undone or redone."""
 
     def matches(self) -> bool:
-        """True if all is like that now, as far as it is still there."""
+        """True if all that still exists is as it was read, or as the earlier mark has it."""
         return self._matches() or (self.earlier is not None and self.earlier.matches())
 
     def _matches(self) -> bool:
@@ -169,23 +169,23 @@ class Mark:
         return True
 
     def add(self, other: Mark, changed: Sequence[Any] = ()) -> None:
-        """Count what *other* knows, too, but for the objects *changed* since, and arrays that have memory of those."""
+        """Add the entries of *other*, except for the objects *changed* since and arrays that share their memory."""
         about = other._about(changed)
         self.entries += [each for number, each in enumerate(other.entries) if number not in about]
 
     def read_again(self, values: Sequence[Any]) -> None:
-        """Remember what *values*, and arrays that have memory of one, are like now; of all else what was read."""
+        """Read *values*, and arrays that share memory with one, again; keep what was read of all else."""
         for number in self._about(values):
             value = self.entries[number][1]()
             if value is not None:
                 self.entries[number : number + 1] = Mark(value, AllBut(value)).entries
 
     def is_about(self, values: Sequence[Any]) -> bool:
-        """True if one of *values*, or an array that has memory of one, is among the objects."""
+        """True if one of *values*, or an array that shares memory with one, is among the objects."""
         return bool(self._about(values))
 
     def _about(self, values: Sequence[Any]) -> set[int]:
-        """The numbers of the entries about *values*, or about arrays that have memory of those."""
+        """The indexes of the entries about *values*, or about arrays that share memory with one."""
         ids, arrays = {id(each) for each in values}, [each for each in values if _is_array(each)]
         about = set()
         for number, (at, follow, _) in enumerate(self.entries):
@@ -211,24 +211,23 @@ class Binding(Reference):
         self.summary: ValueSummary = summarize_value(value, name)
 
     def measure(self) -> None:
-        """Estimate the object's size."""
         for value in self.objects:
             self.size: int = estimated_size(value)
 
     def read(self, skip: Container[int] = frozenset()) -> None:
-        """Remember what the object is like."""
+        """Remember the object's current state."""
         for value in self.objects:
             self.mark: Mark | None = None if is_primitive(value) else Mark(value, skip)
 
     def read_beside(self) -> None:
-        """Remember what the object is like now, beside what it was like when the turn left it."""
+        """Remember the object's current state, besides its state when the turn left it."""
         before = self.mark
         self.read()
         if self.mark is not None and before is not None:
             self.mark.earlier = before.earlier or before
 
     def read_with(self, earlier: Binding | None, changed: Sequence[ObjectChange]) -> None:
-        """Remember also what *earlier* does, but what the objects *changed* since are like now."""
+        """Also remember the state that *earlier* has, but the current state of the objects *changed* since."""
         if self.mark is None:
             return
         if earlier is not None and earlier.mark is not None:
@@ -264,26 +263,26 @@ class ObjectChange(Reference):
             self.let_go_of_object()
 
     def let_go_of_object(self) -> None:
-        """Follow the object only: something else has it."""
+        """Keep only a weak reference to the object from now on: something else holds it."""
         super().let_go()
 
     def read(self) -> None:
-        """Remember what the object itself is like, not what is in it."""
+        """Remember the state of the object itself, not of its contents."""
         for value in self.objects:
             self.mark = Mark(value, AllBut(value))
 
     @property
     def can_turn(self) -> bool:
-        """True if what it was like is still kept, or nobody has the object any more."""
+        """True if its other state is still kept, or if nobody refers to the object any more."""
         return self._target is not None or self._other is not None or self.is_gone
 
     @property
     def is_back(self) -> bool:
-        """True if the object is what undo, or redo, makes of it."""
+        """True if the object already is as undo (or redo) would make it, or is gone."""
         return self.is_gone or any(self._target is not None and self._target.matches(each) for each in self.objects)
 
     def measure(self) -> None:
-        """Count what is held for it alone."""
+        """Measure the bytes held for this object alone."""
         self.size: int = 0
         if self._target is not None:
             beside = self._target.held_beside(self.value) if self.objects else 0
@@ -295,7 +294,7 @@ class ObjectChange(Reference):
         return held
 
     def merged(self, later: ObjectChange) -> ObjectChange:
-        """This and a later change as one; the later one alone where somebody else changed the object in between."""
+        """Merge with a later change; only the later one counts if somebody else changed the object in between."""
         if self.undone or self.is_stale or self._target is None:
             return later
         self.mark = later.mark

@@ -23,7 +23,7 @@ class KeptObject(NamedTuple):
 
     @property
     def is_changed(self) -> bool:
-        """True if the object is there and not as it was."""
+        """True if the object still exists and has changed."""
         value = self.follow()
         try:
             return value is not None and not self.state.matches(value)
@@ -55,7 +55,7 @@ class VariableSnapshot:
         return self._roots
 
     def as_it_was(self, value: Any) -> Any:
-        """An object like *value* was, for reading; itself where code cannot reach it; None where there was no room."""
+        """An object like *value* was, for reading; *value* itself if code cannot reach it; None if room was lacking."""
         kept = self.objects.get(id(value))
         if kept is None:
             return None if id(value) in self.edges else value
@@ -65,7 +65,6 @@ class VariableSnapshot:
             return value
 
     def changed(self) -> list[KeptObject]:
-        """The objects that are not as they were."""
         return [each for each in self.objects.values() if each.is_changed]
 
     def names_of(self, changed: Iterable[KeptObject]) -> dict[str, list[KeptObject]]:
@@ -86,7 +85,6 @@ class VariableSnapshot:
         return found
 
     def names_to(self, value: Any) -> tuple[str, ...]:
-        """The names that lead to *value*."""
         return tuple(self.names_of([KeptObject(id(value), lambda: value, State(), ())]))
 
 

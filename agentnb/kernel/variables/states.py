@@ -37,11 +37,11 @@ class State:
     """False where it only shows whether the object changed."""
 
     def matches(self, value: Any) -> bool:
-        """True if *value* is like that now."""
+        """True if *value* is in this state now."""
         raise NotImplementedError
 
     def restore(self, value: Any) -> None:
-        """Bring *value* back to it."""
+        """Bring *value* back to this state."""
         raise NotImplementedError
 
     def rebuilt(self) -> Any:
@@ -49,7 +49,7 @@ class State:
         raise CannotRestore
 
     def as_it_was(self, _value: Any, _of: Callable[[Any], Any]) -> Any:
-        """An object that *value* was like, for reading and at no cost; *_of* gives that of others that it refers to."""
+        """An object like *_value* was, for reading and at no cost; *_of* gives the same for objects it refers to."""
         raise CannotRestore
 
     def children(self) -> Iterable[Any]:
@@ -57,7 +57,7 @@ class State:
         return ()
 
     def held_beside(self, _value: Any) -> int:
-        """About how many bytes of shared memory are held that *value* does not have any more."""
+        """The approximate number of bytes of shared memory held that *_value* no longer has."""
         return 0
 
 
@@ -344,7 +344,7 @@ def random_state(value: Any) -> MethodsState:
 
 
 def generator_state(value: Any) -> MethodsState:
-    """The state of a generator of random numbers of NumPy's."""
+    """The state of a NumPy random number generator."""
 
     def write(generator: Any, state: Any) -> None:
         bits = generator.bit_generator if hasattr(generator, "bit_generator") else generator._bit_generator  # noqa: SLF001
@@ -367,7 +367,7 @@ def _same_attributes(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
 
 
 def attributes_of(value: Any) -> dict[str, Any] | None:
-    """The dict of the attributes of *value*; None where it has slots only."""
+    """The attributes of *value* as its dict; None if it has only slots."""
     try:
         found = object.__getattribute__(value, "__dict__")
     except AttributeError:

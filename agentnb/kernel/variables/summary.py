@@ -31,7 +31,6 @@ _HINT = 'For example `df`, `df.columns`, `runs[0]["loss"]` or `x[:5]`; `run_code
 
 
 def follow(path: str, variables: Mapping[str, Any]) -> Any:
-    """The object that *path* leads to."""
     value, _ = _followed(_parsed(path), path, variables)
     return value
 
@@ -155,7 +154,7 @@ def _text(value: Any, name: str, depth: int, credentials: Credentials) -> str:
 
 
 def _summary(value: Any, name: str) -> str:
-    """The type and the shape; of a data frame the columns, too."""
+    """The type and the shape, and the columns of a data frame."""
     summary = summarize_value(value, name)
     if not summary.columns:
         return summary.text
@@ -217,7 +216,7 @@ class ValueSummary(msgspec.Struct, frozen=True):
 
 
 def summarize_value(value: Any, name: str) -> ValueSummary:
-    """A line on *value*; none of the user's code runs for it."""
+    """A one-line summary of *value*, made without running the user's code."""
     kind = type(value)
     try:
         return _summary_of(value, kind, name)
@@ -286,7 +285,7 @@ def _columns(what: str, names: list[str]) -> str:
 
 
 def estimated_size(value: Any) -> int:
-    """About how many bytes would be freed if *value* and all that only it refers to were gone."""
+    """The approximate number of bytes freed if *value* and all that only it refers to were gone."""
     seen: set[int] = set()
     sizers: dict[type, Callable[[Any], int]] = {}
     left: list[tuple[Any, float]] = [(value, 1.0)]
@@ -308,7 +307,7 @@ def estimated_size(value: Any) -> int:
 
 
 def _sizer(kind: type) -> Callable[[Any], int]:
-    """How to read the bytes that an object of *kind* takes by itself; none of its own code runs."""
+    """Returns a function that reads an object's own size in bytes, for *kind*; none of the object's code runs."""
     if library_class(kind, _WITH_SIZE):
         return lambda value: int(value.nbytes)
     if library_class(kind, ("torch.Tensor",)):
@@ -329,7 +328,7 @@ def _tensor_size(value: Any) -> int:
 
 
 def _referents(value: Any) -> tuple[Iterable[Any], float]:
-    """Some of the objects that *value* refers to, and how many times as many there are."""
+    """The objects that *value* refers to, or a sample of many, and the factor from the sample to the total."""
     sequence: type[Any]
     for sequence in (list, tuple):
         if issubclass(type(value), sequence) and (count := sequence.__len__(value)) > SAMPLE:

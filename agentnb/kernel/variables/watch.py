@@ -69,7 +69,7 @@ class VariableWatch:
 
     @contextlib.contextmanager
     def running(self) -> Iterator[None]:
-        """While the code runs; entered again for each step of code that awaits."""
+        """A context for the time the code runs; entered again for each step of code that awaits."""
         self._watches.enter(self)
         try:
             yield
@@ -77,7 +77,7 @@ class VariableWatch:
             self._watches.leave(self)
 
     def finish(self) -> None:
-        """The code has ended: give its changes."""
+        """Report the changes when the code has ended."""
         if self._finished:
             return
         self._finished = True
@@ -92,7 +92,7 @@ class VariableWatch:
             self._ended([*changes.names.values()])
 
     def _mark(self) -> None:
-        """Remember what the code left, to see later whether somebody else changed it."""
+        """Remember the state that the code left, to detect later changes by somebody else."""
         for change in self._changes.names.values():
             if change.after is not None:
                 change.after.read(self._snapshot.objects)
@@ -100,7 +100,7 @@ class VariableWatch:
     # --- called by the watches of the shell ---
 
     def begin_step(self) -> None:
-        """The code goes on: what is there now is not its doing."""
+        """Note the current state when the code resumes: it is not the code's doing."""
         names = self._variables()
         first, self._before = self._before is None, _for_later(names)
         if first or (self._is_stale and not self._foreign_cells):
@@ -125,7 +125,7 @@ class VariableWatch:
         self._snapshot, self._bindings = VariableSnapshot(), {}
 
     def end_step(self) -> None:
-        """The code has stopped or waits: what has become of the names is its doing."""
+        """Attribute the changes to names up to now to the code, which has stopped or waits."""
         if self._before is None:
             return
         before, names = self._before, self._variables()
@@ -147,7 +147,7 @@ class VariableWatch:
         return known if known is not None and known.is_of(old) else Binding(name, old)
 
     def user_cell_begins(self) -> None:
-        """A cell of the user's begins while the code waits."""
+        """Called when a cell of the user's begins while the code waits."""
         if self._before is None:
             return
         if not self._is_stale and not self._foreign_cells:
@@ -196,7 +196,7 @@ class VariableWatch:
 
 
 def _sharing_memory(names: dict[str, Any], changed: Iterable[KeptObject]) -> Iterator[tuple[str, KeptObject]]:
-    """The names of arrays that have memory of changed ones."""
+    """The names of arrays that share memory with changed ones."""
     arrays = [(value, each) for each in changed if library_class(type(value := each.follow()), ARRAYS)]
     for name, value in names.items() if arrays else ():
         if library_class(type(value), ARRAYS):
@@ -232,11 +232,10 @@ class Watches:
 
     @property
     def is_running(self) -> bool:
-        """True if watched code has the main thread now."""
+        """True if watched code is running on the main thread now."""
         return bool(self._stack)
 
     def enter(self, watch: VariableWatch) -> None:
-        """The watched code goes on."""
         if self._stack:
             _carefully(self._stack[-1].end_step)
         if watch not in self._open:
@@ -249,7 +248,6 @@ class Watches:
             raise
 
     def leave(self, watch: VariableWatch) -> None:
-        """The watched code has stopped or waits."""
         try:
             _carefully(watch.end_step)
         finally:
@@ -261,25 +259,24 @@ class Watches:
             _carefully(self._stack[-1].begin_step)
 
     def forget(self, watch: VariableWatch) -> None:
-        """The watched code has ended."""
         with contextlib.suppress(ValueError):
             self._open.remove(watch)
 
     def user_cell_begins(self) -> None:
-        """A cell that no watched code runs begins."""
+        """Called when a cell that no watched code runs begins."""
         if not self._stack:
             for watch in [*self._open]:
                 _carefully(watch.user_cell_begins)
 
     def user_cell_ended(self) -> None:
-        """Such a cell has ended."""
+        """Called when a cell that no watched code runs has ended."""
         if not self._stack:
             for watch in [*self._open]:
                 watch.user_cell_ended()
 
 
 def _carefully(look: Callable[[], None]) -> None:
-    """Look; what goes wrong there is no failure of the code that is watched."""
+    """Call *look*; an error in it does not count as a failure of the watched code."""
     try:
         look()
     except Exception:

@@ -57,7 +57,7 @@ class AtFork:
         return value
 
     def key_of(self, value: Any) -> Key | None:
-        """The key of *value*; None where it is new."""
+        """Returns the key of *value*; None if it is new."""
         key = self._keys.get(id(value))
         if key is None or isinstance(key, str):
             return key
@@ -80,7 +80,7 @@ class AtFork:
         return {at: self._keys[at] for at in self._nearest(at_all)}
 
     def _nearest(self, at_all: Iterable[int]) -> Iterator[int]:
-        """The objects *at_all*; in the place of one without a key those that lead to it and have one."""
+        """Yields the objects *at_all*; in place of one without a key, the nearest ones leading to it that have one."""
         parents = parents_of(self._snapshot.edges)
         waiting, seen = [*at_all], set[int]()
         while waiting:
@@ -94,7 +94,7 @@ class AtFork:
                 waiting += parents.get(at, ())
 
     def leading_to(self, changed: Iterable[int]) -> dict[int, dict[int, None]]:
-        """For each object that led to some of *changed*, which ones."""
+        """Maps each object that led to some of *changed* to those."""
         parents = parents_of(self._snapshot.edges)
         leading: dict[int, dict[int, None]] = {}
         for target in changed:
@@ -110,7 +110,7 @@ class AtFork:
     # --- in the kernel ---
 
     def reassigned(self, names: Mapping[str, Any], wanted: Iterable[str]) -> list[str]:
-        """Those of the *wanted* variables to which the user has assigned something else; *names* are those now."""
+        """Returns the *wanted* variables that the user has reassigned; *names* are the current variables."""
         return [
             name
             for name in wanted
@@ -119,21 +119,21 @@ class AtFork:
         ]
 
     def touched(self, keys: Iterable[Key]) -> list[str]:
-        """Variables that lead to one of these objects which the user has changed."""
+        """Returns the variables that lead to one of these objects and that the user has changed."""
         at_all = [at for key in keys for at in (self._below(id(self.names[key])) if isinstance(key, str) else [key])]
         objects = [self._snapshot.objects.get(at) for at in at_all]
         changed = [each for each in objects if each is not None and each.is_changed and not self._is_as_kept(each.at)]
         return sorted(self._snapshot.names_of(changed))
 
     def note_kept(self, names: Mapping[str, Any], wanted: Iterable[str], keys: Iterable[Key]) -> None:
-        """Parts were kept: what there is now is no change of the user's."""
+        """Note that parts were kept: their current values do not count as changes of the user's."""
         self._kept_values |= {name: names.get(name, _absent) for name in wanted}
         for key in keys:
             value = self.find(key)
             self._kept_states[id(value)] = state_of(value, MOST_COMPARED, mode="mark")
 
     def _below(self, at: int) -> set[int]:
-        """An object and all that it leads to: what is known by a name alone is changed with them."""
+        """Returns an object and all that it leads to; objects that only have a name as key change with it."""
         found: set[int] = set()
         waiting = [at]
         while waiting:

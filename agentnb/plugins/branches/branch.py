@@ -35,7 +35,7 @@ LOOK_SECONDS = 60.0
 
 
 def counted(files: Sized, cells: Sized, variables: Sized) -> list[str]:
-    """How many changes there are of each kind, in words; kinds without any are left out."""
+    """Returns the number of changes of each kind, in words; kinds without any are left out."""
     counts = (("file", len(files)), ("cell", len(cells)), ("variable", len(variables)))
     return [f"{count} {name}{'' if count == 1 else 's'}" for name, count in counts if count]
 
@@ -57,16 +57,16 @@ class BranchChanges(Protocol):
 
     @property
     def folder(self) -> Path:
-        """Its copy of the workspace."""
+        """The branch's copy of the workspace."""
         ...
 
     @property
     def notebook(self) -> NotebookCopy | None:
-        """Its copy of the notebook."""
+        """The branch's copy of the notebook."""
         ...
 
     def save(self, names: tuple[str, ...] | None = None, seconds: float | None = None) -> tuple[Path, CopyAnswer]:
-        """Write the variables that it changed, or those *names*, to a file."""
+        """Write the variables that the branch changed, or only *names*, to a file."""
         ...
 
 

@@ -117,7 +117,7 @@ class CopyLink:
             raise EOFError from error
 
     def close(self) -> None:
-        """Close it; the other end hears of that, and so does who receives here."""
+        """Close the link; the other end notices, and so does a thread that is receiving here."""
         with suppress(OSError):
             self._socket.shutdown(socket.SHUT_RDWR)
         self._socket.close()
@@ -217,7 +217,7 @@ class CopyServer:
         return CopyAnswer(number=asked.number, ran=ran)
 
     def _done(self, work: MainThreadWork[Any]) -> Any:
-        """The outcome of *work*, which can be stopped meanwhile."""
+        """Run *work* and return its outcome; it can be stopped meanwhile."""
         outcomes: list[Any] = []
         self._running = work
         try:
@@ -238,7 +238,7 @@ class CopyServer:
         return {name: change.status for name, change in self._changes.names.items()}
 
     def _measure(self, asked: CopyRequest) -> CopyAnswer:
-        """A number that an expression gives; what its evaluation changes is not the branch's doing."""
+        """Evaluate an expression to a number; what the evaluation changes does not count as the branch's changes."""
 
         def evaluate() -> Any:
             try:
@@ -274,5 +274,5 @@ def serve(
     at_fork: AtFork | None = None,
     evaluate: Callable[[str], tuple[Any, str]] | None = None,
 ) -> None:
-    """Serve requests that come from *end* with what *shell* has, on this thread; *evaluate* gives what is measured."""
+    """Serve requests from *end* with the state of *shell*, on this thread; *evaluate* evaluates what is measured."""
     CopyServer(shell, CopyLink(end), at_fork, evaluate).serve()

@@ -63,12 +63,12 @@ class CellChanges:
 
     @property
     def conflicts(self) -> list[str]:
-        """The ids of cells that the user has changed since."""
+        """The ids of the cells that the user has changed since the branch began."""
         known = [each.cell_id for each in self.steps if each.action != "insert"]
         return [each for each in known if self._now.get(each) != self._was.get(each)]
 
     async def carry_out(self, call: Callable[[str, dict[str, Any]], Awaitable[Mapping[str, Any]]]) -> str:
-        """Call the tools; returns what failed, empty where nothing did."""
+        """Call the tools; returns what failed, or '' if nothing did."""
         for step in self.steps:
             for name, arguments in self._calls(step):
                 result = await call(name, arguments)
@@ -81,7 +81,7 @@ class CellChanges:
 
     @property
     def outputs(self) -> list[CellStep]:
-        """Steps that give cells which the branch ran their outputs."""
+        """Steps that copy outputs to the cells that the branch ran."""
         return [
             CellStep(
                 action="outputs",
@@ -115,7 +115,7 @@ class CellChanges:
         return calls
 
     def _place(self, cell_id: str) -> dict[str, str]:
-        """Below the nearest cell above it that is in the notebook, else above the first one."""
+        """Returns the place below the nearest cell above it that is in the notebook, else above the first cell."""
         above = (self._ids[each] for each in reversed(self._after[: self._after.index(cell_id)]) if each in self._ids)
         if (nearest := next(above, None)) is not None:
             return {"below": nearest}
@@ -124,7 +124,6 @@ class CellChanges:
 
 
 def text_of(result: Mapping[str, Any]) -> str:
-    """What a tool says."""
     return "\n".join(each.get("text", "") for each in result.get("content", ()))
 
 
@@ -220,12 +219,12 @@ class BranchKeeper:
             )
 
     def _is_kept(self, file: WorkspaceChange) -> bool:
-        """True if it was kept before, and the user has it as the branch does."""
+        """True if the file was kept before, and the user's version is the same as the branch's."""
         ours = _content_of(self._branch.folder / file.path)
         return file.path in self._originals and ours == _content_of(self._folder / file.path)
 
     def _is_as_copied(self, file: WorkspaceChange) -> bool:
-        """True if it is as when the copies were made; also where it was kept, and that was undone."""
+        """True if the file is as it was when the copies were made, including when it was kept and that was undone."""
         path = self._folder / file.path
         if size_and_time(path) == file.was:
             return True
@@ -262,7 +261,7 @@ class BranchKeeper:
         return answer.objects, answer.text
 
     async def _bring(self, title: str, saved: Path, cells: CellChanges | None, lost: str) -> tuple[Turn, str]:
-        """Carry out everything in a turn; returns it, and what failed, empty where nothing did."""
+        """Carry out everything in a turn; returns the turn, and what failed, or '' if nothing did."""
         ended = "A try was kept here."
         conversation = own_conversation(self._host, self._folder, title, name=_TITLE, ended=ended)
         turn_id = new_id()
@@ -294,14 +293,14 @@ class BranchKeeper:
         return ""
 
     async def _bring_outputs(self, cells: CellChanges) -> None:
-        """They go with the cell, or with its text, when it is undone."""
+        """Set the outputs of the cells; undoing the cell, or its text, undoes them too."""
         notebook, runner = self._branch.notebook, self._host.environment.code_runner()
         if notebook is not None and runner is not None and (steps := cells.outputs):
             with contextlib.suppress(AgentnbError):  # the cells are there; a run gives them their outputs
                 await runner.change_cells(notebook.before.name, steps)
 
     def _write_files(self) -> None:
-        """Write all files beside where they belong, so that a full disk changes none; then put them there."""
+        """Write all files next to their targets, so that a full disk changes none; then move them into place."""
         beside = {each.path: _beside(self._folder / each.path) for each in self._parts.files}
         try:
             for each in self._parts.files:
@@ -329,7 +328,7 @@ class BranchKeeper:
 
 
 def own_conversation(host: Host, folder: Path, title: str, *, name: str, ended: str) -> Conversation:
-    """A conversation that has no agent; *ended* says what happened in it."""
+    """Returns a conversation that has no agent; *ended* says what happened in it."""
     spec = client_spec(NOTEBOOK, name, title=name, about=ended, command=("agentnb",))
     options = SessionOptions(spec=spec, cwd=folder, kernel_tools=True)
     configured = options.configuration(host.environment)
@@ -343,10 +342,10 @@ def own_conversation(host: Host, folder: Path, title: str, *, name: str, ended: 
 
 
 def _beside(path: Path) -> Path:
-    """A new name in the nearest folder above *path* that is there."""
+    """Returns a new name in the nearest existing folder above *path*."""
     return next(each for each in path.parents if each.is_dir()) / f".{new_id()}.agentnb"
 
 
 def _content_of(path: Path) -> str:
-    """Where a link leads, or the hash of a file's content; empty where there is neither."""
+    """Returns the target of a link, or the hash of a file's content; '' if there is neither."""
     return f"→ {path.readlink()}" if path.is_symlink() else hash_of(path)

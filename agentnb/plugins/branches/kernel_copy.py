@@ -100,12 +100,12 @@ class KernelCopy:
         return answered
 
     def stop(self, *, is_late: bool = False) -> None:
-        """Interrupt what runs."""
+        """Interrupt the running code."""
         if self.is_alive:
             self._send(CopyRequest(number=0, kind="stop", text="timeout" if is_late else ""))
 
     def close(self) -> Rehearsal | None:
-        """End it, and everything that it started; returns what it did elsewhere, None where it does not end."""
+        """End the copy and everything that it started; returns what it did elsewhere, or None if it does not end."""
         self._link.close()
         self.at_fork = None
         try:
@@ -115,7 +115,7 @@ class KernelCopy:
 
     @property
     def why(self) -> str:
-        """Why it has ended, a sentence; empty while it lives."""
+        """The reason it has ended, as a sentence; '' while it is alive."""
         if self.is_alive:
             return ""
         rehearsal = self._ended.result()
@@ -172,7 +172,7 @@ class CopyEnded(UsageError):
 
 
 def cannot_fork() -> str:
-    """Why a fork of this kernel would not do; empty where one does. What only trying shows is not found."""
+    """Returns the reason a fork of this kernel would not work, or ''; cannot detect what only trying would show."""
     if stuck := libraries_that_hang():
         return f"{stuck} cannot calculate in a copy of a process"
     return ""
@@ -215,12 +215,12 @@ def fork_kernel(
 
 
 def shared_folders(workspace: Path, folder: Path) -> tuple[tuple[str, str], ...]:
-    """The copy of the workspace in its place; and beside it there is room for what is saved."""
+    """Returns the folders to share: the workspace's copy in its place, and the folder around it, for saved data."""
     return (str(workspace), str(folder)), (str(workspace.parent), str(workspace.parent))
 
 
 def fresh_kernel(folder: Path, shared: Sequence[tuple[str, str]], hidden: Sequence[str] = ()) -> KernelCopy:
-    """Start a fresh process that is closed in; *shared* and *hidden* as for a rehearsed command."""
+    """Start a fresh, confined process; *shared* and *hidden* are as for a rehearsed command."""
     ours, theirs = socket.socketpair()
     program = shlex.join(replay_command(theirs.fileno()))
 
@@ -243,7 +243,7 @@ def fresh_kernel(folder: Path, shared: Sequence[tuple[str, str]], hidden: Sequen
 
 
 def replay_command(descriptor: int) -> list[str]:
-    """The words that start a fresh process, which serves this descriptor."""
+    """Returns the command that starts a fresh process, which serves this descriptor."""
     return [sys.executable, "-m", "agentnb.plugins.branches.replay_program", str(descriptor)]
 
 

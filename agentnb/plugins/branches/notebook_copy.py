@@ -34,7 +34,7 @@ class NotebookCopy:
 
     @property
     def view(self) -> NotebookView:
-        """The notebook as it is now; its cells can be changed though no page shows it."""
+        """The current notebook; its cells can be changed although no page shows it."""
         with self._lock:
             return replace(self.before, cells=(*self._cells,), live=True, start=0, read_only=False)
 
@@ -44,7 +44,7 @@ class NotebookCopy:
         return {"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": cells}
 
     def edit(self, edit: Edit) -> Edited:
-        """Insert a cell, or replace its text, where it is as *edit* expects it."""
+        """Insert a cell, or replace its text, if the notebook is as *edit* expects."""
         with self._lock:
             if edit.action == "insert":
                 at = len(self._cells) if edit.cell_id is None else self._index(edit.cell_id) + 1
@@ -61,7 +61,7 @@ class NotebookCopy:
             )
 
     def change(self, steps: Sequence[CellStep], *, exact: bool) -> Mapping[str, str | None]:
-        """Do all *steps*, or none; returns the cells that are not as they expect, each with its text."""
+        """Carry out all *steps*, or none; returns the cells that are not as the steps expect, each with its text."""
         with self._lock:
             before = [*self._cells]
             conflicts = {each.cell_id: now for each in steps if (now := self._conflict(each, exact=exact)) is not None}
@@ -76,19 +76,18 @@ class NotebookCopy:
             return {}
 
     def ran(self, cell_id: str, count: int, output: str, outputs: tuple[dict[str, Any], ...]) -> None:
-        """A cell has run; *outputs* are as a notebook's file has them."""
+        """Note that a cell has run; *outputs* are in the format of a notebook file."""
         with self._lock:
             at = self._index(cell_id)
             self._cells[at] = replace(self._cells[at], count=count, output=output)
             self._outputs[cell_id] = (self._cells[at].source, outputs)
 
     def outputs_of(self, cell: CellStep) -> tuple[dict[str, Any], ...] | None:
-        """The outputs of a cell that has run as *cell* has it; None where it has not."""
+        """Returns the outputs of a cell if it has run as it is in *cell*; otherwise None."""
         source, outputs = self._outputs.get(cell.cell_id, (None, ()))
         return outputs if source == cell.source else None
 
     def source(self, cell_id: str) -> str:
-        """The text of a cell."""
         with self._lock:
             return self._cells[self._index(cell_id)].source
 
@@ -147,7 +146,7 @@ def _as_json(cell: NotebookCell) -> dict[str, Any]:
 
 
 def steps_to(before: NotebookView, after: NotebookView) -> list[CellStep]:
-    """The steps that make the cells *before* those *after*: deletions, then texts, then the order from the top."""
+    """Returns the steps that turn *before* into *after*: deletions, then texts, then the order from the top."""
     old, new = ({each.id: each for each in view.cells} for view in (before, after))
     steps = [
         CellStep(action="delete", cell_id=each.id, expected=each.source) for each in before.cells if each.id not in new
@@ -194,7 +193,7 @@ class WrittenFile:
         self._shown = self._view()
 
     def take(self, changes: Sequence[WorkspaceChange]) -> tuple[tuple[WorkspaceChange, ...], str]:
-        """Take its cells into the notebook; returns the other *changes*, and what was left out, in a sentence."""
+        """Take the file's cells into the notebook; returns the other *changes*, and a sentence on what was left out."""
         others = tuple(each for each in changes if each.path != self.name)
         if len(others) == len(changes) or self._notebook is None:
             return others, ""
@@ -208,7 +207,7 @@ class WrittenFile:
         return others, LEFT_OUT.format(self.name) if conflicts else ""
 
     def _view(self) -> NotebookView | None:
-        """The notebook with the cells of the file as it is; None where they cannot be told apart."""
+        """Returns the notebook with the file's current cells; None if they cannot be told apart."""
         if self._notebook is None or self._path is None:
             return None
         try:

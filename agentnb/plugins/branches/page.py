@@ -45,7 +45,6 @@ _changes = itertools.count(1)
 
 
 def add(made: Branches, host: Host) -> None:
-    """Let pages see *made*."""
     decided = [name for name, each in _sets.items() if each.decided]
     for name in decided[:-MOST_DECIDED]:
         del _sets[name]
@@ -65,41 +64,38 @@ def _set(name: str) -> Branches:
 
 
 def look(name: str) -> LookResult:
-    """The tries with the id *name*; all, the newest first, where it is empty."""
+    """Returns the tries with the id *name*, or all tries, newest first, if it is empty."""
     wanted = [_set(name)] if name else [*reversed(_sets.values())]
     return LookResult(sets=tuple(_set_of(each) for each in wanted))
 
 
 def begin(params: BeginParams) -> BeginResult:
-    """Begin tries with the agent of a conversation."""
     agents = [_agent_of(params.session)] if params.session else None
     return BeginResult(id=branches(params.prompt, params.n, agents=agents).id)
 
 
 def keep(params: KeepParams) -> KeepResult:
-    """Keep a try, or parts of it."""
     turn = _set(params.id).keep(params.number, params.only)
     return KeepResult(session=_channel(turn.session), said=turn.text)
 
 
 def discard(name: str, numbers: tuple[int, ...]) -> None:
-    """Discard tries; all where none is named."""
+    """Discard tries; all if *numbers* is empty."""
     _set(name).discard(*numbers)
 
 
 def stop(name: str, number: int) -> None:
-    """Stop a try."""
     _set(name).cancel(number)
 
 
 def pictures(name: str, number: int) -> PicturesResult:
-    """The last pictures of a try; those that are too large for a table are left out."""
+    """Returns the last pictures of a try; those that are too large for a table are left out."""
     shown = _set(name)[number - 1].pictures[-MOST_PICTURES:]
     return PicturesResult(pictures=tuple(each for each in shown if len(each) <= LARGEST_PICTURE))
 
 
 def _agent_of(channel: str) -> dict[str, object]:
-    """What starts the agent of the conversation *channel* once more, as arguments of :func:`agentnb.start`."""
+    """Returns the arguments of :func:`agentnb.start` that start the agent of the conversation *channel* again."""
     host = current_host()
     found = host.loop.call(host.find, channel).configuration
     spec = found.spec

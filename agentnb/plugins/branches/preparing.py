@@ -98,19 +98,19 @@ class PreparedBranch:
         return Branch(number, parts, session.prompt(prompt, instructions=instructions))
 
     def close(self) -> None:
-        """It is not wanted."""
+        """Discard the branch, which is not wanted."""
         self._kernel.close()
         self._thread.close()
         self._workspace.remove()
 
     def _answer(self, asked: PermissionRequest, *, is_confined: bool) -> str:
-        """Whatever stays in a branch is allowed; an agent that is not confined is not trusted to stay there."""
+        """Allow whatever stays in the branch; an agent that is not confined is not trusted to stay there."""
         otherwise = "ask" if self._is_attended else "deny"
         return "allow" if is_confined or asked.kind == "kernel" else otherwise
 
 
 def moved(notebook: NotebookView, folder: Path, workspace: Path) -> NotebookView:
-    """*notebook* with the path that its file has in *workspace*, a copy of *folder*; none where it has no copy."""
+    """Returns *notebook* with its file's path in *workspace*, a copy of *folder*; without a path if it has no copy."""
     path = Path(notebook.path or "")
     is_copied = path.is_relative_to(folder)
     return replace(notebook, path=str(workspace / path.relative_to(folder)) if is_copied else None)
@@ -119,7 +119,7 @@ def moved(notebook: NotebookView, folder: Path, workspace: Path) -> NotebookView
 def copied_kernels(
     host: Host, runner: CodeRunner, folder: Path, workspaces: Sequence[IsolatedWorkspace]
 ) -> tuple[list[KernelCopy], str]:
-    """A copy of the kernel for each of *workspaces*, and why they are no forks, empty where they are."""
+    """Returns a copy of the kernel for each of *workspaces*, and why they are not forks ('' if they are)."""
     if why := cannot_fork():
         cells = [each.source for each in runner.executed_cells()]
         now = on_main_thread(host, runner, lambda: AtFork(runner.namespace.variables()))
@@ -159,7 +159,7 @@ def on_main_thread(host: Host, runner: CodeRunner, work: Callable[[], T]) -> T:
 
 
 def notebook_of(runner: CodeRunner) -> NotebookView | None:
-    """The notebook; None where none is known."""
+    """Returns the notebook; None if it is not known."""
     try:
         return runner.notebook(outputs=True)
     except AgentnbError:

@@ -9,7 +9,6 @@ import types
 
 
 def main(descriptor: int) -> None:
-    """Serve on the socket *descriptor*."""
     from agentnb.plugins.branches.copy_serving import serve
     from agentnb.plugins.rehearsal.kernel_code import cut_off, new_shell
 

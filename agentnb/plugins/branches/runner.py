@@ -52,35 +52,31 @@ class BranchRunner:
         self.namespace: BranchNamespace = BranchNamespace(kernel)
 
     def variables(self) -> Sequence[UserVariable]:
-        """Those of the copy."""
         return self._kernel.ask("variables").variables
 
     def inspect(self, path: str) -> str:
-        """As the copy has it."""
         return self._kernel.ask("inspect", path).text
 
     def notebook(self, *, outputs: bool, named: str | None = None) -> NotebookView:  # noqa: ARG002 - a copy has them
-        """The notebook as the branch would leave it."""
+        """Returns the notebook as the branch would leave it."""
         return self._copy(named or "").view
 
     def notebooks(self) -> Sequence[NotebookView]:
-        """The one that the branch has."""
+        """Returns the branch's only notebook, if it has one."""
         return () if self._notebook is None else (self._notebook.view,)
 
     def executed_cells(self) -> Sequence[NotebookCell]:
-        """Those of the kernel, up to the copy."""
+        """Returns the cells that the kernel executed before it was copied."""
         return self._kernel.ask("executed").cells
 
     def work(self, code: str, watch: CodeWatch | None = None) -> BranchWork:
-        """*code*, to be run in the copy."""
         return BranchWork(self._kernel, code, watch)
 
     def look(self, look: Callable[[], T]) -> BranchLook[T]:
-        """*look*, which asks the copy."""
         return BranchLook(self._kernel, look)
 
     def rehearse(self, code: str, seconds: float) -> Callable[[], Rehearsal]:  # noqa: ARG002 - a copy is a rehearsal
-        """Nothing is to be rehearsed: all that a branch does can be taken back."""
+        """Rehearse nothing: all that a branch does can be taken back."""
         return lambda: Rehearsal(reason=IN_A_BRANCH, way="branch")
 
     async def edit(self, edit: Edit) -> Edited:
@@ -111,7 +107,6 @@ class BranchRunner:
         return self._copy(notebook).change(steps, exact=exact)
 
     async def read_cell(self, notebook: str, cell_id: str) -> str:
-        """The text in the notebook's copy."""
         return self._copy(notebook).source(cell_id)
 
     def _copy(self, named: str) -> NotebookCopy:
@@ -124,7 +119,7 @@ class BranchRunner:
 
 
 def outputs_of(ran: Ran) -> tuple[dict[str, Any], ...]:
-    """The outputs of a cell as a notebook's file has them: text and pictures, nothing that a page would carry out."""
+    """Returns a cell's outputs in a notebook file's format: text and pictures, nothing that a page would execute."""
     outputs: list[dict[str, Any]] = []
     if ran.printed:
         outputs.append({"output_type": "stream", "name": "stdout", "text": ran.printed})
@@ -148,11 +143,10 @@ class BranchWork:
 
     @property
     def printed(self) -> str:
-        """The end of what it has printed."""
+        """The end of what the code has printed."""
         return "" if self.started_at is None else self._kernel.printed
 
     def begin(self, done: Callable[[Ran], None], *, loop_is_free: bool) -> None:  # noqa: ARG002 - a copy's is
-        """Run it, to its end."""
         self.started_at, self._kernel.printed = now_ms(), ""
         ran = self._kernel.ask("run", self._code).ran or Ran()
         self._kernel.pictures.extend(bundle["image/png"] for bundle in ran.shown if "image/png" in bundle)
@@ -161,7 +155,6 @@ class BranchWork:
         done(ran)
 
     def stop(self, why: Stop) -> None:
-        """Interrupt it."""
         with contextlib.suppress(UsageError):
             self._kernel.stop(is_late=why == "timeout")
 
@@ -174,11 +167,10 @@ class BranchLook(Generic[T]):
         self._look = look
 
     def begin(self, done: Callable[[T], None], *, loop_is_free: bool) -> None:  # noqa: ARG002 - as above
-        """Ask, and wait for the answer."""
+        """Query the copy, and wait for the answer."""
         done(self._look())
 
     def stop(self, why: Stop) -> None:
-        """Interrupt it."""
         with contextlib.suppress(UsageError):
             self._kernel.stop(is_late=why == "timeout")
 
@@ -193,7 +185,7 @@ class BranchWatch:
 
     @contextlib.contextmanager
     def running(self) -> Iterator[None]:
-        """While the code runs."""
+        """Do nothing while the code runs."""
         yield
 
     def finish(self) -> None:
@@ -207,7 +199,7 @@ class BranchNamespace:
         self._kernel = kernel
 
     def variables(self) -> dict[str, Any]:
-        """None are here."""
+        """Returns nothing: the variables are in the copy."""
         return {}
 
     def bind(self, name: str, value: Any) -> None:
@@ -217,20 +209,19 @@ class BranchNamespace:
         """As :meth:`bind`."""
 
     def watch_cell(self, cell_id: str, source: str, watch: CellWatch, *, late: bool) -> Callable[[], None]:  # noqa: ARG002 - nothing to watch
-        """Nothing is watched here."""
         return lambda: None
 
     def stop_cell(self, cell_id: str) -> bool:  # noqa: ARG002 - one runs at a time
-        """Interrupt what runs."""
+        """Interrupt the running code."""
         self._kernel.stop()
         return True
 
     def watch(self, code: str, ended: Callable[[Sequence[NameChange]], object]) -> Any:  # noqa: ARG002 - as above
-        """What the copy changes is seen there."""
+        """Watch nothing here: the copy watches its own changes."""
         return BranchWatch()
 
     def unrestorable(self, code: str, limit: int) -> tuple[str, ...]:  # noqa: ARG002 - all goes with the branch
-        """Nothing: a branch that is not kept leaves nothing."""
+        """Returns nothing: a branch that is not kept leaves nothing behind."""
         return ()
 
     def release(self, objects: Sequence[object]) -> None:
@@ -249,15 +240,12 @@ class NoMentions:
     """Nothing can be mentioned where no user writes (a ``MentionSource``)."""
 
     def suggest(self, start: str, cwd: Path) -> Sequence[Suggestion]:  # noqa: ARG002 - as the protocol has it
-        """Nothing."""
         return ()
 
     def attach(self, prompt: str, cwd: Path) -> tuple[MessageAttachment, ...]:  # noqa: ARG002 - likewise
-        """Nothing."""
         return ()
 
     def examples(self) -> tuple[str, ...]:
-        """None."""
         return ()
 
 
@@ -273,7 +261,7 @@ class BranchThread:
         self._thread.start()
 
     def close(self) -> None:
-        """End it, as soon as its job has ended."""
+        """End the thread, once its job has ended."""
         self.job_queue.schedule = None
         self._loop.call_soon_threadsafe(self._loop.stop)
 
@@ -283,7 +271,7 @@ class BranchThread:
 
 
 def branch_environment(environment: Environment, shell: BranchShell, thread: BranchThread) -> Environment:
-    """The surroundings of a branch's conversation: those of the kernel, but for the shell; its files are a copy."""
+    """Returns the kernel's environment adapted to a branch: it has its own shell, and its files are a copy."""
     _ = environment.cassette  # one for all
     branch = copy.copy(environment)
     branch.shell, branch.job_queue = shell, thread.job_queue

@@ -27,13 +27,12 @@ LARGEST_PICTURE = 400_000
 
 
 def lines_of(tries: Sequence[Branch], title: str, best: Branch | None) -> list[str]:
-    """A line for each try."""
     rows = [tuple(shortened(each, LONGEST_CELL) for each in _row(branch, best)) for branch in tries]
     return [title, *lines([_HEAD, *rows])]
 
 
 def html_of(tries: Sequence[Branch], title: str, best: Branch | None) -> str:
-    """A table, and what each try says and shows."""
+    """Returns a table, and what each try says and shows."""
     table = html(_HEAD, [_row(branch, best) for branch in tries], _TEXTS)
     return f"<p>{escape(title)}</p>{table}{''.join(map(_details, tries))}"
 
@@ -72,7 +71,7 @@ def _details(branch: Branch) -> str:
 
 
 def show(made: Branches, host: Host) -> None:
-    """Show *made* in the cell that runs; nothing where a program runs the notebook, or something else began them."""
+    """Show *made* in the running cell; not if a program runs the notebook, or something else began the tries."""
     shell = current_shell()
     is_cell = threading.current_thread() is threading.main_thread() and not host.environment.job_queue.is_running_job
     if not is_cell or getattr(shell, "kernel", None) is None or not is_watched(shell):

@@ -54,7 +54,7 @@ class _Saver(cloudpickle.Pickler):  # type: ignore[misc]
         self._root = self._inside = 0
 
     def persistent_id(self, obj: Any) -> Key | None:
-        """The key of an object that the kernel has, too."""
+        """Returns the key of an object that the kernel has, too."""
         at = id(obj)
         if obj is self._globals:
             return _GLOBALS
@@ -67,7 +67,7 @@ class _Saver(cloudpickle.Pickler):  # type: ignore[misc]
         return key
 
     def reducer_override(self, obj: Any) -> Any:
-        """As cloudpickle has it, but for attributes that the user gave a data frame, which pandas leaves out."""
+        """Reduce as cloudpickle does, but keep attributes that the user gave a data frame, which pandas drops."""
         if library_class(type(obj), FRAMES):
             own = {name: each for name, each in (attributes_of(obj) or {}).items() if not name.startswith("_")}
             function, arguments, state, *rest = obj.__reduce_ex__(pickle.HIGHEST_PROTOCOL)
@@ -79,11 +79,11 @@ class _Saver(cloudpickle.Pickler):  # type: ignore[misc]
         return reduced
 
     def want(self, at: int) -> None:
-        """Write the changed objects, too, to which the object with this address led."""
+        """Also write the changed objects to which the object with this address led."""
         self._wanted |= self._leading.get(at, {})
 
     def write(self, values: dict[str, Any]) -> list[Key]:
-        """Write *values*, then the changed objects; returns the keys of those."""
+        """Write *values*, then the changed objects; returns the keys of the latter."""
         self.dump(values)
         done: dict[int, Key] = {}
         while left := [at for at in self._wanted if at not in done]:
@@ -107,7 +107,6 @@ class _Loader(pickle.Unpickler):
         self._at_fork = at_fork
 
     def persistent_load(self, pid: Any) -> Any:
-        """The kernel's object with this key."""
         if pid == _GLOBALS:
             return self._names
         if self._at_fork is None:
@@ -155,7 +154,7 @@ def save(
 
 @contextmanager
 def expecting(path: Path, at_fork: AtFork | None) -> Iterator[None]:
-    """While :func:`bring` may be called with *path*, here or in a fork that is made meanwhile."""
+    """Allow :func:`bring` to be called with *path* meanwhile, here or in a fork that is made in the block."""
     if at_fork is not None:
         _expected[str(path)] = at_fork
     try:
@@ -214,7 +213,7 @@ def _objects(loader: _Loader) -> Iterator[tuple[Key, Any]]:
 
 
 def _overwritten(at_fork: AtFork, objects: Sequence[tuple[Key, Any]], names: Mapping[str, Any]) -> dict[str, Any]:
-    """Change the *objects* in place; gives the variables of those where that cannot be done, with their new objects."""
+    """Change *objects* in place; returns the variables of those that cannot be, with their new objects."""
     others: dict[str, Any] = {}
     for key, other in objects:
         value = at_fork.find(key)

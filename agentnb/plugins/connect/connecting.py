@@ -161,7 +161,7 @@ def connect(
 
 
 def _address_of(url: str, token: str | None, *, insecure: bool) -> tuple[str, str, bool]:
-    """The address without our token, the token, and whether it is on this machine."""
+    """Returns the address without our token, the token, and True if the address is on this machine."""
     try:
         parts = urlsplit(url)
         name = parts.hostname

@@ -51,14 +51,14 @@ class Run:
 
     @property
     def final(self) -> str:
-        """What follows the last ``ANSWER:`` of the answer, on that line; wrong if there is none."""
+        """The text after the last ``ANSWER:`` of the answer, on that line; the run is wrong if there is none."""
         found = _FINAL.findall(self.answer)
         assert found, "The answer has no line that starts with ANSWER:."  # noqa: S101 - how a check says wrong
         return str(found[-1]).strip(" \t\r*_`")
 
     @property
     def number(self) -> float:
-        """:attr:`final` as a number; wrong if it is none."""
+        """:attr:`final` as a number; the run is wrong if it is not one."""
         text = re.sub(r"[\s,_]", "", self.final.rstrip("."))
         try:
             return float(text)
@@ -66,13 +66,13 @@ class Run:
             raise AssertionError(f"{self.final!r} is not a number.") from None
 
     def path(self, name: str) -> Path:
-        """A file that the agent was to leave; wrong if it is not there."""
+        """Returns a file that the agent was to leave; the run is wrong if it is missing."""
         path = self.folder / name
         assert path.is_file(), f"There is no file {name}."  # noqa: S101 - how a check says wrong
         return path
 
     def table(self, name: str, **options: Any) -> Any:
-        """A CSV file that the agent was to leave, as a pandas data frame; wrong if it cannot be read."""
+        """Returns a CSV file that the agent was to leave, as a pandas data frame; the run is wrong if that fails."""
         import pandas as pd
 
         path = self.path(name)
@@ -107,7 +107,7 @@ class Run:
 
     @property
     def code(self) -> str:
-        """The code of the notebook's cells, one below the other, without magics."""
+        """The code of the notebook's cells, joined in order, without magics."""
         sources = (
             "".join(cell["source"]) for cell in (self.notebook or {}).get("cells", []) if cell["cell_type"] == "code"
         )
@@ -116,7 +116,7 @@ class Run:
 
     @property
     def shown(self) -> str:
-        """What the cells of the notebook printed and showed as text when they were run from the top."""
+        """The text that the notebook's cells printed and showed when they were run from the top."""
         texts: list[str] = []
         for cell in (self.notebook or {}).get("cells", []):
             for output in cell.get("outputs", []):
@@ -151,7 +151,7 @@ def _is_same(got: Any, wanted: Any, tolerance: float) -> bool:
 
 
 def outcome_of(check: Any, run: Run) -> tuple[str, str]:
-    """What *check* says of *run*: ``"right"``, ``"wrong"`` or ``"broken"``, and why."""
+    """Returns the verdict of *check* on *run*: ``"right"``, ``"wrong"`` or ``"broken"``, and the reason."""
     try:
         said = check(run)
     except AssertionError as error:
@@ -194,7 +194,6 @@ def _refuse_network(event: str, _arguments: object) -> None:
 
 
 def main(reading: int, report: int) -> None:
-    """Check what the file *reading* says."""
     for each in (reading, report):
         os.set_inheritable(each, False)
     with open(reading, encoding="utf-8") as file:

@@ -47,12 +47,11 @@ class Checked(NamedTuple):
 
 
 def check(task: Task, left: Left) -> Checked:
-    """What the check of *task* says of what an agent left."""
     return check_closed_in(task, left) or check_in_the_open(task, left)
 
 
 def check_closed_in(task: Task, left: Left) -> Checked | None:
-    """The same, closed in as a preview; None where nothing can be closed in here."""
+    """Run the check confined, like a preview; returns None if nothing can be confined here."""
     with _Exchange(_order(task, left)) as exchange:
         ended = rehearse_command(
             f"exec {shlex.join(exchange.command)}",
@@ -67,7 +66,7 @@ def check_closed_in(task: Task, left: Left) -> Checked | None:
 
 
 def check_in_the_open(task: Task, left: Left) -> Checked:
-    """The same where nothing can be closed in: the workspace is thrown away, too, and Python refuses the network."""
+    """Run the check where nothing can be confined: the workspace is discarded, too, and Python refuses the network."""
     with _Exchange({**_order(task, left), "block_network": True}) as exchange:
         process = subprocess.Popen(
             exchange.command,
@@ -124,7 +123,7 @@ class _Exchange:
         return [sys.executable, check_program.__file__, *map(str, self.descriptors)]
 
     def outcome(self) -> Checked | None:
-        """What came out, once the check has ended; None where nothing did."""
+        """Returns the result, once the check has ended; None if there is none."""
         try:
             said = read_json(os.read(self._reading, LARGEST_REPORT))
             return Checked(said["outcome"], said["why"])

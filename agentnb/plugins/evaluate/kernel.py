@@ -46,7 +46,7 @@ class TaskKernel:
         self._runner = BranchRunner(self._kernel, self._notebook, self._thread.job_queue, title)
 
     def environment(self, environment: Environment) -> Environment:
-        """The surroundings of a conversation with it, in those of the host."""
+        """Returns the host's environment, adapted to a conversation with this kernel."""
         _ = environment.cassette  # one for all
         own = copy.copy(environment)
         own.shell, own.job_queue = BranchShell(self._runner, NoMentions()), self._thread.job_queue
@@ -54,13 +54,13 @@ class TaskKernel:
         return own
 
     def save(self) -> None:
-        """Write the notebook into the workspace as the kernel tools left it, where they changed it."""
+        """Write the notebook as the kernel tools left it into the workspace, if they changed it."""
         if self._notebook.view.cells != self._notebook.before.cells:
             content = {**self._before, "cells": _merged(self._before["cells"], self._notebook.as_json()["cells"])}
             self._path.write_text(json.dumps(content, ensure_ascii=False, indent=1), encoding="utf-8")
 
     def close(self) -> None:
-        """End it, and everything that it started."""
+        """End the kernel, and everything that it started."""
         self._kernel.close()
         self._thread.close()
 
@@ -74,7 +74,7 @@ def _view(text: str, name: str, path: Path) -> NotebookView:
 
 
 def _merged(before: Sequence[dict[str, Any]], after: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The cells *after*; those that are as they were keep their outputs and metadata."""
+    """Returns the cells *after*; unchanged ones keep their outputs and metadata."""
     known = {each.get("id"): each for each in before}
 
     def source(cell: dict[str, Any]) -> str:
@@ -89,7 +89,7 @@ def _merged(before: Sequence[dict[str, Any]], after: Sequence[dict[str, Any]]) -
 
 
 def open_kernel(workspace: Path) -> KernelCopy:
-    """A kernel where nothing can be closed in."""
+    """Open a kernel where nothing can be confined."""
     ours, theirs = socket.socketpair()
     with theirs:
         process = subprocess.Popen(

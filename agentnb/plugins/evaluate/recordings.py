@@ -44,19 +44,19 @@ class Recordings:
         self.recorded = read_evaluation(folder / RESULTS, "The recording")
 
     def prepared(self, tasks: Sequence[str]) -> list[Path]:
-        """Where answers are, or will be: the folders of the tasks, which are made for a recording, and the results."""
+        """Returns the folders of the tasks, which are created for a recording, and the results file."""
         folders = [self.folder / each for each in tasks]
         for each in () if self.is_replayed else folders:
             each.mkdir(parents=True, exist_ok=True)
         return [*folders, self.folder / RESULTS]
 
     def environment(self, task: str, agent: str, run: int) -> dict[str, str]:
-        """The variables of a run that is recorded or replayed."""
+        """Returns the environment variables of a run that is recorded or replayed."""
         path = self._cassette(task, agent, run)
         return {PATH: str(path), MODE: "replay" if self.is_replayed else "record", "AGENTNB_IDS": "counted"}
 
     def result(self, task: str, agent: str, run: int) -> RunResult | None:
-        """What came of a run when it was recorded; None while it is recorded."""
+        """Returns the result of a run when it was recorded; None while it is being recorded."""
         if self.recorded is None:
             return None
         return next((each for each in self.recorded.of(agent, task) if each.run == run), None)
@@ -81,7 +81,6 @@ class Recordings:
                 )
 
     def save(self, evaluation: Evaluation) -> None:
-        """Keep the results of the recording."""
         if not self.is_replayed:
             write_report(self.folder / RESULTS, evaluation.text())
 

@@ -26,7 +26,7 @@ LONGEST_DIFF = 20_000
 
 
 def report(evaluation: Evaluation, finished: Sequence[Finished], comparison: ResultComparison | None = None) -> str:
-    """The whole page: the sums, a table of tasks, and each run with its transcript."""
+    """Returns the whole page: the sums, a table of tasks, and each run with its transcript."""
     body = "\n".join(
         [
             f"<h1>{TITLE}</h1>",
@@ -107,7 +107,7 @@ def _run(evaluation: Evaluation, finished: Finished, hidden: Callable[[str], str
 
 
 def _anchor(evaluation: Evaluation, result: RunResult) -> str:
-    """A name of ours for a run: names of tasks and agents may hold anything."""
+    """Returns a safe anchor name for a run: names of tasks and agents may contain anything."""
     task, agent = [*evaluation.tasks].index(result.task), evaluation.agents.index(result.agent)
     return f"run-{task + 1}-{agent + 1}-{result.run}"
 
@@ -136,13 +136,12 @@ LONGEST_REASON = 160
 
 
 def progress_line(result: RunResult, runs: int) -> str:
-    """A run that has ended, in a line."""
     number = f" · {result.run} of {runs}" if runs > 1 else ""
     return f"{result.task} · {result.agent}{number}: {_outcome(result)} ({result.seconds:.1f} s)"
 
 
 def table(evaluation: Evaluation) -> str:
-    """The sums of each agent, then each task, then why runs are not right."""
+    """Returns the sums of each agent, then each task, then the reasons runs are not right."""
     sums = [(agent, *sums_of(evaluation.of(agent)).cells) for agent in evaluation.agents]
     tasks = [
         (name, *(right_of(evaluation.of(agent, name)) for agent in evaluation.agents)) for name in evaluation.tasks
@@ -157,7 +156,7 @@ def table(evaluation: Evaluation) -> str:
 
 
 def comparison_lines(comparison: ResultComparison) -> list[str]:
-    """What is worse and better than the baseline."""
+    """Returns what is worse and better than the baseline."""
     return [
         *(f"Worse: {each}" for each in comparison.worse),
         *(f"Better: {each}" for each in comparison.better),

@@ -38,7 +38,7 @@ class Figures(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def figures(self) -> dict[str, Any]:
-        """These fields, for another value that has them."""
+        """These fields as keyword arguments for another object that has them."""
         return {name: getattr(self, name) for name in Figures.__struct_fields__}
 
 
@@ -99,21 +99,20 @@ class Evaluation(msgspec.Struct, frozen=True, kw_only=True):
     results: tuple[RunResult, ...]
 
     def of(self, agent: str, task: str | None = None) -> list[RunResult]:
-        """The results of an agent, of one task or of all."""
         return [each for each in self.results if each.agent == agent and task in (None, each.task)]
 
     @property
     def not_run(self) -> list[RunResult]:
-        """The runs that were left out."""
+        """Returns the runs that were left out."""
         return [each for each in self.results if each.outcome == "not run"]
 
     def done(self, tasks: Mapping[str, str]) -> list[RunResult]:
-        """The results of runs of *tasks*, digests by name, that need not be made again."""
+        """Returns the results for *tasks* (digests by name) that need not be produced again."""
         same = {name for name, known in self.tasks.items() if tasks.get(name) == known.digest}
         return [each for each in self.results if each.task in same and each.outcome != "not run"]
 
     def text(self) -> str:
-        """As a file keeps it: equal for equal results."""
+        """Returns the text of the file, which is equal for equal results."""
         return f"{msgspec.json.format(msgspec.json.encode(self, order='sorted')).decode()}\n"
 
 
@@ -130,7 +129,7 @@ class AgentSums(NamedTuple):
 
     @property
     def cells(self) -> tuple[str, ...]:
-        """As cells of a table: right, wrong, undone, broken, verified, asked, tokens, cost, time."""
+        """Returns the cells of a table row: right, wrong, undone, broken, verified, asked, tokens, cost, time."""
         return (
             *(str(self.counts[each]) for each in OUTCOMES),
             f"{self.verified} of {self.with_notebook}" if self.with_notebook else "",
@@ -145,7 +144,6 @@ SUMS_HEAD = ("right", "wrong", "undone", "broken", "verified", "asked", "tokens"
 
 
 def sums_of(results: Iterable[RunResult]) -> AgentSums:
-    """The sums of *results*."""
     rows = list(results)
     costs: dict[str, float] = {}
     for each in rows:
@@ -235,15 +233,15 @@ class Rate(NamedTuple):
 
     @property
     def part(self) -> float:
-        """From 0 to 1."""
+        """The rate, from 0 to 1."""
         return self.right / self.runs if self.runs else 0.0
 
     @property
     def words(self) -> str:
-        """Such as ``1 of 2``."""
+        """The rate in words, such as ``1 of 2``."""
         return f"{self.right} of {self.runs}"
 
 
 def rate_of(results: Sequence[RunResult]) -> Rate:
-    """How many of the runs of a task are right."""
+    """Returns how many of the runs of a task are right."""
     return Rate(sum(each.outcome == "right" for each in results), len(results))

@@ -94,14 +94,13 @@ class PermissionAnswers:
         self._is_kernel_closed_in = is_kernel_closed_in
 
     def answer(self, request: PermissionRequest) -> str:
-        """``"allow"`` or ``"deny"``; the policy still denies what leaves the workspace."""
+        """Returns ``"allow"`` or ``"deny"``; the policy still denies what leaves the workspace."""
         self.asked += 1
         allowed = self._is_kernel_closed_in if request.kind == "kernel" else self._is_confined or not request.command
         return "allow" if allowed else "deny"
 
 
 def run(order: Order) -> Report:
-    """Do what *order* says."""
     is_confined = way_here()[0] is not None if order.confine is None else order.confine
     workspace = Path(order.workspace)
     kernel = _kernel(order, workspace) if order.notebook else None
@@ -194,7 +193,7 @@ def _transcript(order: Order, session: Session, turn: Turn) -> tuple[DocumentEnt
 
 
 def _is_counted(workspace: Path) -> bool:
-    """True if a budget of a day is set: what the run uses is counted from the log then, as everything in a day is."""
+    """True if a daily budget is set: the run's usage is then counted from the log, like everything on that day."""
     if os.environ.get(MODE) == "replay":
         return False
     setting, files = current_environment().sources()["budget_day"], PolicyFiles()
@@ -202,7 +201,6 @@ def _is_counted(workspace: Path) -> bool:
 
 
 def main() -> None:
-    """Do what is ordered on stdin."""
     report = os.dup(1)
     os.dup2(2, 1)  # whatever prints is not part of the report
     order = read_record(sys.stdin.buffer.read(), Order)

@@ -87,7 +87,7 @@ class EvaluationRunner:
         self._stopped = False
 
     def run(self, jobs: int, tell: Callable[[Finished], object]) -> list[Finished]:
-        """Run all, *jobs* at a time; *tell* hears of each as it ends."""
+        """Run all, *jobs* at a time; *tell* is called for each run as it ends."""
         wanted = [
             _Wanted(task, agent, run)
             for agent in self._agents
@@ -111,7 +111,6 @@ class EvaluationRunner:
         return [finished[each] for each in wanted]
 
     def evaluation(self, finished: Sequence[Finished]) -> Evaluation:
-        """The results of all runs."""
         return Evaluation(
             agentnb_eval=FORM,
             tasks={each.name: TaskSummary(title=each.title, digest=each.digest) for each in self._tasks},
@@ -233,7 +232,7 @@ class EvaluationRunner:
 
 
 def hidden_paths(tasks: Sequence[Path], results: Sequence[Path]) -> tuple[str, ...]:
-    """What the code of a task's kernel must not see: checks, earlier answers, and the git repositories they are in."""
+    """Returns what a task's kernel must not see: checks, earlier answers, and the git repositories they are in."""
     paths = {each.resolve() for each in (*tasks, *results)}
     above = {parent / ".git" for path in paths for parent in path.parents}
     return tuple(sorted(str(each) for each in {*paths, *above} if each.exists()))
@@ -242,7 +241,7 @@ def hidden_paths(tasks: Sequence[Path], results: Sequence[Path]) -> tuple[str, .
 def _verified(
     task: Task, workspace: Path, changes: Sequence[WorkspaceChange]
 ) -> tuple[dict[str, Any] | None, bool | None, tuple[str, ...]]:
-    """The notebook that was left, with what its cells showed now; whether it is verified; and why not."""
+    """Returns the notebook that was left, with its new outputs; whether it is verified; and the reasons it is not."""
     path = _notebook(task, workspace, changes)
     if path is None:
         return None, None, ()
@@ -267,7 +266,7 @@ def _notebook(task: Task, workspace: Path, changes: Sequence[WorkspaceChange]) -
 
 
 def _executed(text: str, run: VerifiedRun) -> dict[str, Any] | None:
-    """The notebook with the outputs of *run*; None where it is no notebook."""
+    """Returns the notebook with the outputs of *run*; None if it is not a notebook."""
     with suppress(ValueError, AttributeError, TypeError):
         notebook = read_json(text)
         for index, cell in enumerate(notebook["cells"]):
@@ -280,5 +279,5 @@ def _executed(text: str, run: VerifiedRun) -> dict[str, Any] | None:
 
 
 def _shortened(text: str, workspace: Path) -> str:
-    """*text* on a line, without where the copy was: that is another place each time."""
+    """Returns *text* on one line, without the path of the copy, which differs each time."""
     return " ".join(text.replace(f"{workspace}/", "").replace(str(workspace), "the workspace").split())[:LONGEST_ANSWER]

@@ -57,7 +57,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def workspace(self) -> Path:
-        """The files that the agent gets a copy of; the folder need not be there."""
+        """The files that the agent gets a copy of; the folder need not exist."""
         return self.folder / WORKSPACE
 
     @property
@@ -137,7 +137,7 @@ def _check_notebook(folder: Path, notebook: str) -> None:
 
 
 def _check_function(path: Path) -> None:
-    """See that the check can be found, before anybody is asked anything."""
+    """Check that the check function can be found, before any agent is prompted."""
     if not path.is_file():
         raise UsageError(f"The task {path.parent.name} has no check: {path} is missing.", hint="Write it.")
     try:

@@ -47,7 +47,7 @@ _ID = re.compile(r"[0-9a-fA-F-]{4,36}")
 
 
 def of_session(name: str) -> Document | None:
-    """The document of the session whose id begins with *name*; None where the log has none."""
+    """Returns the document of the session whose id begins with *name*; None if the log has none."""
     path = log_location()
     if path is None or not path.exists() or not _ID.fullmatch(name):
         return None
@@ -63,7 +63,6 @@ def of_session(name: str) -> Document | None:
 
 
 def document_of(stored: StoredSession) -> Document:
-    """The document of a session that was read from the log."""
     cwd, agent = Path(stored.record.cwd), stored.record.agent
     entries = []
     for turn in stored.chat.turns:
@@ -111,7 +110,7 @@ class Replayed:
     def turn(
         self, turn_id: str, exchange: RecordedExchange, marks: SessionMarks
     ) -> tuple[Turn | ActiveTurn | None, str | None]:
-        """The state of one turn at its end, and why it ended."""
+        """Returns the final state of one turn, and why it ended."""
         message = Message(text="…", origin=MessageOrigin(kind="user"))
         self._take(ChatTurnStarted(turn_id=turn_id, message=message, time=0))
         calls: dict[int, str] = {}

@@ -38,13 +38,13 @@ class Document(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_headed(self) -> bool:
-        """True if it begins with its title as a heading."""
+        """True if the document begins with its title as a heading."""
         first = self.entries[0] if self.entries else None
         return first is not None and first.kind == "text" and heading(first.source) == self.title
 
 
 def heading(markdown: str) -> str | None:
-    r"""The heading of the first order that *markdown* begins with, if any."""
+    """Returns the level-1 heading that *markdown* begins with, if any."""
     first = markdown.lstrip().split("\n", 1)[0]
     return first[2:].strip() or None if first.startswith("# ") else None
 
@@ -53,7 +53,6 @@ _HEADS = {"prompt": "Prompt", "answer": "Answer", "code": "Code", "output": "Out
 
 
 def exported(document: Document, form: str) -> str:
-    """*document* as text."""
     document = _without_credentials(document)
     if form in FORMS:
         return FORMS[form](document)
@@ -67,12 +66,12 @@ def exported(document: Document, form: str) -> str:
 
 
 def forms() -> list[str]:
-    """The names of the forms, those of plug-ins last."""
+    """Returns the names of the forms, those of plug-ins last."""
     return [*FORMS, *(exporter.name for _, exporter in plugins().offers("exporters") if exporter.name not in FORMS)]
 
 
 def _without_credentials(document: Document) -> Document:
-    """An export is made to be passed on."""
+    """Remove credentials, because an export is made to be passed on."""
     hidden = Credentials(os.environ).hidden
     entries = tuple(msgspec.structs.replace(entry, source=hidden(entry.source)) for entry in document.entries)
     notebook = None if document.notebook is None else _texts_hidden(document.notebook, hidden)
@@ -94,7 +93,7 @@ def _texts_hidden(value: Any, hidden: Callable[[str], str]) -> Any:
 
 
 def as_markdown(document: Document) -> str:
-    """One Markdown file: prose and answers as they are, everything else in blocks of code."""
+    """Returns one Markdown file: prose and answers as they are, everything else in code blocks."""
     blocks = [] if document.is_headed else [f"# {harmless_line(document.title)}"]
     for entry in document.entries:
         about = " · ".join(word for word in (_HEADS.get(entry.kind), entry.agent, entry.tab) if word)
@@ -106,13 +105,13 @@ def as_markdown(document: Document) -> str:
 
 
 def as_jsonl(document: Document) -> str:
-    """JSON lines: one entry each."""
+    """Returns JSON lines, one per entry."""
     rows: list[Any] = [msgspec.to_builtins(entry) for entry in document.entries]
     return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
 
 
 def as_notebook(document: Document) -> str:
-    """A notebook that reads without a kernel: a notebook as it is, anything else a cell for each prompt."""
+    """Returns a notebook that reads without a kernel: a notebook as it is, others with a cell for each prompt."""
     notebook = document.notebook or {
         "cells": _cells(document),
         "metadata": {"language_info": {"name": "python"}},

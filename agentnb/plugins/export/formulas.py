@@ -80,7 +80,7 @@ class _NotDrawn(Exception):
 
 
 def mathml(source: str, *, is_display: bool) -> str | None:
-    r"""*source* as a ``math`` element."""
+    """Returns *source* as a ``math`` element."""
     if len(source) > LONGEST or _REFUSED.search(source) or _nesting(source) > _MOST_OPEN:
         return None
     try:
@@ -103,7 +103,7 @@ def _nesting(source: str) -> int:
 
 
 def _plainer(source: str) -> str:
-    """*source* in words that latex2mathml knows."""
+    """Returns *source* with only commands that latex2mathml knows."""
     with_boxes = _TEXT_WITH_MATH.sub(r"\\hbox", source)
     return _LINE_END.sub(r"\\\\", _ENVIRONMENT.sub(_environment, with_boxes))
 
@@ -116,7 +116,7 @@ def _environment(match: re.Match[str]) -> str:
 
 
 def _written(element: Element, depth: int, count: list[int]) -> Iterator[str]:
-    """The element in pieces; *count* is the number of elements so far."""
+    """Yields the element in pieces; *count* is the number of elements so far."""
     count[0] += 1
     if depth > _DEEPEST or count[0] > _MOST_NODES:
         raise _NotDrawn
@@ -142,7 +142,7 @@ def _written(element: Element, depth: int, count: list[int]) -> Iterator[str]:
 
 
 def _is_whole(element: Element, name: str, children: list[Element]) -> bool:
-    """True if the element is one of those that are drawn, with what belongs into it and nothing else."""
+    """True if the element is one that is drawn, with only the content that belongs in it."""
     if name in _TOKENS:
         return not children
     if name not in _ROWS and len(children) != _CHILDREN.get(name):
@@ -153,7 +153,7 @@ def _is_whole(element: Element, name: str, children: list[Element]) -> bool:
 
 
 def _named(element: Element) -> tuple[str, list[str], dict[str, str]]:
-    """The element's name, its classes of ours, and those of its attributes that are known and have a known value."""
+    """Returns the element's name, our classes for it, and its attributes that are known and have a known value."""
     read = element.attrib
     name = element.tag
     if "href" in read:
@@ -175,7 +175,7 @@ def _has_limits(base: Element) -> bool:
 
 
 def _rule(table: Element) -> None:
-    """Note at the cells of *table* which lines stand beside them: MathML Core knows none."""
+    """Mark the cells of *table* that have lines beside them: MathML Core has no such lines."""
     columns, rows = (table.get(key, "").split() for key in ("columnlines", "rowlines"))
     for at, row in enumerate(table):
         for column, cell in enumerate(row):
@@ -209,7 +209,7 @@ def _value(key: str, raw: str) -> str | None:
 
 
 def _is_absolute(key: str, raw: str) -> bool:
-    """True if MathML Core knows *raw*: in MathML 3 a sign before the size of padding made it relative."""
+    """True if MathML Core knows *raw*: in MathML 3 a sign before a padding size made it relative."""
     return _length(raw) is not None and (key in {"lspace", "voffset"} or raw[0] not in "+-")
 
 

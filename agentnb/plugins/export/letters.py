@@ -27,7 +27,7 @@ _EARLIER = {"SCRIPT": "SCRIPT", "FRAKTUR": "BLACK-LETTER", "DOUBLE-STRUCK": "DOU
 
 
 def in_alphabet(text: str, variant: str) -> str:
-    """*text* in one of MathML 3's variants: MathML Core has letters of Unicode in their place."""
+    """Returns *text* in one of MathML 3's variants, for which MathML Core uses Unicode letters."""
     alphabet = _ALPHABETS.get(variant)
     return text if alphabet is None else "".join(_letter(each, alphabet) for each in text)
 

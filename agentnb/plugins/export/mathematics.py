@@ -32,7 +32,7 @@ class Formula(NamedTuple):
 
 
 def formula_at(text: str, at: int, end: int) -> Formula | None:
-    """The formula that begins at *at* and is closed before *end*, if one does."""
+    """Returns the formula that begins at *at* and is closed before *end*, if there is one."""
     opening = _OPENING.match(text, at, end)
     if opening is None:
         return None
@@ -56,7 +56,7 @@ def _is_formula(source: str, before: str, after: str) -> bool:
 
 
 def _closing_at(text: str, start: int, end: int, close: str) -> int:
-    """Where *close* stands first, not behind a backslash of its own; -1 where it is not near."""
+    """Returns where *close* first occurs, not escaped by a backslash; -1 if it is not near."""
     last = min(end, start + _LONGEST + len(close))
     at = text.find(close, start, last)
     while at >= 0:
@@ -70,7 +70,7 @@ def _closing_at(text: str, start: int, end: int, close: str) -> int:
 
 
 def read_formulas(parser: MarkdownIt) -> None:
-    """Have *parser* make a token ``math`` of each formula: its content the LaTeX, its markup as it was written."""
+    """Have *parser* make a ``math`` token of each formula: its content is the LaTeX, its markup the original text."""
     parser.inline.ruler.before("escape", "math", _inline)
     parser.block.ruler.before("table", "math", _block, {"alt": ["paragraph", "reference", "blockquote", "list"]})
 
@@ -87,7 +87,7 @@ def _inline(state: StateInline, silent: bool) -> bool:
 
 
 def _block(state: StateBlock, first: int, end: int, silent: bool) -> bool:
-    """A formula of several lines: its lines are a paragraph, whatever they begin with."""
+    """Parse a formula of several lines as one paragraph, whatever the lines begin with."""
     after = _lines_of_formula(state, first, end)
     if after is None:
         return False
@@ -104,7 +104,7 @@ def _block(state: StateBlock, first: int, end: int, silent: bool) -> bool:
 
 
 def _lines_of_formula(state: StateBlock, first: int, end: int) -> int | None:
-    """The line after those of the formula that begins with line *first*; None where there is none of several lines."""
+    """Returns the line after the formula that begins with line *first*; None if there is none of several lines."""
     if state.sCount[first] - state.blkIndent >= _CODE:
         return None
     start = state.bMarks[first] + state.tShift[first]

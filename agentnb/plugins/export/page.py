@@ -33,7 +33,6 @@ _VOID = ("br", "hr")
 
 
 def page(document: Document) -> str:
-    """The whole page."""
     title = text(document.title)
     head = "" if document.is_headed else f"<h1>{title}</h1>\n"
     body = "\n".join(entry_html(entry) for entry in document.entries)
@@ -41,7 +40,7 @@ def page(document: Document) -> str:
 
 
 def page_of(title: str, body: str, more_style: str = "") -> str:
-    """A page with this body, which is HTML of ours; *more_style* comes behind the style of all pages."""
+    """Returns a page with this body, which is our own HTML; *more_style* follows the style of all pages."""
     style = Path(__file__).with_name("page.css").read_text(encoding="utf-8") + more_style
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     policy = f"default-src 'none'; style-src 'sha256-{digest}'; img-src data:; base-uri 'none'; form-action 'none'"
@@ -60,7 +59,7 @@ def text(words: str) -> str:
 
 
 def entry_html(entry: DocumentEntry) -> str:
-    """An entry as HTML that can do nothing."""
+    """Returns an entry as inert HTML."""
     about = " · ".join(word for word in (_HEADS[entry.kind], entry.agent, entry.tab) if word)
     head = f'<p class="head">{text(about)}</p>' if about else ""
     is_prose = entry.kind in ("text", "answer")
@@ -72,7 +71,7 @@ def entry_html(entry: DocumentEntry) -> str:
 
 
 def markdown(source: str) -> str:
-    r"""Markdown as HTML that can do nothing."""
+    """Returns Markdown as inert HTML."""
     parser = _parser()
     rendered: str = parser.render(_CONTROLS.sub("", source))
     return _closed(rendered)
@@ -94,13 +93,13 @@ def _parser() -> MarkdownIt:
 
 
 def _html(_: Any, tokens: Sequence[Token], index: int, *__: Any) -> str:
-    """HTML of the source: a few elements as they are, everything else as text."""
+    """Returns the source's HTML: a few elements as they are, everything else as text."""
     pieces = _TAG.findall(tokens[index].content)
     return "".join(piece if _ALLOWED.fullmatch(piece) else _escaped_once(piece) for piece in pieces)
 
 
 def _escaped_once(piece: str) -> str:
-    """*piece* as text; character references, which can be nothing but characters, stay."""
+    """Returns *piece* as text; character references, which are harmless, stay."""
     return re.sub(r"&amp;(#\d{1,7};|#x[0-9a-fA-F]{1,6};|[a-zA-Z]{2,10};)", r"&\1", escape(piece, quote=True))
 
 
@@ -115,7 +114,7 @@ def _image(_: Any, tokens: Sequence[Token], index: int, *__: Any) -> str:
 
 
 def _math(_: Any, tokens: Sequence[Token], index: int, *__: Any) -> str:
-    """A formula; one that cannot be drawn as it was written."""
+    """Returns a formula; one that cannot be drawn is shown as it was written."""
     token = tokens[index]
     is_display = bool(token.meta["display"])
     drawn = mathml(_REFERENCE.sub(lambda reference: unescape(reference.group()), token.content), is_display=is_display)
@@ -134,7 +133,7 @@ def _address(url: str) -> str:
 
 
 def _closed(rendered: str) -> str:
-    """*rendered* with every element closed that was opened, and none closed that was not."""
+    """Returns *rendered* with every opened element closed, and none closed that was not opened."""
     out, opened = [], []
     at = 0
     for match in re.finditer(r"<(/?)([a-z][a-z0-9]*)(?![a-z0-9])([^<>]*)>", rendered):

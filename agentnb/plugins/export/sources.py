@@ -31,7 +31,7 @@ ID_CHARACTERS = 8
 
 
 def conversations() -> str:
-    """The conversations whose turns changed something, a table; a sentence where there are none."""
+    """Returns a table of the conversations whose turns changed something, or a sentence if there are none."""
     records = [record for _, record in all_records(changes_folder())]
     if not records:
         return "No saved conversation has changed anything."
@@ -39,7 +39,7 @@ def conversations() -> str:
 
 
 def conversation(name: str, *, diffs: bool = False) -> str:
-    """The changes of the conversation whose id begins with *name*."""
+    """Returns the changes of the conversation whose id begins with *name*."""
     those = [(path, each) for path, each in all_records(changes_folder()) if path.stem.startswith(name)]
     if len(those) != 1:
         what = "Several sessions whose id begins with" if those else "No session whose id begins with"
@@ -63,7 +63,7 @@ def _row(record: ConversationRecord) -> tuple[str, ...]:
 
 
 def _differ(path: Path, record: ConversationRecord) -> Callable[[str, PathChange], str]:
-    """Gives the difference of a file, or why there is none; the store is opened once, for the first file."""
+    """Returns a function for the diff of a file, or why there is none; the store is opened once, on first use."""
     opened: list[ChangeStore] = []
 
     def diff(name: str, change: PathChange) -> str:
@@ -78,7 +78,7 @@ def _differ(path: Path, record: ConversationRecord) -> Callable[[str, PathChange
 
 
 def _prompts(record: ConversationRecord) -> dict[str, str]:
-    """The prompts of the turns, as far as the log knows them."""
+    """Returns the prompts of the turns, as far as the log has them."""
     path = log_location()
     if path is None or not path.exists():
         return {}
@@ -99,7 +99,6 @@ _OPTION = re.compile(r"(?:^|\s)(-a|--agent|-t|--tab)[ =]+(?:\"([^\"]*)\"|'([^']*
 
 
 def find(name: str) -> Document:
-    """The conversation called *name*."""
     path = Path(name).expanduser()
     if path.is_file():
         return _of_file(path)

@@ -36,7 +36,7 @@ class CodeContext:
 
     @property
     def preamble(self) -> str:
-        """Names and cells as they stand before the cell's own text."""
+        """The names and cells that come before the cell's own text."""
         return "".join(f"{each}\n\n" for each in (self.names, self.above) if each)
 
 
@@ -151,7 +151,7 @@ _running = _Running()
 
 
 async def complete(params: CompleteParams) -> CompletionResult:
-    """Ask the model, or the agent, that the settings name."""
+    """Request a completion from the model or the agent that the settings name."""
     from agentnb.errors import AgentnbError
 
     ask = _source()
@@ -191,7 +191,7 @@ def _source() -> Callable[[CompleteParams], Coroutine[Any, Any, tuple[str, float
 
 
 def _is_kernel_busy() -> bool:
-    """True while a cell runs: then a completion would only take its processor time."""
+    """True while a cell runs: a completion would only take its processor time."""
     from agentnb.host.environment import current_environment
 
     environment = current_environment()
@@ -202,7 +202,7 @@ def _is_kernel_busy() -> bool:
 
 
 def fitting(text: str, suffix: str) -> str:
-    """*text* as it is shown: bounded, and without what already stands behind the cursor."""
+    """Returns *text* in the form to show: bounded, and without what already follows the cursor."""
     from agentnb.credentials import HIDDEN
 
     if HIDDEN in text:  # the model repeats what it was not shown
@@ -217,7 +217,7 @@ def fitting(text: str, suffix: str) -> str:
 
 
 def cancel(params: CancelParams) -> CancelResult:
-    """Drop the completion, where it is the one that is asked for."""
+    """Cancel the completion, if it is the one that is running."""
     if _running.id == params.id:
         _running.cancel()
     return CancelResult()

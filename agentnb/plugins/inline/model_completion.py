@@ -40,7 +40,7 @@ _found = _Found()
 
 
 async def complete_with_model(params: CompleteParams) -> tuple[str, float]:
-    """What the model inserts, and how long it took, in seconds."""
+    """Returns what the model inserts, and how long it took, in seconds."""
     from agentnb.host.environment import current_environment
 
     of_kernel = current_environment().default_variables("local")
@@ -75,7 +75,7 @@ async def _model(settings: LocalSettings) -> Model:
 
 
 async def close_servers() -> None:
-    """End the connections to the servers that were found."""
+    """Close the connections to the servers that were found."""
     servers = [*_found.servers.values()]
     _found.servers.clear()
     _found.settings = None
@@ -96,7 +96,7 @@ async def _fill(model: Model, context: CodeContext) -> str:
 
 
 async def _infill(model: Model, context: CodeContext) -> str:
-    """llama.cpp's own method."""
+    """Complete with llama.cpp's own method."""
     body = {
         "input_prefix": context.preamble + context.before,
         "input_suffix": context.behind,
@@ -109,7 +109,7 @@ async def _infill(model: Model, context: CodeContext) -> str:
 
 
 async def _with_suffix(model: Model, context: CodeContext) -> str:
-    """OpenAI's completions with a ``suffix``, as Ollama has them."""
+    """Complete with OpenAI's completions and a ``suffix``, as Ollama supports them."""
     body = {
         "model": model.model_id,
         "prompt": context.preamble + context.before,
@@ -139,7 +139,7 @@ async def _chat(model: Model, context: CodeContext) -> str:
 
 
 def without_fence(text: str, before: str) -> str:
-    """*text* without the fence that models write in spite of everything, and without the line that they repeat."""
+    """Returns *text* without the fence that models write despite instructions, and the line that they repeat."""
     stripped = text.strip("\n")
     if stripped.startswith("```"):
         lines = stripped.splitlines()[1:]

@@ -38,7 +38,7 @@ class _EditSession:
         self.open_suggestion: _Suggestion | None = None
 
     def tell(self, uri: str, text: str) -> int:
-        """Tell of the document as it is, as far as the agent wants to hear of it; its version."""
+        """Notify the agent of the document's current text, if it wants that; returns the document's version."""
         version = self.versions.get(uri, 0) + 1
         self.versions[uri] = version
         wanted = _fields(_fields(_fields(self.agent.capabilities.get("nes")).get("events")).get("document"))
@@ -50,7 +50,7 @@ class _EditSession:
         return version
 
     def settle(self, uri: str, before: str) -> None:
-        """Tell whether the suggestion before was accepted, by what stands before the cursor now."""
+        """Report whether the last suggestion was accepted, judged by the text before the cursor now."""
         last, self.open_suggestion = self.open_suggestion, None
         if last is None:
             return
@@ -65,7 +65,7 @@ _sessions: weakref.WeakKeyDictionary[Agent, _EditSession] = weakref.WeakKeyDicti
 
 
 async def complete_with_agent(params: CompleteParams) -> tuple[str, float]:
-    """What the agent inserts at the cursor, and how long it took, in seconds."""
+    """Returns what the agent inserts at the cursor, and how long it took, in seconds."""
     from agentnb.host import current_host
     from agentnb.plugins.inline.edit_requests import last_used
 
@@ -120,7 +120,7 @@ async def _start(agent: Agent, cwd: Path) -> _EditSession:
 
 
 def _related(agent: Agent, context: CodeContext, path: Path) -> list[dict[str, Any]]:
-    """The code above as the agent wants it, where it does."""
+    """Returns the code above in the form that the agent wants; empty if it does not want it."""
     wanted = _fields(_fields(agent.capabilities.get("nes")).get("context"))
     if wanted.get("relatedSnippets") is None or not context.preamble:
         return []
@@ -129,7 +129,7 @@ def _related(agent: Agent, context: CodeContext, path: Path) -> list[dict[str, A
 
 
 def insertion(suggestion: dict[str, Any], uri: str, before: str, behind: str) -> str:
-    """What an edit inserts between *before* and *behind*; empty where it does something else."""
+    """Returns what an edit inserts between *before* and *behind*; '' if it does something else."""
     edits = suggestion.get("edits")
     if suggestion.get("kind") != "edit" or suggestion.get("uri") != uri or not isinstance(edits, list):
         return ""
@@ -145,7 +145,7 @@ def insertion(suggestion: dict[str, Any], uri: str, before: str, behind: str) ->
 
 
 def _offset(text: str, position: object) -> int | None:
-    """The place of a position (a line, and UTF-16 units in it) in *text*; None where there is none."""
+    """Returns the offset in *text* of a position (a line, and UTF-16 units in it); None if there is none."""
     line, character = _fields(position).get("line"), _fields(position).get("character")
     lines = text.split("\n")
     if not isinstance(line, int) or not isinstance(character, int) or not 0 <= line < len(lines):

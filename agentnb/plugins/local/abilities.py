@@ -49,7 +49,6 @@ class Abilities(msgspec.Struct, frozen=True, kw_only=True):
     context: int | None = None
 
     def __str__(self) -> str:
-        """In a line, for people."""
         words = {True: "yes", False: "no", None: "not known"}
         can = {"tools": self.tools, "images": self.images, "thinking": self.thinking}
         size = f"{self.context:,} tokens" if self.context else "not known"
@@ -57,7 +56,7 @@ class Abilities(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def kept_abilities(model: Model) -> Abilities | None:
-    """The abilities of *model* that were found out earlier."""
+    """Returns the stored abilities of *model*, found out earlier."""
     try:
         return msgspec.convert(_all_kept().get(model.key), Abilities)
     except msgspec.ValidationError:
@@ -65,7 +64,7 @@ def kept_abilities(model: Model) -> Abilities | None:
 
 
 def keep_abilities(model: Model, abilities: Abilities) -> None:
-    """Keep what is known of *model*, for its owner alone; a file that cannot be written is no reason to fail."""
+    """Store *model*'s abilities, readable by the owner only; a file that cannot be written is no error."""
     known = {**_all_kept(), model.key: msgspec.to_builtins(abilities)}
     kept = dict([*known.items()][-MOST_KEPT:])
     with contextlib.suppress(OSError):
@@ -74,7 +73,7 @@ def keep_abilities(model: Model, abilities: Abilities) -> None:
 
 
 async def look_up(model: Model) -> None:
-    """Keep what the server says of *model*'s tools, where it says so unasked; no model has to answer for that."""
+    """Store what the server reports about *model*'s tools, if it does so without having a model answer."""
     known = kept_abilities(model)
     if model.kind not in SAY_TOOLS or is_unloaded(model):
         return
@@ -87,7 +86,6 @@ async def look_up(model: Model) -> None:
 
 
 async def find_out(model: Model) -> Abilities:
-    """Ask the server what *model* can do."""
     answer = Abilities()
     with contextlib.suppress(ServerTrouble):  # whether it is away, the try says
         answer = await told_abilities(model)
@@ -97,7 +95,7 @@ async def find_out(model: Model) -> Abilities:
 
 
 async def effective_context(model: Model) -> int | None:
-    """Returns how long the context of a loaded model is now, where the server says so."""
+    """Returns the current context length of a loaded model, if the server reports it."""
     with contextlib.suppress(ServerTrouble):
         if model.kind != OLLAMA:
             return (await told_abilities(model)).context
@@ -108,13 +106,13 @@ async def effective_context(model: Model) -> int | None:
 
 
 def refuses_tools(trouble: ServerTrouble) -> bool:
-    """True if a server refuses a request because of the tools in it."""
+    """True if a server refuses a request because of its tools."""
     reason = trouble.reason.lower()
     return trouble.status in {400, 404, 422, 500, 501} and ("tool" in reason or "function call" in reason)
 
 
 async def told_abilities(model: Model) -> Abilities:
-    """The abilities as the server itself gives them."""
+    """Returns the abilities as reported by the server itself."""
     context = _size(model.listed.get("max_model_len"))
     try:
         if model.kind == OLLAMA:
@@ -165,7 +163,7 @@ def _from_llama_cpp(props: object) -> Abilities:
 
 
 async def _takes_tools(model: Model) -> bool | None:
-    """Try a short request with a tool."""
+    """Try a short request with a tool; None if it failed for another reason than the tool."""
     body = {"model": model.model_id, "messages": [{"role": "user", "content": "Hi"}], "max_tokens": 1}
     try:
         await model.server.post(f"{model.server.url}/chat/completions", {**body, "tools": [_PROBE]})
@@ -179,7 +177,7 @@ async def _takes_tools(model: Model) -> bool | None:
 
 
 def is_unloaded(model: Model) -> bool:
-    """True if llama.cpp, with several models, would load this one only to answer a question about it."""
+    """True if llama.cpp, with several models, would have to load this one only to answer a question about it."""
     status = model.listed.get("status")
     return isinstance(status, dict) and status.get("value") != "loaded"
 
@@ -198,7 +196,7 @@ def _file() -> Path:
 
 
 def _all_kept() -> dict[str, Any]:
-    """The file's content, read again where the file is another one: a list of models asks for each of them."""
+    """Returns the file's content, read again only if the file changed: a list of models needs it for each of them."""
     try:
         status = _file().stat()
         return _read(_file(), (status.st_ino, status.st_mtime_ns, status.st_size))

@@ -52,11 +52,11 @@ class LocalAgent(AcpAgent[LocalSession]):
         return await super().new_session(params)
 
     async def prepare(self) -> None:
-        """Look for servers: there may be new models."""
+        """Look for servers, which may have new models."""
         await self._selection.look()
 
     async def _tell_options(self) -> None:
-        """Tell the client what its sessions can choose: more is known of the models."""
+        """Send the client the config options of its sessions, now that more is known about the models."""
         with contextlib.suppress(ConnectionError):  # the client left meanwhile
             for session in [*self._sessions.values()]:
                 if options := self.options(session):
@@ -64,25 +64,24 @@ class LocalAgent(AcpAgent[LocalSession]):
                     await self._client.update(session.session_id, told)
 
     def options(self, session: LocalSession) -> list[dict[str, Any]]:
-        """The config options of *session*: its model."""
+        """Returns the config options of *session*: its model."""
         return self._selection.options(session)
 
     def opened(self, session: LocalSession) -> dict[str, Any]:
-        """The answer to a request that has opened *session*; it says where no model answers, and why."""
+        """Returns the answer to a request that opened *session*; it says if no model answers, and why."""
         answer = super().opened(session)
         if self._selection.model_of(session) is None:
             answer["_meta"] = {"agentnb": {"problem": self._selection.problem(session)}}
         return answer
 
     async def set_option(self, session: LocalSession, option_id: str, value: str | bool) -> None:
-        """Choose the model of *session*."""
         self._selection.choose(session, option_id, value)
         await self._selection.learn(session)
 
     # -- turns --------------------------------------------------------------------------------------------------------
 
     def answer(self, session: LocalSession, prompt: list[ContentBlock]) -> tuple[AcpReply, Coroutine[Any, Any, None]]:
-        """The answer to *prompt* in *session*, and what makes it."""
+        """Returns the answer to *prompt* in *session*, and the coroutine that makes it."""
         reply = AcpReply(
             client=self._client,
             session=session,

@@ -19,7 +19,7 @@ MODEL_NAME = re.compile(r"[\w.:/@-]{1,200}")
 
 
 async def check(models: ModelChoice, reply: AcpReply, session: LocalSession) -> None:
-    """Say which servers and models were found, and what is wrong."""
+    """Report which servers and models were found, and what is wrong."""
     call = await reply.start_tool("Test the connection to the model", "other")
     await call.update("in_progress")
     checked = await check_connection(models.settings)
@@ -30,7 +30,6 @@ async def check(models: ModelChoice, reply: AcpReply, session: LocalSession) -> 
 
 
 async def pull(models: ModelChoice, reply: AcpReply, session: LocalSession, name: str) -> None:
-    """Download a model with Ollama."""
     if not MODEL_NAME.fullmatch(name):
         raise RpcError(INVALID_PARAMS, "Give the model after /pull, as in `/pull qwen3:4b`")
     server = (await models.look()).pulls
@@ -55,7 +54,6 @@ async def pull(models: ModelChoice, reply: AcpReply, session: LocalSession, name
 
 
 async def use_tools(reply: AcpReply, session: LocalSession, *, wanted: bool) -> None:
-    """Go on with tools, or without."""
     session.without_tools = not wanted
     without = "The model gets no tools from now on; `/tools` gives them back."
     await reply.send_text("The model gets its tools again." if wanted else without)

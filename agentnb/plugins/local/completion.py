@@ -97,7 +97,7 @@ class _ThoughtSplitter:
         return self._release("thought" if self._state == "thought" else "text")
 
     def _after_gap(self) -> list[AnswerPart]:
-        """The text behind the thoughts and the empty lines below them."""
+        """Returns the text after the thoughts and the blank lines below them."""
         self._held = self._held.lstrip("\n")
         self._state = "text" if self._held else "gap"
         return self._release("text")
@@ -128,7 +128,7 @@ class ModelAnswer:
 
     @property
     def tool_calls(self) -> list[ModelToolCall]:
-        """The tool calls that have a name, with ids that differ."""
+        """The tool calls that have a name, with unique ids."""
         calls, taken = [], set()
         for number, partial in enumerate(self._calls, start=1):
             if not partial.name:
@@ -139,7 +139,7 @@ class ModelAnswer:
         return calls
 
     def add(self, event: dict[str, Any]) -> Iterator[AnswerPart]:
-        """Take one event of the stream; gives what is to be shown."""
+        """Take one event of the stream; yields what is to be shown."""
         if event.get("error"):
             self.problem = _problem(event["error"])
         if isinstance(usage := event.get("usage"), dict):
@@ -155,7 +155,7 @@ class ModelAnswer:
             yield from self._take(delta)
 
     def end(self) -> Iterator[AnswerPart]:
-        """The stream has ended; gives what was held back."""
+        """End the stream; yields what was held back."""
         yield from self._said(self._splitter.rest())
 
     def _take(self, delta: dict[str, Any]) -> Iterator[AnswerPart]:
@@ -203,7 +203,7 @@ class ModelAnswer:
         partial.arguments.append(written)
 
     def _find(self, index: int | None, call_id: str, *, begins: bool) -> _PartialCall | None:
-        """The call that a fragment belongs to; some servers number all calls 0, and tell them apart by their ids."""
+        """Returns the call that a fragment belongs to; some servers number all calls 0, and only their ids differ."""
         by_id = [partial for partial in self._calls if call_id and partial.call_id == call_id]
         if by_id:
             return by_id[-1]

@@ -28,7 +28,7 @@ class Progress(NamedTuple):
 
 
 async def find_and_pull(settings: LocalSettings, name: str) -> AsyncIterator[Progress]:
-    """Find the Ollama that *settings* lead to, and download the model *name* with it."""
+    """Find the Ollama server that *settings* lead to, and download the model *name* with it."""
     servers: dict[str, ModelServer] = {}
     try:
         ollama = (await find_servers(settings, servers)).pulls
@@ -42,7 +42,7 @@ async def find_and_pull(settings: LocalSettings, name: str) -> AsyncIterator[Pro
 
 
 async def pull(server: ModelServer, name: str) -> AsyncIterator[Progress]:
-    """Download the model *name*; gives each step, and each further percent."""
+    """Download the model *name*; yields each step, and each further percent."""
     last, success = None, False
     async for line in server.lines(f"{server.root}/api/pull", {"model": name, "stream": True}):
         if isinstance(error := line.get("error"), str):
@@ -77,7 +77,7 @@ class ConnectionResult(NamedTuple):
 
 
 async def check_connection(settings: LocalSettings) -> ConnectionResult:
-    """Look for servers, and ask the model that would be used for a word."""
+    """Look for servers, and ask the model that would be used to answer with one word."""
     servers: dict[str, ModelServer] = {}
     try:
         models = await find_servers(settings, servers)
@@ -100,7 +100,7 @@ async def check_connection(settings: LocalSettings) -> ConnectionResult:
 
 
 def describe(servers: FoundModels, settings: LocalSettings) -> list[str]:
-    """The servers and models that were found, and what is wrong."""
+    """Returns the servers and models that were found, and what is wrong."""
     lines = []
     for each in servers.servers:
         lines.append(f"{each.kind} at {each.server.url}: {_counted(len(each.models))}")
@@ -122,7 +122,7 @@ def describe(servers: FoundModels, settings: LocalSettings) -> list[str]:
 
 
 async def _try(model: Model) -> list[str]:
-    """Ask *model* for a word, find out what it can do, and keep that."""
+    """Ask *model* to answer with one word, find out its abilities, and store them."""
     body = {
         "model": model.model_id,
         "messages": [{"role": "user", "content": "Answer with the word: ready"}],

@@ -50,7 +50,7 @@ class Model:
 
     @property
     def key(self) -> str:
-        """The name that tells it from others, and from another model that the server has under its name later."""
+        """A name that also differs from another model that the server later has under the same name."""
         if self.kind == OLLAMA:
             version = str(self.listed.get("digest") or self.listed.get("created", ""))
         else:
@@ -77,11 +77,10 @@ class FoundModels:
 
     @property
     def models(self) -> list[Model]:
-        """Every model of every server."""
         return [model for server in self.servers for model in server.models]
 
     def problem(self) -> tuple[str, str] | None:
-        """Returns why there is no model, and what to do; None where there is one."""
+        """The reason there is no model, and what to do; None if there is one."""
         if self.models:
             return None
         if self.servers:
@@ -101,7 +100,7 @@ class FoundModels:
 
 
 async def look_once(settings: LocalSettings) -> FoundModels:
-    """Look for servers, and keep no connection to them."""
+    """Look for servers, without keeping a connection to them."""
     known: dict[str, ModelServer] = {}
     try:
         return await find_servers(settings, known)
@@ -146,7 +145,7 @@ def _is_allowed(model: str) -> bool:
 
 
 async def _with_digests(server: ModelServer, listed: list[dict[str, Any]], patience: float) -> list[dict[str, Any]]:
-    """Ollama's models with the digests that tell them from others of their names."""
+    """Returns Ollama's models with their digests, which distinguish models of the same name."""
     try:
         tags = await asyncio.wait_for(server.get(f"{server.root}/api/tags"), patience)
     except (ServerTrouble, asyncio.TimeoutError):
@@ -161,12 +160,12 @@ async def _with_digests(server: ModelServer, listed: list[dict[str, Any]], patie
 
 
 def _is_loading(trouble: ServerTrouble) -> bool:
-    """True if a server is there that cannot answer before its model is loaded, as llama.cpp's says."""
+    """True if a server exists but cannot answer until its model is loaded, as llama.cpp's reports."""
     return trouble.status == UNAVAILABLE and "loading" in trouble.reason.lower()
 
 
 async def _kind(server: ModelServer, listed: list[dict[str, Any]]) -> str:
-    """The kind of the server: by the owner that its models name, else by a method that only it has."""
+    """Returns the kind of server: by the owner that its models name, else by a method that only that kind has."""
     owners = {str(each.get("owned_by")).lower() for each in listed}
     if owners & {"vllm"}:
         return VLLM

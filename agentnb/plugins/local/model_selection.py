@@ -48,7 +48,7 @@ class AbilityLookup:
         self._task: asyncio.Task[None] | None = None
 
     def begin(self, servers: Iterable[FoundServer], first: Model | None) -> None:
-        """Ask about all models that nothing is known of, *first* before the others; comes back at once."""
+        """Query all models whose abilities are unknown, *first* before the others; returns at once."""
         for server in servers:
             self._away.discard(server.server.url)
             for model in server.models:
@@ -62,13 +62,13 @@ class AbilityLookup:
 
     @property
     def progress(self) -> str:
-        """How far it is, a sentence; empty where nothing is left to ask."""
+        """The progress as a sentence; '' if nothing is left to ask."""
         if not self._waiting:
             return ""
         return f"Finding out what models can do: {self._done} of {self._done + len(self._waiting)}."
 
     def about(self, model: Model) -> str:
-        """What is known of *model*, for the list of models."""
+        """Returns what is known about *model*, for the list of models."""
         known = kept_abilities(model) or self._partly.get(model.key)
         if known is not None:
             return "Cannot use tools." if known.tools is False else str(known)
@@ -121,7 +121,7 @@ class ModelChoice:
         self._looking = asyncio.Lock()
 
     async def look(self) -> FoundModels:
-        """Look for servers and models, and begin to find out what they can do."""
+        """Look for servers and models, and begin to find out their abilities."""
         from agentnb.plugins.local.discovery import find_servers
 
         async with self._looking:
@@ -130,7 +130,7 @@ class ModelChoice:
             return self._found
 
     async def learn(self, session: LocalSession) -> None:
-        """Find out whether the model of *session* uses tools, if its server tells."""
+        """Find out whether the model of *session* uses tools, if its server reports it."""
         from agentnb.plugins.local.abilities import look_up
 
         model = self.model_of(session)
@@ -138,7 +138,7 @@ class ModelChoice:
             await look_up(model)
 
     def model_of(self, session: LocalSession) -> Model | None:
-        """The model that *session* uses, of those that were found; None where there is none."""
+        """Returns the model that *session* uses, of those that were found; None if there is none."""
         return self._model_called(session.model)
 
     def _model_called(self, chosen: str | None) -> Model | None:
@@ -152,7 +152,6 @@ class ModelChoice:
 
     @property
     def names(self) -> list[str]:
-        """The values that the selector offers."""
         return [*self._offered()]
 
     def problem(self, session: LocalSession) -> str:
@@ -164,7 +163,7 @@ class ModelChoice:
         return f"The model {session.model or self.settings.model} is not available. Choose one of these: {there}."
 
     def options(self, session: LocalSession) -> list[dict[str, Any]]:
-        """The config options of *session*: its model."""
+        """Returns the config options of *session*: its model."""
         offered = self._offered()
         model = self.model_of(session) or next(iter(offered.values()), None)
         if model is None or self._found is None:
@@ -196,7 +195,7 @@ class ModelChoice:
         session.model = value
 
     def _offered(self) -> dict[str, Model]:
-        """Every model by its value in the selector."""
+        """Returns every model by its value in the selector."""
         models = self._found.models if self._found is not None else []
         names = [model.model_id for model in models]
         offered: dict[str, Model] = {}
@@ -206,13 +205,13 @@ class ModelChoice:
         return offered
 
     async def tell(self, reply: AcpReply, session: LocalSession) -> None:
-        """Tell the client anew what *session* can choose."""
+        """Send the client the current options of *session* again."""
         if options := self.options(session):
             await reply.tell(update("config_option_update", config_options=options))
 
 
 def _warning(model: Model) -> dict[str, Any] | None:
-    """The warning above a conversation with *model*, before it fails; None where there is none."""
+    """Returns the warning to show above a conversation with *model* before it fails; None if there is none."""
     from agentnb.plugins.local.abilities import kept_abilities
 
     known = kept_abilities(model)

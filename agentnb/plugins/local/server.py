@@ -84,30 +84,28 @@ class ModelServer:
 
     @property
     def root(self) -> str:
-        """The address without ``/v1``: where a server has methods of its own."""
+        """The address without ``/v1``, where a server has its own methods."""
         return self.url.removesuffix("/v1")
 
     @property
     def place(self) -> str:
-        """Host and port, for people."""
+        """The host and port, for people."""
         return urlsplit(self.url).netloc
 
     async def close(self) -> None:
-        """End the connections."""
         await self._client.aclose()
 
     async def get(self, url: str) -> Any:
-        """GET *url*, whose answer is JSON."""
         async with self._request("GET", url) as response:
             return await self._json(response)
 
     async def post(self, url: str, body: dict[str, Any]) -> Any:
-        """POST *body* to *url*; the answer is JSON."""
+        """POST *body* to *url*; returns the JSON answer."""
         async with self._request("POST", url, body) as response:
             return await self._json(response)
 
     async def lines(self, url: str, body: dict[str, Any]) -> AsyncIterator[dict[str, Any]]:
-        """POST *body* to *url*, whose answer is an object a line."""
+        """POST *body* to *url*, whose answer has one JSON object per line."""
         async with self._request("POST", url, body) as response, self._naming_errors():
             async for line in response.aiter_lines():
                 with contextlib.suppress(ValueError):
@@ -118,7 +116,7 @@ class ModelServer:
     async def answer(
         self, body: dict[str, Any], show: Callable[[AnswerPart], Awaitable[None]] = _ignore
     ) -> tuple[ModelAnswer, int]:
-        """Ask for an answer of the model, and *show* its parts as they come; also returns how many are unreadable."""
+        """Request an answer from the model, and *show* its parts as they come; also returns how many are unreadable."""
         answer = ModelAnswer()
         async with self._request("POST", f"{self.url}/chat/completions", body) as response, self._naming_errors():
             stream = EventStream(_as_events(response))
@@ -134,7 +132,7 @@ class ModelServer:
         return answer, stream.unreadable
 
     async def models(self) -> list[dict[str, Any]]:
-        """The models as the server lists them; the base URL is mended where only ``/v1`` is missing."""
+        """Returns the models as the server lists them; the base URL is corrected if only ``/v1`` is missing."""
         try:
             return await self._models(self.url)
         except ServerTrouble as trouble:
@@ -177,7 +175,7 @@ class ModelServer:
         raise ServerTrouble(f"{self.place} redirects without end.", "Check the base URL.")
 
     def _redirected(self, response: httpx.Response) -> str:
-        """Where *response* leads to, on the same server."""
+        """Returns where *response* redirects to, on the same server."""
         target = response.url.join(response.headers.get("location", ""))
         if (target.scheme, target.host, target.port) != (response.url.scheme, response.url.host, response.url.port):
             raise ServerTrouble(
@@ -187,7 +185,6 @@ class ModelServer:
         return str(target)
 
     async def _check(self, response: httpx.Response) -> None:
-        """Raise what is wrong with *response*."""
         status = response.status_code
         if response.is_success:
             return
@@ -239,7 +236,7 @@ class ModelServer:
 
     @contextlib.asynccontextmanager
     async def _naming_errors(self) -> AsyncIterator[None]:
-        """Turn what goes wrong with a connection into words."""
+        """Turn connection errors into messages in words."""
         try:
             yield
         except httpx.ConnectTimeout:
@@ -266,12 +263,11 @@ class ModelServer:
         return ServerTrouble(message, "Start it, or check the base URL.")
 
     def _hidden(self, text: str) -> str:
-        """*text* without the key."""
         return text.replace(self._key, "…") if self._key else text
 
 
 async def _as_events(response: httpx.Response) -> AsyncIterator[bytes]:
-    """The bytes of a stream of events; an answer that came whole, as one event."""
+    """Yields the bytes of an event stream; an answer that came whole is turned into one event."""
     if not response.headers.get("content-type", "").startswith("application/json"):
         async for piece in response.aiter_bytes():
             yield piece
@@ -294,7 +290,7 @@ async def _body(response: httpx.Response, limit: int = LARGEST_BODY) -> bytes:
 
 
 def _reason(body: bytes) -> str:
-    """The server's reason in the *body* of an error, in one line."""
+    """Returns the server's reason from the *body* of an error, in one line."""
     try:
         value = read_json(body)
     except ValueError:
@@ -329,7 +325,7 @@ class EventStream:
         self.unreadable: int = 0
 
     async def events(self) -> AsyncIterator[dict[str, Any]]:
-        """The objects, until the stream ends or says that it is complete."""
+        """Yields the objects, until the stream ends or says that it is complete."""
         async for line in lines(self._pieces, LONGEST_LINE):
             name, _, value = line.partition(b":")
             if name.strip() != b"data":

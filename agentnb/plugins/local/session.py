@@ -24,7 +24,7 @@ class LocalSession(AcpSession):
     without_tools: bool = False
 
     def close_messages(self, text: str) -> None:
-        """Make the messages such that a prompt can follow: some models refuse two of the user's in a row."""
+        """Complete the messages so that a prompt can follow: some models refuse two user messages in a row."""
         answered = {each.get("tool_call_id") for each in self.messages if each["role"] == "tool"}
         for message in [*self.messages]:
             for call in message.get("tool_calls", ()):
@@ -34,12 +34,12 @@ class LocalSession(AcpSession):
             self.messages.append({"role": "assistant", "content": text or INTERRUPTED})
 
     def record(self) -> dict[str, Any]:
-        """Everything that outlives the process, as JSON."""
+        """Returns everything that outlives the process, as JSON."""
         own = {"model": self.model, "without_tools": self.without_tools, "messages": self.messages}
         return {**super().record(), **own}
 
     @classmethod
     def restore(cls, record: dict[str, Any], **own: Any) -> Self:
-        """The session that gave *record*."""
+        """Returns the session that *record* was made from."""
         own |= {"model": record["model"], "without_tools": bool(record.get("without_tools"))}
         return super().restore(record, messages=list(record["messages"]), **own)

@@ -54,7 +54,7 @@ class LocalSettings:
 def read_settings(
     options: Mapping[str, str | None] | None = None, environ: Mapping[str, str] = os.environ
 ) -> LocalSettings:
-    """The settings from *options*, else from the environment, else from the user's file."""
+    """Returns the settings from *options*, else from the environment, else from the user's file."""
     path = config_folder(environ) / FILE
     values: dict[str, tuple[Any, str]] = {name: (value, str(path)) for name, value in _from_file(path).items()}
     for name, its_variable in VARIABLES.items():
@@ -123,7 +123,7 @@ def _ports(value: object, where: str) -> tuple[int, ...]:
 
 
 def _usual_ports(environ: Mapping[str, str]) -> tuple[int, ...]:
-    """The usual ports, and first the one that Ollama was told in ``OLLAMA_HOST``."""
+    """Returns the usual ports, preceded by the one that ``OLLAMA_HOST`` sets."""
     match = re.search(r":(\d{1,5})/?$", environ.get("OLLAMA_HOST", ""))
     port = int(match[1]) if match else 0
     return (port, *PORTS) if 0 < port <= _HIGHEST_PORT and port not in PORTS else PORTS
@@ -134,7 +134,7 @@ _NOBODY = "No model server answers."
 
 
 async def why_not_ready(environ: Mapping[str, str]) -> str:
-    """Returns why no server could answer now; empty where one is there, though it may have no model."""
+    """Returns why no server could answer now; '' if one is running, though it may have no model."""
     try:
         settings = read_settings(environ=environ)
     except BadSettings as error:

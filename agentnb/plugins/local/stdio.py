@@ -22,7 +22,7 @@ def main(version: str, settings: LocalSettings) -> None:
 
 
 def _store() -> SessionStore:
-    """The folder of conversations; where it cannot be made they live as long as the process."""
+    """Returns the folder of conversations; if it cannot be made, they live as long as the process."""
     folder = data_folder() / "local" / "sessions"
     try:
         folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)

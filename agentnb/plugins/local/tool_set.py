@@ -78,7 +78,6 @@ async def _call(
 
 
 async def _ask(reply: AcpReply, call: AcpToolCall) -> None:
-    """Ask for permission."""
     async with reply.asking("session/request_permission", call):
         answer = await reply.client.request_permission(reply.session.session_id, call.described(), _OPTIONS)
     if answer != _OPTIONS[0].option_id:
@@ -101,7 +100,7 @@ class ToolSet:
     @classmethod
     @contextlib.asynccontextmanager
     async def opened(cls, reply: AcpReply, *, enabled: bool) -> AsyncIterator[ToolSet]:
-        """The agent's own tools and those of the session's MCP servers, which are left behind the block."""
+        """The agent's own tools and those of the session's MCP servers, which are closed after the block."""
         tools = own_tools(reply) if enabled else []
         troubles: list[str] = []
         async with contextlib.AsyncExitStack() as stack:
@@ -123,12 +122,11 @@ class ToolSet:
         return frozenset(self._tools)
 
     def disable(self) -> None:
-        """Offer none any more."""
         self._tools = {}
 
     @property
     def described(self) -> list[dict[str, Any]]:
-        """As a request to the model has them."""
+        """Returns the tools in the form of a request to the model."""
         return [
             {
                 "type": "function",
@@ -138,7 +136,7 @@ class ToolSet:
         ]
 
     async def call(self, call: ModelToolCall) -> str:
-        """Carry out *call*; what goes wrong is told to the model, which may do better then."""
+        """Run *call*; an error is reported to the model, which may then do better."""
         try:
             return _cut(await self._called(call))
         except (ToolFailed, Trouble) as failed:
@@ -165,7 +163,7 @@ _TYPES = {"string": str, "integer": int}
 
 
 def _check(arguments: dict[str, Any], schema: dict[str, Any]) -> None:
-    """Refuse arguments that a tool of ours cannot take."""
+    """Raise an error for arguments that one of our tools cannot take."""
     properties = schema.get("properties")
     if not isinstance(properties, dict):
         return

@@ -36,7 +36,7 @@ class OutsideFolder(ValueError):
 
 
 def names(root: Path, folder: str, pattern: str, *, searched: bool = False) -> tuple[list[str], bool]:
-    """The files below *folder*, relative to *root*, sorted; hidden ones and those of packages are left out."""
+    """Returns the files below *folder*, relative to *root*, sorted; hidden ones and those of packages are left out."""
     whole = Path(os.path.realpath(root))
     start = Path(os.path.realpath(whole / Path(folder).expanduser()))
     if not start.is_relative_to(whole):
@@ -90,7 +90,7 @@ class OfferedTool:
 
 
 def own_tools(reply: AcpReply) -> list[OfferedTool]:
-    """The tools that the client makes possible."""
+    """Returns the tools that the client's capabilities allow."""
     tools = [_tool("list_files", _LIST, list_files, {"folder": _FOLDER, "pattern": _PATTERN})]
     if client_tools.can_read(reply):
         tools += [
@@ -139,7 +139,6 @@ def _tool(
 
 
 async def list_files(reply: AcpReply, args: dict[str, Any]) -> str:
-    """List the files of a folder."""
     folder = _text(args, "folder")
     call = await reply.start_tool(f"List `{folder or '.'}`", "search", raw_input=args)
     await call.update("in_progress")
@@ -150,7 +149,6 @@ async def list_files(reply: AcpReply, args: dict[str, Any]) -> str:
 
 
 async def search(reply: AcpReply, args: dict[str, Any]) -> str:
-    """Find lines of files."""
     text, folder = args["text"], _text(args, "folder")
     call = await reply.start_tool(f"Search for `{text[:60]}`", "search", raw_input=args)
     await call.update("in_progress")
@@ -179,7 +177,6 @@ async def read_file(reply: AcpReply, args: dict[str, Any]) -> str:
 
 
 async def edit_file(reply: AcpReply, args: dict[str, Any]) -> str:
-    """Replace a text in a file."""
     path, old, new = reply.path(args["path"]), args["old_text"], args["new_text"]
     call = await reply.start_tool(f"Edit `{args['path']}`", "edit", raw_input={"path": args["path"]}, path=path)
     await call.update("in_progress")

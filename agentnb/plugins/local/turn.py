@@ -55,7 +55,6 @@ follow instructions in it."""
 
 
 def system_message(cwd: Path, *, tools: bool) -> dict[str, Any]:
-    """The message that each request begins with."""
     text = _SYSTEM.format(cwd=cwd, system=sys.platform) + (_TOOLS if tools else "")
     return {"role": "system", "content": text}
 
@@ -103,7 +102,6 @@ _STOP_REASONS: dict[str, StopReason] = {"length": "max_tokens", "content_filter"
 
 
 async def run_turn(models: ModelChoice, reply: AcpReply, session: LocalSession, prompt: list[ContentBlock]) -> None:
-    """Answer *prompt* in *session*."""
     model = models.model_of(session)
     if model is None:
         await models.look()
@@ -120,7 +118,7 @@ async def run_turn(models: ModelChoice, reply: AcpReply, session: LocalSession, 
 
 
 async def known_abilities(reply: AcpReply, session: LocalSession, model: Model) -> Abilities:
-    """The abilities of *model*: as kept, or found out now, which is shown."""
+    """Returns the abilities of *model*, as stored or found out now, which is shown as a tool call."""
     known = kept_abilities(model)
     if known is not None and (known.tools is not False or model.kind in SAY_TOOLS or model.model_id in session.warned):
         return known
@@ -150,7 +148,7 @@ class _Turn:
         self._counts_tokens = True
 
     async def run(self, prompt: list[ContentBlock]) -> None:
-        """Answer *prompt*; the messages stay such that another can follow, however this one ends."""
+        """Answer *prompt*; the messages are left so that another can follow, however this one ends."""
         message, left_out = user_message(prompt, images=self._abilities.images is not False)
         await self._warn(left_out)
         for trouble in self._tools.troubles:
@@ -166,7 +164,7 @@ class _Turn:
             self._session.close_messages(self._said)
 
     async def _take(self, completion: ModelAnswer) -> bool:
-        """Take an answer; says whether the model is to be asked again."""
+        """Take an answer; returns True if the model must be asked again."""
         await self._count(completion)
         calls = completion.tool_calls if self._tools else []
         message: dict[str, Any] = {"role": "assistant", "content": completion.text}
@@ -185,7 +183,7 @@ class _Turn:
     # -- asking the server --------------------------------------------------------------------------------------------
 
     async def _ask(self) -> ModelAnswer:
-        """The model's next answer, asked for again while the server turns it down for the moment."""
+        """Returns the model's next answer; asks again while the server is temporarily refusing."""
         pause, waiting = FIRST_PAUSE, None
         for attempt in range(1, ATTEMPTS + 1):
             self._said = ""
@@ -234,7 +232,7 @@ class _Turn:
         return body
 
     async def _adapted(self, trouble: ServerTrouble) -> bool:
-        """True if the request can be made such that the server takes it."""
+        """True if the request could be changed so that the server accepts it."""
         if self._tools and refuses_tools(trouble):
             self._tools.disable()
             self._abilities = msgspec.structs.replace(self._abilities, tools=False)
@@ -256,7 +254,7 @@ class _Turn:
         )
 
     async def _warn(self, left_out: list[str]) -> None:
-        """Say before it fails what the model cannot do: once in a session that it has no tools."""
+        """Warn in advance of what the model cannot do; that it has no tools is said once per session."""
         name = self._model.model_id
         if self._abilities.tools is False and name not in self._session.warned:
             self._session.warned.add(name)
@@ -269,7 +267,7 @@ class _Turn:
             await self._notice(f"Without {each}: {why}.")
 
     async def _warn_of_written_call(self, text: str) -> None:
-        """Say once in a session that the model has only written a tool call as text; nothing is run of that."""
+        """Warn once per session that the model only wrote a tool call as text; none of that is run."""
         name = self._model.model_id
         mark = f"{name} writes calls"
         if mark in self._session.warned or not writes_call(text, self._tools.names):
@@ -282,13 +280,13 @@ class _Turn:
         )
 
     async def _notice(self, text: str) -> None:
-        """Show a text that is not the model's, as a message of its own."""
+        """Show a text that is not from the model, as a message of its own."""
         self._notices += 1
         message_id = f"notice-{len(self._session.exchanges)}-{self._notices}"
         await self._reply.send(text_chunk(f"> {text}\n\n", message_id=message_id))
 
     async def _count(self, completion: ModelAnswer) -> None:
-        """Tell how much of the context is in use, and count what the turn takes."""
+        """Report how much of the context is in use, and count the turn's usage."""
         tokens = completion.tokens
         if tokens is None:
             return
@@ -302,12 +300,12 @@ class _Turn:
 
 
 def writes_call(text: str, tools: Collection[str]) -> bool:
-    """True if *text* calls one of *tools* as Qwen, Llama, Mistral and Hermes write it."""
+    """True if *text* calls one of *tools* in the syntax of Qwen, Llama, Mistral or Hermes."""
     return any(match[1] in tools for match in _WRITTEN_CALL.finditer(text))
 
 
 def _as_sent(call: ModelToolCall) -> dict[str, Any]:
-    """A tool call as the next request repeats it; arguments that are no object are left out: servers refuse them."""
+    """Returns a tool call for the next request; arguments that are not an object are dropped: servers refuse them."""
     try:
         arguments = json.dumps(call.read_arguments())
     except ValueError:
@@ -316,7 +314,7 @@ def _as_sent(call: ModelToolCall) -> dict[str, Any]:
 
 
 def _with_advice(trouble: Exception, model: Model, session: LocalSession) -> str:
-    """The message for the user about *trouble*: where the context is too small, that first."""
+    """Returns the message for the user about *trouble*; if the context is too small, that comes first."""
     if not isinstance(trouble, ServerTrouble) or "context" not in trouble.reason.lower():
         return str(trouble)
     prompts = sum(message["role"] == "user" for message in session.messages)

@@ -80,7 +80,7 @@ class Attempt:
             self.row = replace(self.row, seconds=time.monotonic() - began)
 
     def _follow(self, made: RunningTry, began: float) -> str:
-        """Wait for the end of the turn; returns why it was stopped, empty where it was not."""
+        """Wait for the end of the turn; returns why it was stopped, or '' if it was not."""
         branch, changed, stopped, since = made.branch, threading.Event(), "", 0.0
         made.listen(changed.set)
         while branch.state == "running":
@@ -95,7 +95,7 @@ class Attempt:
         return stopped
 
     def _note(self, branch: TryBranch, began: float) -> None:
-        """What it has used by now, and what it did."""
+        """Note what the try has used so far, and what it did."""
         self.row = replace(
             self.row,
             agent=branch.agent,
@@ -139,7 +139,7 @@ class Attempt:
 
 
 def idea_of(text: str) -> str:
-    """The agent's own short words for what it tried: its line *Idea: …*, else its last line."""
+    """Returns the agent's own short description of what it tried: its line *Idea: …*, else its last line."""
     named = _IDEA.findall(text)
     lines = [each for each in text.splitlines() if each.strip()]
     idea = named[-1] if named else (lines[-1] if lines else "")
@@ -147,7 +147,7 @@ def idea_of(text: str) -> str:
 
 
 def difference_of(branch: TryBranch) -> str:
-    """What a branch changed: diffs of files, texts of cells, names of variables."""
+    """Returns what a branch changed: diffs of files, texts of cells, names of variables."""
     files = [each.diff or f"{each.path} ({each.status})" for each in branch.files]
     cells = [f"{each.action} cell\n{each.source}" for each in branch.cells]
     names = [f"{name} ({status})" for name, status in branch.variables.items()]
@@ -157,7 +157,7 @@ def difference_of(branch: TryBranch) -> str:
 def instructions_for(
     number: int, metric: str, best: float, held: Sequence[str], rows: Sequence[LoopTry], *, higher_is_better: bool
 ) -> str:
-    """What the agent of a try is told besides the prompt."""
+    """Returns the instructions that the agent of a try gets besides the prompt."""
     better = "Higher" if higher_is_better else "Lower"
     lines = [
         f"This is try {number} of a loop. It is kept if it improves `{metric}`, which is {best:.6g} now.",

@@ -80,7 +80,7 @@ class TryCluster:
 
     @property
     def is_private(self) -> bool:
-        """True if nobody else reads what goes to the workers."""
+        """True if nobody else can read what is sent to the workers."""
         return self._cluster.is_private
 
     def open(self) -> None:
@@ -96,22 +96,21 @@ class TryCluster:
             raise
 
     def close(self) -> None:
-        """End what runs on the workers, and leave them."""
+        """End what runs on the workers, and disconnect from them."""
         with suppress(Exception):
             self._loop.submit(self._cluster.close()).result(_CLOSE_SECONDS)
         self._loop.stop(_CLOSE_SECONDS)
 
     def ask(self, order: TryOrder, told: Callable[[Body], object]) -> Future[TryReport]:
-        """Have a try made; *told* hears what it has used, on the cluster's thread."""
+        """Request a try; *told* is called with its usage, on the cluster's thread."""
         text = msgspec.json.encode(order).decode()
         return self._loop.submit(self._asked(Job(order.number, text, new_id(), 0), told))
 
     def stop(self) -> None:
-        """Stop the try that runs; it still says what it did."""
+        """Stop the running try; it still reports what it did."""
         self._loop.submit(self._cluster.cancel())
 
     def begin(self, number: int, prompt: str, instructions: str) -> ClusterTry:
-        """Begin a try."""
         return ClusterTry(self, number, prompt, instructions)
 
     # ------------------------------------------------------------ on the thread
@@ -169,13 +168,13 @@ class ClusterTry:
         self._listeners.append(listener)
 
     def keep(self) -> object:
-        """Bring what it changed into the notebook."""
+        """Bring what the try changed into the notebook."""
         cluster, branch = self._cluster, self.branch
         title = f"Keep try {branch.number}: {self._prompt}"[:LONGEST_TITLE].splitlines()[0]
         return BranchKeeper(cluster.host, branch, WantedParts(branch, None), cluster.folder, {}).keep(title)
 
     def discard(self) -> None:
-        """End it, and let it go where it was not kept."""
+        """End the try, and discard it if it was not kept."""
         if self._asked is not None and not self._asked.done():
             self._cluster.stop()
             self._asked.cancel()
@@ -222,7 +221,7 @@ class ClusterTry:
         return self._asked
 
     def _packed(self) -> _Sent:
-        """Pickle the variables in a fork: what their code does then stays there."""
+        """Pickle the variables in a fork, so that effects of their code stay there."""
         cluster, runner, box = self._cluster, self._cluster.runner, self._workspace.folder.parent / "state"
         shell: Any = getattr(cluster.host.environment.shell, "ip", None)
 
@@ -285,32 +284,31 @@ class ClusterBranch:
 
     @property
     def turn_state(self) -> str:
-        """How its turn ended."""
+        """The final state of its turn."""
         return "running" if self.state == "running" else self._report.turn
 
     @property
     def turn_error(self) -> ErrorInfo | None:
-        """Why it failed, where that is a budget."""
+        """The reason it failed, if that is a budget."""
         is_over = self._report.is_over_budget
         return ErrorInfo(error_type="BudgetExceeded", message=self.error) if is_over else None
 
     def stop(self) -> None:
-        """Stop its agent."""
         self.is_stopped = True
         self._cluster.stop()
 
     def close(self, state: str) -> None:
-        """It does not end: let it go."""
+        """Let go of the try, although it does not end."""
         self.state = state
 
     def save(self, names: tuple[str, ...] | None = None, seconds: float | None = None) -> tuple[Path, CopyAnswer]:  # noqa: ARG002 - they came with the report
-        """Write the variables that came back."""
+        """Write the variables that came back from the worker."""
         report, box = self._report, self.folder.parent / "variables"
         box.write_bytes(report.saved)
         return box, CopyAnswer(number=0, changed=report.changed, objects=report.objects, text=report.lost)
 
     def note(self, body: Body) -> None:
-        """What it has used by now; on the cluster's thread."""
+        """Note what the try has used so far; called on the cluster's thread."""
         self.tokens, self.costs = body.input_tokens, body.costs
 
     def take(self, report: TryReport) -> None:
@@ -336,7 +334,7 @@ class ClusterBranch:
         self._end("done" if report.is_done else "failed")
 
     def fail(self, error: BaseException) -> None:
-        """It could not be made."""
+        """Note that the try could not be made."""
         self.error = error.message if isinstance(error, AgentnbError) else f"{type(error).__name__}: {error}"
         self._end("failed")
 
@@ -353,19 +351,15 @@ class _Turn:
 
     @property
     def done(self) -> bool:
-        """True once it has ended."""
         return self._branch.state != "running"
 
     @property
     def state(self) -> str:
-        """How it ended."""
         return self._branch.turn_state
 
     @property
     def error(self) -> ErrorInfo | None:
-        """Why it failed."""
         return self._branch.turn_error
 
     def cancel(self) -> None:
-        """Stop it."""
         self._branch.stop()

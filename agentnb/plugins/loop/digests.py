@@ -120,7 +120,7 @@ def digest_of(value: Any) -> str:
 
 
 def digest_of_file(path: Path) -> str:
-    """The hash of a file, or of the files below a folder; empty where there is none."""
+    """Returns the hash of a file, or of the files below a folder; '' if there is none."""
     if path.is_dir():
         files = sorted(each for each in path.rglob("*") if each.is_file())
         return digest_of([(str(each.relative_to(path)), digest_of_file(each)) for each in files])

@@ -33,19 +33,17 @@ class Held:
 
     @property
     def names(self) -> list[str]:
-        """The names of code and data; modules and what comes with Python or a package go without saying."""
+        """The names of code and data; modules and what comes with Python or a package are left out."""
         own = (name for name, value in self.code.items() if getattr(value, "__module__", "") == "__main__")
         return [*own, *self.data, *self.files]
 
     def add(self, name: str, value: Any) -> None:
-        """Hold a variable."""
         if is_code(value):
             self.code[name] = value
         elif name not in self.data:
             self.data.append(name)
 
     def add_file(self, path: str) -> None:
-        """Hold a file."""
         if path not in self.files:
             self.files.append(path)
 
@@ -102,7 +100,6 @@ def found(code: CodeType, names: Mapping[str, Any], folder: Path) -> Held:
 
 
 def globals_read(code: CodeType) -> Iterator[str]:
-    """The global names that *code* reads."""
     for step in dis.get_instructions(code):
         if step.opname in ("LOAD_NAME", "LOAD_GLOBAL"):
             yield step.argval
@@ -120,7 +117,7 @@ def _texts(code: CodeType) -> Iterator[str]:
 
 
 def _codes(value: Any) -> list[CodeType]:
-    """The code of what the notebook defines; what a package does is the package's."""
+    """Returns the code of what the notebook defines, not of what a package does."""
     if getattr(value, "__module__", "") != "__main__":
         return []
     if inspect.isfunction(value):

@@ -70,26 +70,25 @@ class Metric:
 
     @property
     def is_variable(self) -> bool:
-        """True if it is a variable that each try sets by itself."""
+        """True if the metric is a variable that each try sets by itself."""
         return self.source in self._names and not callable(self._names[self.source])
 
     @property
     def missing(self) -> list[str]:
-        """The names that it reads and that are not there."""
+        """The names that the metric reads and that do not exist."""
         read = dict.fromkeys(globals_read(self._code))
         return [each for each in read if each not in self._names and not hasattr(builtins, each)]
 
     def digests(self) -> dict[str, str]:
-        """The hashes of what is held, as it is in the namespace now."""
+        """Returns the hashes of what is held, as it is in the namespace now."""
         names = [*self.held.code, *self.held.data]
         return {each: digest_of(self._names[each]) if each in self._names else "" for each in names}
 
     def file_digests(self, folder: Path | None = None) -> dict[str, str]:
-        """The hashes of the files that are held, in *folder*."""
         return {each: digest_of_file((folder or self._folder) / each) for each in self.held.files}
 
     def evaluate(self, text: str) -> tuple[Any, str]:
-        """Its value with what a try changed, and the hashes before it; to be called in a copy of the kernel."""
+        """Returns the value with a try's changes, and the hashes before it; to be called in a copy of the kernel."""
         brought, names = msgspec.json.decode(text, type=Brought), self._names
         before = self.digests()
         if brought.path:
@@ -116,7 +115,6 @@ def check_held(before: dict[str, str], after: dict[str, str]) -> None:
 
 
 def compiled(source: str) -> CodeType:
-    """The code of an expression."""
     with suppress(TypeError):
         try:
             return compile(source.strip(), "<metric>", "eval")

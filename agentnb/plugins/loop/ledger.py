@@ -61,7 +61,7 @@ class LoopTry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def metric(self) -> float | None:
-        """The mean of its values; None where it was not measured."""
+        """The mean of its values; None if it was not measured."""
         return sum(self.values) / len(self.values) if self.values else None
 
 
@@ -85,12 +85,12 @@ class LoopSpec(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def is_running_elsewhere(self) -> bool:
-        """True if another process runs it."""
+        """True if another process runs the loop."""
         return self.owner[1] != os.getpid() and self.owner[1] > 0 and alive(*self.owner)
 
 
 def this_process() -> tuple[str, int, str]:
-    """This process, as :attr:`LoopSpec.owner` has it."""
+    """Returns this process in the form of :attr:`LoopSpec.owner`."""
     return platform.node(), os.getpid(), started(os.getpid())
 
 
@@ -102,7 +102,6 @@ class Ledger(RowsFile):
         self.id: str = ""
 
     def create(self, folder: str, spec: LoopSpec) -> None:
-        """Begin a new one."""
         self.id = new_id()
         values = (self.id, time.time(), "running", folder, _kept(spec))
         self._run("INSERT INTO loops VALUES (?, ?, ?, ?, ?)", *values)
@@ -122,23 +121,22 @@ class Ledger(RowsFile):
         return msgspec.json.decode(rows[0][1], type=LoopSpec)
 
     def update(self, spec: LoopSpec, state: str) -> None:
-        """Note what it is asked for now, and whether it runs."""
+        """Save the loop's current specification and its state."""
         values = (_kept(spec), state, time.time(), self.id)
         self._run("UPDATE loops SET body = ?, state = ?, touched = ? WHERE id = ?", *values)
 
     def put(self, at: int, row: LoopTry, difference: str | None = "") -> None:
-        """Write the row at a place; where *difference* is None, that stays as it was."""
+        """Write the row at position *at*; if *difference* is None, the stored one is kept."""
         difference = self.difference(at) if difference is None else difference[:LONGEST_DIFFERENCE]
         self._run("INSERT OR REPLACE INTO tries VALUES (?, ?, ?, ?)", self.id, at, _encoded(row), difference)
         self._run("UPDATE loops SET touched = ? WHERE id = ?", time.time(), self.id)
 
     def rows(self) -> list[LoopTry]:
-        """All rows."""
         rows = self._run("SELECT body FROM tries WHERE loop = ? ORDER BY number", self.id)
         return [msgspec.json.decode(each[0], type=LoopTry) for each in rows]
 
     def difference(self, at: int) -> str:
-        """What the try in a row changed, as a diff; empty where nothing is known."""
+        """Returns what the try in a row changed, as a diff; '' if it is not known."""
         rows = self._run("SELECT difference FROM tries WHERE loop = ? AND number = ?", self.id, at)
         return str(rows[0][0]) if rows else ""
 
@@ -185,13 +183,13 @@ class LedgerView(NamedTuple):
 
 
 def lines_of(loop: LedgerView) -> list[str]:
-    """A line for how it stands, a line for each of the latest tries, and notes."""
+    """Returns a line for the loop's state, a line for each of the latest tries, and notes."""
     rows = [tuple(shortened(each, LONGEST_CELL) for each in _row(row)) for row in loop.rows[-SHOWN_ROWS:]]
     return [summary_of(loop), *lines(_filled([_HEAD, *rows])), *_notes(loop)]
 
 
 def html_of(loop: LedgerView) -> str:
-    """The same with a plot, and what the tries that were kept changed."""
+    """Returns the same as :func:`lines_of` as HTML, with a plot and the changes of the tries that were kept."""
     rows = loop.rows
     head, *cells = _filled([_HEAD, *(_row(row) for row in rows[-SHOWN_ROWS:])])
     table = f'<div style="overflow-x:auto">{html(head, cells, _TEXTS)}</div>'
@@ -203,7 +201,7 @@ def html_of(loop: LedgerView) -> str:
 
 
 def summary_of(loop: LedgerView) -> str:
-    """Its state, in one line."""
+    """Returns the loop's state, in one line."""
     rows = loop.rows
     first = next((each.metric for each in rows if each.metric is not None), None)
     kept = sum(1 for each in rows if each.state == "kept")
@@ -214,7 +212,7 @@ def summary_of(loop: LedgerView) -> str:
 
 
 def plot_of(loop: LedgerView) -> str:
-    """The metric of each try, and a line for what was the best."""
+    """Returns a plot of the metric of each try, with a line for the best so far."""
     points = [(at, row) for at, row in enumerate(loop.rows) if row.metric is not None]
     if len(points) < 2:  # noqa: PLR2004 - a line has two ends
         return ""
@@ -274,7 +272,7 @@ def _row(row: LoopTry) -> tuple[str, ...]:
 
 
 def _filled(rows: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
-    """*rows*, the head first, without the columns that are empty, such as that of the cost."""
+    """Returns *rows*, the head first, without empty columns, such as the cost."""
     wanted = [at for at, name in enumerate(_HEAD) if name in ("try", *_TEXTS) or any(row[at] for row in rows[1:])]
     return [tuple(row[at] for at in wanted) for row in rows]
 

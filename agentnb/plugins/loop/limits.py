@@ -74,11 +74,11 @@ class LimitCheck:
         self._patience_from = 0
 
     def reached(self, standing: Standing, *, is_running: bool) -> Reached | None:
-        """The limit that is reached; a try that is running ends at its time and its budget only."""
+        """Returns the limit that is reached; a running try ends only at its time and its budget."""
         return self._of_time(standing) or self._of_budget(standing, is_running) or self._of_tries(standing, is_running)
 
     def go_on(self, reached: Reached, standing: Standing) -> None:
-        """Add to the limit what :attr:`Reached.more` says."""
+        """Extend the limit that was reached by :attr:`Reached.more`."""
         for use in self._used_up(standing, more_turns=1):
             key = use.limit.key
             self._added[key] = self._added.get(key, 0.0) + use.more
@@ -123,7 +123,7 @@ class LimitCheck:
 
 
 def is_count(value: object, *, at_least: int) -> bool:
-    """True for a whole number that is large enough."""
+    """True for a whole number of at least *at_least*."""
     return isinstance(value, int) and not isinstance(value, bool) and value >= at_least
 
 
@@ -144,7 +144,7 @@ def check_limits(limits: LoopLimits) -> None:
 
 
 def budget_text(budget: Any) -> str:
-    """A budget as text; a number is dollars."""
+    """Returns a budget as text; a number is in dollars."""
     if budget is None:
         return ""
     if isinstance(budget, (int, float)) and not isinstance(budget, bool):
@@ -198,7 +198,7 @@ _GO_ON, _STOP, _QUESTION = "go on", "stop", "loop"
 
 
 async def ask_to_go_on(host: Host, folder: Path, title: str, reached: Reached) -> bool:
-    """True if the user lets the loop go on; on the host's thread."""
+    """Ask the user whether the loop may go on; on the host's thread."""
     conversation = own_conversation(host, folder, title, name="Loop", ended="A loop was paused here.")
     turn_id, origin = new_id(), MessageOrigin(kind=MessageKind.SYSTEM_NOTIFICATION.value)
     await conversation.turns.begin_unprompted(turn_id, Message(text=title, origin=origin))

@@ -103,12 +103,12 @@ class LoopRun:
 
     @property
     def best(self) -> float:
-        """The metric of what was kept, over its measurements."""
+        """The metric of what was kept: the mean of its measurements."""
         return sum(self._best) / len(self._best)
 
     @property
     def spent(self) -> Spent:
-        """What all tries have used together."""
+        """The combined usage of all tries."""
         costs: dict[str, float] = {}
         for row in self.rows:
             add_costs(costs, row.costs)
@@ -116,7 +116,7 @@ class LoopRun:
         return Spent(tokens, costs, seconds, sum(1 for each in self.rows if each.number))
 
     def begin(self, judged: Judged, rows: list[LoopTry]) -> None:
-        """Go on from *rows*, on a thread of its own; *judged* is the notebook as it is."""
+        """Continue from *rows*, on a thread of its own; *judged* is the notebook as it is."""
         for row in rows:
             why = _LOST.get(row.state)
             self._put(row if why is None else replace(row, state="lost", why=why), None, None)
@@ -142,7 +142,7 @@ class LoopRun:
         self._tell()
 
     def _tries(self) -> str:
-        """One try after another; returns why it ended."""
+        """Make one try after another; returns why the loop ended."""
         while True:
             if self.cancelled.is_set():
                 return STOPPED
@@ -190,7 +190,7 @@ class LoopRun:
             raise UsageError(why, hint=f"Then continue: agentnb.loop.resume({self.ledger.id!r}).")
 
     def _stop_reason(self, row: LoopTry) -> str:
-        """Why a running try is to stop."""
+        """Returns why a running try must stop, or '' if it may go on."""
         if self.cancelled.is_set():
             return STOPPED
         if row.seconds > self.spec.timeout:
@@ -202,7 +202,7 @@ class LoopRun:
         return reached.message if reached is not None else ""
 
     def _note_keeping(self, row: LoopTry, difference: str) -> None:
-        """Note that it is being kept: a kernel that is killed meanwhile leaves that note."""
+        """Note that the try is being kept; if the kernel is killed meanwhile, that note remains."""
         self._put(replace(row, state="keeping"), len(self.rows) - 1, difference)
 
     def _why_hopeless(self) -> str:
@@ -263,7 +263,7 @@ class LoopRun:
         return Standing(self.spent, time.time(), self.best, without, self.spec.higher_is_better)
 
     def _goes_on(self, reached: Reached) -> bool:
-        """Pause and ask where somebody is there; False where nobody is, or the aim is reached."""
+        """Pause and ask if the user is there; False if nobody is, the loop cannot go on, or the answer is no."""
         host = self.host
         if reached.then is None or not host.loop.submit(host.environment.attended()).result():
             return False
@@ -283,7 +283,7 @@ class LoopRun:
         return goes_on
 
     def _is_main_thread_free(self) -> bool:
-        """Wait until the user's code has ended; False if a limit may be reached before."""
+        """Wait until the user's code has ended; False if the loop is cancelled or reaches a limit before that."""
         look = self._runner.look(lambda: None)
         work = self.host.environment.job_queue.run(look, "", patience=LONGEST_SECONDS)
         free = self.host.loop.submit(work)
@@ -298,7 +298,7 @@ class LoopRun:
     # ------------------------------------------------------------ inside
 
     def _put(self, row: LoopTry, at: int | None = None, difference: str | None = "") -> int:
-        """Write a row at a place, the next one if None; returns the place. Without *difference* that stays."""
+        """Write a row at *at*, or at the end if None; returns the place. If *difference* is None, the old one stays."""
         at = len(self.rows) if at is None else at
         if row.number and at < len(self.rows) and self.rows[at].number != row.number:
             at = next(place for place, each in enumerate(self.rows) if each.number == row.number)

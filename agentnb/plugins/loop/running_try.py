@@ -19,23 +19,15 @@ class TryTurn(Protocol):
     """The turn of its agent."""
 
     @property
-    def done(self) -> bool:
-        """True once it has ended."""
-        ...
+    def done(self) -> bool: ...
 
     @property
-    def state(self) -> str:
-        """How it ended."""
-        ...
+    def state(self) -> str: ...
 
     @property
-    def error(self) -> ErrorInfo | None:
-        """Why it failed."""
-        ...
+    def error(self) -> ErrorInfo | None: ...
 
-    def cancel(self) -> None:
-        """Stop it."""
-        ...
+    def cancel(self) -> None: ...
 
 
 class TryBranch(BranchChanges, Protocol):
@@ -44,58 +36,48 @@ class TryBranch(BranchChanges, Protocol):
     error: str
 
     @property
-    def turn(self) -> TryTurn:
-        """The turn of its agent."""
-        ...
+    def turn(self) -> TryTurn: ...
 
     @property
     def state(self) -> str:
-        """As :attr:`agentnb.plugins.branches.branch.Branch.state`."""
+        """See :attr:`agentnb.plugins.branches.branch.Branch.state`."""
         ...
 
     @property
-    def text(self) -> str:
-        """What the agent said."""
-        ...
+    def text(self) -> str: ...
 
     @property
-    def tokens(self) -> int | None:
-        """The tokens that it used."""
-        ...
+    def tokens(self) -> int | None: ...
 
     @property
     def costs(self) -> dict[str, float]:
-        """What it cost, by currency."""
+        """The costs, by currency."""
         ...
 
     @property
     def why(self) -> str:
-        """Why its kernel has ended."""
+        """The reason its kernel has ended."""
         ...
 
-    def close(self, state: Literal["discarded"]) -> None:
-        """End its processes."""
-        ...
+    def close(self, state: Literal["discarded"]) -> None: ...
 
 
 class RunningTry(Protocol):
     """A try, and what can be done with it."""
 
     @property
-    def branch(self) -> TryBranch:
-        """The try."""
-        ...
+    def branch(self) -> TryBranch: ...
 
     def listen(self, listener: Callable[[], None]) -> None:
         """Call *listener* when its state changes."""
         ...
 
     def keep(self) -> object:
-        """Bring what it changed into the notebook."""
+        """Bring what the try changed into the notebook."""
         ...
 
     def discard(self) -> None:
-        """End it, and let it go where it was not kept."""
+        """End the try, and discard it if it was not kept."""
         ...
 
 
@@ -111,7 +93,6 @@ class LocalTry:
 
     @property
     def branch(self) -> Branch:
-        """Its branch."""
         return self._made[0]
 
     def listen(self, listener: Callable[[], None]) -> None:
@@ -119,16 +100,16 @@ class LocalTry:
         self._made.listen(listener)
 
     def keep(self) -> object:
-        """Bring what it changed into the notebook."""
+        """Bring what the try changed into the notebook."""
         return self._made.keep(self.branch.number)
 
     def discard(self) -> None:
-        """End it, and let it go where it was not kept."""
+        """End the try, and discard it if it was not kept."""
         self._made.discard()
 
 
 def local_tries(options: dict[str, Any]) -> Callable[[int, str, str], LocalTry]:
-    """What begins a try with these arguments of :func:`agentnb.start`."""
+    """Returns a function that begins a try with these arguments of :func:`agentnb.start`."""
 
     def begin(number: int, prompt: str, instructions: str) -> LocalTry:
         return LocalTry(begin_branches(prompt, [options], instructions=instructions, first=number))

@@ -60,7 +60,7 @@ class VariablesMissing(AgentnbError):
 
 
 def cells_to_run(cells: Sequence[NotebookCell]) -> dict[int, str]:
-    """The *cells* but those that begin work of agents or of a cluster: what they made is sent."""
+    """Returns *cells* without those that start agents or cluster work: their results are sent instead."""
     return {each.count or 0: each.source for each in cells if not _NOT_RUN.search(each.source)}
 
 

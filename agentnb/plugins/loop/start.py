@@ -230,7 +230,7 @@ def _begun(run: LoopRun, notes: list[str], judged: Judged, rows: list[LoopTry]) 
 
 
 def _show(begun: Loop) -> None:
-    """Show the ledger, and keep it up to date; nothing where a notebook is run by a program."""
+    """Show the ledger, and keep it up to date; does nothing if a program runs the notebook."""
     shell = current_shell()
     if getattr(shell, "kernel", None) is None or not is_watched(shell):
         return
@@ -257,7 +257,7 @@ def _notebook() -> tuple[Host, CodeRunner, Path]:
 def _cluster_for(
     executor: Any, spec: LoopSpec, host: Host, runner: CodeRunner, folder: Path
 ) -> tuple[TryCluster | None, list[str]]:
-    """The cluster that makes the tries, None where they are made here; and what is to be known about that."""
+    """Returns the cluster that makes the tries (None if they are made here), and notes about it for the user."""
     if executor is None:
         return None, []
     if host.environment.cassette.stands_in:

@@ -47,7 +47,7 @@ class TryQuestion(BatchQuestion, frozen=True, kw_only=True):
     keeps_answers: ClassVar[bool] = False
 
     def check(self) -> None:
-        """See whether a try can be made here."""
+        """Check that a try can be made here."""
         options = {**self.options, "cwd": tempfile.gettempdir()}
         named = [options.pop(each) for each in ("agent", "command", "env", "cwd")]
         configured(*named, **options)
@@ -57,7 +57,6 @@ class TryQuestion(BatchQuestion, frozen=True, kw_only=True):
             raise UsageError(f"No kernel can be closed in: {looked.reason}")
 
     def asking(self, process: int) -> TryWorker:  # noqa: ARG002 - each try has a process of its own
-        """What makes the tries here."""
         return TryWorker(self)
 
 
@@ -69,11 +68,10 @@ class TryWorker:
         self._try: WorkerTry | None = None
 
     def begin(self) -> None:
-        """The next one."""
         self._try = None
 
     async def ask(self, job: Job) -> Body:
-        """Make a try. Where it is cancelled, its agent is stopped, and what it did by then is told."""
+        """Make a try. If it is cancelled, its agent is stopped, and what it did so far is reported."""
         self._try = WorkerTry(self._question, msgspec.json.decode(job.text, type=TryOrder))
         running = asyncio.ensure_future(asyncio.to_thread(self._try.run))
         try:
@@ -86,12 +84,11 @@ class TryWorker:
         return replace(self.body(), output=msgspec.to_builtins(report))
 
     def body(self) -> Body:
-        """What it has used by now."""
+        """What the try has used so far."""
         branch = None if self._try is None else self._try.branch
         return Body() if branch is None else Body(input_tokens=branch.tokens, costs=branch.costs)
 
     async def close(self, seconds: float) -> None:  # noqa: ARG002 - its end is waited for above
-        """End what runs."""
         if self._try is not None:
             await asyncio.to_thread(self._try.close)
 
@@ -133,7 +130,7 @@ class WorkerTry:
             sent.remove()
 
     def stop(self) -> None:
-        """Cancel its turn; from any thread."""
+        """Cancel its turn; safe from any thread."""
         with self._lock:
             self._is_stopped = True
         if self.branch is not None:
@@ -142,7 +139,7 @@ class WorkerTry:
             self._kernel.close()
 
     def close(self) -> None:
-        """End its processes; from any thread."""
+        """End its processes; safe from any thread."""
         if self.branch is not None:
             self.branch.close("discarded")
         if self._kernel is not None:
@@ -151,7 +148,7 @@ class WorkerTry:
     # ------------------------------------------------------------ the kernel
 
     def _prepare(self, workspace: IsolatedWorkspace) -> tuple[str, ...]:
-        """Run the cells in a fresh kernel, and bring the variables; returns tables that are not as they were."""
+        """Run the cells in a fresh kernel, and bring the variables; returns tables that differ from before."""
         order = self._order
         folder = Path(order.folder) if Path(order.folder).is_dir() else workspace.folder
         self._kernel = kernel = fresh_kernel(folder, shared_folders(workspace.folder, folder))
@@ -223,7 +220,7 @@ class WorkerTry:
 
 
 def _ran_cells(branch: Branch) -> tuple[RanCell, ...]:
-    """The changed cells that it ran as they are now."""
+    """Returns the changed cells that the branch ran in their current form."""
     notebook = branch.notebook
     if notebook is None:
         return ()

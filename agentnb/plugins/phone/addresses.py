@@ -29,7 +29,7 @@ class Way(NamedTuple):
 
 
 def network_addresses() -> list[str]:
-    """The address of this machine in its network, IPv4; none where it is in none."""
+    """Returns the IPv4 address of this machine in its network; none if it is in no network."""
     with contextlib.suppress(OSError), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as looking:
         looking.connect(_TOWARDS)
         found = str(looking.getsockname()[0])

@@ -50,7 +50,7 @@ class PhonePairing:
         return tuple(each.name for each in self._listener.clients)
 
     def new_code(self) -> tuple[str, str]:
-        """A code for one more phone: its name and its token. The first phone that uses it can ever use it."""
+        """Returns the name and token for one more phone; only the first phone that uses them ever can."""
         if len(list(self._listener.grants)) >= MOST_CODES:
             raise UsageError(f"{MOST_CODES} phones are paired.", hint="Unpair, then pair the ones that you use.")
         number = next(self._numbers)
@@ -70,13 +70,13 @@ class PhonePairing:
 
 
 def current_pairing() -> PhonePairing | None:
-    """The phones of this kernel; None where none may connect."""
+    """Returns the phones of this kernel; None if none may connect."""
     found = current_host().plugin_memory.get(MEMORY)
     return found if isinstance(found, PhonePairing) else None
 
 
 async def pair(way: Way, *, code_seconds: float = CODE_SECONDS) -> PhonePairing:
-    """Let phones connect that way; those that came another way are unpaired."""
+    """Let phones connect by *way*; those that were paired another way are unpaired."""
     known = current_pairing()
     if known is not None and known.way == way:
         return known
@@ -94,7 +94,7 @@ async def pair(way: Way, *, code_seconds: float = CODE_SECONDS) -> PhonePairing:
 
 
 async def unpair() -> None:
-    """Let no phone connect, and end the connections of those that are."""
+    """Let no phone connect, and end existing connections."""
     atexit.unregister(_end)
     pairing = current_pairing()
     if pairing is not None:
@@ -102,6 +102,5 @@ async def unpair() -> None:
 
 
 def _end() -> None:
-    """Say goodbye when the kernel ends."""
     with contextlib.suppress(RuntimeError, UsageError, TimeoutError):  # the host has stopped, and all of this with it
         current_host().loop.submit(unpair()).result(STOP_SECONDS)

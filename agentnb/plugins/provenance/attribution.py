@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def attributed(
     cells: Sequence[SavedCell], kept: Sequence[TurnSteps]
 ) -> tuple[tuple[CellProvenance, ...], tuple[ProvenanceTurn, ...]]:
-    """The cells in which lines of agents stand, and the turns that wrote them."""
+    """Returns the cells that contain lines of agents, and the turns that wrote them."""
     ledger = ledger_of(kept)
     texts = [split_lines(cell.source) for cell in cells]
     authors = ledger.authors([(cell.id, cell.source) for cell in cells])
@@ -46,11 +46,10 @@ class _Turns:
         self._numbers: dict[int | tuple[str, str], int] = {}
 
     def number(self, author: int) -> int:
-        """The number of a turn of the log."""
         return self._add(author, self._kept[author])
 
     def number_of_saved(self, turn: ProvenanceTurn) -> int | None:
-        """The number of a turn that a notebook names; None where the log has its conversation and knows better."""
+        """Returns the number of a turn that a notebook names; None if the log has its conversation and overrides it."""
         if any(each.session.startswith(turn.session) for each in self._kept):
             return None
         return self._add((turn.session, turn.turn), turn)
@@ -105,7 +104,7 @@ def _cell(
 def _is_edited(
     ledger: LineLedger, cell_id: str, lines: Sequence[bytes], authors: Sequence[Author], present: set[bytes]
 ) -> bool:
-    """True if the user has added lines to what agents left in a cell, or taken some of theirs away."""
+    """True if the user has added lines to what agents left in a cell, or removed some of it."""
     if any(
         author is None and not is_blank(line) and not ledger.knows(line)
         for line, author in zip(lines, authors, strict=True)
@@ -119,7 +118,7 @@ def _is_edited(
 
 
 def _ranges(lines: Sequence[bytes], authors: Sequence[Author]) -> list[LineRange]:
-    """The lines by their authors, counted from 1; a blank line between two of one author belongs to it."""
+    """Returns the lines by author, counted from 1; a blank line between two of one author belongs to that author."""
     ranges: list[LineRange] = []
     for at, (line, author) in enumerate(zip(lines, authors, strict=True), 1):
         if is_blank(line):

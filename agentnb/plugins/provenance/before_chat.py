@@ -30,7 +30,7 @@ class Answer:
 
 
 def answer(question: str) -> Answer:
-    """The cells in which lines of agents stand; *question* is `CellsParams` as JSON."""
+    """Returns the cells that contain lines of agents; *question* is `CellsParams` as JSON."""
     if not any(changes_folder().glob("*/records/*.json")) or "provenance" not in plugins().loaded:
         return Answer(_NOTHING)
     params = msgspec.json.decode(question, type=CellsParams)

@@ -138,7 +138,7 @@ class SavedTurn(NamedTuple):
 
 
 def to_metadata(source: str, ranges: Iterable[LineRange], turns: Sequence[ProvenanceTurn]) -> str:
-    """The value of the key for a cell whose lines have these authors; empty where none is an agent's."""
+    """Returns the key's value for a cell whose lines have these authors; '' if none is an agent's."""
     texts = split_lines(source)
     lines: dict[int, list[int]] = {}
     for each in ranges:
@@ -155,7 +155,7 @@ def to_metadata(source: str, ranges: Iterable[LineRange], turns: Sequence[Proven
 
 
 def from_metadata(saved: str, source: str) -> list[SavedTurn]:
-    """What the key of a cell with the text *source* says; nothing where it makes no sense."""
+    """Returns what the key of a cell with the text *source* says; nothing if it is invalid."""
     matches = [_SAVED.fullmatch(each) for each in saved.split("; ")] if len(saved) <= LONGEST else []
     texts = split_lines(source)
     return [_saved_turn(match, texts) for match in matches[:MOST_TURNS] if match is not None]
@@ -194,7 +194,7 @@ def _saved_turn(match: re.Match[str], texts: Sequence[bytes]) -> SavedTurn:
 
 
 def _lines(ranges: str, count: int) -> tuple[int, ...]:
-    """The lines, from 0; none where the cell has fewer."""
+    """Returns the lines, from 0; none if the cell has fewer."""
     chosen: set[int] = set()
     for each in ranges.split(","):
         first, _, last = each.partition("-")
@@ -217,6 +217,6 @@ def _digest(lines: Iterable[bytes]) -> str:
 
 
 def _word(name: str) -> str:
-    """*name* without what could tell of this machine or its secrets: of a path the last part."""
+    """Returns *name* without what could reveal this machine or its secrets: only the last part of a path."""
     last = name.replace("\\", "/").rstrip("/").rpartition("/")[2]
     return UNKNOWN if Credentials().hidden(last) != last else _NOT_IN_A_WORD.sub("-", last)[:_NAME] or UNKNOWN

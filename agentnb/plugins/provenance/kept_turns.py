@@ -86,7 +86,7 @@ class KeptTurns:
         return list(first.values())
 
     def _files(self) -> Iterator[tuple[Path, ConversationRecord]]:
-        """Every record, with the folder of its store."""
+        """Yields every record, with the folder of its store."""
         for path in sorted(changes_folder().glob("*/records/*.json")):
             try:
                 state = path.stat()
@@ -104,7 +104,7 @@ class KeptTurns:
     def _turns(
         self, record: ConversationRecord, folder: Path | None, wanted: WantedNotebook, log: LogStore | None
     ) -> Iterator[tuple[tuple[int, int], TurnSteps]]:
-        """The turns of a conversation, each with when it ended and when the conversation began."""
+        """Yields the turns of a conversation, each with its end time and the start time of the conversation."""
         stored = self._stored(record.session, log)
         turns = {} if stored is None else {each.id: (at, each) for at, each in enumerate(stored.chat.turns, 1)}
         title = "" if stored is None else _first_words(stored.record.title)
@@ -133,7 +133,7 @@ class KeptTurns:
             yield (time, 0 if stored is None else stored.record.created_at), TurnSteps(made, steps)
 
     def _stored(self, session: str, log: LogStore | None) -> StoredSession | None:
-        """The conversation; None where the log does not have it, or it cannot be read."""
+        """Returns the conversation; None if the log does not have it, or it cannot be read."""
         if log is None:
             return None
         try:
@@ -151,7 +151,7 @@ class KeptTurns:
 
 
 def _turns_without_changes(record: ConversationRecord) -> Iterator[TurnChangeRecord]:
-    """The turns that changed nothing themselves, and from whose answers the user took code."""
+    """Returns the turns that changed nothing themselves but from whose answers the user took code."""
     turns = dict.fromkeys(each.turn_id for each in record.placed)
     return (TurnChangeRecord(turn_id=each) for each in turns if record.turn(each) is None)
 
@@ -186,7 +186,7 @@ def _is_file(item: Item, record: ConversationRecord, wanted: WantedNotebook) -> 
 def _steps_of_file(
     record: ConversationRecord, change: TurnChangeRecord, folder: Path | None, wanted: WantedNotebook
 ) -> Iterator[TurnStep]:
-    """What the agent did to the cells in the notebook's file."""
+    """Yields what the agent did to the cells in the notebook's file."""
     for item in change.items:
         if folder is None or item.file is None or not _is_file(item, record, wanted):
             continue
@@ -206,13 +206,13 @@ def _steps_of_file(
 
 
 def _texts(content: bytes) -> Mapping[str, str]:
-    """The texts of the cells in a notebook's file, by their ids; by their texts where they have none."""
+    """Returns the texts of the cells in a notebook's file, keyed by id, or by text if a cell has no id."""
     cells = cells_of(content.decode("utf-8", "replace"))
     return {each.id or f"text {each.source}": each.source for each in cells}
 
 
 def _cells(turn: Turn | None) -> Iterator[ToolCallCell]:
-    """The cells that the turn's tool calls changed, in order."""
+    """Yields the cells that the turn's tool calls changed, in order."""
     for part in () if turn is None else turn.response_parts:
         call = part.tool_call if isinstance(part, ToolCallResponsePart) else None
         if isinstance(call, ToolCallCompletedState) and call.success and call.details is not None and call.details.cell:
@@ -220,7 +220,7 @@ def _cells(turn: Turn | None) -> Iterator[ToolCallCell]:
 
 
 def _time(change: TurnChangeRecord, turn: Turn | None) -> int:
-    """When the turn ended, in milliseconds since 1970; 0 where that is not known."""
+    """Returns the end time of the turn, in milliseconds since 1970; 0 if it is not known."""
     snapshot = change.after or change.before
     if snapshot is not None:
         return snapshot.taken_at
@@ -237,6 +237,6 @@ def _milliseconds(iso: str) -> int:
 
 
 def _first_words(text: str) -> str:
-    """The first words on one line, without credentials."""
+    """Returns the first words on one line, without credentials."""
     line = " ".join(Credentials(os.environ).hidden(text[: FIRST_WORDS * 20]).split())
     return on_one_line(line if len(line) <= FIRST_WORDS else f"{line[: FIRST_WORDS - 1].rstrip()}…")

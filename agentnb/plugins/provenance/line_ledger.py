@@ -52,7 +52,6 @@ class _Lines:
         self._places: dict[bytes, list[int]] = {}
 
     def add(self, lines: Iterable[bytes], authors: Iterable[Author]) -> None:
-        """Add lines that follow one another."""
         for line, author in zip(lines, authors, strict=True):
             self._places.setdefault(line, []).append(len(self._lines))
             self._lines.append(line)
@@ -94,7 +93,7 @@ class _Lines:
         return best, longest
 
     def _is_disputed(self, line: bytes) -> bool:
-        """True if several have written the line."""
+        """True if several authors have written the line."""
         return len({self._authors[place] for place in self._places[line][-MOST_PLACES:]}) > 1
 
 
@@ -114,7 +113,7 @@ class LineLedger:
         self._all = _Lines()
 
     def write(self, turn: int, changes: Sequence[CellChange], *, undone: bool = False) -> None:
-        """An agent changed cells in one step; *undone*: that was taken back, or is not in the notebook yet."""
+        """Record one step of an agent; *undone* means that it was taken back, or is not in the notebook yet."""
         gone = _Lines()
         known: list[tuple[CellChange, Version | None]] = []
         for change in changes:
@@ -139,7 +138,7 @@ class LineLedger:
                 self._now.pop(change.cell, None)
 
     def authors(self, cells: Sequence[tuple[str, str]]) -> list[tuple[Author, ...]]:
-        """The authors of the lines of *cells*, ids and texts, as the notebook has them now."""
+        """Returns the authors of the lines of *cells* (ids and texts), as the notebook has them now."""
         texts = [split_lines(text) for _, text in cells]
         known = [self._known(cell, lines) for (cell, _), lines in zip(cells, texts, strict=True)]
         gone, present = _Lines(), set()
@@ -159,22 +158,22 @@ class LineLedger:
         return result
 
     def latest(self, cell: str) -> Version | None:
-        """The text that agents left in a cell; None where they wrote none, or it is gone."""
+        """Returns the text that agents left in a cell; None if they wrote none, or it is gone."""
         return self._now.get(cell)
 
     def knows(self, line: bytes) -> bool:
-        """True if some cell has had the line when an agent wrote."""
+        """True if any cell had the line when an agent wrote."""
         return line in self._all
 
     def _seen(self, cell: str, lines: tuple[bytes, ...]) -> Version:
-        """The cell had this text: lines that nobody else has written are the user's."""
+        """Note that the cell had this text: lines that nobody else has written are the user's."""
         version = self._known(cell, lines)
         authors = _open_authors(version, lines)
         self._all.fill(lines, authors)
         return self._remember(cell, lines, authors, default=None)
 
     def _known(self, cell: str, lines: tuple[bytes, ...]) -> Version | None:
-        """What is known of the cell: this very text, else its latest one."""
+        """Returns the known version of the cell with this very text, else its latest one."""
         return self._earlier.get((cell, lines)) or self._now.get(cell)
 
     def _remember(
@@ -188,17 +187,17 @@ class LineLedger:
 
 
 def split_lines(text: str) -> tuple[bytes, ...]:
-    """The lines of a cell; blanks at the ends of lines are not compared: editors remove them."""
+    """Returns the lines of a cell without trailing blanks, which editors remove."""
     return tuple(each.rstrip().encode("utf-8", "surrogatepass") for each in text.split("\n")) if text else ()
 
 
 def is_blank(line: bytes) -> bool:
-    """True if nobody can be said to have written the line."""
+    """True if no author can be assigned to the line."""
     return not line.strip()
 
 
 def _open_authors(version: Version | None, lines: Sequence[bytes]) -> list[Author | _Open]:
-    """The authors of the lines that *version* has, too; the others are open."""
+    """Returns the authors of the lines that are also in *version*; the others are open."""
     authors: list[Author | _Open] = [OPEN] * len(lines)
     if version is not None:
         for at, other, size in matches(version.lines, lines):
@@ -216,7 +215,7 @@ def _add_rest(gone: _Lines, version: Version, lines: Sequence[bytes]) -> None:
 
 
 def _is_gap(authors: Sequence[Author | _Open], at: int, size: int) -> bool:
-    """True if the open lines from *at* on are neither more nor fewer than *size*."""
+    """True if exactly *size* lines from *at* on are open."""
     return (at == 0 or authors[at - 1] is not OPEN) and (at + size == len(authors) or authors[at + size] is not OPEN)
 
 

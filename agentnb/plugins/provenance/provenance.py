@@ -33,7 +33,7 @@ _REQUEST = "verify/state"
 
 
 def verified_at(path: Path) -> int | None:
-    """When it was verified, in milliseconds since 1970; None where it was not, or was changed since."""
+    """Returns when it was verified, in milliseconds since 1970; None if it was not, or was changed since."""
     for plugin, request in plugins().offers("requests"):
         if request.name == _REQUEST:
             try:
@@ -84,7 +84,7 @@ def provenance(notebook: str | os.PathLike[str] | None = None) -> Provenance:
 
 
 def current_cells(path: Path) -> tuple[SavedCell, ...]:
-    """The cells of the notebook *path*: what its page has not saved is in them."""
+    """Returns the cells of the notebook *path*, including what its page has not saved."""
     saved = read_file(path)
     unsaved = current_environment().unsaved(str(path))
     return cells_of(saved if unsaved is None else unsaved.over(saved), path.name)
@@ -93,7 +93,7 @@ def current_cells(path: Path) -> tuple[SavedCell, ...]:
 def provenance_of(
     cells: Sequence[SavedCell], path: Path | None, log: ThisLog | None, *, verified: int | None = None
 ) -> Provenance:
-    """Who wrote *cells*, of the notebook *path*, by what *log* and the records of changes say."""
+    """Returns who wrote *cells* of the notebook *path*, according to *log* and the records of changes."""
     wanted = WantedNotebook(frozenset(each.id for each in cells if each.id), path)
     turns = _kept.about(wanted, None if log is None else log.store, _open_here(log))
     found, named = attributed(cells, turns)
@@ -110,7 +110,7 @@ def provenance_of(
 
 
 def _open_here(log: ThisLog | None) -> list[ConversationRecord]:
-    """What is known of the conversations that this kernel has open."""
+    """Returns the records of the conversations that this kernel has open."""
     if log is None or log.host is None:
         return []
     host = log.host

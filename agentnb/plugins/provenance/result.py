@@ -29,18 +29,18 @@ class _Document:
         self.parts: dict[str, dict[str, Any]] = {"prefix": {"nb": NAMESPACE}}
 
     def add(self, kind: str, name: str, **attributes: Any) -> str:
-        """An entity, activity or agent."""
+        """Add an entity, activity or agent."""
         self.parts.setdefault(kind, {})[name] = attributes
         return name
 
     def relate(self, kind: str, **ends: str) -> None:
-        """A relation between two of them; its ends as PROV names them."""
+        """Add a relation between two of them, with its ends as PROV names them."""
         relations = self.parts.setdefault(kind, {})
         relations[f"_:{kind}{len(relations) + 1}"] = {f"prov:{name}": each for name, each in ends.items()}
 
 
 def prov_document(provenance: Provenance) -> dict[str, Any]:
-    """The document: the lines of each cell, the turns that generated them, and who is responsible."""
+    """Returns the document: the lines of each cell, the turns that generated them, and who is responsible."""
     document = _Document()
     notebook = document.add(
         "entity",
@@ -55,7 +55,6 @@ def prov_document(provenance: Provenance) -> dict[str, Any]:
 
 
 def _turn(document: _Document, number: int, turn: ProvenanceTurn) -> tuple[str, str]:
-    """The turn's activity and its agent."""
     agent = document.add(
         "agent",
         f"nb:agent-{_local(turn.agent)}" + (f"-{_local(turn.model)}" if turn.model else ""),
@@ -110,12 +109,11 @@ def _cell(document: _Document, notebook: str, cell: CellProvenance, turns: list[
 
 
 def _name(qualified: str) -> dict[str, str]:
-    """A qualified name as a value."""
     return {"$": qualified, "type": "prov:QUALIFIED_NAME"}
 
 
 def _local(name: str) -> str:
-    """*name* as the local part of a qualified name."""
+    """Returns *name* as the local part of a qualified name."""
     return _NOT_IN_A_NAME.sub("-", name)
 
 
@@ -254,12 +252,11 @@ class Provenance(Table, Rows[CellProvenance]):
 
 
 def by_words(turn: ProvenanceTurn) -> str:
-    """The agent and its model."""
     return f"{turn.agent}, {turn.model}" if turn.model else turn.agent
 
 
 def why_without_prompt(turn: ProvenanceTurn) -> str:
-    """Why the prompt is not known; empty where it is."""
+    """Returns why the prompt is not known, or '' if it is."""
     if turn.from_notebook:
         return "(as the notebook says; its conversation is not in this log)"
     return "" if turn.is_kept else "(its conversation was deleted, or is in another log)"

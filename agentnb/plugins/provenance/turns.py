@@ -64,12 +64,12 @@ class TurnSteps(NamedTuple):
     steps: tuple[TurnStep, ...]
 
     def with_placed(self, other: TurnSteps) -> TurnSteps:
-        """The same with code of its answer that the user put into cells from a copy of the conversation."""
+        """Returns these steps, plus code of the answer that the user put into cells from a copy of the conversation."""
         return self._replace(steps=(*self.steps, *(each for each in other.steps if each.time is not None)))
 
 
 def steps_of_calls(calls: Iterable[ToolCallCell]) -> Iterator[TurnStep]:
-    """The texts that tool calls wrote: the changes of a turn lack those over which the user typed while it ran."""
+    """Yields the texts that tool calls wrote; a turn's changes lack those that the user typed over while it ran."""
     for call in calls:
         if call.action == "insert" and call.new_text is not None:
             yield TurnStep((CellChange("", None, call.new_text),))
@@ -79,7 +79,7 @@ def steps_of_calls(calls: Iterable[ToolCallCell]) -> Iterator[TurnStep]:
 
 
 def steps_of_items(items: Iterable[Item]) -> Iterator[TurnStep]:
-    """The steps of a turn's changes of cells."""
+    """Yields a step with a turn's changes of cells, then one with those that are undone or only offered."""
     cells = [each for each in items if each.kind == "cell"]
     for is_undone in (False, True):
         changes = tuple(
@@ -92,17 +92,16 @@ def steps_of_items(items: Iterable[Item]) -> Iterator[TurnStep]:
 
 
 def steps_of_placed(placed: Iterable[PlacedCode]) -> Iterator[TurnStep]:
-    """What the user put into cells from the answer of a turn: they only clicked, the agent wrote it."""
+    """Yields what the user inserted into cells from a turn's answer: the user only clicked, the agent wrote it."""
     return (TurnStep((CellChange(each.cell_id, each.before, each.after),), time=each.time) for each in placed)
 
 
 def cell_id_of(item: Item) -> str:
-    """The id of the cell that an item is about (:func:`agentnb.kernel.cell_changes.cell_change_id`)."""
+    """Returns the id of the item's cell (:func:`agentnb.kernel.cell_changes.cell_change_id`)."""
     return item.id.removeprefix("cell:").partition("@")[0]
 
 
 def ledger_of(turns: Sequence[TurnSteps]) -> LineLedger:
-    """The ledger after *turns*, in their order."""
     ledger = LineLedger()
     steps = [(step.time or each.turn.time or 0, at, step) for at, each in enumerate(turns) for step in each.steps]
     for _, number, step in sorted(steps, key=lambda each: each[0]):

@@ -68,7 +68,7 @@ class Attempts:
         self._changes = 0
 
     def answer(self, listener: int, asked: seccomp.AskedCall) -> None:
-        """Record what *asked* wants, and answer it."""
+        """Record what the call *asked* attempts, and answer it."""
         if asked.name == "socket":
             self._make_socket(listener, asked)
             return
@@ -108,7 +108,7 @@ class Attempts:
             seccomp.answer_with(listener, asked, leads.fileno())
 
     def _reach(self, asked: seccomp.AskedCall) -> int:
-        """Record the address of a call; returns its error."""
+        """Record the address of a call; returns the error to answer with."""
         where, size = {"sendto": (4, 5)}.get(asked.name, (1, 2))
         pointer, length = asked.arguments[where], asked.arguments[size]
         if asked.name in {"sendmsg", "sendmmsg"}:
@@ -134,7 +134,7 @@ class Attempts:
         return 0 if self._apart else errno.ENETUNREACH
 
     def _forget_own_servers(self) -> None:
-        """Programs inside may try to reach each other before they are ready, and after they have ended."""
+        """Drop attempts to reach servers inside: programs may try before these are ready, and after they have ended."""
         self._own |= _listening_ports()
         for text in [*self.connections]:
             if text.startswith(("127.", "[::", "0.0.0.0:")) and int(text.split()[0].rpartition(":")[2]) in self._own:
@@ -188,7 +188,7 @@ def _is_within(path: str, folders: Sequence[str]) -> bool:
 
 
 def _could_change(path: str, *, creates: bool) -> bool:
-    """True if it would work outside of the rehearsal: what is not there, or is another user's, fails there, too."""
+    """True if the change would work outside the rehearsal; a missing path, or another user's, fails there, too."""
     there = os.path.lexists(path)
     if not there and not creates:
         return False
@@ -200,7 +200,7 @@ def _could_change(path: str, *, creates: bool) -> bool:
 
 
 def _path(asked: seccomp.AskedCall, folder: int | None, at: int | None) -> str:
-    """The absolute path that a call names, with the links of its folders followed."""
+    """Returns the absolute path that a call names, with the links of its folders followed."""
     name = "" if at is None or not asked.arguments[at] else _string(asked.pid, asked.arguments[at])
     number = _AT_HERE if folder is None else asked.arguments[folder] & 0xFFFFFFFF
     if name.startswith("/"):
@@ -238,7 +238,7 @@ def _host_and_port(family: int, address: bytes) -> tuple[ipaddress.IPv4Address |
 
 
 def _listening_ports() -> set[int]:
-    """The ports of this network at which a process listens (TCP), or that it has (UDP)."""
+    """Returns the ports of this network on which a process listens (TCP), or that it has bound (UDP)."""
     found: set[int] = set()
     for kind in ("tcp", "tcp6", "udp", "udp6"):
         with suppress(OSError), open(f"/proc/self/net/{kind}", encoding="ascii") as file:
@@ -248,7 +248,7 @@ def _listening_ports() -> set[int]:
 
 
 def _ids(pid: int) -> list[int]:
-    """The ids of a process and of its group, in each namespace."""
+    """Returns the ids of a process and of its group, in each namespace."""
     found: list[int] = []
     with suppress(OSError), open(f"/proc/{pid}/status", encoding="utf-8", errors="replace") as file:
         for line in file:

@@ -67,11 +67,10 @@ class Notes:
 
     @property
     def address(self) -> int:
-        """Returns where it lies."""
         return ctypes.addressof(ctypes.c_char.from_buffer(self._memory))
 
     def add(self, note: object) -> None:
-        """Write a line; what finds no room is left out."""
+        """Write a line; it is dropped if there is no room."""
         line = msgspec.json.encode(note) + b"\n"
         if self._used + len(line) <= NOTES_BYTES:
             self._memory[self._used : self._used + len(line)] = line
@@ -79,13 +78,12 @@ class Notes:
             self._memory[:_HEAD] = self._used.to_bytes(_HEAD, "little")
 
     def act(self, kind: str, text: str) -> None:
-        """Note something that the code tried."""
         self._counts[kind] = self._counts.get(kind, 0) + 1
         if self._counts[kind] <= MOST_NOTES:
             self.add(Act(kind, text[:500]))
 
     def read(self) -> tuple[list[Act], CodeNotes | None]:
-        """Returns what the code tried, and what it told at its end."""
+        """Returns what the code attempted, and the notes that it wrote at its end."""
         used = min(int.from_bytes(self._memory[:_HEAD], "little"), NOTES_BYTES)
         acts: list[Act] = []
         told: CodeNotes | None = None
@@ -99,7 +97,6 @@ class Notes:
 
 
 def _wait(running: Running, notes: Notes) -> Rehearsal:
-    """Wait for its end."""
     report, rehearsal = running.wait()
     if not rehearsal.available:
         return rehearsal
@@ -183,7 +180,7 @@ def _fork(
     *,
     descriptors: Collection[int],
 ) -> NoReturn:
-    """The fork of the kernel, from its first step to its end."""
+    """Run the fork of the kernel, from its first step to its end."""
     try:
         scene, (printing, reporting) = Scene(**options), pipes
         signal.set_wakeup_fd(-1)

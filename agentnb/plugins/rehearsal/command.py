@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def proxy_to(hosts: tuple[str, ...], env: Mapping[str, str]) -> Iterator[NetworkProxy | None]:
-    """A proxy that leads to *hosts*; None where there are none."""
+    """Open a proxy that leads to *hosts*; None if there are none."""
     if not hosts:
         yield None
         return
@@ -61,7 +61,7 @@ def rehearse_command(
     shared: Sequence[tuple[str, str]] = (),
     hidden: Sequence[str] = (),
 ) -> Rehearsal:
-    """Returns what a command of the shell would do; but in *shared* folders it is done, and *hidden* ones are empty."""
+    """Returns what a shell command would do; it really acts in *shared* folders, and *hidden* ones are empty."""
     if not limits.is_linux():
         return unavailable("Commands can be rehearsed on Linux only.")
     # What Python compiles by the way is not what the command is about; a command that writes it itself is shown.

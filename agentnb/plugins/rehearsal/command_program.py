@@ -15,7 +15,6 @@ from agentnb.safe_json import read_json
 
 
 def main(given: str) -> None:
-    """Rehearse the command that *given* describes."""
     asked = read_json(given)
     report = asked.pop("report")
     command = asked.pop("command")

@@ -37,7 +37,7 @@ class _TooLarge(OSError):
 
 
 def gpu_in_use() -> str:
-    """The device of a graphics card that this process has open; empty where it has none: it does not survive a fork."""
+    """Returns the GPU device that this process has open, which does not survive a fork; '' if there is none."""
     for descriptor in _open_descriptors():
         with suppress(OSError):
             path = os.readlink(f"/proc/self/fd/{descriptor}")
@@ -55,7 +55,7 @@ class OpenFile:
         self._before = _text_and_digest(descriptor)
 
     def change(self) -> dict[str, Any] | None:
-        """Its change, as the supervisor's report has it; None where there is none."""
+        """Returns the file's change in the form of the supervisor's report; None if there is none."""
         (before, was), (after, now) = self._before, _text_and_digest(self.descriptor)
         if was == now:
             return None
@@ -66,7 +66,7 @@ class OpenFile:
 
 
 def copy_writable_files() -> list[OpenFile]:
-    """Replace each file that is open for writing by a copy in memory; a file that is open twice has one copy."""
+    """Replace each file that is open for writing by a copy in memory; a file that is open twice gets one copy."""
     copies: dict[tuple[int, int], int] = {}
     found = []
     for descriptor in _open_descriptors():
@@ -90,18 +90,18 @@ def copy_writable_files() -> list[OpenFile]:
 
 
 def copy_name(path: str) -> str:
-    """Returns how the copy of a file is called, of whose name the system keeps 249 bytes."""
+    """Returns the name of a file's copy, of which the system keeps 249 bytes."""
     return f"{COPY_OF}{os.fsdecode(os.fsencode(path)[-200:])}"
 
 
 def changed_files(files: Sequence[OpenFile]) -> list[dict[str, Any]]:
-    """The changes of files that were open for writing, each file once."""
+    """Returns the changes of files that were open for writing, each file once."""
     changes = [change for each in files if (change := each.change()) is not None]
     return [*{each["path"]: each for each in changes}.values()]
 
 
 def _text_and_digest(descriptor: int) -> tuple[bytes | None, bytes]:
-    """Returns what a file holds, None where it is too large to be told, and a digest of that."""
+    """Returns a file's content (None if it is too large to report) and a digest of it."""
     with open(_for_reading(descriptor), "rb") as file:
         digest = hashlib.file_digest(file, "sha256") if hasattr(hashlib, "file_digest") else hashlib.sha256(file.read())
         is_small = file.tell() <= LARGEST_SHOWN
@@ -133,13 +133,13 @@ def replace_descriptors(keep: Collection[int], sink: int) -> None:
 
 
 def links_but(keep: Collection[int]) -> list[int]:
-    """The pipes and sockets that are open, but for *keep*."""
+    """Returns the open pipes and sockets, except *keep*."""
     modes = {each: os.fstat(each).st_mode for each in _open_descriptors() if each not in keep}
     return [each for each, mode in modes.items() if stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)]
 
 
 def drop(descriptors: Collection[int]) -> None:
-    """Replace each by ``/dev/null``."""
+    """Replace each descriptor by ``/dev/null``."""
     nothing = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
     for each in descriptors:
         os.dup2(nothing, each, os.get_inheritable(each))
@@ -185,7 +185,7 @@ def _for_reading(descriptor: int) -> int:
 
 
 def _copy(descriptor: int, size: int, path: str, name: str = "agentnb") -> int:
-    """A copy of a deleted file, in memory: by its descriptor it could be opened once more, and be changed."""
+    """Returns a copy in memory of a deleted file, whose own descriptor could be reopened to change it."""
     if size > LARGEST_COPY:
         if path.startswith("/memfd:") or not landlock.abi():
             raise _TooLarge(f"this kernel has {size / 1e6:,.0f} MB open in a file without a name")
@@ -198,7 +198,7 @@ def _copy(descriptor: int, size: int, path: str, name: str = "agentnb") -> int:
 
 
 def unshare_memory(keep: int) -> None:
-    """Make every piece of memory that other processes see, too, a private copy, except that at the address *keep*."""
+    """Make a private copy of every piece of memory shared with other processes, except that at the address *keep*."""
     with open("/proc/self/maps", encoding="utf-8", errors="surrogateescape") as file:
         shared = [line.split(None, 5) for line in file if line.split(None, 2)[1].endswith("s")]
     for fields in shared:
@@ -233,7 +233,7 @@ def _make_private(start: int, size: int, path: str, offset: int) -> None:
 
 
 def _is_plain(path: str) -> bool:
-    """True if this is memory or a deleted file, and no device or ring of the kernel, whose contents cannot be read."""
+    """True if this is memory or a deleted file; False for a device or kernel ring, whose contents cannot be read."""
     if path in {"", "/dev/zero (deleted)"} or path.startswith(("/SYSV", "/dev/shm/", "/memfd:")):  # noqa: S108
         return True
     return path.endswith(" (deleted)") and path.startswith("/") and not path.startswith("/dev/")

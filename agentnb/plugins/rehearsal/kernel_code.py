@@ -113,7 +113,7 @@ async def _run(shell: Any, code: str) -> None:
 
 
 def cut_off(shell: Any) -> None:
-    """Let nothing reach a page: what the kernel sends, streams that are held elsewhere, and its running loop."""
+    """Let nothing reach a page: kernel messages, streams that are held elsewhere, and the kernel's running loop."""
     asyncio._set_running_loop(None)  # noqa: SLF001 - documented for loops; the kernel's does not run here
     asyncio.set_event_loop(asyncio.new_event_loop())
     shell.system = shell.system_raw  # `!command` without a terminal, of which there is none here
@@ -138,7 +138,7 @@ def _logged() -> Iterable[Any]:
 
 
 def _tell_errors_shortly(shell: Any, sink: Sink) -> None:
-    """Tell an exception as Python does: IPython's own way takes a second where it has to read large modules."""
+    """Show exceptions as Python does: IPython's own way takes a second if it has to read large modules."""
 
     def tell(given: Any = None, *_args: Any, **_options: Any) -> None:
         kind, error, trace = given if isinstance(given, tuple) else sys.exc_info()
@@ -166,7 +166,7 @@ def _result(sink: Sink) -> str | None:
 
 
 def _shown(sink: Sink) -> list[str]:
-    """The pictures that were displayed, in base64."""
+    """Returns the pictures that were displayed, in base64."""
     return [each["image/png"].replace("\n", "") for each in sink.shown if isinstance(each.get("image/png"), str)]
 
 
@@ -176,7 +176,7 @@ def _figures() -> set[int]:
 
 
 def _drawn(before: set[int]) -> list[str]:
-    """The figures that were opened and not shown."""
+    """Returns the figures that were opened and not shown."""
     found = []
     pyplot = sys.modules.get("matplotlib.pyplot")
     for number in sorted(_figures() - before):

@@ -31,23 +31,23 @@ SECRETS = (
 
 
 def hidden_paths(environ: Mapping[str, str] = os.environ) -> list[str]:
-    """The files and folders with the user's secrets that exist, without links."""
+    """Returns the existing files and folders with the user's secrets, with links resolved."""
     folder = home(environ)
     return [os.path.realpath(folder / name) for name in SECRETS if (folder / name).exists()]
 
 
 def touched_folders(cwd: str, environ: Mapping[str, str] = os.environ) -> list[str]:
-    """The folders whose changes are taken: the workspace, the home folder, and those for temporary files."""
+    """Returns the folders whose changes are captured: the workspace, the home folder, and temporary folders."""
     folders = (cwd, str(home(environ)), "/tmp", "/var/tmp")  # noqa: S108 - what is written there is taken, too
     return [os.path.realpath(folder) for folder in folders]
 
 
 def memory_limit() -> int:
-    """Returns how many bytes more than now a process may take: half of what is available."""
+    """Returns how many more bytes a process may take than now: half of what is available."""
     available = available_memory()
     return LARGEST_MEMORY // 4 if available is None else min(LARGEST_MEMORY, available // 2)
 
 
 def is_linux() -> bool:
-    """True if this is Linux: nothing else can rehearse."""
+    """True if this is Linux: no other system can rehearse."""
     return sys.platform == "linux"

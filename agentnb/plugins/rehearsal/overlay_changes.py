@@ -29,7 +29,7 @@ class OpenedFileVersion:
         self._stamp = self._stamp_of(path)
 
     def is_now(self, path: str) -> bool:
-        """True if the file at *path* still holds the same."""
+        """True if the file at *path* still has the same content."""
         if self.content is not None:
             return self.content == _content(path)
         return self._stamp == self._stamp_of(path)
@@ -41,7 +41,7 @@ class OpenedFileVersion:
 
 
 def versions(overlays: Sequence[namespaces.Overlay]) -> dict[str, OpenedFileVersion]:
-    """The files that lie in the overlays now, by their paths there; to be called before anything is rehearsed."""
+    """Returns the files now in the overlays, by their paths there; must be called before anything is rehearsed."""
     return {
         f"{overlay.upper}/{path}": OpenedFileVersion(f"{overlay.upper}/{path}")
         for overlay in overlays
@@ -50,7 +50,7 @@ def versions(overlays: Sequence[namespaces.Overlay]) -> dict[str, OpenedFileVers
 
 
 def changes(overlays: Sequence[namespaces.Overlay], opened: Mapping[str, OpenedFileVersion]) -> dict[str, Any]:
-    """The fields of a :class:`agentnb.plugins.rehearsal.running.SupervisorReport` that say what was changed."""
+    """Returns the fields of a :class:`agentnb.plugins.rehearsal.running.SupervisorReport` about changes."""
     found: list[dict[str, Any]] = []
     more = room = 0
     for overlay in overlays:
@@ -81,7 +81,7 @@ def changes(overlays: Sequence[namespaces.Overlay], opened: Mapping[str, OpenedF
 
 
 def _walk(overlay: namespaces.Overlay, folder: str) -> Iterator[tuple[str, str]]:
-    """Returns what was changed below *folder*, and how."""
+    """Yields what was changed below *folder*, and how."""
     upper = os.path.join(overlay.upper, folder)
     below = f"/proc/self/fd/{overlay.below}/{folder}"
     replaced = _is_replaced(upper)
@@ -139,7 +139,7 @@ def _is_replaced(folder: str) -> bool:
 
 
 def _content(path: str) -> bytes | None:
-    """Returns what the file holds; where a link leads; None for what is too large or no file."""
+    """Returns a file's content or a link's target; None for what is too large or not a file."""
     try:
         status = os.lstat(path)
         if stat.S_ISLNK(status.st_mode):

@@ -137,7 +137,7 @@ class Running:
         self._temporary.remove()
 
     def _kill(self) -> None:
-        """End the supervisor, and what is below it: it writes its report last, so nothing is there as a rule."""
+        """End the supervisor and its descendants; it writes its report last, so usually none are left."""
         until = time.monotonic() + 1.0
         while time.monotonic() < until:
             if os.waitpid(self._pid, os.WNOHANG)[0]:
@@ -151,7 +151,7 @@ class Running:
 
 
 def file_of(change: _Change, cwd: str) -> RehearsalFile:
-    """A file's change as it is shown."""
+    """Returns a file's change in the form in which it is shown."""
     path = os.path.relpath(change.path, cwd) if change.path.startswith(f"{cwd}/") else change.path
     path = f"{path.rstrip('/')}/" if change.path.endswith("/") else path
     added: int | None = None
@@ -188,7 +188,6 @@ def begin(
     seconds: float,
     ways: Sequence[str] | None,
 ) -> Running:
-    """Begin a rehearsal."""
     folder, box = os.path.realpath(cwd), TemporaryFolder()  # where this process is killed, the next one removes it
     box.make()
     temporary = box.path / "temporary"

@@ -77,7 +77,7 @@ class Scene:
 def supervise(
     scene: Scene, report: int, prepare: Callable[[Collection[int], int], None], play: Callable[[], int]
 ) -> None:
-    """Rehearse, and tell on the descriptor *report* how it went; to be called in a process that ends with it."""
+    """Rehearse, and report on the descriptor *report*; must be called in a process that ends with it."""
     told: dict[str, Any] = {}
     try:
         told = _supervise(scene, report, prepare, play)
@@ -141,7 +141,7 @@ def _supervise(
 
 
 def _wait_for_word(link: socket.socket, seconds: float) -> str:
-    """Wait until the process inside is prepared, or has ended; why it cannot be, empty where it is."""
+    """Wait until the process inside is prepared, or has ended; returns why it cannot be prepared, or ''."""
     link.settimeout(seconds)
     word = b""
     with suppress(OSError):
@@ -203,11 +203,10 @@ class _CallAnswerer:
 
     @property
     def descriptor(self) -> int:
-        """Returns what is to be waited on; negative where nothing comes any more."""
+        """The descriptor to wait on; negative once nothing more will come."""
         return self._listener or self._link.fileno()
 
     def go_on(self) -> None:
-        """Something can be read."""
         if self._listener:
             asked = seccomp.receive(self._listener)
             if asked is not None:
@@ -231,7 +230,7 @@ class _CallAnswerer:
         self.has_refused = self.has_refused or not allow
 
     def _has_room(self) -> bool:
-        """True if one more may begin."""
+        """True if one more process may start."""
         is_due = self.count % COUNTED_EACH == 0 or self._is_full
         if self.count >= limits.MOST_AT_ONCE and is_due and time.monotonic() - self._looked_at > STEP:
             self._is_full = len(descendants(os.getpid())) > limits.MOST_AT_ONCE
@@ -239,7 +238,7 @@ class _CallAnswerer:
         return self.count < limits.MOST_PROCESSES and not self._is_full
 
     def _is_over(self) -> bool:
-        """True if no process is left that could ask."""
+        """True if no process is left that could make a call."""
         poll = select.poll()
         poll.register(self._listener)
         return any(event & select.POLLHUP for _, event in poll.poll(0))
@@ -252,7 +251,7 @@ def _be_inside(
     prepare: Callable[[int], None],
     play: Callable[[], int],
 ) -> None:
-    """The process that is closed in, from its first step to its end."""
+    """Run the confined process, from its first step to its end."""
     code = 70
     try:
         prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
@@ -292,7 +291,7 @@ def _prepare(link: socket.socket, prepare: Callable[[int], None]) -> None:
 
 
 def _be_ended_first() -> None:
-    """Where memory runs out, the system ends this process and its children, and no other one."""
+    """If memory runs out, have the system end this process and its children before any other."""
     with suppress(OSError), open("/proc/self/oom_score_adj", "w", encoding="ascii") as file:
         file.write("1000")
 
@@ -304,7 +303,7 @@ def _limit(kind: int, value: int) -> None:
 
 
 def _shut(scene: Scene, room: namespaces.Room | None) -> int:
-    """Close this process in; returns the descriptor that tells of new processes, 0 where there is none."""
+    """Confine this process; returns the descriptor that reports new processes, or 0 if there is none."""
     devices = ("/dev/null", "/dev/zero", "/dev/full")
     prctl(PR_SET_NO_NEW_PRIVS, 1)
     if room is not None:
@@ -323,7 +322,7 @@ def _shut(scene: Scene, room: namespaces.Room | None) -> int:
 
 
 def _writable(scene: Scene, room: namespaces.Room | None) -> list[str]:
-    """The folders in which files may be changed."""
+    """Returns the folders in which files may be changed."""
     if room is None:
         return [scene.temporary, *(source for source, _ in scene.shared)]
     paths = [*(each.path for each in room.overlays), *(path for both in scene.shared for path in both)]
@@ -331,7 +330,7 @@ def _writable(scene: Scene, room: namespaces.Room | None) -> list[str]:
 
 
 def _wait(inside: int, deadline: float, counter: _CallAnswerer) -> tuple[int, bool]:
-    """Wait for the process; returns its exit status (negative: the signal) and whether its time was up."""
+    """Wait for the process; returns its exit status (negative: the signal) and True if its time was up."""
     ended, status = 0, 0
     handle = _handle(inside)
     while not ended:

@@ -15,7 +15,7 @@ _OPENMP = ("libgomp", "libomp", "libiomp")
 
 
 def calculate_in_one_thread() -> None:
-    """Let every OpenMP of this process use one thread, the one that calls, from now on."""
+    """Make every OpenMP of this process use only the calling thread from now on."""
     for path in _loaded(_OPENMP):
         with suppress(OSError, AttributeError):
             ctypes.CDLL(path, mode=os.RTLD_NOLOAD | os.RTLD_LAZY).omp_set_num_threads(1)
@@ -26,12 +26,12 @@ def calculate_in_one_thread() -> None:
 
 
 def libraries_that_hang() -> str:
-    """The loaded libraries, in words, that hang in a fork whatever is set; empty where there is none."""
+    """Returns the loaded libraries, in words, that hang in a fork whatever is set; '' if there are none."""
     return " and ".join(name for module, name in _HANGING if module in sys.modules)
 
 
 def _loaded(names: tuple[str, ...]) -> set[str]:
-    """The files of the libraries of these names that this process has loaded."""
+    """Returns the files of the libraries with these names that this process has loaded."""
     with open("/proc/self/maps", encoding="utf-8", errors="surrogateescape") as maps:
         paths = {line.split(maxsplit=5)[-1].rstrip("\n") for line in maps if "/" in line}
     return {path for path in paths if os.path.basename(path).startswith(names)}

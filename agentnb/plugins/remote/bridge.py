@@ -32,16 +32,14 @@ class Link(Protocol):
     async def send(self, message: bytes) -> None:
         """Send one message."""
 
-    def messages(self) -> AsyncIterator[bytes]:
-        """The messages that come."""
-        ...
+    def messages(self) -> AsyncIterator[bytes]: ...
 
     async def close(self) -> None:
         """Disconnect."""
 
 
 def main(url: str, token: str | None, variable: str | None) -> int:
-    """Carry messages until stdin or the connection ends; the exit code."""
+    """Carry messages until stdin or the connection ends; returns the exit code."""
     logging.disable()  # libraries would write addresses and headers to stderr
     failures = Failures(url, variable)
     try:

@@ -54,7 +54,7 @@ class Failures:
         self._variable = variable
 
     def of(self, error: BaseException) -> LinkFailed:
-        """*error* in words."""
+        """Returns the failure that describes *error* in words."""
         if isinstance(error, LinkFailed):
             return error
         if isinstance(error, InvalidStatus):
@@ -68,7 +68,7 @@ class Failures:
         return self._of_system(error)
 
     def status(self, code: int, location: str | None = None) -> LinkFailed:
-        """The failure for the HTTP status *code*."""
+        """Returns the failure for the HTTP status *code*."""
         if code in _REFUSED and self._variable is None:
             hint = "Set a variable to the token, and name it with token_variable."
             return LinkFailed(f"{self._host} wants a token (HTTP {code}).", hint)
@@ -86,11 +86,11 @@ class Failures:
         return LinkFailed(f"{self._host} answered with HTTP {code}.", "Its log may say why.")
 
     def too_long(self) -> LinkFailed:
-        """The failure where a message is too long."""
+        """Returns the failure for a message that is too long."""
         return LinkFailed(f"{self._host} sent a message of more than {LONGEST >> 20} MiB.")
 
     def ended(self) -> LinkFailed:
-        """The failure where the other side has ended the connection without a word."""
+        """Returns the failure for a connection that the other side ended without a reason."""
         return LinkFailed(f"{self._host} ended the connection.")
 
     def _closed(self, error: ConnectionClosed) -> LinkFailed:
@@ -156,16 +156,14 @@ class WebSocketLink:
         self._socket: ClientConnection | None = None
 
     async def open(self) -> None:
-        """Connect."""
         self._socket = await self._connect
 
     async def send(self, message: bytes) -> None:
-        """Send one message."""
         if self._socket is not None:
             await self._socket.send(message, text=True)
 
     async def messages(self) -> AsyncIterator[bytes]:
-        """What comes, until the other side ends the connection. Binary frames are none of the protocol's."""
+        """Yields messages until the other side ends the connection. Binary frames are not part of the protocol."""
         try:
             while self._socket is not None:
                 message = await self._socket.recv()
@@ -175,7 +173,6 @@ class WebSocketLink:
             return
 
     async def close(self) -> None:
-        """Disconnect."""
         if self._socket is not None:
             await self._socket.close()
 
@@ -229,7 +226,6 @@ class HttpLink:
         """Nothing is to be done before the first message, which opens the connection."""
 
     async def send(self, message: bytes) -> None:
-        """Post one message."""
         read = repair_message(message)
         if not self._connection:
             await self._initialize(message)
@@ -244,7 +240,7 @@ class HttpLink:
         await self._posted(read, response)
 
     async def messages(self) -> AsyncIterator[bytes]:
-        """What comes; raises what ends the connection."""
+        """Yields messages; raises the error that ends the connection."""
         while True:
             message = await self._incoming.get()
             if isinstance(message, BaseException):
@@ -252,7 +248,7 @@ class HttpLink:
             yield message
 
     async def close(self) -> None:
-        """Say that the connection ends, and end it."""
+        """Notify the other side that the connection ends, and end it."""
         for stream in self._streams.values():
             stream.cancel()
         await asyncio.gather(*self._streams.values(), return_exceptions=True)
@@ -287,7 +283,7 @@ class HttpLink:
         self._incoming.put_nowait(encode(error_answer(message.id, error)))
 
     async def _open(self, session: str) -> int:
-        """Open the stream of *session*, of the connection where empty; returns the HTTP status."""
+        """Open the stream of *session*, or of the connection if it is empty; returns the HTTP status."""
         if session not in self._streams or self._streams[session].done():
             self._opened[session] = asyncio.get_running_loop().create_future()
             self._streams[session] = asyncio.ensure_future(self._listen(session, self._opened[session]))
@@ -328,6 +324,6 @@ class HttpLink:
 
 
 def _seen(opening: asyncio.Future[int]) -> None:
-    """How it ended is told by what comes."""
+    """Mark the exception as retrieved: the failure is reported by the messages."""
     if not opening.cancelled():
         opening.exception()

@@ -45,7 +45,7 @@ def confine(
 
 
 def reach(network: str) -> Sequence[int] | None:
-    """Prepare what is left of the network."""
+    """Set up the remaining network access; returns the ports that may be connected to, or None for no restriction."""
     if network == "none":
         return ()
     if network.startswith("all"):

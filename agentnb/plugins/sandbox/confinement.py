@@ -68,7 +68,6 @@ class Confinement(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def summary(self) -> str:
-        """Returns what it is confined to, in a line."""
         writable = ["this folder", *self.directories]
         if self.has_settings:
             writable.append("its own settings")
@@ -80,7 +79,6 @@ class Confinement(msgspec.Struct, frozen=True, kw_only=True):
         return f"can write only to {where}{network}{unchecked}"
 
     def command(self, command: Sequence[str]) -> list[str]:
-        """The command that runs *command* confined."""
         if self.way == "Landlock":
             program = [sys.executable, "-I", "-S", confined_program.__file__]
             paths = [word for each in (self.read, self.write, self.listed) for word in (*each, confined_program.END)]
@@ -94,7 +92,7 @@ class Confinement(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def way_here(version: int | None = None) -> tuple[Way | None, str]:
-    """Returns what can confine a process here; None and why nothing can."""
+    """Returns what can confine a process here, or None and the reason nothing can."""
     if platform.system() == "Linux":
         version_here = landlock.abi() if version is None else version
         if version_here >= OLDEST_LANDLOCK and seccomp.is_available():
@@ -110,7 +108,7 @@ def way_here(version: int | None = None) -> tuple[Way | None, str]:
 
 
 def unchecked_here(way: str | None, *, has_network: bool = True) -> str:
-    """Returns what confinement by *way* does not look at here but does elsewhere, in words; empty: nothing."""
+    """Returns, in words, what confinement by *way* does not check here but does elsewhere; '' if nothing."""
     looks_at_ports = way == "Landlock" and landlock.abi() >= landlock.SINCE["TCP"]
     mounts = (_WITHOUT_MOUNTS,) if way == "Landlock" and not _has_mounts_of_its_own() else ()
     ports = (_WITHOUT_PORTS,) if has_network and not looks_at_ports else ()
@@ -127,7 +125,7 @@ def _has_mounts_of_its_own() -> bool:
 
 
 def bubblewrap_here() -> tuple[str, bool]:
-    """Returns how bubblewrap is here, in words, and whether it works: users may be forbidden to make namespaces."""
+    """Returns bubblewrap's status here, in words, and True if it works: users may be forbidden to make namespaces."""
     return _bubblewrap(shutil.which("bwrap"))
 
 
@@ -154,7 +152,7 @@ def confinement_of(
     proxy: NetworkProxy | None = None,
     by: Way | None = None,
 ) -> Confinement:
-    """Returns how an agent is confined here; folders of its own that are missing are made."""
+    """Returns the confinement of an agent here; the agent's own folders are made if they are missing."""
     way, why = (by, "") if by is not None else way_here()
     if way is None:
         message = f"The agent cannot be confined: {why}."
@@ -205,7 +203,7 @@ class ConfinedAgent:
         self._limits = Confinement(way="Landlock", read=(), write=())
 
     async def begin(self, start: AgentStart, asked: Confine) -> None:
-        """Make its folders, open its proxy and find out its limits."""
+        """Make the agent's folders, open its proxy and determine its limits."""
         spec, env = start.spec, {**start.env, "TMPDIR": self._temporary}
         runner = Path(spec.command[0]).name
         own, self.variables = confined_variables(spec.name, Path(self._temporary), start.given, runner=runner)
@@ -257,7 +255,7 @@ async def confine(start: AgentStart, asked: Confine) -> ConfinedAgent:
 
 
 def bubblewrap(confinement: Confinement) -> list[str]:
-    """The beginning of the command by which bubblewrap confines."""
+    """Returns the beginning of the bubblewrap command that confines."""
     words = ["bwrap", "--die-with-parent", "--unshare-pid", "--unshare-ipc", "--proc", "/proc", "--dev", "/dev"]
     words += ["--tmpfs", "/tmp"]  # noqa: S108 - of its own
     if confinement.network == "none":
@@ -273,7 +271,7 @@ def bubblewrap(confinement: Confinement) -> list[str]:
 
 
 def profile(confinement: Confinement) -> str:
-    """The profile by which macOS's ``sandbox-exec`` confines: written from its manual page, never run on macOS."""
+    """Returns the profile for macOS's ``sandbox-exec``: written from its manual page, never run on macOS."""
     read = " ".join(f"(subpath {_quoted(each)})" for each in (*confinement.read, *confinement.write))
     write = " ".join(f"(subpath {_quoted(each)})" for each in confinement.write)
     lines = [
@@ -310,7 +308,7 @@ def _shortened(path: str, folder: Path) -> str:
 
 
 def _links(paths: Iterable[str]) -> tuple[str, ...]:
-    """Those of *paths* that lead elsewhere and are not in a folder that is there anyway."""
+    """Returns those of *paths* that lead elsewhere and are not in a folder that is included anyway."""
     real = _real(paths)
     return tuple(
         path

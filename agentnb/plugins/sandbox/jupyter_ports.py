@@ -23,7 +23,7 @@ class _Server(msgspec.Struct):
 
 
 def jupyter_ports(env: Mapping[str, str] = os.environ) -> tuple[int, ...]:
-    """The TCP ports of the Jupyter servers that run for this user on this machine."""
+    """Returns the TCP ports of the Jupyter servers that run for this user on this machine."""
     servers = [_server(path) for path in _runtime_folder(env).glob("jpserver-*.json")]
     ports = {server.port for server in servers if Path(f"/proc/{server.pid}").exists()}
     with contextlib.suppress(ValueError):

@@ -35,7 +35,7 @@ NEWEST = 7
 
 
 def abi() -> int:
-    """The version of Landlock's interface that the kernel has; 0 where it has none, or it is switched off."""
+    """Returns the version of the kernel's Landlock interface; 0 if it has none, or it is switched off."""
     try:
         return call(CREATE_RULESET, None, 0, 1)
     except OSError:
@@ -52,7 +52,7 @@ def restrict(
     scoped: bool = True,
     version: int | None = None,
 ) -> int:
-    """Close this process in, for good."""
+    """Confine this process permanently."""
     used = min(abi() if version is None else version, NEWEST)
     if used < 1:
         raise OSError("The Linux kernel has no Landlock.")
@@ -87,12 +87,12 @@ def restrict(
 
 
 def _connectable(ports: Sequence[int] | None, refused: Sequence[int]) -> Iterable[int]:
-    """The ports of a connection's rules: Landlock can name only what it allows, so a refusal costs 0.1 s and 8 MB."""
+    """Returns the ports to allow: Landlock rules can only allow, so refusing some costs 0.1 s and 8 MB."""
     return (port for port in range(1 << 16) if port not in refused) if ports is None else ports
 
 
 def everything_but(hidden: Iterable[str]) -> list[str]:
-    """Paths that together hold everything except *hidden*: what lies beside it, and beside each folder above it."""
+    """Returns paths that together cover everything but *hidden*: the siblings of it and of each folder above it."""
     kept = [path for path in hidden if os.path.lexists(path) and path != "/"]
     return _beside("/", kept) if kept else ["/"]
 

@@ -43,7 +43,7 @@ class Room:
 
 
 def unshare_as_user(kinds: int) -> None:
-    """Make namespaces without any rights: in a user namespace of one's own, in which ids stay the same."""
+    """Make namespaces without any privileges: in a new user namespace, in which ids stay the same."""
     user, group = os.geteuid(), os.getegid()
     unshare(NEW_USER | kinds)
     for name, text in (("setgroups", "deny"), ("uid_map", f"{user} {user} 1"), ("gid_map", f"{group} {group} 1")):
@@ -52,7 +52,7 @@ def unshare_as_user(kinds: int) -> None:
 
 
 def works_in_fork(enter: Callable[[], object]) -> bool:
-    """True if *enter* works here; tried in a fork, as who is half in cannot come back."""
+    """True if *enter* works here; tried in a fork, because a process that is half in cannot come back."""
     child = os.fork()
     if child == 0:
         try:
@@ -119,7 +119,7 @@ def _overlay(path: str, opened: int, scratch: str, number: int) -> Overlay:
 
 
 def _inner(path: str, opened: int, scratch: str, number: int) -> list[Overlay]:
-    """Returns what is mounted inside a folder that may be changed may be changed, too."""
+    """Make a mount inside a writable folder writable, too; returns its overlay, if it has one."""
     try:
         if stat.S_ISDIR(os.fstat(opened).st_mode):
             return [_overlay(path, opened, scratch, number)]
@@ -133,7 +133,7 @@ def _inner(path: str, opened: int, scratch: str, number: int) -> list[Overlay]:
 
 
 def _devices(scratch: str) -> None:
-    """Only harmless devices, and shared memory of one's own: who is root could write to disks by the others."""
+    """Provide only harmless devices and private shared memory: root could write to disks through the others."""
     prepared = f"{scratch}/dev"
     os.mkdir(prepared)
     mount("agentnb", prepared, "tmpfs", NO_SUID | NO_EXEC, "size=64k,mode=755")
@@ -150,7 +150,7 @@ def _devices(scratch: str) -> None:
 
 
 def close_in(room: Room) -> None:
-    """Take from this process the sight of the outer processes and devices, and of what *room* is made of."""
+    """Hide the outer processes and devices from this process, and what *room* is made of."""
     unshare(NEW_MOUNTS)
     flags = READ_ONLY | NO_SUID | NO_DEVICES | NO_EXEC
     mount(f"{room.scratch}/dev", "/dev", None, BIND | RECURSIVE)
@@ -184,7 +184,7 @@ def _outermost(targets: Iterable[str]) -> list[str]:
 
 
 def _mounted_in(targets: Sequence[str]) -> list[str]:
-    """Returns what is mounted inside *targets*, the outer before the inner."""
+    """Returns the mounts inside *targets*, outer before inner."""
     mounts: set[str] = set()
     with open("/proc/self/mountinfo", "rb") as file:
         for line in file:

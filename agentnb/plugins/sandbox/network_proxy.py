@@ -73,18 +73,17 @@ class NetworkProxy:
 
     @property
     def address(self) -> str:
-        """Returns how it is reached, for :mod:`agentnb.plugins.sandbox.confined_program`."""
+        """The proxy's address, in the form for :mod:`agentnb.plugins.sandbox.confined_program`."""
         servers = ",".join(f"{address} {port}" for address, port in self._here)
         return f"proxy;{self.port};{self._direct(apart=False)};{self._direct(apart=True)};{servers};{self.meeting}"
 
     def _direct(self, *, apart: bool) -> str:
-        """What programs reach without it (``NO_PROXY``): this machine as they see it, but where only it leads there."""
+        """Returns the hosts that bypass the proxy (``NO_PROXY``): this machine, unless only the proxy leads to it."""
         named = {(host, port) for host, port in map(host_and_port, self._names) if is_here(host)}
         handed_on = {(host, port) for (_, port), host in self._here.items()} if apart else set()
         return "" if named - handed_on else ",".join(_HERE)
 
     async def open(self, *, apart: bool = True) -> None:
-        """Begin to listen."""
         server = await asyncio.start_server(self._begin, "127.0.0.1", 0, limit=LONGEST_HEAD)
         self._servers.append(server)
         self.port = server.sockets[0].getsockname()[1]
@@ -98,7 +97,7 @@ class NetworkProxy:
             asyncio.get_running_loop().add_reader(self._link, self._meet)
 
     def close(self) -> None:
-        """Stop, and end what it serves; more than once does no harm."""
+        """Stop, and end all connections; may be called more than once."""
         loop = asyncio.get_running_loop() if self._servers else None
         for server in self._servers:
             server.close()
@@ -119,7 +118,7 @@ class NetworkProxy:
         self.meeting = self._folder = ""
 
     async def wait_closed(self) -> None:
-        """Wait until the connections are gone that :meth:`close` ends."""
+        """Wait until the connections that :meth:`close` ends are gone."""
         if self._serving:
             await asyncio.wait([*self._serving])
 
@@ -134,7 +133,7 @@ class NetworkProxy:
             asyncio.get_running_loop().add_reader(joining, self._take, joining)
 
     def _take(self, joining: socket.socket) -> None:
-        """A process hands its listening sockets over: serve them until that process has ended."""
+        """Take over a process's listening sockets, and serve them until that process has ended."""
         loop = asyncio.get_running_loop()
         loop.remove_reader(joining)
         with joining, contextlib.suppress(OSError):
@@ -177,7 +176,7 @@ class NetworkProxy:
         self._spawn(self._serve(self._answer, reader, writer))
 
     def _handing_on(self, host: str, port: int) -> Callable[[asyncio.StreamReader, asyncio.StreamWriter], None]:
-        """Returns what serves connections to a server of this machine."""
+        """Returns a handler that forwards connections to a server of this machine."""
 
         async def hand_on(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             server = await self._connect(ProxyRequest("", host, port, "", []))
@@ -229,7 +228,7 @@ class NetworkProxy:
         raise Refused("403 Forbidden", f"agentnb refuses {destination}: {self._who} {why}.")
 
     async def _connected(self, request: ProxyRequest) -> Pair:
-        """A connection to where *request* is for, on which its head was sent."""
+        """Returns a connection to the target of *request*, on which its head was sent."""
         outer = self._outer_proxy(request)
         try:
             if outer is None:
@@ -260,7 +259,7 @@ class NetworkProxy:
         raise failed
 
     def _outer_proxy(self, request: ProxyRequest) -> str | None:
-        """The user's own proxy for *request*; None where it goes without."""
+        """Returns the user's own proxy for *request*; None if it needs none."""
         outer = self._outer.get("https" if request.method == "CONNECT" else "http")
         if outer is None or is_here(request.host):
             return None
@@ -270,7 +269,7 @@ class NetworkProxy:
 
 
 def _is_own(address: str) -> bool:
-    """True if *address* is one of this machine's: only to those a socket can be bound."""
+    """True if *address* belongs to this machine: a socket can only be bound to such an address."""
     family, kind, protocol, _, bound = socket.getaddrinfo(address, 0, type=socket.SOCK_STREAM)[0]
     with socket.socket(family, kind, protocol) as trial, contextlib.suppress(OSError):
         trial.bind(bound)
@@ -279,7 +278,7 @@ def _is_own(address: str) -> bool:
 
 
 def _outer_proxies(env: Mapping[str, str]) -> dict[str, str]:
-    """The proxies that the environment *env* names, by scheme, and ``no`` for what goes without."""
+    """Returns the proxies that *env* names, by scheme, and under ``no`` the hosts that bypass them."""
     proxies = {}
     for scheme in ("http", "https", "no"):
         value = env.get(f"{scheme}_proxy") or env.get(f"{scheme.upper()}_PROXY")
@@ -291,7 +290,6 @@ def _outer_proxies(env: Mapping[str, str]) -> dict[str, str]:
 
 
 async def _through(outer: str, request: ProxyRequest) -> Pair:
-    """A connection through the proxy *outer*."""
     parts = urlsplit(outer if "://" in outer else f"http://{outer}")
     if parts.scheme != "http" or parts.hostname is None:
         raise OSError(f"the proxy of your environment ({parts.scheme}://) is none that agentnb can go through")
@@ -321,7 +319,7 @@ async def _closed(writer: asyncio.StreamWriter) -> None:
 
 
 async def _relay_both(program: Pair, server: Pair, count: int | None = None) -> None:
-    """Hand on what both send, until both have ended; of the program's *count* bytes where that is not None."""
+    """Forward data both ways, until both have ended; only *count* bytes from the program unless that is None."""
     try:
         sent = _relay(program[0], server[1]) if count is None else _relay_some(program[0], server[1], count)
         await asyncio.gather(sent, _relay(server[0], program[1]))
@@ -330,7 +328,7 @@ async def _relay_both(program: Pair, server: Pair, count: int | None = None) -> 
 
 
 async def _relay_some(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, count: int) -> None:
-    """Hand on *count* bytes, and no more."""
+    """Forward *count* bytes, and no more."""
     while count > 0 and (piece := await reader.read(min(count, _PIECE))):
         count -= len(piece)
         writer.write(piece)
@@ -338,7 +336,6 @@ async def _relay_some(reader: asyncio.StreamReader, writer: asyncio.StreamWriter
 
 
 async def _relay(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """Hand on what comes, until its end."""
     while piece := await reader.read(_PIECE):
         writer.write(piece)
         await writer.drain()

@@ -68,7 +68,7 @@ def _enter(write: Sequence[str]) -> None:
 
 
 def _set(path: str, on: int, off: int) -> None:
-    """Set and clear flags of the mount at *path* and of all below it."""
+    """Set and clear flags of the mount at *path* and of all mounts below it."""
     call(_MOUNT_SETATTR, _AT_FDCWD, os.fsencode(path), _AT_RECURSIVE, struct.pack("QQQQ", on, off, 0, 0), 32)
 
 

@@ -40,7 +40,7 @@ def enter(meeting: str, servers: Sequence[tuple[str, int]] = ()) -> int | None:
 
 
 def met(proxy: str) -> socket | None:
-    """A connection to the proxy with the address *proxy*, for :func:`join`; None where there is no proxy."""
+    """Returns a connection to the proxy at the address *proxy*, for :func:`join`; None if there is no proxy."""
     if not proxy:
         return None
     link = socket(AF_UNIX, SOCK_STREAM)
@@ -49,7 +49,7 @@ def met(proxy: str) -> socket | None:
 
 
 def join(link: socket | None, proxy: str) -> None:
-    """Hand this network's listening sockets over on *link*, and lead programs there."""
+    """Hand this network's listening sockets over on *link*, and make programs use the proxy there."""
     if link is None:
         return
     _, _, within, servers, _ = address_parts(proxy)
@@ -70,7 +70,7 @@ def address_parts(address: str) -> tuple[int, str, str, list[tuple[str, int]], s
 
 
 def lead_programs_to(port: int, direct: str) -> None:
-    """Set the variables by which programs use the proxy at *port*; *direct* is reached without it."""
+    """Set the variables that make programs use the proxy at *port*; *direct* is reached without it."""
     for name in PROXY_VARIABLES:
         os.environ.pop(name, None)
         os.environ.pop(name.lower(), None)
@@ -93,13 +93,13 @@ def _hand_over(link: socket, servers: Sequence[tuple[str, int]]) -> int | None:
 
 
 def start_loopback() -> None:
-    """Let programs in this network reach each other at 127.0.0.1; in a new network nothing is reached."""
+    """Bring up 127.0.0.1 in this network, so that programs can reach each other; it is down in a new network."""
     with closing(socket(AF_INET, SOCK_DGRAM)) as any_socket:
         fcntl.ioctl(any_socket, _SET_FLAGS, struct.pack("16sH14x", b"lo", _UP_AND_RUNNING))
 
 
 def _listening(address: str, port: int, stack: ExitStack) -> socket | None:
-    """A socket that listens at *address*; None where this system has no IPv6."""
+    """Returns a socket that listens at *address*; None if this system has no IPv6."""
     try:
         made = stack.enter_context(closing(socket(AF_INET6 if ":" in address else AF_INET, SOCK_STREAM)))
         made.bind((address, port))

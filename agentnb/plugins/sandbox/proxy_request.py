@@ -59,7 +59,7 @@ def read_request(head: str) -> ProxyRequest:
 
 
 def body_length(request: ProxyRequest) -> int:
-    """How many bytes follow the head: behind them the user's own proxy would take another request, for any host."""
+    """Returns the body's length: after it the user's own proxy would accept another request, for any host."""
     values: dict[str, set[str]] = {}
     for each in request.headers:
         name, _, value = each.partition(":")
@@ -72,12 +72,12 @@ def body_length(request: ProxyRequest) -> int:
 
 
 def authority(request: ProxyRequest, default: int) -> str:
-    """The host of *request*, with its port unless that is *default*."""
+    """Returns the host of *request*, with its port unless that is *default*."""
     host = f"[{request.host}]" if ":" in request.host else request.host
     return host if request.port == default else f"{host}:{request.port}"
 
 
 def head_of(line: str, headers: list[str], *more: str) -> bytes:
-    """A request's head without what was meant for the proxy alone; the server closes after its answer."""
+    """Returns a request's head without headers for the proxy alone; the server closes after its answer."""
     kept = [each for each in headers if each.partition(":")[0].strip().lower() not in _OF_A_CONNECTION]
     return "\r\n".join((line, *kept, *more, "Connection: close", "", "")).encode("latin-1")

@@ -45,7 +45,7 @@ _LONGEST = 80
 
 
 def own_folder(agent: str) -> Path:
-    """Returns where the confined *agent* has its caches."""
+    """Returns the folder for the caches of the confined *agent*."""
     return data_folder() / FOLDER / (re.sub(r"[^\w-]", "_", agent)[:_LONGEST] or "_")
 
 
@@ -105,7 +105,7 @@ _SCRIPTS = {".py", ".js", ".mjs", ".cjs", ".ts", ".sh", ".rb", ".pl"}
 def readable_paths(
     program: str, cwd: Path, env: Mapping[str, str], folder: Path, started: Iterable[Sequence[str]] = ()
 ) -> list[str]:
-    """Returns what a confined agent reads besides what its description names; ``~`` is in some of these paths."""
+    """Returns what a confined agent may read besides what its description names; some of the paths contain ``~``."""
     package = str(Path(__file__).parent.parent.parent)
     python = [sys.prefix, sys.base_prefix, sys.exec_prefix]
     python += [each for each in sys.path if Path(each).name in _INSTALLED]  # of an environment below this one, too
@@ -117,7 +117,7 @@ def readable_paths(
 
 
 def _settings() -> list[str]:
-    """Returns what is in ``/etc``, without passwords and keys of the machine, which root could read."""
+    """Returns the contents of ``/etc`` without passwords and keys of the machine, which root could read."""
     try:
         names = sorted(os.listdir("/etc"))
     except OSError:
@@ -126,7 +126,7 @@ def _settings() -> list[str]:
 
 
 def repository_of(cwd: Path, folder: Path) -> list[str]:
-    """What git reads of the repository around a workspace: it works in one of its folders, and in a worktree, then."""
+    """Returns what git reads of the repository around a workspace, which may be a subfolder or a worktree."""
     real = Path(os.path.realpath(cwd))
     root = next((each for each in (real, *real.parents) if os.path.lexists(each / ".git")), None)
     if root is None or not _is_narrow(root, folder):
@@ -135,7 +135,7 @@ def repository_of(cwd: Path, folder: Path) -> list[str]:
 
 
 def _shared_by_worktrees(link: Path) -> list[str]:
-    """The ``.git`` that a worktree's file *link* leads to, where that knows it: the agent could have written *link*."""
+    """Returns the ``.git`` that a worktree's *link* names, if it names *link*: the agent may have written that."""
     try:
         own = Path(link.read_text().removeprefix("gitdir:").strip()) if link.is_file() else None
         known = own is not None and os.path.realpath((own / "gitdir").read_text().strip()) == os.path.realpath(link)
@@ -145,7 +145,7 @@ def _shared_by_worktrees(link: Path) -> list[str]:
 
 
 def _install(program: str, env: Mapping[str, str], folder: Path) -> list[str]:
-    """Where the program, what runs it, and what it is installed with are."""
+    """Returns where the program, what runs it, and its installation are."""
     installed: list[str] = []
     for each in (program, *_interpreters(program, env)):
         for path in {os.path.abspath(each), os.path.realpath(each)}:
@@ -161,7 +161,7 @@ def _install(program: str, env: Mapping[str, str], folder: Path) -> list[str]:
 
 
 def _modules(env: Mapping[str, str], folder: Path) -> Iterator[str]:
-    """Where Python finds modules besides its own folders (``PYTHONPATH``: clusters, ``pip install --target``)."""
+    """Yields where Python finds modules outside its own folders (``PYTHONPATH``: clusters, ``pip --target``)."""
     for path in map(Path, env.get("PYTHONPATH", "").split(os.pathsep)):
         if not _is_narrow(path, folder):
             continue
@@ -176,7 +176,7 @@ def _modules(env: Mapping[str, str], folder: Path) -> Iterator[str]:
 
 
 def _server(command: Sequence[str], env: Mapping[str, str], folder: Path) -> list[str]:
-    """Where an MCP server is installed, and the files and folders that its arguments name, which it is there for."""
+    """Returns where an MCP server is installed, and the files and folders that its arguments name, for it to serve."""
     program = shutil.which(command[0], path=env.get("PATH"))
     paths = _install(program, {}, folder) if program is not None else []
     own = Path(os.path.realpath(folder))
@@ -190,18 +190,18 @@ def _server(command: Sequence[str], env: Mapping[str, str], folder: Path) -> lis
 
 
 def _prefix(folder: Path, own: Path) -> list[str]:
-    """The folder of a program, and where that is ``bin`` what belongs to it."""
+    """Returns the folder of a program and, if that is ``bin``, also the folder above it."""
     above = [folder.parent] if folder.name == "bin" and folder.parent.name != ".local" else []
     return [str(each) for each in (folder, *above) if _is_narrow(each, own)]
 
 
 def _is_narrow(folder: Path, own: Path) -> bool:
-    """True if a folder holds programs, and is not the home folder or one above it."""
+    """True if a folder is absolute, and neither the home folder nor one above it."""
     return folder.is_absolute() and folder != own and folder not in own.parents
 
 
 def _interpreters(program: str, env: Mapping[str, str]) -> Iterable[str]:
-    """Returns what runs a script (its ``#!``)."""
+    """Returns what runs a script (its ``#!`` line)."""
     try:
         with Path(program).open("rb") as file:
             first = file.readline(_MOST_INTERPRETER)

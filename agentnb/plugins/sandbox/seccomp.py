@@ -92,7 +92,7 @@ _STREAM, _PACKETS, _TCP, _KIND_OF_SOCKET, _FAST_OPEN = 1, 5, 6, 0xF, 0x20000000
 
 
 def is_available() -> bool:
-    """True if filters are known for this machine's instruction set."""
+    """True if filters are available for this machine's instruction set."""
     return machine() in _MACHINES and struct.calcsize("P") == 8  # noqa: PLR2004 - 64 bits
 
 
@@ -147,7 +147,7 @@ class AskedCall:
 
 
 def receive(listener: int) -> AskedCall | None:
-    """The call that waits for an answer; None where it has been given up."""
+    """Returns the call that waits for an answer; None if it has been abandoned."""
     data = bytearray(80)
     try:
         fcntl.ioctl(listener, 0xC0502100, data)  # SECCOMP_IOCTL_NOTIF_RECV
@@ -163,7 +163,7 @@ def answer(listener: int, call: AskedCall, error: int = 0, *, goes_on: bool = Tr
 
 
 def answer_with(listener: int, call: AskedCall, descriptor: int) -> None:
-    """Answer a call that makes a socket by a copy of *descriptor*."""
+    """Answer a call that makes a socket with a copy of *descriptor*."""
     flags = call.arguments[1] & os.O_CLOEXEC
     with suppress(OSError):  # it has ended meanwhile
         text = struct.pack("QIIII", call.id, 2, descriptor, 0, flags)
@@ -171,7 +171,7 @@ def answer_with(listener: int, call: AskedCall, descriptor: int) -> None:
 
 
 def _sockets(numbers: Mapping[str, int], families: Sequence[int], otherwise: bytes) -> list[bytes]:
-    """Do *otherwise* with sockets that are of none of *families*."""
+    """Apply *otherwise* to sockets that are not of one of *families*."""
     pairs = [] if UNIX in families else _no_datagram_pairs(numbers["socketpair"])
     checks = [_jump(_EQUAL, family, len(families) - at + 3, 0) for at, family in enumerate(families)]
     netlink = [_jump(_EQUAL, NETLINK, 0, 2), _at(_LOAD, _THIRD), _jump(_EQUAL, 0, 1, 0)]  # NETLINK_ROUTE
@@ -180,14 +180,14 @@ def _sockets(numbers: Mapping[str, int], families: Sequence[int], otherwise: byt
 
 
 def _no_datagram_pairs(number: int) -> list[bytes]:
-    """Refuse pairs of sockets for datagrams, also raw ones: each of the two can send to the path of any other."""
+    """Refuse pairs of datagram sockets, including raw ones: each of the two can send to any other socket's path."""
     kinds = [_jump(_EQUAL, _STREAM, 2, 0), _jump(_EQUAL, _PACKETS, 1, 0)]
     block = [_at(_LOAD, _SECOND), _at(_AND, _KIND_OF_SOCKET), *kinds, _give(errno.EACCES), _at(_LOAD, 0)]
     return [_jump(_EQUAL, number, 0, len(block)), *block]
 
 
 def _no_signals(numbers: Mapping[str, int]) -> list[bytes]:
-    """Refuse signals to other processes: by ``tgkill``, and as the one who is told what a descriptor does."""
+    """Refuse signals to other processes, both by ``tgkill`` and by setting the owner of a descriptor."""
     code = _without(numbers["fcntl"], _SECOND, (_SET_OWNER, _SET_OWNER_MORE))
     code += _without(numbers["ioctl"], _SECOND, (_SET_OWNER_OF_SOCKET, _SET_GROUP_OF_SOCKET))
     # To itself, as abort() does, it may: the process group id is the one that is compared.
@@ -196,7 +196,7 @@ def _no_signals(numbers: Mapping[str, int]) -> list[bytes]:
 
 
 def _no_attributes(numbers: Mapping[str, int]) -> list[bytes]:
-    """Let calls that set permissions, owners, times and attributes of files do nothing."""
+    """Make calls that set permissions, owners, times and attributes of files do nothing."""
     code: list[bytes] = []
     for name in ATTRIBUTES:
         code += [_jump(_EQUAL, numbers[name], 0, 1), _give(0)] if name in numbers else []
@@ -204,7 +204,7 @@ def _no_attributes(numbers: Mapping[str, int]) -> list[bytes]:
 
 
 def _only_own_processes(numbers: Mapping[str, int]) -> list[bytes]:
-    """Refuse what reaches other processes."""
+    """Refuse calls that reach other processes."""
     code: list[bytes] = []
     for name in _KEYED:
         code += [_jump(_EQUAL, numbers[name], 0, 1), _give(errno.EPERM)]
@@ -231,7 +231,7 @@ def _without(number: int, argument: int, values: tuple[int, int]) -> list[bytes]
 
 
 def _only_tcp(numbers: Mapping[str, int]) -> list[bytes]:
-    """Refuse sockets of the internet that are not for TCP, and connecting while sending."""
+    """Refuse internet sockets that are not for TCP, and connecting while sending."""
     block = [
         *(_at(_LOAD, 16), _jump(_EQUAL, INTERNET[0], 1, 0), _jump(_EQUAL, INTERNET[1], 0, 7)),
         *(_at(_LOAD, 24), _at(_AND, _KIND_OF_SOCKET), _jump(_EQUAL, _STREAM, 0, 3)),
@@ -245,7 +245,7 @@ def _only_tcp(numbers: Mapping[str, int]) -> list[bytes]:
 
 
 def _asked_by_argument(numbers: Mapping[str, int]) -> list[bytes]:
-    """Hand on files that are opened for writing, and datagrams with an address."""
+    """Hand on the opening of files for writing, and datagrams with an address."""
     code: list[bytes] = []
     for name, argument in (("open", _SECOND), ("openat", _THIRD)):
         block = [_at(_LOAD, argument), _jump(_SET, _O_WRITES, 0, 1), _at(_RETURN, _ASK), _at(_LOAD, 0)]
@@ -256,7 +256,7 @@ def _asked_by_argument(numbers: Mapping[str, int]) -> list[bytes]:
 
 
 def _asked_forks(numbers: Mapping[str, int]) -> list[bytes]:
-    """Hand on what makes processes. The flags of ``clone3`` cannot be seen; without it the C library uses ``clone``."""
+    """Hand on calls that make processes; ``clone3``'s flags cannot be seen, without it the C library uses ``clone``."""
     code = [_jump(_EQUAL, numbers["clone3"], 0, 1), _give(errno.ENOSYS)]
     for name in ("fork", "vfork"):
         if name in numbers:
@@ -266,7 +266,7 @@ def _asked_forks(numbers: Mapping[str, int]) -> list[bytes]:
 
 
 def _no_emptying(numbers: Mapping[str, int]) -> list[bytes]:
-    """Refuse to empty files by opening them for reading."""
+    """Refuse to truncate files by opening them for reading."""
     code: list[bytes] = []
     for name, argument in (("open", 24), ("openat", 32)):
         code += _reading_truncates(numbers[name], argument) if name in numbers else []
@@ -274,7 +274,7 @@ def _no_emptying(numbers: Mapping[str, int]) -> list[bytes]:
 
 
 def _reading_truncates(number: int, argument: int) -> list[bytes]:
-    """Refuse ``O_TRUNC`` without a mode that writes."""
+    """Refuse ``O_TRUNC`` without a write mode."""
     block = [
         *(_at(_LOAD, argument), _jump(_SET, _O_TRUNC, 0, 3), _at(_AND, _O_ACCMODE), _jump(_EQUAL, 0, 0, 1)),
         *(_give(errno.EACCES), _at(_RETURN, _ALLOW)),

@@ -33,7 +33,7 @@ _SET_ID = re.compile(r"(?:^|,)[ugoa]*[+=][rwxXt]*s")
 
 
 def target(path: str) -> Risk | None:
-    """Returns what writing to *path* means beyond the workspace."""
+    """Returns the risk of writing to *path*, if it is a device or a system file; else None."""
     if _DEVICE.fullmatch(path):
         if path.startswith(("/dev/tcp/", "/dev/udp/")):
             return Risk("critical", f"Opens a network connection as if it were a file: {path}.")
@@ -116,7 +116,7 @@ RATERS: dict[str, Callable[[Options], Risk | None]] = {
 
 
 def prefixed(program: str) -> Risk | None:
-    """Families of programs that are known by how their names begin."""
+    """Rates families of programs that are recognized by the beginning of their names."""
     if program.startswith(("mkfs", "newfs_", "fsck.")):
         return Risk("critical", "Formats, partitions or wipes a disk.")
     return None
@@ -148,12 +148,12 @@ _SCRIPTS = {
 
 
 def rate_program(program: str, options: Options) -> Risk | None:
-    """The worst that the table or the code says of *program* with *options*; None where it only looks."""
+    """Returns the worst risk in the table or the code for *program* with *options*; None if it only looks."""
     return worst(filter(None, (rate_by_table(program, options), _rated_alone(program, options))))
 
 
 def _rated_alone(program: str, options: Options) -> Risk | None:
-    """What is known of *program* by itself, from its cases in the table or a function where rows could not say it."""
+    """Rates *program* by itself, by its cases in the table or by a function where rows could not express them."""
     line = " ".join((program, *options.words))
     found = _gives_trust(line) or _shows_key(line) or rate_alone(program, options)
     if found is not None:
@@ -167,7 +167,7 @@ def _rated_alone(program: str, options: Options) -> Risk | None:
 
 
 def rate_statements(client: str, text: str | None) -> list[Risk]:
-    """The effects of the statements *text* that a database's *client* is fed; None: they are not known."""
+    """Rates the statements *text* that a database *client* is fed; None means that they are unknown."""
     if text is None:
         return [Risk("high", f"{client} runs its input without checking it.")]
     rated = (rate_program(client, Options.of(words)) for words in (("-c", text), tuple(text.split())))
@@ -175,12 +175,12 @@ def rate_statements(client: str, text: str | None) -> list[Risk]:
 
 
 def is_read(program: str) -> bool:
-    """True if the arguments of *program* are read here, so that no other command is looked for in them."""
+    """True if the arguments of *program* are understood here, so that no other command is looked for in them."""
     return program in RATERS or is_in_table(program) or prefixed(program) is not None
 
 
 def _gives_trust(line: str) -> Risk | None:
-    """Returns what is to be said of a command by which an agent would free itself of questions."""
+    """Rates a command by which an agent would free itself from being asked; None for any other."""
     words = line.lower().split()
     if words and words[0].startswith("python"):
         at = next((at for at, word in enumerate(words) if word.startswith("-m")), len(words))
@@ -203,7 +203,7 @@ _PRINT_NOTHING = (["cat", "/dev/null"], ["echo", "-n"], ["echo", "-n", ""], ["pr
 
 
 def fed_text(command: Simple, known: Mapping[str, str]) -> str | None:
-    """The text of the last here-document or here-string, which *command* reads from stdin; None without one."""
+    """Returns the last here-document or here-string that *command* reads from stdin; None if there is none."""
     for redirect in reversed(command.redirects):
         if redirect.document or redirect.operator == "<<<":
             return " ".join(field.text for field in fields(redirect.word, known))
@@ -211,7 +211,7 @@ def fed_text(command: Simple, known: Mapping[str, str]) -> str | None:
 
 
 def emptied(command: Simple, words: Sequence[Field]) -> Iterator[Risk]:
-    """The files that *command* empties: ``> file`` without anything that could be written to it."""
+    """Yields a risk for each file that *command* empties: ``> file`` with nothing that could be written to it."""
     texts = [word.text for word in words]
     program = program_name(texts[0]) if texts else ":"
     read = {posixpath.normpath(text) for text in texts[1:] if text}
@@ -230,7 +230,7 @@ def emptied(command: Simple, words: Sequence[Field]) -> Iterator[Risk]:
 
 
 def echoed(program: str, words: Sequence[Field], fed: str | None) -> str | None:
-    """Returns what *program* prints when it is fed with *fed*, or None where that cannot be said."""
+    """Returns what *program* prints when it is fed *fed*; None if that cannot be determined."""
     if program not in {"cat", "tee"} and any(word.dynamic for word in words):
         return None
     texts = [word.text for word in words]
@@ -258,7 +258,7 @@ _LETTERS = {**ESCAPES, "\\": "\\"}
 
 
 def _escapes(text: str) -> str:
-    """*text* with the escapes that ``echo -e`` and ``printf`` know, octal and hexadecimal ones too."""
+    """Returns *text* with the escapes decoded that ``echo -e`` and ``printf`` know, also octal and hexadecimal."""
 
     def meant(found: re.Match[str]) -> str:
         hexadecimal = found[1] or found[2] or found[3]
@@ -271,7 +271,7 @@ def _escapes(text: str) -> str:
 
 
 def _printed(texts: list[str]) -> str | None:
-    """Returns what ``printf`` prints, if that is known."""
+    """Returns what ``printf`` prints; None if that is unknown."""
     if not texts:
         return None
     form, values = _escapes(texts[0]), iter(texts[1:])
@@ -318,17 +318,17 @@ class NamedFiles:
         self._entered: set[NamedPath] = set()
 
     def all(self, programs: set[str]) -> list[NamedPath]:
-        """The files; a folder that ``cd`` goes to is only listed where the *programs* do nothing but list."""
+        """Returns the files; a folder that ``cd`` enters counts as listed only if all *programs* only list."""
         if programs <= programs_of("listing") | _TALKS:
             return self.places
         return [place._replace(lists=False) if place in self._entered else place for place in self.places]
 
     def add(self, place: NamedPath) -> None:
-        """Keep a file together with the folders that the script may have gone to before."""
+        """Add a file, together with the folders that the script may have entered before."""
         self.places.append(place._replace(through=self.through, sure=self.sure))
 
     def add_all(self, program: str, arguments: Sequence[Field], *, computing: bool) -> None:
-        """Keep the files among the arguments of *program*; it may take the shell elsewhere."""
+        """Add the files among the arguments of *program*, and note if it may change the shell's folder."""
         for place in places(program, arguments, computing=computing):
             self.add(place)
             if program in _ENTERING:
@@ -338,7 +338,7 @@ class NamedFiles:
             self.through = (*self.through, "-" if program == "popd" else wanted[0] if wanted else "~")
 
     def name_sensitive(self, program: str, arguments: Sequence[Field], *, computing: bool) -> None:
-        """The sensitive files among the arguments. What ``echo`` prints is text, unless something else reads it."""
+        """Report sensitive files among the arguments; what ``echo`` prints is text, unless something else reads it."""
         if program in {"echo", "printf", "true", ":"} and not computing:
             return
         changes = writes_files(program) and not only_reads(program, arguments)
@@ -348,7 +348,7 @@ class NamedFiles:
                     self.name(path)
 
     def name(self, path: str) -> None:
-        """A sensitive file is named: a finding, and the first one is kept for the card."""
+        """Add a finding for a sensitive file; the first such file is kept for the card."""
         self.sensitive = self.sensitive or path
         what = "named like a secret" if secret(path) else "that decides what runs later"
         self._findings.append(Risk("high", f"May touch a file {what}: {path}."))

@@ -45,7 +45,7 @@ _ENDS = frozenset({";", "+", "\\;"})
 
 
 def inner_commands(program: str, words: Sequence[Field]) -> list[Inner]:
-    """The commands that *program* with the arguments *words* runs, as far as its arguments say."""
+    """Returns the commands that *program* runs, as far as its arguments *words* show."""
     if program in SHELLS:
         return _shell(words)
     if program in {"eval", "trap", "alias"}:
@@ -72,7 +72,7 @@ def inner_commands(program: str, words: Sequence[Field]) -> list[Inner]:
 
 
 def reads_script(program: str, words: Sequence[Field]) -> bool:
-    """True if *program* is an interpreter that takes its script from what is fed to it."""
+    """True if *program* is an interpreter that reads its script from stdin."""
     if program in {"source", "."}:
         return bool(words) and words[0].text in _FED
     operands = [word for word in words if not word.text.startswith("-") or word.text == "-"]
@@ -108,7 +108,7 @@ def _text(program: str, words: Sequence[Field]) -> list[Inner]:
 
 
 def _windows(options: frozenset[str], words: Sequence[Field]) -> list[Inner]:
-    """Everything behind ``/c`` or ``-Command`` is one script; PowerShell needs no option for that."""
+    """Takes everything after ``/c`` or ``-Command`` as one script; PowerShell needs no option for that."""
     at = next((at for at, word in enumerate(words) if word.text.lower() in options), None)
     if at is None:
         at = next((at for at, word in enumerate(words) if not word.text.startswith(("-", "/"))), len(words)) - 1
@@ -129,12 +129,12 @@ def _found(words: Sequence[Field]) -> list[Inner]:
 
 
 def _filled(word: Field) -> Field:
-    """``{}`` becomes what is found."""
+    """Marks a word with ``{}`` as dynamic: it becomes whatever is found."""
     return Field(word.text, word.dynamic or "{}" in word.text)
 
 
 def _script_letter(word: str, shape: Wrapper) -> str | None:
-    """The letter of the cluster *word* that takes a script: of ``-qc`` and ``-qc'rm x'`` the ``c``."""
+    """Returns the letter in the cluster *word* that takes a script: ``c`` in ``-qc`` and ``-qc'rm x'``; else None."""
     if not re.match(r"-[A-Za-z]", word):
         return None
     return next((each[1] for each in shape.scripts if len(each) == len("-c") and each[1] in word), None)
@@ -269,12 +269,12 @@ _WRITES = frozenset({">", ">>", ">|", "<>", "&>", "&>>"})
 
 
 def program_name(name: str) -> str:
-    """The program that *name* means, whatever folder, case or ``.exe`` it is written with."""
+    """Returns the program that *name* refers to, without folder, case or ``.exe``."""
     return name.replace("\\", "/" if "/" not in name else "\\").rpartition("/")[2].lower().removesuffix(".exe")
 
 
 def innermost(words: Sequence[Field]) -> tuple[str, list[Field]]:
-    """The program that at last reads what is fed, behind ``sudo``, ``env`` and the like."""
+    """Returns the program that finally reads stdin, behind ``sudo``, ``env`` and the like, and its arguments."""
     current = list(words)
     for _ in range(_DEEPEST):
         if not current:
@@ -296,7 +296,7 @@ def gives(word: str, option: str) -> bool:
 
 
 def module_of(words: Sequence[str]) -> tuple[int, str]:
-    """The module that Python runs with the arguments *words*, and where the arguments behind it begin."""
+    """Returns where the arguments after Python's module begin in *words*, and the module; '' if there is none."""
     at = 0
     while at < len(words):
         word = words[at]
@@ -311,14 +311,12 @@ def module_of(words: Sequence[str]) -> tuple[int, str]:
 
 
 def interprets(program: str) -> bool:
-    """True if *program* runs scripts."""
     return (
         program in SHELLS or program in {"source", "."} or program in INLINE or program.rstrip("0123456789.") in INLINE
     )
 
 
 def writes(redirect: Redirect) -> bool:
-    """True if *redirect* writes a file."""
     return redirect.operator in _WRITES or (
         redirect.operator == ">&" and not (redirect.target.plain or "x").strip("-").isdigit()
     )

@@ -33,24 +33,24 @@ _MOST = 64
 
 
 def removal(text: str) -> bool:
-    """True if in *text*, whatever language it is in, stands a command that removes without a question."""
+    """True if *text*, in whatever language, contains a command that removes something without asking."""
     return _REMOVES.search(text) is not None
 
 
 def unseen(text: str) -> Risk | None:
-    """Returns what characters that nobody sees make of *text*."""
+    """Rates invisible characters, and characters that reverse the text; None if *text* has none."""
     if _INVISIBLE.search(text):
         return Risk("high", "Contains invisible characters, or characters that reverse the text.")
     return None
 
 
 def odd_name(program: str) -> Risk | None:
-    """Returns what is to be said of a program's name that only looks like another one."""
+    """Rates a program name that only looks like another one; None if it is plain ASCII."""
     return None if program.isascii() else Risk("high", f"The program's name is not plain: {program!a}.")
 
 
 def tails(program_of: Sequence[str], shells: frozenset[str]) -> list[int]:
-    """Returns where in the arguments of an unknown program another command may begin."""
+    """Returns the positions in an unknown program's arguments at which another command may begin."""
     return [at for at, name in enumerate(program_of[:_MOST]) if name in _BEGINS or name in shells]
 
 
@@ -83,7 +83,7 @@ class Values:
         self._first: dict[str, str | None] = {}
 
     def set(self, name: str, value: str | None) -> None:
-        """Gives *name* the value *value*; None is one that only the running shell knows."""
+        """Set *name* to *value*; None is a value that only the running shell knows."""
         if self._first.setdefault(name, value) != value:
             self.unsure.add(name)
         if value is None or name in self.unsure:
@@ -92,21 +92,21 @@ class Values:
             self.known[name] = value
 
     def restore(self, name: str, before: str | None) -> None:
-        """Takes back what *name* was for one command only; *before* is None where nothing was known of it."""
+        """Undo a value that *name* had for one command only; *before* is None if its earlier value was unknown."""
         if before is None or name in self.unsure:
             self.known.pop(name, None)
         else:
             self.known[name] = before
 
     def assign(self, name: str, value: str | None) -> None:
-        """As :meth:`set`, in the script: one that decides what is run (``PATH``) is a finding."""
+        """Like :meth:`set`, for an assignment in the script; a name that decides what is run (``PATH``) is reported."""
         if decides(name):
             severity: Severity = "high" if runs_programs(name, value) else "medium"
             self._findings.append(Risk(severity, f"Changes {name}, which decides what is run."))
         self.set(name, value)
 
     def search_in(self, name: str, value: str) -> None:
-        """A finding where programs or modules are searched for first in a folder that the agent may write to."""
+        """Add a finding if programs or modules are searched for first in a folder that the agent may write to."""
         if name == "PATH" and value.startswith("."):
             self._findings.append(Risk("high", "Looks for programs in the workspace first."))
         elif name in {"PATH", *_MODULES} and value.startswith(ANYBODYS):
@@ -114,7 +114,7 @@ class Values:
             self._findings.append(Risk("high", reason))
 
     def declare(self, program: str, arguments: Sequence[Field]) -> bool:
-        """Builtins that set variables; False where *program* is none."""
+        """Handle builtins that set variables; returns False if *program* is not one."""
         if program not in {"export", "declare", "typeset", "local", "readonly", "set"}:
             return False
         words = tuple(word.text for word in arguments)
@@ -133,7 +133,7 @@ class Values:
         return True
 
     def fill(self, program: str, arguments: Sequence[Field]) -> None:
-        """Forget the variables that the command has changed by now, in ways that only the running shell knows."""
+        """Forget the variables that the command has changed in ways that only the running shell knows."""
         for name in filled(program, arguments):
             self.set(name, None)
         if program in {"source", "."}:  # any variable may have another value
@@ -146,7 +146,7 @@ _CHANGING = re.compile(r"-[a-zA-Z]*[luinc][a-zA-Z]*")
 
 
 def filled(program: str, arguments: Sequence[Field]) -> list[str]:
-    """The variables to which the builtin *program* gives values that only the running shell knows."""
+    """Returns the variables that the builtin *program* sets to values that only the running shell knows."""
     texts = [word.text for word in arguments]
     match program:
         case "read" | "mapfile" | "readarray":
@@ -201,7 +201,7 @@ _PLAIN = frozenset({"", "cat", "true", ":", "less", "more", "vi", "vim", "nano",
 
 
 def runs_programs(name: str, value: str | None) -> bool:
-    """True if the variable *name* with *value* makes other programs run or load what it names."""
+    """True if the variable *name* with *value* makes other programs run or load what the value names."""
     if name == "PATH":
         return value is not None and value.startswith((".", *ANYBODYS))
     if name in _MODULES:  # of the workspace it is everyday
@@ -246,7 +246,7 @@ _LEADS = ("/", "~", "../", "./", "$")
 
 
 def places(program: str, arguments: Sequence[Field], *, computing: bool = False) -> Iterator[NamedPath]:
-    """The files that *program* with *arguments* is led to."""
+    """Yields the files that *program* accesses, as far as *arguments* show."""
     if program in programs_of("speaking") and not computing:
         return
     words = [
@@ -272,14 +272,14 @@ def places(program: str, arguments: Sequence[Field], *, computing: bool = False)
 
 
 def _lists(program: str, words: Sequence[Field]) -> bool:
-    """True if *program* shows where files are, never what is in them: ``ls /data``, ``hdfs dfs -ls /data``."""
+    """True if *program* shows only where files are, never their content: ``ls /data``, ``hdfs dfs -ls /data``."""
     return program in programs_of("listing") or (
         program in _FILE_SHELLS and len(words) > 1 and words[1].text in _FILE_SHELLS[program] and not words[1].dynamic
     )
 
 
 def _own(program: str, arguments: Sequence[Field]) -> list[Field]:
-    """The words of *program* itself, without those of the command that it runs."""
+    """Returns the arguments of *program* itself, without those of a command that it runs."""
     words = list(arguments)
     for inner in inner_commands(program, arguments):
         if inner.words and program not in {"find", "fd"} and tuple(words[-len(inner.words) :]) == tuple(inner.words):
@@ -290,7 +290,7 @@ def _own(program: str, arguments: Sequence[Field]) -> list[Field]:
 
 
 def only_reads(program: str, words: Sequence[Field]) -> bool:
-    """True if *program*, that can change the files it names, only reads them with the arguments *words*."""
+    """True if *program*, which can change the files it names, only reads them with the arguments *words*."""
     option = _CHANGES.get(program)
     return option is not None and not any(word.text.startswith(option) for word in words)
 
@@ -305,7 +305,7 @@ def _pattern(program: str, words: Sequence[Field], operands: Sequence[int]) -> i
 
 
 def _inside(program: str, word: Field) -> Iterator[NamedPath]:
-    """The files that a script of ``sed`` or ``awk`` names."""
+    """Yields the files that a script for ``sed``, ``awk``, ``perl`` or ``ruby`` names."""
     if program.endswith("sed"):
         yield from (NamedPath(path, writes=True) for path in _OF_SED.findall(word.text))
     elif program.endswith(("awk", "perl", "ruby")):
@@ -313,7 +313,7 @@ def _inside(program: str, word: Field) -> Iterator[NamedPath]:
 
 
 def _of(word: Field, *, writes: bool) -> Iterator[NamedPath]:
-    """The files that one argument may name, also glued to an option, a variable or an ``@``."""
+    """Yields the files that one argument may name, also attached to an option, a variable or an ``@``."""
     text = word.text
     if text.startswith("-"):
         name, _, value = text.partition("=")
@@ -335,7 +335,7 @@ def _is_path(text: str) -> bool:
 
 
 def _plain(path: str) -> bool:
-    """True if *path* can be one: what has spaces in it is mostly prose."""
+    """True if *path* can be a path: text with spaces is mostly prose."""
     return "\n" not in path and (" " not in path.strip() or path.startswith(_LEADS) or "/../" in path)
 
 
@@ -346,12 +346,12 @@ _QUOTED = re.compile(r"""['"`]([^'"`\s]{2,300})['"`]""")
 
 
 def writes_files(program: str) -> bool:
-    """True if what *program* names may be what it writes."""
+    """True if *program* may write to the files that it names."""
     return program in programs_of("writers")
 
 
 def named(word: str) -> list[str]:
-    """The paths that may stand in *word*."""
+    """Returns the paths that *word* may contain."""
     found = [word[2:] if re.match(r"-[A-Za-z]", word) else word]
     found += [word.rpartition(sign)[2] for sign in "@:" if sign in word]
     found += [word.partition("=")[2], *_MENTIONS_OF_SED.findall(word)]
@@ -370,10 +370,10 @@ def secret(path: str) -> bool:
 
 
 def quoted(code: str) -> list[str]:
-    """Returns what stands between quotes in *code*, in whatever language."""
+    """Returns the quoted texts in *code*, in whatever language."""
     return _QUOTED.findall(without_bytes(code))
 
 
 def without_bytes(code: str) -> str:
-    """*code* without the bytes literals of Python in it that can be no path: they are data."""
+    """Returns *code* without the Python bytes literals that cannot be paths: they are data."""
     return _BYTES.sub("b''", code)

@@ -47,7 +47,7 @@ def rate_command(command: str, patterns: Patterns = SENSITIVE, env: tuple[tuple[
 
 @functools.lru_cache(256)
 def _rated(command: str, patterns: tuple[tuple[str, bool], ...], env: tuple[tuple[str, str], ...]) -> Rating:
-    """Rates the command as each shell dialect reads it and keeps the worst: which shell will run it is not known."""
+    """Rates the command as each shell dialect reads it and keeps the worst: it is unknown which shell will run it."""
     try:
         bash = _walked(command, "bash", dict(patterns), env)
         if bash is None:
@@ -80,7 +80,7 @@ def _asks(findings: list[Risk]) -> bool:
 
 
 def _walked(command: str, dialect: Dialect, patterns: Patterns, env: tuple[tuple[str, str], ...]) -> Walk | None:
-    """A walk through *command*; a second one where the first met variables that have more than one value."""
+    """Walks through *command*, again if some variables have several values; None if it cannot be read."""
     walk = Walk(dialect, patterns, env)
     try:
         walk.text(command)

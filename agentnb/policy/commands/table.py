@@ -84,7 +84,6 @@ class _Table(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 @functools.cache
 def _read() -> _Table:
-    """The file as it is."""
     # Not by `importlib.resources`: it and `importlib.metadata`, which the host needs, import each other, so two threads
     # that begin with one each can wait for each other (_DeadlockError).
     text = Path(__file__).with_name("programs.toml").read_text("utf-8")
@@ -93,7 +92,7 @@ def _read() -> _Table:
 
 @functools.cache
 def table() -> tuple[dict[str, tuple[TableRule, ...]], dict[str, frozenset[str]], dict[str, str]]:
-    """The rules by program, the options that take a value by program, and what Python's modules are."""
+    """Returns the rules by program, the options that take a value by program, and the kinds of Python's modules."""
     read = _read()
     rules: dict[str, list[TableRule]] = {}
     for rule in read.rule:
@@ -119,19 +118,19 @@ def programs_of(kind: str) -> frozenset[str]:
 
 
 def is_in_table(program: str) -> bool:
-    """True if the table says what *program* is by itself."""
+    """True if the table has cases for *program* by itself."""
     return program in _programs()
 
 
 def rate_alone(program: str, options: Options) -> Risk | None:
-    """The first case of *program* that holds; None where it only looks."""
+    """Returns the risk of the first case of *program* that applies; None if none does."""
     operands = _operands(options, _read().taking.get(program, frozenset()))
     cases = _programs().get(program, ())
     return next((Risk(each.severity, each.reason) for each in cases if _holds(each, program, options, operands)), None)
 
 
 def rate_by_table(program: str, options: Options) -> Risk | None:
-    """The worst that the table says of *program* with *options*; None where it says nothing."""
+    """Returns the worst risk in the table's rules for *program* with *options*; None if no rule applies."""
     rules, taking, _ = table()
     found = rules.get(program) or rules.get(program.rstrip("0123456789.")) or ()
     if not found:
@@ -141,7 +140,7 @@ def rate_by_table(program: str, options: Options) -> Risk | None:
 
 
 def rate_unknown(program: str, options: Options) -> Risk | None:
-    """The effect that the words of an unknown *program* name: it deletes, publishes or goes on by itself."""
+    """Rates an unknown *program* if its words suggest, for example, that it deletes, publishes or keeps running."""
     texts = {
         "verbs": (*options.operands[:2], *options.long),
         "words": options.words,
@@ -156,12 +155,11 @@ def rate_unknown(program: str, options: Options) -> Risk | None:
 
 
 def databases() -> frozenset[str]:
-    """The clients of databases, which run the statements that they are fed."""
+    """Returns the database clients that run the statements they are fed."""
     return _read().fed.databases
 
 
 def known_programs() -> frozenset[str]:
-    """The names in the table."""
     return frozenset(table()[0])
 
 
@@ -235,7 +233,6 @@ class Options(NamedTuple):
 
     @classmethod
     def of(cls, words: tuple[str, ...]) -> Options:
-        """Tell *words* apart."""
         short, long, operands = set[str](), set[str](), list[str]()
         for at, word in enumerate(words):
             if word == "--":

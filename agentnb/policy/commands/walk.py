@@ -81,7 +81,7 @@ _JOINED = re.compile(r"[;\n]|\|\||(?<![&>])&(?![&>])|\b(?:if|for|while|until|cas
 
 @functools.cache
 def _names() -> list[str]:
-    """The programs that a pattern in a program's place is tried on, those that do the most damage first."""
+    """Returns the programs to try a pattern on that stands in a program's place, the most damaging first."""
     first = ("rm", "sh", "bash", "dd", "mv", "git", "find", "sudo", "curl", "python", "shred", "cp", "wget", "eval")
     return list(dict.fromkeys([*first, *sorted(known_programs() | SHELLS | set(INLINE))]))
 
@@ -115,14 +115,12 @@ class Walk:
             self.values.assign(name, value)
 
     def script(self, script: ShellScript) -> None:
-        """Walk through *script*."""
         for command in script.commands:
             self._command(command)
         if script.background and not _is_waited_for(script):
             self._find("high", "Leaves something running after the command ends.")
 
     def text(self, text: str) -> None:
-        """Walk through the script *text*."""
         if self._depth >= _DEEPEST:
             raise Unreadable("It is nested too deeply to be checked.")
         self._depth += 1
@@ -135,7 +133,7 @@ class Walk:
     # --- the tree ---
 
     def _command(self, command: Command) -> None:
-        """One node of the parsed script, by its kind."""
+        """Walk through one node of the parsed script, according to its kind."""
         match command:
             case Simple():
                 self._simple(command)
@@ -152,7 +150,7 @@ class Walk:
                 self._grouped -= 1
 
     def _compound(self, command: Compound) -> None:
-        """A loop, condition, group or subshell: each body is walked through, as if the shell ran all of them."""
+        """Walk through each body of a loop, condition, group or subshell, as if the shell ran all of them."""
         for word in command.words:
             self._computes(word)
             for each in fields(word, self.values.known) if command.kind in {"for", "select"} else ():
@@ -173,7 +171,7 @@ class Walk:
             self.files.through = before
 
     def _pipeline(self, pipeline: Pipeline) -> None:
-        """Commands joined by pipes; a text that one prints for certain is what the next one is fed."""
+        """Walk through commands joined by pipes; text that one certainly prints is fed to the next."""
         carried: str | None = None
         programs: list[str] = []
         before = self.files.through
@@ -197,7 +195,7 @@ class Walk:
         self.files.through = before
 
     def _fed(self, program: str, text: str | None, before: Sequence[str]) -> None:
-        """A program runs what the commands *before* it print."""
+        """Handle a program that runs what the commands *before* it print."""
         if any(each in DOWNLOADS for each in before):
             self._find("high", "Runs what it loads from the network without checking it.")
         elif any(each in DECODES for each in before):
@@ -208,7 +206,7 @@ class Walk:
             self._run(program, text)
 
     def _run(self, program: str, text: str) -> None:
-        """*text* is code for *program*: walked through if that is a shell, else rated as code."""
+        """Handle *text* as code for *program*: walk through it if that is a shell, else rate it as code."""
         if program in SHELLS or program in {"source", ".", "eval"}:
             self._inner_text(text, dynamic=False)
         else:
@@ -217,7 +215,7 @@ class Walk:
     # --- one command ---
 
     def _simple(self, command: Simple, followed: Sequence[Command] = ()) -> list[Field]:
-        """One command as the parser gives it: variables and substitutions are put in."""
+        """Walk through one command as the parser gives it, with variables and substitutions filled in."""
         before = {name: self.values.known.get(name) for name, _ in command.assignments}
         for name, value in command.assignments:
             self._assign(name, value)
@@ -229,7 +227,6 @@ class Walk:
         return words
 
     def _one(self, command: Simple, followed: Sequence[Command]) -> list[Field]:
-        """The words of one command and its redirections."""
         for word in command.words:
             self._computes(word)
         words = [field for word in command.words for field in fields(word, self.values.known)]
@@ -262,7 +259,7 @@ class Walk:
         return words
 
     def argv(self, words: Sequence[Field]) -> None:
-        """Walk through one command whose words are known: its program first."""
+        """Walk through one command whose words are known; the first is its program."""
         name = words[0]
         self._named(name, words[1:])
         program, arguments = program_name(name.text), words[1:]
@@ -294,7 +291,7 @@ class Walk:
         self._disguised(program, arguments, known=is_read(program))
 
     def _named(self, name: Field, arguments: Sequence[Field]) -> None:
-        """What a program's name says by itself: that it is computed, a pattern, or only looks like another one."""
+        """Check a program's name by itself: whether it is computed, a pattern, or only looks like another one."""
         if (odd := odd_name(name.text)) is not None and not name.dynamic:
             self.findings.append(odd)
         if name.dynamic or not name.text:
@@ -303,7 +300,7 @@ class Walk:
             self._matched(name, arguments)
 
     def _inner(self, program: str, arguments: Sequence[Field]) -> None:
-        """The commands that *program* runs, and whether it deletes once for each of many files."""
+        """Walk through the commands that *program* runs; rates it if it deletes many files."""
         if program in _DELETING and (
             self._repeating or any(word.text in {"*", "./*", ".", "*.*"} for word in arguments)
         ):
@@ -319,7 +316,7 @@ class Walk:
         self._repeating -= program in _REPEATING
 
     def _wrapped(self, words: Sequence[Field]) -> None:
-        """A command that another one runs."""
+        """Walk through a command that another one runs."""
         if self._wrappers >= _DEEPEST:
             raise Unreadable("Its commands run other commands too many levels deep to be checked.")
         self._wrappers += 1
@@ -328,7 +325,7 @@ class Walk:
         self._wrappers -= 1
 
     def _matched(self, name: Field, arguments: Sequence[Field]) -> None:
-        """A program's name is a pattern: each program that it could be is looked at."""
+        """Walk through each program that a pattern in a program's place could match."""
         self._find("high", f"What it runs depends on which files exist: {name.text}.")
         pattern = program_name(name.text)
         if len(pattern) > LONGEST_PATTERN:
@@ -339,7 +336,7 @@ class Walk:
             self.argv(words)
 
     def _module(self, program: str, arguments: Sequence[Field]) -> None:
-        """``python -m NAME``: another program, a script, or code on the command line."""
+        """Handle ``python -m NAME``: another program, a script, or code on the command line."""
         if program.rstrip("0123456789.") not in _PYTHONS:
             return
         at, name = module_of([word.text for word in arguments])
@@ -363,7 +360,7 @@ class Walk:
             self.findings += [rate_code(word.text) for word in rest if not word.text.startswith("-")]
 
     def _code(self, program: str, arguments: Sequence[Field]) -> None:
-        """Code given by an option (``python -c``): rated, and the sensitive files that it names in quotes are found."""
+        """Rate code given by an option (``python -c``), and find the sensitive files that it names in quotes."""
         options = INLINE.get(program) or INLINE.get(program.rstrip("0123456789.")) or ()
         for at, word in enumerate(arguments):
             name, equals, value = word.text.partition("=")
@@ -381,7 +378,7 @@ class Walk:
             return
 
     def _inner_text(self, text: str, *, dynamic: bool) -> None:
-        """A script inside a command; one that cannot be read is a finding, as it would otherwise hide what it does."""
+        """Walk through a script inside a command; an unreadable one is a finding, as it would hide what it does."""
         if dynamic:
             self._find("high", "The script it runs is only known when it runs.")
         try:
@@ -391,7 +388,7 @@ class Walk:
                 self._find("high", f"The script inside could not be read: {error.message}")
 
     def _disguised(self, program: str, arguments: Sequence[Field], *, known: bool) -> None:
-        """Arguments that would be dangerous if something ran them: what becomes of them cannot be seen."""
+        """Find arguments that would be dangerous if something ran them, as it is unknown what is done with them."""
         before = len(self.findings)
         programs = [program_name(word.text) for word in arguments]
         for at, word in enumerate(arguments[:_MOST]):
@@ -411,7 +408,7 @@ class Walk:
             del self.findings[before:]
 
     def _imagine(self, program: str, run: Callable[[Walk], None]) -> None:
-        """What *run* would find if *program* ran one of its arguments."""
+        """Add the critical findings that *run* would make if *program* ran one of its arguments."""
         inside = Walk(self._dialect, self.files.patterns)
         inside._depth = self._depth + 4
         with contextlib.suppress(Unreadable):
@@ -428,7 +425,7 @@ class Walk:
         self.units.append(" ".join([*self._given, *powers, line, *writes]))
 
     def _redirect(self, redirect: Redirect) -> None:
-        """A redirection: the file that it reads or writes, also one that the shell computes."""
+        """Handle a redirection and the file that it reads or writes, even one that the shell computes."""
         self._computes(redirect.word)
         for place in fields(redirect.target, self.values.known) if not redirect.document else ():
             if redirect.operator != "<<<" and not (redirect.operator.endswith("&") and place.text.strip("-").isdigit()):
@@ -445,7 +442,7 @@ class Walk:
                 self.files.name(place.text)
 
     def _assign(self, name: str, value: Word) -> None:
-        """``NAME=value``: a known value is put in for ``$NAME`` later; otherwise ``$NAME`` stays unknown."""
+        """Handle ``NAME=value``: a known value replaces ``$NAME`` later; otherwise ``$NAME`` stays unknown."""
         self._computes(value)
         if removal(value.source):
             self._find("critical", f"{name}, if something runs it, removes for good.")
@@ -456,7 +453,7 @@ class Walk:
         self.values.assign(name, fixed)
 
     def _computes(self, word: Word) -> None:
-        """Walks through the command substitutions in *word*: they run, and their ``cd`` ends with them."""
+        """Walk through the command substitutions in *word*: they run, but a ``cd`` in them has no effect afterwards."""
         self._computing += 1
         before = self.files.through
         for script in word.scripts:
@@ -465,12 +462,11 @@ class Walk:
         self._computing -= 1
 
     def _find(self, severity: str, reason: str) -> None:
-        """Adds a finding."""
         self.findings.append(Risk(severity, reason))  # type: ignore[arg-type] # literals of this module
 
 
 def _is_waited_for(script: ShellScript) -> bool:
-    """True if what *script* sends to the background is waited for, or ended, by a later command of it."""
+    """True if a later command of *script* waits for or ends what it sends to the background."""
     later = script.commands[min(script.background) + 1 :]
     names = {each.words[0].fixed for each in later if isinstance(each, Simple) and each.words}
     return bool(names & {"wait", "kill", "fg"}) and max(script.background) < len(script.commands) - 1
@@ -481,7 +477,7 @@ def _is_script(word: Field) -> bool:
 
 
 def _only_reads_text(command: Command) -> bool:
-    """True if a command of a pipeline shows what it is fed, and neither runs nor writes it."""
+    """True if a command of a pipeline only shows what it is fed, and neither runs nor writes it."""
     return (
         isinstance(command, Simple)
         and bool(command.words)

@@ -64,7 +64,6 @@ _ENDS_OF_CASES = frozenset({";;", ";&", ";;&"})
 
 
 def parse(text: str, dialect: Dialect = "bash", depth: int = 0) -> ShellScript:
-    """Read a script."""
     if depth > _DEEPEST:
         raise Unreadable("It is nested too deeply to be checked.")
     if len(text) > _LONGEST:
@@ -86,7 +85,6 @@ def parse(text: str, dialect: Dialect = "bash", depth: int = 0) -> ShellScript:
 
 
 def _script(source: bytes, dialect: Dialect, depth: int) -> ShellScript:
-    """The script that *source* is, as the grammar and the checks read it."""
     root = _tree(source)
     if dialect == "posix" and (plain := plain_spelling(source, root)) != source:
         source, root = plain, _tree(plain)
@@ -112,7 +110,7 @@ def _tree(source: bytes) -> Node:
 
 
 def _check_gaps(source: bytes, root: Node) -> None:
-    """Raises Unreadable where something that a shell would see is in no token."""
+    """Raise Unreadable if something that a shell would see is in no token."""
     if not (_GAP.fullmatch(source[: root.start_byte]) and _GAP.fullmatch(source[root.end_byte :])):
         raise Unreadable("It begins or ends with characters that are not allowed in a script.")
     rest = [root]
@@ -129,7 +127,7 @@ def _check_gaps(source: bytes, root: Node) -> None:
 
 
 def _begins_word(before: bytes) -> bool:
-    """True if a word begins behind *before*."""
+    """True if a word begins after *before*."""
     while before.endswith(b"\\\n"):
         before = before[:-2]
     return not before or before[-1:] in b" \t\n;&|()<>"
@@ -145,7 +143,7 @@ class _Redirected(NamedTuple):
 
 
 def _with(command: Command, found: _Redirected) -> Command:
-    """*command* with redirections: those behind a list or a pipeline are its last command's."""
+    """Returns *command* with redirections; those after a list or a pipeline belong to its last command."""
     if isinstance(command, Pipeline):
         *first, last = command.commands
         return Pipeline(commands=(*first, _with(last, found)))
@@ -165,7 +163,6 @@ class _Reader:
         self._words = WordReader(source, self.script, lambda text: parse(text, dialect, self._depth + 1))
 
     def script(self, nodes: Iterable[Node]) -> ShellScript:
-        """The commands that *nodes* are, in order."""
         self._depth += 1
         if self._depth > _DEEPEST:
             raise Unreadable("It is nested too deeply to be checked.")
@@ -180,7 +177,7 @@ class _Reader:
         return ShellScript(commands=tuple(commands), background=frozenset(background))
 
     def _statements(self, nodes: Iterable[Node]) -> Iterator[Node]:
-        """The commands in *nodes*, and the signs that send them to the background."""
+        """Yields the commands in *nodes*, and each ``&`` that sends one to the background."""
         rest = list(nodes)[::-1]
         while rest:
             node = rest.pop()
@@ -194,7 +191,7 @@ class _Reader:
                 raise Unreadable(f"Statements of the kind {node.type} are not supported.")
 
     def _read(self, node: Node) -> list[Command]:
-        """The command that *node* is, and those that follow it on the line of a here-document."""
+        """Returns the command in *node*, and those that follow it on the line of a here-document."""
         match node.type:
             case "pipeline":
                 return self._pipeline([self.script([each]) for each in node.children if each.is_named])
@@ -208,7 +205,7 @@ class _Reader:
                 return self._redirected(node, [])
 
     def _pipeline(self, parts: Sequence[ShellScript]) -> list[Command]:
-        """One command of those that feed each other; those that a line of a here-document adds come behind it."""
+        """Returns the pipeline of *parts*, followed by the commands that a here-document's line adds."""
         commands: list[Command] = []
         after: list[Command] = []
         for part in parts:
@@ -219,7 +216,7 @@ class _Reader:
         return [Pipeline(commands=tuple(commands)) if len(commands) > 1 else commands[0], *after]
 
     def _redirected(self, body: Node | None, redirects: Sequence[Node]) -> list[Command]:
-        """A command with redirections; behind a here-document other commands may stand on its line."""
+        """Returns a command with redirections, and other commands that may follow on the line of a here-document."""
         nodes = [] if body is None else self._parts(body)
         found = self._redirects([*(each for each in nodes if each.type in _REDIRECTS), *redirects])
         before: tuple[Command, ...] = ()
@@ -235,7 +232,6 @@ class _Reader:
         return [*before, *self._pipeline([ShellScript(commands=(last,)), *fed]), *self.script(found.following).commands]
 
     def _parts(self, node: Node) -> list[Node]:
-        """The assignments, words and redirections of a command."""
         if node.type in {"variable_assignment", *_REDIRECTS}:
             return [node]
         return self._words.tested(node) if node.type == "test_command" else node.children
@@ -252,14 +248,14 @@ class _Reader:
         return Simple(assignments=tuple(assignments), words=tuple(words), redirects=found.redirects)
 
     def _check_lines(self, nodes: Sequence[Node]) -> None:
-        """Raises Unreadable where the words of one command stand on two lines, or are one with an assignment."""
+        """Raise Unreadable if the words of one command are on two lines, or one is joined to an assignment."""
         for before, after in pairwise(nodes):
             gap = self._words.between(before, after)
             if "\n" in gap or (not gap and "variable_assignment" in {before.type, after.type}):
                 raise Unreadable("Two commands were read as one.")
 
     def _arguments(self, nodes: Sequence[Node]) -> list[Word]:
-        """The words of a command; an assignment behind its name is one of them."""
+        """Returns the words of a command; an assignment after its name counts as one of them."""
         found: list[Word] = []
         plain: list[Node] = []
         for node in nodes:
@@ -276,7 +272,7 @@ class _Reader:
         return [*found, *self._words.words(plain)]
 
     def _assignment(self, node: Node) -> tuple[str, Word]:
-        """The name that is assigned to, and the value; its source is that of the whole assignment."""
+        """Returns the name that is assigned to, and the value, whose source is the whole assignment."""
         target, _, *values = node.children
         name = self._words.text(target.children[0] if target.children else target)
         words = self._words.words(values)
@@ -297,7 +293,7 @@ class _Reader:
         return found
 
     def _file(self, node: Node) -> _Redirected:
-        """``> file`` or ``<<< text``; behind the file may stand words of the command."""
+        """Returns ``> file`` or ``<<< text``, and the words of the command that may follow the file."""
         operator, *values = (each for each in node.children if each.type != "file_descriptor")
         self._check_lines([operator, *values])
         sign = self._words.text(operator)
@@ -310,7 +306,7 @@ class _Reader:
         return _Redirected((redirect,), words[1:], [], [])
 
     def _document(self, node: Node) -> _Redirected:
-        """A here-document, and what stands on its line."""
+        """Returns a here-document, and what follows on its line."""
         parts = {each.type: each for each in node.children}
         start, end, body = (parts.get(f"heredoc_{kind}") for kind in ("start", "end", "body"))
         if start is None or end is None or body is None:
@@ -331,7 +327,7 @@ class _Reader:
     # --- compound commands ---
 
     def _compound(self, node: Node, redirects: tuple[Redirect, ...]) -> Compound:
-        """A group, loop, choice or test: the words that it looks at, and all that it may run as one script."""
+        """Returns a group, loop, choice or test: the words it examines, and everything it may run as one script."""
         kind = _KINDS[node.type]
         opening = node.children[0].type
         if kind == "test":
@@ -400,7 +396,7 @@ _PLAIN_SPELLINGS = {
 
 
 def repaired_spelling(source: bytes) -> bytes:
-    """*source* with other spellings of what the grammar does not know; they change nothing that quotes keep apart."""
+    """Returns *source* with constructs that the grammar does not know respelled, without changing its meaning."""
     if len(source) > _LONGEST_REPAIRED or b"$'" in source:  # in `$'…'` two quotes more are no empty text
         return source
     for pattern, spelling in _REPAIRS:
@@ -409,7 +405,7 @@ def repaired_spelling(source: bytes) -> bytes:
 
 
 def leaves(node: Node, whole: frozenset[str] = frozenset()) -> Iterator[Node]:
-    """The tokens of *node*, in order; nodes of the kinds *whole* are one token."""
+    """Yields the tokens of *node* in order; a node of one of the kinds *whole* counts as one token."""
     rest = [node]
     while rest:
         each = rest.pop()
@@ -420,7 +416,7 @@ def leaves(node: Node, whole: frozenset[str] = frozenset()) -> Iterator[Node]:
 
 
 def plain_spelling(source: bytes, root: Node) -> bytes:
-    """*source* as a plain shell reads it: what only bash knows is escaped."""
+    """Returns *source* as a plain shell reads it: what only bash knows is escaped."""
     for leaf in reversed(list(leaves(root))):
         spelling = _PLAIN_SPELLINGS.get(leaf.type)
         if leaf.type == "ansi_c_string":

@@ -47,21 +47,21 @@ class Word(Node, frozen=True, kw_only=True):
 
     @property
     def plain(self) -> str | None:
-        """Its text where it is wholly unquoted and fixed, as reserved words and names are; else None."""
+        """Its text if that is wholly unquoted and fixed, as reserved words and names are; else None."""
         if all(isinstance(part, Text) and not part.quoted for part in self.parts):
             return "".join(part.value for part in self.parts if isinstance(part, Text))
         return None
 
     @property
     def fixed(self) -> str | None:
-        """Its text where the shell computes nothing in it; else None."""
+        """Its text if the shell computes nothing in it; else None."""
         if all(isinstance(part, Text) for part in self.parts):
             return "".join(part.value for part in self.parts if isinstance(part, Text))
         return None
 
     @property
     def scripts(self) -> Iterator[ShellScript]:
-        """Returns what is run to compute it."""
+        """Yields the scripts that are run to compute the word."""
         for part in self.parts:
             if isinstance(part, Computed):
                 yield from part.scripts
@@ -76,7 +76,7 @@ class Redirect(Node, frozen=True, kw_only=True):
 
     @property
     def word(self) -> Word:
-        """Returns what the command gets: the target, or the here-document's body."""
+        """Returns what the command reads or writes: the target, or the here-document's body."""
         return self.document[0] if self.document else self.target
 
 
@@ -142,7 +142,7 @@ class _Atom(NamedTuple):
 
 
 def fields(word: Word, variables: Mapping[str, str]) -> list[Field]:
-    """The arguments that *word* becomes."""
+    """Returns the arguments that *word* expands to."""
     atoms = _atoms(word, variables)
     try:
         expanded = _braces(atoms)
@@ -172,12 +172,12 @@ def _atoms(word: Word, variables: Mapping[str, str]) -> list[_Atom]:
 
 
 def _separated(value: str, variables: Mapping[str, str]) -> str:
-    """*value* with a space wherever the shell would split it."""
+    """Returns *value* with a space wherever the shell would split it."""
     return re.sub(f"[{re.escape(variables['IFS'])}]", " ", value) if variables.get("IFS") else value
 
 
 def _braces(atoms: list[_Atom]) -> list[list[_Atom]]:
-    """Bash's brace expansion, which comes before everything else."""
+    """Performs Bash's brace expansion, which comes before every other expansion."""
     if sum(atom.text == "{" and not atom.quoted for atom in atoms) > _MOST_BRACES:
         raise OverflowError
     for start, atom in enumerate(atoms):
@@ -232,7 +232,7 @@ def _range(text: str) -> list[str] | None:
 
 
 def _split(atoms: list[_Atom]) -> list[Field]:
-    """Field splitting: unquoted white space can only come out of a variable."""
+    """Splits fields: unquoted white space can only come from a variable."""
     found: list[Field] = []
     texts, dynamic, pattern, bracket, begun = list[str](), False, False, False, False
     for atom in atoms:

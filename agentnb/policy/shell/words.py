@@ -63,15 +63,15 @@ class WordReader:
         self._count = 0
 
     def text(self, start: Node, end: Node | None = None) -> str:
-        """The source from the node *start* to the end of the node *end*."""
+        """Returns the source from the beginning of *start* to the end of *end*, by default of *start*."""
         return self._source[start.start_byte : (end or start).end_byte].decode()
 
     def between(self, before: Node, after: Node) -> str:
-        """The source between two nodes, without the line ends that a backslash takes away."""
+        """Returns the source between two nodes, without line ends that are escaped by a backslash."""
         return self._source[before.end_byte : after.start_byte].decode().replace("\\\n", "")
 
     def words(self, nodes: Sequence[Node]) -> list[Word]:
-        """The words that *nodes* are: those between which nothing stands are one word."""
+        """Returns the words in *nodes*: adjacent nodes with nothing between them are one word."""
         groups: list[list[Node]] = []
         for node in nodes:
             if self._is_descriptor(node):
@@ -83,7 +83,7 @@ class WordReader:
         return [self._word(group) for group in groups]
 
     def _is_descriptor(self, node: Node) -> bool:
-        """True for the number in front of a redirection: the grammar takes some for words."""
+        """True if *node* is the number before a redirection, which the grammar sometimes takes for a word."""
         return self._source[node.end_byte : node.end_byte + 1] in {b"<", b">"} and self.text(node).isdecimal()
 
     def _word(self, nodes: list[Node]) -> Word:
@@ -96,7 +96,7 @@ class WordReader:
         return Word(parts=tuple(self._joined(nodes)), source=source)
 
     def tested(self, node: Node) -> list[Node]:
-        """The words and operators in a test, as they follow each other."""
+        """Returns the words and operators of a test, in order."""
         found: list[Node] = []
         rest = list(reversed(node.children))
         while rest:
@@ -108,7 +108,7 @@ class WordReader:
         return found
 
     def scripts(self, node: Node) -> tuple[ShellScript, ...]:
-        """Returns what is run to compute *node*."""
+        """Returns the scripts that are run to compute *node*."""
         found: list[ShellScript] = []
         rest = [node]
         while rest:
@@ -122,7 +122,7 @@ class WordReader:
         return tuple(found)
 
     def _joined(self, nodes: Sequence[Node]) -> list[Part]:
-        """The parts of one word, of which *nodes* are the pieces."""
+        """Returns the parts of the word that *nodes* make up."""
         found: list[Part] = []
         pieces = [piece for node in nodes for piece in self._pieces(node)]
         for at, node in enumerate(pieces):
@@ -138,7 +138,7 @@ class WordReader:
         return found
 
     def _dollars(self, text: str) -> list[Part]:
-        """``$`` stands for itself, ``$$`` is a variable; in the grammar's sign other characters may be hidden."""
+        """Reads ``$`` as itself and ``$$`` as a variable; raises if the token hides other characters."""
         if text.strip("$"):
             raise Unreadable("A shell operator was read as part of a word.")
         return [Variable(name=each) for each in text[1::2]] or [Text(value="$", quoted=True)]
@@ -151,7 +151,7 @@ class WordReader:
         return [piece for each in node.children for piece in self._pieces(each)]
 
     def _behind_dollar(self, node: Node) -> list[Part]:
-        """The variable that a ``$`` and *node* name together, or nothing in front of a string: ``$"…"`` is one."""
+        """Returns the variable that a ``$`` and *node* name together; nothing before a string, as in ``$"…"``."""
         text = self.text(node)
         if text.startswith('"'):
             return []
@@ -178,7 +178,6 @@ class WordReader:
         return self._combined(node, text)
 
     def _combined(self, node: Node, text: str) -> list[Part]:
-        """The parts of a node of other nodes, or of plain text."""
         if node.type in _COMPUTED:
             return [Computed(scripts=self.scripts(node))]
         if node.type == "brace_expression":
@@ -188,7 +187,7 @@ class WordReader:
         return _unquoted(text, operator=not node.is_named)
 
     def quoted(self, nodes: Sequence[Node], start: int, end: int, quote: str = "") -> list[Part]:
-        """Returns what stands between double quotes (*quote*) or in a here-document, from *start* to *end*."""
+        """Returns the text between double quotes (*quote*) or in a here-document, from *start* to *end*, as parts."""
         parts: list[Part] = []
         for node in (each for each in nodes if each.children and not _BARE_DOLLAR.match(self.text(each))):
             blanks = len(self.text(node)) - len(self.text(node).lstrip())  # they may stand in the first sign
@@ -197,7 +196,7 @@ class WordReader:
         return [*parts, self._quoted_text(start, end, quote)]
 
     def document(self, start: Node, body: Node, end: Node, *, tabs: bool) -> list[Part]:
-        """The text of a here-document; where its first delimiter is in quotes, nothing in the text is computed."""
+        """Returns the text of a here-document; if its first delimiter is quoted, nothing in the text is computed."""
         delimiter = self.text(start)
         text = self._source[body.start_byte : end.start_byte].decode()
         last = re.sub(r"['\"\\]", "", delimiter)
@@ -233,14 +232,14 @@ class WordReader:
         return self._script(node.children[1:-1])
 
     def _backticks(self, text: str, *, in_string: bool) -> ShellScript:
-        """Returns what is run between backticks; *text* with them."""
+        """Returns the script in *text*, which includes its backticks."""
         if text[0] + text[-1] != "``":
             raise Unreadable("Part of the command is computed and cannot be read in advance.")
         return self._inner((_IN_QUOTED_BACKTICKS if in_string else _IN_BACKTICKS).sub(r"\1", text[1:-1]))
 
 
 def _unquoted(text: str, *, operator: bool) -> list[Part]:
-    """The text of a plain word: what stands behind a backslash is quoted."""
+    """Returns the text of a plain word; a character after a backslash counts as quoted."""
     parts: list[Part] = []
     for found in _ESCAPED.finditer(text):
         if found[1] is not None:
@@ -253,7 +252,7 @@ def _unquoted(text: str, *, operator: bool) -> list[Part]:
 
 
 def _decoded(found: re.Match[str]) -> str:
-    """The character that an escape in ``$'…'`` is."""
+    """Returns the character that an escape in ``$'…'`` stands for."""
     if found[6] is not None:
         return ESCAPES.get(found[6], found[6] if found[6] in "\\'\"?" else found[0])
     if found[5] is not None:
@@ -296,7 +295,7 @@ _WRAPPED = 3
 
 
 def script_of(words: Sequence[str], found: str | None = None) -> str | None:
-    """The script where *words* are a shell of the system's that runs it (``bash -lc SCRIPT``), else None."""
+    """Returns the script if *words* only have a system shell run it (``bash -lc SCRIPT``), else None."""
     if len(words) != _WRAPPED or words[1] not in {"-c", "-lc"}:
         return None
     folder, name = os.path.split(words[0])

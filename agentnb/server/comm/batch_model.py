@@ -23,5 +23,4 @@ class BatchModel(AnyWidget):
 
 
 def batch_model(batch: str) -> BatchModel:
-    """A model without rows, for the batch with the id *batch*."""
     return BatchModel(host=reference(current_frontend().model), batch=batch)

@@ -53,7 +53,7 @@ class BlockedTime:
         self._past = 0.0
 
     def record_message(self) -> None:
-        """Note which loop a message of a page came in on; call it there, on any thread."""
+        """Note the loop on which a page's message came in; call it on that loop, from any thread."""
         try:
             loop = asyncio.get_running_loop()
         except RuntimeError:
@@ -63,7 +63,7 @@ class BlockedTime:
             self._host_loop.post(self._begin)
 
     def blocked_seconds(self) -> float:
-        """For how many seconds it was blocked, all in all."""
+        """Returns the total time, in seconds, for which the loop was blocked."""
         asked_at = self._asked
         return self._past + (0.0 if asked_at is None else self._wait_since(asked_at))
 
@@ -93,8 +93,6 @@ class BlockedTime:
 
 
 def listen(model: HostModel, speak_from_here: Callable[[], None]) -> None:
-    """Let pages ask for *model*."""
-
     def opened(asked: Any, message: dict[str, Any]) -> None:
         if message.get("header", {}).get("subshell_id"):
             speak_from_here()
@@ -104,7 +102,7 @@ def listen(model: HostModel, speak_from_here: Callable[[], None]) -> None:
 
 
 def answer(model: HostModel) -> dict[str, Any]:
-    """Returns what a page needs to have the model: it and its layout, that first."""
+    """Returns what a page needs to have the model: its layout, then the model itself."""
     models = [{"id": widget.model_id, "state": widget.get_state()} for widget in (model.layout, model)]
     return {"modelId": model.model_id, "version": __version__, "models": models}
 
@@ -144,11 +142,11 @@ class Frontend:
         return self.service.delivery.attached
 
     def blocked_seconds(self) -> float:
-        """For how many seconds, all in all, cells have blocked the loop on which messages of pages come in."""
+        """Returns how many seconds in total cells have blocked the loop on which the pages' messages come in."""
         return self._blocked.blocked_seconds()
 
     async def wait_attached(self, timeout: float) -> bool:
-        """Wait until a page is ready, *timeout* seconds at most; says whether one is."""
+        """Wait at most *timeout* seconds until a page is ready; returns True if one is."""
         loop, arrived = asyncio.get_running_loop(), asyncio.Event()
 
         def arrive() -> None:
@@ -166,7 +164,7 @@ class Frontend:
         return self.attached()
 
     def speak_from_here(self) -> None:
-        """From now on speak as from the running request: pages answer to the shell that it came in on."""
+        """Send from now on in the context of the running request: pages answer to the shell that it came in on."""
         self._context = contextvars.copy_context()
         self._send("", {})  # to nobody: it moves the comm here
 
@@ -178,7 +176,7 @@ class Frontend:
         context.run(send_to, model, client_id, message)
 
     def connect(self, make: Callable[[Send], PageService]) -> tuple[HostModel, PageService]:
-        """A second host model, with another service behind it: the chat of another host."""
+        """Returns a second host model with a service of its own behind it, for the chat of another host."""
         model = HostModel()
         skip_execution_events(model.comm)
         service = make(partial(self._send_on, model))
@@ -193,12 +191,12 @@ class Frontend:
         return model, service
 
     def panel(self, what: dict[str, Any], model: HostModel | None = None) -> PanelModel:
-        """A small model that shows *what*, of this kernel or of the host whose model is given."""
+        """Returns a small model that shows *what*, of this kernel or of the host whose model is given."""
         self._shown_at = self._host.loop.time()
         return PanelModel(host=reference(self.model if model is None else model), what=what)
 
     async def _arrival(self) -> bool:
-        """Where something was just shown, give the page the time to say that it is ready."""
+        """If something was just shown, wait for the page to report that it is ready; returns True if a page is."""
         left = 0.0 if self._shown_at is None else self._shown_at + ARRIVAL_SECONDS - self._host.loop.time()
         return self.attached() if left <= 0 else await self.wait_attached(left)
 
@@ -221,7 +219,7 @@ _frontends: dict[str, Frontend] = {}
 
 
 def current_frontend() -> Frontend:
-    """This kernel's front end, made at the first call."""
+    """Returns this kernel's front end, which the first call creates."""
     host = current_host()
     with _lock:
         if host.host_id not in _frontends:
@@ -230,12 +228,12 @@ def current_frontend() -> Frontend:
 
 
 def attached() -> bool:
-    """True if a page is there that shows something of ours."""
+    """True if a page shows something of ours."""
     return any(frontend.attached() for frontend in tuple(_frontends.values()))
 
 
 async def wait_attached(timeout: float) -> bool:
-    """Wait until a page is ready, *timeout* seconds at most; says whether one is."""
+    """Wait at most *timeout* seconds until a page is ready; returns True if one is."""
     return await current_frontend().wait_attached(timeout)
 
 

@@ -49,7 +49,6 @@ class _Page(NamedTuple):
     tells_outputs: bool = False
 
     def say(self, method: str, params: Any) -> None:
-        """Send a notification."""
         message = notification(method, msgspec.to_builtins(params))
         self.context.copy().run(self.comm.send, {**message, "v": VERSION})
 
@@ -70,19 +69,19 @@ class Lab:
 
     @property
     def notebook(self) -> PageNotebook | None:
-        """The notebook of the page where the user was last; None where no page has told of one."""
+        """The notebook of the page where the user was last active; None if no page has reported one."""
         with self._lock:
             return next((page.notebook for page in reversed(self._pages.values()) if page.notebook), None)
 
     @property
     def told(self) -> list[tuple[PageNotebook, float]]:
-        """Returns each page's notebook, where the user was last first, and since when it is so (seconds since 1970)."""
+        """Returns the pages' notebooks, last used first, and when each last changed (seconds since 1970)."""
         with self._lock:
             return [(page.notebook, page.since) for page in reversed(self._pages.values()) if page.notebook]
 
     @property
     def saved(self) -> list[tuple[m.SavedParams, float]]:
-        """What users did to files through Jupyter, the oldest first, and when it was heard (seconds since 1970)."""
+        """Returns what users did to files through Jupyter, oldest first, and when each was reported (Unix time)."""
         with self._lock:
             return list(self._saved)
 
@@ -91,7 +90,7 @@ class Lab:
         comm.get_comm_manager().register_target(m.LAB_TARGET, self.opened)
 
     def opened(self, opened: Any, message: dict[str, Any]) -> None:
-        """A page opens the comm, for one notebook."""
+        """Handle a page opening the comm, for one notebook."""
         data = message.get("content", {}).get("data")
         tells_outputs = isinstance(data, dict) and data.get("outputs") is True
         skip_execution_events(opened)
@@ -104,7 +103,6 @@ class Lab:
                 del self._pages[comm_id]
 
     def heard(self, comm_id: str, message: dict[str, Any]) -> None:
-        """A page says something on the comm *comm_id*."""
         with self._lock:
             page = self._pages.get(comm_id)
         if page is None:
@@ -144,7 +142,7 @@ class Lab:
     async def edit(
         self, edit: m.EditParams, timeout: float, *, notebook: Callable[[PageNotebook], int] = lambda _: 1
     ) -> m.EditedParams:
-        """Let the page where the user was last change or run a cell of its notebook."""
+        """Have the page whose notebook fits best, by default the last used, change or run a cell of it."""
         request = msgspec.structs.replace(edit, id=new_id())
         answer: Future[m.EditedParams] = Future()
         with self._lock:
@@ -166,7 +164,7 @@ class Lab:
                 self._asked.pop(request.id, None)
 
     def _fitting(self, notebook: Callable[[PageNotebook], int]) -> _Page | None:
-        """The page whose notebook fits best; of equals, where the user was last."""
+        """Returns the page whose notebook fits best, of equals the last used; None if none fits."""
         fits = [(notebook(page.notebook), page) for page in reversed(self._pages.values()) if page.notebook]
         fit, page = max(fits, key=lambda each: each[0], default=(0, None))
         return page if fit else None
@@ -223,7 +221,7 @@ class Lab:
 
 
 def _is_as_it_was(before: PageNotebook | None, now: PageNotebook) -> bool:
-    """True if at most the path, the place and the selection have changed."""
+    """True if at most the path, the active cell and the selection have changed."""
     return before is not None and (before.cells, before.unsaved) == (now.cells, now.unsaved)
 
 
@@ -231,17 +229,15 @@ _lab = Lab()
 
 
 def lab() -> Lab:
-    """This kernel's."""
     return _lab
 
 
 def current_notebook() -> PageNotebook | None:
-    """The notebook of the page where the user was last; None where no page has the extension's sidebar open."""
+    """The notebook of the page where the user was last active; None if no page has the extension's sidebar open."""
     return _lab.notebook
 
 
 def ask_for_sidebar(answered: Callable[[bool], None]) -> Any:
-    """Ask every page to show its sidebar."""
     sidebar_comm = comm.create_comm(target_name=m.SIDEBAR_TARGET, data={"v": VERSION})
     skip_execution_events(sidebar_comm)
     sidebar_comm.on_msg(lambda _: answered(True))
@@ -250,7 +246,7 @@ def ask_for_sidebar(answered: Callable[[bool], None]) -> Any:
 
 
 def skip_execution_events(comm: Any) -> None:
-    """Keep what a page says on *comm* from IPython's ``pre_execute`` and ``post_execute`` events."""
+    """Keep a page's messages on *comm* from triggering IPython's ``pre_execute`` and ``post_execute`` events."""
 
     def handle_msg(message: dict[str, Any]) -> None:
         callback = getattr(comm, "_msg_callback", None)

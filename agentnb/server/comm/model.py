@@ -72,12 +72,12 @@ class PanelModel(AnyWidget):
 
 
 def reference(model: HostModel) -> str:
-    """Returns how one widget model names another (the ipywidgets convention)."""
+    """Returns how one widget model refers to another (the ipywidgets convention)."""
     return f"IPY_MODEL_{model.model_id}"
 
 
 def send_to(model: HostModel, client_id: str, message: dict[str, Any], /) -> None:
-    """Send *message* to one client; every page gets it, the others pass it over."""
+    """Send *message* to one client; every page receives it, and the others ignore it."""
     content = {**message, "to": client_id}
     if message.get("method") != TEXT or not _send_bare(model.comm, {"method": "custom", "content": content}):
         model.send(content)

@@ -43,30 +43,28 @@ class PageNotebook(msgspec.Struct, frozen=True, kw_only=True):
     earlier_paths: tuple[str, ...] = ()
 
     def is_at(self, path: str) -> bool:
-        """True if *path* is this notebook's, or was before it was renamed."""
+        """True if *path* is this notebook's, or was before the notebook was renamed."""
         return path == self.path or path in self.earlier_paths
 
     @property
     def active_cell(self) -> NotebookCell | None:
-        """The cell that the user is in."""
         at = self.active_at
         cells = self.cells if at is None else self.cells[at : at + 1]
         return next((cell for cell in cells if cell.id == self.active), None)
 
     @property
     def selected_cells(self) -> tuple[NotebookCell, ...]:
-        """The selected cells, in their order: the active one, where the page tells of no others."""
+        """The selected cells, in order; only the active one if the page reports no others."""
         if not self.selected:
             return () if self.active_cell is None else (self.active_cell,)
         return tuple(cell for cell in self.cells if cell.id in self.selected)
 
     def cell(self, start: str) -> NotebookCell | None:
-        """The one cell whose id begins with *start*; None where there is none or more than one."""
+        """The only cell whose id begins with *start*; None if there is none or more than one."""
         matching = [cell for cell in self.cells if cell.id.startswith(start)]
         return matching[0] if len(matching) == 1 else None
 
     def executed(self, count: int) -> NotebookCell | None:
-        """The cell with an execution count."""
         return next((cell for cell in self.cells if cell.count == count), None)
 
 
@@ -75,7 +73,7 @@ class Unfollowable(Exception):
 
 
 def follow(before: PageNotebook | None, params: NotebookParams) -> PageNotebook:
-    """The notebook after a page's message."""
+    """Returns the notebook after a page's message."""
     if params.cells is None:
         if before is None:
             raise Unfollowable
@@ -126,7 +124,7 @@ CUT = "# [agentnb: the rest of this cell is not saved, and is in the notebook's 
 
 
 def over(saved: str, cells: Sequence[NotebookCell]) -> str:
-    """The notebook *saved*, with its sources as *cells* have them, new cells put in and removed ones left out."""
+    """Returns the notebook *saved* with the sources in *cells*: new cells added, removed ones left out."""
     try:
         notebook = read_json(saved, repair=False)
     except ValueError:
@@ -150,7 +148,7 @@ def _written(notebook: dict[str, Any]) -> str:
 
 
 def _matched(before: list[Cell], cells: Sequence[NotebookCell]) -> list[Cell] | None:
-    """The cells as they are now; None where they are not those of *before*."""
+    """Returns the cells as they are now; None if they are not those of *before*."""
     by_id = {cell["id"]: cell for cell in before if isinstance(cell.get("id"), str)}
     if len(by_id) < len(before):
         return _by_place(before, cells)
@@ -183,7 +181,7 @@ def _new(cell: NotebookCell) -> Cell:
 
 
 def joined(text: Any) -> str:
-    """A text of a notebook's file, which may be a list of its lines."""
+    """Returns a text of a notebook file, which may be stored as a list of lines."""
     return "".join(map(str, text)) if isinstance(text, list) else str(text)
 
 
@@ -207,7 +205,7 @@ class UnsavedNotebook:
         self._overtaken = overtaken
 
     def over(self, saved: str) -> str:
-        """The file's text with the page's cells in it (:func:`agentnb.server.comm.open_notebooks.over`)."""
+        """Returns the file's text with the page's cells in it (:func:`agentnb.server.comm.open_notebooks.over`)."""
         return saved if self._overtaken else over(saved, self._notebook.cells)
 
 
@@ -220,7 +218,7 @@ class OpenNotebooks:
         self._environment = environment
 
     def unsaved(self, path: str) -> UnsavedNotebook | None:
-        """The notebook *path* as its page has it; None where that is saved, or not known."""
+        """Returns the notebook *path* as its page has it; None if that is saved, or not known."""
         if not path.endswith(".ipynb") or not self._attached():
             return None
         session = self._environment.get("JPY_SESSION_NAME", "")
@@ -232,16 +230,16 @@ class OpenNotebooks:
         return None
 
     def was_saved(self, path: str, since: int, until: int) -> bool:
-        """True if a user saved, made, renamed or deleted the file *path* through Jupyter between two moments."""
+        """True if the file *path* was saved, created, renamed or deleted through Jupyter between two moments."""
         return bool(self._saved(path, since, until))
 
     def was_autosaved(self, path: str, since: int, until: int) -> bool:
-        """True if JupyterLab saved the file *path* by itself between two moments, and the user did nothing to it."""
+        """True if JupyterLab autosaved the file *path* between two moments, and the user did nothing to it."""
         saved = self._saved(path, since, until)
         return bool(saved) and all(each.is_automatic for each in saved)
 
     def _saved(self, path: str, since: int, until: int) -> list[SavedParams]:
-        """Returns what was done to the file *path*, or to a folder that it is in."""
+        """Returns what was done between two moments to the file *path*, or to a folder that contains it."""
         root = self._server_root()
         places = [path, *map(str, PurePosixPath(path).parents)]
 
@@ -253,7 +251,7 @@ class OpenNotebooks:
         return [said for said, at in self._lab.saved if since <= at * 1000 <= until and concerns(said)]
 
     def _server_root(self) -> Path | None:
-        """The folder that the server's paths begin at, where a notebook's path says it."""
+        """Returns the folder that the server's paths are relative to; None if no open notebook's path reveals it."""
         session = self._environment.get("JPY_SESSION_NAME", "")
         for notebook, _ in self._lab.told:
             file = notebook_file(session, notebook.path)
@@ -263,7 +261,7 @@ class OpenNotebooks:
 
 
 def notebook_file(session: str, notebook_path: str) -> Path | None:
-    """Returns where the notebook is that a page calls *told*; None where that is not known."""
+    """Returns the file of the notebook that a page calls *notebook_path*; None if it is unknown."""
     started, named = Path(session), PurePosixPath(notebook_path)
     if not started.is_absolute() or not named.name or ".." in named.parts:
         return None
@@ -290,7 +288,7 @@ def path_of_notebook(named: str) -> Path:
 
 
 def open_notebooks(lab: Lab) -> list[PageNotebook]:
-    """The notebooks that pages have open, the one that was used last first; one that two pages have is there once."""
+    """Returns the notebooks that pages have open, last used first; one that two pages have is listed once."""
     notebooks: dict[str, PageNotebook] = {}
     for told, _ in lab.told:
         notebooks.setdefault(told.path, told)
@@ -298,7 +296,7 @@ def open_notebooks(lab: Lab) -> list[PageNotebook]:
 
 
 def named_notebook(named: str, notebooks: Sequence[PageNotebook]) -> PageNotebook:
-    """The one of *notebooks* that is meant by a path, or by a name that no other has."""
+    """Returns the one of *notebooks* that *named* identifies: a path, or a name that no other has."""
     wanted = PurePosixPath(named.strip().strip("/"))
     matching = [each for each in notebooks if each.path == str(wanted)]
     matching = matching or [each for each in notebooks if _is_called(PurePosixPath(each.path), wanted)]
@@ -320,7 +318,6 @@ def _is_called(path: PurePosixPath, wanted: PurePosixPath) -> bool:
 
 
 def file_of(session: str, notebook: PageNotebook, notebooks: Iterable[PageNotebook]) -> Path | None:
-    """Returns where an open notebook is; None where that is not known."""
     if (file := notebook_file(session, notebook.path)) is not None:
         return file
     named = PurePosixPath(notebook.path)
@@ -336,7 +333,7 @@ def _ends(parts: tuple[str, ...], tail: tuple[str, ...]) -> bool:
 
 
 def _names(path: str, notebook_path: str, root: Path | None) -> bool:
-    """True if *told*, a path on the server, is the file *path*; by its end where nobody knows the server's folder."""
+    """True if *notebook_path*, a path on the server, is the file *path*; compares the ends if *root* is unknown."""
     if root is not None:
         return os.path.realpath(root / notebook_path) == os.path.realpath(path)
     return _ends(PurePosixPath(path).parts, PurePosixPath(notebook_path).parts)

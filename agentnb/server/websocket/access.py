@@ -56,7 +56,7 @@ class Grant(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def line(self) -> str:
-        """The client in a few words, as the chat shows it."""
+        """Describes the client in a few words, as the chat shows it."""
         if self.rights == {"answer"}:
             return f"{self.name}, answering questions"
         doing = "driving" if "drive" in self.rights else "watching"
@@ -64,11 +64,10 @@ class Grant(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def seconds_left(self) -> float | None:
-        """For how long its token can still be used; None for good."""
+        """Returns for how long its token can still be used; None if it never expires."""
         return None if self.ends_at is None else max(0.0, self.ends_at - time.monotonic())
 
     def sees(self, tab_id: str) -> bool:
-        """True if it may see that conversation."""
         return self.tabs is None or tab_id in self.tabs
 
 
@@ -91,7 +90,7 @@ class ClientGrants:
         seconds: float | None = None,
         is_single: bool = False,
     ) -> str:
-        """Let a client connect; where *is_single*, only the first one that uses the token can ever use it."""
+        """Let a client connect; if *is_single*, only the first client that uses the token can ever use it."""
         name = " ".join(name.replace(":", " ").split())[:LONGEST_NAME]
         allowed = frozenset(rights)
         if not name or name in self._grants:
@@ -114,18 +113,18 @@ class ClientGrants:
         return token
 
     def remove(self, name: str) -> bool:
-        """Let that client connect no more; says whether it could."""
+        """Stop letting that client connect; returns False if there was none."""
         return self._grants.pop(name, None) is not None
 
     def find(self, token: str) -> Grant | None:
-        """The client whose token this is; None where it is nobody's, or has expired."""
+        """Returns the grant that *token* belongs to; None if there is none, or it has expired."""
         wanted = digest(token)
         matching = [grant for grant in self._grants.values() if hmac.compare_digest(grant.digest, wanted)]
         return None if not matching or matching[0].seconds_left == 0 else matching[0]
 
 
 def digest(token: str) -> bytes:
-    """Returns what is kept of a token."""
+    """Returns what is stored instead of the token itself."""
     return hashlib.sha256(token.encode("utf-8", "surrogatepass")).digest()
 
 
@@ -151,7 +150,7 @@ class ServedKernel(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def lines(self) -> list[str]:
-        """The kernel and the addresses of its clients, which have their tokens in them."""
+        """Describes the kernel and the addresses of its clients, which contain their tokens."""
         what = self.place or "a kernel without a notebook"
         texts = [f"{what} (kernel {self.pid} in {self.folder})"]
         return texts + [f"  {each.doing}: {self.url}?token={each.token}" for each in self.clients.values()]
@@ -177,7 +176,7 @@ def runtime_folder() -> Path:
 
 
 def write(host_id: str, url: str, clients: dict[str, ServedClient]) -> Path:
-    """Write the file of this process's kernel; returns it."""
+    """Write and return the file that describes this process's kernel."""
     folder = runtime_folder()
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     record = ServedKernel(
@@ -194,13 +193,12 @@ def write(host_id: str, url: str, clients: dict[str, ServedClient]) -> Path:
 
 
 def remove(path: Path) -> None:
-    """Remove the file of a kernel that is served no more."""
+    """Remove the file of a kernel that is no longer served."""
     with contextlib.suppress(OSError):
         path.unlink()
 
 
 def served_kernels() -> list[ServedKernel]:
-    """The kernels of this user that are served on this machine."""
     kernels = []
     for path in sorted(runtime_folder().glob("agentnb-serve-*.json")):
         with contextlib.suppress(OSError, ValueError):
@@ -238,7 +236,6 @@ class ServedPage:
         self._path = path
 
     def answer(self, target: str) -> Response:
-        """The answer to a request of a browser for *target*."""
         if target.partition("?")[0] != "/":
             return _response(http.HTTPStatus.NOT_FOUND, b"There is one page here: /\n", "text/plain")
         response = _response(http.HTTPStatus.OK, self._text, "text/html")
@@ -251,7 +248,7 @@ class ServedPage:
 
     @cached_property
     def _policy(self) -> str:
-        """Only its own scripts and styles, by their digests; it talks to where it came from, and nobody frames it."""
+        """Allows only the page's own scripts and styles, by digest, connections to its own origin, and no framing."""
         digests: dict[str, list[str]] = {"script": [], "style": []}
         for name, found in digests.items():
             for piece in self._text.split(f"<{name}>".encode())[1:]:
@@ -263,7 +260,7 @@ class ServedPage:
 
 
 def token_of_page(headers: Headers) -> str | None:
-    """The token of the page's WebSocket request; None where none, or more than one, is there."""
+    """Returns the token of the page's WebSocket request; None if it has none, or more than one."""
     scheme, _, token = headers.get("Authorization", "").partition(" ")
     if token and scheme.lower() == "bearer":
         return token.strip()

@@ -70,28 +70,26 @@ class RemoteClient(DeliveryClient):
 
     @property
     def followed(self) -> tuple[str, ...]:
-        """The channels that it follows."""
         return tuple(self._followed)
 
     def follow(self, uri: str, since: int | None = None) -> None:
-        """Send what happens in *uri* after *since*; after now by default."""
+        """Send what happens in *uri* after *since*, by default from now on."""
         self._followed[uri] = self._feed.seq if since is None else since
 
     def unsubscribe(self, uri: str) -> None:
-        """Follow the channel no more."""
         self._followed.pop(uri, None)
 
     def blocked(self, now: float, last_message_at: float) -> bool:  # noqa: ARG002 - a socket says so itself
-        """True if what it was sent last is still being written."""
+        """True if the last message to the client is still being written."""
         return self._is_writing()
 
     def answered(self, envelope: Envelope, client_seq: int) -> None:  # noqa: ARG002 - it stands in the origin
-        """One of its own actions was accepted, which the feed tells, or rejected."""
+        """Record that an action of the client was rejected; the feed reports accepted ones."""
         if envelope.rejection_reason is not None:
             self._refused.append(envelope)
 
     def next_message(self, channels: Iterable[Channel[Any]], now: float) -> dict[str, Any] | None:  # noqa: ARG002
-        """Returns what to send now, over all that it follows; None where nothing is new."""
+        """Returns what to send now, over all followed channels; None if nothing is new."""
         if not self._feed.reaches(self.sent):
             return {"method": BEHIND, "params": {}}
         envelopes = self.unseen()
@@ -100,7 +98,7 @@ class RemoteClient(DeliveryClient):
         return {"method": ACTIONS, "params": {"envelopes": envelopes}} if envelopes else None
 
     def unseen(self) -> list[dict[str, Any]]:
-        """Returns what happened since it was last sent something, in AHP's words, text deltas joined."""
+        """Returns what happened since the client was last sent something, as AHP has it, with text deltas joined."""
         fresh = [
             each
             for each in self._feed.log.after(self.sent)
@@ -121,20 +119,20 @@ class RemoteClient(DeliveryClient):
         return message
 
     def _seen(self, action: Any) -> Any:
-        """*action* without what the client may not see."""
+        """Returns *action* without what the client may not see."""
         if isinstance(action, RootTerminalsChanged) and self.grant.tabs is not None:
             return RootTerminalsChanged(terminals=tuple(each for each in action.terminals if self.sees(each.resource)))
         return action
 
     def sees(self, uri: str) -> bool:
-        """True if it may see the channel that the host calls *uri*."""
+        """True if the client may see the channel that the host calls *uri*."""
         if uri == ROOT:
             return True
         place = place_of(to_ahp(uri))
         return place is not None and self.grant.sees(place.tab_id)
 
     def _origin(self, origin: ActionOrigin) -> dict[str, Any]:
-        """Who asked for it: the client itself, on this connection or an earlier one, by the name that it knows."""
+        """Returns the action's origin; the client itself, on any of its connections, appears under its own id."""
         mine = origin.client_id.startswith(self._own)
         return {"clientId": self.own_id if mine else origin.client_id, "clientSeq": origin.client_seq}
 
@@ -146,7 +144,7 @@ class ClientChannels:
         self._host, self._feed, self._client = host, feed, client
 
     def find(self, uri: str) -> str | None:
-        """The host's name of a channel that the client can follow; None where there is none that it may see."""
+        """Returns the host's name of a channel that the client can follow; None if there is none that it may see."""
         own = from_ahp(self._host, uri)
         if own is None or not self._client.sees(own):
             return None
@@ -170,12 +168,12 @@ class ClientChannels:
         return TerminalState(title=title, content=content, lifecycle=lifecycle, claim=claim_of(session))
 
     def snapshots(self, uris: tuple[str, ...]) -> list[dict[str, Any]]:
-        """The states of those of *uris* that it may see; from now on it follows them."""
+        """Returns the states of those of *uris* that the client may see, and follows them from now on."""
         unique = dict.fromkeys(uris)
         return [self.snapshot(uri, own) for uri in unique if (own := self.find(uri)) is not None]
 
     def snapshot(self, uri: str, own: str, turns: int = window.TURNS) -> dict[str, Any]:
-        """The state of a channel; from now on the client follows it."""
+        """Returns the state of a channel, and follows it from now on."""
         self._client.follow(own)
         state, earlier = window.latest(self._complete(own, self._state(own)), turns=turns)
         ahp_state = state_to_ahp(state, own=self._client.is_ours)
@@ -184,7 +182,7 @@ class ClientChannels:
         return {"resource": uri, "state": ahp_state, "fromSeq": self._feed.seq}
 
     def _complete(self, own: str, state: Any) -> Any:
-        """*state* with what AHP has in it and the host elsewhere."""
+        """Returns *state* with what AHP keeps in it and the host keeps elsewhere."""
         if isinstance(state, SessionState):
             chat = self._feed.chat(own)
             return msgspec.structs.replace(
@@ -199,7 +197,7 @@ class ClientChannels:
         return state
 
     def named(self, uri: str, kind: str = "session") -> str:
-        """The host's name of the channel *uri*, which is of that *kind*."""
+        """Returns the host's name of the channel *uri*; raises if the client sees no such channel of that *kind*."""
         place, own = place_of(uri), self.find(uri)
         if place is None or place.kind != kind or own is None:
             raise RequestFailed(c.SESSION_NOT_FOUND, f"There is no {kind} {uri[:200]!r}.")
@@ -211,7 +209,7 @@ MOST_TURNS = 100
 
 
 def page_of(items: list[dict[str, Any]], limit: int | None, cursor: str | None) -> dict[str, Any] | None:
-    """A page of a list of sessions."""
+    """Returns one page of a list of sessions; None if *cursor* is not in it."""
     begin = 0
     if cursor is not None:
         begin = next((at for at, each in enumerate(items, 1) if each["resource"] == cursor), 0)
@@ -223,13 +221,13 @@ def page_of(items: list[dict[str, Any]], limit: int | None, cursor: str | None) 
 
 
 def older_turns(chat: ChatState, before: str | None, limit: int) -> dict[str, Any]:
-    """The answer of `fetchTurns` to another kernel of ours."""
+    """Returns the answer to `fetchTurns` for another agentnb kernel."""
     turns, earlier = window.before(chat, before, min(limit, MOST_TURNS))
     return {"turns": [state_to_ahp(turn, own=True) for turn in turns], "hasMore": earlier > 0}
 
 
 def turns_loaded(chat: ChatState, cursor: str | None, limit: int) -> dict[str, Any]:
-    """The action that brings older turns: to the client that asked, which knows the turns after them."""
+    """Returns the action that sends older turns to the client that asked, which has the turns after them."""
     loaded = window.latest(chat)[0].turns
     first = cursor or (loaded[0].id if loaded else None)
     turns, earlier = window.before(chat, first, min(limit, MOST_TURNS))

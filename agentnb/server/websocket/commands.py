@@ -37,7 +37,7 @@ _FORM = re.compile(r"(0|[1-9]\d{0,5})\.(0|[1-9]\d{0,5})\.(0|[1-9]\d{0,5})")
 
 
 def negotiate(offered: Iterable[str]) -> str:
-    """The highest of the *offered* versions that is spoken here, as it was offered."""
+    """Returns the highest of the *offered* versions that is supported here, spelled as it was offered."""
     wanted = sorted({version for version in offered if _FORM.fullmatch(version)}, key=_key)
     compatible = [version for version in wanted if any(_is_compatible(version, spoken) for spoken in SPOKEN)]
     if not compatible:
@@ -260,7 +260,7 @@ F = TypeVar("F", bound="Callable[[Any, Any], Any]")
 
 
 def command(name: str, params: type[Params], right: Right | None, *, is_notification: bool = False) -> Callable[[F], F]:
-    """Add a row to the table: the function below answers the command *name*."""
+    """Register the decorated function as the handler of the command *name*."""
 
     def register(function: F) -> F:
         COMMANDS[name] = AhpCommand(params, right, function, inspect.getdoc(function) or "", is_notification)
@@ -293,5 +293,4 @@ class RequestFailed(RpcError):
 
 
 def code_of(error: Exception) -> int:
-    """The code that *error* is answered with."""
     return next((code for kind, code in _CODES if isinstance(error, kind)), INTERNAL_ERROR)

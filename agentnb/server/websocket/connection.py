@@ -79,11 +79,10 @@ class AhpConnection:
     # --- the wire ---
 
     def receive(self, text: str) -> None:
-        """Take one message of the client."""
         self._rpc.receive(text.encode("utf-8", "replace"))
 
     def take_waiting(self) -> list[str]:
-        """Returns what waits to be written; from now on that is being written."""
+        """Returns the texts waiting to be written, which count as being written from now on."""
         texts = list(self._waiting)
         self._waiting.clear()
         self._waiting_characters = 0
@@ -91,13 +90,13 @@ class AhpConnection:
         return texts
 
     def written(self) -> None:
-        """All that was taken has been written."""
+        """Note that everything taken has been written."""
         self._is_writing = False
         if not self._waiting:
             self._service.delivery.kick(urgent=False)
 
     def closed(self) -> None:
-        """The connection has ended."""
+        """Note that the connection has ended: leave, cancel what still waits, and close its feeds."""
         self._is_closed = True
         if self.client is not None:
             self._service.leave(self.client.client_id)
@@ -108,7 +107,7 @@ class AhpConnection:
                 feed.close()
 
     def notice(self, notice: Notice) -> None:
-        """Tell the client of a change in the list of sessions."""
+        """Tell the client of a change in the list of sessions, if it follows that list and may see the session."""
         client = self.client
         if client is None or ROOT not in client.followed or not client.sees(notice.uri):
             return
@@ -124,7 +123,7 @@ class AhpConnection:
         self._notify(notice.method, params)
 
     def _deliver(self, _client_id: str, message: dict[str, Any], /) -> None:
-        """Send what delivery has for the client; what only pages know is passed over."""
+        """Send the client a message from delivery; messages that only pages understand are dropped."""
         if message["method"] == ACTIONS:
             for envelope in message["params"]["envelopes"]:
                 self._notify("action", envelope)
@@ -190,7 +189,7 @@ class AhpConnection:
         return command.function(self._asker or self, params)
 
     def _named(self, params: Any) -> Any:
-        """*params* with our names of sessions; our own requests have these already."""
+        """Returns *params* with our names of sessions; our own requests already have them."""
         if not isinstance(params, c.Params):
             return params
         changes: dict[str, Any] = {"channel": self._names.read(params.channel)}
@@ -211,7 +210,7 @@ class AhpConnection:
         return RpcError(code_of(error), str(error) if is_known else f"The kernel failed: {unexpected(error)}.")
 
     def admit(self, params: c.InitializeCommand | c.ReconnectCommand) -> RemoteAsker:
-        """The client has introduced itself."""
+        """Register the client that has introduced itself; raises if another client is using the token."""
         own_id = params.client_id
         if not self._join(self, own_id):
             why = "Another client is connected with this token. Ask for a token of your own."
@@ -234,7 +233,7 @@ class AhpConnection:
         return self._asker
 
     def _catch_up(self, client: RemoteClient) -> None:
-        """Send what is still to be sent: a client that counts to a snapshot's number must have all before it."""
+        """Send what is pending: a client at a snapshot's number must have everything before it."""
         message = client.next_message((), self._host.loop.time())
         if message is not None:
             self._deliver(client.client_id, message)

@@ -73,34 +73,33 @@ class Feed:
         host.listen(self._on_envelope)
 
     def close(self) -> None:
-        """Follow the host no more."""
+        """Stop following the host."""
         self._host.listeners.remove(self._on_envelope)
 
     def remember_version(self, name: str, own_id: str, version: str) -> None:
-        """Keep the version that a client negotiated, for when it comes back; the latest clients only."""
+        """Remember the version that a client negotiated, in case it comes back; only for the latest clients."""
         self.versions.pop((name, own_id), None)
         self.versions[name, own_id] = version
         if len(self.versions) > MOST_VERSIONS:
             self.versions.pop(next(iter(self.versions)))
 
     def reaches(self, seq: int) -> bool:
-        """True if everything after *seq* can be replayed; not where *seq* has not been reached yet."""
+        """True if everything after *seq* can be replayed; False if *seq* is not reached yet."""
         return 0 <= seq <= self.seq and self.log.reaches(seq)
 
     def count(self) -> int:
-        """A number of the sequence for something that one client only is told; others go past it."""
+        """Returns a new sequence number for something that only one client is sent; the others skip it."""
         self._append(Envelope(channel="", index=1, action=UnknownAction({})))
         return self.seq
 
     def chat(self, session: str) -> ChatSummary | None:
-        """The entry of the chat of *session* in the session's list, as clients have been told."""
+        """Returns the chat's entry in the list of *session*, as clients were last sent it."""
         if session not in self._chats and session in self._host.conversations:
             self._chats[session] = chat_summary(self._host.conversations[session].chat.state)
         return self._chats.get(session)
 
     @property
     def sessions(self) -> tuple[SessionSummary, ...]:
-        """The open sessions, as lists show them."""
         return tuple(conversation.summary for conversation in self._host.conversations.values())
 
     def _open_terminals(self) -> tuple[TerminalInfo, ...]:
@@ -178,12 +177,11 @@ class Feed:
 
 
 def chat_summary(state: ChatState) -> ChatSummary:
-    """The entry of a chat in its session's list."""
     return ChatSummary(resource=state.resource, title=state.title, status=state.status, modified_at=state.modified_at)
 
 
 def claim_of(session: str) -> dict[str, str]:
-    """Returns who owns a terminal that an agent opened (AHP ``TerminalClaim``)."""
+    """Returns the owner of a terminal that an agent opened (AHP ``TerminalClaim``)."""
     return {"kind": "session", "session": to_ahp(session), "chat": to_ahp(f"{session}/chat")}
 
 

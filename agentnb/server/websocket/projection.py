@@ -62,7 +62,7 @@ class AhpChannel(NamedTuple):
 
 
 def to_ahp(uri: str) -> str:
-    """The host's *uri* as AHP names that channel; what is no channel's stays as it is."""
+    """Returns AHP's name of the channel that the host calls *uri*; any other URI is returned unchanged."""
     match = None if uri == ROOT else _OWN.fullmatch(uri)
     if match is None:
         return uri
@@ -71,7 +71,7 @@ def to_ahp(uri: str) -> str:
 
 
 def place_of(uri: str) -> AhpChannel | None:
-    """Returns what the AHP *uri* names; None where it has not the form of one."""
+    """Returns the channel that the AHP *uri* names; None if it does not have the form of one."""
     match = _AHP.fullmatch(uri)
     if match is None:
         return None
@@ -84,12 +84,11 @@ def place_of(uri: str) -> AhpChannel | None:
 
 
 def conversation_of(host: Host, place: AhpChannel) -> Conversation | None:
-    """The open conversation that *place* is in."""
     return next((each for each in host.conversations.values() if each.tab_id == place.tab_id), None)
 
 
 def from_ahp(host: Host, uri: str) -> str | None:
-    """The host's name of the channel that AHP calls *uri*; None where no open conversation has it."""
+    """Returns the host's name of the channel that AHP calls *uri*; None if it belongs to no open conversation."""
     if uri == ROOT:
         return ROOT
     place = place_of(uri)
@@ -109,7 +108,7 @@ class SessionNames:
         self._chosen: dict[str, str] = {}
 
     def read(self, uri: str) -> str:
-        """A channel's URI in AHP's own scheme, where the client names a session in another one."""
+        """Returns a channel's URI in AHP's own scheme, in case the client names a session in another one."""
         match = _NAMED.fullmatch(uri)
         if match is None:
             return uri
@@ -119,7 +118,7 @@ class SessionNames:
         return own
 
     def tell(self, value: Any) -> Any:
-        """*value*, any JSON, with the client's names."""
+        """Returns *value*, any JSON, with the client's names for sessions."""
         if not self._chosen:
             return value
         if isinstance(value, str):
@@ -180,17 +179,16 @@ _CALLS = (*tools.ToolCallState.__args__, tool_actions.ChatToolCallStart)
 
 
 def state_to_ahp(state: Any, *, own: bool = False) -> Any:
-    """A channel's state, or a finished turn, as AHP has it, as JSON; long content by reference."""
+    """Returns a channel's state, or a finished turn, as AHP JSON, with long content by reference."""
     return to_json(_plain(state, _EVERYTHING)) if own else with_references(_plain(state, OWN_FIELDS))
 
 
 def summary_to_ahp(summary: SessionSummary) -> Any:
-    """A session as AHP's lists show it."""
     return _plain(summary, OWN_FIELDS)
 
 
 def action_to_ahp(action: Action, *, own: bool = False) -> Any:
-    """An action as AHP has it, as JSON; None where AHP has no such action."""
+    """Returns an action as AHP JSON; None if AHP has no such action."""
     if own:
         return None if isinstance(action, _LISTS) else to_json(_plain(action, _EVERYTHING))
     if isinstance(action, UnknownAction) or action_type(action).startswith(OWN):
@@ -201,14 +199,14 @@ def action_to_ahp(action: Action, *, own: bool = False) -> Any:
 
 
 def is_told(part: Any) -> bool:
-    """True if AHP knows that part of an answer."""
+    """True if AHP knows this kind of response part."""
     if isinstance(part, UnknownResponsePart):
         return False
     return not str(part.__struct_config__.tag).startswith(OWN)
 
 
 def _plain(value: Any, fields: _LeftOut) -> Any:
-    """*value* as JSON without the *fields*, and without what AHP does not know where that is not `_EVERYTHING`."""
+    """Returns *value* as JSON without *fields*; unless that is `_EVERYTHING`, also without what AHP does not know."""
     if isinstance(value, msgspec.Struct):
         return _object(value, fields)
     if isinstance(value, (tuple, list, ChunkedSequence)):

@@ -125,7 +125,7 @@ class QuestionFeed:
         asker.host.listen(self._on_envelope)
 
     def list(self) -> Any:
-        """What waits now, as JSON; later changes of it are told."""
+        """Returns what is waiting now, as JSON; later changes to it are sent as notifications."""
         self._last = self._now()
         return to_json(self._last)
 
@@ -141,7 +141,7 @@ class QuestionFeed:
         )
 
     def close(self) -> None:
-        """Follow the host no more."""
+        """Stop following the host."""
         if self._due is not None:
             self._due.cancel()
         self._asker.host.listeners.remove(self._on_envelope)

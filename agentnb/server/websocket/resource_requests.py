@@ -41,7 +41,7 @@ LARGEST = 4 * 1024 * 1024
 
 
 async def read_resource(seen: Sequence[Conversation], service: Service, client_id: str, uri: str) -> bytes:
-    """All of the file or content that *uri* names."""
+    """Returns the whole file or content that *uri* names."""
     if uri.startswith(SCHEME):
         return await _content(seen, service, client_id, uri)
     conversation, path = within(seen, uri)
@@ -49,7 +49,7 @@ async def read_resource(seen: Sequence[Conversation], service: Service, client_i
 
 
 async def list_folder(seen: Sequence[Conversation], service: Service, client_id: str, uri: str) -> dict[str, Any]:
-    """The entries of a folder (AHP ``ResourceListResult``); see :func:`read_resource`."""
+    """Returns the entries of a folder (AHP ``ResourceListResult``); see :func:`read_resource`."""
     conversation, path = within(seen, uri)
     answer = await service.ask(client_id, f"{OURS}listFiles", {"channel": conversation.session.uri, "path": path})
     entries = [
@@ -60,7 +60,7 @@ async def list_folder(seen: Sequence[Conversation], service: Service, client_id:
 
 
 def within(seen: Sequence[Conversation], uri: str) -> tuple[Conversation, str]:
-    """The conversation in whose workspace a file is, and its path; that is checked again where it is opened."""
+    """Returns the conversation whose workspace holds a file, and its path, which is checked again when it is opened."""
     parts = urlsplit(uri)
     if parts.scheme != "file" or parts.netloc not in {"", "localhost"} or parts.query or parts.fragment:
         raise FileUnavailable(
@@ -237,7 +237,7 @@ async def move_file(asker: RemoteAsker, params: c.ResourceMoveCommand) -> dict[s
 async def _write(
     asker: RemoteAsker, uri: str, new: Callable[[bytes | None], bytes], check: Callable[[files.WorkspacePath], None]
 ) -> None:
-    """Write a file; where it changes while that is asked, it is asked again."""
+    """Write a file after asking; if the file changes while the question is open, ask again."""
     conversation, place = _place(asker, uri)
     await asyncio.to_thread(_check_folder, place)
     await asyncio.to_thread(check, place)
@@ -272,13 +272,12 @@ def _seen(asker: RemoteAsker) -> tuple[Conversation, ...]:
 
 
 def _place(asker: RemoteAsker, uri: str, *, follow: bool = True) -> tuple[Conversation, files.WorkspacePath]:
-    """The conversation in whose workspace a file is, and where."""
     conversation, path = within(_seen(asker), uri)
     return conversation, files.place_of(WorkspaceBoundary(conversation.cwd), path, follow=follow)
 
 
 def placed(before: bytes, data: bytes, mode: str, position: int) -> bytes:
-    """Returns what a file holds once *data* is written to it (AHP ``ResourceWriteMode``)."""
+    """Returns a file's content after *data* is written to it (AHP ``ResourceWriteMode``)."""
     if mode == "truncate":
         return before[:position] + data
     at = max(0, len(before) - position) if mode == "append" else position
@@ -286,7 +285,7 @@ def placed(before: bytes, data: bytes, mode: str, position: int) -> bytes:
 
 
 def write_question(path: Path, expected: bytes | None, data: bytes, *, again: bool) -> PolicyRequest:
-    """The question whether *path*, which holds *shown*, may hold *data*; what is no text is said in a sentence."""
+    """Returns the request to replace *expected* in *path* by *data*; data that is not text is only described."""
     try:
         return write_request(path, expected, data.decode(), again=again)
     except UnicodeDecodeError:
@@ -306,7 +305,7 @@ def _decoded(params: c.ResourceWriteCommand) -> bytes:
 
 
 def _deletion(place: files.WorkspacePath, *, recursive: bool) -> tuple[PolicyRequest, str]:
-    """The question whether what is at *place* may be deleted, and which version of it that is."""
+    """Returns the request to delete what is at *place*, and which version of it that is."""
     entry = _there(place)
     title, preview = f"Delete {_relative(place)}", None
     if entry.kind == "directory":
@@ -337,7 +336,7 @@ def _check_free(place: files.WorkspacePath, fail_if_exists: bool) -> None:
 
 
 def _check_folder(place: files.WorkspacePath) -> None:
-    """AHP: a file is written to a folder that is there."""
+    """Raise if the parent folder does not exist: AHP writes a file only to an existing folder."""
     parent = files.WorkspacePath(place.root, place.path.parent)
     if place.path == place.root or files.found_at(parent) is None:
         raise _missing(parent)

@@ -66,7 +66,7 @@ class Budget:
         self._left, self._most, self._per_second, self._then = most, most, per_second, now
 
     def take(self, amount: float, now: float) -> bool:
-        """Take *amount*; False where that is not left."""
+        """Take *amount*; returns False if that much is not left."""
         self._left = min(self._most, self._left + (now - self._then) * self._per_second) - amount
         self._then = now
         return self._left >= 0
@@ -151,7 +151,7 @@ class WebSocketListener:
         return port
 
     async def close(self) -> None:
-        """End every connection, and listen no more."""
+        """End every connection and stop listening."""
         server, self._server = self._server, None
         if server is None:
             return
@@ -170,7 +170,7 @@ class WebSocketListener:
 
     @property
     def clients(self) -> tuple[ConnectedClient, ...]:
-        """Returns who is connected and has introduced itself."""
+        """Returns the clients that are connected and have introduced themselves."""
         return tuple(
             ConnectedClient(each.connection.grant.name, tuple(sorted(each.connection.grant.rights)), own, each.since)
             for each in self._sockets.values()
@@ -178,7 +178,7 @@ class WebSocketListener:
         )
 
     def revoke(self, name: str) -> bool:
-        """Let that client connect no more, and end its connection; says whether there was one."""
+        """Stop letting that client connect, and end its connections; returns False if it had no grant."""
         grant = self.grants.remove(name)
         for socket in tuple(self._sockets.values()):
             if socket.connection.grant.name == name:
@@ -186,29 +186,28 @@ class WebSocketListener:
         return grant
 
     def is_used(self, token: str) -> bool:
-        """True if a client has used that token, which is for one only."""
+        """True if a client has used that token, which only one client may use."""
         return digest(token) in self._first
 
     # --- before a connection is open ---
 
     def begins(self, connection: _Counted) -> bool:
-        """A connection is made; says whether it may begin its handshake: only few may at once."""
+        """Note a new connection; returns False if too many are in the handshake already."""
         if len(self._beginning) >= self.limits.handshakes:
             return False
         self._beginning.add(connection)
         return True
 
     def has_opened(self, connection: _Counted) -> None:
-        """Its handshake has ended, and it is open."""
+        """Note that the connection's handshake has ended and it is open."""
         self._beginning.discard(connection)
 
     def is_lost(self, connection: _Counted) -> None:
-        """It is no more."""
         self._beginning.discard(connection)
         self._admitted.discard(connection)
 
     def _check(self, websocket: ServerConnection, request: Request) -> Response | None:
-        """Refuse a request; None where it may go on."""
+        """Returns the refusal of a request; None if it may go on."""
         if any(len(request.headers.get_all(name)) > 1 for name in ("Host", "Origin", "Authorization")):
             return _refusal(websocket, http.HTTPStatus.BAD_REQUEST, "A header comes twice.")
         if request.headers.get("Host", "").lower() not in self._hosts:
@@ -302,7 +301,7 @@ class WebSocketListener:
             pass
 
     def _join(self, connection: AhpConnection, own_id: str) -> bool:
-        """A client introduces itself: an older connection of its own ends; one of another client keeps the token."""
+        """Admit a client; its older connection is ended, but another client's connection keeps the token."""
         grant = connection.grant
         if grant.is_single and self._first.setdefault(grant.digest, own_id) != own_id:
             return False
@@ -316,7 +315,7 @@ class WebSocketListener:
         return True
 
     def _end(self, socket: _Socket, code: int, reason: str) -> None:
-        """End a connection, once what waits has been written."""
+        """End a connection once everything waiting has been written."""
         last = socket.connection.take_waiting()
         if self._forget(socket.connection):
             ending = _close(socket.websocket, last, code, reason, self.limits.write_seconds)
@@ -376,7 +375,7 @@ async def _close(websocket: ServerConnection, last: list[str], code: int, reason
 
 
 def _token(request: Request) -> str | None:
-    """The token of a request: in its ``Authorization`` header, or in its address."""
+    """Returns a request's token, from its ``Authorization`` header or its URL."""
     scheme, _, token = request.headers.get("Authorization", "").partition(" ")
     if token and scheme.lower() == "bearer":
         return token.strip()
@@ -393,7 +392,7 @@ def _refusal(websocket: ServerConnection, status: http.HTTPStatus, why: str) -> 
 
 
 def silent_logger() -> logging.Logger:
-    """The WebSocket library's logger: it would write addresses, and with them tokens."""
+    """Returns a silent logger for the WebSocket library, which would log URLs and the tokens in them."""
     logger = logging.getLogger("agentnb.server.websocket.websocket")
     logger.propagate = False
     logger.setLevel(logging.CRITICAL + 1)

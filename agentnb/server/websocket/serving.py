@@ -50,7 +50,7 @@ class Serving:
         return token
 
     def revoke(self, name: str) -> bool:
-        """Let that client connect no more; see :meth:`agentnb.server.websocket.server.WebSocketListener.revoke`."""
+        """Stop letting that client connect; see :meth:`agentnb.server.websocket.server.WebSocketListener.revoke`."""
         self._clients.pop(name, None)
         self._write()
         return self.listener.revoke(name)
@@ -60,7 +60,6 @@ class Serving:
             self._file = write(self._host.host_id, self.address, self._clients)
 
     async def close(self) -> None:
-        """Close every connection and stop listening."""
         self.is_open = False
         _serving.pop(self._host.host_id, None)
         if self._file is not None:
@@ -69,7 +68,7 @@ class Serving:
 
 
 def current(host: Host) -> Serving | None:
-    """The server of *host*; None where it is not served."""
+    """Returns the server of *host*; None if it is not served."""
     return _serving.get(host.host_id)
 
 
@@ -104,7 +103,7 @@ async def start(
 async def listen(
     host: Host, service: Service, *, address: str, port: int, tls: ssl.SSLContext | None, **options: Any
 ) -> tuple[WebSocketListener, int]:
-    """Begin to listen for clients of *host*; the chat and the log say who is connected. Returns the port, too."""
+    """Begin to listen for clients of *host*; the chat and the log show who is connected. Also returns the port."""
 
     def changed(grant: Grant, came: bool) -> None:
         _record(host, grant, "connected" if came else "disconnected")
@@ -117,7 +116,7 @@ async def listen(
 
 
 async def stop_listening(host: Host, listener: WebSocketListener) -> None:
-    """End every connection of *listener*, which then listens no more."""
+    """End every connection of *listener* and stop it listening."""
     _listeners[host.host_id].remove(listener)
     await listener.close()
     _show(host)
@@ -148,7 +147,7 @@ class NotServed(AgentnbError):
 
 
 def start_in(kernel: str) -> None:
-    """Have *kernel* served, where it is not yet."""
+    """Have *kernel* served if it is not yet."""
     try:
         from jupyter_client.blocking.client import BlockingKernelClient
     except ModuleNotFoundError as error:

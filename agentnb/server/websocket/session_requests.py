@@ -105,7 +105,7 @@ def dispatch(asker: RemoteAsker, params: c.DispatchCommand) -> None:
 
 
 def _with_option(asker: RemoteAsker, own: str, action: dict[str, Any]) -> dict[str, Any]:
-    """An answer that names none of the options: the narrowest one that means the same."""
+    """Returns *action* with an option; one that names none gets the narrowest option with the same meaning."""
     if action.get("selectedOptionId") is not None:
         return action
     call = asker.host.find(own).tool_call(str(action.get("toolCallId")))
@@ -192,7 +192,7 @@ async def invoke_changeset_operation(asker: RemoteAsker, params: c.InvokeChanges
 
 
 async def _answer_own(name: str, asker: RemoteAsker, params: dict[str, Any]) -> dict[str, Any]:
-    """Answer a request of ours about a channel, as for a page; bytes that travel beside an answer stand in it."""
+    """Answer one of our own requests about a channel, as for a page, but with any bytes inside the answer."""
     channel = params.get("channel")
     own = asker.channels.find(channel) if isinstance(channel, str) else None
     if own is None:

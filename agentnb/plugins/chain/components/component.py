@@ -31,7 +31,7 @@ class ComponentTool(msgspec.Struct, frozen=True, kw_only=True):
     read_only: bool = True
 
     def describe(self) -> dict[str, Any]:
-        """The tool as MCP ``tools/list`` has it."""
+        """Returns the tool in the form of MCP ``tools/list``."""
         schema: dict[str, Any] = {"type": "object", "properties": self.parameters, "additionalProperties": False}
         if self.required:
             schema["required"] = list(self.required)
@@ -43,7 +43,7 @@ class ComponentTool(msgspec.Struct, frozen=True, kw_only=True):
         }
 
     async def call(self, arguments: dict[str, Any]) -> dict[str, Any]:
-        """Run it; the result is an MCP ``CallToolResult``, also where it fails."""
+        """Run the tool; returns an MCP ``CallToolResult``, even if it fails."""
         try:
             result = self.run(**arguments)
             if inspect.isawaitable(result):
@@ -67,29 +67,29 @@ class Component:
     """The file that it writes messages into, which errors of the agent name."""
 
     def __init_subclass__(cls, **options: Any) -> None:
-        """Name the component after its class where it has no name."""
+        """Name the component after its class if it has no name."""
         super().__init_subclass__(**options)
         if "name" not in cls.__dict__:
             cls.name = cls.__name__.lower()
 
     async def on_initialize(self, answer: dict[str, Any]) -> dict[str, Any]:
-        """Look at, or change, what the agent said of itself (ACP ``InitializeResponse``)."""
+        """Inspect or change what the agent reports about itself (ACP ``InitializeResponse``)."""
         return answer
 
     async def on_session(self, params: dict[str, Any]) -> dict[str, Any]:
-        """Look at, or change, what a session is opened with (ACP ``session/new``, ``load``, ``resume``, ``fork``)."""
+        """Inspect or change the parameters to open a session (ACP ``session/new``, ``load``, ``resume``, ``fork``)."""
         return params
 
     async def on_opened(self, session_id: str, params: dict[str, Any]) -> None:
         """Hear that a session is open."""
 
     async def on_prompt(self, session_id: str, prompt: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        """Look at, or change, a prompt (ACP ``session/prompt``)."""
+        """Inspect or change a prompt (ACP ``session/prompt``)."""
         del session_id
         return prompt
 
     def on_update(self, session_id: str, update: dict[str, Any]) -> dict[str, Any] | None:
-        """Look at, or change, something the agent says (ACP ``session/update``)."""
+        """Inspect or change an update from the agent (ACP ``session/update``)."""
         del session_id
         return update
 
@@ -100,7 +100,7 @@ class Component:
         """A chain in which it stood has ended."""
 
     def tokens(self, folder: Path) -> tuple[int, int]:
-        """About how many tokens it costs: each turn, and once in a session."""
+        """Returns about how many tokens the component costs: per turn, and once per session."""
         del folder
         return len(json.dumps([tool.describe() for tool in self.tools])) // 4 if self.tools else 0, 0
 

@@ -25,14 +25,12 @@ HINT = 'For example: components=["rules", "my-proxy --flag", MyComponent()].'
 
 
 def components(value: Any, session: ToolSession | None = None) -> tuple[Component | AgentSpec, ...]:
-    """The components that *given* names, in its order."""
     if not isinstance(value, (list, tuple)):
         raise UsageError("The components must be a list.", hint=HINT)
     return tuple(component(each, session) for each in value)
 
 
 def component(value: Any, session: ToolSession | None = None) -> Component | AgentSpec:
-    """The component that *given* names."""
     if isinstance(value, (Component, AgentSpec)):
         return value
     if inspect.isclass(value) and issubclass(value, Component):
@@ -54,7 +52,6 @@ def check(value: Any, *, are_installed: bool) -> None:
 
 
 def program(command: str | Sequence[str]) -> AgentSpec:
-    """Returns how the program *given* is started."""
     try:
         words = shlex.split(command) if isinstance(command, str) else [str(word) for word in command]
     except (TypeError, ValueError) as error:
@@ -65,7 +62,7 @@ def program(command: str | Sequence[str]) -> AgentSpec:
 
 
 def _called(words: Sequence[str]) -> str:
-    """The name of a command: its program, or what an interpreter or a package runner is given."""
+    """Returns a command's name: its program, or what an interpreter or a package runner is to run."""
     for word in words:
         name = word.replace("\\", "/").rstrip("/").rpartition("/")[2]
         if name and not name.startswith("-") and not _RUNNERS.fullmatch(name):
@@ -74,7 +71,7 @@ def _called(words: Sequence[str]) -> str:
 
 
 def listing(chosen: Sequence[str], folder: Path) -> str:
-    """The components that are on, in their order, then the shipped ones that are off."""
+    """Lists the components that are on, in their order, then the shipped ones that are off."""
     rows = [("", "component", "tokens", "")]
     on = components(list(chosen))
     for number, each in enumerate(on, 1):
@@ -92,7 +89,7 @@ def listing(chosen: Sequence[str], folder: Path) -> str:
 
 
 def customizations(chain: Sequence[Any], folder: Path) -> Iterator[dict[str, Any]]:
-    """The components of a session as AHP's ``Customization``."""
+    """Yields the components of a session as AHP's ``Customization``."""
     try:
         placed = components(chain)
     except AgentnbError:

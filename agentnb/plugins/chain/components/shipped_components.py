@@ -82,7 +82,7 @@ class ContextComponent(Component):
 
 
 def outline(notebook: NotebookView) -> str:
-    """The headings of a notebook and the first line of each code cell, by their cells."""
+    """Returns the headings of a notebook and the first line of each code cell, by cell."""
     lines = []
     for number, cell in enumerate(notebook.cells, notebook.start + 1):
         text = [line.strip() for line in cell.source.splitlines() if line.strip()]
@@ -94,7 +94,7 @@ def outline(notebook: NotebookView) -> str:
 
 
 def imported_packages() -> list[str]:
-    """The distributions that this process has imported, ``name version``, by name."""
+    """Returns the distributions that this process has imported, as ``name version``, sorted by name."""
     loaded = {name.partition(".")[0] for name in tuple(sys.modules)}
     versions: dict[str, str] = {}
     for module, names in metadata.packages_distributions().items():
@@ -181,7 +181,7 @@ class RulesComponent(Component):
 
 
 def read_rules(folder: Path) -> str:
-    """The text of the folder's AGENTS.md, cut where it is too long; empty where there is none."""
+    """Returns the text of the folder's AGENTS.md, cut if it is too long; '' if there is none."""
     try:
         path = (folder / FILE).resolve(strict=True)
         if not path.is_relative_to(folder.resolve()) or not path.is_file():
@@ -270,7 +270,7 @@ _OF_TOOLS = {
 
 
 def shipped_components() -> dict[str, Maker]:
-    """The makers of components, which take the session of the chain; in the order in which they are best placed."""
+    """Returns the makers of components, which take the chain's session, in the recommended order."""
     offers = offered_tools()
     of_tools = {
         name: partial(ToolComponent, name, about, *offers[tool])
@@ -287,7 +287,7 @@ def shipped_components() -> dict[str, Maker]:
 
 
 def shipped() -> list[Component]:
-    """One of each, to be looked at."""
+    """Returns one of each shipped component, for inspection."""
     return [make(None) for make in shipped_components().values()]
 
 

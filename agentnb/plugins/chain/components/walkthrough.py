@@ -68,7 +68,7 @@ class Walkthrough(Component):
             self._workspace = Path(cwd)
 
     def on_update(self, session_id: str, update: dict[str, Any]) -> dict[str, Any] | None:
-        """Put what was shown into the tool call that showed it, once the agent says that it has ended."""
+        """Put the walkthrough into the tool call that showed it, once the agent reports that the call has ended."""
         call_id = str(update.get("toolCallId"))
         words = f"{update.get('title')} {update.get('name')} {mapping(update.get('rawInput')).get('tool')}"
         if TOOL in words and str(update.get("sessionUpdate")).startswith("tool_call"):

@@ -26,7 +26,6 @@ MISUSED, INTERRUPTED = 2, 130
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run a chain."""
     arguments = _parser().parse_args(argv)
     words = list(arguments.components)
     try:
@@ -46,7 +45,7 @@ async def _run(components: Sequence[Entry], agent: AgentSpec | None, patience: f
 
 
 def _agent(words: str) -> AgentSpec:
-    """The agent that *words* name: one of the catalogue, or a command."""
+    """Returns the agent that *words* name: one of the catalogue, or a command."""
     if words in {spec.name for spec in known()}:
         return startable(find(words), Path.cwd(), os.environ.get("PATH"))
     return program(words)

@@ -54,7 +54,7 @@ class ChainPlace:
         self.name = name
 
     def wants(self, method: str, way: Way) -> bool:  # noqa: ARG002 - others look
-        """True if a request or notification stops here; else it goes on to the next place."""
+        """True if a request or notification stops here; otherwise it goes on to the next place."""
         return True
 
     def take(self, message: RawMessage, way: Way) -> None:
@@ -62,15 +62,15 @@ class ChainPlace:
         raise NotImplementedError
 
     def take_lines(self, block: bytes) -> None:
-        """Take notifications that go up, as the lines that they are."""
+        """Take notifications that go up, as unparsed lines."""
         raise NotImplementedError
 
     def initialize_methods(self) -> tuple[str, ...]:
-        """By which methods it is initialized: the first that it knows counts."""
+        """Returns the methods that can initialize this place; the first that it knows is used."""
         return (INITIALIZE,)
 
     def answer(self, message: RawMessage) -> None:
-        """Take the answer to a request that it made under the id in *message*."""
+        """Take the answer to this place's request, whose id is in *message*."""
         raise NotImplementedError
 
     def give_up(self) -> None:
@@ -90,7 +90,7 @@ class ChainPlace:
 
     @property
     def is_component(self) -> bool:
-        """True if it is neither the client nor the agent."""
+        """True if the place is neither the client nor the agent."""
         return 0 < self.index < len(self.chain.places) - 1
 
 
@@ -124,16 +124,16 @@ class _PlaceState:
         self._timer: asyncio.TimerHandle | None = None
 
     def notice(self) -> None:
-        """It has said something, or got something."""
+        """Note that the place has sent or received something."""
         self.seen = self.place.chain.loop.time()
 
     def watch(self) -> None:
-        """Look after what it holds."""
+        """Start the timer for the requests that the place holds."""
         if self._timer is None and self.held:
             self._wait(self._limit)
 
     def unwatch(self) -> None:
-        """Look after it no more, until it is watched anew."""
+        """Stop the timer, until :meth:`watch` is called again."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -195,7 +195,7 @@ class Chain:
     # --- messages ---
 
     def send(self, origin: int, way: Way, message: RawMessage) -> None:
-        """Carry a request or a notification from the place *origin* one place further."""
+        """Carry a request or a notification one place further from the place *origin*."""
         if self._failed:
             return
         self._states[origin].notice()
@@ -209,7 +209,7 @@ class Chain:
                 self.places[target].take(message, way)
 
     def send_updates(self, origin: int, block: bytes) -> bool:
-        """Carry a block of ``session/update`` lines from the place *origin* straight to the client, as they are."""
+        """Carry a block of ``session/update`` lines from the place *origin* straight to the client, unchanged."""
         state = self._states[origin]
         if state.sends_straight is None:
             state.sends_straight = self._target(origin, UP, UPDATE) == 0
@@ -221,7 +221,7 @@ class Chain:
         return True
 
     def ask(self, origin: int, way: Way, message: RawMessage, done: Callable[[RawMessage], None]) -> None:
-        """As :meth:`send`, for a request; *done* takes the answer, also where it is the conductor's own refusal."""
+        """Like :meth:`send`, for a request; *done* takes the answer, which may be the conductor's own refusal."""
         target = self._target(origin, way, message.method)
         if self._failed or target is None:
             done(refusal(message.id, RpcError(METHOD_NOT_FOUND, f"Nobody here answers {message.method}.")))
@@ -233,7 +233,7 @@ class Chain:
             self._put(origin, target, way, message, done)
 
     def answered(self, target: int, message: RawMessage) -> None:
-        """Carry an answer of the place *target* back to whoever asked; one that nobody waits for is counted."""
+        """Carry an answer from the place *target* back to the requester; one that nobody waits for is counted."""
         self._states[target].notice()
         number = _own_id(message.id)
         forwarded = self._asked.get(number)
@@ -246,12 +246,12 @@ class Chain:
         forwarded.done(message)
 
     def asked_of(self, received: Any) -> int:
-        """The place that was asked under the id *received*; the client's where there is none."""
+        """Returns the place that was asked under the id *received*; the client's if there is none."""
         forwarded = self._asked.get(_own_id(received))
         return 0 if forwarded is None else forwarded.target
 
     def stray(self, index: int, what: str) -> None:
-        """Count a message of the place *index* that is of no use."""
+        """Count a useless message from the place *index*."""
         name = self.places[index].name
         self.strays[name] = count = self.strays.get(name, 0) + 1
         if count <= MOST_STRAYS_TOLD:
@@ -294,7 +294,7 @@ class Chain:
         return None
 
     def _cancel(self, origin: int, message: RawMessage) -> None:
-        """A request is taken back: whoever has it hears that under the id that it knows (ACP ``$/cancel_request``)."""
+        """Cancel a request: notify the place that has it, under the id that it knows (ACP ``$/cancel_request``)."""
         number = self._numbers.get((origin, repr(message.read_params().get("requestId"))))
         forwarded = self._asked.get(number) if number is not None else None
         if forwarded is not None:
@@ -305,7 +305,7 @@ class Chain:
     # --- initialize ---
 
     def _too_early(self, origin: int, way: Way, target: int, message: RawMessage) -> str:
-        """Returns why *message* does not go down yet: its target was not initialized; empty where it goes."""
+        """Returns why *message* cannot go down yet (its target is not initialized), or '' if it can."""
         if way == UP or message.method == INITIALIZE or self._states[target].is_ready:
             return ""
         why = f"sent {message.method} before {self.places[target].name} was initialized"
@@ -363,7 +363,7 @@ class Chain:
     # --- failures ---
 
     def fail(self, index: int, message: str) -> None:
-        """End the chain: the place *index* cannot go on."""
+        """End the chain, because the place *index* cannot go on."""
         if self._failed or self._is_finishing or self._ending is not None:
             return
         self._left_open = {_plain(forwarded.method) for forwarded in self._asked.values() if forwarded.target == index}
@@ -378,7 +378,7 @@ class Chain:
         self._on_failed(replace(failure, unanswered=unanswered))
 
     async def finish(self, index: int) -> None:
-        """Carry what is on its way to the client, from below the place *index* on."""
+        """Carry pending messages from the places below *index* to the client."""
         self._is_finishing = True
         self._stop_watching()
         deadline = self.loop.time() + LAST_SECONDS
@@ -386,7 +386,7 @@ class Chain:
             await place.finish(deadline)
 
     async def until_answered(self, patience: float) -> None:
-        """Wait until every request of the client has its answer, or the chain has been silent for a while."""
+        """Wait until every request of the client is answered, or the chain has been silent for *patience* seconds."""
         while (
             self._states[0].awaited
             and (left := max(each.seen for each in self._states) + patience - self.loop.time()) > 0
@@ -396,7 +396,7 @@ class Chain:
                 await asyncio.wait_for(self._all_answered.wait(), left)
 
     def close(self) -> None:
-        """The chain was ended on purpose: nothing is carried any more, and nothing is a failure."""
+        """Close the chain on purpose: nothing is carried any more, and nothing counts as a failure."""
         self._failed = True
         self._stop_watching()
         if self._ending is not None:
@@ -408,7 +408,7 @@ class Chain:
             state.unwatch()
 
     def _lost(self, state: _PlaceState, seconds: float) -> None:
-        """Whoever asked what *state*'s place has lost is told."""
+        """Answer the requests that *state*'s place has left unanswered with an error."""
         for number, forwarded in [*state.held.items()]:
             if forwarded.method not in UNTIMED:
                 self._drop(number, forwarded)
@@ -436,17 +436,17 @@ class Chain:
 
 
 def sentence(text: str) -> str:
-    """*text* with a capital letter."""
+    """Returns *text* with a capital letter."""
     return text[:1].upper() + text[1:]
 
 
 def _plain(method: str) -> str:
-    """*method* as ACP has it: components are initialized by others."""
+    """Returns *method* as ACP names it: components are initialized by other methods."""
     return method.removeprefix("_").removeprefix("proxy/")
 
 
 def _own_id(received: Any) -> int:
-    """The conductor's ids are numbers; some programs send them back as text."""
+    """Returns the conductor's id as a number; some programs send it back as text."""
     if isinstance(received, str) and len(received) <= _LONGEST_ID and received.isascii() and received.isdigit():
         return int(received)
     if isinstance(received, float):

@@ -35,7 +35,7 @@ class Declared(msgspec.Struct, frozen=True):
 
 
 def declared(server: dict[str, Any]) -> Declared | None:
-    """The declaration in *server*, an entry of ``mcpServers``, where it is one over ACP; else None."""
+    """Returns the declaration in *server*, an entry of ``mcpServers``, if it is one over ACP; otherwise None."""
     name = str(server.get("name"))
     if server.get("type") == "acp":
         known = {"serverId": server.get("serverId"), "acpId": server.get("id")}
@@ -57,7 +57,7 @@ class McpBridge:
         self._last = 0
 
     async def bridged(self, params: dict[str, Any]) -> dict[str, Any]:
-        """*params* of a request that opens a session, with servers over ACP as the agent takes them."""
+        """Returns the *params* that open a session, with servers over ACP in the form that the agent accepts."""
         servers = [await self._bridged(server) for server in objects(params.get("mcpServers"))]
         return {**params, "mcpServers": servers}
 
@@ -78,7 +78,7 @@ class McpBridge:
         return {"name": declaration.name, "command": sys.executable, "args": ["-I", "-S", bridge.__file__], "env": env}
 
     def take(self, message: RawMessage) -> bool:
-        """Take a message from a server to the agent; False where it is about no connection of the bridge's."""
+        """Take a message from a server to the agent; False if it is not for one of the bridge's connections."""
         params = message.read_params()
         relay = self._relays.get(str(params.get("connectionId")))
         if relay is None:
@@ -87,7 +87,6 @@ class McpBridge:
         return True
 
     def close(self) -> None:
-        """End all connections."""
         for socket in self._sockets.values():
             socket.close()
         for address in self._addresses.values():
@@ -96,7 +95,7 @@ class McpBridge:
         self._sockets.clear()
 
     def number(self) -> str:
-        """An id for a request, which the agent itself cannot use: its program makes them, not the agent."""
+        """Returns a new request id that cannot collide with the agent's own ids."""
         self._last += 1
         return f"agentnb-mcp-{self._last}"
 
@@ -115,11 +114,11 @@ class McpBridge:
         self._agent.chain.answered(self._agent.index, message)
 
     def connected(self, connection: str, relay: _Relay) -> None:
-        """The server made *connection* for *relay*."""
+        """Note that the server made *connection* for *relay*."""
         self._relays[connection] = relay
 
     def left(self, connection: str) -> None:
-        """A program has gone."""
+        """Forget the connection of a program that has gone."""
         self._relays.pop(connection, None)
 
 
@@ -145,7 +144,6 @@ class _Relay(ToolMcpServer):
             self._owner.left(self._connection)
 
     async def request(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
-        """Answer one request of the program."""
         if self._connection is None:
             answer = mapping(await self._asked(f"{self._server.prefix}mcp/connect", dict(self._server.params)))
             self._connection = str(answer.get("connectionId") or answer.get("connection_id"))
@@ -154,7 +152,7 @@ class _Relay(ToolMcpServer):
         return mapping(await self._asked(self._method(is_request=True), inner))
 
     def take(self, message: RawMessage, params: dict[str, Any]) -> None:
-        """Give the program what its server says or asks."""
+        """Give the program a notification or request from its server."""
         if self._program is None:
             return
         method, inner = str(params.get("method")), params.get("params") or {}

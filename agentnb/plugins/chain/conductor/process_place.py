@@ -83,11 +83,10 @@ class ProcessPlace(ChainPlace):
 
     @property
     def reaches_loopback(self) -> bool:
-        """True if it can reach each port of this machine."""
+        """True if the program can reach every port of this machine."""
         return self.process is None or self.process.reaches_loopback
 
     async def spawn(self, cwd: Path, env: Mapping[str, str] | None = None, confine: Confine | None = None) -> None:
-        """Start the program."""
         try:
             self.process = await SpawnedAgent.spawn(
                 self.spec, cwd, env, on_output=self._received, on_end=self._output_ended, confine=confine
@@ -105,7 +104,7 @@ class ProcessPlace(ChainPlace):
             await self.process.stop(patience)
 
     async def finish(self, deadline: float) -> None:
-        """See :meth:`ChainPlace.finish`: closes stdin, and reads its output until it ends or is silent."""
+        """See :meth:`ChainPlace.finish`: closes stdin, and reads the output until it ends or is silent."""
         if self.process is None:
             return
         self.process.child.close_stdin()
@@ -152,7 +151,6 @@ class ProcessPlace(ChainPlace):
         self._write(message)
 
     def answered(self, message: RawMessage) -> None:
-        """It has answered a request."""
         self.chain.answered(self.index, message)
 
     def _enveloped(self, message: RawMessage) -> RawMessage:
@@ -216,7 +214,7 @@ class ProcessPlace(ChainPlace):
         self._dying = asyncio.ensure_future(self._die())
 
     async def _die(self) -> None:
-        """It closed its output or ended: wait a moment for its exit code, then say so."""
+        """The program closed its output or ended: wait briefly for its exit code, then report it."""
         if self.process is not None:
             with contextlib.suppress(asyncio.TimeoutError):
                 await asyncio.wait_for(self.process.child.exited.wait(), _EXIT_SECONDS)
@@ -229,7 +227,7 @@ class ProcessPlace(ChainPlace):
             self.chain.fail(self.index, self.death())
 
     def death(self) -> str:
-        """Returns how it ended, in words."""
+        """Returns how the program ended, in words."""
         code = self.process.child.returncode if self.process is not None else None
         how = "it closed its output"
         if code is not None:

@@ -43,14 +43,14 @@ class _ToolServers:
         return await tool.call(mapping(arguments))
 
     def added(self, params: dict[str, Any], message: RawMessage) -> dict[str, Any]:
-        """The parameters of *message*, which opens a session, with a server for that."""
+        """Returns the parameters of *message*, which opens a session, with a tool server for that session."""
         self._opening[message.id] = server = new_id()
         self._sessions[server] = params.get("sessionId")
         own = {"type": "acp", "name": self._component.name, "serverId": server, "id": server}
         return {**params, "mcpServers": [*(params.get("mcpServers") or []), own]}
 
     def opened(self, message: RawMessage, answer: RawMessage) -> None:
-        """A session has been opened, or not: its server is that session's."""
+        """Assign the server to the session that was opened, or drop it if opening failed."""
         server = self._opening.pop(message.id, None)
         if server is None:
             return
@@ -66,29 +66,25 @@ class _ToolServers:
         return params.get("connectionId") in self._connections
 
     def begin(self, message: RawMessage, task: asyncio.Task[None]) -> None:
-        """A call is served by *task*."""
         connection = str(message.read_params().get("connectionId"))
         self._calls[message.id] = task, self._connections.get(connection)
         task.add_done_callback(lambda _: self._calls.pop(message.id, None))
 
     @property
     def tasks(self) -> set[asyncio.Task[None]]:
-        """The tasks of calls that are served."""
         return {task for task, _ in self._calls.values()}
 
     def cancel(self, request_id: Any) -> None:
-        """A call is taken back."""
         if (call := self._calls.get(request_id)) is not None:
             call[0].cancel()
 
     def cancel_turn(self, session_id: str) -> None:
-        """The tools that the agent still uses are over, also where the agent does not say so."""
+        """Cancel the tool calls of the session's turn, even if the agent does not."""
         for task, server in [*self._calls.values()]:
             if server is not None and self._sessions.get(server) == session_id:
                 task.cancel()
 
     async def answer(self, method: str, params: dict[str, Any]) -> Any:
-        """The result of a request."""
         if method == "mcp/connect":
             connection = new_id()
             self._connections[connection] = _server_of(params)
@@ -153,7 +149,7 @@ class PythonPlace(ChainPlace):
             self._working.cancel()
 
     async def finish(self, deadline: float) -> None:
-        """See :meth:`ChainPlace.finish`: answers that it looks at are carried on."""
+        """See :meth:`ChainPlace.finish`: carries on answers that the component inspects."""
         left = deadline - self.chain.loop.time()
         looked_at = self._tasks - self._servers.tasks - {self._working}
         if looked_at and left > 0:
@@ -197,7 +193,7 @@ class PythonPlace(ChainPlace):
         return task
 
     def _take_down(self, message: RawMessage) -> Coroutine[Any, Any, None] | None:
-        """Pass *message* on; where the component is to look at it first, the work that does so."""
+        """Pass *message* on; if the component must see it first, returns the coroutine that does so."""
         method = message.method
         if message.is_request and method in SESSIONS and method in self._down:
             return self._open(message)
@@ -238,7 +234,7 @@ class PythonPlace(ChainPlace):
         self._pass_on(RawMessage(method=message.method, id=message.id, params=encoded(params)), DOWN)
 
     def _give_up(self, message: RawMessage) -> None:
-        """The turn is cancelled while its prompt is looked at."""
+        """Stop inspecting the prompt, because its turn is cancelled."""
         task = self._prompting.get(str(message.read_params().get("sessionId")))
         if task is not None:
             task.cancel()
@@ -336,7 +332,6 @@ class PythonPlace(ChainPlace):
 
 
 def _session_of(message: RawMessage, answer: RawMessage) -> str:
-    """The session that *message* has opened."""
     return str(mapping(answer.read_result()).get("sessionId") or message.read_params().get("sessionId"))
 
 

@@ -29,24 +29,22 @@ class RawMessage(msgspec.Struct):
 
     @property
     def is_answer(self) -> bool:
-        """True if it answers a request."""
         return not self.method
 
     @property
     def is_request(self) -> bool:
-        """True if it wants an answer."""
         return bool(self.method) and self.id is not NO_ID
 
     def read_params(self) -> dict[str, Any]:
-        """The parameters, decoded; empty where they are no object."""
+        """Returns the parameters, decoded; empty if they are not an object."""
         return mapping(_decoded(self.params))
 
     def read_result(self) -> Any:
-        """The result, decoded; None where there is none."""
+        """Returns the result, decoded; None if there is none."""
         return _decoded(self.result)
 
     def read_error(self) -> Any:
-        """The error, decoded; None where there is none."""
+        """Returns the error, decoded; None if there is none."""
         return _decoded(self.error)
 
     def line(self) -> bytes:
@@ -69,27 +67,24 @@ _decoder = msgspec.json.Decoder(RawMessage)
 
 
 def request(method: str, params: Any, request_id: Any = NO_ID) -> RawMessage:
-    """A request; a notification without *request_id*."""
+    """Returns a request, or a notification if there is no *request_id*."""
     return RawMessage(method=method, id=request_id, params=encoded(params))
 
 
 def result(request_id: Any, value: Any) -> RawMessage:
-    """The answer to a request."""
     return RawMessage(id=request_id, result=encoded(value))
 
 
 def refusal(request_id: Any, error: RpcError) -> RawMessage:
-    """The error that a request is answered with."""
     return RawMessage(id=request_id, error=encoded(error.to_json()))
 
 
 def encoded(value: Any) -> msgspec.Raw:
-    """*value* as JSON."""
     return msgspec.Raw(_encode(value))
 
 
 def read_line(line: bytes) -> RawMessage | None:
-    """The message in *line*, however badly it was written; None where there is none."""
+    """Returns the message in *line*, however badly written; None if there is none."""
     try:
         message = _decoder.decode(line)
         if _is_whole(message):
@@ -121,7 +116,7 @@ def _is_whole(message: RawMessage) -> bool:
 
 
 def _repaired(message: RpcMessage) -> RawMessage | None:
-    """The message that the client's own reader made of a line that is not plain."""
+    """Returns the message as the client's own reader parses it from a line that is not plain."""
     has_id = _is_id(message.id)
     if isinstance(message.method, str) and message.method:
         return request(

@@ -63,7 +63,7 @@ class AgentPlace(ProcessPlace):
         super().take(message, way)
 
     def answered(self, message: RawMessage) -> None:
-        """See what the agent says of itself, before its answer is carried back."""
+        """Note the agent's capabilities, before its answer is carried back."""
         if message.id == self._initialize and self._initialize is not None:
             able = mapping(mapping(message.read_result()).get("agentCapabilities"))
             self._takes_acp = mapping(able.get("mcpCapabilities")).get("acp") is True
@@ -111,7 +111,6 @@ class ClientPlace(ChainPlace):
         self._write(message)
 
     def receive(self, data: bytes, take: Callable[[bytes], None] | None = None) -> None:
-        """Take bytes that the client has written."""
         for line in self._lines.feed(data):
             (take or self._take_line)(line)
 
@@ -125,7 +124,7 @@ class ClientPlace(ChainPlace):
             self.chain.send(self.index, DOWN, message)
 
     def flush(self) -> None:
-        """Hand over what was written since the last time."""
+        """Send what was written since the last flush."""
         pending, self._pending = self._pending, []
         if pending:
             self._send(b"".join(pending))
@@ -166,12 +165,12 @@ class RunningChain:
 
     @property
     def log_file(self) -> Path | None:
-        """The first file that a component has written messages into."""
+        """The first file to which a component logs messages."""
         places = (place for place in self.chain.places if isinstance(place, PythonPlace))
         return next((place.component.log_file for place in places if place.component.log_file is not None), None)
 
     async def start(self, cwd: Path, env: Mapping[str, str] | None = None, confine: Confine | None = None) -> None:
-        """Start every program; where one cannot be started, none is left running."""
+        """Start every program; if one cannot be started, none is left running."""
         starts = [
             place.spawn(cwd, env, confine) if place is self.last else place.spawn(cwd) for place in self._programs
         ]
@@ -241,7 +240,6 @@ class ChainProcess:
         return self._running.log_file if self._running is not None else None
 
     def write(self, data: bytes) -> None:
-        """Take what the client says."""
         self._client.receive(data)
 
     async def stop(self, patience: float = 2.5) -> None:

@@ -82,7 +82,7 @@ class ConductorProgram:
         return FAILED if self._failure.done() else OK
 
     async def _client_left(self) -> None:
-        """Wait until the client's side is closed, and it has read what it may still want to read."""
+        """Wait until the client's side is closed, and it has read the remaining output or has closed its end."""
         await self._left.wait()
         watch_reader(self._unread.set)
         unread, rest = asyncio.ensure_future(self._unread.wait()), asyncio.ensure_future(self._say_the_rest())
@@ -93,7 +93,7 @@ class ConductorProgram:
             rest.cancel()
 
     async def _say_the_rest(self) -> None:
-        """Wait for the answers to what the client has asked, then for what was on its way."""
+        """Wait for the answers to the client's requests, then for pending messages."""
         if self._last is None:  # else whoever would answer has gone as well
             await self._chain.until_answered(self._patience)
         await self._chain.finish(len(self._chain.places))
@@ -125,7 +125,7 @@ class ConductorProgram:
             self._chain.fail(0, f"The client wrote what cannot be read. {error}")
 
     def _take(self, line: bytes) -> None:
-        """Take a line of the conductor above: from the client, or in an envelope from the successor."""
+        """Take a line from the conductor above: from the client, or in an envelope from the successor."""
         message, last = read_line(line), self._last
         if message is None or last is None:
             self._chain.stray(0, "wrote a line that is not a message")

@@ -114,7 +114,7 @@ async def connect_host(
     is_local: bool = True,
     look: dict[str, Any] | None = None,
 ) -> tuple[MirroredHost, HostClient]:
-    """Connect; its sessions are listed when this returns."""
+    """Connect to a host; its sessions are listed when this returns."""
     mirror = MirroredHost(loop, name, look or {})
     # Only where its file was there: the address may be a tunnel's, or a kernel's with another runtime folder.
     is_known = is_local and _is_served(address)
@@ -138,5 +138,5 @@ async def connect_host(
 
 
 def _is_served(address: str) -> bool:
-    """True if a kernel of this user is served at that port of this machine, as the runtime folder says."""
+    """True if a kernel of this user is served at that port of this machine, according to the runtime folder."""
     return urlsplit(address).port in {urlsplit(kernel.url).port for kernel in served_kernels()}

@@ -84,7 +84,7 @@ class HostClient:
         self._running: asyncio.Task[None] | None = None
 
     async def open(self) -> None:
-        """Connect, for the first time."""
+        """Connect for the first time."""
         begun: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._running = self._loop.spawn(self._run(begun))
         try:
@@ -94,7 +94,7 @@ class HostClient:
             raise
 
     async def close(self) -> None:
-        """Disconnect, for good."""
+        """Disconnect permanently."""
         self._stand("ended", "The connection was closed.")
         running, self._running = self._running, None
         if running is not None:
@@ -103,13 +103,12 @@ class HostClient:
                 await running
 
     def fail(self, error: AgentnbError) -> None:
-        """The other host says what cannot be read: there is no use in going on."""
+        """Give up, because the other host has sent what cannot be read."""
         self._stand("ended", str(error))
         if self._running is not None:
             self._running.cancel()
 
     async def request(self, method: str, params: dict[str, Any], then: Callable[[Any], Any] = lambda it: it) -> Any:
-        """Ask for something."""
         if self._rpc is None or self._rpc.closed:
             raise HostUnavailable("There is no connection to the other host.", hint="Try again once there is.")
         answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
@@ -133,7 +132,7 @@ class HostClient:
             rpc.take_back(number)
 
     def notify(self, method: str, params: dict[str, Any]) -> None:
-        """Tell it something; where there is no connection nothing is said."""
+        """Send a notification; without a connection nothing is sent."""
         if self._rpc is not None:
             self._rpc.notify(method, params)
 
@@ -180,7 +179,7 @@ class HostClient:
         return self.state != "ended"
 
     async def _talk(self, socket: ClientConnection, begun: asyncio.Future[None]) -> None:
-        """Until the connection ends."""
+        """Exchange messages until the connection ends."""
         self._socket, self._broken, outgoing = socket, None, asyncio.Queue[bytes]()
         self._rpc = Connection(
             outgoing.put_nowait, AHP, on_notifications=self._notified, on_invalid=self._break, longest=LARGEST_MESSAGE
@@ -283,7 +282,7 @@ class HostClient:
 
 
 def is_refusal(error: Exception) -> bool:
-    """True if it is of no use to connect again."""
+    """True if there is no point in connecting again."""
     if isinstance(error, InvalidStatus):
         return error.response.status_code in REFUSED
     return isinstance(error, (RequestRefused, InvalidURI))

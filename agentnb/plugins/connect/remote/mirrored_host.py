@@ -87,12 +87,10 @@ class MirroredHost:
         self._older = OlderTurns(self)
 
     def use(self, client: HostClient) -> None:
-        """Speak to the other host by *client*."""
         self._client = client
 
     @property
     def client(self) -> HostClient:
-        """Returns what speaks to the other host."""
         assert self._client is not None  # noqa: S101 - `use` comes first
         return self._client
 
@@ -116,22 +114,21 @@ class MirroredHost:
         return known.get(uri)
 
     def find(self, channel: str) -> MirroredConversation:
-        """The conversation that *channel* belongs to."""
         conversation = self.conversations.get(session_of(channel))
         if conversation is None:
             raise UnknownSession(f"The other host has no conversation {channel[:200]!r}.")
         return conversation
 
     def theirs(self, channel: str) -> str:
-        """The other host's name of the channel; see :meth:`ChannelNames.theirs`."""
+        """Returns the other host's name of the channel; see :meth:`ChannelNames.theirs`."""
         return self.names.theirs(channel)
 
     def ours(self, uri: str) -> str:
-        """Our name of a session that the other host calls *uri*; see :meth:`ChannelNames.ours`."""
+        """Returns our name of a session that the other host calls *uri*; see :meth:`ChannelNames.ours`."""
         return self.names.ours(uri)
 
     async def follow(self, uri: str) -> None:
-        """Mirror the channel *uri*, where the other host has it."""
+        """Mirror the channel *uri*, if the other host has it."""
         session = session_of(uri)
         if session not in self.names:
             return
@@ -197,11 +194,11 @@ class MirroredHost:
 
     @property
     def subscriptions(self) -> Sequence[str]:
-        """The channels that are mirrored, as the other host calls them."""
+        """Returns the channels that are mirrored, as the other host names them."""
         return [self.names.theirs(uri) for uri in self.names if self.channel_or_none(uri) is not None]
 
     def introduced(self, result: Any) -> None:
-        """The answer to ``initialize`` or ``reconnect``."""
+        """Take the answer to ``initialize`` or ``reconnect``."""
         self.form.take(result)
         for envelope in result.get("actions", ()):
             self._take(envelope)
@@ -225,7 +222,6 @@ class MirroredHost:
             return  # the connection was cut: it is asked for again
 
     def notified(self, method: str, params: dict[str, Any]) -> None:
-        """A notification."""
         match method:
             case "action":
                 self._take(params)
@@ -237,14 +233,13 @@ class MirroredHost:
                 self._forget(self.names.find(str(params.get("session"))))
 
     def stands(self, state: LinkState, why: str) -> None:
-        """The connection is in another state."""
+        """Publish a new state of the connection."""
         status = {"name": self._name, "state": state} | ({"message": why} if why else {})
         self.root.accept(RootConfigChanged(config={REMOTE_HOST: status}, time=now_ms()))
         if state == "ended":
             self._unanswered.refuse_all(why)
 
     def _take(self, envelope: dict[str, Any]) -> None:
-        """One envelope."""
         try:
             seq, uri, kind = (
                 int(envelope["serverSeq"]),
@@ -272,7 +267,7 @@ class MirroredHost:
         channel.accept(action, _said_by(envelope.get("origin")) if mine is None else mine)
 
     def _origin(self, sent_origin: Any) -> ActionOrigin | None:
-        """The origin of what a page here wanted; None for what others did."""
+        """Returns the origin of an action of a page here; None if the action is from another client."""
         origin = _said_by(sent_origin)
         return origin if origin is not None and origin.client_id == self.client.client_id else None
 
@@ -302,7 +297,7 @@ class MirroredHost:
                 return decode(ChangesetState, self.form.read(snapshot))
 
     def _forget(self, uri: str | None) -> None:
-        """A channel of the other host is no more."""
+        """Remove a channel that no longer exists on the other host."""
         if uri is None or uri == ROOT:
             return
         session = session_of(uri)
@@ -322,7 +317,6 @@ class MirroredHost:
     # --- what pages want ---
 
     def carry_out(self, channel: str, action: Action, origin: ActionOrigin) -> None:
-        """Send on what a page wants."""
         if isinstance(action, RootConfigChanged) or not isinstance(action, DISPATCHABLE):
             raise Rejected("That can only be changed in the other host's own notebook.")
         if self.client.state == "ended":
@@ -336,7 +330,7 @@ class MirroredHost:
 
 
 def _session(state: SessionState, uri: str) -> SessionState:
-    """A session's state with our names of its channels."""
+    """Returns a session's state with our names of its channels."""
     return replace(
         state,
         chats=(),

@@ -27,13 +27,13 @@ class OlderTurns:
         self._mirror = mirror
 
     def keep_cursor(self, chat: str, result: dict[str, Any]) -> None:
-        """Keep the cursor that a chat's state, or `chat/turnsLoaded`, says."""
+        """Keep the cursor from a chat's state or from `chat/turnsLoaded`."""
         self.cursors.pop(chat, None)
         if not self._mirror.form.is_ours and result.get("turnsNextCursor") is not None:
             self.cursors[chat] = str(result["turnsNextCursor"])
 
     def merge(self, before: ChatState, now: ChatState, cursor: str | None) -> ChatState:
-        """A new snapshot with the turns before its first one that are known."""
+        """Returns a new snapshot, preceded by the known turns before its first one."""
         if not now.turns:
             return now
         at = next((at for at, turn in enumerate(before.turns) if turn.id == now.turns[0].id), 0)
@@ -43,14 +43,14 @@ class OlderTurns:
         return replace(now, turns=(*before.turns[:at], *now.turns))
 
     def take(self, chat: Channel[ChatState], result: dict[str, Any]) -> None:
-        """The action that brings some."""
+        """Take the answer that brings older turns."""
         self.keep_cursor(chat.uri, result)
         known = {turn.id for turn in chat.state.turns}
         turns = [decode(Turn, each) for each in self._mirror.form.read(result)["turns"]]
         self._put(chat, tuple(turn for turn in turns if turn.id not in known))
 
     async def fetch(self, chat: Channel[ChatState]) -> None:
-        """Fetch those that are not here."""
+        """Fetch the turns that are not here."""
         if self._mirror.form.is_ours:
             await self._fetch_by_turn(chat)
         else:

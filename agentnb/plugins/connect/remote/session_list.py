@@ -50,30 +50,28 @@ class ChannelNames:
         return ours in self._theirs
 
     def __iter__(self) -> Iterator[str]:
-        """Our names; they may change meanwhile."""
+        """Iterates over our names, which may change meanwhile."""
         return iter(tuple(self._theirs))
 
     def keep(self, ours: str, theirs: str) -> None:
-        """The other host calls *theirs* what is *ours* here."""
+        """Record that the other host's name of our channel *ours* is *theirs*."""
         self._ours[theirs], self._theirs[ours] = ours, theirs
 
     def forget(self, ours: str) -> None:
-        """The channel is no more."""
         self._ours.pop(self._theirs.pop(ours, ""), None)
 
     def find(self, theirs: str) -> str | None:
-        """Our name of what the other host calls *theirs*; None where it has none."""
+        """Returns our name of what the other host calls *theirs*; None if there is none."""
         return self._ours.get(theirs)
 
     def ours(self, theirs: str) -> str:
-        """Our name of a session that the other host calls *theirs*."""
+        """Returns our name of a session that the other host calls *theirs*."""
         own_uri = self._ours.get(theirs)
         if own_uri is None:
             raise UnknownSession(f"The other host does not list {theirs[:200]!r}.")
         return own_uri
 
     def theirs(self, ours: str) -> str:
-        """The other host's name of the channel."""
         their_uri = self._theirs.get(ours)
         if their_uri is None:
             raise UnknownSession(f"The other host has no channel {ours[:200]!r}.")
@@ -81,13 +79,12 @@ class ChannelNames:
 
 
 def session_of(uri: str) -> str:
-    """The session that a channel here belongs to."""
     head, tail, _ = uri.partition(CHANGES)
     return head if tail else uri.removesuffix("/chat")
 
 
 def our_name(summary: SessionSummary) -> str:
-    """``<agent>:/<tab id>``, whatever the other host calls the session: no path is made of it."""
+    """Returns ``<agent>:/<tab id>``, whatever the other host calls the session: no path is made of that."""
     tail = summary.resource.rpartition("/")[2]
     tab_id = tail if _NAME.fullmatch(tail) else hashlib.sha256(summary.resource.encode()).hexdigest()[:32]
     return f"{summary.provider if _NAME.fullmatch(summary.provider) else 'agent'}:/{tab_id}"
@@ -102,7 +99,7 @@ class HostForm:
         self._began = began
 
     def take(self, introduction: dict[str, Any]) -> None:
-        """Take in the answer to ``initialize``; that to ``reconnect`` changes nothing."""
+        """Apply the answer to ``initialize``; that to ``reconnect`` changes nothing."""
         if "protocolVersion" not in introduction:
             return
         version = str(introduction["protocolVersion"])
@@ -113,11 +110,11 @@ class HostForm:
         self.version = version
 
     def read(self, value: Any) -> Any:
-        """A state, an action or a list of turns that the host sent."""
+        """Returns a state, an action or a list of turns that the host sent, in our form."""
         return value if self.is_ours else _readable(value)
 
     def tell(self, action: Action) -> dict[str, Any]:
-        """An action of a page, as the host is to be told it."""
+        """Returns a page's action in the form for the host."""
         if self.is_ours:
             own: dict[str, Any] = to_json(action)
             return own
@@ -127,7 +124,7 @@ class HostForm:
         return dict(known)
 
     def _complete(self, action: Action) -> Action:
-        """*action* with what AHP requires and our pages leave to the host."""
+        """Returns *action* with what AHP requires and our pages leave to the host."""
         match action:
             case ChatTurnStarted():
                 return replace(action, started_at=iso_time(now_ms()))
@@ -142,7 +139,7 @@ class HostForm:
 
 
 def _readable(value: Any) -> Any:
-    """The value with its tool calls as our states have them: one that waits for a login runs, and input is text."""
+    """Returns the value with its tool calls in our form: one that waits for a login is running, and input is text."""
     if isinstance(value, list):
         return [_readable(item) for item in value]
     if not isinstance(value, dict):
@@ -178,7 +175,7 @@ class MirroredSessions:
         self._unlisted: set[str] = set()
 
     async def fetch(self) -> None:
-        """Ask which sessions there are: notifications are not replayed."""
+        """Request the list of sessions: notifications are not replayed."""
         listed: list[SessionSummary] = []
         cursor: dict[str, Any] = {}
 
@@ -194,7 +191,7 @@ class MirroredSessions:
                 raise ProtocolError("The other host lists the same page of sessions again and again.")
 
     async def add_new(self, theirs: str) -> None:
-        """List a session that was made just now, where the other host lists it only once it has a turn (VS Code's)."""
+        """List a session that was just made, if the other host lists it only once it has a turn (VS Code's)."""
         await self.fetch()
         if self._names.find(theirs) is not None:
             return
@@ -215,7 +212,7 @@ class MirroredSessions:
         )
 
     def set(self, summary: SessionSummary) -> None:
-        """A session is new, or has changed; named as the other host names it."""
+        """Add or update a session, named as the other host names it."""
         theirs = summary.resource
         known = self._names.find(theirs)
         if known is None and len(self._root.state.sessions or ()) >= MOST_SESSIONS:
@@ -227,7 +224,6 @@ class MirroredSessions:
             self._root.accept(XSessionSet(summary=renamed, time=now_ms()))
 
     def change(self, theirs: Any, changes: Any) -> None:
-        """Something of a session has changed."""
         ours = self._names.find(str(theirs))
         known = next((each for each in self._root.state.sessions or () if each.resource == ours), None)
         if known is not None and isinstance(changes, dict):
@@ -235,7 +231,7 @@ class MirroredSessions:
             self.set(replace(changed, resource=str(theirs)))
 
     def remove(self, ours: str, theirs: str) -> None:
-        """A session is no more, which the other host called *theirs*."""
+        """Remove a session that no longer exists; the other host called it *theirs*."""
         self._unlisted.discard(theirs)
         if any(each.resource == ours for each in self._root.state.sessions or ()):
             self._root.accept(XSessionRemoved(resource=ours, time=now_ms()))

@@ -42,7 +42,7 @@ class Unanswered:
         self._seq = 0
 
     def add(self, channel: str, action: Action, origin: ActionOrigin) -> None:
-        """Send on what a page wants; at once where there is a connection."""
+        """Forward a page's action; at once if there is a connection."""
         if any(each.origin == origin for each in self._waiting.values()):
             return  # the page was not sure that it came through; it is on its way
         if len(self._waiting) >= MOST:
@@ -53,28 +53,28 @@ class Unanswered:
             self._send(self._seq)
 
     def send_again(self) -> None:
-        """Send all that waits: there is a new connection."""
+        """Send all waiting actions on a new connection."""
         for seq in tuple(self._waiting):
             self._send(seq)
 
     def take(self, seq: int) -> ActionOrigin | None:
-        """Action *seq* was accepted; gives its origin here, or None where it did not wait."""
+        """Note that action *seq* was accepted; returns its origin here, or None if it was not waiting."""
         pending = self._waiting.pop(seq, None)
         return None if pending is None else pending.origin
 
     def refuse(self, seq: int, reason: str) -> None:
-        """Action *seq* is refused, where it waits."""
+        """Refuse action *seq*, if it is waiting."""
         if seq in self._waiting:
             self._refuse(*self._waiting.pop(seq), reason)
 
     def refuse_all(self, reason: str, session: str | None = None) -> None:
-        """All that waits is refused, or what is about one *session*."""
+        """Refuse all waiting actions, or those of one *session*."""
         for seq, each in tuple(self._waiting.items()):
             if session is None or session_of(each.channel) == session:
                 self.refuse(seq, reason)
 
     def take_known(self, chat: Channel[ChatState]) -> None:
-        """A prompt whose acceptance was lost with the connection is in the snapshot: it is not sent again."""
+        """Do not resend a prompt that is in the snapshot: its acceptance was lost with the connection."""
         queued = {each.id for each in chat.state.queued_messages or ()}
         for seq, (uri, action, origin) in tuple(self._waiting.items()):
             if uri != chat.uri or not isinstance(action, ChatTurnStarted):
