@@ -22,6 +22,8 @@ interface Questions {
   readonly forms: number;
 }
 
+const KEY = "agentnb-phone";
+const TOKEN = /^[A-Za-z0-9_-]{43}$/;
 /** For how long nothing can be pressed after cards have come, gone, or moved. */
 const INERT_FOR = 500;
 const EMPTY: Questions = { place: "", questions: [], turns: [], forms: 0 };
@@ -131,9 +133,6 @@ if (access) {
 } else {
   show("ended", "The address has no code in it.");
 }
-
-const KEY = "agentnb-phone";
-const TOKEN = /^[A-Za-z0-9_-]{43}$/;
 
 /** The access that the address, or this tab, has; undefined where neither has one. */
 function takeAccess(): Access | undefined {
