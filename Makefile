@@ -146,7 +146,7 @@ lab: $(LABEXTENSION) ## open JupyterLab on the quickstart (about 10 s; LAB_ARGS:
 # The browser's wait for two fifths of their time: those of kernels, then those of notebooks go on meanwhile (decision 348).
 SIDE_BY_SIDE = $(MAKE) --no-print-directory --jobs 3 $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
 
-test: ## everything that must pass (about: 25 min, with a fresh environment)
+test: ## everything that must pass (about: 35 min, with a fresh environment)
 	+@$(SIDE_BY_SIDE) environments check test-js
 	@$(MAKE) --no-print-directory test-core
 	+@$(SIDE_BY_SIDE) --jobs 2 run-test-browser test-kernel test-notebooks
@@ -189,7 +189,7 @@ test-unit: $(VENV)/.installed | $(STATIC) ## Python (5 min)
 	$(PYTEST) tests/unit --numprocesses $(MORE_WORKERS) --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
 
 # One process for each folder and each plug-in, and those side by side: workers would each collect all of them.
-test-core: $(VENV)/.installed | $(STATIC) ## the core's tests without plug-ins, each plug-in's with that one alone (about: 6 min)
+test-core: $(VENV)/.installed | $(STATIC) ## the core's tests without plug-ins, each plug-in's with that one alone (about: 12 min)
 	+@$(SIDE_BY_SIDE) --keep-going $(CORE_TESTS:%=test-core-%) $(PLUGIN_TESTS:%=test-plugin-%) test-plugins
 
 $(CORE_TESTS:%=test-core-%): test-core-%: $(VENV)/.installed | $(STATIC)
