@@ -118,7 +118,7 @@ def _versions() -> list[str]:
 
 
 def _commands() -> list[str]:
-    from agentnb.server.request_table import OURS
+    from agentnb.server.messages import OURS
     from agentnb.server.websocket.connection import COMMANDS
 
     lines = ["## Commands", "", "| command | right | |", "|---|---|---|"]

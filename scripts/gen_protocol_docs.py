@@ -147,7 +147,7 @@ PAGE_LIMITS = (
 
 def page() -> str:
     """The whole page."""
-    from agentnb.server import answers, lab_messages, request_table
+    from agentnb.server import answers, lab_messages, messages
     from agentnb.server.methods import METHODS, NOTIFICATIONS
     from agentnb.state.versions import WINDOW
 
@@ -156,9 +156,9 @@ def page() -> str:
     sections = [
         HEAD,
         IDENTITIES,
-        VERSIONS.format(window=WINDOW, unsupported=request_table.UNSUPPORTED_VERSION),
+        VERSIONS.format(window=WINDOW, unsupported=messages.UNSUPPORTED_VERSION),
         "## Envelopes\n",
-        *(_struct(kind, title) for title, kind in _envelopes(request_table, answers)),
+        *(_struct(kind, title) for title, kind in _envelopes(messages, answers)),
         "## Requests of the page\n",
         *(_method(method, examples) for method in from_page if method.result),
         "## Notifications of the page\n",
@@ -182,13 +182,13 @@ def page() -> str:
     return "\n".join(sections)
 
 
-def _envelopes(request_table: Any, answers: Any) -> list[tuple[str, type[Any]]]:
+def _envelopes(messages: Any, answers: Any) -> list[tuple[str, type[Any]]]:
     from agentnb.host.environment import Suggestion
     from agentnb.log.record import SessionRecord
     from agentnb.state import ActionOrigin, Envelope
 
     return [
-        ("What a page says", request_table.FromPage),
+        ("What a page says", messages.FromPage),
         ("What the kernel says", answers.FromKernel),
         ("KernelError", answers.KernelError),
         ("Envelope", Envelope),
@@ -367,7 +367,7 @@ def _action_rows(names: list[str]) -> list[str]:
 
 
 def _codes() -> str:
-    from agentnb.server.request_table import ERRORS
+    from agentnb.server.messages import ERRORS
 
     rows = [f"| {code} | {meaning} |" for code, meaning in ERRORS.items()]
     return "\n".join(["## Errors\n", "| code | meaning |", "|---|---|", *rows, ""])

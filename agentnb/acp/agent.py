@@ -12,7 +12,8 @@ from msgspec.structs import replace
 
 from agentnb.acp.failure import RESTARTS, login_ways
 from agentnb.acp.fields import mapping, objects, text
-from agentnb.acp.opening import METHODS, Opening, OpenRequest, Page, Served, SessionOpened, described, read_page
+from agentnb.acp.mcp import METHODS, Served, described
+from agentnb.acp.opening import Opening, OpenRequest, Page, SessionOpened, read_page
 from agentnb.acp.peer import PATIENCE, Peer
 from agentnb.acp.prompt import PromptResult, left_out, prompt_blocks, read_answer
 from agentnb.acp.sessions import Sessions, serve

@@ -1,28 +1,25 @@
-"""Opens, loads and lists sessions (ACP ``session/new``, ``session/load``, ``session/list``), with their MCP servers."""
+"""Opens, loads and lists sessions (ACP ``session/new``, ``session/load``, ``session/list``)."""
 
 from __future__ import annotations
 
 import asyncio
 from datetime import datetime, timezone
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import msgspec
 
-from agentnb.acp.failure import answered
 from agentnb.acp.fields import mapping, objects, text
+from agentnb.acp.mcp import ServedMcpServer
 from agentnb.acp.updates import has_legacy_models_only, map_session
 from agentnb.agent.mcp import McpServer
 from agentnb.errors import AgentnbError, AgentRefused, ProtocolError
-from agentnb.ids import new_id
-from agentnb.rpc_message import INVALID_PARAMS, RpcError
 from agentnb.state import Action
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-    from pathlib import Path
+    from collections.abc import Callable
 
-    from agentnb.acp.peer import Peer, SessionListener, Tap
+    from agentnb.acp.peer import Peer, SessionListener
     from agentnb.acp.sessions import Route, Sessions
 
 
@@ -63,116 +60,6 @@ def _moment(timestamp: str | None) -> datetime | None:
     except ValueError:
         return None
     return moment.astimezone(timezone.utc) if moment.tzinfo else moment.replace(tzinfo=timezone.utc)
-
-
-METHODS = ("mcp/connect", "mcp/message", "mcp/disconnect")
-MESSAGE = METHODS[1]
-
-
-class ServedMcpServer(msgspec.Struct, frozen=True):
-    """An MCP server that we serve on the agent's own wire."""
-
-    name: str
-    server_id: str
-
-
-class Described(NamedTuple):
-    """The description of the MCP servers for the agent."""
-
-    servers: list[dict[str, Any]]
-    unreachable: tuple[str, ...]
-    missing: tuple[tuple[str, str], ...]
-
-
-def described(
-    servers: Iterable[McpServer | ServedMcpServer],
-    capabilities: Mapping[str, Any],
-    cwd: Path,
-    path: str | None = None,
-    *,
-    on_stdio: bool = True,
-) -> Described:
-    descriptions: list[dict[str, Any]] = []
-    unreachable: list[str] = []
-    missing: list[tuple[str, str]] = []
-    for server in servers:
-        if isinstance(server, ServedMcpServer):
-            descriptions.append({"type": "acp", "name": server.name, "serverId": server.server_id})
-        elif server.transport == "stdio" and on_stdio:
-            if (program := server.program(cwd, path)) is None:
-                missing.append((server.name, server.command))
-            command, env = program or server.command, _pairs(server.env)
-            descriptions.append({"name": server.name, "command": command, "args": list(server.args), "env": env})
-        elif capabilities.get(server.transport) is True:
-            headers = _pairs(server.headers)
-            descriptions.append({"type": server.transport, "name": server.name, "url": server.url, "headers": headers})
-        else:
-            unreachable.append(server.name)
-    return Described(descriptions, tuple(unreachable), tuple(missing))
-
-
-def _pairs(values: Mapping[str, str]) -> list[dict[str, str]]:
-    return [{"name": name, "value": value} for name, value in values.items()]
-
-
-class McpConnection(Protocol):
-    """Answers the requests of one connection."""
-
-    async def request(self, method: str, params: dict[str, Any]) -> Any:
-        """Answer one MCP request, or raise :class:`RpcError`."""
-
-
-class Served:
-    """The servers that one agent's process is served, and its connections to them."""
-
-    def __init__(self, tap: Tap | None = None) -> None:
-        self._tap = tap
-        self._servers: dict[str, Callable[[], McpConnection]] = {}
-        self._connections: dict[str, tuple[str, McpConnection]] = {}
-
-    def offer(self, server_id: str, make: Callable[[], McpConnection]) -> None:
-        """Let the agent connect to *server_id* from now on; *make* creates the connection."""
-        self._servers[server_id] = make
-
-    def withdraw(self, server_id: str) -> None:
-        """Stop serving *server_id*; its connections end."""
-        self._servers.pop(server_id, None)
-        self._connections = {name: held for name, held in self._connections.items() if held[0] != server_id}
-
-    def asked_aside(
-        self, server_id: str, method: str, params: dict[str, Any]
-    ) -> Callable[[Any, BaseException | None], None]:
-        """Record an MCP request that the agent made outside its wire as if on it; the result records the answer."""
-        if self._tap is None:
-            return lambda _result, _error: None
-        told = self._tap.served({"serverId": server_id, "method": method, "params": params})
-        return lambda result, error: told(result, None if error is None else answered(error).to_json())
-
-    async def serve(self, method: str, params: dict[str, Any]) -> Any:
-        """Answer one of :data:`METHODS`."""
-        if method == METHODS[0]:
-            return self._connect(params.get("serverId"))
-        connection = params.get("connectionId")
-        if connection is None and method == MESSAGE:  # a replay: the recorded agent had a connection of its own
-            connection = self._connect(params.get("serverId"))["connectionId"]
-        held = self._connections.get(connection) if isinstance(connection, str) else None
-        if held is None:
-            raise RpcError(INVALID_PARAMS, f"There is no MCP connection {connection!r}.")
-        if method != MESSAGE:
-            del self._connections[str(connection)]
-            return {}
-        wanted = params.get("method")
-        if not isinstance(wanted, str):
-            raise RpcError(INVALID_PARAMS, "`method` must be the MCP method's name.")
-        return await held[1].request(wanted, mapping(params.get("params")))
-
-    def _connect(self, server_id: Any) -> dict[str, str]:
-        make = self._servers.get(server_id) if isinstance(server_id, str) else None
-        if make is None:
-            raise RpcError(INVALID_PARAMS, f"There is no MCP server {server_id!r}.")
-        connection = new_id()
-        self._connections[connection] = (str(server_id), make())
-        return {"connectionId": connection}
 
 
 class OpenRequest(msgspec.Struct, frozen=True, kw_only=True):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from agentnb.acp.files import Files
 from agentnb.acp.mapper import HISTORY, keep_raw, map_update, merge, permission_outcome
-from agentnb.acp.opening import MESSAGE
+from agentnb.acp.mcp import MESSAGE
 from agentnb.acp.questions import AcpPermissionRequest, map_elicitation
 from agentnb.acp.terminals import Terminals
 from agentnb.clock import now_ms

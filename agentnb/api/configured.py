@@ -13,7 +13,7 @@ from agentnb.agent.elsewhere import checked_hosts
 from agentnb.agent.process import startable
 from agentnb.api.arguments import check_environment, check_text, folders
 from agentnb.budget import read_budget
-from agentnb.configuration.setting import check_components
+from agentnb.configuration.named_things import check_components
 from agentnb.errors import UnknownAgent, UsageError
 from agentnb.host import current_host
 from agentnb.host.environment import current_environment

@@ -14,8 +14,8 @@ from agentnb.errors import LogUnavailable, SessionError
 from agentnb.host import current_host
 from agentnb.host.changes.location import changes_folder
 from agentnb.host.changes.workspace_store import WorkspaceStores
+from agentnb.host.history.arrangement import arrange, checked_title, copy_of, delete, duplicate
 from agentnb.host.history.restore import ELSEWHERE, LOG_OFF, named, named_in, recorder_of
-from agentnb.host.history.storage import arrange, checked_title, copy_of, delete, duplicate
 from agentnb.ids import new_id
 from agentnb.log.location import log_location
 from agentnb.log.search_index import SearchHit  # noqa: TC001 - a field of a NamedTuple

@@ -10,7 +10,7 @@ from agentnb.api.files import SessionFiles
 from agentnb.api.waiting import within
 from agentnb.errors import SessionClosed, UsageError
 from agentnb.host import intents
-from agentnb.host.agents.agent_pool import Health, examined
+from agentnb.host.agents.health import Health, examined
 from agentnb.host.intents import FROM_PYTHON, Rejected
 from agentnb.state import XConfigOptionChosen, XModeChanged
 

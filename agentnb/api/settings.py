@@ -10,7 +10,7 @@ import msgspec
 from agentnb.api.columns import Rows, Table, on_one_line
 from agentnb.api.configured import folder_of
 from agentnb.budget import described
-from agentnb.configuration.setting import missing, missing_things
+from agentnb.configuration.named_things import missing, missing_things
 from agentnb.configuration.sources import SOURCES, SettingValue, read_settings
 from agentnb.configuration.table import setting
 from agentnb.configuration.what_if import in_words, what_if

@@ -9,8 +9,8 @@ from agentnb.api.configured import DEFAULT_AGENT, check_kernel, configuration_of
 from agentnb.api.session import CALLBACK_SECONDS, Session, session_of
 from agentnb.errors import UsageError
 from agentnb.host import current_host
+from agentnb.host.history.arrangement import checked_title
 from agentnb.host.history.restore import opened
-from agentnb.host.history.storage import checked_title
 
 if TYPE_CHECKING:
     import os

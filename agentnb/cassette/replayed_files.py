@@ -26,7 +26,7 @@ from agentnb.changes.apply import Planner
 from agentnb.changes.file_operations import FileOperations
 from agentnb.changes.journal import FileChanged, Transaction
 from agentnb.changes.model import FileVersion, Step, path_from_json
-from agentnb.changes.records import blob_id
+from agentnb.changes.objects import blob_id
 from agentnb.changes.text_diff import text_of
 from agentnb.errors import AgentnbError, CassetteBroken
 

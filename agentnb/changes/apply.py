@@ -23,7 +23,7 @@ from agentnb.changes.model import (
     folders_above,
     path_to_json,
 )
-from agentnb.changes.records import blob_id
+from agentnb.changes.objects import blob_id
 from agentnb.changes.text_diff import merge
 from agentnb.errors import ChangesError, ContentNotStored, FilesConflict, OutsideWorkspace
 from agentnb.safe_files import open_folder

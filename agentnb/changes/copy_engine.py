@@ -25,7 +25,7 @@ from agentnb.changes.coverage import (
 )
 from agentnb.changes.ignore import MOST_BYTES, IgnoreRule, decide, read_rules
 from agentnb.changes.model import FileVersion, folders_above, path_from_json, path_to_json
-from agentnb.changes.records import ObjectFolder, blob_id
+from agentnb.changes.objects import ObjectFolder, blob_id
 from agentnb.safe_files import write_atomically
 from agentnb.safe_json import read_record
 

@@ -13,7 +13,7 @@ from agentnb.changes.coverage import ENVIRONMENT_MARKS, LEFT_OUT, PENDING, Signa
 from agentnb.changes.git_program import ANSWER_SECONDS, GitFailed, GitProgram, PackedContents, folder_rules, nul_joined
 from agentnb.changes.ignore import is_ignored, literal
 from agentnb.changes.model import FileVersion, Mode
-from agentnb.changes.records import ObjectFolder
+from agentnb.changes.objects import ObjectFolder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

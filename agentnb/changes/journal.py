@@ -24,7 +24,7 @@ import msgspec
 from agentnb.changes.coverage import PENDING
 from agentnb.changes.file_operations import FileOperations, read_entry
 from agentnb.changes.model import path_from_json, path_to_json
-from agentnb.changes.records import blob_id
+from agentnb.changes.objects import blob_id
 from agentnb.errors import ChangesError, OutsideWorkspace
 from agentnb.safe_files import open_entry, open_folder
 from agentnb.safe_json import read_record

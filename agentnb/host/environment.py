@@ -239,7 +239,7 @@ class Environment:
         """Returns the default components between client and agent, for sessions that do not specify any."""
         chain = tuple(self._setting("components"))
         if chain and self.cassette.path() is None:
-            from agentnb.configuration.setting import missing
+            from agentnb.configuration.named_things import missing
 
             if (error := missing("components", chain)) is not None:
                 raise type(error)(f"{self.sources()['components'].origin}: {error.message}", hint=error.hint)

@@ -10,7 +10,7 @@ from agentnb.kernel.cell_changes import cell_name
 from agentnb.kernel.code_runner import NotebookCell
 from agentnb.kernel.output_text import fenced
 from agentnb.server.comm.lab import current_notebook
-from agentnb.server.comm.open_notebooks import PageNotebook
+from agentnb.server.comm.notebook import PageNotebook
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

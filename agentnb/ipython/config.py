@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from traitlets import Bool, Dict, Enum, Float, List, TraitError, TraitType, Unicode, Union
 from traitlets.config import Config, Configurable
 
-from agentnb.configuration.setting import missing, missing_things
+from agentnb.configuration.named_things import missing, missing_things
 from agentnb.configuration.site_settings import Layer
 from agentnb.configuration.sources import USER, Sources, read_settings
 from agentnb.configuration.table import SETTINGS

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from agentnb.ipython.cell_errors import CellErrors
     from agentnb.kernel.code_runner import NotebookCell
     from agentnb.kernel.error_summary import ErrorSummary
-    from agentnb.server.comm.open_notebooks import PageNotebook
+    from agentnb.server.comm.notebook import PageNotebook
     from agentnb.server.lab_messages import CellOutputsParams
     from agentnb.state import MessageAttachment
 

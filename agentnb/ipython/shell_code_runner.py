@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from agentnb.kernel.code_runner import CellStep, CodeWatch, Edit
     from agentnb.kernel.job_queue import JobQueue, MainThreadWork
     from agentnb.kernel.rehearsal_result import Rehearsal
-    from agentnb.server.comm.open_notebooks import PageNotebook
+    from agentnb.server.comm.notebook import PageNotebook
 
 
 LONGEST_OUTPUT = 4_000

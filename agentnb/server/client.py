@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from agentnb.log.record import merge_envelopes
 from agentnb.rpc_message import notification
 from agentnb.server import window
-from agentnb.server.request_table import OURS, VERSION
+from agentnb.server.messages import OURS, VERSION
 from agentnb.server.window import ContinuedText, with_references
 from agentnb.state import ChatTruncated, Envelope, encode
 from agentnb.state.versions import is_reduced_by_page

@@ -14,7 +14,8 @@ from agentnb.host.channels import ROOT
 from agentnb.rpc_message import notification
 from agentnb.server import window
 from agentnb.server.answers import ChannelSnapshot, DraftParams
-from agentnb.server.request_table import OURS, UNKNOWN_CLIENT, UNKNOWN_SESSION, Asker, Bytes, page_notification, request
+from agentnb.server.messages import OURS, UNKNOWN_CLIENT, UNKNOWN_SESSION
+from agentnb.server.request_table import Asker, Bytes, page_notification, request
 from agentnb.server.window import with_references
 from agentnb.state import ActionOrigin, Envelope, Turn, UnknownAction, action_type, decode_action
 from agentnb.state.versions import is_known_in, negotiate

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from agentnb.events.kinds import PAGE_ATTACHED, PAGE_GONE, PAGE_HIDDEN, PAGE_LEFT, PAGE_RESYNC, PAGE_VISIBLE
 from agentnb.host.host import ROOT
 from agentnb.server.client import UNHEARD_SECONDS, DeliveryClient
-from agentnb.server.request_table import VERSION
+from agentnb.server.messages import VERSION
 from agentnb.server.window import TURNS
 from agentnb.state import TEXT_DELTAS, Envelope
 

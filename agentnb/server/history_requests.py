@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import msgspec
 
 from agentnb.errors import SessionError
+from agentnb.host.history.arrangement import arrange, delete, duplicate
 from agentnb.host.history.restore import (
     LOG_OFF,
     had_kernel_tools,
@@ -22,12 +23,12 @@ from agentnb.host.history.restore import (
     restore,
     spec_of,
 )
-from agentnb.host.history.storage import arrange, delete, duplicate
 from agentnb.log.location import VARIABLE
 from agentnb.log.record import SessionRecord
 from agentnb.log.search_index import SearchHit
+from agentnb.server.messages import LARGEST, Moment
 from agentnb.server.notices import HistoryNotices
-from agentnb.server.request_table import LARGEST, Asker, Moment, request
+from agentnb.server.request_table import Asker, request
 from agentnb.server.session_requests import TabChannels, channels_of
 from agentnb.state.wire import Count, Wire
 

@@ -13,7 +13,8 @@ from agentnb.server import (  # noqa: F401 - each registers its requests
     storage_requests,
 )
 from agentnb.server import answers as a
-from agentnb.server.request_table import AHP_METHODS, COMMON_ERRORS, OURS, PAGE_NOTIFICATIONS, REQUESTS, Method
+from agentnb.server.messages import OURS
+from agentnb.server.request_table import AHP_METHODS, COMMON_ERRORS, PAGE_NOTIFICATIONS, REQUESTS, Method
 
 __all__ = [
     "AHP_METHODS",

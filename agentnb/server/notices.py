@@ -11,8 +11,8 @@ from agentnb.agent.own_agents import folder_state
 from agentnb.errors import LogError
 from agentnb.host.host import agent_infos
 from agentnb.rpc_message import notification
+from agentnb.server.messages import OURS
 from agentnb.server.policy_requests import grants_of
-from agentnb.server.request_table import OURS
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -26,7 +26,7 @@ from agentnb.plugin_registry import plugins
 from agentnb.rpc import AHP, Connection
 from agentnb.rpc_message import INVALID_PARAMS, METHOD_NOT_FOUND, RpcError, RpcMessage, error_answer, notification
 from agentnb.safe_json import NESTING_LIMIT, is_too_deep, without_half_characters
-from agentnb.server import request_table as m
+from agentnb.server import messages as m
 from agentnb.server import window
 from agentnb.server.client_requests import UnknownClient
 from agentnb.server.delivery import Delivery

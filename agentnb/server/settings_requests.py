@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import msgspec
 
 from agentnb.agent.mcp import mcp_servers
-from agentnb.configuration.setting import missing, missing_things
+from agentnb.configuration.named_things import missing, missing_things
 from agentnb.configuration.table import FIRST, is_wider, setting
 from agentnb.configuration.write import UNKNOWN, change_setting, public_value, shown_value
 from agentnb.errors import UsageError

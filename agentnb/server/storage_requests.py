@@ -11,17 +11,9 @@ import msgspec
 from agentnb.agent.catalog import find
 from agentnb.configuration.setting import size_of
 from agentnb.errors import SessionError, UsageError
+from agentnb.host.history.arrangement import LONGEST_TITLE
 from agentnb.host.history.restore import holder, listed, opened, recorder_of
-from agentnb.host.history.storage import (
-    LONGEST_TITLE,
-    KeptStorage,
-    closed,
-    forget,
-    forget_batches,
-    measured,
-    oldest_kept,
-    outdated,
-)
+from agentnb.host.history.storage import KeptStorage, closed, forget, forget_batches, measured, oldest_kept, outdated
 from agentnb.log import maintenance
 from agentnb.server.request_table import Asker, request
 from agentnb.server.session_requests import TabChannels, channels_of

@@ -10,7 +10,7 @@ from typing import Literal
 import pytest
 from playwright.sync_api import Browser
 
-from agentnb.plugins.export.documents import Document, DocumentEntry
+from agentnb.plugins.export.document import Document, DocumentEntry
 from agentnb.plugins.export.page import page as exported
 from tests.browser.conftest import FLAGS, PICTURES
 from tests.browser.pdf import words

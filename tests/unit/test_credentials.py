@@ -14,7 +14,8 @@ import pytest
 from agentnb.agent import AgentSpec
 from agentnb.agent.process import RING, TAIL_CHARACTERS, SpawnedAgent
 from agentnb.credentials import Credentials, logger
-from agentnb.plugins.export.documents import FORMS, Document, DocumentEntry, exported
+from agentnb.plugins.export.document import Document, DocumentEntry
+from agentnb.plugins.export.documents import FORMS, exported
 from agentnb.policy import Record
 from agentnb.policy.audit import AuditLog
 from tests.unit.cassette.test_secrets import CREDENTIALS, HARMLESS, bare

@@ -10,7 +10,7 @@ from agentnb.clock import now_ms
 from agentnb.errors import AgentDied, AgentnbError, AgentRefused, AgentStartFailed, SessionError
 from agentnb.events.kinds import AGENT_RESTARTED, SESSION_FAILED, SESSION_READY
 from agentnb.host.agents.session_opening import SessionChoices, chosen
-from agentnb.host.turns.rewind import with_transcript
+from agentnb.host.turns.transcript import with_transcript
 from agentnb.plugin_registry import plugins
 from agentnb.state import AgentProcess, ErrorInfo, SessionCreationFailed, SessionReady, XAgentChanged
 

@@ -36,7 +36,8 @@ if TYPE_CHECKING:
 
     from agentnb.acp.agent import Agent
     from agentnb.acp.failure import LoginWay
-    from agentnb.acp.opening import ServedMcpServer, SessionOpened
+    from agentnb.acp.mcp import ServedMcpServer
+    from agentnb.acp.opening import SessionOpened
     from agentnb.acp.peer import SessionListener
     from agentnb.agent.mcp import McpServer
     from agentnb.host.agents.tools import PluginTools

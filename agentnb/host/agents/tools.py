@@ -7,7 +7,7 @@ import sys
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from agentnb.acp.opening import ServedMcpServer
+from agentnb.acp.mcp import ServedMcpServer
 from agentnb.agent.mcp import McpServer
 from agentnb.errors import AgentnbError, NotOffered, PermissionDenied
 from agentnb.ids import new_id

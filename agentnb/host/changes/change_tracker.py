@@ -15,7 +15,6 @@ from agentnb.changes.model import FOLDER, PathChange, folders_above
 from agentnb.clock import now_ms
 from agentnb.credentials import logger
 from agentnb.errors import AgentnbError, ChangesError, unexpected
-from agentnb.host.changes.hunks import SUFFIX, count_cell_lines
 from agentnb.host.changes.items import (
     attributed,
     by_others,
@@ -27,6 +26,7 @@ from agentnb.host.changes.items import (
     shown_outside,
     split_by_workspace,
 )
+from agentnb.host.changes.notebook_cells import SUFFIX, count_cell_lines
 from agentnb.host.changes.open_notebook import was_only_autosaved, written_notebook
 from agentnb.host.changes.records import (
     ConversationRecord,

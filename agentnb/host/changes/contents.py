@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 from agentnb.changes.model import path_to_json
 from agentnb.changes.text_diff import begins_as_text, text_of
 from agentnb.errors import ChangesUnavailable, ContentNotStored, FileUnavailable, UsageError
-from agentnb.host.changes.hunks import SUFFIX, cells_as_text
+from agentnb.host.changes.notebook_cells import SUFFIX, cells_as_text
 from agentnb.host.files.workspace_files import for_page, snippet
 from agentnb.policy.sensitive import secret_pattern
 from agentnb.policy.workspace import WorkspaceBoundary

@@ -47,8 +47,8 @@ if TYPE_CHECKING:
     from agentnb.acp.peer import Unsaved
     from agentnb.host.channels import SessionChannels
     from agentnb.host.permissions.session_policy import PendingPermission
+    from agentnb.policy.offers import Offer, SimilarRule
     from agentnb.policy.request import PolicyRequest, Verdict
-    from agentnb.policy.rules import Offer, SimilarRule
     from agentnb.state import Action, ActiveTurn, ToolCallRun, ToolCallState
 
 

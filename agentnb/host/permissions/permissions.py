@@ -19,8 +19,9 @@ from agentnb.kernel.cell_plans import proposed_cell
 from agentnb.policy.commands.rating import rate_command
 from agentnb.policy.engine import WORST_AT_ONCE, judge, opens
 from agentnb.policy.keys import EDITS
+from agentnb.policy.offers import similar_rule
 from agentnb.policy.request import Verdict
-from agentnb.policy.rules import matches, similar_rule
+from agentnb.policy.rules import matches
 from agentnb.policy.severity import rank
 from agentnb.policy.subjects import seen
 from agentnb.safe_json import read_json
@@ -42,8 +43,9 @@ if TYPE_CHECKING:
     from agentnb.host.permissions.rehearsals import Rehearsals
     from agentnb.host.permissions.session_policy import PermissionCallback, SessionPolicy
     from agentnb.kernel.rehearsal_result import Rehearsal
+    from agentnb.policy.offers import Offer
     from agentnb.policy.request import PolicyRequest
-    from agentnb.policy.rules import AccessRule, InForce, Offer, Scope
+    from agentnb.policy.rules import AccessRule, InForce, Scope
     from agentnb.state import ActiveTurn, ConfirmationOption, ToolCallCell, ToolCallState
 
 

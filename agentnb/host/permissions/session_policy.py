@@ -13,8 +13,9 @@ import msgspec
 from agentnb.credentials import Credentials
 from agentnb.events.kinds import POLICY_DECIDED, POLICY_UNASKED
 from agentnb.policy.audit import AuditLog, Record
+from agentnb.policy.offers import offers
 from agentnb.policy.request import Situation
-from agentnb.policy.rules import InForce, offers
+from agentnb.policy.rules import InForce
 from agentnb.policy.severity import rank
 from agentnb.policy.store import PolicyFiles
 from agentnb.state import ChatToolCallReady, ConfirmationOption
@@ -26,8 +27,9 @@ if TYPE_CHECKING:
     from agentnb.host.channels import SessionChannels
     from agentnb.host.session_options import Configuration
     from agentnb.policy.keys import CellReview, Freedom, Mode
+    from agentnb.policy.offers import Offer, SimilarRule
     from agentnb.policy.request import PolicyRequest, Verdict
-    from agentnb.policy.rules import AccessRule, Offer, Outcome, Scope, SimilarRule
+    from agentnb.policy.rules import AccessRule, Outcome, Scope
 
 
 HEADLESS = "AGENTNB_HEADLESS"

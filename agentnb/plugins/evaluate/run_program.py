@@ -28,7 +28,7 @@ from agentnb.ipython.record import relative
 from agentnb.ipython.transcript import transcript
 from agentnb.log.location import VARIABLE as LOG
 from agentnb.plugins.evaluate.results import Figures
-from agentnb.plugins.export.documents import DocumentEntry
+from agentnb.plugins.export.document import DocumentEntry
 from agentnb.plugins.map.asking import cost_of
 from agentnb.policy.store import PolicyFiles
 from agentnb.safe_json import read_record

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from agentnb.plugins.evaluate.recordings import Recordings
     from agentnb.plugins.evaluate.task import Task
-    from agentnb.plugins.export.documents import DocumentEntry
+    from agentnb.plugins.export.document import DocumentEntry
     from agentnb.plugins.map.workspaces import WorkspaceChange
 
 PROGRAM = "agentnb.plugins.evaluate.run_program"

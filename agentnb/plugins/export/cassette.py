@@ -16,7 +16,7 @@ from agentnb.ipython.record import relative
 from agentnb.ipython.transcript import transcript
 from agentnb.log.location import log_location
 from agentnb.log.store import LogStore
-from agentnb.plugins.export.documents import Document, DocumentEntry
+from agentnb.plugins.export.document import Document, DocumentEntry
 from agentnb.state import (
     Action,
     ActiveTurn,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -17,36 +17,7 @@ from agentnb.plugins.export.page import page
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-
-class DocumentEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One thing in a document."""
-
-    kind: Literal["text", "code", "prompt", "answer", "output", "error"]
-    source: str
-    agent: str | None = None
-    tab: str | None = None
-    images: tuple[str, ...] = ()
-    stop_reason: str | None = None
-
-
-class Document(msgspec.Struct, frozen=True, kw_only=True):
-    """A conversation to be exported."""
-
-    title: str
-    entries: tuple[DocumentEntry, ...]
-    notebook: dict[str, Any] | None = None
-
-    @property
-    def is_headed(self) -> bool:
-        """True if the document begins with its title as a heading."""
-        first = self.entries[0] if self.entries else None
-        return first is not None and first.kind == "text" and heading(first.source) == self.title
-
-
-def heading(markdown: str) -> str | None:
-    """Returns the level-1 heading that *markdown* begins with, if any."""
-    first = markdown.lstrip().split("\n", 1)[0]
-    return first[2:].strip() or None if first.startswith("# ") else None
+    from agentnb.plugins.export.document import Document, DocumentEntry
 
 
 _HEADS = {"prompt": "Prompt", "answer": "Answer", "code": "Code", "output": "Output", "error": "Error"}

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.token import Token
 
-    from agentnb.plugins.export.documents import Document, DocumentEntry
+    from agentnb.plugins.export.document import Document, DocumentEntry
 
 _ALLOWED = re.compile(
     r"</?(?:details|summary|code|pre|b|i|em|strong|sub|sup|kbd|br|hr|table|thead|tbody|tr|th|td|p)\s*/?>"

@@ -15,7 +15,7 @@ from agentnb.host.changes.records import all_records, count_by_kind
 from agentnb.ids import new_id
 from agentnb.log.location import log_location
 from agentnb.log.store import LogStore
-from agentnb.plugins.export.documents import Document, DocumentEntry, heading
+from agentnb.plugins.export.document import Document, DocumentEntry, heading
 from agentnb.safe_json import read_json
 from agentnb.server.comm.open_notebooks import joined
 

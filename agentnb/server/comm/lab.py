@@ -22,8 +22,8 @@ from agentnb.errors import UsageError
 from agentnb.ids import new_id
 from agentnb.rpc_message import notification
 from agentnb.server import lab_messages as m
-from agentnb.server.comm.open_notebooks import PageNotebook, Unfollowable, follow
-from agentnb.server.request_table import VERSION
+from agentnb.server.comm.notebook import PageNotebook, Unfollowable, follow
+from agentnb.server.messages import VERSION
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -20,7 +20,8 @@ from agentnb.policy.request import PolicyRequest
 from agentnb.policy.sensitive import secret_pattern
 from agentnb.policy.workspace import WorkspaceBoundary
 from agentnb.rpc_message import INVALID_PARAMS
-from agentnb.server.request_table import OURS, Bytes
+from agentnb.server.messages import OURS
+from agentnb.server.request_table import Bytes
 from agentnb.server.websocket import commands as c
 from agentnb.server.websocket.commands import RequestFailed
 from agentnb.server.window import RANGE, SCHEME

@@ -1,4 +1,4 @@
-/** Tells the kernel of the notebook, over a comm of its own: `agentnb.lab` (agentnb/server/request_table.py). */
+/** Tells the kernel of the notebook, over a comm of its own: `agentnb.lab` (agentnb/server/messages.py). */
 
 import type { Cell, NotebookPanel } from "@jupyterlab/notebook";
 import type { Comm, FileChange, Kernel, Message } from "@jupyterlab/services";

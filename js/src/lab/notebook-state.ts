@@ -2,7 +2,7 @@
  * What the kernel is told of the notebook: its cells in their order, the active one, and what is selected in it.
  *
  * Bounded: of a big notebook the cells far from the active one come without their source, then not at all. A cell's
- * source is sent once and again only when it has changed (agentnb/server/request_table.py: `NotebookParams`).
+ * source is sent once and again only when it has changed (agentnb/server/messages.py: `NotebookParams`).
  */
 import type { Cell, Notebook, NotebookPanel, SharedCell, Tracker } from "@jupyterlab/notebook";
 import { tagsOf } from "./edits";

@@ -16,7 +16,8 @@ from agentnb.policy.request import PolicyRequest
 from agentnb.policy.workspace import WorkspaceBoundary
 from agentnb.rpc_message import RpcError
 from agentnb.safe_files import open_parent
-from agentnb.server.comm.open_notebooks import PageNotebook, UnsavedNotebook
+from agentnb.server.comm.notebook import PageNotebook
+from agentnb.server.comm.open_notebooks import UnsavedNotebook
 from agentnb.state import ToolDiffContent, ToolTextContent
 from tests.unit.acp.recording_listener import RecordingListener, talking
 

@@ -11,7 +11,7 @@ import psutil
 import pytest
 
 from agentnb import Session
-from agentnb.acp.opening import described
+from agentnb.acp.mcp import described
 from agentnb.agent.catalog import find
 from agentnb.agent.mcp import mcp_servers
 from agentnb.errors import UsageError

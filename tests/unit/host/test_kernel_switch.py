@@ -15,7 +15,7 @@ from agentnb.host import Host
 from agentnb.host.conversation import Conversation
 from agentnb.kernel.tools import demand_access, kernel_tools
 from agentnb.policy.workspace import PROJECT
-from agentnb.server.request_table import REFUSED
+from agentnb.server.messages import REFUSED
 from tests.unit.api.conftest import PATIENCE
 from tests.unit.host.conftest import Open, hosted, until
 from tests.unit.kernel.shell_tools import Tools

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from agentnb.ipython.mentions import Scope, scope_of
-from agentnb.server.comm.open_notebooks import PageNotebook
+from agentnb.server.comm.notebook import PageNotebook
 
 
 def scope_with(

@@ -11,7 +11,7 @@ from agentnb.errors import UnknownMention
 from agentnb.ipython.cells import LONGEST
 from agentnb.ipython.mentions import MOST_SELECTED, attachments
 from agentnb.kernel.code_runner import NotebookCell
-from agentnb.server.comm.open_notebooks import PageNotebook
+from agentnb.server.comm.notebook import PageNotebook
 from agentnb.state import SimpleMessageAttachment
 from tests.unit.ipython.scopes import scope_with
 

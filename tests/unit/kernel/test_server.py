@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from agentnb.acp.opening import Served
+from agentnb.acp.mcp import Served
 from agentnb.components import Tool
 from agentnb.errors import NotOffered
 from agentnb.kernel import bridge

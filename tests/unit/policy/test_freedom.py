@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from agentnb.policy.engine import judge
 from agentnb.policy.keys import FREEDOMS, Freedom, Mode, capped, freedom_of, lowest
+from agentnb.policy.plain_words import rule_words
 from agentnb.policy.request import PolicyRequest, Situation
 from agentnb.policy.rules import AccessRule, InForce
 from agentnb.policy.settings import PolicySettings, parse, tightened
-from agentnb.policy.severity import rule_words
 from agentnb.policy.store import PolicyFiles
 
 CELL = ("replace_cell", '{"cell": 1}')

@@ -10,8 +10,9 @@ import pytest
 
 from agentnb.errors import PolicyError
 from agentnb.policy.engine import judge
+from agentnb.policy.offers import offers, similar_rule
 from agentnb.policy.request import PolicyRequest, RequestKind, Situation
-from agentnb.policy.rules import AccessRule, InForce, Outcome, offers, similar_rule
+from agentnb.policy.rules import AccessRule, InForce, Outcome
 from agentnb.policy.settings import PolicySettings, load, parse
 from agentnb.policy.store import PolicyFiles
 from agentnb.policy.workspace import PROJECT

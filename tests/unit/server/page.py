@@ -13,7 +13,8 @@ from typing import Any
 
 from agentnb.host.host import ROOT
 from agentnb.server.client import ACTIONS, TEXT
-from agentnb.server.request_table import OURS, wire_name
+from agentnb.server.messages import OURS
+from agentnb.server.request_table import wire_name
 from agentnb.state import (
     ChatState,
     Envelope,

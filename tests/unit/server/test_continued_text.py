@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from agentnb.server.client import ACTIONS, MAX_TEXTS, TEXT
-from agentnb.server.request_table import OURS
+from agentnb.server.messages import OURS
 from agentnb.state import (
     ChatDelta,
     ChatResponsePart,

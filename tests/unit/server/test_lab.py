@@ -10,7 +10,7 @@ import pytest
 
 from agentnb.errors import UsageError
 from agentnb.server.comm.lab import MOST_PAGES, Lab
-from agentnb.server.comm.open_notebooks import Unfollowable, follow
+from agentnb.server.comm.notebook import Unfollowable, follow
 from agentnb.server.lab_messages import LONGEST_CELL, MOST_CELLS, EditParams, NotebookParams
 from tests.unit.running import run
 

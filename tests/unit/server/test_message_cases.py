@@ -15,8 +15,8 @@ from agentnb.errors import ProtocolError
 from agentnb.host.intents import DISPATCHABLE
 from agentnb.plugin_registry import plugins
 from agentnb.server.answers import FromKernel
+from agentnb.server.messages import ERRORS
 from agentnb.server.methods import COMMON_ERRORS, METHODS, NOTIFICATIONS
-from agentnb.server.request_table import ERRORS
 from agentnb.state import codec, decode, to_json
 from agentnb.state.versions import WINDOW
 from tests.thorough import examples

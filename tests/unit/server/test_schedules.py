@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
-from agentnb.server.request_table import OURS
+from agentnb.server.messages import OURS
 from agentnb.state import (
     ActiveTurn,
     ChatDelta,

@@ -11,7 +11,8 @@ from agentnb.errors import AgentnbError, NotOffered
 from agentnb.plugins.connect.remote.host_client import HostClient
 from agentnb.plugins.connect.remote.mirrored_host import MirroredHost
 from agentnb.server import agent_requests, client_requests, session_requests
-from agentnb.server.request_table import OURS, Asker
+from agentnb.server.messages import OURS
+from agentnb.server.request_table import Asker
 from agentnb.server.service import PageService
 from agentnb.server.websocket.access import served_kernels
 from agentnb.state import to_json

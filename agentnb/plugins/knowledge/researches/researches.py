@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Container, Sequence
 
     from agentnb.acp.agent import Agent
-    from agentnb.acp.opening import ServedMcpServer
+    from agentnb.acp.mcp import ServedMcpServer
     from agentnb.agent.mcp import McpServer
     from agentnb.host.conversation import SessionOwner
     from agentnb.policy.request import Verdict

@@ -13,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentnb.errors import CassetteBroken, UnknownSession, UsageError
-from agentnb.plugins.export.documents import FORMS, Document, DocumentEntry, exported
+from agentnb.plugins.export.document import Document, DocumentEntry
+from agentnb.plugins.export.documents import FORMS, exported
 from agentnb.plugins.export.page import markdown, page
 from agentnb.plugins.export.sources import find
 from tests.conftest import ROOT

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from agentnb.ipython.markdown import harmless
-from agentnb.plugins.export.documents import Document, DocumentEntry
+from agentnb.plugins.export.document import Document, DocumentEntry
 from agentnb.plugins.export.formulas import LONGEST, mathml
 from agentnb.plugins.export.mathematics import read_formulas
 from agentnb.plugins.export.page import markdown, page

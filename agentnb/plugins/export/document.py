@@ -1,0 +1,38 @@
+"""A document: what was said, in order, whatever it comes from."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import msgspec
+
+
+class DocumentEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One thing in a document."""
+
+    kind: Literal["text", "code", "prompt", "answer", "output", "error"]
+    source: str
+    agent: str | None = None
+    tab: str | None = None
+    images: tuple[str, ...] = ()
+    stop_reason: str | None = None
+
+
+class Document(msgspec.Struct, frozen=True, kw_only=True):
+    """A conversation to be exported."""
+
+    title: str
+    entries: tuple[DocumentEntry, ...]
+    notebook: dict[str, Any] | None = None
+
+    @property
+    def is_headed(self) -> bool:
+        """True if the document begins with its title as a heading."""
+        first = self.entries[0] if self.entries else None
+        return first is not None and first.kind == "text" and heading(first.source) == self.title
+
+
+def heading(markdown: str) -> str | None:
+    """Returns the level-1 heading that *markdown* begins with, if any."""
+    first = markdown.lstrip().split("\n", 1)[0]
+    return first[2:].strip() or None if first.startswith("# ") else None
