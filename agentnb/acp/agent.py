@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from agentnb.agent.catalog import AgentSpec, Provider
     from agentnb.state import Action, Message
 
+    Chosen = Callable[[tuple[Action, ...]], None]
+
 
 _ABILITIES = {
     "load": ("open an old session", "Start a new one."),
@@ -269,29 +271,25 @@ class Agent(Peer):
         """
         self.notify("session/cancel", {"sessionId": session_id})
 
-    async def set_mode(self, session_id: str, mode_id: str) -> None:
-        """Choose a mode (ACP ``session/set_mode``)."""
-        await self.request("session/set_mode", {"sessionId": session_id, "modeId": mode_id})
+    async def set_mode(self, session_id: str, mode_id: str, heard: Chosen) -> None:
+        """Choose a mode (ACP ``session/set_mode``); *heard* as in :meth:`set_config_option`."""
+        await self.request("session/set_mode", {"sessionId": session_id, "modeId": mode_id}, heard=lambda _: heard(()))
 
-    async def set_config_option(
-        self, session_id: str, config_id: str, value: str | bool, hear: Callable[[Action], object]
-    ) -> None:
+    async def set_config_option(self, session_id: str, config_id: str, value: str | bool, heard: Chosen) -> None:
         """Choose a config option (ACP ``session/set_config_option``, or ``session/set_model`` for older agents).
 
-        *hear* gets what the answer says of the options, before any update that comes after it.
+        *heard* gets what the answer says of the options, before any update that comes after the answer.
         """
         if config_id == "model" and session_id in self.sessions.with_models:
-            await self.request("session/set_model", {"sessionId": session_id, "modelId": value})
+            model = {"sessionId": session_id, "modelId": value}
+            await self.request("session/set_model", model, heard=lambda _: heard(()))
             return
         params: dict[str, Any] = {"sessionId": session_id, "configId": config_id, "value": value}
         if isinstance(value, bool):
             params["type"] = "boolean"
-
-        def heard(answer: Any) -> None:
-            for action in map_session(mapping(answer), now_ms()):
-                hear(action)
-
-        await self.request("session/set_config_option", params, heard=heard)
+        await self.request(
+            "session/set_config_option", params, heard=lambda answer: heard(map_session(mapping(answer), now_ms()))
+        )
 
     async def close_session(self, session_id: str) -> None:
         """Free a session: end its terminals, deliver nothing more, and notify the agent if that is possible."""

@@ -324,8 +324,7 @@ async def choose(conversation: Conversation, action: XModeChanged | XConfigOptio
     agent = await conversation.ready()
     session_id = conversation.session_id or ""
     conversation.asking.user_chose(action)
-    await conversation.lifecycle.choices.choose(agent, session_id, action)
-    conversation.dispatch(replace(action, time=now_ms()), origin)
+    await conversation.lifecycle.choices.choose(agent, session_id, action, origin)
     conversation.lifecycle.show_asking()
 
 

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from agentnb.host.channels import SessionChannels
     from agentnb.host.session_options import Configuration
     from agentnb.host.turns.input_requests import InputRequests
-    from agentnb.state import SessionState
+    from agentnb.state import Action, ActionOrigin, SessionState
 
 
 QUIET_SECONDS = 1.0
@@ -366,7 +366,6 @@ class SessionChoices:
         for action in differing(wanted, self._channels.session.state):
             with contextlib.suppress(AgentnbError):
                 await self.choose(agent, session_id, action)
-                self._channels.dispatch(action)
         await self._choose_allowed_model(agent, session_id)
 
     async def _choose_model(self, agent: Agent, session_id: str, model: str) -> None:
@@ -375,17 +374,28 @@ class SessionChoices:
             raise PolicyError(why)
         action = model_choice(model, self._channels.session.state, self._title)
         await self.choose(agent, session_id, action)
-        self._channels.dispatch(action)
 
-    async def choose(self, agent: Agent, session_id: str, action: XModeChanged | XConfigOptionChosen) -> None:
-        """Ask *agent* for another mode or option; a model must be one that the site allows."""
+    async def choose(
+        self,
+        agent: Agent,
+        session_id: str,
+        action: XModeChanged | XConfigOptionChosen,
+        origin: ActionOrigin | None = None,
+    ) -> None:
+        """Ask *agent* for another mode or option; the state changes once it accepts. The site must allow a model."""
+
+        def heard(options: tuple[Action, ...]) -> None:
+            for each in options:
+                self._channels.dispatch(each)
+            self._channels.dispatch(replace(action, time=now_ms()), origin)
+
         if isinstance(action, XModeChanged):
-            await agent.set_mode(session_id, action.mode_id)
+            await agent.set_mode(session_id, action.mode_id, heard)
             return
         is_model = action.config_id in {each.get("id") for each in model_options(self._channels.session.state)}
         if is_model and (why := why_not_model(self._channels.agent, str(action.value))) is not None:
             raise PolicyError(why)
-        await agent.set_config_option(session_id, action.config_id, action.value, self._channels.dispatch)
+        await agent.set_config_option(session_id, action.config_id, action.value, heard)
 
     async def _choose_allowed_model(self, agent: Agent, session_id: str) -> None:
         """Choose another model if the site does not allow the one that the agent starts with."""
@@ -399,7 +409,6 @@ class SessionChoices:
             action = XConfigOptionChosen(config_id=str(option.get("id")), value=model, time=now_ms())
             with contextlib.suppress(AgentnbError):
                 await self.choose(agent, session_id, action)
-                self._channels.dispatch(action)
                 self._notices.note(f"{why} {model} is used.")
 
     def demand_model(self) -> None:

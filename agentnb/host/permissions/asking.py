@@ -83,8 +83,7 @@ class AskMode:
         for name in sorted(self._wrong() - self._chosen):
             value = asks.settings[name][0]
             try:
-                for action in await self._set(agent, session_id, name, value):
-                    self._channels.dispatch(action)
+                await self._set(agent, session_id, name, value)
             except AgentnbError:
                 continue
 
@@ -146,22 +145,28 @@ class AskMode:
         named = next((mode.name for mode in modes.available_modes if mode.id == current), None) if modes else None
         return named or (current if isinstance(current, str) else None)
 
-    async def _set(self, agent: Agent, session_id: str, name: str, value: str | bool) -> tuple[Action, ...]:
-        state, now = self._channels.session.state, now_ms()
-        if name == MODE and state.modes is not None:
-            if all(mode.id != value for mode in state.modes.available_modes):
-                return ()
-            before = self._changes
-            await agent.set_mode(session_id, str(value))
-            if self._changes != before:  # the agent has said itself in which mode it is now
-                return ()
-            return (XModeChanged(mode_id=str(value), time=now),)
+    async def _set(self, agent: Agent, session_id: str, name: str, value: str | bool) -> None:
+        modes, dispatch = self._channels.session.state.modes, self._channels.dispatch
+        if name == MODE and modes is not None:
+            if any(mode.id == value for mode in modes.available_modes):
+                before = self._changes
+
+                def heard(_options: tuple[Action, ...]) -> None:
+                    if self._changes == before:  # else the agent has said itself in which mode it is now
+                        dispatch(XModeChanged(mode_id=str(value), time=now_ms()))
+
+                await agent.set_mode(session_id, str(value), heard)
+            return
         option = self._option(name)
         if option is None:
-            return ()
+            return
         option_id = str(option.get("id"))
-        await agent.set_config_option(session_id, option_id, value, self._channels.dispatch)
-        return (XConfigOptionChosen(config_id=option_id, value=value, time=now),)
+
+        def chosen(options: tuple[Action, ...]) -> None:
+            for each in (*options, XConfigOptionChosen(config_id=option_id, value=value, time=now_ms())):
+                dispatch(each)
+
+        await agent.set_config_option(session_id, option_id, value, chosen)
 
 
 def ran_unasked(turn: ActiveTurn, call: ToolCallState) -> bool:

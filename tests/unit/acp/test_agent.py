@@ -244,6 +244,6 @@ async def test_update_that_follows_the_answer_to_a_choice_counts(tmp_path: Path)
     """Both come in one read; the answer is older, and is heard first."""
     async with talking("changes_its_mind", tmp_path) as talk:
         heard = talk.listener.heard
-        await talk.agent.set_config_option(talk.session_id, "size", "large", heard.append)
+        await talk.agent.set_config_option(talk.session_id, "size", "large", heard.extend)
         said = [each for each in heard if isinstance(each, XConfigOptionsChanged)]
         assert [each.config_options[0]["currentValue"] for each in said] == ["large", "small"]

@@ -100,7 +100,7 @@ async def test_options_are_chosen_and_an_old_session_is_replayed(tmp_path: Path)
     """`session/load` is `session/resume` from the start there."""
     async with talking_2(tmp_path) as talk:
         heard: list[Action] = []
-        await talk.agent.set_config_option(talk.session_id, "model", "large", heard.append)
+        await talk.agent.set_config_option(talk.session_id, "model", "large", heard.extend)
         (chosen,) = heard
         assert isinstance(chosen, XConfigOptionsChanged)
         assert (chosen.config_options[0]["id"], chosen.config_options[0]["currentValue"]) == ("model", "large")

@@ -110,3 +110,11 @@ def test_a_model_that_is_no_text_is_refused(start: Start, model: object) -> None
     """At once."""
     with pytest.raises(UsageError, match="model"):
         start(model=model)
+
+
+def test_option_that_the_agent_changes_right_after_a_choice_is_shown_as_it_is(start: Start) -> None:
+    """Its update comes in one read with the answer."""
+    session = start("changes_its_mind")
+    session.open(PATIENCE)
+    session.set_option("size", "large")
+    assert [each["currentValue"] for each in session.state.config_options or ()] == ["small"]
