@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+from itertools import pairwise
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
@@ -16,11 +17,13 @@ import msgspec
 
 from agentnb.server.methods import AHP_METHODS, NOTIFICATIONS, OURS, REQUESTS
 from agentnb.state import ChatAction, RootAction, SessionAction, SessionStatus
+from agentnb.state.action import ChangesetAction
 from agentnb.state.chat_reducer import OUTPUT_LIMIT
 from agentnb.state.codec import ACTIONS
 from agentnb.state.reducers import ROWS
 from agentnb.state.schema import json_schema, open_union
 from agentnb.state.versions import WINDOW
+from agentnb.state.wire import Wire
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "js" / "src" / "state"
@@ -28,7 +31,10 @@ REQUESTS_TS = FOLDER / "requests.gen.ts"
 WIDTH = 120
 NOTE = "Written by scripts/gen_types.py from agentnb/state: change that, then run `make types`."
 SERVED = (RootAction, SessionAction, ChatAction)
-"""The actions of the channels that a page follows."""
+"""The actions of the channels that a page follows as the kernel sends them."""
+ACTION_UNIONS = [base.__name__ for base in (*SERVED, ChangesetAction)]
+FOLLOWED = {"Action", "TurnContentAction", "Envelope", "RootState", "SessionState", "ChatState", "ChangesetState"}
+"""The types that a page needs: these, and what is in them."""
 PRIMITIVES = {
     "string": "string",
     "integer": "number",
@@ -46,7 +52,7 @@ def types(definitions: dict[str, Any]) -> str:
         "/** A JSON object taken as it is. */\n"
         "export interface JsonObject {\n  readonly [name: string]: unknown;\n}\n"
     )
-    return "\n".join([head, *(_definition(name, schema) for name, schema in definitions.items())])
+    return "\n".join([head, *(_definition(name, schema) for name, schema in _with_bases(definitions).items())])
 
 
 def _definition(name: str, schema: dict[str, Any]) -> str:
@@ -54,12 +60,53 @@ def _definition(name: str, schema: dict[str, Any]) -> str:
         return _union(name, [_type(member) for member in schema["anyOf"]])
     if "enum" in schema:
         return _comment(schema, "") + _union(name, [json.dumps(value) for value in schema["enum"]])
+    base = _base(name)
+    fields = _fields(schema, without=base.__struct_encode_fields__ if base else ())
+    extended = f" extends {base.__name__}" if base else ""
+    body = f"{{\n{fields}}}" if fields else "{}"
+    return f"{_comment(schema, '')}export interface {name}{extended} {body}\n"
+
+
+def _fields(schema: dict[str, Any], *, without: tuple[str, ...]) -> str:
     required = set(schema.get("required", ()))
-    fields = "".join(
+    return "".join(
         f"  readonly {field}{'' if field in required else '?'}: {_type(value)};\n"
         for field, value in schema["properties"].items()
+        if field not in without
     )
-    return f"{_comment(schema, '')}export interface {name} {{\n{fields}}}\n"
+
+
+def _structs(base: type[Wire]) -> dict[str, type[Wire]]:
+    """The structs that are declared with *base*, by name."""
+    below = {kind.__name__: kind for kind in base.__subclasses__()}
+    return below | {name: struct for kind in below.values() for name, struct in _structs(kind).items()}
+
+
+def _base(name: str) -> type[Wire] | None:
+    """The struct that brings the fields which this one shares with others."""
+    struct = _structs(Wire).get(name)
+    bases = [kind for kind in struct.__mro__[1:] if issubclass(kind, Wire)] if struct else []
+    return next((kind for kind, over in pairwise(bases) if kind.__struct_fields__ != over.__struct_fields__), None)
+
+
+def _with_bases(definitions: dict[str, Any]) -> dict[str, Any]:
+    """The definitions, and those of the structs whose fields they share."""
+    every = dict(definitions)
+    waiting = [*definitions]
+    while waiting:
+        name = waiting.pop()
+        base = _base(name)
+        if base is None or base.__name__ in every:
+            continue
+        schema = every[name]
+        fields = base.__struct_encode_fields__
+        every[base.__name__] = {
+            "description": (base.__doc__ or "").strip(),
+            "properties": {field: schema["properties"][field] for field in fields},
+            "required": [field for field in schema.get("required", ()) if field in fields],
+        }
+        waiting.append(base.__name__)
+    return dict(sorted(every.items()))
 
 
 def _comment(schema: dict[str, Any], indent: str) -> str:
@@ -117,7 +164,7 @@ def tables(definitions: dict[str, Any]) -> str:
         "export const REQUIRED: Readonly<Record<string, string>> = {\n"
         f"{actions}}};\n\n"
         "/** The actions that are reduced by steps: a verb, the state's field, and what else the verb needs. */\n"
-        f"export const ROWS = {{\n{''.join(map(_rows, ROWS))}}} as const;\n"
+        f"export const ROWS = {{\n{''.join(_rows(channel) for channel in ROWS if channel != 'terminal')}}} as const;\n"
     )
 
 
@@ -240,9 +287,16 @@ def _kind(schema: dict[str, Any]) -> str:
             return "unknown"
 
 
+def followed() -> dict[str, Any]:
+    """The definitions that a page needs."""
+    every = json_schema()["$defs"]
+    every["Action"] = {"anyOf": [{"$ref": f"#/$defs/{name}"} for name in ACTION_UNIONS]}
+    return {name: every[name] for name in _within(FOLLOWED, every)}
+
+
 def files() -> dict[Path, str]:
     """What each file should hold."""
-    definitions = json_schema()["$defs"]
+    definitions = followed()
     return {
         FOLDER / "types.gen.ts": types(definitions),
         FOLDER / "tables.gen.ts": tables(definitions),

@@ -218,8 +218,7 @@ export interface DuplicateSessionResult {
 }
 
 /** Done; there is nothing to say. */
-export interface EmptyResult {
-}
+export interface EmptyResult {}
 
 /** `exportSession`: a session of the log as a document. */
 export interface ExportSessionParams {
@@ -384,8 +383,7 @@ export interface ListFoldersResult {
 }
 
 /** List what agents may do without asking because the user said so: in conversations, folders, and everywhere. */
-export interface ListGrantsParams {
-}
+export interface ListGrantsParams {}
 
 /** The grants. */
 export interface ListGrantsResult {
@@ -416,8 +414,7 @@ export interface ListSessionsResult {
 }
 
 /** List every setting, where its value comes from, the policy's rules and the trusted folders. */
-export interface ListSettingsParams {
-}
+export interface ListSettingsParams {}
 
 /** The settings. */
 export interface ListSettingsResult {
@@ -441,8 +438,7 @@ export interface McpServerChange {
 }
 
 /** Measure how much agentnb keeps on disk, by kind, agent and folder. */
-export interface MeasureStorageParams {
-}
+export interface MeasureStorageParams {}
 
 /** What is kept. */
 export interface MeasureStorageResult {
@@ -559,18 +555,13 @@ export interface ReadFileResult {
 }
 
 /** `reconnect`: a page that knows this kernel, or one before it, says what it has seen (AHP `reconnect`). */
-export interface ReconnectParams {
-  readonly protocolVersions: readonly number[];
-  readonly initialSubscriptions?: readonly string[];
-  readonly visible?: boolean;
-  readonly accepts?: readonly string[];
+export interface ReconnectParams extends InitializeParams {
   readonly hostId: string;
   readonly lastSeen?: Readonly<Record<string, number>>;
 }
 
 /** Look again which agents are installed. */
-export interface RefreshAgentsParams {
-}
+export interface RefreshAgentsParams {}
 
 /** Which agents are installed now. */
 export interface RefreshAgentsResult {
@@ -675,8 +666,7 @@ export interface SettingLayer {
 }
 
 /** `settingsChanged`: settings, rules or trusted folders have changed; the list is to be fetched. */
-export interface SettingsChangedParams {
-}
+export interface SettingsChangedParams {}
 
 /** Settings that are shown together. */
 export interface SettingsGroup {
@@ -752,8 +742,7 @@ export interface TurnPreview {
 }
 
 /** `unknownClient`: the kernel does not know this page (any more); the page sends `initialize` again. */
-export interface UnknownClientParams {
-}
+export interface UnknownClientParams {}
 
 /** Follow this channel no more (AHP `unsubscribe`). */
 export interface UnsubscribeParams {

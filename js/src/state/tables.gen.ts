@@ -102,15 +102,6 @@ export const ROWS = {
     "x-agentnb/agentChanged": [["set", "agentProcess", "agentProcess"]],
   },
   chat: {},
-  terminal: {
-    "terminal/resized": [["set", "cols", "cols"], ["set", "rows", "rows"]],
-    "terminal/claimed": [["set", "claim", "claim"]],
-    "terminal/titleChanged": [["set", "title", "title"]],
-    "terminal/cwdChanged": [["set", "cwd", "cwd"]],
-    "terminal/input": [],
-    "terminal/cleared": [["value", "content", []]],
-    "terminal/commandDetectionAvailable": [["value", "supportsCommandDetection", true]],
-  },
   changeset: {
     "changeset/statusChanged": [["set", "status", "status"], ["set", "error", "error"]],
     "changeset/operationsChanged": [["set", "operations", "operations"]],

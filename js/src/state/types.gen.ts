@@ -5,7 +5,7 @@ export interface JsonObject {
   readonly [name: string]: unknown;
 }
 
-export type Action = RootAction | SessionAction | SessionMemberAction | ChatAction | TerminalAction | ChangesetAction;
+export type Action = RootAction | SessionAction | ChatAction | ChangesetAction;
 
 /** The client that asked for an action (AHP `ActionOrigin`). */
 export interface ActionOrigin {
@@ -102,17 +102,13 @@ export type ChangesetAction =
   | ChangesetCleared;
 
 /** No file is in it any more (AHP `changeset/cleared`). */
-export interface ChangesetCleared {
+export interface ChangesetCleared extends KnownAction {
   readonly type: "changeset/cleared";
-  readonly time?: number;
-  readonly _meta?: JsonObject;
 }
 
 /** All files; all operations too, where there are some (AHP `changeset/contentChanged`). */
-export interface ChangesetContentChanged {
+export interface ChangesetContentChanged extends KnownAction {
   readonly type: "changeset/contentChanged";
-  readonly time?: number;
-  readonly _meta?: JsonObject;
   readonly files: readonly ChangesetFile[];
   readonly operations?: readonly ChangesetOperation[];
 }
@@ -125,18 +121,14 @@ export interface ChangesetFile {
 }
 
 /** A file is no longer in it (AHP `changeset/fileRemoved`). */
-export interface ChangesetFileRemoved {
+export interface ChangesetFileRemoved extends KnownAction {
   readonly type: "changeset/fileRemoved";
-  readonly time?: number;
-  readonly _meta?: JsonObject;
   readonly fileId: string;
 }
 
 /** A file, in the place of the one with its id (AHP `changeset/fileSet`). */
-export interface ChangesetFileSet {
+export interface ChangesetFileSet extends KnownAction {
   readonly type: "changeset/fileSet";
-  readonly time?: number;
-  readonly _meta?: JsonObject;
   readonly file: ChangesetFile;
 }
 
@@ -154,20 +146,16 @@ export interface ChangesetOperation {
 }
 
 /** How far an operation has come (AHP `changeset/operationStatusChanged`). */
-export interface ChangesetOperationStatusChanged {
+export interface ChangesetOperationStatusChanged extends KnownAction {
   readonly type: "changeset/operationStatusChanged";
-  readonly time?: number;
-  readonly _meta?: JsonObject;
   readonly operationId: string;
   readonly status: string;
   readonly error?: ErrorInfo;
 }
 
 /** All operations; `None` for none (AHP `changeset/operationsChanged`). */
-export interface ChangesetOperationsChanged {
+export interface ChangesetOperationsChanged extends KnownAction {
   readonly type: "changeset/operationsChanged";
-  readonly time?: number;
-  readonly _meta?: JsonObject;
   readonly operations?: readonly ChangesetOperation[];
 }
 
@@ -180,10 +168,8 @@ export interface ChangesetState {
 }
 
 /** How far the set has come, with the error where it failed (AHP `changeset/statusChanged`). */
-export interface ChangesetStatusChanged {
+export interface ChangesetStatusChanged extends KnownAction {
   readonly type: "changeset/statusChanged";
-  readonly time?: number;
-  readonly _meta?: JsonObject;
   readonly status: string;
   readonly error?: ErrorInfo;
 }
@@ -223,20 +209,16 @@ export type ChatAction =
   | XPromptSuggestionsChanged;
 
 /** More text for a Markdown part (AHP `chat/delta`). */
-export interface ChatDelta {
+export interface ChatDelta extends KnownAction {
   readonly type: "chat/delta";
-  readonly time?: number;
-  readonly _meta?: JsonObject;
   readonly turnId: string;
   readonly partId: string;
   readonly content: string;
 }
 
 /** The turn failed (AHP `chat/error`). */
-export interface ChatError {
+export interface ChatError extends KnownAction {
   readonly type: "chat/error";
-  readonly time?: number;
-  readonly _meta?: JsonObject;
   readonly turnId: string;
   readonly part: ErrorResponsePart;
   readonly stopReason?: string;
@@ -246,10 +228,8 @@ export interface ChatError {
 export type ChatInputAnswer = ChatInputDraft | ChatInputSubmitted | ChatInputSkipped;
 
 /** An answer was drafted, given, skipped or, with `None`, withdrawn (AHP `chat/inputAnswerChanged`). */
-export interface ChatInputAnswerChanged {
+export interface ChatInputAnswerChanged extends KnownAction {
   readonly type: "chat/inputAnswerChanged";
-  readonly time?: number;
-  readonly _meta?: JsonObject;
   readonly requestId: string;
   readonly questionId: string;
   readonly answer?: ChatInputAnswer;
@@ -269,20 +249,14 @@ export interface ChatInputBooleanAnswerValue {
 }
 
 /** Asks yes or no (AHP `ChatInputBooleanQuestion`). */
-export interface ChatInputBooleanQuestion {
+export interface ChatInputBooleanQuestion extends ChatInputQuestionBase {
   readonly kind: "boolean";
-  readonly id: string;
-  readonly title?: string;
-  readonly message: string;
-  readonly required?: boolean;
   readonly defaultValue?: boolean;
 }
 
 /** A request for input is settled and goes away (AHP `chat/inputCompleted`). */
-export interface ChatInputCompleted {
+export interface ChatInputCompleted extends KnownAction {
   readonly type: "chat/inputCompleted";
-  readonly time?: number;
-  readonly _meta?: JsonObject;
   readonly requestId: string;
   readonly response: "accept" | "cancel" | "decline";
   readonly answers?: Readonly<Record<string, ChatInputAnswer>>;
@@ -295,24 +269,16 @@ export interface ChatInputDraft {
 }
 
 /** Asks for a whole number (AHP `ChatInputNumberQuestion` of kind `integer`). */
-export interface ChatInputIntegerQuestion {
+export interface ChatInputIntegerQuestion extends ChatInputQuestionBase {
   readonly kind: "integer";
-  readonly id: string;
-  readonly title?: string;
-  readonly message: string;
-  readonly required?: boolean;
   readonly min?: number;
   readonly max?: number;
   readonly defaultValue?: number;
 }
 
 /** Asks to choose some (AHP `ChatInputMultiSelectQuestion`). */
-export interface ChatInputMultiSelectQuestion {
+export interface ChatInputMultiSelectQuestion extends ChatInputQuestionBase {
   readonly kind: "multi-select";
-  readonly id: string;
-  readonly title?: string;
-  readonly message: string;
-  readonly required?: boolean;
   readonly options: readonly ChatInputOption[];
   readonly allowFreeformInput?: boolean;
   readonly min?: number;
@@ -326,12 +292,8 @@ export interface ChatInputNumberAnswerValue {
 }
 
 /** Asks for a number (AHP `ChatInputNumberQuestion`). */
-export interface ChatInputNumberQuestion {
+export interface ChatInputNumberQuestion extends ChatInputQuestionBase {
   readonly kind: "number";
-  readonly id: string;
-  readonly title?: string;
-  readonly message: string;
-  readonly required?: boolean;
   readonly min?: number;
   readonly max?: number;
   readonly defaultValue?: number;
@@ -353,6 +315,14 @@ export type ChatInputQuestion =
   | ChatInputSingleSelectQuestion
   | ChatInputMultiSelectQuestion;
 
+/** What all questions have (AHP `ChatInputQuestionBase`). */
+export interface ChatInputQuestionBase {
+  readonly id: string;
+  readonly title?: string;
+  readonly message: string;
+  readonly required?: boolean;
+}
+
 /** A request for input that waits (AHP `ChatInputRequest`). */
 export interface ChatInputRequest {
   readonly id: string;
@@ -363,10 +333,8 @@ export interface ChatInputRequest {
 }
 
 /** The agent asks for input; the same id again replaces the request (AHP `chat/inputRequested`). */
-export interface ChatInputRequested {
+export interface ChatInputRequested extends KnownAction {
   readonly type: "chat/inputRequested";
-  readonly time?: number;
-  readonly _meta?: JsonObject;
   readonly request: ChatInputRequest;
 }
 
@@ -385,12 +353,8 @@ export interface ChatInputSelectedManyAnswerValue {
 }
 
 /** Asks to choose one (AHP `ChatInputSingleSelectQuestion`). */
-export interface ChatInputSingleSelectQuestion {
+export interface ChatInputSingleSelectQuestion extends ChatInputQuestionBase {
   readonly kind: "single-select";
-  readonly id: string;
-  readonly title?: string;
-  readonly message: string;
-  readonly required?: boolean;
   readonly options: readonly ChatInputOption[];
   readonly allowFreeformInput?: boolean;
 }
@@ -414,12 +378,8 @@ export interface ChatInputTextAnswerValue {
 }
 
 /** Asks for text (AHP `ChatInputTextQuestion`). */
-export interface ChatInputTextQuestion {
+export interface ChatInputTextQuestion extends ChatInputQuestionBase {
   readonly kind: "text";
-  readonly id: string;
-  readonly title?: string;
-  readonly message: string;
-  readonly required?: boolean;
   readonly format?: string;
   readonly min?: number;
   readonly max?: number;
@@ -435,48 +395,38 @@ export interface ChatOrigin {
 }
 
 /** A waiting message is taken back (AHP `chat/pendingMessageRemoved`). */
-export interface ChatPendingMessageRemoved {
+export interface ChatPendingMessageRemoved extends KnownAction {
   readonly type: "chat/pendingMessageRemoved";
-  readonly time?: number;
-  readonly _meta?: JsonObject;
   readonly kind: PendingMessageKind;
   readonly id: string;
 }
 
 /** A message waits; the same id again replaces it (AHP `chat/pendingMessageSet`). */
-export interface ChatPendingMessageSet {
+export interface ChatPendingMessageSet extends KnownAction {
   readonly type: "chat/pendingMessageSet";
-  readonly time?: number;
-  readonly _meta?: JsonObject;
   readonly kind: PendingMessageKind;
   readonly id: string;
   readonly message: Message;
 }
 
 /** Another order of the queued messages (AHP `chat/queuedMessagesReordered`). */
-export interface ChatQueuedMessagesReordered {
+export interface ChatQueuedMessagesReordered extends KnownAction {
   readonly type: "chat/queuedMessagesReordered";
-  readonly time?: number;
-  readonly _meta?: JsonObject;
   readonly order: readonly string[];
   readonly held?: boolean;
 }
 
 /** More text for a reasoning part (AHP `chat/reasoning`). */
-export interface ChatReasoning {
+export interface ChatReasoning extends KnownAction {
   readonly type: "chat/reasoning";
-  readonly time?: number;
-  readonly _meta?: JsonObject;
   readonly turnId: string;
   readonly partId: string;
   readonly content: string;
 }
 
 /** A new part of the answer (AHP `chat/responsePart`). */
-export interface ChatResponsePart {
+export interface ChatResponsePart extends KnownAction {
   readonly type: "chat/responsePart";
-  readonly time?: number;
-  readonly _meta?: JsonObject;
   readonly turnId: string;
   readonly part: ResponsePart;
 }
@@ -531,23 +481,15 @@ export interface ChatSummaryChanges {
 }
 
 /** The tool has ended (AHP `chat/toolCallComplete`). */
-export interface ChatToolCallComplete {
+export interface ChatToolCallComplete extends ToolCallAction {
   readonly type: "chat/toolCallComplete";
-  readonly time?: number;
-  readonly _meta?: JsonObject;
-  readonly turnId: string;
-  readonly toolCallId: string;
   readonly result: ToolCallResult;
   readonly requiresResultConfirmation?: boolean;
 }
 
 /** The answer to the question whether a tool may run (AHP `chat/toolCallConfirmed`). */
-export interface ChatToolCallConfirmed {
+export interface ChatToolCallConfirmed extends ToolCallAction {
   readonly type: "chat/toolCallConfirmed";
-  readonly time?: number;
-  readonly _meta?: JsonObject;
-  readonly turnId: string;
-  readonly toolCallId: string;
   readonly approved: boolean;
   readonly confirmed?: string;
   readonly editedToolInput?: string;
@@ -559,33 +501,21 @@ export interface ChatToolCallConfirmed {
 }
 
 /** What a running tool shows so far (AHP `chat/toolCallContentChanged`). */
-export interface ChatToolCallContentChanged {
+export interface ChatToolCallContentChanged extends ToolCallAction {
   readonly type: "chat/toolCallContentChanged";
-  readonly time?: number;
-  readonly _meta?: JsonObject;
-  readonly turnId: string;
-  readonly toolCallId: string;
   readonly content: readonly ToolResultContent[];
 }
 
 /** More of the input, as the model writes it (AHP `chat/toolCallDelta`). */
-export interface ChatToolCallDelta {
+export interface ChatToolCallDelta extends ToolCallAction {
   readonly type: "chat/toolCallDelta";
-  readonly time?: number;
-  readonly _meta?: JsonObject;
-  readonly turnId: string;
-  readonly toolCallId: string;
   readonly content: string;
   readonly invocationMessage?: StringOrMarkdown;
 }
 
 /** The input is whole, or a running tool needs leave again (AHP `chat/toolCallReady`). */
-export interface ChatToolCallReady {
+export interface ChatToolCallReady extends ToolCallAction {
   readonly type: "chat/toolCallReady";
-  readonly time?: number;
-  readonly _meta?: JsonObject;
-  readonly turnId: string;
-  readonly toolCallId: string;
   readonly invocationMessage: StringOrMarkdown;
   readonly toolInput?: string;
   readonly confirmationTitle?: StringOrMarkdown;
@@ -597,22 +527,14 @@ export interface ChatToolCallReady {
 }
 
 /** The answer to the question whether a result may be used (AHP `chat/toolCallResultConfirmed`). */
-export interface ChatToolCallResultConfirmed {
+export interface ChatToolCallResultConfirmed extends ToolCallAction {
   readonly type: "chat/toolCallResultConfirmed";
-  readonly time?: number;
-  readonly _meta?: JsonObject;
-  readonly turnId: string;
-  readonly toolCallId: string;
   readonly approved: boolean;
 }
 
 /** A tool call begins (AHP `chat/toolCallStart`). Starting the same call again changes nothing. */
-export interface ChatToolCallStart {
+export interface ChatToolCallStart extends ToolCallAction {
   readonly type: "chat/toolCallStart";
-  readonly time?: number;
-  readonly _meta?: JsonObject;
-  readonly turnId: string;
-  readonly toolCallId: string;
   readonly toolName: string;
   readonly displayName: string;
   readonly contributor?: ToolCallContributor;
@@ -620,18 +542,14 @@ export interface ChatToolCallStart {
 }
 
 /** The history is cut short; the running turn goes with it (AHP `chat/truncated`). */
-export interface ChatTruncated {
+export interface ChatTruncated extends KnownAction {
   readonly type: "chat/truncated";
-  readonly time?: number;
-  readonly _meta?: JsonObject;
   readonly turnId?: string;
 }
 
 /** The turn was broken off (AHP `chat/turnCancelled`). */
-export interface ChatTurnCancelled {
+export interface ChatTurnCancelled extends KnownAction {
   readonly type: "chat/turnCancelled";
-  readonly time?: number;
-  readonly _meta?: JsonObject;
   readonly turnId: string;
   readonly stopReason?: string;
   readonly duration?: number;
@@ -639,20 +557,16 @@ export interface ChatTurnCancelled {
 }
 
 /** The turn is over (AHP `chat/turnComplete`). */
-export interface ChatTurnComplete {
+export interface ChatTurnComplete extends KnownAction {
   readonly type: "chat/turnComplete";
-  readonly time?: number;
-  readonly _meta?: JsonObject;
   readonly turnId: string;
   readonly stopReason?: string;
   readonly duration?: number;
 }
 
 /** A turn begins (AHP `chat/turnStarted`). Starting the same turn again changes nothing. */
-export interface ChatTurnStarted {
+export interface ChatTurnStarted extends KnownAction {
   readonly type: "chat/turnStarted";
-  readonly time?: number;
-  readonly _meta?: JsonObject;
   readonly turnId: string;
   readonly message: Message;
   readonly queuedMessageId?: string;
@@ -660,10 +574,8 @@ export interface ChatTurnStarted {
 }
 
 /** Tokens that the turn has used so far (AHP `chat/usage`). */
-export interface ChatUsage {
+export interface ChatUsage extends KnownAction {
   readonly type: "chat/usage";
-  readonly time?: number;
-  readonly _meta?: JsonObject;
   readonly turnId: string;
   readonly usage: UsageInfo;
 }
@@ -753,6 +665,12 @@ export interface InputRequestResponsePart {
   readonly response?: "accept" | "cancel" | "decline";
 }
 
+/** Base of the actions that this version knows; each says its `type` on the wire. */
+export interface KnownAction {
+  readonly time?: number;
+  readonly _meta?: JsonObject;
+}
+
 /** Text to be read as Markdown. */
 export interface Markdown {
   readonly markdown: string;
@@ -775,12 +693,8 @@ export interface Message {
 }
 
 /** Annotations of a session (AHP `MessageAnnotationsAttachment`). */
-export interface MessageAnnotationsAttachment {
+export interface MessageAnnotationsAttachment extends MessageAttachmentBase {
   readonly type: "annotations";
-  readonly label: string;
-  readonly range?: TextRange;
-  readonly displayKind?: string;
-  readonly _meta?: JsonObject;
   readonly resource: string;
   readonly annotationIds?: readonly string[];
 }
@@ -791,13 +705,17 @@ export type MessageAttachment =
   | MessageResourceAttachment
   | MessageAnnotationsAttachment;
 
-/** Bytes carried along in base64 (AHP `MessageEmbeddedResourceAttachment`). */
-export interface MessageEmbeddedResourceAttachment {
-  readonly type: "embeddedResource";
+/** What all attachments have (AHP `MessageAttachmentBase`). */
+export interface MessageAttachmentBase {
   readonly label: string;
   readonly range?: TextRange;
   readonly displayKind?: string;
   readonly _meta?: JsonObject;
+}
+
+/** Bytes carried along in base64 (AHP `MessageEmbeddedResourceAttachment`). */
+export interface MessageEmbeddedResourceAttachment extends MessageAttachmentBase {
+  readonly type: "embeddedResource";
   readonly data: string;
   readonly contentType: string;
   readonly selection?: TextSelection;
@@ -809,12 +727,8 @@ export interface MessageOrigin {
 }
 
 /** A resource named by URI (AHP `MessageResourceAttachment`). */
-export interface MessageResourceAttachment {
+export interface MessageResourceAttachment extends MessageAttachmentBase {
   readonly type: "resource";
-  readonly label: string;
-  readonly range?: TextRange;
-  readonly displayKind?: string;
-  readonly _meta?: JsonObject;
   readonly uri: string;
   readonly sizeHint?: number;
   readonly contentType?: string;
@@ -914,26 +828,20 @@ export type RootAction =
   | XSessionRemoved;
 
 /** How many sessions are open (AHP `root/activeSessionsChanged`). */
-export interface RootActiveSessionsChanged {
+export interface RootActiveSessionsChanged extends KnownAction {
   readonly type: "root/activeSessionsChanged";
-  readonly time?: number;
-  readonly _meta?: JsonObject;
   readonly activeSessions: number;
 }
 
 /** The agents that can be used (AHP `root/agentsChanged`). */
-export interface RootAgentsChanged {
+export interface RootAgentsChanged extends KnownAction {
   readonly type: "root/agentsChanged";
-  readonly time?: number;
-  readonly _meta?: JsonObject;
   readonly agents: readonly AgentInfo[];
 }
 
 /** Settings of the host changed (AHP `root/configChanged`). */
-export interface RootConfigChanged {
+export interface RootConfigChanged extends KnownAction {
   readonly type: "root/configChanged";
-  readonly time?: number;
-  readonly _meta?: JsonObject;
   readonly config: JsonObject;
   readonly replace?: boolean;
 }
@@ -955,10 +863,8 @@ export interface RootState {
 }
 
 /** The terminals that there are (AHP `root/terminalsChanged`). */
-export interface RootTerminalsChanged {
+export interface RootTerminalsChanged extends KnownAction {
   readonly type: "root/terminalsChanged";
-  readonly time?: number;
-  readonly _meta?: JsonObject;
   readonly terminals: readonly TerminalInfo[];
 }
 
@@ -984,68 +890,40 @@ export type SessionAction =
   | XContextUsageChanged
   | XAgentChanged;
 
-/** A client takes part no more (AHP `session/activeClientRemoved`). */
-export interface SessionActiveClientRemoved {
-  readonly type: "session/activeClientRemoved";
-  readonly time?: number;
-  readonly _meta?: JsonObject;
-  readonly clientId: string;
-}
-
-/** A client takes part, or its whole entry is replaced (AHP `session/activeClientSet`). */
-export interface SessionActiveClientSet {
-  readonly type: "session/activeClientSet";
-  readonly time?: number;
-  readonly _meta?: JsonObject;
-  readonly activeClient: JsonObject;
-}
-
 /** What the session is doing, for people; `None` for nothing (AHP `session/activityChanged`). */
-export interface SessionActivityChanged {
+export interface SessionActivityChanged extends KnownAction {
   readonly type: "session/activityChanged";
-  readonly time?: number;
-  readonly _meta?: JsonObject;
   readonly activity?: string;
 }
 
 /** The sets of changes on offer (AHP `session/changesetsChanged`). */
-export interface SessionChangesetsChanged {
+export interface SessionChangesetsChanged extends KnownAction {
   readonly type: "session/changesetsChanged";
-  readonly time?: number;
-  readonly _meta?: JsonObject;
   readonly changesets?: readonly Changeset[];
 }
 
 /** A chat was added, or its whole entry replaced (AHP `session/chatAdded`). */
-export interface SessionChatAdded {
+export interface SessionChatAdded extends KnownAction {
   readonly type: "session/chatAdded";
-  readonly time?: number;
-  readonly _meta?: JsonObject;
   readonly summary: ChatSummary;
 }
 
 /** A chat is gone (AHP `session/chatRemoved`). */
-export interface SessionChatRemoved {
+export interface SessionChatRemoved extends KnownAction {
   readonly type: "session/chatRemoved";
-  readonly time?: number;
-  readonly _meta?: JsonObject;
   readonly chat: string;
 }
 
 /** Some fields of a chat's entry changed (AHP `session/chatUpdated`). */
-export interface SessionChatUpdated {
+export interface SessionChatUpdated extends KnownAction {
   readonly type: "session/chatUpdated";
-  readonly time?: number;
-  readonly _meta?: JsonObject;
   readonly chat: string;
   readonly changes: ChatSummaryChanges;
 }
 
 /** Settings changed (AHP `session/configChanged`). */
-export interface SessionConfigChanged {
+export interface SessionConfigChanged extends KnownAction {
   readonly type: "session/configChanged";
-  readonly time?: number;
-  readonly _meta?: JsonObject;
   readonly config: JsonObject;
   readonly replace?: boolean;
 }
@@ -1057,95 +935,32 @@ export interface SessionConfigState {
 }
 
 /** The session did not come up (AHP `session/creationFailed`). */
-export interface SessionCreationFailed {
+export interface SessionCreationFailed extends KnownAction {
   readonly type: "session/creationFailed";
-  readonly time?: number;
-  readonly _meta?: JsonObject;
   readonly error: ErrorInfo;
 }
 
-/** A customization is gone, with what is in it, or one within another (AHP `session/customizationRemoved`). */
-export interface SessionCustomizationRemoved {
-  readonly type: "session/customizationRemoved";
-  readonly time?: number;
-  readonly _meta?: JsonObject;
-  readonly id: string;
-}
-
-/** A customization is on or off; not those within another (AHP `session/customizationToggled`). */
-export interface SessionCustomizationToggled {
-  readonly type: "session/customizationToggled";
-  readonly time?: number;
-  readonly _meta?: JsonObject;
-  readonly id: string;
-  readonly enabled: boolean;
-}
-
-/** A customization, whole, in the place of the one with its id (AHP `session/customizationUpdated`). */
-export interface SessionCustomizationUpdated {
-  readonly type: "session/customizationUpdated";
-  readonly time?: number;
-  readonly _meta?: JsonObject;
-  readonly customization: JsonObject;
-}
-
-/** The customizations, all of them (AHP `session/customizationsChanged`). */
-export interface SessionCustomizationsChanged {
-  readonly type: "session/customizationsChanged";
-  readonly time?: number;
-  readonly _meta?: JsonObject;
-  readonly customizations: readonly JsonObject[];
-}
-
 /** The chat that input goes to; `None` for none (AHP `session/defaultChatChanged`). */
-export interface SessionDefaultChatChanged {
+export interface SessionDefaultChatChanged extends KnownAction {
   readonly type: "session/defaultChatChanged";
-  readonly time?: number;
-  readonly _meta?: JsonObject;
   readonly defaultChat?: string;
 }
 
 /** Whether the session is put away (AHP `session/isArchivedChanged`). */
-export interface SessionIsArchivedChanged {
+export interface SessionIsArchivedChanged extends KnownAction {
   readonly type: "session/isArchivedChanged";
-  readonly time?: number;
-  readonly _meta?: JsonObject;
   readonly isArchived: boolean;
 }
 
 /** Whether the user has seen what is new (AHP `session/isReadChanged`). */
-export interface SessionIsReadChanged {
+export interface SessionIsReadChanged extends KnownAction {
   readonly type: "session/isReadChanged";
-  readonly time?: number;
-  readonly _meta?: JsonObject;
   readonly isRead: boolean;
 }
 
-/** An MCP server starts, serves, wants a login, fails or stops (AHP `session/mcpServerStateChanged`). */
-export interface SessionMcpServerStateChanged {
-  readonly type: "session/mcpServerStateChanged";
-  readonly time?: number;
-  readonly _meta?: JsonObject;
-  readonly id: string;
-  readonly state: JsonObject;
-  readonly channel?: string;
-}
-
-export type SessionMemberAction =
-  | SessionServerToolsChanged
-  | SessionActiveClientSet
-  | SessionActiveClientRemoved
-  | SessionCustomizationsChanged
-  | SessionCustomizationToggled
-  | SessionCustomizationUpdated
-  | SessionCustomizationRemoved
-  | SessionMcpServerStateChanged;
-
 /** The session's `_meta`, replaced by the action's own (AHP `session/metaChanged`). */
-export interface SessionMetaChanged {
+export interface SessionMetaChanged extends KnownAction {
   readonly type: "session/metaChanged";
-  readonly time?: number;
-  readonly _meta?: JsonObject;
 }
 
 /** Ours: a way the agent can work in (ACP `SessionMode`). */
@@ -1176,18 +991,8 @@ export interface SessionModes {
 }
 
 /** The session has come up (AHP `session/ready`). */
-export interface SessionReady {
+export interface SessionReady extends KnownAction {
   readonly type: "session/ready";
-  readonly time?: number;
-  readonly _meta?: JsonObject;
-}
-
-/** The tools that the host offers, all of them (AHP `session/serverToolsChanged`). */
-export interface SessionServerToolsChanged {
-  readonly type: "session/serverToolsChanged";
-  readonly time?: number;
-  readonly _meta?: JsonObject;
-  readonly tools: readonly JsonObject[];
 }
 
 /** Everything about one session (AHP `SessionState`). */
@@ -1233,20 +1038,14 @@ export interface SessionSummary {
 }
 
 /** The title, set by the agent or the user (AHP `session/titleChanged`). */
-export interface SessionTitleChanged {
+export interface SessionTitleChanged extends KnownAction {
   readonly type: "session/titleChanged";
-  readonly time?: number;
-  readonly _meta?: JsonObject;
   readonly title: string;
 }
 
 /** Text that goes to the model beside the message (AHP `SimpleMessageAttachment`). */
-export interface SimpleMessageAttachment {
+export interface SimpleMessageAttachment extends MessageAttachmentBase {
   readonly type: "simple";
-  readonly label: string;
-  readonly range?: TextRange;
-  readonly displayKind?: string;
-  readonly _meta?: JsonObject;
   readonly modelRepresentation?: string;
 }
 
@@ -1258,148 +1057,12 @@ export interface SystemNotificationResponsePart {
   readonly content: StringOrMarkdown;
 }
 
-export type TerminalAction =
-  | TerminalData
-  | TerminalInput
-  | TerminalResized
-  | TerminalClaimed
-  | TerminalTitleChanged
-  | TerminalCwdChanged
-  | TerminalExited
-  | TerminalCleared
-  | TerminalCommandDetectionAvailable
-  | TerminalCommandExecuted
-  | TerminalCommandFinished;
-
-/** Somebody else holds the terminal (AHP `terminal/claimed`). */
-export interface TerminalClaimed {
-  readonly type: "terminal/claimed";
-  readonly time?: number;
-  readonly _meta?: JsonObject;
-  readonly claim: JsonObject;
-}
-
-/** What was shown is gone (AHP `terminal/cleared`). */
-export interface TerminalCleared {
-  readonly type: "terminal/cleared";
-  readonly time?: number;
-  readonly _meta?: JsonObject;
-}
-
-/** From now on commands are told apart (AHP `terminal/commandDetectionAvailable`). */
-export interface TerminalCommandDetectionAvailable {
-  readonly type: "terminal/commandDetectionAvailable";
-  readonly time?: number;
-  readonly _meta?: JsonObject;
-}
-
-/** A command begins; what is printed now is its output (AHP `terminal/commandExecuted`). */
-export interface TerminalCommandExecuted {
-  readonly type: "terminal/commandExecuted";
-  readonly time?: number;
-  readonly _meta?: JsonObject;
-  readonly commandId: string;
-  readonly commandLine: string;
-  readonly timestamp: number;
-}
-
-/** A command has ended (AHP `terminal/commandFinished`). */
-export interface TerminalCommandFinished {
-  readonly type: "terminal/commandFinished";
-  readonly time?: number;
-  readonly _meta?: JsonObject;
-  readonly commandId: string;
-  readonly exitCode?: number;
-  readonly durationMs?: number;
-}
-
-/** A command and what it printed (AHP `TerminalCommandPart`). */
-export interface TerminalCommandPart {
-  readonly type: "command";
-  readonly commandId: string;
-  readonly commandLine: string;
-  readonly output: string;
-  readonly timestamp: number;
-  readonly isComplete: boolean;
-  readonly exitCode?: number;
-  readonly durationMs?: number;
-}
-
-export type TerminalContentPart = TerminalUnclassifiedPart | TerminalCommandPart;
-
-/** Another working directory, as URI (AHP `terminal/cwdChanged`). */
-export interface TerminalCwdChanged {
-  readonly type: "terminal/cwdChanged";
-  readonly time?: number;
-  readonly _meta?: JsonObject;
-  readonly cwd: string;
-}
-
-/** The terminal printed something (AHP `terminal/data`). */
-export interface TerminalData {
-  readonly type: "terminal/data";
-  readonly time?: number;
-  readonly _meta?: JsonObject;
-  readonly data: string;
-}
-
-/** The process has ended (AHP `terminal/exited`). */
-export interface TerminalExited {
-  readonly type: "terminal/exited";
-  readonly time?: number;
-  readonly _meta?: JsonObject;
-  readonly exitCode?: number;
-}
-
 /** A terminal that the root lists (AHP `TerminalInfo`). */
 export interface TerminalInfo {
   readonly resource: string;
   readonly title: string;
   readonly claim: JsonObject;
   readonly lifecycle: JsonObject;
-}
-
-/** Something was typed; what comes of it is printed (AHP `terminal/input`). */
-export interface TerminalInput {
-  readonly type: "terminal/input";
-  readonly time?: number;
-  readonly _meta?: JsonObject;
-  readonly data: string;
-}
-
-/** Another size, in characters and lines (AHP `terminal/resized`). */
-export interface TerminalResized {
-  readonly type: "terminal/resized";
-  readonly time?: number;
-  readonly _meta?: JsonObject;
-  readonly cols: number;
-  readonly rows: number;
-}
-
-/** Everything about one terminal (AHP `TerminalState`). */
-export interface TerminalState {
-  readonly title: string;
-  readonly cwd?: string;
-  readonly cols?: number;
-  readonly rows?: number;
-  readonly content: readonly TerminalContentPart[];
-  readonly lifecycle: JsonObject;
-  readonly claim: JsonObject;
-  readonly supportsCommandDetection?: boolean;
-}
-
-/** Another title (AHP `terminal/titleChanged`). */
-export interface TerminalTitleChanged {
-  readonly type: "terminal/titleChanged";
-  readonly time?: number;
-  readonly _meta?: JsonObject;
-  readonly title: string;
-}
-
-/** Output outside of any command (AHP `TerminalUnclassifiedPart`). */
-export interface TerminalUnclassifiedPart {
-  readonly type: "unclassified";
-  readonly value: string;
 }
 
 /** Ours: a terminal that the agent opened, as it is shown. */
@@ -1437,15 +1100,25 @@ export interface ToolBlockContent {
   readonly block: JsonObject;
 }
 
-/** It was not run, or its result not used (AHP `ToolCallCancelledState`). */
-export interface ToolCallCancelledState {
-  readonly status: "cancelled";
+/** What all of these name (AHP `ToolCallActionBase`). Their `_meta` replaces the tool call's. */
+export interface ToolCallAction extends KnownAction {
+  readonly turnId: string;
+  readonly toolCallId: string;
+}
+
+/** What is known of a tool call in every state (AHP `ToolCallBase`). */
+export interface ToolCallBase {
   readonly toolCallId: string;
   readonly toolName: string;
   readonly displayName: string;
   readonly contributor?: ToolCallContributor;
   readonly _meta?: JsonObject;
   readonly details?: ToolCallDetails;
+}
+
+/** It was not run, or its result not used (AHP `ToolCallCancelledState`). */
+export interface ToolCallCancelledState extends ToolCallBase {
+  readonly status: "cancelled";
   readonly invocationMessage: StringOrMarkdown;
   readonly toolInput?: string;
   readonly reason: string;
@@ -1482,24 +1155,8 @@ export interface ToolCallCitation {
 }
 
 /** It ended, well or not (AHP `ToolCallCompletedState`). */
-export interface ToolCallCompletedState {
+export interface ToolCallCompletedState extends ToolCallFinishedBase {
   readonly status: "completed";
-  readonly toolCallId: string;
-  readonly toolName: string;
-  readonly displayName: string;
-  readonly contributor?: ToolCallContributor;
-  readonly _meta?: JsonObject;
-  readonly details?: ToolCallDetails;
-  readonly invocationMessage: StringOrMarkdown;
-  readonly toolInput?: string;
-  readonly confirmed: string;
-  readonly selectedOption?: ConfirmationOption;
-  readonly answeredBy?: Answerer;
-  readonly success: boolean;
-  readonly pastTenseMessage: StringOrMarkdown;
-  readonly content?: readonly ToolResultContent[];
-  readonly structuredContent?: JsonObject;
-  readonly error?: ToolCallError;
 }
 
 /** Where a tool comes from (AHP `ToolCallContributor`). */
@@ -1530,39 +1187,8 @@ export interface ToolCallError {
   readonly code?: string;
 }
 
-/** A file that a tool call works on (ACP `ToolCallLocation`). */
-export interface ToolCallLocation {
-  readonly path: string;
-  readonly line?: number;
-}
-
-/** Someone must allow it (AHP `ToolCallPendingConfirmationState`). */
-export interface ToolCallPendingConfirmationState {
-  readonly status: "pending-confirmation";
-  readonly toolCallId: string;
-  readonly toolName: string;
-  readonly displayName: string;
-  readonly contributor?: ToolCallContributor;
-  readonly _meta?: JsonObject;
-  readonly details?: ToolCallDetails;
-  readonly invocationMessage: StringOrMarkdown;
-  readonly toolInput?: string;
-  readonly confirmationTitle?: StringOrMarkdown;
-  readonly edits?: JsonObject;
-  readonly editable?: boolean;
-  readonly options?: readonly ConfirmationOption[];
-  readonly risk?: ToolCallRisk;
-}
-
-/** Someone must allow its result to be used (AHP `ToolCallPendingResultConfirmationState`). */
-export interface ToolCallPendingResultConfirmationState {
-  readonly status: "pending-result-confirmation";
-  readonly toolCallId: string;
-  readonly toolName: string;
-  readonly displayName: string;
-  readonly contributor?: ToolCallContributor;
-  readonly _meta?: JsonObject;
-  readonly details?: ToolCallDetails;
+/** What is known once a tool has given its result. */
+export interface ToolCallFinishedBase extends ToolCallBase {
   readonly invocationMessage: StringOrMarkdown;
   readonly toolInput?: string;
   readonly confirmed: string;
@@ -1573,6 +1199,29 @@ export interface ToolCallPendingResultConfirmationState {
   readonly content?: readonly ToolResultContent[];
   readonly structuredContent?: JsonObject;
   readonly error?: ToolCallError;
+}
+
+/** A file that a tool call works on (ACP `ToolCallLocation`). */
+export interface ToolCallLocation {
+  readonly path: string;
+  readonly line?: number;
+}
+
+/** Someone must allow it (AHP `ToolCallPendingConfirmationState`). */
+export interface ToolCallPendingConfirmationState extends ToolCallBase {
+  readonly status: "pending-confirmation";
+  readonly invocationMessage: StringOrMarkdown;
+  readonly toolInput?: string;
+  readonly confirmationTitle?: StringOrMarkdown;
+  readonly edits?: JsonObject;
+  readonly editable?: boolean;
+  readonly options?: readonly ConfirmationOption[];
+  readonly risk?: ToolCallRisk;
+}
+
+/** Someone must allow its result to be used (AHP `ToolCallPendingResultConfirmationState`). */
+export interface ToolCallPendingResultConfirmationState extends ToolCallFinishedBase {
+  readonly status: "pending-result-confirmation";
 }
 
 /** Ours: what code or a command did in a closed-in copy. Nothing of it has been done for real. */
@@ -1637,14 +1286,8 @@ export interface ToolCallRun {
 }
 
 /** It works (AHP `ToolCallRunningState`). */
-export interface ToolCallRunningState {
+export interface ToolCallRunningState extends ToolCallBase {
   readonly status: "running";
-  readonly toolCallId: string;
-  readonly toolName: string;
-  readonly displayName: string;
-  readonly contributor?: ToolCallContributor;
-  readonly _meta?: JsonObject;
-  readonly details?: ToolCallDetails;
   readonly invocationMessage: StringOrMarkdown;
   readonly toolInput?: string;
   readonly confirmed: string;
@@ -1662,14 +1305,8 @@ export type ToolCallState =
   | ToolCallCancelledState;
 
 /** The model is still writing the input (AHP `ToolCallStreamingState`). */
-export interface ToolCallStreamingState {
+export interface ToolCallStreamingState extends ToolCallBase {
   readonly status: "streaming";
-  readonly toolCallId: string;
-  readonly toolName: string;
-  readonly displayName: string;
-  readonly contributor?: ToolCallContributor;
-  readonly _meta?: JsonObject;
-  readonly details?: ToolCallDetails;
   readonly partialInput?: string;
   readonly invocationMessage?: StringOrMarkdown;
 }
@@ -1818,87 +1455,67 @@ export interface UserMessageResponsePart {
 }
 
 /** Ours: the process that serves the session started, stopped or failed. */
-export interface XAgentChanged {
+export interface XAgentChanged extends KnownAction {
   readonly type: "x-agentnb/agentChanged";
-  readonly time?: number;
-  readonly _meta?: JsonObject;
   readonly agentProcess: AgentProcess;
 }
 
 /** Ours: the slash commands on offer (ACP `available_commands_update`). */
-export interface XCommandsChanged {
+export interface XCommandsChanged extends KnownAction {
   readonly type: "x-agentnb/commandsChanged";
-  readonly time?: number;
-  readonly _meta?: JsonObject;
   readonly commands: readonly AgentCommand[];
 }
 
 /** Ours: one config option got another value (ACP `session/set_config_option`). */
-export interface XConfigOptionChosen {
+export interface XConfigOptionChosen extends KnownAction {
   readonly type: "x-agentnb/configOptionChosen";
-  readonly time?: number;
-  readonly _meta?: JsonObject;
   readonly configId: string;
   readonly value: unknown;
 }
 
 /** Ours: all config options with their values, as sent (ACP `config_option_update`). */
-export interface XConfigOptionsChanged {
+export interface XConfigOptionsChanged extends KnownAction {
   readonly type: "x-agentnb/configOptionsChanged";
-  readonly time?: number;
-  readonly _meta?: JsonObject;
   readonly configOptions: readonly JsonObject[];
 }
 
 /** Ours: how full the model's context is (ACP `usage_update`). */
-export interface XContextUsageChanged {
+export interface XContextUsageChanged extends KnownAction {
   readonly type: "x-agentnb/contextUsageChanged";
-  readonly time?: number;
-  readonly _meta?: JsonObject;
   readonly used: number;
   readonly size: number;
   readonly cost?: Cost;
 }
 
 /** Ours: an action on a turn that is already finished, as some agents go on talking. */
-export interface XLate {
+export interface XLate extends KnownAction {
   readonly type: "x-agentnb/late";
-  readonly time?: number;
-  readonly _meta?: JsonObject;
   readonly turnId: string;
   readonly action: Action;
 }
 
 /** Ours: the mode in force, chosen by the agent or the user (ACP `current_mode_update`). */
-export interface XModeChanged {
+export interface XModeChanged extends KnownAction {
   readonly type: "x-agentnb/modeChanged";
-  readonly time?: number;
-  readonly _meta?: JsonObject;
   readonly modeId: string;
 }
 
 /** Ours: the modes on offer and the one in force (ACP `SessionModeState`). */
-export interface XModesChanged {
+export interface XModesChanged extends KnownAction {
   readonly type: "x-agentnb/modesChanged";
-  readonly time?: number;
-  readonly _meta?: JsonObject;
   readonly modes: SessionModes;
 }
 
 /** Ours: a part is taken back (ACP `plan_removed`). */
-export interface XPartRemoved {
+export interface XPartRemoved extends KnownAction {
   readonly type: "x-agentnb/partRemoved";
-  readonly time?: number;
-  readonly _meta?: JsonObject;
   readonly turnId: string;
   readonly partId: string;
 }
 
 /** Ours: the agent's plan, new or replaced whole (ACP `plan`). */
-export interface XPlanSet {
+export interface XPlanSet extends KnownAction {
   readonly type: "x-agentnb/planSet";
-  readonly time?: number;
-  readonly _meta?: JsonObject;
   readonly turnId: string;
   readonly partId: string;
   readonly planId?: string;
@@ -1906,81 +1523,61 @@ export interface XPlanSet {
 }
 
 /** Ours: the prompts that the agent expects the user to send next (ACP `prompt_suggestions_update`). */
-export interface XPromptSuggestionsChanged {
+export interface XPromptSuggestionsChanged extends KnownAction {
   readonly type: "x-agentnb/promptSuggestionsChanged";
-  readonly time?: number;
-  readonly _meta?: JsonObject;
   readonly suggestions: readonly string[];
 }
 
 /** Ours: a session was closed. */
-export interface XSessionRemoved {
+export interface XSessionRemoved extends KnownAction {
   readonly type: "x-agentnb/sessionRemoved";
-  readonly time?: number;
-  readonly _meta?: JsonObject;
   readonly resource: string;
 }
 
 /** Ours: a session was opened, or its summary changed. */
-export interface XSessionSet {
+export interface XSessionSet extends KnownAction {
   readonly type: "x-agentnb/sessionSet";
-  readonly time?: number;
-  readonly _meta?: JsonObject;
   readonly summary: SessionSummary;
 }
 
 /** Ours: a terminal printed something. */
-export interface XTerminalData {
+export interface XTerminalData extends KnownAction {
   readonly type: "x-agentnb/terminalData";
-  readonly time?: number;
-  readonly _meta?: JsonObject;
   readonly terminalId: string;
   readonly data: string;
 }
 
 /** Ours: a terminal's program ended (ACP `TerminalExitStatus`). */
-export interface XTerminalExited {
+export interface XTerminalExited extends KnownAction {
   readonly type: "x-agentnb/terminalExited";
-  readonly time?: number;
-  readonly _meta?: JsonObject;
   readonly terminalId: string;
   readonly exitCode?: number;
   readonly signal?: string;
 }
 
 /** Ours: the agent opened a terminal (ACP `terminal/create`). */
-export interface XTerminalOpened {
+export interface XTerminalOpened extends KnownAction {
   readonly type: "x-agentnb/terminalOpened";
-  readonly time?: number;
-  readonly _meta?: JsonObject;
   readonly terminal: TerminalView;
 }
 
 /** Ours: what ACP says beyond AHP, in whatever state the call is (ACP `tool_call_update`). */
-export interface XToolCallDetailsChanged {
+export interface XToolCallDetailsChanged extends ToolCallAction {
   readonly type: "x-agentnb/toolCallDetailsChanged";
-  readonly time?: number;
-  readonly _meta?: JsonObject;
-  readonly turnId: string;
-  readonly toolCallId: string;
   readonly displayName?: string;
   readonly details: ToolCallDetails;
 }
 
 /** Ours: what a finished turn changed, in numbers; the changes themselves are in its change-set channel. */
-export interface XTurnChanges {
+export interface XTurnChanges extends KnownAction {
   readonly type: "x-agentnb/turnChanges";
-  readonly time?: number;
-  readonly _meta?: JsonObject;
   readonly turnId: string;
   readonly changes: TurnChanges;
 }
 
 /** Ours: more text for a user-message part (ACP `user_message_chunk`). */
-export interface XUserMessageDelta {
+export interface XUserMessageDelta extends KnownAction {
   readonly type: "x-agentnb/userMessageDelta";
-  readonly time?: number;
-  readonly _meta?: JsonObject;
   readonly turnId: string;
   readonly partId: string;
   readonly content: string;
