@@ -1,4 +1,4 @@
-"""Budgets: how much may be used, written as ``"200k tokens, $5, 30 min, 20 turns"``, and how far that is used."""
+"""Budgets: limits on usage, written as ``"200k tokens, $5, 30 min, 20 turns"``, and how far each is used."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Unit: TypeAlias = Literal["tokens", "cost", "time", "turns"]
 Scope: TypeAlias = Literal["conversation", "day", "batch", "loop", "turn"]
 
 NEARLY = 0.8
-"""The part of a limit from which on it is said how much is used."""
+"""The fraction of a limit from which its use is reported."""
 EXAMPLE = "200k tokens, $5, 30 min, 20 turns"
 _GRAMMAR = f"Write some of tokens, money, time and turns, with commas between them: '{EXAMPLE}'."
 _PART = re.compile(
@@ -41,7 +41,7 @@ _OWNERS: dict[Scope, str] = {
 
 
 class Spent(NamedTuple):
-    """What turns have used together: tokens and money as far as their agents say, seconds, and how many they are."""
+    """The combined usage of turns: tokens and money as far as agents report them, seconds, and the number of turns."""
 
     tokens: int = 0
     costs: Mapping[str, float] = {}
@@ -82,7 +82,7 @@ class Limit(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LimitUse(NamedTuple):
-    """How far a limit is used; ``allowed`` is its amount and what the user has added to it."""
+    """The use of a limit; ``allowed`` is its amount plus what the user has added to it."""
 
     limit: Limit
     used: float

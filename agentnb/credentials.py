@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 Span: TypeAlias = tuple[int, int, str]
 HIDDEN = "***"
 SHORTEST = 6
-"""Characters that the value of a secret variable has at least; shorter ones would be found in any word."""
+"""The shortest value of a secret variable, in characters; a shorter one would be found in any word."""
 _WINDOW = 60_000
 _LONGEST_CREDENTIAL = 4_096
 _NAME_END = 64

@@ -89,7 +89,7 @@ OLDEST = "oldest_agentnb"
 """The key by which a file names the oldest agentnb that reads it."""
 
 UPDATE = f"Update agentnb: `pip install --upgrade {NAME}`."
-"""What to do about a file that is too new."""
+"""The advice for a file that is too new."""
 
 _VERSION = re.compile(r"\d{1,4}(?:\.\d{1,4}){1,2}", re.ASCII)
 

@@ -1,4 +1,4 @@
-"""The user's folders: where settings and what agentnb keeps lie, beside Jupyter's own."""
+"""The user's folders for settings and for what agentnb keeps, beside Jupyter's own."""
 
 from __future__ import annotations
 

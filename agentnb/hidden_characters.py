@@ -1,4 +1,4 @@
-"""Characters that nobody sees, and marks that change the order of what stands beside them."""
+"""Invisible characters, and marks that change the order of the characters beside them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ HIDDEN = (
 """Ranges for a set in a regular expression. Not among them: what emoji and scripts need (`JOINERS`, variations)."""
 
 JOINERS = "\u200c\u200d"
-"""They join letters and emoji, or keep them apart: seen by what they do there, and not at all in a command."""
+"""Characters that join letters and emoji, or keep them apart: visible by that effect, and invisible in a command."""
 
 CONTROLS = "\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f"
-"""Control characters but tab, line feed and carriage return."""
+"""Control characters except tab, line feed and carriage return."""

@@ -1,4 +1,4 @@
-"""Ids: random, or counted where every run shall be like the one before (``AGENTNB_IDS=counted``, as in tests)."""
+"""Ids: random, or counted where every run must be like the one before (``AGENTNB_IDS=counted``, as in tests)."""
 
 from __future__ import annotations
 

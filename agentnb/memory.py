@@ -1,4 +1,4 @@
-"""The memory of this machine, of this container and of this process, as Linux tells it."""
+"""The memory of this machine, of this container and of this process, as Linux reports it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _OWN_GROUPS = Path("/proc/self/cgroup")
 _V1 = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
 _V2 = ("memory.max", "memory.current", "inactive_file")
 _UNLIMITED = 2**60
-"""Version 1 has no word for "no limit", but a number near the largest."""
+"""Bytes from which a limit counts as none: version 1 writes "no limit" as a number near the largest."""
 _Group: TypeAlias = "tuple[Path, tuple[str, str, str]]"  # the folder, and the names of what is read there
 
 

@@ -25,7 +25,7 @@ SETTING = "plugins_off"
 
 
 class Problem(NamedTuple):
-    """Why a plug-in is not loaded, or does not work."""
+    """The reason a plug-in is not loaded, or does not work."""
 
     plugin: str
     message: str

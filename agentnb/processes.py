@@ -1,4 +1,4 @@
-"""The processes below one, and signals that reach no other."""
+"""Finds the processes below another one, and sends signals to them alone."""
 
 from __future__ import annotations
 

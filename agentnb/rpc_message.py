@@ -1,4 +1,4 @@
-"""JSON-RPC 2.0 messages: how they stand in a stream, how they are read and written, and their errors."""
+"""JSON-RPC 2.0 messages: how they are framed in a stream, how they are read and written, and their errors."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ METHOD_NOT_FOUND = -32601
 INVALID_PARAMS = -32602
 INTERNAL_ERROR = -32603
 CANCELLED = -32800
-"""The codes of JSON-RPC 2.0 (section 5.1), and ACP's for a request that was taken back."""
+"""The codes of JSON-RPC 2.0 (section 5.1), and ACP's for a request that was cancelled."""
 
 LONGEST_MESSAGE = 512 * 1024 * 1024
 """The longest message, in bytes, that is waited for."""
@@ -218,7 +218,7 @@ class Whole(Lines):
 
 
 class Headers:
-    """Cuts a stream into messages, each behind a header with its length (LSP)."""
+    """Cuts a stream into messages, each after a header with its length (LSP)."""
 
     def __init__(self, longest: int = LONGEST_MESSAGE) -> None:
         self._longest = longest

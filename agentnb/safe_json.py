@@ -1,4 +1,4 @@
-"""Reads JSON that others wrote: whatever is wrong with it is a ``ValueError``, and nothing worse."""
+"""Reads JSON that others wrote: anything wrong with it raises a ``ValueError``, and nothing worse."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 _Kind = TypeVar("_Kind")
 
 NESTING_LIMIT = 200
-"""How many arrays and objects may lie inside each other: functions that walk a value need some stack for each."""
+"""The most levels of nested arrays and objects: functions that walk a value need some stack for each."""
 
 WRAPPED_LIMIT = NESTING_LIMIT + 50
 """The same where our own files hold such a value inside objects of ours (a cassette, a saved session)."""

@@ -35,17 +35,17 @@ KINDS: dict[Kind, str] = {
     "components": "component",
     "plugins": "plug-in",
 }
-"""What lists can be about, and what one of them is called."""
+"""The kinds of things that lists can be about, and the name for one of each."""
 Switch: TypeAlias = Literal["serve", "pair", "history"]
 SWITCHES: dict[Switch, str] = {
     "serve": "Serving this kernel is switched off",
     "pair": "Pairing this kernel is switched off",
     "history": "The history is switched off",
 }
-"""What can be switched off, and what is said then."""
+"""The features that can be switched off, and the sentence to show when each is."""
 KEYS = ("message", "audit", *SWITCHES, *KINDS, "settings")
 LARGEST = 1_000_000
-"""Bytes of a file; more are not read."""
+"""The largest file, in bytes; no more is read."""
 LONGEST_MESSAGE = 1_000
 SET_BY = "set by your administrator"
 
@@ -58,7 +58,7 @@ class Entry(NamedTuple):
 
 
 class SiteList(msgspec.Struct, frozen=True, kw_only=True):
-    """The things of one kind that a file allows, all where None, and those that it denies."""
+    """The things of one kind that a file allows (all if None), and those that it denies."""
 
     allow: tuple[Entry, ...] | None = None
     deny: tuple[Entry, ...] = ()
@@ -93,7 +93,7 @@ class SiteFile(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SitePolicy(msgspec.Struct, frozen=True):
-    """What all files say together."""
+    """The combined contents of all files."""
 
     files: tuple[SiteFile, ...] = ()
 

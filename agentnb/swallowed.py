@@ -1,4 +1,4 @@
-"""Where an exception ends nothing: in code that Python itself calls in between, an exception is printed and dropped."""
+"""Finds where an exception ends nothing: in code that Python itself calls in between, it is printed and dropped."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The agent: one process that speaks ACP, launched, initialized and shared by sessions, and what it is capable of."""
+"""The agent: one process that speaks ACP, launched, initialized and shared by sessions, and its capabilities."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ _ABILITIES = {
     "delete": ("delete a session", "Delete it with the agent's own program."),
     "logout": ("log out", "Log out with the agent's own program."),
 }
-"""What is not offered, in words, and what to do instead."""
+"""Each capability in words, and what to do instead where an agent does not offer it."""
 
 
 class AgentCapabilities(dict[str, Any]):
-    """What an agent says that it can do (ACP ``agentCapabilities``)."""
+    """The capabilities that an agent reports (ACP ``agentCapabilities``)."""
 
     def __init__(self, title: str, stated: Mapping[str, Any] | None = None) -> None:
         super().__init__(stated or {})

@@ -38,10 +38,10 @@ if TYPE_CHECKING:
     from agentnb.state import Action
 
 AT_ONCE = 2
-"""How many agents are started at a time."""
+"""The most agents that are started at a time."""
 
 VERSION_SECONDS = 20.0
-"""How long ``--version`` may take; it is asked only of an agent that does not start."""
+"""Seconds that ``--version`` may take; it is only run for an agent that does not start."""
 
 
 class Checkup(msgspec.Struct, frozen=True, kw_only=True):
@@ -192,7 +192,7 @@ def _found(
 
 
 class _Nobody:
-    """Hears what an agent says in the doctor's session, and lets nothing through."""
+    """Listens to the doctor's session: ignores what the agent reports, and allows nothing."""
 
     speaking = None
     chat = ChatState(

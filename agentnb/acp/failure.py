@@ -36,8 +36,6 @@ if TYPE_CHECKING:
 
 
 class LoginWay(msgspec.Struct, frozen=True, kw_only=True):
-    """One way to log in."""
-
     id: str
     name: str
     kind: Literal["agent", "terminal", "variables"]
@@ -108,7 +106,7 @@ def answered(error: BaseException) -> RpcError:
 
 
 class AgentFailures:
-    """Makes the exceptions for users of what goes wrong with one agent."""
+    """Turns the errors of one agent into the exceptions that users get."""
 
     def __init__(self, spec: AgentSpec, process: RunningProcess | None = None) -> None:
         self.spec = spec

@@ -1,4 +1,4 @@
-"""Fields: reading what an agent sent when nothing about it can be relied on."""
+"""Reads the fields of what an agent sent, relying on nothing about their form."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The files service: what agents read and write through us, confined to the workspace."""
+"""The files service: agents read and write files through it, confined to the workspace."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
 
 WHOLE = 256 * 1024
-"""Characters, old and new together, up to which a change is shown whole; of a larger file only what changes is."""
+"""Characters, old and new together, up to which a change is shown whole; of a larger one, only what changes is."""
 SIDE = 64 * 1024
 """Characters of each side of a cut change, at most."""
 AROUND = 50
-"""Lines round a cut change that stay as they are."""
+"""Unchanged lines that are shown around a cut change."""
 
 
 def write_request(path: Path, old: bytes | None, new: str, *, again: bool = False) -> PolicyRequest:
@@ -83,7 +83,7 @@ def _note(note: str) -> tuple[ToolTextContent, ...]:
 LIMIT = 64 * 1024 * 1024
 """The largest file, in bytes, that is read for an agent."""
 TIMES = 5
-"""How often a write is asked about, where the file changes meanwhile."""
+"""Times that a write is tried, and asked about, if the file changes meanwhile."""
 
 
 class Files:

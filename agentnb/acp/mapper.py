@@ -58,7 +58,7 @@ __all__ = ["keep_raw", "map_permission", "map_session", "map_update", "merge", "
 _TEXTS = frozenset({"agent_message_chunk", "agent_thought_chunk", "user_message_chunk"})
 """The updates whose text can be joined."""
 _SEVERITIES = {"warning": "Warning: ", "error": "Error: "}
-"""What stands before a notice, by its severity."""
+"""The prefix of a notice, by its severity."""
 _READING = frozenset({"read", "search"})
 """The kinds of calls that change nothing."""
 
@@ -79,7 +79,7 @@ _OF_TURN: dict[str, Callable[[dict[str, Any], ChatState, UpdateTarget], tuple[Ac
     "terminal_output_chunk": lambda update, chat, place: agent_terminal(update, chat, place.time),
     "compaction_summary_chunk": lambda update, chat, place: _compaction(update, place, chat),
 }
-"""The updates that belong to a turn, and what reads each."""
+"""The updates that belong to a turn, and the function that reads each."""
 
 HISTORY = frozenset(_OF_TURN) - {"notice"} | {"prompt_suggestions_update"}
 """The kinds of update that a replayed conversation is made of; the others say how the session is now. What an agent

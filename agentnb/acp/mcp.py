@@ -1,4 +1,4 @@
-"""MCP servers in ACP's words, and those that we serve ourselves on the agent's own wire (MCP over ACP)."""
+"""MCP servers as ACP describes them, and those that we serve ourselves on the agent's own wire (MCP over ACP)."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class McpConnection(Protocol):
 
 
 class Served:
-    """The servers that one agent's process is served, and its connections to them."""
+    """The MCP servers that one agent's process can connect to on its wire, and its connections to them."""
 
     def __init__(self, tap: Tap | None = None) -> None:
         self._tap = tap

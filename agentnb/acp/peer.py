@@ -1,4 +1,4 @@
-"""The peer of an agent: JSON-RPC over its stdio, one message after another, and who hears of each."""
+"""The peer of an agent: JSON-RPC over its stdio, one message after another, and who receives each."""
 
 from __future__ import annotations
 
@@ -133,12 +133,12 @@ class Tap(Protocol):
 
 CHUNK = 256 * 1024
 FULL = 1024 * 1024
-"""How many bytes may wait for a reader that does not read, before it counts as full, in bytes."""
+"""Bytes that may wait for a reader that does not read, before it counts as full."""
 _FINISH_SECONDS = 5.0
 
 
 class Output:
-    """Writes on a thread of its own, so that who does not read stops only what is read for him."""
+    """Writes on a thread of its own, so that a reader that stalls only holds up what is written to it."""
 
     def __init__(
         self, on_full: Callable[[bool], None] = lambda _: None, *, sink: int = 1, name: str = "agentnb-write"
@@ -238,7 +238,7 @@ if TYPE_CHECKING:
     Lost = Callable[[AgentnbError], Coroutine[Any, Any, None]]
 
 PATIENCE = 2.5
-"""Seconds that an agent which is stopped may take to leave by itself."""
+"""Seconds that a stopped agent gets to exit by itself."""
 _EXIT_SECONDS = 0.3
 
 

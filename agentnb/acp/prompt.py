@@ -1,4 +1,4 @@
-"""Builds the prompt for one message, by what the agent supports, and reads the answer (ACP ``session/prompt``)."""
+"""Builds the prompt for one message to suit what the agent supports, and reads the answer (ACP ``session/prompt``)."""
 
 from __future__ import annotations
 

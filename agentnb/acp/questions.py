@@ -61,7 +61,7 @@ class ElicitationQuestion(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ElicitationAnswer(msgspec.Struct, frozen=True):
-    """The user's answer."""
+    """The user's answer to an elicitation."""
 
     response: Literal["accept", "decline", "cancel"]
     values: dict[str, Any] = {}

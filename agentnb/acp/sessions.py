@@ -1,4 +1,4 @@
-"""The sessions of one agent: whom each update and each request concerns, and which service answers a request."""
+"""The sessions of one agent: which session each update and request is for, and which service answers a request."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 log: Logger = logger("agentnb.acp")
 
 EARLY = 10_000
-"""How many updates for sessions not known yet are kept."""
+"""The most updates kept for a session that is not known yet; the oldest are dropped first."""
 
 
 def deliver(updates: list[dict[str, Any]], listener: SessionListener) -> None:
@@ -68,7 +68,7 @@ class Route:
 
 
 class Sessions:
-    """The open sessions of one agent, and what came too early for one."""
+    """The open sessions of one agent, and the updates that arrived before their session was known."""
 
     def __init__(self, confined: Callable[[Sequence[str]], list[str]] = list) -> None:
         self._confined = confined

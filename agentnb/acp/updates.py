@@ -109,11 +109,11 @@ def _turn(chat: ChatState, turn_id: str | None) -> ActiveTurn | Turn | None:
 
 
 SUGGESTIONS_KEPT = 3
-"""How many of an agent's suggestions are on offer."""
+"""The most suggestions of an agent that are offered."""
 LONGEST_SUGGESTION = 2_000
 """Characters of a suggested prompt; a longer one is left out."""
 _READ = 100
-"""How many suggestions, and blocks of one, are looked at."""
+"""The most suggestions that are read, and the most blocks of one."""
 _LINE_END = re.compile("\r\n?|[\u2028\u2029]")
 _HIDDEN = re.compile(f"[{CONTROLS}{HIDDEN}]")
 _PLAIN_PATH = re.compile(r"/[\w./~-]*[\w/~-]")
@@ -268,4 +268,4 @@ UPDATES: dict[str, Callable[[dict[str, Any], int | None], tuple[Action, ...] | N
     "usage_update": usage,
     "prompt_suggestions_update": prompt_suggestions,
 }
-"""What reads each update that is about the session, by its name on the wire."""
+"""The function that reads each update about the session, by the update's name on the wire."""

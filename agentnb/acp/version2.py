@@ -28,7 +28,7 @@ _SESSION_EXTRAS = ("delete", "fork", "additionalDirectories")
 
 
 class SecondVersion:
-    """One agent that speaks version 2."""
+    """Translates the messages of one agent that speaks version 2."""
 
     def __init__(self, title: str) -> None:
         self._title = title

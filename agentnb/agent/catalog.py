@@ -58,7 +58,7 @@ GROUP = "agentnb.agents"
 TOUR = "eliza"
 """The built-in agent that shows what agents do; not for real work."""
 Bases: TypeAlias = "Callable[[], Mapping[str, AgentSpec]]"
-"""Finds the agents that a description can be based on."""
+"""Returns the agents that a description can be based on."""
 
 _OF_THE_PROGRAM = ("install", "requires", "upgrade", "min_version", "seen", "runner")
 _OURS = ("built in", "registry")
@@ -79,7 +79,7 @@ class Capabilities(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 
 
 class Provider(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Where an agent sends its requests to models (ACP ``ProviderInfo``)."""
+    """The model provider that an agent sends its requests to (ACP ``ProviderInfo``)."""
 
     api_type: str = ""
     base_url: str = ""

@@ -1,4 +1,4 @@
-"""A child: one program in a process group of its own, its output handed over as it comes, its end certain."""
+"""A child: one program in its own process group, whose output is passed on as it comes and whose end is certain."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ DRAIN = 0.25
 A child of its own can hold the pipe open for ever.
 """
 MOST_DRAINS = 20
-"""How often these seconds begin anew because there was output; while nobody reads it, they always do."""
+"""Times that these seconds begin anew because there was output; while nobody reads the output, they always do."""
 ONE_DRAIN = 1
-"""For a program that is of no use without its own process, as an agent behind a launcher (npx) is."""
+"""The same for a program that is of no use without its own process, such as an agent behind a launcher (npx)."""
 MOST_OUTPUT = 10_000
-"""Bytes that :func:`output_of` reads."""
+"""The most bytes that :func:`output_of` reads."""
 
 _OF_JUPYTER_SERVER = re.compile(
     r"JPY_.*|JUPYTERHUB_.*|JUPYTER_(?:TOKEN|PASSWORD|SERVER_.*|GATEWAY_.*)|(?:NB|NOTEBOOK|CONFIGPROXY|BINDER)_.*TOKEN.*"

@@ -1,4 +1,4 @@
-"""Confinement: which agents are confined, what a confined one can reach, and what it was refused."""
+"""Confinement: which agents are confined, what a confined agent can reach, and which accesses it was refused."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 
 LONGEST_TEXT = 20_000
-"""Characters of the end of a text that are read."""
+"""Characters that are read from the end of a text."""
 MOST_REFUSED = 20
-"""How many accesses are told at most."""
+"""The most accesses that are reported."""
 _REMEDY = (
     "Give the folder in directories=[…] if it needs that, or name it in [confinement] of the agent's own file "
     "(agentnb/agents), or start the agent with confine=False."
@@ -42,10 +42,10 @@ _REFUSALS = (
 _START_UP = frozenset(
     f"~/{name}" for name in (".bashrc", ".bash_profile", ".bash_login", ".profile", ".zshrc", ".zshenv", ".zprofile")
 )
-"""What nearly every shell reads at its start: that it could not says nothing of the agent."""
+"""Files that nearly every shell reads when it starts: a refused read of one says nothing about the agent."""
 _WRITES = ("create", "write", "mkdir", "touch", "remove", "unlink", "rename", "rm:", "mv:")
 _SHELL = re.compile(r"^\s*/[^\s:]{1,500}:(?: line)? \d+: ")
-"""How a shell begins its errors: it is not the shell that was refused."""
+"""The beginning of a shell's error message, which names the shell although the shell was not refused."""
 _PATH = re.compile(r"(?<![\w./~])(?:~|\.\.)?/[^\s'\"`:;,()<>|]{1,500}")
 
 
@@ -114,9 +114,9 @@ def _shortened(path: str, home: str) -> str:
 
 
 Confining: TypeAlias = bool | Literal["no network"] | tuple[str, ...]
-"""What a place says: whether an agent is confined; so that it has no network; so that it reaches only these hosts."""
+"""A setting of confinement: confined or not, confined without a network, or confined with only these hosts."""
 EVERY = "*"
-"""What stands for every agent in the table ``[agents]`` of a policy file."""
+"""The name that stands for every agent in the table ``[agents]`` of a policy file."""
 _HINT = 'Write true, false, "no network", or a list of the only hosts, such as ["pypi.org", "*.example.org"].'
 
 
@@ -198,10 +198,10 @@ def _network(choice: Confining) -> Network | None:
 
 
 Network: TypeAlias = Literal["all", "none"] | tuple[str, ...]
-"""What a confined agent gets of the network; hosts are as :func:`agentnb.agent.elsewhere.checked_hosts` has."""
+"""The network access of a confined agent; hosts are as :func:`agentnb.agent.elsewhere.checked_hosts` returns them."""
 
 TRIED = ("Landlock", "bubblewrap")
-"""What confines agents where nobody has asked for that: these have been seen to work."""
+"""The ways of confinement that are used where no setting asks for one: these have been seen to work."""
 NEVER_CHECKED = "when your other files change (inotify); your other programs' command lines"
 _NO_PLUGIN = "no plug-in that confines agents is loaded (`agentnb plugins` says why)"
 

@@ -20,7 +20,7 @@ SCHEMES = ("wss", "https", "ws", "http")
 UNCONFINED = (
     "It runs on another machine and cannot be confined from here. Its requests to this machine go through your policy."
 )
-"""Said of every agent elsewhere."""
+"""The note on every agent that runs on another machine."""
 CONFINED_COMMANDS = " The commands that it runs here are confined."
 _EXAMPLE = "For example: wss://agents.example.org/acp."
 

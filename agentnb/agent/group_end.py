@@ -1,4 +1,4 @@
-"""Ends everything that a program has started: its process group, what its subreaper knows, what carries its mark."""
+"""Ends everything that a program started: its process group, what its subreaper knows, what carries its mark."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class SubreaperLink:
-    """Hears that the program runs, why it does not, or how it ended; tells the subreaper what to end."""
+    """Hears from the subreaper that the program runs, fails to start or has ended; tells the subreaper what to end."""
 
     def __init__(self, on_began: Callable[[int], None], on_end: Callable[[int], None]) -> None:
         self._on_began = on_began
@@ -101,11 +101,11 @@ async def until_set(event: asyncio.Event, seconds: float) -> None:
 T = TypeVar("T")
 
 PROMPTLY = 0.05
-"""Seconds in which the subreaper of a program that has ended, and has left nothing behind, ends as well."""
+"""Seconds within which the subreaper ends once its program has ended and left nothing behind."""
 
 
 class GroupEnd:
-    """The end of one program and of everything that it has started; on POSIX systems."""
+    """Ends one program and everything that it has started, on POSIX systems."""
 
     def __init__(self, pid: int, mark: str, link: SubreaperLink, is_over: Callable[[], bool]) -> None:
         self._pid = pid

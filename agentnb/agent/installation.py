@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from agentnb.agent.catalog import AgentSpec
 
 SILENT_SECONDS = 600.0
-"""How long an installer may print nothing."""
+"""Seconds that an installer may print nothing."""
 ASKING_SECONDS = 10.0
-"""How long it may print nothing after what looks like a question for a password."""
+"""Seconds that it may print nothing after what looks like a question for a password."""
 _FOLDER_SECONDS = 60.0
 _TAIL = 4000
 _PLAIN = re.compile(r"[A-Za-z0-9@/._=+:,~^-]+\Z")

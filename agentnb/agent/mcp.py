@@ -1,4 +1,4 @@
-"""MCP servers that an agent may use: read from what people write."""
+"""MCP servers that an agent may use, read from the forms in which people write them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _HINT = 'For example: {"name": "files", "command": "mcp-files", "args": ["."]} o
 
 
 Given = Union[Iterable[Any], Mapping[str, Any], str, "os.PathLike[str]", None]
-"""What a user may give."""
+"""The forms in which a user may give MCP servers."""
 
 
 class McpServer(msgspec.Struct, frozen=True, kw_only=True):

@@ -33,7 +33,7 @@ _HEAD = f"# An agent of your own. Other keys: {manual('how-to/own-agents')}\n"
 
 
 class OwnAgent(msgspec.Struct, frozen=True, kw_only=True):
-    """A description in the user's folder."""
+    """An agent's description in the user's folder."""
 
     name: str
     title: str

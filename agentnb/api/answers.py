@@ -69,7 +69,7 @@ class Wanted:
 
 
 class TurnOutput:
-    """What the answer of one turn must be; one that does not fit is asked for once more, in the same turn."""
+    """The required form of one turn's answer; one that does not fit is asked for once more, in the same turn."""
 
     def __init__(self, wanted: Wanted) -> None:
         self._wanted = wanted

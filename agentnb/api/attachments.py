@@ -1,4 +1,4 @@
-"""An object of `context=`: a picture or a file where it is one, else a description in text."""
+"""Turns an object of `context=` into an attachment: a picture or a file where it is one, else a description in text."""
 
 from __future__ import annotations
 
@@ -163,7 +163,7 @@ _BODIES: tuple[tuple[Callable[[Any], bool], Callable[[Any], str]], ...] = (
 
 _DOTS_PER_INCH = 150
 LARGEST_FILE = 10 * 1024 * 1024
-"""Bytes that are not a picture and can be sent with a prompt."""
+"""The largest data, in bytes, that is not a picture and can be sent with a prompt."""
 _METHODS = {"_repr_png_": "image/png", "_repr_jpeg_": "image/jpeg"}
 
 

@@ -1,4 +1,4 @@
-"""What turns changed, seen from Python: tables of changes, undo, redo and keep."""
+"""The changes of turns, seen from Python: tables of changes, undo, redo and keep."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
     from agentnb.host.files.changes import Kind
 
 WAIT_SECONDS = 30.0
-"""How long :attr:`agentnb.Turn.changes` waits for the comparison, at most."""
+"""The most seconds that :attr:`agentnb.Turn.changes` waits for the comparison."""
 UNDO_SECONDS = 120.0
-"""How long undo, redo and keep may take, and the differences of all files of a turn."""
+"""Seconds that undo, redo and keep may take, and the differences of all files of a turn."""
 
 Choice: TypeAlias = Literal["mine", "theirs"]
-"""What to do about a file that changed since: leave it as it is now (``"mine"``), or replace it (``"theirs"``)."""
+"""The choice for a file that changed since: leave it as it is now (``"mine"``), or replace it (``"theirs"``)."""
 
 _RUNS = "The turn is still running. Its changes are known when it ends."
 _WAITS = "The turn is waiting in the queue and has not started."
@@ -47,7 +47,7 @@ _BY: dict[By, str] = {
 
 
 class _CallableText(str):
-    """A text that may be called for one release, because ``Change.diff`` was a method."""
+    """A text that may also be called, for one release, because ``Change.diff`` was a method."""
 
     __slots__ = ()
 

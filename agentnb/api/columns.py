@@ -44,7 +44,7 @@ class TextTable:
 
 
 class Table(TextTable):
-    """Such a table, as HTML in a notebook."""
+    """A table that a notebook shows as HTML."""
 
     __slots__ = ()
 
@@ -56,7 +56,7 @@ class Table(TextTable):
 
 
 class MarkdownTable(TextTable):
-    """Such a table, as Markdown in a notebook."""
+    """A table that a notebook shows as Markdown."""
 
     __slots__ = ()
 
@@ -69,7 +69,7 @@ class MarkdownTable(TextTable):
 
 
 class Rows(Sequence[T]):
-    """Some rows, which cannot be changed."""
+    """An immutable sequence of rows."""
 
     def __init__(self, rows: Iterable[T] = ()) -> None:
         self._rows = tuple(rows)

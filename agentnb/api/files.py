@@ -1,4 +1,4 @@
-"""The files of a session, seen from Python: what a turn changed, and what lies in the workspace."""
+"""The files of a session, seen from Python: the changes of a turn, and the files of the workspace."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["FileChange", "FileChangeTable", "FileTable", "SessionFiles", "Snippet"]
 
 MOST = 1024 * 1024
-"""Bytes that :meth:`SessionFiles.read` gives where nothing else is asked for."""
+"""Bytes that :meth:`SessionFiles.read` returns by default."""
 
 
 class FileChangeTable(Table, tuple[FileChange, ...]):

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class ThisLog(NamedTuple):
-    """The log, its kernel's host (None in a shell), and what is wrong with it, in words."""
+    """The log, its kernel's host (None in a shell), and a note on what is wrong with the log."""
 
     store: LogStore
     host: Host | None = None

@@ -44,13 +44,13 @@ if TYPE_CHECKING:
     from agentnb.state import ChatInputAnswerValue, ChatState
 
 Do: TypeAlias = Callable[[Callable[[], Any]], None]
-"""Dispatches the action that a function makes. Defined at run time: the fields below are read then."""
+"""Dispatches the action that a function makes. Defined at run time, because the fields below are read then."""
 
 Rehearse: TypeAlias = Callable[[str], Any]
 """Previews what the question on a tool call is about."""
 
 PermissionAnswer: TypeAlias = "str | ConfirmationOption"
-"""``"allow"``, ``"deny"``, ``"ask"`` (the user decides), or one of the request's options: it, its id or its label."""
+"""``"allow"``, ``"deny"``, ``"ask"`` (the user decides), or an option of the request: itself, its id or its label."""
 
 PermissionCallback: TypeAlias = "Callable[[PermissionRequest], PermissionAnswer | Awaitable[PermissionAnswer]]"
 """A function, sync or async, that answers permission requests (``agentnb.start(permissions=function)``)."""

@@ -1,4 +1,4 @@
-"""``agentnb.rehearse``: what code or a command would do."""
+"""``agentnb.rehearse``: a preview of what code or a command would do."""
 
 from __future__ import annotations
 

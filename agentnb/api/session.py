@@ -46,10 +46,10 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 QUEUED = PendingMessageKind.QUEUED
 CALLBACK_SECONDS = 60.0
-"""How long a permissions callback may take where nothing else is said."""
+"""Seconds that a permissions callback may take by default."""
 
 Permissions: TypeAlias = "Literal['ask', 'allow', 'deny'] | PermissionCallback"
-"""What answers an agent's permission requests."""
+"""The fixed answer to an agent's permission requests, or the callback that answers them."""
 
 
 class Turn(FollowedTurn, Generic[Answer_co]):

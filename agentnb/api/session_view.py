@@ -1,4 +1,4 @@
-"""A session, one conversation with one agent: what it is, what it changed, and its agent."""
+"""A session, one conversation with one agent: its state, its changes, and its agent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Settings, and which folders are trusted, from Python."""
+"""Settings and trusted folders, from Python."""
 
 from __future__ import annotations
 

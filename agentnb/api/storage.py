@@ -1,4 +1,4 @@
-"""What agentnb keeps on disk, in Python and in a shell: measured, limited, checked, repaired, moved, deleted."""
+"""The data that agentnb keeps on disk, in Python and a shell: measured, limited, checked, repaired, moved, deleted."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from agentnb.log.store import LogStore
 
 SHOWN = 10
-"""Agents and folders that a table shows; the rows have all."""
+"""The most agents and folders that a table shows; its rows have all of them."""
 
 
 class Removed(NamedTuple):

@@ -1,4 +1,4 @@
-"""A turn of a conversation, read: what it is, what the agent said and did, what it changed; and undoing that."""
+"""A view of a turn: its state, what the agent said and did, what it changed; and undoing that."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
 
 ToolCallStatus: TypeAlias = Literal["pending", "in_progress", "completed", "failed", "cancelled"]
-"""How far a tool call is; ``"cancelled"``: it was denied, or the turn ended before it."""
+"""The state of a tool call; ``"cancelled"``: it was denied, or the turn ended before it."""
 
 
 class ToolCall(NamedTuple):
@@ -156,8 +156,6 @@ if TYPE_CHECKING:
     Snapshot: TypeAlias = FinishedTurn | ActiveTurn
 
 TurnState: TypeAlias = Literal["queued", "running", "complete", "cancelled", "error"]
-"""How far a turn is."""
-
 _STATES: dict[str, TurnState] = {"complete": "complete", "cancelled": "cancelled", "error": "error"}
 _OF_BUDGETS = BudgetExceeded.__name__
 _OF_CASSETTES = {kind.__name__: kind for kind in (CassetteBroken, CassetteMismatch)}

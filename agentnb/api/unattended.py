@@ -82,7 +82,7 @@ class AwaitableWork(Work, Protocol):
 
 
 class _Prompted:
-    """A turn that nobody watches: the agent that was prompted, and the first line of the cell that did."""
+    """A turn that nobody watches: the agent that was prompted, and the first line of the cell that prompted it."""
 
     def __init__(self, turn: FollowedTurn, agent: str) -> None:
         self.turn = turn

@@ -1,4 +1,4 @@
-"""Tokens and money that turns used, of all kept sessions: a table by day, session, turn, agent or folder."""
+"""Tokens and money used by the turns of all kept sessions: a table by day, session, turn, agent or folder."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 POLL_SECONDS = 0.2
-"""A blocked main thread looks up this often, so that Ctrl-C comes through on every platform."""
+"""Seconds between two looks of a blocked main thread, so that Ctrl-C comes through on every platform."""
 
 
 def within(host: SessionOwner, work: Coroutine[Any, Any, T], timeout: float, title: str) -> T:

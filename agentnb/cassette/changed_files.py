@@ -25,13 +25,13 @@ if TYPE_CHECKING:
     from agentnb.changes.model import FileVersion
 
 MOST_BYTES = 4 * 1024**2
-"""Bytes of a file whose content is stored."""
+"""The largest file, in bytes, whose content is stored."""
 MOST_TURN_BYTES = 16 * 1024**2
-"""Bytes of all contents of one turn that are stored."""
+"""The most bytes that are stored of all contents of one turn."""
 MOST_FILES = 1_000
-"""Files of one turn whose contents are stored."""
+"""The most files of one turn whose contents are stored."""
 MOST_BEFORE = 16 * 1024
-"""Characters of an earlier text that is stored, for the difference in an error; of a longer one only a digest is."""
+"""Characters up to which an earlier text is stored, for the difference in an error; of a longer one, only a digest."""
 
 Written = dict[str, str]
 FILES = "AGENTNB_CASSETTE_FILES"

@@ -1,4 +1,4 @@
-"""Compares today with the recording: prompts, other requests, and the client's answers to the agent."""
+"""Compares the current run with the recording: prompts, other requests, and the client's answers to the agent."""
 
 from __future__ import annotations
 

@@ -115,7 +115,7 @@ def leak(place: str, what: str) -> CassetteBroken:
 
 
 class Reader:
-    """Reads one file, line by line, so that what is wrong can be pointed at."""
+    """Reads one file, line by line, so that an error can point to its line."""
 
     def __init__(self, path: Path, data: bytes) -> None:
         self._path = path

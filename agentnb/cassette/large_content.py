@@ -1,4 +1,4 @@
-"""The files beside a cassette: large content is kept in some of its own, named by what is in them."""
+"""The files beside a cassette that hold its large contents, each named by a hash of its content."""
 
 from __future__ import annotations
 

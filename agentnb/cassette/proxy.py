@@ -1,4 +1,4 @@
-"""`agentnb record [PATH] -- COMMAND`: an agent that passes everything on to another, unchanged, and writes it down."""
+"""`agentnb record [PATH] -- COMMAND`: an agent that passes everything on to another, unchanged, and records it."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def _copy(source: int, sink: int, heard: Callable[[bytes], None], close: Callabl
 
 
 FIRST_SECONDS = 20.0
-"""How long a prompt waits for the first snapshot of a workspace; a larger one is covered by named files only."""
+"""Seconds that a prompt waits for a workspace's first snapshot; if it takes longer, only named files are covered."""
 _WRITES = frozenset({"edit", "delete", "move"})
 
 

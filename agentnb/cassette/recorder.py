@@ -55,7 +55,7 @@ _EPOCHS = ((1_000_000_000, 4_000_000_000), (1_000_000_000_000, 4_000_000_000_000
 
 
 class FormerExchanges:
-    """The exchanges of the cassette that is recorded again."""
+    """The earlier exchanges of a cassette that is being recorded again."""
 
     def __init__(self, former: Cassette | None) -> None:
         header = former.header if former is not None else None
@@ -258,7 +258,7 @@ def _header(path: Path) -> Header:
 
 
 class Backup:
-    """Backup of the old cassette until the new one has as many turns."""
+    """A backup of the old cassette, kept until the new one has as many turns."""
 
     def __init__(self, path: Path) -> None:
         self._path = path

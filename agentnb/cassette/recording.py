@@ -10,14 +10,14 @@ VERSION = 1
 """The version of the format that is written, and the only one that is read."""
 
 WRITER = "agentnb 0.3"
-"""What a new cassette says wrote it; 0.1, which sorted the fields of objects, said ``agentnb``."""
+"""The writer that a new cassette names; version 0.1, which sorted the fields of objects, wrote ``agentnb``."""
 
 OLDEST_READER = "0.3"
 """The oldest agentnb that reads what this one records."""
 
 PROMPT = "session/prompt"
 OPENERS = ("session/new", "session/load", "session/resume", "session/fork")
-"""The methods by which a session comes to be."""
+"""The methods that open a session."""
 
 
 class WireEvent(msgspec.Struct, kw_only=True, omit_defaults=True):
@@ -114,7 +114,7 @@ class Section(msgspec.Struct, kw_only=True):
 
 
 class ComparisonRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A difference that is allowed between a recorded prompt and today's."""
+    """A difference that is allowed between a recorded prompt and the current one."""
 
     name: str
     pattern: str

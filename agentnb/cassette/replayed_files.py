@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from agentnb.errors import CassetteMismatch
 
 MOST_READ = 256 * 1024**2
-"""Bytes of a file that is compared."""
+"""The largest file, in bytes, that is compared."""
 _MOST_SHOWN = 3
 _WHY = {
     "large": "it was too large for the cassette",

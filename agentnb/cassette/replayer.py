@@ -1,4 +1,4 @@
-"""An ACP agent over stdio that says what was recorded, and asks the client again for what was asked."""
+"""An ACP agent over stdio that replays what was recorded, including the agent's requests to the client."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class ReplayedTurn:
 
 
 class _RecordedError(RpcError):
-    """An error that the recorded agent answered, sent as it was."""
+    """An error that the recorded agent answered with, sent unchanged."""
 
     def __init__(self, error: Any) -> None:
         super().__init__(CASSETTE, "")

@@ -1,4 +1,4 @@
-"""One session as it is written: marks for what differs from run to run, no secrets, counted ids."""
+"""One session as a cassette stores it: marks for what differs from run to run, no secrets, counted ids."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Said = TypeVar("Said", WireEvent, RecordedExchange)
 
 
 class SessionCleaner:
-    """Cleans what was said in one session."""
+    """Cleans the messages of one session."""
 
     def __init__(self, raw: RawSection, home: str | None) -> None:
         self._raw = raw
@@ -105,7 +105,7 @@ def _each(exchange: RecordedExchange, change: Callable[[Any], Any]) -> RecordedE
 
 
 class _Ids:
-    """Gives the agent's ids of tool calls, messages and plans numbers, in the order in which they come."""
+    """Numbers the agent's ids of tool calls, messages and plans in the order in which they come."""
 
     def __init__(self) -> None:
         self._names: dict[str, str] = {}

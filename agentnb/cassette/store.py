@@ -1,4 +1,4 @@
-"""The recorded sessions of an agent: which of them each session of today is, and what comes next in it."""
+"""The recorded sessions of an agent: which one each session of the current run matches, and what comes next in it."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ _LENIENT: dict[str, dict[str, Any]] = {
     "session/set_mode": {},
     "session/set_config_option": {},
 }
-"""Answers where nothing was recorded: the conversation does not depend on them."""
+"""Answers to requests that were not recorded: the conversation does not depend on them."""
 
 
 class ReplayedSession:
-    """One session of today."""
+    """One session of the current run."""
 
     def __init__(self, section: Section, marks: SessionMarks) -> None:
         self.section = section
@@ -50,7 +50,7 @@ class ReplayedSession:
 
 
 class RecordedSessions:
-    """The recorded sessions of one agent, and those of today."""
+    """The recorded sessions of one agent, and those of the current run."""
 
     def __init__(
         self, cassette: Cassette, agent: str | None, launch: int | None, secrets: Secrets | None = None

@@ -39,7 +39,7 @@ BUILTIN = "builtin"
 MODES = ("auto", "record", "replay", "off", BUILTIN)
 PACES = ("instant", "recorded")
 _KEPT = ("title", "login", "logout", "capabilities", "steering")
-"""The fields of an agent's description that a replay needs: nothing of the machine, as its command is."""
+"""The fields of an agent's description that a replay needs: none depends on the machine, as the command does."""
 
 State = Literal["record", "replay", "off"]
 

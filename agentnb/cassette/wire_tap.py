@@ -21,7 +21,7 @@ _CROSSING = ("available_commands_update", "usage_update", "prompt_suggestions_up
 
 
 class RawSection:
-    """One session while it is recorded, as it was said."""
+    """One session while it is recorded, before it is cleaned."""
 
     def __init__(self, agent: str, launch: int, opener: RecordedExchange | None = None) -> None:
         self.section: Section = Section(agent=agent, launch=launch, exchanges=[opener] if opener else [])

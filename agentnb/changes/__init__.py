@@ -1,4 +1,4 @@
-"""What turns change in the workspace's files: snapshots, differences, undo and redo."""
+"""The changes of turns to the workspace's files: snapshots, differences, undo and redo."""
 
 from __future__ import annotations
 

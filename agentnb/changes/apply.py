@@ -55,7 +55,7 @@ class ApplyPlan:
 
 
 class Wish(NamedTuple):
-    """The state that a path is to have, and the one that it has."""
+    """The state that a path should have, and the one that it has."""
 
     path: str
     entry: PathState | None

@@ -1,4 +1,4 @@
-"""What differs between two snapshots, and no more than is known: a file that was not covered before is not *added*."""
+"""The differences between two snapshots, as far as known: a file that was not covered before is not *added*."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def _old_rules(version: FileVersion | None, engine: Engine) -> tuple[IgnoreRule,
 MOST_FILES = 100
 MOST_BYTES = 1024**2
 MOST_LINES = 2_000_000
-"""Lines that are compared in all; beyond that only files of the same name."""
+"""Lines that are compared in all; beyond that, only files of the same name are compared."""
 _SIMILAR = 0.5
 _SHORTEST = 16  # bytes; shorter files are equal by chance
 

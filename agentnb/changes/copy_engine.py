@@ -1,4 +1,4 @@
-"""Snapshots without git: every changed file is copied, compressed, under the name of its content."""
+"""Snapshots without git: every changed file is copied, compressed, and named by a hash of its content."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _SETTLED_NS = 2_000_000_000  # a folder that changed so lately may change again 
 
 
 class IgnoreRules(NamedTuple):
-    """The ignore rules that hold in a folder: its own, behind those of the folders above."""
+    """The ignore rules of a folder: its own, after those of the folders above."""
 
     above: IgnoreRules | None
     folder: str
@@ -62,7 +62,7 @@ class IgnoreRules(NamedTuple):
 
 @dataclass
 class Listed:
-    """The entries of a folder, as it was listed last."""
+    """The entries of a folder when it was last listed."""
 
     signature: Signature
     listed_at: int
@@ -238,7 +238,7 @@ def _marks(full: str) -> Iterator[str]:
 
 
 MOST_FILES = 20_000
-"""Files of a workspace; with more, only named files are covered."""
+"""The most files in a workspace; with more, only named files are covered."""
 
 
 class CopyEngine:

@@ -51,10 +51,10 @@ LEFT_OUT = (
 """Names of folders that are left out unless a file in them is named: environments, caches, repositories' own data."""
 
 PENDING = ".agentnb-pending-"
-"""How the folder begins that holds files while they are written; a killed kernel may leave one until the next start."""
+"""The prefix of the folder that holds files being written; a killed kernel may leave one until the next start."""
 
 ENVIRONMENT_MARKS = ("pyvenv.cfg", "conda-meta")
-"""A folder that has one of these is an environment, whatever its name."""
+"""The entries that mark a folder as an environment, whatever its name."""
 
 _LISTED = 100
 _NAMES = frozenset(each for each in LEFT_OUT if "*" not in each)
@@ -116,7 +116,7 @@ def is_settled(known: Signature, read_at: int, clock_ns: int = 0) -> bool:
 
 
 class KnownFile(msgspec.Struct, frozen=True, array_like=True):
-    """A file as it was read last."""
+    """A file as it was last read."""
 
     version: FileVersion
     signature: Signature
@@ -265,7 +265,7 @@ def normal_names(workspace: Path, named: Iterable[str]) -> frozenset[str]:
 
 
 _LONGEST_NAME = 4_096
-"""Bytes of a path: Linux opens no longer one."""
+"""The longest path, in bytes: Linux opens no longer one."""
 
 
 def is_file_name(path: str) -> bool:

@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 
 
 OLDEST = (2, 30)
-"""The oldest git that is used."""
+"""The oldest version of git that is used."""
 
 ANSWER_SECONDS = 120.0
-"""How long one run of git may take; one that takes longer hangs."""
+"""Seconds that one run of git may take; one that takes longer is taken to hang."""
 
 _CONFIG = """\
 # agentnb writes this file; it is read by no repository of yours.
@@ -276,7 +276,7 @@ def _has_developer_tools() -> bool:
 
 
 class PackedContents:
-    """Contents that are no files of their own, by name."""
+    """Contents, by name, that are packed by git and are not files of their own."""
 
     def __init__(self, git: GitProgram, *, seconds: float) -> None:
         self._git = git

@@ -15,7 +15,7 @@ MOST_BYTES = 1024**2
 """The largest ignore file that is read, in bytes."""
 
 MOST_LINES = 2_000
-"""Of an ignore file that is read here; git reads all of it."""
+"""Lines of an ignore file that are read here; git reads all of them."""
 
 
 class IgnoreRule(NamedTuple):

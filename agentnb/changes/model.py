@@ -1,4 +1,4 @@
-"""What a snapshot, a change and a step are: frozen structs that go into logs and messages as JSON."""
+"""Snapshots, changes and steps: frozen structs that go into logs and messages as JSON."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from typing import Literal, TypeAlias
 import msgspec
 
 Mode: TypeAlias = Literal["file", "executable", "link", "folder"]
-"""What a path is. Two snapshots differ in empty folders only; a ``folder`` with files follows from them."""
+"""The kind of a path. Of folders, snapshots compare only empty ones; a ``folder`` with files follows from its files."""
 
 Status: TypeAlias = Literal["added", "changed", "deleted", "moved"]
 
 Coverage: TypeAlias = Literal["whole", "named"]
-"""A snapshot has every file of the workspace (``whole``), or only those that were named."""
+"""The files that a snapshot has: every file of the workspace (``whole``), or only those that were named (``named``)."""
 
 Why: TypeAlias = Literal[
     "large", "socket", "pipe", "device", "other file system", "unreadable", "submodule", "outside limit", "name"
 ]
-"""Why a file is not covered. ``name``: git reserves it (``.GIT``)."""
+"""The reason a file is not covered; ``name``: git reserves the name (``.GIT``)."""
 
 Choice: TypeAlias = Literal["mine", "theirs"]
-"""Which side of a conflict to take: ``mine`` leaves the file as it is now, ``theirs`` takes the step's target."""
+"""The side of a conflict to take: ``mine`` leaves the file as it is now, ``theirs`` takes the step's target."""
 
 UNKNOWN = "unknown"
 """The digest of a version that existed, or may have existed, and was not looked at."""
@@ -41,7 +41,7 @@ class FileVersion(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 FOLDER = FileVersion(mode="folder")
-"""A folder; what is in it is listed by itself."""
+"""A folder; its contents are listed separately."""
 
 Differences: TypeAlias = dict[str, tuple[FileVersion | None, FileVersion | None]]
 """Paths with their earlier and later version; None where there is none."""
@@ -99,7 +99,7 @@ class PathChange(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class NotCovered(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """A path that snapshots leave out although nobody asked for it."""
+    """A path that snapshots leave out although nobody asked to leave it out."""
 
     path: str
     why: Why

@@ -29,7 +29,7 @@ def blob_id(content: bytes) -> str:
 
 
 class ObjectFolder:
-    """A folder of stored contents; *elsewhere* reads those that are no files of it."""
+    """A folder of stored contents; *elsewhere* reads those that have no file in it."""
 
     def __init__(self, folder: Path, elsewhere: Callable[[str], bytes | None] = lambda _: None) -> None:
         self.folder = folder

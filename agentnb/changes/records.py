@@ -1,4 +1,4 @@
-"""What a store knows beside contents: its snapshots, named files, what undos wrote, and who uses it."""
+"""The records of a store beside its contents: its snapshots, named files, what undos wrote, and who uses it."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Applied(msgspec.Struct, frozen=True):
 
 
 class SnapshotRecords:
-    """The records in a store's folder; whoever calls holds its lock, except for :meth:`read`."""
+    """The records in a store's folder; callers must hold its lock, except for :meth:`read`."""
 
     def __init__(self, folder: Path) -> None:
         self._snapshots = folder / "snapshots"

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 MOUNTS = Path("/proc/self/mountinfo")
 CLOCK_NS = 120_000_000_000
-"""By how much the clock of a file server may be behind, in nanoseconds, so that no change is missed."""
+"""Nanoseconds that the clock of a file server may be behind without a change being missed."""
 
 _TYPES = frozenset(
     {
@@ -90,7 +90,7 @@ _AGAIN_SECONDS = 0.02
 
 
 class StoreLock:
-    """A lock that holds between threads and between processes; a killed process lets it go."""
+    """A lock between threads and between processes; a killed process releases it."""
 
     def __init__(self, path: Path, *, seconds: float) -> None:
         self._path = path
@@ -256,7 +256,7 @@ _REFUSALS = (
     *(errno.ENOMEM, errno.EMFILE, errno.ENFILE, errno.EAGAIN),
 )
 _GITS_OWN_WORDS = "Out of diskspace"
-"""What git says of a full disk where the system told it no reason."""
+"""Git's message about a full disk where the system gave git no reason."""
 
 
 def too_wide(workspace: Path) -> str:

@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 Match: TypeAlias = tuple[int, int, int]
-"""So many equal lines: where they begin in the one text, in the other, and how many they are."""
+"""A run of equal lines: where it begins in each of the two texts, and how many lines it has."""
 
 LONGEST = 5_000_000
-"""Bytes of a text that is compared line by line; a longer one is taken as binary."""
+"""The longest text, in bytes, that is compared line by line; a longer one is treated as binary."""
 
 _FULLY = 10_000  # product of two numbers of lines that difflib compares
 _HEAD = 8_000
@@ -180,7 +180,7 @@ def _once(lines: Sequence[bytes]) -> dict[bytes, int]:
 
 
 class _Matcher(SequenceMatcher[bytes]):
-    """Groups lines as :mod:`difflib` does, by our matches."""
+    """Groups lines as :mod:`difflib` does, but by our matches."""
 
     def __init__(self, old: Sequence[bytes], new: Sequence[bytes]) -> None:
         super().__init__(None, [], [])

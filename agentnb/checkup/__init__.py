@@ -1,1 +1,1 @@
-"""The doctor's other half: what agents are used in."""
+"""The doctor's other half: examines the environment that agents are used in."""

@@ -1,4 +1,4 @@
-"""The doctor: examines everything, or what is named; here the front end, too."""
+"""The doctor: examines everything, or only what is named; the checks of the front end are here, too."""
 
 from __future__ import annotations
 

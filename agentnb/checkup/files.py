@@ -1,4 +1,4 @@
-"""The files that agentnb keeps or follows, the site's policy among them: looked at, never changed."""
+"""Examines the files that agentnb keeps or follows, including the site's policy, and changes none."""
 
 from __future__ import annotations
 

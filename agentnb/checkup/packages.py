@@ -1,4 +1,4 @@
-"""Python, the packages of Jupyter, and the kernels: there, new enough, and able to import agentnb?"""
+"""Python, the packages of Jupyter, and the kernels: are they there, new enough, and able to import agentnb?"""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ NEEDED = (
     "tree-sitter",
     "tree-sitter-bash",
 )
-"""What agentnb itself needs: its requirements for every Python."""
+"""The packages that agentnb itself requires, on every version of Python."""
 
 PAGES = {
     "ipykernel": "runs notebooks",
@@ -44,9 +44,9 @@ PAGES = {
     "notebook": "shows them, one at a time",
     "sidecar": "shows the chat beside a notebook where there is no sidebar of agentnb's",
 }
-"""What it is used in; kernels and pages may be of other environments."""
+"""The programs that agentnb is used in, and what each does; kernels and pages may be of other environments."""
 _NOT_REQUIRED = {"notebook": ">=7", "sidecar": ">=0.7"}
-"""The versions of those that no requirement of agentnb's names; the group `test` in pyproject.toml has the same."""
+"""Versions of packages that no requirement of agentnb's names; the group `test` in pyproject.toml has the same."""
 
 _REQUIREMENT = re.compile(r"([\w.-]+)(?:\[[^]]*\])?\s*([^;]*)")
 _AT_LEAST, _BELOW = re.compile(r">=\s*([\w.]+)"), re.compile(r"<\s*([\w.]+)")
@@ -80,7 +80,7 @@ TITLES = {
     "extension": "agentnb's extension",
     "widgets": "@jupyter-widgets/jupyterlab-manager",
 }
-"""What is not called by its name."""
+"""Titles of the items that are not called by their name."""
 
 
 def checkup(
@@ -166,9 +166,9 @@ def _install(name: str) -> str:
 
 
 AT_ONCE = 4
-"""How many interpreters run at a time."""
+"""The most interpreters that run at a time."""
 SECONDS = 30.0
-"""How long one of them may take."""
+"""Seconds that one interpreter may take."""
 MOST = 20_000
 MARK = "agentnb-checkup"
 REMOVE = "jupyter kernelspec remove"
@@ -185,13 +185,13 @@ from agentnb.checkup.packages import problems
 for problem in problems():
     print('{PROBLEM}', problem)
 """
-"""What runs in the kernel's Python: is its agentnb this project's, what version, are its packages in range?"""
+"""Code to run in the kernel's Python: is its agentnb this project's, what version, are its packages in range?"""
 _LAUNCHER = re.compile(r"ipykernel(_launcher)?$")
 _OWN = re.compile(r"python(\d+(\.\d+)?)?(\.exe)?$")
 
 
 class Tried(NamedTuple):
-    """The result of trying a Python."""
+    """The result of trying a Python interpreter."""
 
     status: int | None
     said: str

@@ -1,4 +1,4 @@
-"""Commands for what is kept: conversations, what their turns changed and used, and the room that they take."""
+"""Commands for kept data: conversations, what their turns changed and used, and the space that they take."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether the agents, components, folders and files that settings name are there."""
+"""Checks that the agents, components, folders and files that settings name exist."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One setting: what it is called, which values it takes, and how they are checked."""
+"""One setting: its name, the values that it takes, and how they are checked."""
 
 from __future__ import annotations
 
@@ -79,11 +79,11 @@ class Setting(msgspec.Struct, frozen=True, kw_only=True):
 
 
 BUDGETS = ("budget", "budget_day")
-"""The settings that limit what agents may use: one that cannot be read is not passed over."""
+"""The settings that limit what agents may use: one that cannot be read is not ignored."""
 _ON = ("on", "1", "yes", "true")
 _OFF = ("off", "0", "no", "false")
 LONGEST = 4_000
-"""Characters of a text, at most."""
+"""The longest text, in characters."""
 _SIZE = re.compile(r"\d+\s*[KMG]?B?", re.IGNORECASE)
 
 

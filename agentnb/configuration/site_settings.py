@@ -1,4 +1,4 @@
-"""The settings that the site's policy sets: nothing else counts for them."""
+"""The settings that the site's policy sets, for which no other source counts."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ELSEWHERE = {
     "cell_review": 'Write cell_review = "first" at the top of the file.',
     "plugins_off": 'Write [site.plugins] with deny = ["…"].',
 }
-"""Settings that the file has another word for, which also holds for what is said in code."""
+"""Settings that the site's file writes in another form, which also limits what is given in code."""
 
 
 class Layer(msgspec.Struct, frozen=True):

@@ -1,4 +1,4 @@
-"""The values that hold now, and where each comes from; variables of the environment that make no sense are named."""
+"""The values in force, and where each comes from; environment variables that make no sense are named."""
 
 from __future__ import annotations
 
@@ -81,11 +81,11 @@ SOURCES: dict[Source, str] = {
     "user": "your file",
     "default": "default",
 }
-"""Where a value can come from, in words."""
+"""The sources of values, in words."""
 
 
 class SettingValue(msgspec.Struct, frozen=True, kw_only=True):
-    """A setting as it is now, with what each place says of it, the one that counts first."""
+    """A setting as it is now, with its value in each source, the one that counts first."""
 
     setting: Setting
     layers: tuple[Layer, ...]
@@ -304,7 +304,7 @@ def _line_of(file: _File, key: str) -> int:
 
 
 class _Reader:
-    """Puts together what each place says of one setting, the weakest place first."""
+    """Combines the values of one setting from its sources, the weakest first."""
 
     def __init__(self, which: Setting) -> None:
         self.which = which

@@ -1,4 +1,4 @@
-"""What would happen if an agent wanted something: the policy's answer, without asking or running anything."""
+"""Predicts the policy's answer to something that an agent might want, without asking or running anything."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _WORDS = {"allow": "It would be allowed", "ask": "You'd be asked", "deny": "It would be denied"}
 _SAID = {"allow": "allowed", "ask": "asks", "deny": "denied"}
-"""The word that a reason begins with, which the sentence has said already."""
+"""The word that a reason begins with, left out because the sentence already says it."""
 
 
 def what_if(

@@ -1,4 +1,4 @@
-"""Changes settings in the user's files, where what a person wrote stays, and shows values without what is secret."""
+"""Changes settings in the user's files, keeping what a person wrote, and shows values without secrets."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def public_value(name: str, value: Any) -> Any:
 
 
 UNKNOWN: Any = object()
-"""The caller does not know what the file said."""
+"""A marker: the caller does not know what the file contained."""
 
 _OLDEST_READER = "0.3"
 _HEAD = "# Settings of agentnb. `agentnb settings` shows them all.\n"

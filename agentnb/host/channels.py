@@ -58,15 +58,15 @@ AGENT = "agent"
 SITE = "site"
 """The host's value with the administrator's message; absent where there is none."""
 LOOK = "look"
-"""The host's value with the settings that a page itself needs, those that are not as by default."""
+"""The host's value with the settings that a page itself needs and that are not at their default."""
 REMOTE_CLIENTS = "remoteClients"
-"""Which clients are connected from elsewhere (`agentnb.serve`), one line for each."""
+"""The host's value with the clients that are connected from elsewhere (`agentnb.serve`), one line for each."""
 BRANCHES = "branches"
-"""How often tries side by side have changed (`agentnb.branches`): a page that shows them asks again."""
+"""The host's count of changes to branches (`agentnb.branches`): when it changes, a page that shows them asks again."""
 CHANGES = "/changes"
-"""What stands behind a session's URI in those of its change sets; behind that a slash and the turn's id."""
+"""The suffix of a session's URI in the URIs of its change sets; a slash and the turn's id follow it."""
 KernelAccess: TypeAlias = Literal["off", "look", "run"]
-"""What an agent may do with the kernel tools: nothing, read, or run code and change cells as the policy decides."""
+"""An agent's use of the kernel tools: none, read, or run code and change cells as the policy decides."""
 CHOICES: dict[str, tuple[Any, ...]] = {
     FREEDOM: FREEDOMS,
     PERMISSIONS: get_args(Mode),

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from agentnb.state import MessageAttachment
 
 LOOK_SECONDS = 3.0
-"""How long looking at the user's objects may take: their own code runs then."""
+"""Seconds that looking at the user's objects may take, since their own code runs then."""
 
 
 class Suggestion(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
@@ -72,7 +72,7 @@ class MentionSource(Protocol):
 
 
 class Editors(Protocol):
-    """Knows which files are open in an editor, and how they stand there."""
+    """Knows which files are open in an editor, and their unsaved state there."""
 
     def unsaved(self, path: str) -> Unsaved | None:
         """The file *path*, absolute and resolved, as an editor holds it; None where nothing unsaved is known of it.

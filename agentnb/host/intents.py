@@ -54,14 +54,14 @@ PYTHON = "python"
 """The client id of code in the kernel."""
 
 FROM_PYTHON = ActionOrigin(client_id=PYTHON, client_seq=0)
-"""The origin of what code in the kernel does."""
+"""The origin of actions by code in the kernel."""
 
 REMOTE = "remote:"
 """How the ids of clients begin that are connected to this kernel from elsewhere; the name of the client follows, and a
 colon. Only the host makes such ids: what a client calls itself comes last."""
 
 UNDO_SECONDS = 12.0
-"""How long a tab that was closed in the chat can be brought back."""
+"""Seconds for which a tab that was closed in the chat can be brought back."""
 
 
 class Rejected(AgentnbError):

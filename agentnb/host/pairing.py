@@ -46,11 +46,11 @@ T = TypeVar("T")
 C = TypeVar("C", bound=Conversation)
 
 NOTEBOOK = "notebook-"
-"""What the agent's name begins with where the notebook itself did something that can be undone."""
+"""The prefix of the agent's name where the notebook itself did something that can be undone."""
 ANSWER_SECONDS = 300.0
-"""How long a card waits for the user's answer."""
+"""Seconds that a card waits for the user's answer."""
 IDLE_SECONDS = 20.0
-"""After how long without a call or a change a turn ends."""
+"""Seconds without a call or a change after which a turn ends."""
 
 
 def client_spec(prefix: str, name: str, *, title: str, about: str, command: tuple[str, ...]) -> AgentSpec:
@@ -128,9 +128,9 @@ class UnpromptedTurns:
 
 
 PREFIX = "terminal-"
-"""How the names of these agents begin: a program that calls itself ``claude`` is not the agent of that name."""
+"""The prefix of these agents' names: a program that calls itself ``claude`` is not the agent of that name."""
 PROGRESS_SECONDS = 2.0
-"""How often a client that wants it is told what its call waits for."""
+"""Seconds between two messages to a client that wants to hear what its call waits for."""
 CANCELLED = "The program cancelled the call."
 LEFT = "The connection to the kernel has ended."
 STOPPED = "The user stopped this in the notebook's chat. Ask the user before you go on."

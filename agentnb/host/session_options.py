@@ -1,4 +1,4 @@
-"""What a session is started with, and what the site allows of it."""
+"""The options that a session is started with, and what the site allows of them."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ def _why_no_kernel(sources: Sources) -> str | None:
 
 
 SHARED = "shared"
-"""What stands for the kernel where sessions with access to it can share a process."""
+"""The value that stands for the kernel where sessions with access to it can share a process."""
 
 
 class Configuration(msgspec.Struct, frozen=True, kw_only=True):

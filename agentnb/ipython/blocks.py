@@ -1,4 +1,4 @@
-"""A turn as blocks: what it shows, in order, whatever the form is."""
+"""A turn as blocks: what it shows, in order, independent of the output's form."""
 
 from __future__ import annotations
 
@@ -54,10 +54,10 @@ LONGEST = 20_000
 LARGEST_PICTURE = 4 * 1024 * 1024
 """Bytes of one picture; a larger one is not kept."""
 SHORTEST_RUN = 2_000
-"""Milliseconds that code in the kernel runs until it is said how long: shorter ones differ from run to run."""
+"""Milliseconds that kernel code must run for its time to be shown: shorter times differ from run to run."""
 _MINUTE = 60
 _FENCE = 3
-"""How many backticks begin a block of code at least."""
+"""The fewest backticks that begin a block of code."""
 _LANGUAGES = {".py": "python", ".js": "javascript", ".ts": "typescript", ".md": "markdown", ".json": "json"}
 _ENDINGS = {
     "max_tokens": "Answer cut off: the model's token limit was reached.",
@@ -80,7 +80,7 @@ class ThinkingBlock(NamedTuple):
 
 
 class CodeBlock(NamedTuple):
-    """Text to be shown as it is, in a programming language or none, with a label above it or none."""
+    """Text to show as it is, optionally with a programming language and with a label above it."""
 
     text: str
     language: str = ""
@@ -94,7 +94,7 @@ class NamesBlock(NamedTuple):
 
 
 class NoteBlock(NamedTuple):
-    """Words of ours, with a text or a name of the agent's behind them or none."""
+    """Words of ours, optionally followed by a text or a name from the agent."""
 
     words: str
     text: str = ""

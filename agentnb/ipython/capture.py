@@ -32,10 +32,10 @@ if TYPE_CHECKING:
 
 
 MOST_PRINTED = 200_000
-"""Characters of what was printed that are kept, half of its beginning and half of its end."""
+"""Characters of printed output that are kept, half from its beginning and half from its end."""
 MOST_SHOWN = 50
 MOST_LATEST = 4_000
-"""Characters of the end of what was printed that are shown while the code runs."""
+"""Characters that are shown from the end of the printed output while the code runs."""
 
 _sink: contextvars.ContextVar[Sink | None] = contextvars.ContextVar("agentnb_sink", default=None)
 
@@ -113,7 +113,7 @@ def copied(write: Callable[[str], object]) -> Iterator[None]:
 
 
 class _Stream:
-    """A stream that writes into the sink of the code that prints, else where it was written before."""
+    """A stream that writes into the sink of the code that prints, or else where it wrote before."""
 
     def __init__(self, before: Any) -> None:
         self._before = before
@@ -223,7 +223,7 @@ _REPLACED: tuple[tuple[Callable[[Any], Any], str, Callable[[Any, Any], Any]], ..
 
 
 LATE_SECONDS = 5.0
-"""How long after a cell's end one that waited behind it begins, at most."""
+"""The most seconds from a cell's end until a cell that waited behind it begins."""
 
 
 class _ExpectedCell(NamedTuple):
@@ -236,7 +236,7 @@ class _ExpectedCell(NamedTuple):
 
 
 class _WatchedCell:
-    """Such a cell while it runs."""
+    """A cell that a page runs for an agent, while it runs."""
 
     def __init__(self, cell_id: str, watch: CellWatch) -> None:
         self.cell_id = cell_id

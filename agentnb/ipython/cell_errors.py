@@ -160,7 +160,7 @@ def _from_output(params: FailedParams) -> ErrorSummary:
 
 
 class ErrorPrompt(NamedTuple):
-    """What a user says about an error, and what the agent is to do, which the chat folds."""
+    """A user's words about an error, and the instructions for the agent, which the chat folds."""
 
     text: str
     instructions: str = ""

@@ -1,4 +1,4 @@
-"""The outputs of one shell's cells, as far as the kernel sees them: for mentions where no page tells of them."""
+"""The outputs of one shell's cells, as far as the kernel sees them: for mentions where no page reports them."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ class CellOutputs:
 
 
 class _Display:
-    """One thing that was displayed, within bounds."""
+    """One displayed output, cut to a bounded size."""
 
     def __init__(self, content: Mapping[str, Any]) -> None:
         self.id = content.get("transient", {}).get("display_id")

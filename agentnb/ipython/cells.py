@@ -1,4 +1,4 @@
-"""The notebook's real cells as text for the agent: what ``@cell``, ``@cell:3`` and ``@cells`` attach of them."""
+"""The notebook's real cells as text for the agent, as attached by ``@cell``, ``@cell:3`` and ``@cells``."""
 
 from __future__ import annotations
 

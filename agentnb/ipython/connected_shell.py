@@ -1,4 +1,4 @@
-"""The IPython shell as the host uses it: what runs agents' code, and what prompts can mention."""
+"""The IPython shell as the host uses it: it runs agents' code, and has what prompts can mention."""
 
 from __future__ import annotations
 

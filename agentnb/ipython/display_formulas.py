@@ -18,7 +18,7 @@ _MOST_LINES = 100
 
 
 class MarkdownLines(NamedTuple):
-    """Lines that a parser of Markdown takes together."""
+    """Lines that a parser of Markdown treats as one unit."""
 
     start: int
     end: int

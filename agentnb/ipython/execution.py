@@ -33,14 +33,14 @@ T = TypeVar("T")
 STEP = 0.001
 AGAIN_SECONDS = 1.0  # sooner than this an interrupt is still on its way
 CLEANUP_SECONDS = 5.0
-"""How long code that was interrupted may clean up, and its error be shown, before it is interrupted again."""
+"""Seconds that interrupted code gets to clean up and show its error before it is interrupted again."""
 SPARED_SECONDS = 0.05
 MOST_SPARED = 20
-"""How often an interrupt that would be swallowed where it comes is sent again soon, before it is raised even there."""
+"""Times that an interrupt that would be swallowed is sent again soon, before it is raised even there."""
 ARRIVAL_SECONDS = 1.0
-"""How long an interrupt of ours that has not come yet is waited for."""
+"""Seconds to wait for an interrupt of ours that has not arrived yet."""
 LOOK_SECONDS = 20.0
-"""Seconds that a look at objects by the cell that runs may take."""
+"""Seconds that the running cell may take to look at objects."""
 _LOOK_AGAIN_SECONDS = 2.0
 _LOOK_TRIES = 5
 
@@ -221,7 +221,7 @@ def _ran(sink: Sink, why: Stop | None) -> Ran:
 
 
 class _Stepped:
-    """Awaits a coroutine, and says when its code is being run and when it waits."""
+    """Awaits a coroutine, and tells when its code runs and when it waits."""
 
     def __init__(
         self,

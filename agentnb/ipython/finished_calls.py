@@ -1,4 +1,4 @@
-"""Folds the tool calls of a turn that are done into one line between two texts, as the chat does."""
+"""Folds a turn's finished tool calls between two texts into one line, as the chat does."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _WORDS = {
 }
 """A verb and what is counted; the same words as in the chat (js/src/view/tool-runs.ts)."""
 _OF_FILES = frozenset({"read", "edit", "delete", "move"})
-"""Kinds of which the same file twice is one file."""
+"""Kinds of calls that count files: the same file twice counts as one."""
 _OF_CELLS = {"insert": "insertCell", "delete": "deleteCell", "move": "moveCell"}
 
 

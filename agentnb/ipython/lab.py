@@ -1,4 +1,4 @@
-"""The entry of the sidebar in a kernel, on a second shell: cells import agentnb at the same time."""
+"""The sidebar's entry point in a kernel, on a second shell: cells may import agentnb at the same time."""
 
 from __future__ import annotations
 

@@ -39,10 +39,10 @@ if TYPE_CHECKING:
 
 
 TICK_S = 0.2
-"""How often a waiting cell looks up: to show what came, and, while it blocks, to let Ctrl-C through."""
+"""Seconds between two looks of a waiting cell: it shows what came, and, while it blocks, lets Ctrl-C through."""
 _WORK = "work"
 GRACE_S = 3.0
-"""How long a cancelled turn may take to end before the cell goes on without it."""
+"""Seconds that a cancelled turn may take to end before the cell goes on without it."""
 
 
 class AgentInterrupted(KeyboardInterrupt):

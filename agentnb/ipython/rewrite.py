@@ -39,7 +39,7 @@ def awaited(source: str) -> str:
 
 
 class _AwaitableCalls(ast.NodeVisitor):
-    """Finds the ``%agent`` calls that stand where ``await`` may."""
+    """Finds the ``%agent`` calls in places where ``await`` is allowed."""
 
     def __init__(self) -> None:
         self.found: list[ast.Call] = []

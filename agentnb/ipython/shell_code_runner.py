@@ -83,11 +83,11 @@ T = TypeVar("T")
 
 SESSION = "JPY_SESSION_NAME"
 ANSWER_SECONDS = 15.0
-"""How long a page may take to change a cell."""
+"""Seconds that a page may take to change a cell."""
 OUTPUTS_SECONDS = 5.0
-"""How long it may take to tell the pictures of a cell that has run."""
+"""Seconds that a page may take to send the pictures of a cell that has run."""
 RUN_SECONDS = 3_600.0
-"""How long a cell that a page runs may take."""
+"""Seconds that a cell that a page runs may take."""
 _NO_PAGE = "Let the user open agentnb's sidebar beside the notebook (JupyterLab 4 or Notebook 7)"
 
 

@@ -44,13 +44,12 @@ if TYPE_CHECKING:
 
 
 MOST_EXAMPLES = 3
-"""How many examples are given."""
 LONGEST_NAME = 40
-"""Characters of a column's name, or of a variable's, at most; another one is taken instead of a longer one."""
+"""The longest name of a column or variable, in characters; another one is taken instead of a longer one."""
 _COLUMNS_LOOKED_AT = 100
 _FRAME = re.compile(r"(?:\A|[a-z])DataFrame\Z")
 _GROUPS = re.compile(r"object|str|string|category|categorical|enum|bool", re.IGNORECASE)
-"""How a type of columns begins whose values make groups."""
+"""The beginning of the type names of columns whose values make groups."""
 _PROMPT = re.compile(r"\s*%{1,2}agents?\b")
 NOTHING_YET = (
     "Write a cell that loads a CSV file into a DataFrame",
@@ -126,9 +125,9 @@ def _about_all(shell: Any) -> Iterator[str]:
 T = TypeVar("T")
 
 MOST = 40
-"""How many suggestions are given at a time."""
+"""The most suggestions that are given at a time."""
 RECENT_CELLS = 5
-"""How many cells with a number come before the variables."""
+"""Cells with a number that come before the variables."""
 PATIENCE_SECONDS = 0.5
 """Seconds that a look at objects waits for a cell to end."""
 _LOOK_SECONDS = 1.5

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from agentnb.api.session import Session
 
 ANSWER_SECONDS = 3.0
-"""How long a page may take to say that it shows its sidebar (0.2 s is usual)."""
+"""Seconds that a page may take to report that it shows its sidebar (0.2 s is usual)."""
 
 _SHOWN = "The chat is in the sidebar on the right."
 _WHY = (

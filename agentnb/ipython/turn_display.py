@@ -53,7 +53,7 @@ def in_notebook(shell: Any) -> bool:
 
 
 ATTACH_S = 3.0
-"""How long a page may take to show the live view before text stands in for it (0.2 s is the slowest seen)."""
+"""Seconds that a page may take to show the live view before text stands in for it (0.2 s is the slowest seen)."""
 
 FIRST_S, AGAIN_S = 5.0, 10.0
 """Seconds until the first line, and between lines."""
@@ -115,7 +115,7 @@ class TerminalDisplay:
 
 
 class FinalDisplay:
-    """Nobody watches: one output at the end, the same every time, and progress on a terminal if there is one."""
+    """A display that nobody watches: one output at the end, always the same, and progress on a terminal if any."""
 
     def __init__(self, turn: Turn) -> None:
         self._turn = turn

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 MOST_TAGS = 50
-"""Tags of one cell."""
+"""The most tags of one cell."""
 LONGEST_TAG = 100
 MOST_CHARACTERS = 60
 """Characters of a cell's first line that a name shows."""
@@ -263,7 +263,7 @@ def cell_change_id(cell_id: str) -> str:
 
 
 class CellOrder(msgspec.Struct, frozen=True):
-    """The order of a notebook's cells, as far as its page tells of them."""
+    """The order of a notebook's cells, as far as its page reports them."""
 
     ids: tuple[str, ...]
     start: int = 0

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from agentnb.kernel.code_runner import NotebookCell, NotebookView
 
 SECOND_LINE = 2
-"""The first that a cell can be split before."""
+"""The first line that a cell can be split before."""
 TYPE_NAMES = {"code": "code", "markdown": "Markdown", "raw": "raw"}
 BETWEEN_MERGED = "\n\n"
 """The separator between the texts of merged cells, as JupyterLab merges them."""
@@ -286,7 +286,7 @@ PLANS: dict[str, Callable[[Mapping[str, Any], NotebookView, Sequence[NotebookCel
     "set_cell_tags": _set_tags,
     "clear_outputs": _clear_outputs,
 }
-"""The tools that change cells."""
+"""The tools that change cells, and the function that plans each one's effect."""
 
 
 def check_locks(tool: str, cells: Sequence[NotebookCell]) -> None:

@@ -38,7 +38,7 @@ Call = tuple[str, str]
 """A tool and its arguments, as ``PolicyRequest.call`` has them."""
 
 LOOK_SECONDS = 20.0
-"""How long reading the user's objects, or a notebook's file, may take."""
+"""Seconds that reading the user's objects, or a notebook's file, may take."""
 
 
 @dataclass(frozen=True, kw_only=True)

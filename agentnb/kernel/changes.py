@@ -27,12 +27,12 @@ if TYPE_CHECKING:
     from agentnb.state import DataCheck
 
 PATIENCE_SECONDS = 10.0
-"""How long undo waits for a busy kernel."""
+"""Seconds that undo waits for a busy kernel."""
 BRING_BACK_SECONDS = 20.0
 
 
 class KernelChanges:
-    """The changes of one conversation. Used on the host's thread, but for what the watches tell on the main thread."""
+    """The changes of one conversation. Used on the host's thread, except for what watches report on the main thread."""
 
     def __init__(
         self,

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
 DRAW_S = 15.0
-"""Seconds that a chart may take; after so many no other chart of the mention is begun."""
+"""Seconds that a chart may take; after that, no other chart of the mention is begun."""
 MOST_CHARTS = 3
-"""Charts that are drawn of one mention."""
+"""The most charts that are drawn for one mention."""
 _PROGRAM = Path(__file__).with_name("chart_renderer.py")
 _RENDERERS = {"vega": ("vl_convert",), "plotly": ("plotly", "kaleido")}
 _ADDRESSES = {"vega": "url", "plotly": "source"}

@@ -9,7 +9,7 @@ from typing import Any
 LARGEST = 3 * 1024 * 1024
 LONGEST_SIDE = 2_000
 WIDTH, HEIGHT = 800, 500
-"""Pixels of a figure of Plotly that says nothing of its size."""
+"""The size, in pixels, of a Plotly figure that gives none itself."""
 
 
 def main() -> None:

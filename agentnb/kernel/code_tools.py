@@ -45,14 +45,14 @@ if TYPE_CHECKING:
 
 
 PROGRESS_SECONDS = 0.5
-"""How long code runs before its progress is shown, and how long at least between two times."""
+"""Seconds that code runs before its progress is shown, and the fewest seconds between two updates."""
 PROGRESS_SHARE = 0.1
-"""How much of the time that code has run goes by between two times: long code is followed less often."""
+"""The fraction of the code's time so far that passes between two updates: long code is followed less often."""
 LONGEST_PROGRESS = 4_000
-"""Characters of the end of what a cell has printed that are shown while it runs."""
+"""Characters that are shown from the end of what a cell has printed, while it runs."""
 _ENDS = ("first", "last")
 CHANGED_NAMES = "agentnb/names"
-"""Where a result says what became of variables; :class:`ToolRunner` takes it out."""
+"""The key in a result for what happened to variables; :class:`ToolRunner` takes it out."""
 
 
 class CodeTools:

@@ -1,4 +1,4 @@
-"""Data checks: what may be wrong with tables that a step changed, as Python shows it; and the plug-in that finds it."""
+"""Data checks: possible errors in tables that a step changed, as Python shows them; and the plug-in that finds them."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ MOST_LIBRARY_FRAMES = 6
 MOST_VALUES = 12
 """Values shown of one frame."""
 MOST_ERRORS = 8
-"""Errors in a chain or a group that are told."""
+"""The most errors of a chain or a group that are summarized."""
 _ENDS = 300  # frames looked at, at each end of a traceback
 _MOST_LINES = 8  # lines of one statement
 _AROUND = 2  # lines of a file before and behind the statement
@@ -55,7 +55,7 @@ _group: Any = getattr(builtins, "BaseExceptionGroup", None)
 
 
 class ErrorPlace(msgspec.Struct, frozen=True):
-    """A cell that code stands in."""
+    """The cell that code is in."""
 
     count: int | None
     cell_id: str | None = None
@@ -99,7 +99,7 @@ def summarize_error(
 
 
 class _Run(NamedTuple):
-    """One frame, as often as it comes in a row."""
+    """One frame, and how often it repeats in a row."""
 
     traceback: TracebackType
     times: int
@@ -107,7 +107,7 @@ class _Run(NamedTuple):
 
 
 class _Telling:
-    """One error being told."""
+    """One error while its summary is written."""
 
     def __init__(
         self,

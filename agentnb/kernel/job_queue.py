@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 Stop = Literal["user", "timeout", "cancelled", "stopped"]
-"""Who stopped code: the kernel's interrupt, its time limit, the end of the turn, or the user, who stopped only it."""
+"""The cause of a stop: the kernel's interrupt, the time limit, the end of the turn, or the user stopping only it."""
 
 AGAIN_SECONDS = 2.0
 TRIES = 5

@@ -77,7 +77,7 @@ class LocalServer:
 
 
 GREETING_SECONDS = 10.0
-"""How long a new connection may take to send the token."""
+"""Seconds that a new connection may take to send the token."""
 
 
 class SocketServer(LocalServer):

@@ -57,7 +57,7 @@ def fenced(text: str) -> str:
 
 
 PICTURES = {"image/png": b"\x89PNG\r\n\x1a\n", "image/jpeg": b"\xff\xd8", "image/gif": b"GIF8", "image/webp": b"RIFF"}
-"""The types of pictures that agents take, and how each begins."""
+"""The types of pictures that agents accept, and the first bytes of each."""
 CHARTS = re.compile(r"application/vnd\.(?:plotly|vega|vegalite)\.v\d+[.+]json")
 FIGURES = (*PICTURES, "image/svg+xml")
 LARGEST_PICTURE = 3 * 1024 * 1024
@@ -65,7 +65,7 @@ LARGEST_PICTURE = 3 * 1024 * 1024
 LONGEST_CHART = 2_000_000
 """Characters of a chart's JSON that is kept and drawn."""
 LOOKED_AT = 200_000
-"""Characters of one output's text that are looked at, half of its beginning and half of its end."""
+"""Characters of one output's text that are looked at, half from its beginning and half from its end."""
 
 
 def ends(text: str) -> str:
@@ -78,7 +78,7 @@ LONGEST_SPECIFICATION = 4_000
 """Characters of an SVG or of a chart's JSON."""
 ALTAIR_HTML = re.compile(r"\}\)\(\s*(?=\{)")
 PLOTLY_HTML = re.compile(r'Plotly\.newPlot\(\s*"[^"]{0,100}",\s*')
-"""Behind each stands a chart's JSON, in the HTML that the library gives."""
+"""Patterns for what comes before a chart's JSON in the HTML that each library gives."""
 LEFT_OUT = "agentnb/leftOut"
 """The key in an attachment's ``_meta`` of the sentences that say what was cut."""
 LONGEST = 20_000

@@ -41,7 +41,7 @@ The program then closes the connection. If the kernel closed it, a write of the 
 read yet.
 """
 LINGER_SECONDS = 2.0
-"""How long the program may take for that."""
+"""Seconds that the program may take to close the connection."""
 KERNEL_GONE = "The kernel has ended or was restarted."
 PAIR_AGAIN = (
     "Ask the user to pair it again (`%agents pair` in a cell); then call `paired_notebooks` to see what there is."
@@ -114,9 +114,9 @@ class PairedConnection:
 log: Logger = logger("agentnb.pairing")
 
 DESCRIBE = "agentnb/describe"
-"""The request by which a paired kernel says what it runs; it opens no conversation."""
+"""The request that asks a paired kernel what it runs; it opens no conversation."""
 ANSWER_SECONDS = 5.0
-"""How long a kernel may take to say what it runs."""
+"""Seconds that a kernel may take to report what it runs."""
 NONE_PAIRED = "No notebook is paired."
 HOW_TO_PAIR = (
     "Ask the user to run `%agents pair` in a cell of the notebook (after `%load_ext agentnb`), or to choose Pair a"

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from agentnb.ports import Previewer
 
 SECONDS = 5.0
-"""How long a rehearsal may take where nobody says."""
+"""Seconds that a rehearsal may take by default."""
 LONGEST_CELL = 400
 MOST_ROWS = 50
 MOST_LINES = 20

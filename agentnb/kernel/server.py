@@ -108,7 +108,7 @@ def connect(server: ToolMcpServer, write: Callable[[bytes], object], longest: in
 
 
 class RecordedServer(ToolMcpServer):
-    """Serves an agent on stdio: its tool calls, which do not come on the agent's own wire, are told to a recorder."""
+    """Serves an agent on stdio; reports its tool calls, which are not on the agent's own wire, to a recorder."""
 
     def __init__(
         self,

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 FileId: TypeAlias = "tuple[int, int] | None"
-"""Which file a path leads to (device and number); None where it leads to none."""
+"""The file that a path leads to (device and number); None where it leads to none."""
 
 _ASIDE = "The next finished turn puts it aside and begins a new one."
 _NO_ROOM = 1024 * 1024  # bytes; with fewer an I/O error comes of the lack of room
@@ -85,7 +85,7 @@ MIGRATIONS = (
     # For an older agentnb to tell: the one that this file needs. The newest version adds its row.
     "CREATE TABLE readers (version INTEGER PRIMARY KEY, oldest_agentnb TEXT NOT NULL);",
 )
-"""What makes each version of the file out of the one before it; only ever added to."""
+"""The SQL that turns each version of the file into the next; only ever added to."""
 
 OLDEST_READER = "0.3"
 """The oldest agentnb that reads the newest version of the file; it goes up with each new one."""
@@ -274,7 +274,7 @@ class Changes(NamedTuple):
 
 
 class LogWatch:
-    """Looks at one log."""
+    """Watches one log for changes."""
 
     def __init__(self, path: Path) -> None:
         self._path = path

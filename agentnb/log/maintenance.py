@@ -1,4 +1,4 @@
-"""The log's file as a whole: measured by session, checked, repaired, compacted, copied out and taken in."""
+"""The log's file as a whole: measured by session, checked, repaired, compacted, exported and imported."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ WITHOUT_CHANGES = (
     "The undo history is not included: it is kept as copies of whole workspaces, and only works in the same folder of "
     "the same machine."
 )
-"""What an export leaves out, for people."""
+"""The note for people on what an export leaves out."""
 
 
 _UNCHANGED = "Nothing was changed. Specify a file that was written by `agentnb storage --export`."

@@ -23,20 +23,20 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 FORM = 1
-"""Of the file: one of another form is made anew."""
+"""The version of the file's form; a file of another form is made anew."""
 UPDATE_SECONDS = 3.0
 SHORTEST = 3
-"""Characters that a trigram has: what is shorter is looked for in the log, in the latest conversations only."""
+"""Characters of a trigram: a shorter text is looked for in the log, in the latest conversations only."""
 MOST_TRIGRAMS = 300
-"""Characters of the text whose trigrams are asked for; each match is compared with the whole text."""
+"""Characters of the text whose trigrams are looked up; each match is compared with the whole text."""
 LATEST = 500
 """Conversations in which a shorter text is looked for."""
 MOST_CONVERSATIONS = 200
-"""That one search finds, the latest first."""
+"""The most conversations that one search finds, the latest first."""
 HITS = 3
 """Places of one conversation that are shown."""
 AROUND = 60
-"""Characters that are shown before and behind what was found."""
+"""Characters that are shown before and after what was found."""
 
 Where: TypeAlias = Literal["prompt", "answer"]
 _PLACES: tuple[Where, Where] = ("prompt", "answer")
@@ -60,7 +60,7 @@ _SCAN = """
 
 
 class SearchHit(Wire, frozen=True, kw_only=True):
-    """One place where a searched text stands."""
+    """One place where the searched text was found."""
 
     number: Count
     turn_id: str
@@ -204,7 +204,7 @@ def _read(log: sqlite3.Connection, uri: str, number: int) -> tuple[str, ...]:
 
 
 class _Turn(NamedTuple):
-    """A turn that may have the text; its prompt and answer are read only where need be."""
+    """A turn that may have the text; its prompt and answer are read only if needed."""
 
     uri: str
     number: int

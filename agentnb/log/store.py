@@ -40,7 +40,7 @@ _LISTS = "agentnb.history() lists those that it has."
 _COLUMNS = "s.uri, agent, title, cwd, place, agent_session, host_id, open, created_at, modified_at, gap"
 _FIELDS = (*(name.removeprefix("s.") for name in _COLUMNS.split(", ")), "turns", "status", "pinned", "archived")
 _COUNT = "coalesce((SELECT max(number) + 1 FROM turns t WHERE t.uri = s.uri), 0)"
-"""Turns are numbered without gaps: the last number is found at once, counting them would read their texts."""
+"""The number of turns. There are no gaps, so the last number is enough; counting them would read their texts."""
 _MARKS = "coalesce(m.status, 0), coalesce(m.pinned, 0), coalesce(m.archived, 0)"
 _FROM = "FROM sessions s LEFT JOIN marks m ON m.uri = s.uri"
 _WHERE = """
@@ -79,14 +79,14 @@ _USED_FROM = "UPDATE usage SET uri = ? WHERE uri = ? AND number >= ?"
 _COUNTED_MS = 2 * 86_400_000
 _KEEP_COUNTS = "UPDATE usage SET uri = 'deleted:/' || hex(randomblob(16)) WHERE uri = ? AND ended_at >= ?"
 _DROP_COUNTS = "DELETE FROM usage WHERE uri LIKE 'deleted:/%' AND ended_at < ?"
-"""A budget of the day counts what a conversation used that was deleted since: numbers alone, without its name."""
+"""A deleted conversation's usage still counts in the day's budget: it stays as numbers alone, without its name."""
 _LATEST_TURNS = "SELECT number, turn_id, prompt, answer FROM turns WHERE uri = ? ORDER BY number DESC LIMIT ?"
 _HOLDER = "SELECT host_id, open FROM sessions WHERE uri = ?"
 _HOSTS = "SELECT host_id, machine, pid, started FROM hosts"
 
 
 State: TypeAlias = Literal["", "running", "needs-you", "failed"]
-"""What a session is doing, as far as a list can be narrowed by it."""
+"""The states of a session by which a list can be narrowed."""
 
 
 class Which(TypedDict, total=False):

@@ -1,4 +1,4 @@
-"""What turns used, added up: by turn, session, day, agent or folder."""
+"""The usage of turns, added up by turn, session, day, agent or folder."""
 
 from __future__ import annotations
 

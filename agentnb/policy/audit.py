@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 FIELDS = ("time", "agent", "session", "turn", "kind", "tool", "outcome", "by", "source", "scope", "severity")
-"""What is told of a decision: no command, path, reason, title or rule."""
+"""The fields of a decision that are reported: no command, path, reason, title or rule."""
 SYSLOG = "syslog"
 
 
@@ -81,7 +81,7 @@ def _to_syslog(line: bytes) -> None:
 
 
 KEPT = 500
-"""How many decisions are kept in memory."""
+"""The most decisions that are kept in memory."""
 
 LARGEST = 8 * 1024 * 1024
 """Bytes after which the file is put aside as ``audit.1.jsonl``, in place of the one before."""

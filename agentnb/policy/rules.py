@@ -23,7 +23,7 @@ STRICTNESS: dict[Outcome, int] = {"allow": 0, "ask": 1, "deny": 2}
 
 
 class AccessRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One rule; what it does not say it does not care about."""
+    """One rule; any condition that it leaves out does not matter to it."""
 
     action: Outcome
     agent: tuple[str, ...] = ()

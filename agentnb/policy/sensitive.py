@@ -11,7 +11,7 @@ from agentnb.policy.glob import any_path_matches, path_matches
 from agentnb.policy.severity import Risk, Severity
 
 Patterns: TypeAlias = Mapping[str, bool]
-"""Path patterns, in order: whether what they match is sensitive."""
+"""Path patterns, in order; True if what a pattern matches is sensitive."""
 
 _SECRETS = (
     "**/.env*",

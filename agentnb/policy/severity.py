@@ -1,4 +1,4 @@
-"""How bad a thing can be, on one scale for commands and files."""
+"""Severity: how bad a thing can be, on one scale for commands and files."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ beyond the workspace, or hides what it does. ``critical``: cannot be taken back.
 SEVERITIES: tuple[Severity, ...] = get_args(Severity)
 
 _TAKES_AWAY = ("Deletes", "Removes", "Throws", "Empties", "Overwrites", "Replaces", "The code deletes")
-"""How the reasons begin whose effect is gone for good, or hard to bring back."""
+"""The first words of reasons for which the effect cannot be undone, or only with difficulty."""
 _CHANGES = SEVERITIES.index("medium")
 _MOST_TOLD = 3
 

@@ -1,4 +1,4 @@
-"""What a decision is about: the targets of commands, files, hosts and tools."""
+"""The subjects of a decision: the targets of commands, files, hosts and tools."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from agentnb.host.channels import Channel
 
 ACTIONS, TEXT = f"{OURS}actions", f"{OURS}text"
-"""The notifications that a flush goes in."""
+"""The notifications that a flush is sent in."""
 MAX_UNACKNOWLEDGED = 2
 MAX_TEXTS = 48  # flushes in all that may be unacknowledged; those that only continue a text are acknowledged together
 UNHEARD_SECONDS = 0.3  # between flushes to a client whose words cannot come through (a cell blocks the kernel)
@@ -58,7 +58,7 @@ class Flight(msgspec.Struct, frozen=True):
 
 
 class Rejection(msgspec.Struct):
-    """A "no" to one of the client's actions."""
+    """The rejection of one of the client's actions."""
 
     envelope: Envelope
     flush: int = 0  # the flush that carries it; 0 where it is still to be sent

@@ -36,9 +36,9 @@ class Pace(NamedTuple):
 
 FLUSH_SECONDS = 0.035  # a little more than two frames of a screen
 SHORT = Pace(characters=40, seconds=0.15)
-"""Where every client reads the short form of a flush (`agentnb.server.window`)."""
+"""The pace if every client reads the short form of a flush (`agentnb.server.window`)."""
 WHOLE = Pace(characters=120, seconds=0.25)
-"""Where a client does not: its envelopes weigh more."""
+"""The pace if some client does not: its envelopes are larger."""
 RESEND_SECONDS = 2.0
 GONE_SECONDS = 600.0  # a client not heard of for so long is sent nothing more; it initializes again if it comes back
 RETURN_SECONDS = 60.0  # the same for one that said that it leaves: it may only be loading anew
@@ -47,7 +47,7 @@ MOST_REMEMBERED = 64  # clients of which that is known
 
 
 class AcceptedActions:
-    """The latest actions of clients that were accepted: a page that is not sure sends one again."""
+    """The latest actions of clients that were accepted: a page that is unsure sends one again."""
 
     def __init__(self) -> None:
         self._accepted: dict[str, deque[int]] = {}

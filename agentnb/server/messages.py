@@ -20,11 +20,11 @@ VERSION = WINDOW.current
 
 
 OURS = "x-agentnb/"
-"""How the names of methods begin that AHP does not have."""
+"""The prefix of methods that AHP does not have."""
 
 
 LARGEST = 2**53 - 1
-"""The largest number that a page can say exactly."""
+"""The largest number that a page can represent exactly."""
 
 
 Moment = Annotated[int, msgspec.Meta(ge=0, le=LARGEST)]

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from agentnb.server.delivery import Delivery
 
 LOOK_SECONDS = 1.0
-"""Between two looks, while a page shows what is looked at; files are read only when they have changed."""
+"""Seconds between two looks, while a page shows what is looked at; files are read only when they have changed."""
 MOST_NAMED = 200
-"""So many sessions of each kind are named in one notice; a page fetches the list anyway."""
+"""The most sessions of each kind that one notice names; a page fetches the list anyway."""
 
 
 class Notices:

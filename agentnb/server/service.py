@@ -64,7 +64,7 @@ CODES: tuple[tuple[type[Exception], int], ...] = (
     (UnknownSession, m.UNKNOWN_SESSION),
     (Exception, m.REFUSED),
 )
-"""The codes that errors are answered with; the first that fits."""
+"""The codes that errors are answered with; the first that fits is used."""
 
 
 class PageService:
@@ -222,7 +222,7 @@ class PageService:
 
 
 class Service(PageService):
-    """Answers what pages say of this kernel's conversations; see :class:`PageService`."""
+    """Answers what pages send about this kernel's conversations; see :class:`PageService`."""
 
     def __init__(self, host: Host, send: Send, *, turns: int = window.TURNS, versions: Window = WINDOW) -> None:
         super().__init__(host, send, turns=turns, versions=versions)

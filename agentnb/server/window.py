@@ -156,7 +156,7 @@ VALUES = frozenset({"rawInput", "rawOutput", "structuredContent", "payload"})
 """Fields of any JSON, which reducers pick; a long one becomes ``{"contentRef": …, "preview": …}`` itself."""
 
 APPENDED = frozenset({"markdown", "reasoning", "chat/delta", "chat/reasoning", "terminal/data"})
-"""What grows piece by piece stays whole; nothing in these is looked at."""
+"""Names of what grows piece by piece and stays whole; nothing in these is looked at."""
 
 
 def with_references(value: Any) -> Any:
@@ -180,7 +180,7 @@ def content_of(chat: ChatState, uri: str) -> bytes:
 
 
 class Contents:
-    """Gives content range by range, and looks for it once, not once a range."""
+    """Gives content range by range, and looks it up once rather than once per range."""
 
     def __init__(self) -> None:
         self._uri = ""

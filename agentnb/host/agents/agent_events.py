@@ -52,10 +52,10 @@ if TYPE_CHECKING:
     Function = Callable[[Any], Any]
 
 THREADS = 4
-"""How many functions of one session run at a time; the others wait, and their time runs too."""
+"""The most functions of one session that run at a time; the others wait, and their time runs meanwhile."""
 
 SECONDS = 60.0
-"""How long a function may take."""
+"""Seconds that a function may take."""
 
 
 class Extensions:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 WARM = "warm"
 WARM_SECONDS = 600.0
-"""How long an agent that was started early waits for its first session."""
+"""Seconds that an agent that was started early waits for its first session."""
 
 
 FIRST = 0.5
@@ -37,7 +37,7 @@ TRIES = 5
 
 
 class Backoff:
-    """The deaths in a row of one agent."""
+    """The deaths of one agent in a row, and the wait that follows from them."""
 
     def __init__(self, *, first: float = FIRST, cap: float = CAP, tries: int = TRIES) -> None:
         self.deaths: int = 0

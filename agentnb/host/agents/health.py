@@ -1,4 +1,4 @@
-"""Health: how a conversation's agent is, as far as can be told from outside."""
+"""The health of a conversation's agent, as far as it shows from outside."""
 
 from __future__ import annotations
 

@@ -160,7 +160,7 @@ def real_agents(infos: Iterable[AgentInfo]) -> Iterator[str]:
 
 
 OUTPUT_LIMIT = 16_384
-"""Characters of the output that are kept, the last ones."""
+"""Characters that are kept from the end of the output."""
 FLUSH_SECONDS = 0.25
 
 

@@ -1,4 +1,4 @@
-"""Opens an agent's session, logs in where it must, and sets what was chosen for it."""
+"""Opens an agent's session, logs in if it must, and applies the choices that were made for it."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
 
 QUIET_SECONDS = 1.0
-"""How long a login may take before a card says that it is waited for: many need nobody."""
+"""Seconds that a login may take before a card says that it is awaited: many logins need no user."""
 
 WAY = "way"
 
@@ -138,14 +138,14 @@ def _about(way: LoginWay) -> str | None:
 
 WAYS: tuple[Literal["resume", "load"], ...] = ("resume", "load")
 FRUITLESS = 2
-"""After how many failures to take up an old session (not refusals) a new one is opened."""
+"""Failures to reopen an old session (not refusals) after which a new one is opened."""
 
 Reopened = Literal["resumed", "loaded", "new", "forked"]
-"""How an old session was taken up: without replay, with one, not at all, or as a copy."""
+"""The way an old session was reopened: without replay, with one, not at all, or as a copy."""
 
 
 class ToolServer(Protocol):
-    """Serves a session's agent tools of ours, by MCP."""
+    """Serves our tools to a session's agent, by MCP."""
 
     async def serve(self, agent: Agent, taken: Container[object]) -> McpServer | ServedMcpServer:
         """Returns the MCP server; see :meth:`agentnb.host.agents.tools.KernelTools.serve`."""
@@ -153,7 +153,7 @@ class ToolServer(Protocol):
 
 
 class AgentNotices:
-    """What the user has to know of how the agent came to its next turn."""
+    """Notices to the user about how the agent came to be ready for its next turn."""
 
     def __init__(self, channels: SessionChannels, configuration: Configuration) -> None:
         self.words: list[str] = [*configuration.notes]
@@ -295,7 +295,7 @@ class SessionOpening:
 
 Choice: TypeAlias = XModeChanged | XConfigOptionChosen
 MOST_NAMED = 20
-"""How many of an agent's models an error names."""
+"""The most models of an agent that an error names."""
 
 
 def chosen(session: SessionState) -> tuple[Choice, ...]:

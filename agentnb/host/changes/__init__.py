@@ -1,1 +1,1 @@
-"""What turns change: snapshots round each turn, the changes between them, undo, redo and keep."""
+"""The changes of turns: snapshots around each turn, the changes between them, undo, redo and keep."""

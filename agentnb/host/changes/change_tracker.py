@@ -66,11 +66,11 @@ if TYPE_CHECKING:
 log: Logger = logger("agentnb.changes")
 
 BEGIN_SECONDS = 2.0
-"""How long a prompt waits for its first snapshot."""
+"""Seconds that a prompt waits for its first snapshot."""
 END_SECONDS = 1.0
-"""How long code that waits for a turn also waits for its last snapshot: what the code writes then is not the turn's."""
+"""Seconds that code waiting for a turn also waits for its last snapshot, so that its own writes are not the turn's."""
 LOOK_SECONDS = 3.0
-"""How long what was just allowed waits for a snapshot of the files that it names."""
+"""Seconds that an action that was just allowed waits for a snapshot of the files that it names."""
 MOST_ITEMS = 2_000
 """Changed files of one turn that are listed one by one."""
 MOST_NAMED = 5

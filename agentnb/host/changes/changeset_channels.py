@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from agentnb.state import Action, TurnChanges
 
 MOST_SINGLE = 20
-"""Changes that are told one by one; where more are new, all are told at once."""
+"""The most new changes that are sent one by one; where there are more, all changes are sent at once."""
 
 _SCOPES = ("changeset", "resource")
 OPERATIONS = (
@@ -46,7 +46,7 @@ OPERATIONS = (
     ChangesetOperation(id="keep", label="Keep", scopes=_SCOPES, status="idle"),
     ChangesetOperation(id="apply", label="Apply to the notebook", scopes=_SCOPES, status="idle"),
 )
-"""What can be done with every change set."""
+"""The operations that every change set has."""
 
 
 def session_of(uri: str) -> str:

@@ -1,4 +1,4 @@
-"""What a change holds on each side, and the three versions of a file that changed since."""
+"""The content on each side of a change, and the three versions of a file that changed since."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from agentnb.policy.sensitive import Patterns
 
 Side: TypeAlias = Literal["before", "after", "now"]
-"""Of a change: before it, after it, or as a file is in the workspace now."""
+"""The version of a file: before a change, after it, or as it is in the workspace now."""
 
 LONGEST_VERSION = 200_000
-"""Bytes of a conflict's version that are given as text."""
+"""The largest version in a conflict, in bytes, that is given as text."""
 
 
 class ContentRange(NamedTuple):

@@ -30,7 +30,7 @@ Decision: TypeAlias = Literal["undo", "redo", "keep"]
 
 
 class Hunk(NamedTuple):
-    """Lines that differ: from the first to behind the last, from 0, in the two versions with these digests."""
+    """The ranges of lines that differ, from 0 and without the end, in the two versions with these digests."""
 
     before: tuple[int, int]
     after: tuple[int, int]
@@ -38,7 +38,7 @@ class Hunk(NamedTuple):
 
 
 class Decided(NamedTuple):
-    """What a part's decision makes of the change, and of the file: its target, where it is to be written."""
+    """The change after a part of it was decided, and the file's target if it has to be written."""
 
     item: Item
     target: FileVersion | None

@@ -1,4 +1,4 @@
-"""A notebook's file as its cells read: what a review shows in the place of the JSON."""
+"""A notebook's file as the text of its cells, which a review shows in place of the JSON."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 FORMAT = 4
 MOST_CELLS = 1_000
-"""Cells of a notebook whose changes are looked for: a page tells of no more."""
+"""Cells of a notebook that are searched for changes: a page reports no more."""
 LONGEST_ID = 64
 MOST_CHARACTERS = 2_000_000
 """Characters of the cells that are offered to a page, in all."""

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 SUFFIXES = ("", "-wal", "-shm", "-journal", ".lock", ".damaged-*")
-"""What SQLite and the log have beside a database, as patterns of an ignore file."""
+"""The suffixes of a database and of what SQLite and the log keep beside it, as patterns of an ignore file."""
 
 IN_DATA_FOLDER = (
     *("audit.jsonl", "audit.1.jsonl", "changes", "install-folders.json", ".install-folders.json.*.part", "installs"),
@@ -38,7 +38,7 @@ Undone with a turn, the agent forgets; and it changes in each turn, so undo of a
 
 
 class OwnFilesInside:
-    """The own files in one workspace."""
+    """agentnb's own files in one workspace."""
 
     def __init__(self, workspace: PurePath, lines: str, cassette: Callable[[], Path | None]) -> None:
         self.lines = lines
@@ -55,7 +55,7 @@ class OwnFilesInside:
 
 
 class OwnFiles:
-    """The own files of one kernel."""
+    """agentnb's own files, for one kernel."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""What is known of the changes of one conversation's turns, kept beside the store: so a resumed one can undo, too."""
+"""Records of the changes of a conversation's turns, kept beside the store so that a resumed one can undo, too."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 log: Logger = logger("agentnb.changes")
 
 Kind: TypeAlias = Literal["file", "cell", "variable"]
-"""What was changed."""
+"""The kind of thing that was changed."""
 
 Status: TypeAlias = Literal["added", "changed", "deleted", "moved"]
-"""What became of it."""
+"""The change that was made to it."""
 
 State: TypeAlias = Literal["open", "kept", "undone", "offered"]
 """What was done about it: nothing, it was accepted, or it was undone. A cell that an agent wrote to the file of an open
@@ -93,7 +93,7 @@ class PlacedCode(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class Undone(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """One undo: a change itself, which redo takes back."""
+    """One undo, which is itself a change that redo takes back."""
 
     time: int  # when, in milliseconds since 1970
     items: tuple[tuple[str, str], ...]

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from agentnb.host.changes.records import ConversationRecord, Item, State, TurnChangeRecord
 
 Operation: TypeAlias = Literal["undo", "redo", "keep", "apply"]
-"""What can be done with changes. ``apply`` gives an open notebook the cells that an agent wrote to its file."""
+"""The operations on changes; ``apply`` gives an open notebook the cells that an agent wrote to its file."""
 
 _DONE: dict[Operation, str] = {"undo": "undone", "redo": "redone", "keep": "kept", "apply": "applied"}
 _WANTED: dict[Operation, frozenset[State]] = {
@@ -46,7 +46,7 @@ _OTHERS = "Apply the others, too, before you save the notebook: saving it replac
 
 
 class Selected(NamedTuple):
-    """One change that an operation is to be done with."""
+    """One change that an operation is applied to."""
 
     turn_id: str
     item: Item

@@ -39,17 +39,17 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 MOST_ENDED = 100
-"""Turns that ran in a workspace and whose files are remembered, to tell whose change it was."""
+"""Ended turns of a workspace whose files are remembered, to tell whose change it was."""
 CLOSE_SECONDS = 1.0
-"""How long the end of a host waits for a store whose folder goes with it."""
+"""Seconds that the end of a host waits for a store whose folder is removed with it."""
 PRUNE_TURNS = 50
-"""The store looks for contents that it can forget after the first turn that changed something, then every so many."""
+"""Turns between two searches for contents to forget; the first search follows the first turn that changed something."""
 MOST_IDLE = 50
-"""So many snapshots stay stored although no conversation needs them, since forgetting takes a while."""
+"""Snapshots that stay stored although no conversation needs them, since forgetting takes a while."""
 RUNNING_SECONDS = 24 * 3600.0
-"""A snapshot younger than this may belong to a running turn, so it is never forgotten."""
+"""Seconds for which a snapshot is never forgotten, because it may belong to a running turn."""
 MOST_ENTRIES = 500
-"""A workspace with more files and folders is compared by the store only, not by :func:`read_file_times`."""
+"""The most entries of a workspace that :func:`read_file_times` compares; a larger one is compared by the store only."""
 CLOCK_NS = 20_000_000
 """How coarse the times of a file system may be, in nanoseconds: a file that changed so shortly before its time was read
 may change again and keep that time."""

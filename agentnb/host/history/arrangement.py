@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from agentnb.log.record import SessionRecord
 
 LONGEST_TITLE = 200
-"""Characters."""
+"""The longest title, in characters."""
 
 
 COPY = " (copy)"
-"""Stands behind a copy's title."""
+"""The suffix of a copy's title."""
 
 
 async def arrange(

@@ -1,4 +1,4 @@
-"""What agentnb keeps on disk: how much and of whom, and what is deleted by age, by size, or altogether."""
+"""The data that agentnb keeps on disk: how much and whose it is, and what is deleted by age, by size, or altogether."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 What: TypeAlias = Literal["kind", "agent", "folder"]
-"""What the figures of a row have in common."""
+"""The property by which a row groups its figures."""
 
 _GROUPS: tuple[tuple[What, Callable[[SessionRecord], str]], ...] = (
     ("agent", lambda record: record.agent),
@@ -37,7 +37,7 @@ _GROUPS: tuple[tuple[What, Callable[[SessionRecord], str]], ...] = (
 )
 DAY_MS = 86_400_000
 _EVERY = 10**9
-"""More sessions than a log has."""
+"""A limit above the number of sessions that a log can have."""
 
 
 class KeptStorage(Wire, frozen=True, kw_only=True):

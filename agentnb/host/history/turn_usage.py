@@ -1,4 +1,4 @@
-"""What each turn of a session used: tokens and money, as far as its agent says, and time; for the log and budgets."""
+"""The usage of each turn: tokens and money, as far as its agent reports them, and time; for the log and budgets."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from agentnb.state.session_state import ContextUsage, Cost
 
 SECONDS = 1.0
-"""How often the time of a turn that runs is written down."""
+"""Seconds between two records of a running turn's time."""
 
 
 class UsageWatch:

@@ -53,10 +53,10 @@ if TYPE_CHECKING:
 
 
 OURS = "agentnb:"
-"""How the ids of our own wider answers begin."""
+"""The prefix of the ids of our own wider answers."""
 
 OWN = "agentnb-"
-"""How the ids of our own cards begin."""
+"""The prefix of the ids of our own cards."""
 
 ALLOW = ConfirmationOption(id="allow", label="Allow", kind="approve", option_kind="allow_once")
 REJECT = ConfirmationOption(id="reject", label="Reject", kind="deny", option_kind="reject_once")

@@ -1,4 +1,4 @@
-"""What came of a rehearsal, and what the freedom Auto then runs without a question."""
+"""The outcome of a rehearsal, and what the freedom Auto then runs without a question."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ if TYPE_CHECKING:
 
 
 MOST_FILES = 20_000
-"""In a workspace with more, only the files that the preview names are compared."""
+"""Files in a workspace beyond which only those that the preview names are compared."""
 LOOK_SECONDS = 1.0
-"""How long looking at the workspace may take."""
+"""Seconds that looking at the workspace may take."""
 LARGEST_FILE = 64 * 1024
 MOST_BYTES = 16 * 1024 * 1024
-"""Bytes of files that are compared by contents: of each, and in all; the others by size and time."""
+"""Bytes of files that are compared by content, each and in all; other files are compared by size and time."""
 _LISTED = 5
 
 Seen: TypeAlias = "dict[str, tuple[object, ...]]"
-"""What the files looked like, by path."""
+"""The state of files, by path."""
 
 
 class FolderState(NamedTuple):

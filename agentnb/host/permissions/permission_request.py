@@ -1,4 +1,4 @@
-"""A permission request in the words of the policy, calls of the kernel tools among them."""
+"""A permission request, or a call of a kernel tool, as a request for the policy."""
 
 from __future__ import annotations
 

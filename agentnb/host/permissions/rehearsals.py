@@ -54,9 +54,9 @@ PATIENCE = 3.0
 AUTO_SECONDS = 2.0
 AUTO_PATIENCE = 0.3
 LARGEST_FOR_AUTO = 2 * 1024**3
-"""By itself a preview is made only where the kernel takes no more memory than this: copying it takes longer, then."""
+"""The most memory of the kernel, in bytes, for an automatic preview: a larger kernel takes longer to copy."""
 COMPARE_SECONDS = 5.0
-"""How long the end of a turn waits for the comparison with a preview."""
+"""Seconds that the end of a turn waits for the comparison with a preview."""
 SHOWN_FILES = 50
 SHOWN_DIFFS = 100_000
 """Characters of diffs that are shown, in all."""
@@ -90,7 +90,7 @@ class _Previewed:
 
 @dataclass
 class _Allowed:
-    """Something that was allowed after its preview, and has not ended."""
+    """An action that was allowed after its preview and has not ended."""
 
     turn_id: str
     call_id: str

@@ -33,14 +33,14 @@ if TYPE_CHECKING:
 
 
 HEADLESS = "AGENTNB_HEADLESS"
-"""The variable that says what happens to questions where nobody can answer: ``allow`` or ``deny``."""
+"""The environment variable that decides questions where nobody can answer: ``allow`` or ``deny``."""
 
 
 _REASON = 500
 
 
 class HostPolicy:
-    """One per host."""
+    """The policy of one host."""
 
     def __init__(
         self,
@@ -210,7 +210,7 @@ class ChosenOption:
 
 @dataclass
 class PendingPermission:
-    """One question, as it was put."""
+    """One permission question that waits for its answer."""
 
     turn_id: str
     call_id: str
@@ -225,7 +225,7 @@ class PendingPermission:
 
 
 class SessionGrants:
-    """The answers of one conversation that hold."""
+    """The answers of one conversation that still hold."""
 
     def __init__(self, keeps: Callable[[AccessRule], bool]) -> None:
         self._keeps = keeps

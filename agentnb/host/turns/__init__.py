@@ -1,1 +1,1 @@
-"""The turns of a session: running, queued, with what they mention and what the agent asks meanwhile."""
+"""The turns of a session: running and queued, what they mention, and what the agent asks meanwhile."""

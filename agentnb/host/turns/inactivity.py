@@ -1,4 +1,4 @@
-"""Watches a running turn: how long its agent has said nothing, and checks when it has ended."""
+"""Watches a running turn: how long its agent has been silent, and the checks when the turn has ended."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 
 
 SECONDS = 40.0
-"""Seconds without a word after which it is said, and said again after every doubling."""
+"""Seconds of silence after which the silence is reported, and reported again each time that it has doubled."""
 
 SLACK = 0.01
 """Seconds by which a timer may come early: its clock is coarser than the one that is read."""
 
 
 class Inactivity:
-    """Watches one session's running turn; the session's ``activity`` says how long nothing came."""
+    """Watches one session's running turn; the session's ``activity`` says how long there has been no output."""
 
     def __init__(self, channels: SessionChannels, loop: HostLoop) -> None:
         self.seconds = SECONDS
@@ -80,9 +80,9 @@ class Inactivity:
 
 
 MOST_ROUNDS = 3
-"""How often an agent is asked to mend what was found."""
+"""The most times that an agent is asked to fix what a check found."""
 MOST_OF_TURN = read_budget("500k tokens, 15 min", scope="turn")
-"""How much a turn may have used to get another round."""
+"""The most that a turn may have used to get another round."""
 
 
 class AnswerCheck(Protocol):
@@ -94,7 +94,7 @@ class AnswerCheck(Protocol):
 
 
 class TurnChecks:
-    """Which turns of a session are checked, and how often each was."""
+    """The turns of a session that are checked, and how often each has been checked."""
 
     def __init__(
         self, channels: SessionChannels, session: ToolSession, *, each: bool, setting: Callable[[], str]

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 BEFORE = " (before going back)"
-"""Stands behind the title of what was cut, in the history."""
+"""The suffix, in the history, of the title of what was cut."""
 CLEARED = " (cleared)"
 LONGEST_TITLE = 160
 FLUSH_SECONDS = 5.0

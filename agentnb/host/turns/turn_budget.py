@@ -93,18 +93,18 @@ BUDGET = "budget"
 """The key of the session's ``_meta`` with what the conversation was given and the line that views show."""
 SETTINGS: tuple[tuple[str, Scope], ...] = (("budget", "conversation"), ("budget_day", "day"))
 TICK = 2.0
-"""Seconds after which a running turn is looked at where its agent says nothing."""
+"""Seconds between two looks at a running turn while its agent reports nothing."""
 SHORTEST = 0.05
-"""Seconds between two looks, at least."""
+"""The fewest seconds between two looks."""
 TRIES = 3
-"""How often in a row a running turn's day may not be counted: another kernel may be writing a lot."""
+"""Times in a row that a running turn's day may fail to be counted: another kernel may be writing a lot."""
 LOG_OFF = "The session log is off (AGENTNB_LOG=off)"
 GO_ON, STOP = "go on", "stop"
 _CONTINUE = "The user was asked whether you may use more, and said yes. Go on where you stopped."
 
 
 class Stop(NamedTuple):
-    """Why a turn may not go on: limits that are reached, or one that cannot be kept."""
+    """The reason a turn may not go on: limits that are reached, or one that cannot be kept."""
 
     uses: tuple[LimitUse, ...] = ()
     problem: str = ""

@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 MOST_READ = 4_000_000
-"""Bytes that are read of an array of which no copy is kept; of a larger one evenly spaced elements."""
+"""Bytes that are read of an array that is not copied; of a larger one, evenly spaced elements are read."""
 _SAMPLES = 20_000
 _CHUNK = 16_000_000
 
 
 class CopyMemory:
-    """How much memory may be taken for copies."""
+    """The memory that is left for copies."""
 
     def __init__(self, bytes_left: int) -> None:
         self.left: int = bytes_left
@@ -99,7 +99,7 @@ class ArrayState(State):
 
 
 class ArrayMark(State):
-    """What an array is like, to be compared and not to be restored: it takes no memory."""
+    """The state of an array for comparing, not for restoring: it takes no memory."""
 
     def __init__(self, value: Any) -> None:
         plain = plain_array(value)

@@ -17,7 +17,7 @@ _KEPT = "It was kept: what was there before is no longer held."
 
 
 class NameChange:
-    """The change of one name by code: what it is bound to, what is in that, or both."""
+    """One name's change by code: of the object it is bound to, of what is in that object, or of both."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Takes a snapshot of what names refer to: what is kept of each object, within limits of time and memory."""
+"""Takes a snapshot of what names refer to: keeps what it can of each object, within limits of time and memory."""
 
 from __future__ import annotations
 
@@ -60,9 +60,9 @@ MOST_OBJECTS = 50_000
 MOST_ITEMS = 1_000_000
 """Items of one list, dict or set that are kept."""
 LOOK_SECONDS = 0.25
-"""Processor time that keeping may take."""
+"""Seconds of processor time that keeping may take."""
 LONGEST = 8
-"""Times as long in all: a busy machine takes longer, and so does an array that lies in a file far away."""
+"""The factor by which elapsed time may exceed that: a busy machine or an array in a file far away takes longer."""
 RESERVE = 256_000_000
 """Bytes of the machine's memory that are left free."""
 _GLOBALS_OF_CODE = 200
@@ -294,7 +294,7 @@ class _Lost(Exception):
 
 
 class _Nothing(State):
-    """Stands for a state in a plan."""
+    """Stands in for a state in a plan."""
 
     def __init__(self, *, is_kept: bool = True) -> None:
         self.is_kept = is_kept

@@ -38,9 +38,9 @@ _FIXED_PACKAGES = _words(
 )
 """Packages whose objects never change, or have no state that a user would miss: locks, loggers, weak references."""
 _FIXED_NATIVE = _words("sklearn scipy numpy pandas polars pyarrow torch functools types")
-"""Packages whose classes written in C, but for those that are kept, are not changed in place."""
+"""Packages whose classes written in C, except for those that are kept, are not changed in place."""
 SMALL_ARRAY = 16_000_000
-"""Bytes of an array from which on it is followed and not held."""
+"""Bytes from which an array is followed and not held."""
 _FIXED = (
     types.ModuleType,
     types.BuiltinFunctionType,
@@ -168,7 +168,7 @@ _ANY_ATTRIBUTE = frozenset(
     {"run_line_magic", "run_cell_magic", "run_cell", "user_ns", "user_global_ns", "__globals__", "f_globals"}
     | {"get_referrers", "get_objects", "currentframe", "_getframe"}
 )
-"""And attributes."""
+"""Attributes by which code can reach any variable."""
 _HISTORY = re.compile(r"_+\d*|_i+\d*|Out|In")
 
 

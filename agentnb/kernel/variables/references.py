@@ -1,4 +1,4 @@
-"""Who refers to a variable, and making an object what another one is, in place."""
+"""Finds what refers to a variable, and gives one object the state of another in place."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def _overwrite_array(value: Any, other: Any) -> None:
 
 
 LIMIT = 512_000_000
-"""Bytes of copies where no setting says."""
+"""Bytes of copies that are allowed by default."""
 
 
 class Reference:
@@ -144,7 +144,7 @@ class Reference:
 
 
 class Mark:
-    """What an object and all in it are like, but for the objects whose ids are in *skip*; no memory is copied."""
+    """The state of an object and of all in it, except for the objects whose ids are in *skip*; no memory is copied."""
 
     def __init__(self, value: Any, skip: Container[int]) -> None:
         marked = Keeper({"": value}, LIMIT, mode="mark", skip=skip).keep([""])

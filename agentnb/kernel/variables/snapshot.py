@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class KeptObject(NamedTuple):
-    """An object, and what it was like; one that is too large to be kept is followed only, so that code can free it."""
+    """An object and its state; one that is too large to be kept is only followed, so that code can free it."""
 
     at: int
     follow: Callable[[], Any]

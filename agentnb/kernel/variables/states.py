@@ -29,7 +29,7 @@ class CannotRestore(Exception):
 
 
 class State:
-    """What an object was like."""
+    """The state of an object at one moment."""
 
     size = 0
     """Bytes that only this holds."""
@@ -309,7 +309,7 @@ def _class_attributes(kind: type[Any]) -> dict[str, Any]:
 
 
 class MethodsState(State):
-    """A state that an object of the standard library or NumPy gives and takes itself."""
+    """The state of an object of the standard library or NumPy that gives and takes its state itself."""
 
     def __init__(self, value: Any, read: Callable[[Any], Any], write: Callable[[Any, Any], object]) -> None:
         self._read = read

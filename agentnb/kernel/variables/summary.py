@@ -106,7 +106,7 @@ MOST_COLUMNS = 20
 MOST_BYTES = 60
 """Bytes of a bytes object that are written out."""
 DEEPEST = 2
-"""How many levels of nested containers are written out."""
+"""Levels of nested containers that are written out."""
 _MOST_BITS = 256
 _SIMPLE = frozenset({bool, float, complex, type(None)})
 _WINDOW = 2_000  # characters of a string in which credentials are looked for before it is cut

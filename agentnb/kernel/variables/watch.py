@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 log: Logger = logger("agentnb.kernel")
 
 LARGEST_WHILE_RUNNING = 256 * 1024 * 1024
-"""Bytes of an array or data frame that is not held while code runs, so that the code can free its memory."""
+"""The largest array or data frame, in bytes, that is held while code runs: the code can free a larger one's memory."""
 _absent = object()
 _looks = count()
 

@@ -1,4 +1,4 @@
-"""The methods of ACP that every agent of ours answers in the same way: its sessions and its turns."""
+"""The ACP methods that all of agentnb's own agents answer in the same way: their sessions and turns."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 NOT_FOUND = -32002
 PAGE = 50
-"""How many sessions one answer to `session/list` holds at most."""
+"""Sessions that one answer to `session/list` holds at most."""
 
 _S = TypeVar("_S", bound=AcpSession)
 _T = TypeVar("_T")
@@ -60,7 +60,7 @@ class AcpAgent(Generic[_S]):
 
     @property
     def methods(self) -> Mapping[str, Method]:
-        """The coroutine functions that answer requests, by their method."""
+        """Returns the coroutine functions that answer requests, by method name."""
         return {
             "initialize": taking(Initialize, self.initialize),
             "session/new": taking(NewSession, self.new_session),
@@ -80,25 +80,23 @@ class AcpAgent(Generic[_S]):
         """Learns what must be known before the options of a session can be given."""
 
     def options(self, session: _S) -> list[dict[str, Any]]:
-        """The config options of *session*."""
         raise NotImplementedError
 
     async def set_option(self, session: _S, option_id: str, value: str | bool) -> None:
-        """Change an option of *session*."""
         raise NotImplementedError
 
     def opened(self, session: _S) -> Answer:
-        """The answer to a request that has opened *session*, without its id."""
+        """Returns the result of a request that has opened *session*, without the session's id."""
         return {"configOptions": self.options(session)}
 
     def answer(self, session: _S, prompt: list[ContentBlock]) -> tuple[AcpReply, Coroutine[Any, Any, None]]:
-        """The answer to *prompt* in *session*, and what makes it."""
+        """Returns the reply to *prompt* in *session*, and the coroutine that produces it."""
         raise NotImplementedError
 
     # -- the connection -----------------------------------------------------------------------------------------------
 
     async def initialize(self, params: Initialize) -> Answer:
-        """ACP `initialize`: the only version known is 1, whatever the client asks for."""
+        """ACP `initialize`: the only version supported is 1, whatever the client asks for."""
         self._capabilities = params.client_capabilities or ClientCapabilities()
         capabilities = {
             "loadSession": True,
@@ -112,7 +110,7 @@ class AcpAgent(Generic[_S]):
     # -- sessions -----------------------------------------------------------------------------------------------------
 
     async def new_session(self, params: NewSession) -> Answer:
-        """ACP `session/new`; the commands are told right after the answer."""
+        """ACP `session/new`; the commands are sent right after the response."""
         await self.prepare()
         return self._opened_anew(self.session_class(self._store.new_id(), Path(params.cwd)), params.mcp_servers)
 
@@ -125,12 +123,12 @@ class AcpAgent(Generic[_S]):
         return self.opened(session)
 
     async def resume_session(self, params: OpenSession) -> Answer:
-        """ACP `session/resume`: goes on where the conversation stopped, without a replay."""
+        """ACP `session/resume`: continues where the conversation stopped, without a replay."""
         await self.prepare()
         return self.opened(self._restore(params))
 
     async def fork_session(self, params: OpenSession) -> Answer:
-        """ACP `session/fork`: a new session that knows everything said so far."""
+        """ACP `session/fork`: creates a session that knows the whole conversation so far."""
         await self.prepare()
         record = {**self._record(params.session_id), "session_id": self._store.new_id(), "cwd": params.cwd}
         return self._opened_anew(self.session_class.restore(record), params.mcp_servers)
@@ -147,13 +145,13 @@ class AcpAgent(Generic[_S]):
         )
 
     async def close_session(self, params: SessionParams) -> Answer:
-        """ACP `session/close`: cancels what runs; the conversation can still be loaded."""
+        """ACP `session/close`: cancels the running turn; the conversation can still be loaded."""
         self._session(params.session_id).cancel()
         del self._sessions[params.session_id]
         return {}
 
     async def delete_session(self, params: SessionParams) -> Answer:
-        """ACP `session/delete`: cancels what runs and forgets everything."""
+        """ACP `session/delete`: cancels the running turn and forgets everything."""
         session = self._sessions.pop(params.session_id, None)
         if session is not None:
             session.cancel()
@@ -163,7 +161,7 @@ class AcpAgent(Generic[_S]):
         return {}
 
     async def set_config_option(self, params: SetConfigOption) -> Answer:
-        """ACP `session/set_config_option`; answers with all options as they are now."""
+        """ACP `session/set_config_option`; responds with all options as they are now."""
         session = self._session(params.session_id)
         try:
             await self.set_option(session, params.config_id, params.value)
@@ -236,7 +234,7 @@ class AcpAgent(Generic[_S]):
 
 
 def taking(kind: type[_T], run: Callable[[_T], Awaitable[object]]) -> Method:
-    """The method *run*, whose parameters have to be a *kind*."""
+    """Returns the method *run*, whose parameters have to be a *kind*."""
 
     async def method(params: object) -> object:
         return await run(read_params(kind, params))
@@ -245,7 +243,7 @@ def taking(kind: type[_T], run: Callable[[_T], Awaitable[object]]) -> Method:
 
 
 def slash_command(name: str, description: str, hint: str = "") -> dict[str, Any]:
-    """A slash command, with what is written after it."""
+    """Returns a slash command; *hint* describes the input that follows its name."""
     return fields(name=name, description=description, input={"hint": hint} if hint else None)
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 Method = Callable[[Any], Awaitable[object]]
 LONGEST_LINE = 256 * 1024 * 1024
-"""How many bytes one message from the client may have."""
+"""Bytes that one message from the client may have."""
 
 
 class ClientOutput(Protocol):
@@ -39,7 +39,7 @@ class ClientOutput(Protocol):
 
 
 class AcpClient:
-    """Answers, tells and asks the client."""
+    """The agent's connection to its client: answers its requests, and sends it requests and notifications."""
 
     def __init__(self, name: str, writer: ClientOutput) -> None:
         self.name = name
@@ -61,7 +61,7 @@ class AcpClient:
     async def serve(
         self, reader: StreamReader, methods: Mapping[str, Method], notifications: Mapping[str, Method]
     ) -> None:
-        """Serve the client until it closes its end; what is not answered then is given up."""
+        """Serve the client until it closes its end; requests still unanswered then are given up."""
         self._methods, self._notifications = methods, notifications
         try:
             await self._connection.read(reader)
@@ -70,19 +70,19 @@ class AcpClient:
             await self._connection.wait_closed()
 
     async def ask(self, method: str, params: object) -> Any:
-        """Ask the client, and wait for its answer."""
+        """Send a request to the client, and wait for its response."""
         self._demand_reader()
         return await self._connection.request(method, params)
 
     async def tell(self, method: str, params: object) -> None:
-        """Tell the client something; comes back when it has read most of what was sent before."""
+        """Send the client a notification, and wait until it has read most of what was sent before."""
         self.notify(method, params)
         async with self._draining:  # before Python 3.10.5 only one may wait
             await self._writer.drain()
         await asyncio.sleep(0)  # whoever tells much lets others have their turn
 
     def notify(self, method: str, params: object) -> None:
-        """As :meth:`tell`, without waiting."""
+        """Like :meth:`tell`, without waiting."""
         self._demand_reader()
         self._connection.notify(method, params)
 
@@ -97,7 +97,7 @@ class AcpClient:
     async def request_permission(
         self, session_id: str, tool_call: dict[str, str], options: tuple[PermissionOption, ...]
     ) -> str | None:
-        """ACP `session/request_permission`; returns the id of the chosen option, None where the turn was cancelled."""
+        """ACP `session/request_permission`; returns the id of the chosen option, None if the turn was cancelled."""
         params = fields(session_id=session_id, tool_call=tool_call, options=options)
         outcome = read(_Permission, await self.ask("session/request_permission", params)).outcome
         return outcome.option_id if isinstance(outcome, _Selected) else None
@@ -129,7 +129,7 @@ class AcpClient:
         return _text(await self.terminal("output", session_id, terminal_id), "output")
 
     async def terminal(self, verb: str, session_id: str, terminal_id: str) -> Any:
-        """ACP `terminal/kill`, `terminal/release`, and the others of a terminal."""
+        """ACP `terminal/kill`, `terminal/release`, and the other requests about a terminal."""
         return await self.ask(f"terminal/{verb}", fields(session_id=session_id, terminal_id=terminal_id))
 
     @property
@@ -206,7 +206,7 @@ class _Permission(Acp):
 
 
 def _text(answer: Any, name: str) -> str:
-    """The text called *name* of an answer, which has to have it."""
+    """Returns the text *name* of *answer*; raises ValidationError if it is missing."""
     value = answer.get(name) if isinstance(answer, dict) else None
     if not isinstance(value, str):
         raise ValidationError(f"Expected `{name}` to be text")

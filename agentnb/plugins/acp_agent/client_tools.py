@@ -43,7 +43,7 @@ async def read_file(
     line: int | None = None,
     limit: int | None = None,
 ) -> str:
-    """Read a file, or *limit* lines of it from *line* on, and show that."""
+    """Read a file, or *limit* lines of it from *line* on, and show that in a tool call."""
     call = await reply.start_tool(f"Read `{name}`", "read", raw_input=raw_input, path=path, line=line)
     await call.update("in_progress")
     async with reply.asking("fs/read_text_file", call):
@@ -53,7 +53,7 @@ async def read_file(
 
 
 async def text_before(reply: AcpReply, path: Path) -> str | None:
-    """The text of a file that is to be written; None where there is none yet, or the client does not show it."""
+    """Returns the text of a file before it is written; None if there is none yet, or the client does not show it."""
     if can_read(reply):
         with contextlib.suppress(RpcError, msgspec.ValidationError):
             return await reply.client.read_text_file(reply.session.session_id, str(path))
@@ -61,7 +61,6 @@ async def text_before(reply: AcpReply, path: Path) -> str | None:
 
 
 async def write_file(reply: AcpReply, call: AcpToolCall, path: Path, before: str | None, after: str) -> None:
-    """Write a file, and show the change."""
     await call.update("in_progress", content=[shown_diff(path, before, after)])
     async with reply.asking("fs/write_text_file", call):
         await reply.client.write_text_file(reply.session.session_id, str(path), after)
@@ -75,7 +74,7 @@ async def run_command(
     kept: Callable[[str], str] = lambda output: output,
     raw_output: Callable[[TerminalExit, str], object] = lambda _ended, _output: None,
 ) -> tuple[str, str]:
-    """Run a shell command in a terminal of the client; returns how it ended, in words, and its output."""
+    """Run a shell command in a client's terminal; returns how it ended, in words, and its output."""
     client, session_id = reply.client, reply.session.session_id
     call = await reply.start_tool(f"`{line}`", "execute", raw_input={"command": line})
     program, *args = ["cmd", "/d", "/c", line] if sys.platform == "win32" else ["/bin/sh", "-c", line]
@@ -106,7 +105,7 @@ async def run_command(
 async def call_tool(
     call: AcpToolCall, client: McpClient, name: str, arguments: dict[str, Any], *, is_raw_shown: bool = False
 ) -> tuple[list[str | ImageContent], bool]:
-    """Call a tool of an MCP server, and show its result; returns texts and pictures, and whether it failed."""
+    """Call an MCP server's tool, and show its result; returns texts and pictures, and whether it failed."""
     await call.update("in_progress")
     try:
         result = await client.call(name, arguments)

@@ -34,7 +34,7 @@ class SessionParams(Acp):
 
 
 def always(value: T) -> T:
-    """A field that has this value and is sent nevertheless: the one by which kinds of objects are told apart."""
+    """Returns a field with a constant value that is always sent: the one by which kinds of objects are told apart."""
     constant: T = msgspec.field(default_factory=lambda: value)
     return constant
 
@@ -45,12 +45,12 @@ def meta_field() -> dict[str, Any] | None:
 
 
 def fields(**given: object) -> dict[str, Any]:
-    """An object that is sent: names in camel case, without what is None."""
+    """Returns an object to send: names in camel case, without values that are None."""
     return {_camel(name): value for name, value in given.items() if value is not None}
 
 
 def read(kind: type[T], value: object) -> T:
-    """Read what the client sent."""
+    """Read what the client sent; an invalid optional field is left out if *kind* is lenient."""
     try:
         return msgspec.convert(value, kind)
     except msgspec.ValidationError:
@@ -60,7 +60,6 @@ def read(kind: type[T], value: object) -> T:
 
 
 def read_params(kind: type[T], params: object) -> T:
-    """Read the parameters of a request."""
     try:
         return read(kind, params)
     except msgspec.ValidationError as error:
@@ -68,7 +67,7 @@ def read_params(kind: type[T], params: object) -> T:
 
 
 def invalid_params(details: str) -> RpcError:
-    """The answer to parameters that are wrong."""
+    """Returns the error for invalid parameters."""
     return RpcError(INVALID_PARAMS, "Invalid params", {"details": details})
 
 
@@ -100,7 +99,7 @@ def _fits(kind: Any, value: object) -> bool:
 
 
 class TextContent(Lenient, kw_only=True):
-    """Words, in markdown."""
+    """A block of text, in Markdown."""
 
     annotations: dict[str, Any] | None = None
     text: str
@@ -109,7 +108,7 @@ class TextContent(Lenient, kw_only=True):
 
 
 class ImageContent(Lenient, kw_only=True):
-    """A picture; its data are base64."""
+    """An image, in base64."""
 
     annotations: dict[str, Any] | None = None
     data: str
@@ -120,7 +119,7 @@ class ImageContent(Lenient, kw_only=True):
 
 
 class AudioContent(Lenient, kw_only=True):
-    """A sound; its data are base64."""
+    """Audio, in base64."""
 
     annotations: dict[str, Any] | None = None
     data: str
@@ -130,7 +129,7 @@ class AudioContent(Lenient, kw_only=True):
 
 
 class ResourceLink(Lenient, kw_only=True):
-    """The address of something that was not sent along; its size is in bytes."""
+    """A link to a resource whose content is not included; its size is in bytes."""
 
     annotations: dict[str, Any] | None = None
     description: str | None = None
@@ -144,7 +143,7 @@ class ResourceLink(Lenient, kw_only=True):
 
 
 class ResourceContents(Lenient, kw_only=True):
-    """Something that was sent along: its text, or its bytes in base64."""
+    """The content of an embedded resource: its text, or its bytes in base64."""
 
     blob: str | None = None
     mime_type: str | None = None
@@ -153,13 +152,13 @@ class ResourceContents(Lenient, kw_only=True):
     meta: dict[str, Any] | None = meta_field()
 
     def __post_init__(self) -> None:
-        """Refuse what has neither."""
+        """Refuse contents with neither a text nor a blob."""
         if self.text is None and self.blob is None:
             raise ValueError("Object missing required field `text` or `blob`")
 
 
 class EmbeddedResource(Lenient, kw_only=True):
-    """A block with something that was sent along."""
+    """A block with the content of a resource."""
 
     annotations: dict[str, Any] | None = None
     resource: ResourceContents
@@ -192,7 +191,7 @@ def read_blocks(prompt: Sequence[object]) -> list[ContentBlock]:
 
 
 def words(prompt: Sequence[ContentBlock]) -> str:
-    """The text that the user has typed: the text blocks, a line each."""
+    """Returns the text that the user typed: the text blocks, a line each."""
     return "\n".join(block.text for block in prompt if isinstance(block, TextContent)).strip()
 
 

@@ -1,4 +1,4 @@
-"""A client of one MCP server: reached, asked a few things, left."""
+"""A client of one MCP server: connects to it, lists and calls its tools, and disconnects."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from agentnb.plugins.acp_agent.client_requests import McpServer
 
 PROTOCOL = "2025-06-18"
-"""The version of the Model Context Protocol that is spoken."""
+"""The supported version of the Model Context Protocol."""
 
 PATIENCE = 20.0
-"""Seconds that a server gets for one answer; a tool may take longer, somebody may have to be asked."""
+"""Seconds that a server gets for one answer; a tool call may take longer, since it may wait for the user."""
 
 FAREWELL = 2.0
 LONGEST_LINE = 16 * 1024 * 1024
@@ -33,7 +33,7 @@ class McpTrouble(Exception):
 
 
 class McpClient:
-    """One server that is reached."""
+    """A connection to one MCP server."""
 
     def __init__(self, ask: Callable[[str, Any], Awaitable[Any]], tell: Callable[[str], Any]) -> None:
         self.about: dict[str, Any] = {}
@@ -41,7 +41,7 @@ class McpClient:
         self._tell = tell
 
     async def tools(self) -> list[dict[str, Any]]:
-        """Every tool that it offers, over as many pages as there are."""
+        """Returns every tool that the server offers, over as many pages as there are."""
         tools: list[dict[str, Any]] = []
         cursor: Any = None
         while True:
@@ -56,7 +56,7 @@ class McpClient:
         return await self.request("tools/call", {"name": tool, "arguments": arguments}, None)
 
     async def request(self, method: str, params: dict[str, Any], patience: float | None = PATIENCE) -> dict[str, Any]:
-        """Ask, and wait for the answer."""
+        """Send a request, and wait *patience* seconds for the result."""
         try:
             result = await asyncio.wait_for(self._ask(method, params), patience)
         except asyncio.TimeoutError:
@@ -66,7 +66,7 @@ class McpClient:
         return result if isinstance(result, dict) else {}
 
     async def greet(self, name: str) -> None:
-        """Agree on the protocol."""
+        """Agree on the protocol with the server."""
         offer = {"protocolVersion": PROTOCOL, "capabilities": {}, "clientInfo": {"name": name, "version": "1"}}
         answer = await self.request("initialize", offer)
         about = answer.get("serverInfo")
@@ -76,7 +76,7 @@ class McpClient:
 
 @contextlib.asynccontextmanager
 async def reached(server: McpServer, cwd: Path, client: AcpClient) -> AsyncIterator[McpClient]:
-    """Start *server* in *cwd*, or connect to the *client*'s own; that is ended behind the block."""
+    """Start *server* in *cwd*, or connect to the *client*'s own; either is ended after the block."""
     if isinstance(server, StdioServer):
         async with _started(server, cwd, client.name) as started:
             yield started
@@ -113,7 +113,7 @@ async def _disconnect(client: AcpClient, name: str) -> None:
 
 @contextlib.asynccontextmanager
 async def _started(server: StdioServer, cwd: Path, name: str) -> AsyncIterator[McpClient]:
-    """Start *server* in *cwd*, as the client described it; it is ended behind the block."""
+    """Start *server* in *cwd*, as the client described it; it is ended after the block."""
     env = {**os.environ, **{each.name: each.value for each in server.env}}
     try:
         process = await asyncio.create_subprocess_exec(
@@ -148,7 +148,7 @@ async def _read(process: asyncio.subprocess.Process, stdout: asyncio.StreamReade
 
 
 async def _end(process: asyncio.subprocess.Process) -> None:
-    """Close its stdin; what does not end then is killed."""
+    """Close the process's stdin, and kill it if it does not end then."""
     if process.stdin is not None:
         process.stdin.close()
     with contextlib.suppress(asyncio.TimeoutError):

@@ -1,4 +1,4 @@
-"""An answer in the making: what an agent speaks, thinks and calls tools through."""
+"""A reply in progress, through which an agent sends text, thoughts and tool calls."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ class AcpReply(msgspec.Struct, kw_only=True):
         await self.tell(text_chunk(text, kind))
 
     async def send(self, part: Update) -> None:
-        """Send a part of the answer, which is repeated when the session is loaded."""
+        """Send a part of the answer, which is replayed when the session is loaded."""
         self.exchange.add(msgspec.to_builtins(part))
         await self.tell(part)
 
     async def tell(self, news: Update) -> None:
-        """Send news about the session, which are not repeated."""
+        """Send news about the session, which is not replayed."""
         await self.client.update(self.session.session_id, news)
 
     async def start_tool(
@@ -63,7 +63,7 @@ class AcpReply(msgspec.Struct, kw_only=True):
         line: int | None = None,
         name: str = "",
     ) -> AcpToolCall:
-        """Announce a tool call, pending; its id is `t<turn>-<number>`, and behind that the tool's *name*."""
+        """Announce a pending tool call; its id is `t<turn>-<number>`, followed by the tool's *name* if it has one."""
         self._tools += 1
         tool_id = f"t{len(self.session.exchanges)}-{self._tools}"
         call = AcpToolCall(self, f"{tool_id}-{name}" if name else tool_id, title, kind)
@@ -83,7 +83,7 @@ class AcpReply(msgspec.Struct, kw_only=True):
 
     @asynccontextmanager
     async def asking(self, method: str, call: AcpToolCall) -> AsyncIterator[None]:
-        """Ask the client for something inside; a refusal ends the tool call as failed."""
+        """Ask the client for something in the block; a refusal ends the tool call as failed."""
         try:
             yield
         except RpcError as refused:
@@ -96,11 +96,11 @@ class AcpReply(msgspec.Struct, kw_only=True):
         raise Trouble(f"The client refused `{method}`: {reason}.")
 
     def path(self, name: str) -> Path:
-        """The absolute path that a user's `name` means."""
+        """Returns the absolute path of a `name` that the user gave."""
         return self.session.cwd / Path(name).expanduser()
 
     def leave(self, leftover: Coroutine[Any, Any, object]) -> None:
-        """Let a coroutine tidy up after a command that was cancelled, without holding up the answer."""
+        """Let a coroutine clean up after a cancelled command, without delaying the answer."""
         task = asyncio.ensure_future(_ignoring_refusal(leftover))
         self._leftovers.add(task)
         task.add_done_callback(self._leftovers.discard)
@@ -115,7 +115,7 @@ class AcpToolCall(msgspec.Struct, frozen=True):
     kind: ToolKind
 
     async def update(self, status: ToolCallStatus, *, content: Any = None, kept: Any = None, **more: object) -> None:
-        """Move on to another status; *kept* stands for *content* when the session is loaded again."""
+        """Change the status; *kept* replaces *content* when the session is loaded again."""
 
         def progress(contents: Any) -> Update:
             changed = {"title": more.get("title"), "status": status, "content": contents}
@@ -125,7 +125,7 @@ class AcpToolCall(msgspec.Struct, frozen=True):
         await self.reply.tell(progress(content))
 
     def described(self) -> dict[str, str]:
-        """The tool call as a permission request names it."""
+        """Returns the tool call as a permission request describes it."""
         return {"toolCallId": self.tool_id, "kind": self.kind, "status": "pending", "title": self.title}
 
 

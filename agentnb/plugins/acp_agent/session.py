@@ -55,7 +55,7 @@ class SessionStore:
         return list(self._records.values())
 
     def delete(self, session_id: str) -> bool:
-        """Keeps the record of a session no more; False where there was none."""
+        """Deletes the record of a session; False if there was none."""
         return self._records.pop(session_id, None) is not None
 
 
@@ -68,7 +68,7 @@ class SessionFolder(SessionStore):
         folder.mkdir(parents=True, exist_ok=True)
 
     def new_id(self) -> str:
-        """Takes the next free number, by making its file."""
+        """Takes the next free number, by creating its file."""
         number = max(self._numbers(), default=0) + 1
         while True:
             try:
@@ -93,12 +93,10 @@ class SessionFolder(SessionStore):
         return record
 
     def records(self) -> list[SessionRecord]:
-        """Returns every record, the oldest session first."""
         loaded = [self.load(f"sess-{number}") for number in sorted(self._numbers())]
         return [record for record in loaded if record is not None]
 
     def delete(self, session_id: str) -> bool:
-        """Deletes the file."""
         exists = self.load(session_id) is not None
         if exists:
             self._path(session_id).unlink(missing_ok=True)
@@ -113,16 +111,16 @@ class SessionFolder(SessionStore):
 
 
 def open_store(folder: str | None) -> SessionStore:
-    """The store in `folder`, or in the process when there is none."""
+    """Returns the store in `folder`, or one in memory if there is no folder."""
     return SessionFolder(Path(folder).expanduser()) if folder else SessionStore()
 
 
 TITLE_LENGTH = 48
-"""How many characters of the first prompt name a session that has no title."""
+"""Characters of the first prompt that become the title of a session without one."""
 
 
 class SessionExchange(msgspec.Struct):
-    """A prompt and everything that was answered."""
+    """A prompt and all updates sent in reply."""
 
     prompt: list[dict[str, Any]]
     updates: list[dict[str, Any]] = msgspec.field(default_factory=list)
@@ -130,19 +128,18 @@ class SessionExchange(msgspec.Struct):
     _parts: list[str] = msgspec.field(default_factory=list)
 
     def add_text(self, kind: str, text: str) -> None:
-        """Add a part of the text that is said or thought."""
+        """Add a part of a message's or thought's text."""
         if kind != self._kind:
             self.flush()
             self._kind = kind
         self._parts.append(text)
 
     def add(self, update: dict[str, Any]) -> None:
-        """Add any other update."""
         self.flush()
         self.updates.append(update)
 
     def flush(self) -> None:
-        """Make the open parts of the text one update."""
+        """Merge the pending parts of the text into one update."""
         if self._parts:
             content = {"text": "".join(self._parts), "type": "text"}
             self.updates.append({"content": content, "sessionUpdate": self._kind})
@@ -164,7 +161,6 @@ class AcpSession(msgspec.Struct):
 
     @property
     def running(self) -> bool:
-        """True if a turn runs now."""
         return self._turn is not None
 
     def start(self, turn: Coroutine[Any, Any, None]) -> None:
@@ -173,13 +169,13 @@ class AcpSession(msgspec.Struct):
         self._turn = asyncio.create_task(turn)
 
     def cancel(self) -> None:
-        """Cancel the turn that runs, if any."""
+        """Cancel the running turn, if any."""
         if self._turn:
             self.cancelled = True
             self._turn.cancel()
 
     async def finished(self) -> None:
-        """Wait for the turn's end; one that the client cancelled ends like any other."""
+        """Wait for the end of the turn; one that the client cancelled ends like any other."""
         if self._turn is None:
             return
         try:
@@ -192,18 +188,18 @@ class AcpSession(msgspec.Struct):
 
     @property
     def name(self) -> str | None:
-        """The title, or the beginning of the first prompt."""
+        """Returns the title, or the beginning of the first prompt."""
         if self.title or not self.exchanges:
             return self.title
         words = " ".join(" ".join(block.get("text", "") for block in self.exchanges[0].prompt).split())
         return words if len(words) <= TITLE_LENGTH else words[: TITLE_LENGTH - 1].rstrip() + "…"
 
     def info(self) -> dict[str, Any]:
-        """The session as it stands in a list."""
+        """Returns the session as listed by `session/list`."""
         return fields(session_id=self.session_id, cwd=str(self.cwd), title=self.name, updated_at=self.updated_at)
 
     def replayed(self) -> Iterator[dict[str, Any]]:
-        """The updates that tell the whole conversation again."""
+        """Yields the updates that replay the whole conversation."""
         for exchange in self.exchanges:
             yield from ({"content": block, "sessionUpdate": "user_message_chunk"} for block in exchange.prompt)
             yield from exchange.updates
@@ -211,14 +207,13 @@ class AcpSession(msgspec.Struct):
             yield update("session_info_update", title=self.title)
 
     def begin(self, prompt: list[dict[str, Any]]) -> SessionExchange:
-        """Open the exchange that a prompt starts."""
         exchange = SessionExchange(prompt)
         self.exchanges.append(exchange)
         self.updated_at = datetime.now(timezone.utc).isoformat(timespec="seconds")
         return exchange
 
     def record(self) -> dict[str, Any]:
-        """Everything that outlives the process, as JSON; agents add what they have of their own."""
+        """Returns everything that outlives the process, as JSON; agents add their own fields."""
         for exchange in self.exchanges:
             exchange.flush()
         return {
@@ -232,7 +227,7 @@ class AcpSession(msgspec.Struct):
 
     @classmethod
     def restore(cls, record: dict[str, Any], **own: Any) -> Self:
-        """The session that gave *record*, with the fields that an agent has of its own."""
+        """Returns the session that *record* was made from, with the agent's own fields."""
         return cls(
             session_id=record["session_id"],
             cwd=Path(record["cwd"]),

@@ -38,14 +38,14 @@ async def _serve(name: str, make: Callable[[AcpClient], AcpAgent[Any]]) -> None:
 
 
 def _check(stream: TextIO) -> None:
-    """Refuse what the event loop can not wait for: it would hang or print a traceback for it."""
+    """Refuse a stream that the event loop cannot wait for: it would hang or print a traceback."""
     mode = os.fstat(stream.fileno()).st_mode
     if sys.platform != "win32" and not (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or stream.isatty()):
         raise OSError(f"{stream.name.strip('<>')} is not a pipe")
 
 
 async def _streams() -> tuple[StreamReader, ClientOutput]:
-    """Stdin and stdout, such that neither holds up the loop."""
+    """Returns stdin and stdout, set up so that neither blocks the event loop."""
     loop = asyncio.get_running_loop()
     reader = asyncio.StreamReader()
     if sys.platform == "win32":  # whose loop can wait for no such pipe
@@ -65,14 +65,13 @@ def _feed(loop: AbstractEventLoop, reader: StreamReader) -> None:
 
 
 class _BlockingWriter:
-    """Stdout where the loop cannot write to it: each write holds up the rest."""
+    """Stdout where asyncio cannot write to it: each write blocks the loop."""
 
     def __init__(self) -> None:
         self._stdout = sys.stdout.buffer
         self._gone = False
 
     def write(self, data: bytes) -> None:
-        """Write, and flush."""
         try:
             self._stdout.write(data)
             self._stdout.flush()

@@ -1,4 +1,4 @@
-"""The updates of ACP `session/update` that an agent sends, and what they are made of."""
+"""The ACP `session/update` notifications that an agent sends, and their parts."""
 
 from __future__ import annotations
 
@@ -13,34 +13,31 @@ Update = dict[str, Any]
 
 
 def update(session_update: str, /, **given: object) -> Update:
-    """An update of the kind *session_update*."""
     return fields(**given, session_update=session_update)
 
 
 def text_chunk(text: str, kind: ChunkKind = "agent_message_chunk", message_id: str | None = None) -> Update:
-    """A part of what is said or thought; those with one *message_id* belong together."""
+    """Returns a part of a message or thought; parts with the same *message_id* belong together."""
     return update(kind, content={"text": text, "type": "text"}, message_id=message_id)
 
 
 def select(
     option_id: str, name: str, description: str, current_value: str, options: object, **more: object
 ) -> dict[str, Any]:
-    """A config option with values to choose."""
+    """Returns a config option with values to choose from."""
     values = fields(current_value=current_value, options=options, id=option_id, name=name, description=description)
     category, meta = more.get("category"), more.get("_meta")
     return {**values, **fields(category=category, type="select", _meta=meta)}
 
 
 def shown(content: object) -> dict[str, Any]:
-    """Content that a tool call shows."""
+    """Wrap content for a tool call to show."""
     return {"content": content, "type": "content"}
 
 
 def shown_text(text: str) -> dict[str, Any]:
-    """Text that a tool call shows."""
     return shown({"text": text, "type": "text"})
 
 
 def shown_diff(path: object, old_text: str | None, new_text: str) -> dict[str, Any]:
-    """A change of a file that a tool call shows."""
     return fields(path=str(path), old_text=old_text, new_text=new_text, type="diff")

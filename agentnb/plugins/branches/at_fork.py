@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 Key: TypeAlias = int | str
 """An object's address when the copies were made, or the name of a variable."""
 MOST_COMPARED = 64_000_000
-"""Bytes of arrays that are compared; of what is more only samples are."""
+"""Bytes of arrays that are compared in full; beyond them, only samples are compared."""
 _SMALL = (int, float, complex, bool, str, bytes, type(None), type(Ellipsis))
 _absent = object()
 

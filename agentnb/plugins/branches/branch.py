@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 
 BranchState = Literal["running", "done", "failed", "kept", "discarded"]
 MEASURE_SECONDS = 300.0
-"""How long a measure may take."""
+"""Seconds that a measure may take."""
 LOOK_SECONDS = 60.0
-"""How long a copy may take to say what changed: an agent's code may have broken it."""
+"""Seconds in which a copy must report its changes; the agent's code may have broken it."""
 
 
 def counted(files: Sized, cells: Sized, variables: Sized) -> list[str]:
@@ -41,7 +41,7 @@ def counted(files: Sized, cells: Sized, variables: Sized) -> list[str]:
 
 
 class BranchChanges(Protocol):
-    """What a branch changed, as *Keep* and a loop's measurement need it, wherever the branch was."""
+    """The changes of a branch that *Keep* and a loop's measurement need, wherever the branch ran."""
 
     number: int
     agent: str
@@ -71,7 +71,7 @@ class BranchChanges(Protocol):
 
 
 class BranchParts(NamedTuple):
-    """What a branch is made of."""
+    """The parts of a branch."""
 
     kernel: KernelCopy
     notebook: NotebookCopy | None

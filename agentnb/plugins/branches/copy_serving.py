@@ -139,7 +139,7 @@ PROGRESS_SECONDS = 0.5
 
 
 class CopyServer:
-    """One copy."""
+    """Serves the requests to one copy of the kernel."""
 
     def __init__(
         self, shell: Any, link: CopyLink, at_fork: AtFork | None, evaluate: Callable[[str], tuple[Any, str]] | None

@@ -1,4 +1,4 @@
-"""Brings what a branch changed into the notebook, as one turn that can be undone."""
+"""Applies what a branch changed to the notebook, as one turn that can be undone."""
 
 from __future__ import annotations
 
@@ -129,10 +129,10 @@ def text_of(result: Mapping[str, Any]) -> str:
 
 KEEP_SECONDS = 900.0
 BUSY_SECONDS = 600.0
-"""How long it waits for a kernel that is busy."""
+"""Seconds to wait for a busy kernel."""
 _TITLE = "Branches"
 _DECIDED = {"agentnb": {"isDecided": True}}
-"""The user has chosen it: the cells do not ask once more whether the changes are to stay."""
+"""Metadata that marks the changes as the user's choice, so that the cells do not ask again whether to keep them."""
 _BRING = (
     "__import__('agentnb.plugins.branches.variables', fromlist=['bring']).bring({!r}, {!r}, globals(), is_checked=True)"
 )
@@ -162,7 +162,7 @@ class WantedParts:
 
 
 class BranchKeeper:
-    """Brings the wanted parts of one branch; *originals* is added to: hashes of the files that are overwritten."""
+    """Applies the wanted parts of one branch; adds the hashes of the files it overwrites to *originals*."""
 
     def __init__(
         self, host: Host, branch: BranchChanges, parts: WantedParts, folder: Path, originals: dict[str, str]

@@ -34,9 +34,9 @@ if TYPE_CHECKING:
     from agentnb.plugins.rehearsal.code import Notes
 
 LONGEST_SECONDS = 7 * 24 * 3600.0
-"""How long a copy may live."""
+"""Seconds that a copy may live: a week."""
 REPLAY_SECONDS = 600.0
-"""How long the notebook's cells may take in a fresh process."""
+"""Seconds that each of the notebook's cells may take in a fresh process."""
 END_SECONDS = 15.0
 MOST_PICTURES = 8
 

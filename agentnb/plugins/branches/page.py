@@ -1,4 +1,4 @@
-"""Tries as pages see them, and the news of them: a page asks again when the number of the host's changes grows."""
+"""Tries as pages see them; a page fetches them again whenever the host's number of changes grows."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ if TYPE_CHECKING:
     from agentnb.plugins.branches.requests import BeginParams, KeepParams
 
 MOST_DECIDED = 8
-"""Sets of tries that are remembered though nothing is left to be decided."""
+"""Sets of tries that are remembered after everything in them has been decided."""
 LONGEST_SAYING = 600
 LONGEST_TEXT = 20_000
-"""Characters of a difference or a cell that a page is given."""
+"""Characters of a diff or a cell that are sent to a page."""
 MOST_PARTS = 200
 MOST_PICTURES = 2
 _sets: dict[str, Branches] = {}

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 LONGEST_TITLE = 60
 START_SECONDS = 120.0
-"""How long the kernel may be busy before its copies are made."""
+"""Seconds to wait for a busy kernel before it is copied."""
 
 
 class CopyInterrupted(UsageError):

@@ -176,7 +176,7 @@ class BranchLook(Generic[T]):
 
 
 class BranchWatch:
-    """Tells what code in a copy changed: the copy itself looks (:class:`VariableWatch`)."""
+    """Reports what code in a copy changed; the copy itself detects it (:class:`VariableWatch`)."""
 
     def __init__(self) -> None:
         self.limit = 0
@@ -193,7 +193,7 @@ class BranchWatch:
 
 
 class BranchNamespace:
-    """The variables of a copy, which the kernel does not hold (:class:`agentnb.kernel.code_runner.Namespace`)."""
+    """The variables of a copy, which are not in this kernel (:class:`agentnb.kernel.code_runner.Namespace`)."""
 
     def __init__(self, kernel: KernelCopy) -> None:
         self._kernel = kernel
@@ -237,7 +237,7 @@ class BranchShell:
 
 
 class NoMentions:
-    """Nothing can be mentioned where no user writes (a ``MentionSource``)."""
+    """A ``MentionSource`` without suggestions, since no user types in a branch."""
 
     def suggest(self, start: str, cwd: Path) -> Sequence[Suggestion]:  # noqa: ARG002 - as the protocol has it
         return ()

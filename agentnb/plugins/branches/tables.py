@@ -1,4 +1,4 @@
-"""Branches side by side: as text, and as HTML in which nothing of an agent's is markup."""
+"""Branches side by side, as text and as HTML; nothing that comes from an agent is treated as markup."""
 
 from __future__ import annotations
 

@@ -25,24 +25,24 @@ if TYPE_CHECKING:
     from agentnb.plugins.branches.at_fork import AtFork, Key
 
 _GLOBALS = " globals"
-"""Stands for the namespace that functions of the notebook look names up in; no variable has this name."""
+"""Persistent id of the namespace in which the notebook's functions look up names; no variable can have this name."""
 OTHER_PARTS = "Other parts can be kept: Keep parts… in the try's menu, or only= in Python."
 _LARGEST = 1 << 40
-"""Bytes of an object that is changed in place: it was read already."""
+"""Bytes that an object changed in place may have: no real limit, since it has been read already."""
 _SETTER = 5
-"""Where a function that sets the state stands in what ``__reduce__`` gives."""
+"""Index of the function that sets the state in the result of ``__reduce__``."""
 _expected: dict[str, AtFork] = {}
 
 
 class Saved(NamedTuple):
-    """What was written: the objects that are to be changed in place, and variables that cannot be written, and why."""
+    """The keys of the objects to change in place, and the variables that could not be saved, with the reasons."""
 
     objects: list[Key]
     lost: dict[str, str]
 
 
 class _Saver(cloudpickle.Pickler):  # type: ignore[misc]
-    """Writes values, then the objects that they lead to and that the branch changed."""
+    """Pickles values, then the objects reachable from them that the branch changed."""
 
     def __init__(self, file: io.BytesIO, names: Mapping[str, Any], at_fork: AtFork, changed: Mapping[int, Key]) -> None:
         super().__init__(file, protocol=pickle.HIGHEST_PROTOCOL)

@@ -1,1 +1,1 @@
-"""Compares the tables that a step changed with how they were before it."""
+"""Compares the tables that a step changed with their state before it."""

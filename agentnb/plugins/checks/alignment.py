@@ -1,4 +1,4 @@
-"""Which row of a table is which row of the one before."""
+"""Matches the rows of a table with those of its earlier version."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from agentnb.plugins.checks.tables import Array, Column, ReadTable, Rows
 
 _EQUAL = 0.5
-"""How much of another column must be the same for two tables to be of the same rows."""
+"""Share of equal values that another column must exceed for two tables to have the same rows."""
 
 
 class Alignment(NamedTuple):
@@ -42,7 +42,7 @@ class Pair(NamedTuple):
     rows: Alignment
 
     def parts(self, most: int | None = None) -> tuple[Rows, Rows]:
-        """The rows, at most *most* of them."""
+        """Returns the rows of both tables, at most *most* of them."""
         before, after, _, _, _ = self.rows
         if most is None or isinstance(after, slice):
             if most is not None and isinstance(after, slice):
@@ -55,7 +55,7 @@ class Pair(NamedTuple):
 
 
 def align(before: ReadTable, after: ReadTable) -> Alignment | None:
-    """The rows that both tables have; None where that is not known."""
+    """Match the rows that both tables have; returns None if that is not known."""
     import numpy as np
 
     if not before.rows or not after.rows:
@@ -80,7 +80,7 @@ def _has_same_index(before: ReadTable, after: ReadTable) -> bool:
 
 
 def _was_sorted(before: ReadTable, after: ReadTable) -> bool:
-    """True if no column that both have begins the same: the rows stand in another order."""
+    """True if no column that both tables have begins the same, so the rows are in a different order."""
     rows = slice(0, min(100, before.rows))
     return not any(
         _share(before.columns[each], after.columns[each], rows, rows) > _EQUAL for each in _common(before, after)
@@ -88,7 +88,7 @@ def _was_sorted(before: ReadTable, after: ReadTable) -> bool:
 
 
 def _stands_the_same(before: ReadTable, after: ReadTable) -> bool:
-    """True if most columns that both have are the same from the first row on, whatever the labels of the rows."""
+    """True if most columns that both tables have agree row by row, whatever the labels of the rows."""
     rows = slice(0, before.rows, max(1, before.rows // 1_000))
     shares = [_share(before.columns[each], after.columns[each], rows, rows) for each in _common(before, after)]
     return bool(shares) and sum(each > 0.95 for each in shares) * 2 > len(shares)  # noqa: PLR2004 - but for some
@@ -99,13 +99,13 @@ def _common(before: ReadTable, after: ReadTable) -> list[str]:
 
 
 def _share(one: Column, other: Column, rows: Rows, others: Rows) -> float:
-    """How much of two columns is the same."""
+    """Returns the share of values that are the same in two columns."""
     first, second = one.keys(rows), other.keys(others)
     return 0.0 if first is None or second is None or len(first) != len(second) else float((first == second).mean())
 
 
 def _by_pandas_index(before: ReadTable, after: ReadTable) -> Alignment | None:
-    """By the labels of rows, which a filter, a sort or an added row leaves as they are."""
+    """Align by the labels of rows, which a filter, a sort or an added row leaves as they are."""
     one, other = before.pandas_index(), after.pandas_index()
     if one is None or other is None or one.nlevels > 1 or other.nlevels > 1 or one.dtype != other.dtype:
         return None
@@ -121,7 +121,7 @@ def _by_pandas_index(before: ReadTable, after: ReadTable) -> Alignment | None:
 
 
 def _by_labels(count: int, at: Array) -> Alignment:
-    """*at*: the place of each row before, -1 for a row that was not there; the first row of a place is the same row."""
+    """Align by *at*, each row's place before, -1 if it is new; of rows with one place, the first is the same row."""
     import numpy as np
 
     known = np.flatnonzero(at >= 0)
@@ -134,7 +134,7 @@ def _by_labels(count: int, at: Array) -> Alignment:
 
 
 def _by_numbers(count: int, index: Any) -> Alignment | None:
-    """The same where labels were the numbers of *count* rows, which is quick for many rows."""
+    """Align rows whose labels were the numbers of *count* rows, which is quick for many rows."""
     import numpy as np
 
     if _counts_rows(index):
@@ -166,7 +166,7 @@ def _some(before: Array, after: Array) -> tuple[Array, Array]:
 
 
 def _is_same(before: ReadTable, after: ReadTable, alignment: Alignment, but: str = "") -> bool:
-    """True if rows that are taken for the same have the same in some column, or there is none to tell by."""
+    """True if rows that are taken for the same agree in some column, or if there is no column to compare."""
     step = slice(0, None, max(1, alignment.total // 1_000))
     rows = alignment.before[step] if not isinstance(alignment.before, slice) else alignment.before
     others = alignment.after[step] if not isinstance(alignment.after, slice) else alignment.after
@@ -177,7 +177,7 @@ def _is_same(before: ReadTable, after: ReadTable, alignment: Alignment, but: str
 
 
 def _by_key(before: ReadTable, after: ReadTable) -> Alignment | None:
-    """By a column that names each row."""
+    """Align by a column whose values identify each row."""
     import numpy as np
 
     names = [
@@ -208,7 +208,7 @@ def _by_key(before: ReadTable, after: ReadTable) -> Alignment | None:
 
 
 def _by_place(before: ReadTable, after: ReadTable) -> Alignment | None:
-    """The same rows at the beginning, or at the end, and others appended."""
+    """Align by position: the same rows at the beginning, or at the end, and others appended."""
     import numpy as np
 
     if after.rows <= before.rows:
@@ -227,7 +227,7 @@ def _by_place(before: ReadTable, after: ReadTable) -> Alignment | None:
 
 
 def _by_contents(before: ReadTable, after: ReadTable) -> Alignment | None:
-    """Some rows of the table before."""
+    """Align by contents: some rows of the table before."""
     import numpy as np
 
     common = [each for each in _common(before, after) if before.columns[each].kind not in {"other", "mixed"}]
@@ -243,7 +243,7 @@ def _by_contents(before: ReadTable, after: ReadTable) -> Alignment | None:
 
 
 def row_keys(table: ReadTable, names: Sequence[str], rows: Rows) -> Array | None:
-    """A number for each row, the same for rows with the same values in *names*; None where that cannot be known."""
+    """Returns a number per row, equal for rows with equal values in *names*; None if that cannot be known."""
     parts = []
     for each in names:
         keys = table.everything[each].keys(rows)

@@ -35,7 +35,6 @@ class Add(Protocol):
 def check_columns(
     findings: Findings, before: ReadTable, after: ReadTable, rows: Alignment, tables: Sequence[ReadTable] = ()
 ) -> None:
-    """The columns that both tables have, row by row."""
     for name, column in after.everything.items():
         if name not in before.everything:
             continue
@@ -50,7 +49,7 @@ def check_columns(
 
 
 def _check_nulls(findings: Findings, before: ReadTable, after: ReadTable, pair: Pair) -> None:
-    """Values that are gone; not those that were marked as missing, or that lay outside of all others."""
+    """Report values that are gone, except those that marked a missing value, or that lay outside all others."""
     if pair.after.null_count == 0:
         return
     first, second = pair.parts()
@@ -81,7 +80,7 @@ def _appended_nulls(pair: Pair) -> int:
 
 
 def _is_meant(pair: Pair, gone: Array) -> bool:
-    """True if the rows whose value is gone had one value, a word for "missing", or one beyond all that were left."""
+    """True if the lost values were one value, words for "missing", or one beyond all values that were left."""
     import numpy as np
 
     first, _ = pair.parts()
@@ -100,7 +99,7 @@ def _is_meant(pair: Pair, gone: Array) -> bool:
 
 
 def _is_computed_anew(pair: Pair, gone: Array) -> bool:
-    """True if most values that are left are others, too: a difference or a mean of several rows lacks some."""
+    """True if most remaining values changed, too: a difference or a mean of several rows lacks some."""
     if pair.before.kind not in _NUMERIC or pair.after.kind not in _NUMERIC:
         return False
     first, second = pair.parts()
@@ -131,7 +130,7 @@ def _check_type(findings: Findings, tables: Sequence[ReadTable], pair: Pair) -> 
 
 
 def _check_text(findings: Findings, pair: Pair, add: Add) -> None:
-    """A text that was read as something else, or still is one."""
+    """Check texts that became numbers or booleans, or that are still texts."""
     if pair.after.kind == "text":
         _check_texts_of_nulls(pair, add)
     elif pair.after.kind in _NUMERIC:
@@ -150,14 +149,14 @@ def _adder(findings: Findings, pair: Pair, code: CheckSnippet) -> Add:
 
 
 def _names_rows(tables: Sequence[ReadTable], pair: Pair) -> bool:
-    """True if whole numbers that name rows of some table became their digits: nobody calculates with those."""
+    """True if whole numbers that identify rows of some table became text: nobody calculates with those."""
     _, second = pair.parts(1_000)
     digits = all(each is None or each.lstrip("-").isdigit() for each in pair.after.texts(second))
     return digits and any(each.is_unique(pair.name) for each in tables if pair.name in each.everything)
 
 
 def _check_truth(pair: Pair, add: Add) -> None:
-    """Values that became truth values: a text that is not empty is true, also “False”."""
+    """Report values that became booleans: any text that is not empty is true, even “False”."""
     import numpy as np
 
     first, second = pair.parts(TEXT_SAMPLE)
@@ -181,7 +180,7 @@ def _check_texts_of_nulls(pair: Pair, add: Add) -> None:
 
 
 def _check_parsed(findings: Findings, pair: Pair, add: Add) -> None:
-    """Texts that were read as numbers: zeros before them, and points and commas."""
+    """Check texts that were read as numbers: leading zeros, and points and commas."""
     import numpy as np
 
     first, second = pair.parts(TEXT_SAMPLE)
@@ -228,7 +227,7 @@ def _check_epoch(findings: Findings, pair: Pair) -> None:
 
 
 def _check_lost_digits(pair: Pair, add: Add) -> None:
-    """Decimals that were cut, and whole numbers that the new type cannot hold."""
+    """Report decimals that were cut off, and whole numbers that the new type cannot hold."""
     import numpy as np
 
     first, second = pair.parts()
@@ -261,7 +260,7 @@ def _check_lost_digits(pair: Pair, add: Add) -> None:
 
 
 def _changed_digits(pair: Pair) -> int:
-    """How many long whole numbers are slightly other than before: they were decimals in between, or are."""
+    """Returns how many long whole numbers changed slightly, because they were floats in between, or are."""
     import numpy as np
 
     first, second = pair.parts()
@@ -286,7 +285,7 @@ def _size(dtype: str) -> int:
 
 
 def check_new_columns(findings: Findings, before: ReadTable, after: ReadTable) -> None:
-    """Columns that were added: one without values, or one that a lookup has left empty for some keys."""
+    """Report added columns without values, or that a lookup has left empty for some keys."""
     import numpy as np
 
     if findings.has("nulls") or findings.has("fan-out"):
@@ -309,7 +308,7 @@ def check_new_columns(findings: Findings, before: ReadTable, after: ReadTable) -
 
 
 def _decides(table: ReadTable, key: str, rows: Rows, gone: Array) -> bool:
-    """True if, for each value of *key*, either all rows are empty or none, and several rows show that."""
+    """True if, for each value of *key*, either all rows are empty or none is, and several rows show that."""
     import numpy as np
 
     column = table.columns.get(key)

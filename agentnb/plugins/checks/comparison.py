@@ -35,13 +35,13 @@ if TYPE_CHECKING:
 log: Logger = logging.getLogger("agentnb.checks")
 
 MOST_TABLES = 50
-"""Tables that are looked at, the last ones."""
+"""Tables that are compared, at most: the last ones."""
 
 
 def compare_tables(
     before: Mapping[str, ReadTable], after: Mapping[str, ReadTable], changed: Collection[str]
 ) -> tuple[DataCheck, ...]:
-    """What may be wrong with the tables of *after* that are named in *changed*."""
+    """Returns what may be wrong with the tables of *after* that are named in *changed*."""
     checks: list[DataCheck] = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -52,7 +52,7 @@ def compare_tables(
 
 
 def without_repeats(checks: Sequence[DataCheck]) -> tuple[DataCheck, ...]:
-    """The same without a second mention of rows that two parts have in common."""
+    """Returns *checks* without a second mention of rows that two parts have in common."""
     kept: list[DataCheck] = []
     for each in checks:
         if each.cause == "leakage" and any(one.cause == "leakage" and one.text == each.text for one in kept):
@@ -113,7 +113,7 @@ class _Run:
 
 
 def _different(tables: Sequence[ReadTable]) -> list[ReadTable]:
-    """Each object once."""
+    """Returns each table object once."""
     seen: dict[int, ReadTable] = {}
     for each in tables:
         seen.setdefault(id(each.native), each)
@@ -121,7 +121,7 @@ def _different(tables: Sequence[ReadTable]) -> list[ReadTable]:
 
 
 def _origin(same: ReadTable | None, sources: Sequence[ReadTable], table: ReadTable) -> tuple[ReadTable | None, Any]:
-    """The table that *table* was made from, and which of its rows are which; None where that is not known."""
+    """Returns the table that *table* was made from, and the alignment of their rows, None if that is not known."""
     candidates = [] if same is None else [same]
     shared = {id(each): len(set(each.columns) & set(table.columns)) for each in sources}
     near = [each for each in sources if each is not same and shared[id(each)] * 2 > table.width]

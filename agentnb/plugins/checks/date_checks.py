@@ -24,7 +24,6 @@ _MONTHS = 12
 
 
 def check_dates(findings: Findings, before: ReadTable, after: ReadTable, rows: Alignment) -> None:
-    """Dates of the same rows."""
     for name, column in after.everything.items():
         if name not in before.everything:
             continue
@@ -45,7 +44,7 @@ def check_dates(findings: Findings, before: ReadTable, after: ReadTable, rows: A
 
 
 def check_period(findings: Findings, before: ReadTable, after: ReadTable, rows: Alignment) -> None:
-    """Rows that a filter took away: the last day of a month, or of all."""
+    """Check the rows that a filter removed: the last day of a month, or the last day of all."""
     removed = rows.removed
     if removed is None or not len(removed) or rows.appended is None or len(rows.appended):
         return
@@ -79,7 +78,7 @@ def _check_end(findings: Findings, name: str, gone: Array, left: Array) -> None:
 
 
 def _check_midnight(findings: Findings, name: str, gone: Array, left: Array) -> None:
-    """A period up to a day, of times: only that day's midnight is in it."""
+    """Report a period of times up to a day if only that day's midnight is in it."""
     last, first = int(left.max()), int(left[left != _NO_TIME].min())
     later = (gone > last) & (gone < last + _DAY)
     is_within = ((gone >= first) & (gone < last)).any()
@@ -91,7 +90,7 @@ def _check_midnight(findings: Findings, name: str, gone: Array, left: Array) -> 
 
 
 def check_derived_dates(findings: Findings, before: ReadTable | None, after: ReadTable) -> None:
-    """New columns: days that are beside those of the time that they were made from, numbers of months off by one."""
+    """Check new columns: days next to those of the times that they were made from, and months off by one."""
     known = () if before is None else (*before.columns,)
     times = {each: column for each, column in after.columns.items() if column.kind == "time"}
     for name, column in after.columns.items():
@@ -151,7 +150,7 @@ def _check_moved(findings: Findings, name: str, was: Array, now: Array) -> None:
 
 
 def _how_moved(name: str, was: Array, now: Array) -> str:
-    """How times were moved: all by the same, by a time zone, some of them, or with day and month swapped."""
+    """Returns how times were moved: all equally, by a time zone, only some, or with day and month swapped."""
     import numpy as np
 
     moved = now - was
@@ -170,7 +169,7 @@ def _how_moved(name: str, was: Array, now: Array) -> str:
 
 
 def _check_binned(findings: Findings, name: str, was: Array, now: Array) -> bool:
-    """True if *now* are days, and not those of *was*."""
+    """Report days in *now* that are not those of *was*; returns True if there are any."""
     shift = now // _DAY - was // _DAY
     near = (shift >= -1) & (shift <= 1)
     if not shift.any() or not near.all():
@@ -205,7 +204,7 @@ def _is_start_of_period(was: Array, now: Array) -> bool:
 
 
 def _in_next_month(was: Array, now: Array) -> int:
-    """How many times became the end of the next month, where others became that of their own."""
+    """Returns how many times became the end of the next month, while others became that of their own."""
     days = (now // _DAY).astype("datetime64[D]")
     months = days.astype("datetime64[M]")
     distance = (months - was.astype("datetime64[us]").astype("datetime64[M]")).astype(int)
@@ -214,7 +213,7 @@ def _in_next_month(was: Array, now: Array) -> int:
 
 
 def _months(was: Array, now: Array) -> int | None:
-    """By how many months all times were moved; None where it is not the same number."""
+    """Returns by how many months all times were moved; None if they were not all moved by the same number."""
     import numpy as np
 
     one, other = (each.astype("datetime64[us]").astype("datetime64[M]").astype(int) for each in (was, now))
@@ -251,7 +250,7 @@ def _span(microseconds: int) -> str:
 
 
 def _check_read(findings: Findings, pair: Pair) -> None:
-    """Texts that became dates: other days than those that they say."""
+    """Report texts that became other dates than they state."""
     import numpy as np
 
     first, second = pair.parts(20_000)
@@ -276,7 +275,7 @@ def _check_read(findings: Findings, pair: Pair) -> None:
 
 
 def _parsed(text: str, *, day_first: bool | None) -> tuple[str, bool] | None:
-    """The day that *text* says, and whether it is in the international order; None where that is not clear."""
+    """Returns the day that *text* states, and whether it is in ISO order; None if that is not clear."""
     head = text.strip()[:10]
     if len(head) == 10 and head[4] == head[7] == "-" and (head[:4] + head[5:7] + head[8:]).isdigit():  # noqa: PLR2004
         return head, True
@@ -289,7 +288,7 @@ def _parsed(text: str, *, day_first: bool | None) -> tuple[str, bool] | None:
 
 
 def _day_first(texts: list[str | None]) -> bool | None:
-    """Whether the day comes first in dates, as those with a day after the 12th show; None where they do not agree."""
+    """True if the day comes first, as dates with a day after the 12th show; None if they do not settle it."""
     seen = set()
     for each in texts:
         parts = (each or "").strip()[:10].replace(".", "/").replace("-", "/").split("/")
@@ -317,7 +316,7 @@ def _check_calendar_numbers(findings: Findings, pair: Pair) -> None:
 
 
 def _check_day_of(findings: Findings, name: str, other: str, source: Array, made: Array) -> None:
-    """A new column of days beside a column of times."""
+    """Check a new column of days against a column of times."""
     source, made = _known(source, made)
     if len(made) < _FEW or bool((made % _DAY != 0).any()) or not bool((source % _DAY != 0).any()):
         return
@@ -332,7 +331,7 @@ def _check_day_of(findings: Findings, name: str, other: str, source: Array, made
 
 
 def _check_part_of(findings: Findings, name: str, other: str, source: Array, made: Array) -> None:
-    """A new column of months, days or years beside a column of times."""
+    """Check a new column of months, days or years against a column of times."""
     import numpy as np
 
     known = (source != _NO_TIME) & np.isfinite(made)
@@ -349,7 +348,7 @@ def _check_part_of(findings: Findings, name: str, other: str, source: Array, mad
 
 
 def _check_moved_rows(findings: Findings, before: ReadTable, after: ReadTable, rows: Alignment) -> None:
-    """Columns whose values moved to the next row."""
+    """Report columns whose values moved to the next row, or to the previous one."""
     import numpy as np
 
     if not isinstance(rows.after, slice) or before.rows != after.rows or before.rows < 10:  # noqa: PLR2004

@@ -51,7 +51,7 @@ class Findings:
         code: CheckSnippet = NONE,
         is_sampled: bool = False,
     ) -> None:
-        """Add a finding; a second one of the same cause about the same columns is left out."""
+        """Add a finding, unless there is one of the same cause about the same columns."""
         if any(each.cause == cause and each.columns == tuple(columns) for each in self.checks):
             return
         self.checks.append(
@@ -77,7 +77,7 @@ class Findings:
 
 
 def sentence_of(cause: str, table: str, columns: Sequence[str], others: Sequence[str]) -> str:
-    """What may be wrong, by names and cause: no number or value of the tables is in it."""
+    """Returns what may be wrong, by names and cause, without any number or value of the tables."""
     names = {"columns": quoted(columns) or "a column", "others": quoted(others) or "another table"}
     return _TASKS[cause].format(table=quoted([table]), **names)
 

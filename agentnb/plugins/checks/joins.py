@@ -1,4 +1,4 @@
-"""Joins: whether a table is one of two others, and whether keys that are not unique, or not there, changed its rows."""
+"""Checks joins: detects them, and whether duplicate or missing keys changed the number of rows."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SUFFIXES = ("_x", "_y", "_left", "_right")
 _MOST_KEYS = 1_000_000
 """Keys of a table that are counted, where rows were repeated."""
 _PROBED = 500
-"""Rows by which a join is recognized."""
+"""Rows that are sampled to recognize a join."""
 
 
 @dataclass
@@ -48,31 +48,29 @@ class Join:
 
     @property
     def inner_rows(self) -> int:
-        """How many rows an inner join has."""
         return round(int(self.matches.sum()) / self.share)
 
     @property
     def left_rows(self) -> int:
-        """How many rows a left join has."""
         return round(int(self.matches.clip(1).sum()) / self.share)
 
     @property
     def unmatched(self) -> int:
-        """How many rows of the left table have no partner."""
+        """Returns how many rows of the left table have no match."""
         return round(int((self.matches == 0).sum()) / self.share)
 
     @property
     def unmatched_keys(self) -> int:
-        """How many keys of the left table have no partner."""
+        """Returns how many keys of the left table have no match."""
         return distinct_count(self.left_keys[self.matches == 0])
 
     def fits(self, rows: int) -> bool:
-        """True if the result has *rows* rows, as far as that is known."""
+        """True if the result has *rows* rows; about so many, if tables were sampled."""
         return abs(self.result.rows - rows) <= (0 if self.share == 1 else 0.02 * rows)
 
 
 def find_joins(result: ReadTable, tables: Sequence[ReadTable], first: ReadTable | None) -> list[Join]:
-    """The joins that *result* is: of *first* with others where that fits, else of another; none where it is none."""
+    """Returns the joins that *result* is: of *first* with others if that fits, else of another; empty if it is none."""
     near = [each for each in tables if _from(result, each)]
     near.sort(key=lambda each: (each is not first, -_share_in(result, each), -each.rows))
     for left in near:
@@ -83,7 +81,7 @@ def find_joins(result: ReadTable, tables: Sequence[ReadTable], first: ReadTable 
 
 
 def _joined(result: ReadTable, left: ReadTable, right: ReadTable) -> Join | None:
-    """The join of two tables, or of one with a part of itself; None where *result* is not of both."""
+    """Returns the join of two tables, or of one with itself; None if *result* does not come from both."""
     if left is right and not any(each.endswith(_SUFFIXES) for each in result.columns):
         return None
     if len(_from(result, left) | _from(result, right)) * 2 < len(result.columns):
@@ -104,12 +102,12 @@ def _joined(result: ReadTable, left: ReadTable, right: ReadTable) -> Join | None
 
 
 def _from(result: ReadTable, table: ReadTable) -> set[str]:
-    """The columns of *result* that *table* has, too, maybe without the suffix that a join gives."""
+    """Returns the columns of *result* that *table* has too, perhaps without the suffix that a join adds."""
     return {each for each in result.columns if each in table.everything or _base(each) in table.columns}
 
 
 def _share_in(result: ReadTable, table: ReadTable) -> float:
-    """How much of a table's columns *result* has."""
+    """Returns the share of a table's columns that *result* has."""
     bases = {*result.columns, *map(_base, result.columns)}
     return round(len(bases & {*table.columns}) / max(1, len(table.columns)), 1)
 
@@ -121,7 +119,7 @@ def _base(name: str) -> str:
 def _possible_keys(
     result: ReadTable, left: ReadTable, right: ReadTable, shared: tuple[str, ...]
 ) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
-    """The columns that all three have, else each of them, since a key can be forgotten; else two of one type."""
+    """Yields the columns that all three have, then each of them, since a key can be forgotten; else two of one type."""
     own = [each for each in right.columns if each in result.columns and each not in left.columns]
     suffixed = [each for each in result.columns if each.endswith(_SUFFIXES) and _base(each) in right.columns]
     if not own and not suffixed:
@@ -143,7 +141,7 @@ def _possible_keys(
 def _is_join(
     result: ReadTable, left: ReadTable, right: ReadTable, left_on: tuple[str, ...], right_on: tuple[str, ...]
 ) -> bool:
-    """True if rows of *result* have, for their keys, what the right table has for them."""
+    """True if rows of *result* have the right table's values for their keys."""
     import numpy as np
 
     named = next((each for each in right.columns if each in result.columns and each not in left.columns), None)
@@ -173,7 +171,7 @@ def _keys_of(table: ReadTable, names: Sequence[str], rows: Rows) -> Array | None
 
 
 def _keys(table: ReadTable, names: Sequence[str]) -> Array | None:
-    """The keys of all rows; None where they are too many to be read."""
+    """Returns the keys of all rows; None if there are too many to read."""
     if table.rows > SAMPLE and any(table.everything[each].kind == "text" for each in names):
         return None
     return _keys_of(table, names, slice(0, table.rows))
@@ -214,7 +212,7 @@ def _counted(
 
 
 def check_total(findings: Findings, tables: Sequence[ReadTable]) -> None:
-    """A sum by groups, of rows that a join has repeated or lost before: it is that of the rows, each as often."""
+    """Report group sums that equal those of rows as often as an earlier join has repeated or dropped each."""
     import numpy as np
 
     after = findings.after
@@ -239,7 +237,7 @@ def check_total(findings: Findings, tables: Sequence[ReadTable]) -> None:
 def _joins_before(
     after: ReadTable, table: ReadTable, tables: Sequence[ReadTable], keys: set[str], summed: str
 ) -> Iterator[Join]:
-    """The joins with another table that can have the groups *keys*."""
+    """Yields the joins of *table* with another table that can have the groups *keys*."""
     for other in tables:
         both = tuple(each for each in table.columns if each in other.columns and each != summed)
         if other is table or not both or not keys <= {*table.everything, *other.everything}:
@@ -270,7 +268,7 @@ def _without_partner(join: Join) -> str:
 
 
 def check_join(findings: Findings, join: Join) -> None:
-    """Keys that are there more than once, and keys that are missing."""
+    """Report keys that occur more than once, and keys that are missing."""
     if join.result.rows > join.left.rows and join.repeated_keys and _is_fan_out(findings, join):
         findings.add(
             "fan-out",
@@ -286,7 +284,7 @@ def check_join(findings: Findings, join: Join) -> None:
 
 
 def _tell_unmatched(findings: Findings, join: Join) -> None:
-    """Rows without a partner: gone, or without the values of the other table."""
+    """Report rows without a match: gone, or without the values of the other table."""
     result, left, right = join.result, join.left, join.right
     others, is_sampled = (left.name, right.name), join.share < 1
     if join.fits(join.inner_rows) or (result.rows < join.left_rows and not _has_unmatched(join)):
@@ -336,19 +334,19 @@ def _is_fan_out(findings: Findings, join: Join) -> bool:
 
 
 def _is_own_key(join: Join) -> bool:
-    """True if no key of several columns is twice in the left table."""
+    """True if no key of several columns occurs twice in the left table."""
     return join.share == 1 and distinct_count(join.left_keys) == len(join.left_keys)
 
 
 def _has_same_rows(table: ReadTable) -> bool:
-    """True if many rows are there twice, in all columns."""
+    """True if many rows occur twice, with the same values in all columns."""
     names = [each for each, column in table.columns.items() if column.kind not in {"other", "mixed"}]
     keys = _keys(table, names) if table.rows <= SAMPLE and names else None
     return keys is not None and distinct_count(keys) < len(keys) * 0.9
 
 
 def _has_unmatched(join: Join) -> bool:
-    """True if the result has keys of the left table that the right one has not."""
+    """True if the result has keys of the left table that the right one lacks."""
     import numpy as np
 
     lacking = np.unique(join.left_keys[join.matches == 0])

@@ -1,4 +1,4 @@
-"""Numbers that a step changed: in another unit, in all rows, in some, or in those that were added."""
+"""Checks numbers whose unit a step changed, in all rows, in some, or in the added ones."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ _FACTORS = (
 """Factors between units."""
 _SAME = 1e-6
 _FEW = 5
-"""So few rows show no unit."""
+"""Number of rows that is too small to recognize a unit."""
 
 
 def check_numbers(findings: Findings, after: ReadTable, pair: Pair) -> None:
-    """A unit that is another: in all rows, in some, or in those that were added."""
+    """Report a changed unit: in all rows, in some, or in those that were added."""
     import numpy as np
 
     first, second = pair.parts()
@@ -55,7 +55,7 @@ def check_numbers(findings: Findings, after: ReadTable, pair: Pair) -> None:
 
 
 def _conversion(was: Array, now: Array) -> str:
-    """How all values were converted to another unit; empty where they were not."""
+    """Returns how all values were converted to another unit; '' if they were not."""
     factor = common_factor(was, now)
     if factor is not None and _is_unit(factor):
         return f"are {_times(factor)}"
@@ -64,7 +64,7 @@ def _conversion(was: Array, now: Array) -> str:
 
 
 def _check_added(findings: Findings, after: ReadTable, pair: Pair, known: Array) -> None:
-    """Rows that were added: their values lie a unit's factor beside all others."""
+    """Report added rows whose values differ from all others by the factor of a unit."""
     import numpy as np
 
     appended = pair.rows.appended
@@ -91,7 +91,7 @@ def _check_added(findings: Findings, after: ReadTable, pair: Pair, known: Array)
 
 
 def common_factor(was: Array, now: Array) -> float | None:
-    """The factor between all values; None where there is no single one, or it is 1."""
+    """Returns the factor between all values; None if there is no single one, or it is 1."""
     import numpy as np
 
     few = slice(0, None, max(1, len(was) // _FIRST))
@@ -110,7 +110,7 @@ def common_factor(was: Array, now: Array) -> float | None:
 
 _EQUAL_SHARE = 0.5
 _FIRST = 1_000
-"""Rows that are looked at before all others are."""
+"""Rows that are sampled before all rows are checked."""
 
 
 def _is_unit(factor: float) -> bool:
@@ -123,7 +123,7 @@ _ROUND = {10.0**power for power in range(1, 10)} | {60.0, 24.0, 7.0, 12.0, 3_600
 
 
 def _is_scaled_to_one(now: Array) -> bool:
-    """True if the largest value is 1: values were divided by it."""
+    """True if the largest value is 1, so that the values were divided by it."""
     import numpy as np
 
     return math.isclose(float(np.nanmax(np.abs(now))), 1.0, rel_tol=1e-9)
@@ -137,7 +137,7 @@ def _times(factor: float) -> str:
 
 
 def _between(was: Array, now: Array) -> float:
-    """A limit between what values were and what they are: twice the former where they fell, too."""
+    """Returns a limit between the old and the new values; twice the old ones if the values fell."""
     import numpy as np
 
     old, new = float(np.nanmedian(np.abs(was))), float(np.nanmedian(np.abs(now)))
@@ -145,7 +145,7 @@ def _between(was: Array, now: Array) -> float:
 
 
 def _degrees(was: Array, now: Array) -> str:
-    """Between which scales temperatures were converted; empty where they were not."""
+    """Returns between which scales temperatures were converted; '' if they were not."""
     import numpy as np
 
     usable = np.isfinite(was) & np.isfinite(now)
@@ -164,7 +164,7 @@ _SCALES = {"°C → °F": (1.8, 32.0), "°F → °C": (1 / 1.8, -32 / 1.8), "°C
 
 
 def _moves_away(was: Array, now: Array, changed: Array) -> bool:
-    """True if the changed values were nearer to the others before: a unit that was mended moves them nearer."""
+    """True if the changed values moved away from the others: correcting a unit moves them nearer."""
     import numpy as np
 
     rest = was[~changed]

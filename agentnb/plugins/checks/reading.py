@@ -152,7 +152,7 @@ def is_lazy(value: Any) -> bool:
 
 
 def table_of(value: Any, name: str, *, is_fork: bool = False) -> ReadTable | None:
-    """The table that *value* is; None where it is none, or cannot be read."""
+    """Returns *value* as a table; None if it is not one, or cannot be read."""
     if not is_table(value):
         return None
     try:
@@ -165,7 +165,7 @@ def table_of(value: Any, name: str, *, is_fork: bool = False) -> ReadTable | Non
 
 
 def library_of(value: Any) -> str:
-    """The library of a frame: ``pandas``, ``polars`` …; empty where it is none."""
+    """Returns the library of a frame: ``pandas``, ``polars`` …; '' if *value* is not a frame."""
     kind = type(value)
     known = _LIBRARIES.get(kind)
     if known is None:
@@ -192,7 +192,7 @@ def _of_frame(value: Any, name: str, library: str, *, is_fork: bool) -> ReadTabl
 
 
 def _arrow_table(value: Any, name: str) -> Any:
-    """A frame or series of polars as Arrow has it: polars' own calculations wait for threads that a fork has not."""
+    """Returns a polars frame or series as Arrow: polars' own calculations wait for threads that a fork lacks."""
     import pyarrow as pa
 
     columns = value.get_columns() if hasattr(value, "get_columns") else [value]
@@ -200,7 +200,7 @@ def _arrow_table(value: Any, name: str) -> Any:
 
 
 def _plain_pandas(value: Any) -> Any:
-    """The same with texts as names, each once."""
+    """Returns *value* with its column names as unique texts."""
     if not hasattr(value, "columns"):
         return value
     names: list[str] = []

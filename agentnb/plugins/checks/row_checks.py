@@ -22,7 +22,7 @@ _UNLIKELY = 1e-3
 
 
 def check_repeated(findings: Findings, sources: Sequence[ReadTable], after: ReadTable) -> None:
-    """Rows that are there twice and were not before, and names of rows that are no longer unique."""
+    """Report rows that are duplicated and were not before, and keys of rows that are no longer unique."""
     names = _hashable(after)
     if not names or findings.has("fan-out") or (len(names) == 1 and not sources):
         return  # values alone, such as a target, name no rows
@@ -41,7 +41,7 @@ def check_repeated(findings: Findings, sources: Sequence[ReadTable], after: Read
 
 
 def _rounded(estimate: int) -> int:
-    """An estimate with one digit that counts."""
+    """Round an estimate to one significant digit."""
     unit = int(10 ** (len(str(estimate)) - 1))
     return round(estimate / unit) * unit
 
@@ -54,7 +54,7 @@ def _hashable(table: ReadTable) -> list[str]:
 
 
 def _repeats(table: ReadTable, names: Sequence[str]) -> int:
-    """How many rows are the same as an earlier one; of a large table those whose hash ends in zeros, times as many."""
+    """Returns how many rows repeat an earlier one; a large table is sampled by hash, and the count scaled up."""
     import numpy as np
 
     if not names:
@@ -75,7 +75,7 @@ def _repeats(table: ReadTable, names: Sequence[str]) -> int:
 
 
 def _most_different(table: ReadTable, names: Sequence[str]) -> str:
-    """The column of numbers or times with the most values in its first rows."""
+    """Returns the column of numbers or times with the most distinct values in its first rows."""
     rows = slice(0, min(table.rows, 2_000))
     usable = [each for each in names if table.everything[each].kind in {"integer", "number", "time"}] or [*names]
     sizes = {each: table.everything[each].keys(rows) for each in usable[:8]}
@@ -83,13 +83,13 @@ def _most_different(table: ReadTable, names: Sequence[str]) -> str:
 
 
 def _expected(repeats: Mapping[int, int], after: ReadTable) -> int:
-    """How many rows are the same by chance: as large a part as before, and as many more as there are rows."""
+    """Returns how many repeats are expected by chance: for the added rows, up to three times the share before."""
     share = max((count / rows for rows, count in repeats.items() if rows), default=0.0)
     return round(3 * share * max(0, after.rows - max(repeats, default=after.rows)))
 
 
 def _names_rows(table: ReadTable, names: Sequence[str], share: float) -> bool:
-    """True if equal rows are no chance: some column has nearly as many values as there are different rows."""
+    """True if equal rows are no accident: some column has nearly as many values as there are distinct rows."""
     rows = slice(0, min(table.rows, TEXT_SAMPLE))
     keys = row_keys(table, names, rows)
     if keys is None or len(keys) < _FEW:
@@ -105,7 +105,7 @@ def _names_rows(table: ReadTable, names: Sequence[str], share: float) -> bool:
 
 
 def _check_unique(findings: Findings, before: ReadTable, after: ReadTable) -> None:
-    """A column that named each row and does no longer, where rows were added."""
+    """Report a column that identified each row and no longer does, if rows were added."""
     import numpy as np
 
     if after.rows <= before.rows or set(before.columns) != set(after.columns):
@@ -127,7 +127,7 @@ def _check_unique(findings: Findings, before: ReadTable, after: ReadTable) -> No
 
 
 def _is_unfolded(before: ReadTable, after: ReadTable, key: str) -> bool:
-    """True if a text of each row became its parts, in a row each."""
+    """True if a text in each row was split into its parts, one per row."""
     texts = [each for each, column in before.columns.items() if each != key and column.kind == "text"]
     rows, others = (every(each.rows, TEXT_SAMPLE * 3) for each in (before, after))
     keys = before.columns[key].objects(rows)
@@ -142,7 +142,7 @@ def _is_unfolded(before: ReadTable, after: ReadTable, key: str) -> bool:
 
 
 def check_index(findings: Findings, before: ReadTable, after: ReadTable) -> None:
-    """An index that named each row and does no longer."""
+    """Report an index that identified each row and no longer does."""
     one, other = before.pandas_index(), after.pandas_index()
     if one is None or other is None or not before.index or [*before.index] != [*after.index]:
         return
@@ -153,7 +153,7 @@ def check_index(findings: Findings, before: ReadTable, after: ReadTable) -> None
 
 
 def check_order(findings: Findings, before: ReadTable, after: ReadTable) -> None:
-    """Rows that stood in the order of a time and do no longer, though they are in no other order."""
+    """Report rows that were in the order of a time and no longer are, though they are in no other order."""
     if before.rows < _FEW or after.rows < before.rows:
         return
     for name, column in before.everything.items():
@@ -187,7 +187,7 @@ def _rises(table: ReadTable, name: str, *, down: bool = False) -> bool:
 
 
 def check_groups_of_rows(findings: Findings, before: ReadTable, after: ReadTable, rows: Alignment) -> None:
-    """Groups whose rows are all gone, though the step did not choose by group."""
+    """Report groups whose rows are all gone, though the step did not select by group."""
     removed = rows.removed
     if removed is None or not len(removed) or (rows.appended is not None and len(rows.appended)):
         return
@@ -224,7 +224,7 @@ def check_groups_of_rows(findings: Findings, before: ReadTable, after: ReadTable
 
 
 def _is_by_nulls(table: ReadTable, gone: Array, rows: slice) -> bool:
-    """True if exactly rows with a missing value were taken away."""
+    """True if exactly the rows with a missing value were removed."""
     import numpy as np
 
     lacking = np.zeros(len(gone), dtype=bool)
@@ -237,14 +237,14 @@ def _is_by_nulls(table: ReadTable, gone: Array, rows: slice) -> bool:
 
 
 def _is_unlikely(sizes: Array, vanished: Array, partly: Array, share: float) -> bool:
-    """True if chance would hardly take all rows of the groups that vanished, while others lost a part."""
+    """True if chance would hardly remove all rows of the groups that vanished, while others lost a part."""
     if int(partly.sum()) * 2 < len(sizes) or int(vanished.sum()) * 3 > len(sizes):
         return False
     return _is_no_chance(sizes, vanished, share)
 
 
 def _is_no_chance(sizes: Array, vanished: Array, share: float) -> bool:
-    """True if chance, which takes *share* of all rows, would hardly take all of each group that vanished."""
+    """True if chance, which removes *share* of all rows, would hardly remove all of each group that vanished."""
     import numpy as np
 
     chance = share ** sizes[vanished].astype(float)
@@ -252,7 +252,7 @@ def _is_no_chance(sizes: Array, vanished: Array, share: float) -> bool:
 
 
 def check_summary(findings: Findings, tables: Sequence[ReadTable], after: ReadTable) -> None:
-    """A table with a row for each group: groups of the rows that it was made from and that it lacks."""
+    """Report groups that a table with one row per group lacks, compared to the rows that it was made from."""
     import numpy as np
 
     levels = [*after.index] or _keys_of_rows(after)
@@ -279,7 +279,7 @@ def check_summary(findings: Findings, tables: Sequence[ReadTable], after: ReadTa
 
 
 def _keys_of_rows(table: ReadTable) -> list[str]:
-    """The first columns that together are another in each row, at most three; none where there are none."""
+    """Returns the first columns, at most three, that together identify each row; empty if there are none."""
     names = [*table.columns][: min(3, len(table.columns) - 1)]
     for count in range(1, len(names) + 1):
         keys = row_keys(table, names[:count], slice(0, min(table.rows, TEXT_SAMPLE)))
@@ -289,7 +289,7 @@ def _keys_of_rows(table: ReadTable) -> list[str]:
 
 
 def _is_summary(table: ReadTable, after: ReadTable, name: str) -> bool:
-    """True if *after* has other values than rows of *table*: no filter, and nothing from another table."""
+    """True if *after* has values other than the rows of *table*: it is no filter, and not from another table."""
     if table.is_unique(name):
         return False
     others = [each for each in after.columns if each != name]

@@ -1,4 +1,4 @@
-"""Python code for a notebook: it shows the rows that a check is about, or fails where there are some."""
+"""Python code for a notebook that shows the rows that a check is about, or fails if there are any."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class CheckSnippet(NamedTuple):
-    """Code that shows rows, and code that fails; empty where there is none."""
+    """Code that shows the rows, and code that fails if there are any; empty if there is none."""
 
     show: str = ""
     assertion: str = ""
@@ -21,12 +21,12 @@ NONE = CheckSnippet()
 
 
 def code_name(table: ReadTable) -> str:
-    """The name of *table* in code; empty where it has none that code could use."""
+    """Returns the name of *table* in code; '' if it has none that code could use."""
     return table.name if table.name.isidentifier() and table.library in {"pandas", "polars", "numpy"} else ""
 
 
 def _column(table: ReadTable, name: str) -> str:
-    """The expression for one column or level of the index; empty where there is none."""
+    """Returns the expression for one column or level of the index; '' if there is none."""
     own = code_name(table)
     if not own:
         return ""
@@ -41,7 +41,7 @@ def _column(table: ReadTable, name: str) -> str:
 
 
 def repeated(table: ReadTable, names: Sequence[str]) -> CheckSnippet:
-    """Rows with the same values in *names* as another row; in all columns where it is empty."""
+    """Returns code for rows with the same values in *names* as another row; in all columns if *names* is empty."""
     own = code_name(table)
     if not own:
         return NONE
@@ -67,7 +67,7 @@ def repeated(table: ReadTable, names: Sequence[str]) -> CheckSnippet:
 
 
 def missing(table: ReadTable, name: str, before: int = 0) -> CheckSnippet:
-    """Rows without a value in *name*; *before* so many are allowed."""
+    """Returns code for rows without a value in *name*, of which *before* are allowed."""
     column = _column(table, name)
     if not column or table.library == "numpy":
         return CheckSnippet(assertion=f"assert not any(each != each for each in {column}.tolist())") if column else NONE
@@ -80,7 +80,7 @@ def missing(table: ReadTable, name: str, before: int = 0) -> CheckSnippet:
 
 
 def unmatched(table: ReadTable, name: str, other: ReadTable, other_name: str) -> CheckSnippet:
-    """Rows whose value in *name* is none of *other*'s."""
+    """Returns code for rows whose value in *name* does not occur in *other*."""
     column, values = _column(table, name), _column(other, other_name)
     if not column or not values or table.library != other.library or table.library == "numpy":
         return NONE
@@ -92,7 +92,7 @@ def unmatched(table: ReadTable, name: str, other: ReadTable, other_name: str) ->
 
 
 def shared(table: ReadTable, other: ReadTable, names: Sequence[str]) -> CheckSnippet:
-    """Rows of *table* that *other* has, too."""
+    """Returns code for rows of *table* that *other* has, too."""
     own, its = code_name(table), code_name(other)
     if not own or not its or table.library != other.library:
         return NONE
@@ -111,7 +111,7 @@ def shared(table: ReadTable, other: ReadTable, names: Sequence[str]) -> CheckSni
 
 
 def of_type(table: ReadTable, name: str, dtype: str) -> CheckSnippet:
-    """The column *name*, which had the type *dtype*."""
+    """Returns code that checks that the column *name* has the type *dtype*, as it had before."""
     column = _column(table, name)
     if not column:
         return NONE
@@ -121,7 +121,7 @@ def of_type(table: ReadTable, name: str, dtype: str) -> CheckSnippet:
 
 
 def within(table: ReadTable, name: str, most: float) -> CheckSnippet:
-    """The column *name*, whose values have a median below *most*."""
+    """Returns code that checks that the values of the column *name* have a median below *most*."""
     column = _column(table, name)
     if not column:
         return NONE
@@ -132,7 +132,7 @@ def within(table: ReadTable, name: str, most: float) -> CheckSnippet:
 
 
 def first_and_last(table: ReadTable, name: str, first: str, last: str) -> CheckSnippet:
-    """The column *name*, whose values begin and end at *first* and *last*."""
+    """Returns code that checks that the values of the column *name* begin at *first* and end at *last*."""
     column = _column(table, name)
     if not column or table.library == "numpy":
         return NONE
@@ -141,7 +141,7 @@ def first_and_last(table: ReadTable, name: str, first: str, last: str) -> CheckS
 
 
 def in_order(table: ReadTable, name: str) -> CheckSnippet:
-    """The column *name*, whose values rose."""
+    """Returns code that checks that the values of the column *name* rise, as they did before."""
     column = _column(table, name)
     if not column or table.library == "numpy":
         return NONE

@@ -43,7 +43,7 @@ def part_of(name: str) -> tuple[str, str, str] | None:
 
 
 def pairs_of(after: ReadTable, tables: Mapping[str, ReadTable]) -> list[tuple[ReadTable, ReadTable]]:
-    """The pairs of parts that *after* belongs to: what is trained with first."""
+    """Returns the pairs of parts that *after* belongs to, the training part first."""
     own = part_of(after.name)
     if own is None:
         return []
@@ -58,7 +58,7 @@ def pairs_of(after: ReadTable, tables: Mapping[str, ReadTable]) -> list[tuple[Re
 
 
 def check_split(findings: Findings, train: ReadTable, test: ReadTable, earlier: Mapping[str, ReadTable]) -> None:
-    """Rows that are in both parts, the same rows of the table that they come from, and time that goes back."""
+    """Report rows that are in both parts, and values that were scaled with those of both."""
     names = [
         each for each, column in test.columns.items() if each in train.columns and column.kind not in {"other", "mixed"}
     ]
@@ -82,7 +82,7 @@ def _were_there(train: ReadTable, test: ReadTable, names: list[str], earlier: Ma
 
 
 def _shared(train: ReadTable, test: ReadTable, names: list[str]) -> int:
-    """How many rows of *test* are in *train*, too, where that is no chance."""
+    """Returns how many rows of *test* are also in *train*, unless that can be chance."""
     import numpy as np
 
     bits = 0
@@ -108,7 +108,7 @@ def _shared(train: ReadTable, test: ReadTable, names: list[str]) -> int:
 
 
 def _same_labels(train: ReadTable, test: ReadTable) -> int:
-    """How many rows have the same label of an index in both parts, where both come from one table."""
+    """Returns how many rows of *test* have an index label that is in *train*, too, if both come from one table."""
     one, other = train.pandas_index(), test.pandas_index()
     if one is None or other is None or one.dtype != other.dtype or max(train.rows, test.rows) > SAMPLE:
         return 0
@@ -119,7 +119,7 @@ def _same_labels(train: ReadTable, test: ReadTable) -> int:
 
 
 def _has_identity(table: ReadTable, names: list[str]) -> bool:
-    """True if one column has another value in each different row."""
+    """True if one column has a different value in each distinct row."""
     rows = every(table.rows)
     keys = row_keys(table, names, rows)
     if keys is None or len(keys) < _FEW:
@@ -135,7 +135,7 @@ def _has_identity(table: ReadTable, names: list[str]) -> bool:
 
 
 def _by_chance(keys: Array) -> float:
-    """How many rows of a part have the same values as another row of it."""
+    """Returns the share of a part's rows that have the same values as another row of it."""
     import numpy as np
 
     _, counts = np.unique(keys, return_counts=True)
@@ -143,7 +143,7 @@ def _by_chance(keys: Array) -> float:
 
 
 def _check_scaled(findings: Findings, train: ReadTable, test: ReadTable, names: list[str]) -> None:
-    """Values that were scaled with those of both parts: only together they have the mean 0 and the deviation 1."""
+    """Report values that were scaled with those of both parts: only together they have mean 0 and deviation 1."""
     import numpy as np
 
     if max(train.rows, test.rows) > SAMPLE or train.rows < 10 or test.rows < 2:  # noqa: PLR2004
@@ -165,7 +165,7 @@ def _check_scaled(findings: Findings, train: ReadTable, test: ReadTable, names: 
 
 
 def check_target(findings: Findings, after: ReadTable, tables: Mapping[str, ReadTable]) -> None:
-    """A column of the features that is the target."""
+    """Report a feature column that is the target."""
     head = _FEATURES.match(after.name)
     if head is None:
         return
@@ -187,7 +187,7 @@ def check_target(findings: Findings, after: ReadTable, tables: Mapping[str, Read
 
 
 def _is_line(one: Column, other: Column, rows: Rows) -> bool:
-    """True if numbers are others times a factor, plus a number: more than two values, so that this is no chance."""
+    """True if one column is a linear function of the other, with too many distinct values for that to be chance."""
     import numpy as np
 
     if {one.kind, other.kind} - {"integer", "number"}:

@@ -110,7 +110,7 @@ def _line(check: DataCheck) -> str:
 
 
 def task_for_agent(checks: tuple[DataCheck, ...]) -> str:
-    """What was found, for the agent: names and causes. No number or value of the user's data is in it."""
+    """Describe the findings for the agent by names and causes, without any number or value of the user's data."""
     rows = [f"- {sentence_of(each.cause, each.table, each.columns, each.others)}" for each in checks]
     first = "The tables that you changed were compared with how they were before. What may be wrong:"
     last = "Mend what is not meant; say why for what is. Then end your turn."

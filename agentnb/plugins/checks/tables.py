@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 Kind = Literal["integer", "number", "bool", "time", "duration", "text", "mixed", "other"]
 
 SAMPLE = 60_000
-"""Rows of numbers and times up to which each is read; of a larger table half as many are, evenly spaced."""
+"""Rows up to which a column of numbers or times is read in full; of a larger one, about half as many, evenly spaced."""
 TEXT_SAMPLE = 20_000
-"""The same of texts."""
+"""Like :data:`SAMPLE`, for columns of text."""
 MOST_PARTS = 4
 """Selections of a column's rows that are held."""
 MOST_COLUMNS = 200
-"""Columns of one table that are read, evenly spaced."""
+"""Columns of one table that are read, at most; evenly spaced ones if there are more."""
 MOST_LEVELS = 3
 """Levels of an index that are read."""
 _HEAD = 1_000
@@ -50,12 +50,12 @@ class Column:
 
     @property
     def dtype(self) -> str:
-        """The library's own name of its type."""
+        """Returns the library's own name of the column's type."""
         return str(getattr(self._series.to_native(), "dtype", self._dtype))
 
     @functools.cached_property
     def kind(self) -> Kind:
-        """The kind of its values; of a column of objects by its first values."""
+        """Returns the kind of the column's values; a column of objects is judged by its first values."""
         dtype = self._dtype
         name = str(dtype)
         if dtype.is_integer():
@@ -74,19 +74,18 @@ class Column:
 
     @property
     def is_objects(self) -> bool:
-        """True if each value is an object of Python's."""
+        """True if each value is a Python object."""
         return str(self._dtype) in {"Object", "Unknown"}
 
     @functools.cached_property
     def null_count(self) -> int:
-        """How many values are missing (NaN too); estimated where the table is large."""
+        """Returns how many values are missing (NaN too); estimated if the table is large."""
         if self.kind == "number" or self.is_objects:
             missing = self.nulls(every(self.rows, SAMPLE if self.is_objects else 10 * SAMPLE))
             return round(int(missing.sum()) * (self.rows / max(1, len(missing))))
         return int(self._series.null_count())
 
     def nulls(self, rows: Rows) -> Array:
-        """Returns which values are missing."""
         import numpy as np
 
         part = self._part(rows)
@@ -95,11 +94,11 @@ class Column:
         return np.asarray(part.is_null().to_numpy(), dtype=bool)
 
     def numbers(self, rows: Rows) -> Array:
-        """Numbers, truth values and durations as floats; missing ones are NaN."""
+        """Returns numbers, booleans and durations as floats; missing ones are NaN."""
         return _floats(self._part(rows), objects=self.is_objects, is_duration=self.kind == "duration")
 
     def integers(self, rows: Rows) -> Array | None:
-        """Whole numbers exactly; None where some are missing."""
+        """Returns whole numbers exactly; None if some are missing."""
         import numpy as np
 
         part = self._part(rows)
@@ -109,7 +108,7 @@ class Column:
         return values if values.dtype.kind in "iub" else None
 
     def times(self, rows: Rows, *, utc: bool = False) -> Array:
-        """Times in microseconds since 1970 by their own clock, or in UTC; missing ones are the smallest integer."""
+        """Returns times in µs since 1970, by their own clock or in UTC; missing ones are the smallest integer."""
         import numpy as np
 
         if self.is_objects:
@@ -125,15 +124,15 @@ class Column:
         return bool(getattr(self._dtype, "time_zone", None))
 
     def texts(self, rows: Rows) -> list[str | None]:
-        """Texts; what is none, or missing, is None."""
+        """Returns the texts; None for a value that is missing or not a text."""
         return [each if isinstance(each, str) else None for each in self._objects(rows)]
 
     def objects(self, rows: Rows) -> list[Any]:
-        """The values as Python's objects."""
+        """Returns the values as Python objects."""
         return self._objects(rows)
 
     def keys(self, rows: Rows) -> Array | None:
-        """A number for each value, the same for equal ones; None where that cannot be known. Missing values are 0."""
+        """Returns a number per value, equal for equal values, 0 for missing ones; None if that cannot be known."""
         import numpy as np
 
         if self.kind in {"integer", "bool"} and (whole := self.integers(rows)) is not None:
@@ -158,7 +157,7 @@ class Column:
         return None
 
     def rough(self) -> Array | None:
-        """A number below 2^20 for each value, the same for equal ones; quick for many rows. None for texts."""
+        """Returns a number below 2^20 per value, equal for equal values; quick for many rows. None for texts."""
         import numpy as np
 
         if self.kind not in {"integer", "number", "time"} or self.is_objects:
@@ -174,7 +173,7 @@ class Column:
         return self._series.to_numpy()
 
     def _part(self, rows: Rows) -> Any:
-        """The values of some rows; the same ones are read by several checks, one after another."""
+        """Returns the values of some rows; cached, since several checks read the same ones one after another."""
         if isinstance(rows, slice):
             start, stop, step = rows.indices(self.rows)
             whole = (start, stop, step) == (0, self.rows, 1)
@@ -231,11 +230,11 @@ class ReadTable:
 
     @functools.cached_property
     def everything(self) -> dict[str, Column]:
-        """The levels of its index and its columns."""
+        """Returns the levels of its index and its columns, by name."""
         return {**self.index, **self.columns}
 
     def is_unique(self, name: str) -> bool:
-        """True if no value of a column is there twice, and none is missing; as far as that is read."""
+        """True if no value of a column occurs twice and none is missing, as far as it is read."""
         if name not in self._unique:
             column = self.everything[name]
             head = column.keys(slice(0, min(self.rows, 2_000)))
@@ -249,23 +248,23 @@ class ReadTable:
         return slice(0, min(self.rows, TEXT_SAMPLE if column.kind == "text" else SAMPLE))
 
     def pandas_index(self) -> Any:
-        """The index of a pandas table; None where there is none."""
+        """Returns the index of a pandas table; None if there is none."""
         return getattr(self.native, "index", None) if self.library == "pandas" else None
 
 
 def every(rows: int, most: int = SAMPLE) -> slice:
-    """All of at most *most* rows, or about half as many, evenly spaced."""
+    """Returns all of at most *most* rows, else about half of *most*, evenly spaced."""
     return slice(0, rows, 1 if rows <= most else -(-2 * rows // most))
 
 
 def rows_for(table: ReadTable, names: Iterable[str], most: int | None = None) -> slice:
-    """Rows of *table*, evenly spaced, as many as can be read of these columns."""
+    """Returns evenly spaced rows of *table*, as many as can be read of these columns."""
     is_text = any(table.everything[each].kind == "text" for each in names)
     return every(table.rows, most or (TEXT_SAMPLE if is_text else SAMPLE))
 
 
 def may_be_among(values: Array, wanted: Array) -> Array:
-    """Which of many keys may be among a few wanted ones: all that are, and hardly any other."""
+    """Returns which of many keys may be among a few wanted ones: all that are, and hardly any other."""
     import numpy as np
 
     bits = np.uint64((1 << 20) - 1)
@@ -276,7 +275,7 @@ def may_be_among(values: Array, wanted: Array) -> Array:
 
 
 def distinct_count(values: Array) -> int:
-    """How many different values there are: sorting them is quicker than NumPy's ``unique``."""
+    """Returns the number of distinct values; sorting them is quicker than NumPy's ``unique``."""
     import numpy as np
 
     ordered = np.sort(values)
@@ -284,7 +283,7 @@ def distinct_count(values: Array) -> int:
 
 
 def combined(keys: Iterable[Array]) -> Array | None:
-    """One number for each row of several keys."""
+    """Combine several keys of each row into one number."""
     result: Array | None = None
     for each in keys:
         result = each if result is None else _mixed(result * 31 + each)
@@ -315,7 +314,7 @@ def _is_number_class(kind: type) -> bool:
 
 
 def is_missing(value: Any) -> bool:
-    """True if *value* stands for one that is missing."""
+    """True if *value* represents a missing value."""
     is_nan = value.__class__ is float and value != value  # noqa: PLR0124
     return value is None or is_nan or type(value).__name__ in {"NAType", "NaTType"}
 
@@ -351,7 +350,7 @@ def _microseconds(times: Array) -> Array:
 
 
 def _mixed(values: Array) -> Array:
-    """Whole numbers spread over all 64 bits (splitmix64), never 0."""
+    """Spread whole numbers over all 64 bits (splitmix64), never to 0."""
     import numpy as np
 
     with np.errstate(over="ignore"):

@@ -1,4 +1,4 @@
-"""Tables that are not compared, or only by their columns: lazy ones, and those that there was no room to keep."""
+"""Tables that are not compared, or only by their columns: lazy ones, and those too large to keep."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ LAZY = "rows not counted: lazy"
 
 
 def unread(name: str, text: str) -> DataCheck:
-    """Says why a table was not compared."""
+    """Returns a check that says why a table was not compared."""
     question = f"Look at @{name}. It was not compared with how it was. Are its rows, keys and values as they should be?"
     return DataCheck(table=name, cause=UNREAD, text=text, question=question)
 
 
 def compare_lazy(name: str, before: Any, after: Any) -> tuple[DataCheck, ...]:
-    """What the columns and partitions of a table say that is not computed for it; nothing where it is new."""
+    """Compare a lazy table's columns and partitions, which are known without computing it; empty if it is new."""
     if before is None:
         return ()
     old, new = _schema(before), _schema(after)
@@ -51,7 +51,7 @@ def _columns(word: str, names: list[str], others: Mapping[str, str]) -> str:
 
 
 def _schema(value: Any) -> dict[str, str] | None:
-    """The columns with the kinds of their values; None where they are known only once the table is computed."""
+    """Returns the columns and the kinds of their values; None if they are known only once the table is computed."""
     import narwhals.stable.v2 as nw
 
     with warnings.catch_warnings(), contextlib.suppress(Exception), _nothing_computed():
@@ -70,7 +70,7 @@ def _kind(dtype: Any) -> str:
 
 
 def _partitions(before: Any, after: Any) -> Iterator[str]:
-    """How the partitions of Dask's frames differ, as far as that is known."""
+    """Yields how the partitions of Dask's frames differ, as far as that is known."""
     with contextlib.suppress(Exception), _nothing_computed():
         if before.npartitions != after.npartitions:
             yield f"partitions {before.npartitions:,} → {after.npartitions:,}"
@@ -80,7 +80,7 @@ def _partitions(before: Any, after: Any) -> Iterator[str]:
 
 @contextlib.contextmanager
 def _nothing_computed() -> Iterator[None]:
-    """While Dask is asked for what it knows: what would have to be computed fails instead."""
+    """While Dask is asked for what it knows, make whatever would have to be computed fail."""
     dask = sys.modules.get("dask")
     if dask is None:
         yield
@@ -94,7 +94,7 @@ def _refuse(*_: Any, **__: Any) -> Any:
 
 
 def why_unread(before: Any, after: Any, *, is_read: bool, is_fork: bool) -> str:
-    """Why a table that a step changed was not compared; empty where it was."""
+    """Returns why a table that a step changed was not compared; '' if it was."""
     if is_fork and not is_read and type(after).__module__.partition(".")[0] == "polars":
         return IN_PREVIEW
     return NO_ROOM if before is after and not is_lazy(after) else ""

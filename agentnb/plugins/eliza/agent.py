@@ -1,4 +1,4 @@
-"""eliza as ACP sees it: what it has of its own beside the methods of every agent of ours."""
+"""eliza as an ACP agent: what it adds to the methods that all of agentnb's own agents share."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 async def answer(reply: Reply, text: str) -> None:
-    """Do what a prompt says: a command, or a conversation."""
+    """Carry out a prompt: a command, or else conversation."""
     try:
         if (server := research_server(reply)) is not None:
             await research(reply, server, text)
@@ -87,7 +87,6 @@ class Eliza(AcpAgent[ElizaSession]):
 
     @property
     def methods(self) -> Mapping[str, Method]:
-        """The coroutine functions that answer requests, by their method."""
         return {
             **super().methods,
             "authenticate": taking(Authenticate, self.authenticate),
@@ -107,21 +106,21 @@ class Eliza(AcpAgent[ElizaSession]):
         return answer
 
     async def authenticate(self, params: Authenticate) -> dict[str, Any]:
-        """ACP `authenticate`: believes everybody."""
+        """ACP `authenticate`: accepts everybody."""
         if not self._login_offered or params.method_id != LOGIN["id"]:
             raise RpcError(INVALID_PARAMS, f"There is no login method `{params.method_id}`.")
         self._wants_login = False
         return {}
 
     async def logout(self, _: object) -> dict[str, Any]:
-        """ACP `logout`: new sessions want a login again."""
+        """ACP `logout`: new sessions require a login again."""
         if not self._login_offered:
             raise RpcError(METHOD_NOT_FOUND, "This agent needs no login, so there is nothing to sign out of.")
         self._wants_login = True
         return {}
 
     async def echo(self, params: object) -> dict[str, Any]:
-        """The extension method `_eliza/echo` gives back what it got."""
+        """Extension method `_eliza/echo`: returns its parameters."""
         return {"echo": params if isinstance(params, dict) else {}}
 
     async def new_session(self, params: NewSession) -> dict[str, Any]:
@@ -141,19 +140,15 @@ class Eliza(AcpAgent[ElizaSession]):
         return {}
 
     def opened(self, session: ElizaSession) -> dict[str, Any]:
-        """The answer to a request that has opened *session*."""
         return {"modes": session.settings.modes(), **super().opened(session)}
 
     def options(self, session: ElizaSession) -> list[dict[str, Any]]:
-        """The config options of *session*."""
         return session.settings.options(switches=self._capabilities.knows_switches)
 
     async def set_option(self, session: ElizaSession, option_id: str, value: str | bool) -> None:
-        """Change an option of *session*."""
         session.settings.set_option(option_id, value)
 
     def answer(self, session: ElizaSession, prompt: list[ContentBlock]) -> tuple[Reply, Coroutine[Any, Any, None]]:
-        """The answer to *prompt* in *session*, and what makes it."""
         reply = Reply(
             client=self._client,
             session=session,

@@ -12,13 +12,13 @@ from typing import Any
 import msgspec
 
 LONGEST_ECHO = 24
-"""How many words of the user's are given back at most."""
+"""Words of the user's that are echoed at most."""
 
 LONGEST_CLAUSE = 80
-"""How many words of a clause are taken apart at most, so that no prompt takes long."""
+"""Words of a clause that are analysed at most, so that no prompt takes long."""
 
 LONGEST_MEMORY = 12
-"""How many remembered answers wait at most; the oldest are forgotten."""
+"""Remembered answers that wait at most; the oldest are forgotten."""
 
 _CLAUSE_END = re.compile(r"(?<![.!?;:,])[.!?;:,]+(?=\s|$)|(?<!\s)\s+but\s+|\n+", re.IGNORECASE)
 _WORD = re.compile(r"[\w'’]+")
@@ -33,7 +33,7 @@ class DoctorRule(msgspec.Struct, frozen=True):
     memory: tuple[str, ...] = ()
 
     def match(self, clause: str) -> tuple[str, ...] | None:
-        """The words that the stars caught, or None."""
+        """Returns the words that the stars matched, or None if the rule does not match."""
         match = _compiled(self.pattern).match(clause)
         return tuple(part.strip() for part in match.groups()) if match else None
 
@@ -47,7 +47,7 @@ class Keyword(msgspec.Struct, frozen=True):
 
 
 class DoctorScript(msgspec.Struct, frozen=True, dict=True):
-    """Everything the listener knows to say."""
+    """All rules and answers of the listener."""
 
     keywords: tuple[Keyword, ...]
     expansions: dict[str, str]
@@ -93,12 +93,12 @@ class Doctor(msgspec.Struct):
         return DoctorAnswer(self._next(self._script.otherwise), "No keyword, and nothing remembered.")
 
     def state(self) -> dict[str, Any]:
-        """Counts and memory as JSON, for `restore`."""
+        """Returns counts and memory as JSON, for `restore`."""
         return {"counts": dict(self.counts), "memory": list(self.memory)}
 
     @classmethod
     def restore(cls, script: DoctorScript | None, state: dict[str, Any]) -> Doctor:
-        """A listener that goes on where the one that gave `state` stopped."""
+        """Returns a doctor that continues where the one with that `state` stopped."""
         return cls(script, Counter(state["counts"]), deque(state["memory"], maxlen=LONGEST_MEMORY))
 
     @property
@@ -146,7 +146,7 @@ class Doctor(msgspec.Struct):
 
 @lru_cache(maxsize=1)
 def load_script() -> DoctorScript:
-    """The script that comes with the package."""
+    """Returns the script that comes with the package."""
     return parse_script(Path(__file__).with_name("script.toml").read_text(encoding="utf-8"))
 
 

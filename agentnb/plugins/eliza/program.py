@@ -19,7 +19,6 @@ LOGIN_VARIABLE = "AGENTNB_ELIZA_LOGIN"
 
 
 def run() -> int:
-    """Serve one client; returns the exit code."""
     if sys.stdin.isatty():
         complain("eliza speaks ACP, not English, on stdin and stdout: start it from an ACP client. Ctrl+D ends it.")
     try:

@@ -1,4 +1,4 @@
-"""A research without a model: eliza looks for the words of the question in the package's source."""
+"""Research without a model: eliza searches the package's source for the words of the question."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{2,}")
 
 
 def research_server(reply: Reply) -> McpServer | None:
-    """The MCP server of a research, where this session is one."""
+    """Returns the MCP server for research; None if this session is not a research."""
     return next((each for each in reply.session.mcp_servers if each.name == SERVER), None)
 
 
@@ -63,7 +63,7 @@ async def _call(reply: Reply, client: McpClient, tool: str, arguments: dict[str,
 
 
 def _search(places: list[Path], words: list[str]) -> list[tuple[Path, int, str]]:
-    """The lines that define the first word that any line defines; else those that have the first word there is."""
+    """Returns lines that define the first of *words* defined anywhere; else lines with the first word found."""
     files = [*_python_files(places)]
     for pattern in (r"^\s*(?:async\s+)?(?:def|class)\s+{}\b.*", r"^\s*{}\s*[:=].*", r".*\b{}\b.*"):
         for word in words:

@@ -30,7 +30,7 @@ EXCERPT_WIDTH = 160
 
 
 class Attachment(msgspec.Struct, frozen=True):
-    """One thing that came with a prompt."""
+    """One attachment of a prompt."""
 
     name: str
     kind: str
@@ -39,12 +39,11 @@ class Attachment(msgspec.Struct, frozen=True):
 
     @property
     def detail(self) -> str:
-        """Kind and size, as in ``text/csv, 312 B``."""
+        """Returns kind and size, as in ``text/csv, 312 B``."""
         return f"{self.kind}, {'size unknown' if self.size is None else _human(self.size)}"
 
     @property
     def excerpt(self) -> str:
-        """The first lines of the text."""
         lines = (self.text or "").splitlines()
         kept = [line if len(line) <= EXCERPT_WIDTH else line[: EXCERPT_WIDTH - 1] + "…" for line in lines]
         more = [f"… {len(lines) - EXCERPT_LINES} more lines"] if len(lines) > EXCERPT_LINES else []
@@ -52,7 +51,7 @@ class Attachment(msgspec.Struct, frozen=True):
 
 
 def attachments(prompt: Sequence[ContentBlock]) -> list[Attachment]:
-    """Everything in a prompt that is not its words, in order."""
+    """Returns everything in a prompt except its text, in order."""
     return [_attachment(block) for block in prompt if not isinstance(block, TextContent)]
 
 
@@ -101,14 +100,12 @@ class ElizaSession(AcpSession):
     doctor: Doctor = msgspec.field(default_factory=Doctor)
 
     def record(self) -> dict[str, Any]:
-        """Everything that outlives the process, as JSON."""
         options = dict(self.settings.values)
         own = {"mode": self.settings.mode_id, "options": options, "doctor": self.doctor.state()}
         return {**super().record(), **own}
 
     @classmethod
     def restore(cls, record: dict[str, Any], **own: Any) -> Self:
-        """The session that gave *record*."""
         settings = ElizaSettings(record["mode"], dict(record["options"]))
         return super().restore(record, settings=settings, doctor=Doctor.restore(None, record["doctor"]), **own)
 
@@ -120,7 +117,7 @@ class Reply(AcpReply, kw_only=True):
     attachments: Sequence[Attachment] = ()
 
     async def say(self, text: str, kind: ChunkKind = "agent_message_chunk") -> None:
-        """Stream a text, cut and paced as the session is set."""
+        """Stream a text, cut and paced as set in the session."""
         natural = self.session.settings["pace"] == "natural"
         for part in self.session.settings.cut(text):
             if natural:
@@ -128,5 +125,4 @@ class Reply(AcpReply, kw_only=True):
             await self.send_text(part, kind)
 
     async def think(self, text: str) -> None:
-        """Stream a text as reasoning."""
         await self.say(text, "agent_thought_chunk")

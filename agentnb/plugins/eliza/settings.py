@@ -40,7 +40,6 @@ class Choice(msgspec.Struct, frozen=True):
     group: str | None = None
 
     def offer(self) -> dict[str, str]:
-        """The value as ACP offers it."""
         return {"value": self.value, "name": self.value.capitalize(), "description": self.description}
 
 
@@ -54,7 +53,7 @@ class ElizaOption(msgspec.Struct, frozen=True):
     choices: tuple[Choice, ...] = ()
 
     def parse(self, value: object) -> str | bool:
-        """The value meant by `value`, which may be text for a switch."""
+        """Returns the option's value for `value`, which may be text for a switch."""
         if self.choices:
             offered = [choice.value for choice in self.choices]
             if isinstance(value, str) and value in offered:
@@ -67,7 +66,7 @@ class ElizaOption(msgspec.Struct, frozen=True):
         raise UnknownSetting(f"`{self.id}` has no value `{value}`; it can be {_listed(offered)}.")
 
     def offer(self, value: str | bool, *, switches: bool) -> dict[str, Any]:
-        """The option as ACP offers it; a switch becomes a choice of on and off for clients that know no switches."""
+        """Returns the option in ACP's form; a switch becomes a choice of on and off for clients that lack switches."""
         if not self.choices and switches:
             return fields(current_value=value, id=self.id, name=self.name, description=self.description, type="boolean")
         choices = self.choices or (Choice("on", "Yes"), Choice("off", "No"))
@@ -105,11 +104,9 @@ class ElizaSettings(msgspec.Struct):
     values: dict[str, str | bool] = msgspec.field(default_factory=dict)
 
     def __getitem__(self, option_id: str) -> str | bool:
-        """The value of an option."""
         return self.values.get(option_id, _option(option_id).default)
 
     def set_mode(self, mode_id: str) -> None:
-        """Change the mode."""
         offered = [mode["id"] for mode in MODES]
         if mode_id not in offered:
             raise UnknownSetting(f"There is no mode `{mode_id}`; it can be {_listed(offered)}.")
@@ -122,16 +119,16 @@ class ElizaSettings(msgspec.Struct):
         return _spoken(chosen)
 
     def cut(self, text: str) -> Iterable[str]:
-        """Cut a text into the pieces that the option says; together they are the text."""
+        """Cut a text into pieces as the option says; joined, they are the text."""
         pattern = _PATTERNS.get(str(self["pieces"]))
         return pattern.findall(text) if pattern else [text]
 
     def modes(self) -> dict[str, Any]:
-        """The modes, as ACP tells them with a new session."""
+        """Returns the modes, as ACP reports them with a new session."""
         return fields(current_mode_id=self.mode_id, available_modes=MODES)
 
     def options(self, *, switches: bool) -> list[dict[str, Any]]:
-        """The options, as ACP tells them with a new session and after every change."""
+        """Returns the options, as ACP reports them with a new session and after every change."""
         return [option.offer(self[option.id], switches=switches) for option in OPTIONS]
 
 

@@ -64,7 +64,7 @@ Choose another agent at the message box for real work."""
 
 
 def answer_of(text: str) -> Callable[[Reply], Awaitable[None]] | None:
-    """The answer to a prompt that is suggested; None for any other."""
+    """Returns what answers a suggested prompt; None for any other."""
     words = text.split("\n\n", 1)[0].strip()
     for pattern, answer in _ANSWERS:
         if (match := re.fullmatch(pattern, words)) is not None:
@@ -141,12 +141,12 @@ _ANSWERS: tuple[tuple[str, Callable[..., Awaitable[None]]], ...] = (
 
 
 def _cells(reply: Reply) -> Iterator[re.Match[str]]:
-    """The cells that came with the prompt."""
+    """Yields the cells that came with the prompt."""
     return (match for item in reply.attachments for match in _CELL.finditer(item.text or ""))
 
 
 def fixed_cell(source: str, error: str) -> tuple[str, str]:
-    """A cell that does not fail in this way any more, and what was done to it."""
+    """Returns a cell that no longer fails in this way, and what was done to it."""
     divided = _DIVIDED.search(source)
     if "ZeroDivisionError" in error and divided is not None:
         by = divided["by"]
@@ -165,7 +165,7 @@ def fixed_cell(source: str, error: str) -> tuple[str, str]:
 
 
 def described(source: str, name: str) -> str:
-    """What a cell does, as far as its syntax says."""
+    """Describe what a cell does, as far as its syntax shows."""
     try:
         body = ast.parse(source).body
     except SyntaxError:
@@ -190,7 +190,7 @@ def described(source: str, name: str) -> str:
 
 
 async def _insert(reply: Reply, source: str, *, run: bool = False) -> bool:
-    """Put a cell at the notebook's end, and run it; says whether that was done."""
+    """Insert a cell at the notebook's end, and run it with *run*; True if it was inserted."""
     inserted = await _change(reply, "insert_cell", {"source": source}, source)
     cell = re.search(r"\bid ([\w-]+)", inserted or "")
     if run and cell is not None:
@@ -199,7 +199,7 @@ async def _insert(reply: Reply, source: str, *, run: bool = False) -> bool:
 
 
 async def _change(reply: Reply, tool: str, arguments: dict[str, Any], source: str) -> str | None:
-    """Call a kernel tool; where that cannot be, show the code to be taken over by hand. None where it was not done."""
+    """Call a kernel tool, or show the code to copy by hand if that is impossible; None if it was not done."""
     server = next((each for each in reply.session.mcp_servers if each.name.endswith("kernel")), None)
     why = "I may not use this notebook's kernel in this conversation"
     if server is not None:

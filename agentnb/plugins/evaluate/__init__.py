@@ -1,1 +1,1 @@
-"""``agentnb eval``: agents do tasks of one's own, and a check says which answers are right."""
+"""``agentnb eval``: agents work on the user's own tasks, and a check decides which answers are right."""

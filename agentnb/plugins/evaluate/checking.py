@@ -25,12 +25,12 @@ if TYPE_CHECKING:
     from agentnb.plugins.evaluate.task import Task
 
 MEMORY = 4 * 1024**3
-"""Bytes that a check may take."""
+"""Bytes of memory that a check may use."""
 LARGEST_REPORT = 64 * 1024
 
 
 class Left(NamedTuple):
-    """What an agent left: what it said, its workspace, its notebook as it was run from the top, and the findings."""
+    """The result of an agent's run: its answer, workspace and findings, and its notebook as run from the top."""
 
     answer: str
     folder: Path
@@ -40,7 +40,7 @@ class Left(NamedTuple):
 
 
 class Checked(NamedTuple):
-    """What a check says, and why."""
+    """The outcome of a check, and the reason."""
 
     outcome: Outcome
     why: str = ""
@@ -105,7 +105,7 @@ def _environment() -> dict[str, str]:
 
 
 class _Exchange:
-    """The descriptors of one check: what to check, and what came out."""
+    """File descriptors that pass a check its input and return its result."""
 
     def __init__(self, order: Mapping[str, Any]) -> None:
         self._file = tempfile.TemporaryFile()  # noqa: SIM115 - closed at the end

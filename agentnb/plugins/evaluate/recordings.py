@@ -1,4 +1,4 @@
-"""Where the runs of an evaluation are recorded, a cassette for each, and replayed from."""
+"""The cassettes in which the runs of an evaluation are recorded, one per run, and from which they are replayed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The results as one HTML page that carries all it needs and can do nothing, whatever agents and checks wrote."""
+"""The results as one self-contained, inert HTML page, whatever agents and checks wrote."""
 
 from __future__ import annotations
 

@@ -117,7 +117,7 @@ class Evaluation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AgentSums(NamedTuple):
-    """What all runs of an agent come to."""
+    """The totals over all runs of an agent."""
 
     counts: dict[str, int]
     verified: int
@@ -179,7 +179,7 @@ def read_evaluation(path: Path, what: str) -> Evaluation:
 
 
 class ResultComparison(NamedTuple):
-    """An evaluation beside an earlier one: sentences on what is worse, what is better, and what else to know."""
+    """An evaluation compared with an earlier one: sentences on what is worse, what is better, and other notes."""
 
     worse: tuple[str, ...]
     better: tuple[str, ...]
@@ -226,7 +226,7 @@ def compared(now: Evaluation, before: Evaluation) -> ResultComparison:
 
 
 class Rate(NamedTuple):
-    """How many of some runs are right."""
+    """The share of some runs that are right."""
 
     right: int
     runs: int

@@ -1,4 +1,4 @@
-"""Runs agents at tasks: each run in a fresh copy of the workspace, in a process of its own, verified and checked."""
+"""Runs agents on tasks: each run in its own process, in a fresh copy of the workspace, verified and checked."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ if TYPE_CHECKING:
 
 PROGRAM = "agentnb.plugins.evaluate.run_program"
 MARGIN_SECONDS = 180.0
-"""How long an agent may take to start and to end besides."""
+"""Seconds that an agent may take to start and end, on top of the task's time."""
 VERIFY_SECONDS = 300.0
 LONGEST_ANSWER = 4_000
 LONGEST_FINDING = 300
 
 
 class Finished(NamedTuple):
-    """A run that has ended: its result, and what the report shows besides."""
+    """A finished run: its result, and what else the report shows."""
 
     result: RunResult
     transcript: tuple[DocumentEntry, ...] = ()

@@ -23,7 +23,7 @@ LARGEST_FILE = 1024 * 1024
 
 
 class _Written(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What `task.toml` says."""
+    """The content of `task.toml`."""
 
     title: str
     prompt: str

@@ -1,4 +1,4 @@
-"""A document: what was said, in order, whatever it comes from."""
+"""A document: the content of a conversation, in order, whatever its source."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ import msgspec
 
 
 class DocumentEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One thing in a document."""
-
     kind: Literal["text", "code", "prompt", "answer", "output", "error"]
     source: str
     agent: str | None = None

@@ -1,4 +1,4 @@
-"""The other forms: Markdown, JSON lines, a notebook."""
+"""The formats besides HTML: Markdown, JSON lines, and a notebook."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ FORMS: dict[str, Callable[[Document], str]] = {
     "jsonl": as_jsonl,
     "ipynb": as_notebook,
 }
-"""The forms of a document."""
+"""Functions that make a document's text, by its format."""
 
 
 def _block(entry: DocumentEntry) -> str:

@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
 
 LONGEST = 2_000
-"""In characters: a longer one is not drawn."""
+"""Characters that a formula may have; a longer one is not rendered."""
 _MOST_OPEN = 50
-"""Braces, environments and pairs of delimiters in each other."""
+"""Nesting depth of braces, environments and pairs of delimiters."""
 _DEEPEST = 80
 _MOST_NODES = 5_000
 _LONGEST_LENGTH = 40.0
-"""In em, to either side: nothing stands over another part of the page."""
+"""Em that a length may have, in either direction, so that nothing overlaps another part of the page."""
 
 _TOKENS = frozenset({"mi", "mn", "mo", "mtext", "mspace"})
 _ROWS = frozenset({"math", "mrow", "mstyle", "mpadded", "mphantom", "msqrt", "mtable", "mtr", "mtd"})
@@ -32,7 +32,7 @@ _CHILDREN = {"mfrac": 2, "mroot": 2, "msub": 2, "msup": 2, "munder": 2, "mover":
 _PARENTS = {"mtr": "mtable", "mtd": "mtr"}
 _LENGTH = re.compile(r"([+-]?(?:[0-9]{1,4}(?:\.[0-9]{0,6})?|\.[0-9]{1,6}))(em|ex|px|pt|pc|cm|mm|in|mu|)")
 _EM = {"em": 1.0, "ex": 0.45, "px": 0.07, "pt": 0.09, "pc": 1.1, "cm": 2.7, "mm": 0.27, "in": 6.8, "mu": 1 / 18}
-"""Units, roughly."""
+"""Approximate lengths of units, in em."""
 _LENGTHS = frozenset(
     "lspace rspace minsize maxsize width height depth voffset linethickness mathsize".split()  # noqa: SIM905
 )
@@ -61,7 +61,7 @@ _ENVIRONMENTS = {
     **dict.fromkeys(("equation", "equation*"), "equation"),
     "dcases": "cases",
 }
-"""Those that are drawn, and as which of those that latex2mathml knows; equations have no numbers, as in the chat."""
+"""Supported environments, and the one that latex2mathml knows for each; equations are not numbered, as in the chat."""
 _LINE_END = re.compile(r"\\\\(?:\s*\[-?[0-9.]{1,6}\s*[a-z]{2}\]|\*)")
 _TEXT_WITH_MATH = re.compile(r"\\text(?=\{[^{}$]*\$[^{}$]*\$)")
 _LIMITS = frozenset(("lim", "limsup", "liminf", "max", "min", "sup", "inf", "argmax", "argmin", "det", "gcd", "Pr"))
@@ -72,7 +72,7 @@ _OPEN = re.compile(
 _REFERENCE = re.compile(r"&#x([0-9A-Fa-f]{1,6});")
 _UNSEEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn"})
 _OPERATORS = "\u2061\u2062\u2063\u2064"
-"""Invisible ones, which have a meaning."""
+"""Invisible operators, which have a meaning."""
 
 
 class _NotDrawn(Exception):

@@ -1,4 +1,4 @@
-"""Letters and signs of mathematics: those of commands without arguments, and the alphabets in Unicode."""
+"""Mathematical letters and symbols: those of commands without arguments, and the Unicode alphabets."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SYMBOLS = {
     "{": "{", "}": "}", "|": "∥", "%": "%", "#": "#", "_": "_", "$": "$", "&": "&", "P": "¶", "sect": "§", "dag": "†",
     "ddag": "‡", "copyright": "©", "clubs": "♣", "diamonds": "♢", "hearts": "♡", "spades": "♠", "relax": "",
 }  # fmt: skip
-"""The signs of commands that latex2mathml leaves as they are."""
+"""The symbols of commands that latex2mathml leaves unchanged."""
 _ALPHABETS = {
     "bold": "BOLD", "italic": "ITALIC", "bold-italic": "BOLD ITALIC", "script": "SCRIPT", "bold-script": "BOLD SCRIPT",
     "fraktur": "FRAKTUR", "bold-fraktur": "BOLD FRAKTUR", "double-struck": "DOUBLE-STRUCK", "sans-serif": "SANS-SERIF",

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from markdown_it.rules_inline import StateInline
 
 _LONGEST = 5_000
-"""In characters: a longer one is text."""
+"""Characters that a formula may have; a longer one is left as text."""
 _MOST_LINES = 100
 _OPENING = re.compile(r"\$\$?|\\[(\[]")
 _CLOSING = {"$": "$", "$$": "$$", "\\(": "\\)", "\\[": "\\]"}
@@ -20,7 +20,7 @@ _EDGE = re.compile(r"^\s|\s\Z|`")
 _AMOUNT = re.compile(r"[0-9.,][^\\{}^_=]*(?:\s[a-zA-Z]{2}|[A-Z]{2}\Z)")
 _AFTER = re.compile(r"[^a-zA-Z0-9_]|\Z|(?:th|st|nd|rd|s)(?![a-zA-Z0-9_])")
 _CODE = 4
-"""Columns of indentation that make code of a line."""
+"""Columns of indentation that make a line code."""
 
 
 class Formula(NamedTuple):

@@ -1,4 +1,4 @@
-"""One HTML page that carries all it needs and can do nothing: no script, no address that is fetched, no form."""
+"""One self-contained, inert HTML page: it has no scripts and no forms, and fetches nothing."""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ def _names(text: str) -> list[str]:
 
 
 LONGEST_TEXT = 20_000
-"""Characters before the cursor, and behind it."""
+"""Characters before the cursor, and after it, at most."""
 MOST_ABOVE = 200
 LONGEST_WAIT = 10.0
 """Seconds that a model may take."""
@@ -128,7 +128,7 @@ class CancelResult(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class _Running:
-    """The completion that is asked for now."""
+    """The completion request that is in progress."""
 
     def __init__(self) -> None:
         self.id = ""
@@ -224,7 +224,7 @@ def cancel(params: CancelParams) -> CancelResult:
 
 
 class Stopwatch:
-    """How long somebody else took, in seconds."""
+    """Measures the seconds that an external call takes."""
 
     def __init__(self) -> None:
         self.took: float = 0.0

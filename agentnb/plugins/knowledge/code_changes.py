@@ -1,4 +1,4 @@
-"""Makes the changes of a renaming, a code action or formatting, each by the way that every edit of an agent goes."""
+"""Applies the changes of a renaming, a code action or formatting in the same way as any other edit by an agent."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _OTHER = "It has changed since it was analysed. Ask again."
 
 
 class _Asker:
-    """What the files service needs of a session, to write for its agent."""
+    """The part of a session that the files service needs to write for the session's agent."""
 
     def __init__(self, session: ToolSession) -> None:
         self.authorize = session.ask

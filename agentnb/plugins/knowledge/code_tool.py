@@ -43,7 +43,7 @@ class CodeTool:
         self._services: dict[str, tuple[CodeService, list[NotebookView]]] = {}
 
     def notebook(self, named: str | None = None) -> NotebookView:
-        """The notebook that is meant; where none is known, the cells that this kernel has run."""
+        """Returns the notebook that is meant; if none is known, the cells that this kernel has run."""
         if self._runner is None:
             return NotebookView(name="", path=None, live=False, cells=())
         try:
@@ -54,7 +54,7 @@ class CodeTool:
             return NotebookView(name="", path=None, live=False, cells=tuple(self._runner.executed_cells()))
 
     def service(self, notebook: NotebookView) -> CodeService:
-        """The service for questions about *notebook*, as it is now, and the workspace."""
+        """Returns the service for questions about the workspace and *notebook* as it is now."""
         service, current = self._services.pop(notebook.name, (None, []))
         current[:] = [notebook]
         if service is None:
@@ -73,7 +73,6 @@ class CodeTool:
         return service
 
     def answer(self, arguments: Mapping[str, Any], notebook: NotebookView) -> str:
-        """The answer to a question."""
         service, question = self.service(notebook), arguments["question"]
         place = place_of(arguments, notebook)
         names = cell_names(notebook)
@@ -84,7 +83,7 @@ class CodeTool:
         return "\n\n".join(each for each in (answer or QUESTIONS[question].nothing, service.failure) if each)
 
     def changes(self, arguments: Mapping[str, Any], notebook: NotebookView) -> tuple[str, tuple[TextChange, ...]]:
-        """What a renaming, a code action or formatting changes, and its title."""
+        """Returns the title and the changes of a renaming, a code action or a formatting."""
         service, place, change = self.service(notebook), place_of(arguments, notebook), arguments["change"]
         if change == "rename":
             renaming = service.rename(place, _new_name(arguments))
@@ -118,7 +117,6 @@ class CodeTool:
 
 
 def place_of(arguments: Mapping[str, Any], notebook: NotebookView) -> CodePlace:
-    """The place that arguments name."""
     if "cell" in arguments and "file" in arguments:
         raise UsageError("Specify a cell or a file, not both.")
     cell = named_cell(arguments["cell"], notebook) if "cell" in arguments else None
@@ -132,7 +130,6 @@ def place_of(arguments: Mapping[str, Any], notebook: NotebookView) -> CodePlace:
 
 
 def described(description: Description) -> str:
-    """A name's signatures and documentation, as text."""
     head = f"{description.kind} {description.full_name or description.name}"
     if description.is_live:
         head += " (by the type of the live variable)"
@@ -140,7 +137,7 @@ def described(description: Description) -> str:
 
 
 def location(place: CodeLocation | Diagnostic, names: Mapping[str, str], workspace: Path) -> str:
-    """A place, as text: the cell by name and id, a file of the workspace by its path in it."""
+    """Returns a place as text: a cell by name and id, a file of the workspace by its path in it."""
     if place.cell_id is not None:
         return f"{names.get(place.cell_id, place.cell_id)}, line {place.line}, column {place.column}"
     if place.path is None:
@@ -151,7 +148,7 @@ def location(place: CodeLocation | Diagnostic, names: Mapping[str, str], workspa
 
 
 def renamed(renaming: Renaming, names: Mapping[str, str], workspace: Path) -> str:
-    """A renaming as text: what changes, as diffs, and what to know."""
+    """Returns a renaming as text: its changes as diffs, and its notes."""
     diffs = [_diff(change, names, workspace) for change in renaming.changes]
     count = sum(change.count for change in renaming.changes)
     head = f"{renaming.old_name} → {renaming.new_name}: {count} places. Nothing is changed yet; this would change:"
@@ -159,7 +156,7 @@ def renamed(renaming: Renaming, names: Mapping[str, str], workspace: Path) -> st
 
 
 def edits_text(actions: Iterable[CodeAction], names: Mapping[str, str], workspace: Path) -> str:
-    """Code actions as text: each with what it would change, and what to know."""
+    """Returns code actions as text: each with the changes that it would make, and its notes."""
     pieces = []
     for each in actions:
         kind = f" ({each.kind})" if each.kind and each.kind != "format" else ""
@@ -177,7 +174,7 @@ def place_name(change: TextChange, names: Mapping[str, str], workspace: Path) ->
 
 
 def cell_names(notebook: NotebookView) -> dict[str, str]:
-    """What the agent reads of each cell, by its id."""
+    """Returns each cell's name for the agent, by the cell's id."""
     return {cell.id: f"{cell_name('code', cell.count)} (id {cell.id})" for cell in notebook.cells}
 
 
@@ -200,7 +197,7 @@ def _locations(locations: Iterable[CodeLocation], names: Mapping[str, str], work
 
 
 def symbol_text(symbol: CodeLocation) -> str:
-    """What a symbol is, and its name with those of what holds it."""
+    """Returns a symbol's kind and its full name, which includes the names of its containers."""
     return f"{symbol.kind} {symbol.full_name}".strip()
 
 

@@ -15,7 +15,7 @@ def normal_name(name: str) -> str:
 
 
 def linked_folder(direct_url: str | None) -> Path | None:
-    """The project of a distribution that is installed as a link to it, by the text of its ``direct_url.json``."""
+    """Returns the project folder of an editable install, from its ``direct_url.json``; None if it is not one."""
     try:
         direct = read_json(direct_url or "null")
         address = urlsplit(direct["url"])

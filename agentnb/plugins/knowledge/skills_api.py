@@ -89,7 +89,7 @@ def skills() -> Skills:
 
 
 def shown_skill(skill: FoundSkill) -> str:
-    """A skill as its user reads it before they trust it."""
+    """Returns a skill as it is shown to the user before they trust it."""
     if skill.is_tool:
         return _shown_tool(skill)
     if skill.problem and not (skill.folder / SKILL_FILE).is_file():
@@ -105,7 +105,7 @@ def shown_skill(skill: FoundSkill) -> str:
 
 
 def _shown_tool(skill: FoundSkill) -> str:
-    """A tool as its user reads it before they trust it: the code that an agent may have run."""
+    """Returns a tool as it is shown to the user before they trust it: the code that an agent could run."""
     if skill.tool is None:
         return f"{skill.id} {skill.version}: {skill.problem}"
     texts = [f"{skill.id} {skill.version}, a tool: {skill.tool.entry.target} in {skill.tool.path}"]

@@ -20,11 +20,10 @@ if TYPE_CHECKING:
     from agentnb.state import ToolCallDetails
 
 LOOK_SECONDS = 20.0
-"""How long reading a notebook may take."""
+"""Seconds that reading a notebook may take."""
 
 
 async def look_up_code(session: ToolSession, arguments: dict[str, Any]) -> str:
-    """Answer a question about code."""
     code = _code_tool(session)
     notebook = await asyncio.wait_for(asyncio.to_thread(code.notebook, arguments.get("notebook")), LOOK_SECONDS)
     path = str(code.service(notebook).file(arguments["file"])) if "file" in arguments else notebook.path
@@ -34,7 +33,7 @@ async def look_up_code(session: ToolSession, arguments: dict[str, Any]) -> str:
 
 
 async def change_code(session: ToolSession, arguments: dict[str, Any]) -> dict[str, Any]:
-    """Rename, format, or do what a language server offers: each cell and file is asked about as every edit is."""
+    """Rename, format or apply a language server's action; each cell and file is authorized like any other edit."""
     from agentnb.kernel.content import text_result
     from agentnb.plugins.knowledge.code_changes import change
     from agentnb.plugins.knowledge.code_tool import cell_names
@@ -66,7 +65,7 @@ async def use_package_tool(session: ToolSession, arguments: dict[str, Any]) -> d
 
 
 async def research(session: ToolSession, arguments: dict[str, Any]) -> str:
-    """Answer a question about a package by a conversation of its own with the same agent."""
+    """Answer a question about a package in a separate conversation with the same agent."""
     from agentnb.plugins.knowledge.researches.researches import researches_of
 
     title = f"Research {arguments['package']}: {arguments['question']}"
@@ -88,7 +87,7 @@ async def research(session: ToolSession, arguments: dict[str, Any]) -> str:
 
 
 def _card(answer: Research, conversation: str | None) -> ToolCallDetails:
-    """What the card of the call shows: the findings, also while there come more."""
+    """Returns what the call's card shows: the findings, even while more are still coming."""
     from agentnb.state import ToolCallCitation, ToolCallDetails, ToolCallResearch
 
     names = ("text", "place", "path", "line", "excerpt", "lines", "first_line")

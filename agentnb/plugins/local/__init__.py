@@ -1,1 +1,1 @@
-"""The second built-in agent: a language model on a server of yours, over the OpenAI-compatible interface."""
+"""The second built-in agent: a language model on the user's own server, over the OpenAI-compatible API."""

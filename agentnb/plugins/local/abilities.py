@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from agentnb.plugins.local.discovery import Model
 
 SAY_TOOLS = frozenset({OLLAMA, LM_STUDIO, LLAMA_CPP})
-"""The servers that say unasked whether a model has tools, or at least that it has none."""
+"""The servers that report by themselves whether a model supports tools, or at least that it does not."""
 MOST_KEPT = 500
 _PROBE: dict[str, Any] = {
     "type": "function",
@@ -41,7 +41,7 @@ _PROBE: dict[str, Any] = {
 
 
 class Abilities(msgspec.Struct, frozen=True, kw_only=True):
-    """The abilities of a model; None where one is not known."""
+    """The abilities of a model; each is None if it is not known."""
 
     tools: bool | None = None
     images: bool | None = None

@@ -1,4 +1,4 @@
-"""The agent as ACP sees it: what it has of its own beside the methods of every agent of ours."""
+"""The local agent as an ACP agent: what it adds to the methods that all of agentnb's own agents share."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from agentnb.plugins.local.settings import LocalSettings
 
 MOST_SESSIONS = 200
-"""How many conversations are kept; with a new one the oldest is deleted."""
+"""Conversations that are kept at most; a new one replaces the oldest."""
 
 
 class LocalAgent(AcpAgent[LocalSession]):
-    """The agent that a model on a server of the user's works for."""
+    """The agent that uses a model on the user's server."""
 
     name = "local"
     title = "Local model"

@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
 OPEN, CLOSE = "<think>", "</think>"
 MOST_TOOL_CALLS = 64
-"""How many tool calls of one answer are taken."""
+"""Tool calls of one answer that are accepted."""
 LONGEST_ANSWER = 32 * 1024 * 1024
-"""How many characters one answer may have: text, thoughts and arguments."""
+"""Characters that one answer may have: text, thoughts and arguments."""
 
 
 class AnswerTooLong(ValueError):
@@ -62,7 +62,7 @@ class _PartialCall:
 
 
 class _ThoughtSplitter:
-    """Parts the thoughts at the beginning of a text, in `<think>` tags, from what is said; tags may come in pieces."""
+    """Separates the thoughts at the start of a text, in `<think>` tags, from the answer; a tag may arrive in pieces."""
 
     def __init__(self) -> None:
         self._state: Literal["begin", "opened", "thought", "gap", "text"] = "begin"

@@ -1,4 +1,4 @@
-"""Tests the way to a model, and says in words what was found, what is wrong, and what to do."""
+"""Tests the connection to a model, and reports what was found, what is wrong, and what to do."""
 
 from __future__ import annotations
 
@@ -65,13 +65,11 @@ async def pull(server: ModelServer, name: str) -> AsyncIterator[Progress]:
 
 
 SMALL_CONTEXT = 8192
-"""Below this many tokens an agent with tools soon forgets what it was asked."""
+"""Tokens of context below which an agent with tools soon forgets its task."""
 MOST_LISTED = 20
 
 
 class ConnectionResult(NamedTuple):
-    """The result of a test."""
-
     lines: list[str]
     works: bool
 

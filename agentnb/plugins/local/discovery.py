@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
 OLLAMA, LM_STUDIO, VLLM, LLAMA_CPP, OTHER = "Ollama", "LM Studio", "vLLM", "llama.cpp", "OpenAI-compatible server"
 LOOK_SECONDS, ASKED_SECONDS = 6.0, 30.0
-"""How long a server may take to list its models: one that is looked for, and one that the user has named."""
+"""Seconds that a server may take to list its models: one that agentnb looks for, and one that the user has named."""
 START = (
     "Start one: Ollama (`ollama serve`, then `ollama pull qwen3:4b`), LM Studio, vLLM or llama.cpp's `llama-server`;"
     " for one elsewhere, write its address into the setting *Model server* (in code: AGENTNB_LOCAL_URL)."
 )
 
 _OF_THE_MODEL = ("root", "max_model_len", "meta")
-"""What vLLM and llama.cpp list of a model, and is other for another one."""
+"""Fields in which vLLM and llama.cpp describe a model, and which differ between models."""
 
 LARGER_CONTEXT = {
     OLLAMA: "`OLLAMA_CONTEXT_LENGTH=16384 ollama serve`",

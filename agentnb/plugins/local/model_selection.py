@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 MOST_TRIED = 2
-"""A server with more models is asked what it says of them, and none of them is tried: it might have to load each."""
+"""Models that a server may have to be tried out; with more, it is only queried, since it might have to load each."""
 TELL_SECONDS = 1.0
 
 

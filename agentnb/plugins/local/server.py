@@ -27,7 +27,7 @@ RUNS_STILL = "Check that the server is still running; its own log says what happ
 """Advice where an answer breaks off."""
 CONNECT_SECONDS = 5.0
 READ_SECONDS = 600.0
-"""How long a server may be silent: it may have to load the model first."""
+"""Seconds that a server may be silent: it may have to load the model first."""
 LARGEST_BODY = 32 * 1024 * 1024
 LONGEST_REASON = 400
 LONGEST_PAUSE = 60.0
@@ -314,7 +314,7 @@ def _is_name(value: object) -> bool:
 
 
 LONGEST_LINE = 32 * 1024 * 1024
-"""How many bytes a line may have."""
+"""Bytes that a line of the stream may have."""
 DONE = b"[DONE]"
 
 

@@ -1,4 +1,4 @@
-"""One conversation with a model: beside what was said, the messages as the model gets them."""
+"""One conversation with a model: its updates, and the messages as the model gets them."""
 
 from __future__ import annotations
 

@@ -28,9 +28,9 @@ VARIABLES = {
     "key_variable": "AGENTNB_LOCAL_KEY_VARIABLE",
     "ports": "AGENTNB_LOCAL_PORTS",
 }
-"""The settings, and the variables that they can be in."""
+"""The environment variable for each setting."""
 PORTS = (11434, 1234, 8000, 8080)
-"""Where Ollama, LM Studio, vLLM and llama.cpp's server listen unless they are told otherwise."""
+"""The default ports of Ollama, LM Studio, vLLM and llama.cpp's server."""
 
 _LOOPBACK = re.compile(r"localhost|127\.\d+\.\d+\.\d+|::1", re.IGNORECASE)
 _HIGHEST_PORT = 65535

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
 
 MOST_TOOLS = 64
-"""How many tools of one server are offered."""
+"""Tools of one server that are offered."""
 LONGEST_NAME = 64
-"""How many characters the name of a tool may have in the OpenAI-compatible interface."""
+"""Characters that a tool's name may have in the OpenAI-compatible API."""
 
 _PICTURE = "(A picture, which the user sees.)"
 _NO_SCHEMA: dict[str, Any] = {"type": "object", "properties": {}}
@@ -86,11 +86,11 @@ async def _ask(reply: AcpReply, call: AcpToolCall) -> None:
 
 
 LONGEST_RESULT = 24_000
-"""How many characters of a result the model gets."""
+"""Characters of a result that the model gets."""
 
 
 class ToolSet:
-    """The tools of one turn; it is false where there are none."""
+    """The tools of one turn; falsy if there are none."""
 
     def __init__(self, reply: AcpReply, tools: list[OfferedTool], troubles: list[str]) -> None:
         self._reply = reply

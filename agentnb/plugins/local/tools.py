@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 MOST_NAMES = 1000
 MOST_SEARCHED = 500
 LARGEST_SEARCHED = 1024 * 1024
-"""How many bytes a file may have that is searched."""
+"""Bytes that a file may have to be searched."""
 
 _SKIPPED = frozenset({"node_modules", "__pycache__", "venv", "site-packages", "dist", "build"})
 _PRIVATE = ("*secret*", "*credential*", "*.pem", "*.key", "*.p12", "*.pfx", "id_*", "*.kdbx")

@@ -93,7 +93,7 @@ ATTEMPTS = 4
 FIRST_PAUSE = 1.0
 """Seconds before the second attempt, where the server names none; each further pause is twice as long."""
 MOST_ROUNDS = 50
-"""How often the model is asked in one turn."""
+"""Requests to the model in one turn, at most."""
 
 _WRITTEN_CALL = re.compile(
     r"""(?:"name"\s*:\s*"(?=[\w.-]{1,100}"\s*,\s*"(?:arguments|parameters)")|<function=)([\w.-]{1,100})"""

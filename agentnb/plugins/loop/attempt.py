@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 POLL_SECONDS = 0.3
 GRACE_SECONDS = 20.0
-"""How long a try that was stopped may take to end before its processes are ended."""
+"""Seconds that a stopped try may take to end before its processes are ended."""
 LONGEST_IDEA = 120
 SHOWN_TRIES = 20
 _IDEA = re.compile(r"^[^\w\n]*idea[^\w\n:]*:(?P<idea>.+)$", re.IGNORECASE | re.MULTILINE)
@@ -47,7 +47,7 @@ class Rules(NamedTuple):
 
 
 class Attempt:
-    """One try: its number, what measures it, and what the loop says about it."""
+    """One try: its row in the ledger, its measurement, and the loop's rules for it."""
 
     def __init__(self, number: int, judge: Judge, rules: Rules) -> None:
         self.row: LoopTry = LoopTry(number=number, state="running")

@@ -135,7 +135,7 @@ class TryCluster:
 
 
 class _Sent(NamedTuple):
-    """The variables that were sent: what they were here, how they were packed, and the pickle."""
+    """The variables as they were sent: their values here, a summary of what was packed, and the pickle."""
 
     at_fork: AtFork
     packed: Packed
@@ -254,7 +254,7 @@ def _check_secrets(cells: dict[int, str], packed: Packed) -> None:
 
 
 class ClusterBranch:
-    """The try's side that is here (:class:`agentnb.plugins.loop.running_try.TryBranch`)."""
+    """The local side of a try on a worker (:class:`agentnb.plugins.loop.running_try.TryBranch`)."""
 
     def __init__(
         self, number: int, cluster: TryCluster, workspace: IsolatedWorkspace, notebook: NotebookCopy | None
@@ -344,7 +344,7 @@ class ClusterBranch:
 
 
 class _Turn:
-    """The turn of its agent, on the worker."""
+    """The turn of the try's agent, on the worker."""
 
     def __init__(self, branch: ClusterBranch) -> None:
         self._branch = branch

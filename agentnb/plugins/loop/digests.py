@@ -1,4 +1,4 @@
-"""A hash of a value by what it holds: equal tables, arrays and functions have the same, wherever they are in memory."""
+"""Hashes of values by content: equal tables, arrays and functions have equal hashes, wherever they are in memory."""
 
 from __future__ import annotations
 

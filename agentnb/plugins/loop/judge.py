@@ -38,7 +38,7 @@ class HeldChanged(UsageError):
 
 
 class Brought(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What a try changed: where its variables were saved, and those that could not be."""
+    """The variables that a try changed: the file they were saved in, and those that could not be saved."""
 
     path: str = ""
     changed: dict[str, str] = {}
@@ -124,7 +124,7 @@ def compiled(source: str) -> CodeType:
 
 
 class Judged(NamedTuple):
-    """The values, and the hashes of what is held as the notebook has it."""
+    """The values of the metric, and the hashes of what tries must not change, as the notebook has it."""
 
     values: tuple[float, ...]
     digests: dict[str, str]

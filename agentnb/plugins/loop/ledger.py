@@ -1,4 +1,4 @@
-"""The ledger of a loop, in the file beside the log that batches have, so that a loop can go on after its kernel."""
+"""The ledger of a loop, in the batches' file beside the log, so that a loop can be resumed after its kernel ended."""
 
 from __future__ import annotations
 
@@ -169,7 +169,7 @@ _QUIET = "var(--jp-ui-font-color2, #757575)"
 
 
 class LedgerView(NamedTuple):
-    """What is shown of a loop."""
+    """The parts of a loop that are shown."""
 
     metric: str
     rows: tuple[LoopTry, ...]

@@ -1,4 +1,4 @@
-"""The limits of a loop: a time, a budget, a target, a number of tries, and of tries without a gain."""
+"""The limits of a loop: a time, a budget, a target, a number of tries, and a number of tries without improvement."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ if TYPE_CHECKING:
 
 
 MORE_SECONDS = 3600.0
-"""What going on adds to a time that has come."""
+"""Seconds that continuing adds once the time limit is reached."""
 _UNTIL = 'until="07:00" is the next seven o\'clock; "2027-01-31 07:00" is that day.'
 
 
 class LoopLimits(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What was said of limits; ``until`` in seconds since 1970."""
+    """The limits as the user gave them; ``until`` is in seconds since 1970."""
 
     until: float | None = None
     budget: str = ""
@@ -46,7 +46,7 @@ class LoopLimits(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Standing(NamedTuple):
-    """How far a loop is."""
+    """The progress of a loop, compared with its limits."""
 
     spent: Spent
     now: float
@@ -56,7 +56,7 @@ class Standing(NamedTuple):
 
 
 class Reached(NamedTuple):
-    """A limit that is reached: a sentence, what going on adds, and the limits then; None where it is the loop's aim."""
+    """A limit that was reached: a sentence, what continuing adds, and the limits then; None if it was the target."""
 
     message: str
     more: str = ""
@@ -64,7 +64,7 @@ class Reached(NamedTuple):
 
 
 class LimitCheck:
-    """Says when a loop's limits are reached; the user can add to them."""
+    """Checks whether a loop has reached one of its limits, which the user can extend."""
 
     def __init__(self, limits: LoopLimits) -> None:
         self.limits: LoopLimits = limits

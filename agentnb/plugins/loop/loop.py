@@ -1,4 +1,4 @@
-"""A loop as its user has it: how far it is, and what can be done with it."""
+"""A loop as its user sees it: its progress, and the operations on it."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 LoopState: TypeAlias = Literal["running", "paused", "ended"]
 MOST_FAILURES = 5
-"""So many tries that fail in a row end the loop: the next would, too."""
+"""Failed tries in a row that end the loop, since the next one would fail too."""
 STOPPED = "It was stopped."
 _HOPELESS = (AgentNotFound, AuthenticationRequired, UnknownAgent)
 """Errors that the next try would meet, too."""

@@ -1,4 +1,4 @@
-"""What an attempt needs of a try that runs: in a branch of this kernel, or on a worker of a cluster."""
+"""The interfaces of a running try, whether it is in a branch of this kernel or on a worker of a cluster."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class TryTurn(Protocol):
-    """The turn of its agent."""
+    """The turn of a try's agent."""
 
     @property
     def done(self) -> bool: ...
@@ -31,7 +31,7 @@ class TryTurn(Protocol):
 
 
 class TryBranch(BranchChanges, Protocol):
-    """The try."""
+    """The branch of a try."""
 
     error: str
 
@@ -82,11 +82,11 @@ class RunningTry(Protocol):
 
 
 BeginTry: TypeAlias = "Callable[[int, str, str], RunningTry]"
-"""Begins a try, given its number, the prompt and what the agent is told besides."""
+"""Begins a try, given its number, the prompt and the agent's additional instructions."""
 
 
 class LocalTry:
-    """One try (:class:`agentnb.plugins.loop.running_try.RunningTry`)."""
+    """One try in a branch of this kernel (:class:`agentnb.plugins.loop.running_try.RunningTry`)."""
 
     def __init__(self, made: Branches) -> None:
         self._made = made

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 LARGE_BYTES = 1_000_000
-"""A table of this size is not sent where running the cells makes it."""
+"""Bytes above which a table is not sent if running the cells recreates it."""
 _STAYS = {"agentnb", "distributed"}
 _NOT_RUN = re.compile(r"\b(?:agentnb|distributed|LocalCluster)\b|^[ \t]*%%?agents?\b", re.MULTILINE)
 
@@ -107,7 +107,7 @@ MOST_BYTES = 256_000_000
 
 
 class SentFile(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A file with its content, or a link with where it leads; with neither, the file is deleted."""
+    """A file with its content, or a link with its target; with neither, the file is deleted."""
 
     path: str
     content: bytes | None = None

@@ -210,8 +210,6 @@ class LoopCommand:
 
 loop: LoopCommand = LoopCommand()
 _RUNNING: dict[str, Loop] = {}
-"""The loops that run in this kernel."""
-
 
 def _begun(run: LoopRun, notes: list[str], judged: Judged, rows: list[LoopTry]) -> Loop:
     begun = Loop(run)

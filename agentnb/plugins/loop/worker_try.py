@@ -36,13 +36,13 @@ if TYPE_CHECKING:
     from agentnb.plugins.map.asking import Job
 
 STOP_SECONDS = 8.0
-"""How long a try that is stopped may take to say what it did."""
+"""Seconds that a stopped try may take to report its changes."""
 SAVE_SECONDS = 900.0
 _UNPACK = "__import__('agentnb.plugins.loop.sent_try', fromlist=['unpack']).unpack({!r}, {!r}, {!r}, globals())"
 
 
 class TryQuestion(BatchQuestion, frozen=True, kw_only=True):
-    """What is the same for all tries of a loop; its options are arguments of :func:`agentnb.start`."""
+    """The settings that all tries of a loop share; its options are arguments of :func:`agentnb.start`."""
 
     keeps_answers: ClassVar[bool] = False
 

@@ -52,7 +52,7 @@ def check_answer(check: Callable[[Any], Any], body: Body) -> None:
 
 
 def plain(value: Any) -> Any:
-    """*value* as JSON has it, to be kept."""
+    """Returns *value* as JSON values, to be kept."""
     if hasattr(value, "model_dump"):
         return value.model_dump(mode="json")
     return msgspec.to_builtins(value)
@@ -75,24 +75,22 @@ class Asking(Protocol):
     """Asks about one input after another."""
 
     def begin(self) -> None:
-        """The next input."""
+        """Begin the next input."""
         ...
 
     async def ask(self, job: Job) -> Body:
-        """Ask once."""
         ...
 
     def body(self) -> Body:
-        """How far it is, or how it failed."""
+        """Returns the input's progress, or how it failed."""
         ...
 
     async def close(self, seconds: float) -> None:
-        """End what is open."""
         ...
 
 
 class BatchQuestion(msgspec.Struct, frozen=True, kw_only=True):
-    """The question of all inputs: the arguments of :func:`agentnb.map`, checked."""
+    """The question for all inputs: the checked arguments of :func:`agentnb.map`."""
 
     keeps_answers: ClassVar[bool] = True
     """Whether a worker keeps an answer until the batch ends, for a worker that is killed before it was fetched."""
@@ -111,14 +109,14 @@ class BatchQuestion(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def agent(self) -> str:
-        """The agent and its model, as they are part of a question's key."""
+        """Returns the agent and its model, as they are part of a question's key."""
         name = self.options.get("command") or self.options.get("agent") or ""
         model = self.options.get("model") or ""
         return f"{name if isinstance(name, str) else ' '.join(name)} {model}".strip()
 
     @property
     def name(self) -> str:
-        """The batch's name in a cassette."""
+        """Returns the batch's name in a cassette."""
         return self.key(self.prompt)[:12]
 
     def check(self) -> None:
@@ -131,11 +129,11 @@ class BatchQuestion(msgspec.Struct, frozen=True, kw_only=True):
         configured(*(given[each] for each in ("agent", "command", "env", "cwd")), mcp_servers=given["mcp_servers"])
 
     def asking(self, process: int) -> Asking:
-        """What asks inputs here."""
+        """Returns the worker that asks inputs in this process."""
         return SessionWorker(self, process)
 
     def key(self, text: str) -> str:
-        """The name of an input."""
+        """Returns the key of an input, which is equal for equal questions."""
         return key_of(self.agent, text, self.wanted.schema if self.wanted is not None else None)
 
 
@@ -161,16 +159,14 @@ class SessionWorker:
         self._changes: tuple[WorkspaceChange, ...] = ()  # of a try that failed, in a workspace of its own
 
     def begin(self) -> None:
-        """The next input."""
         self._began, self._turn, self._changes = time.monotonic(), None, ()
 
     async def close(self, seconds: float) -> None:
-        """Close the session that is open."""
         if self.session is not None:
             await _close(self.session, seconds)
 
     async def ask(self, job: Job) -> Body:
-        """Ask once, in a session of its own; and once more in it where the answer does not fit."""
+        """Ask once, in a session of its own; and once more in that session if the answer does not fit."""
         last, self._turn, self._changes = self.session, None, ()
         if self._question.is_isolated:
             return await self._asked_apart(job)
@@ -182,7 +178,7 @@ class SessionWorker:
                 await _close(last, CLOSE_SECONDS)
 
     async def _asked_apart(self, job: Job) -> Body:
-        """Ask in a copy of the workspace; the agent has a process there, which ends with the answer."""
+        """Ask in a copy of the workspace, with an agent process that ends with the answer."""
         folder = _workspace_of(self._question)
         workspace = await asyncio.to_thread(IsolatedWorkspace, folder)
         try:
@@ -213,7 +209,7 @@ class SessionWorker:
             return self.body(text=text, output=plain(wanted.read(text)))
 
     def body(self, *, text: str = "", output: Any = None, error: str = "", reason: str = "") -> Body:
-        """Its result, with tokens, cost and time."""
+        """Returns the input's result, with tokens, cost and time."""
         usage = self._turn.usage if self._turn is not None else None
         return Body(
             text=text or (self._turn.text if self._turn is not None else ""),
@@ -256,7 +252,7 @@ def _workspace_of(question: BatchQuestion) -> Path:
 
 
 async def _close(session: Session, seconds: float) -> None:
-    """Close it, and archive it: a batch has more conversations than a list of a person's own has room for."""
+    """Close and archive it: a batch has more conversations than a user's own list has room for."""
     host = current_host()
     if host.recorder is not None:
         host.loop.post(host.recorder.archive, session.chat.resource.removesuffix("/chat"))
@@ -265,7 +261,7 @@ async def _close(session: Session, seconds: float) -> None:
 
 
 def cost_of(session: Session | None) -> dict[str, float]:
-    """What a session has cost so far, by currency, where its agent says so."""
+    """Returns what a session has cost so far, by currency, if its agent reports it."""
     usage = session.state.context_usage if session is not None else None
     cost = usage.cost if usage is not None else None
     return {cost.currency: cost.amount} if cost is not None else {}

@@ -263,7 +263,7 @@ class Batch(BatchStatus[Answer_co], Sequence[Answer_co]):
             self._listeners.remove(listener)
 
     def _completed(self) -> Iterator[BatchResult[Answer_co] | Callable[[], bool]]:
-        """The inputs that have ended, as they ended; between them what is to be waited for."""
+        """Yields the inputs that have ended, as they end; between them, a condition to wait for."""
         last = 0
         while True:
             is_over = self.done

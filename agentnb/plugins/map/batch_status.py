@@ -1,4 +1,4 @@
-"""How far a batch is and what came of its inputs until now, as values and in words."""
+"""The progress of a batch and its results so far, as values and as text."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class BatchResult(_Fields, Generic[Answer_co]):
         output: Answer_co | None
 
     def open(self) -> Session:
-        """Open its conversation."""
+        """Open the conversation of this input."""
         from agentnb.api.history import resume
 
         if not self.session:
@@ -68,12 +68,12 @@ class BatchResult(_Fields, Generic[Answer_co]):
         return resume(self.session)
 
     def keep(self) -> tuple[str, ...]:
-        """Make in the folder what the agent changed in its copy, all or nothing; says which files."""
+        """Apply the agent's changes in its copy to the folder, all or nothing; returns the names of the files."""
         return put_into(Path(self.folder or "."), self.changes)
 
 
 class BatchStatus(Generic[Answer_co]):
-    """A batch that runs or has ended, as one looks at it."""
+    """The status and the results of a batch that runs or has ended."""
 
     def __init__(
         self,
@@ -98,7 +98,7 @@ class BatchStatus(Generic[Answer_co]):
 
     @property
     def done(self) -> bool:
-        """True if it has ended."""
+        """True if the batch has ended."""
         return self._runner.ended
 
     @property
@@ -108,12 +108,12 @@ class BatchStatus(Generic[Answer_co]):
 
     @property
     def seconds(self) -> float:
-        """Returns how long it took; until now while it runs."""
+        """Returns how many seconds the batch took, or has taken so far."""
         return self._runner.seconds
 
     @property
     def seconds_left(self) -> float | None:
-        """Returns how long it may still take, by what it took until now; None where nobody can say."""
+        """Returns how many seconds the batch may still take, judged by its pace so far; None if that is unknown."""
         ended = sum(number for state, number in self.counts.items() if state != "running")
         if self.total is None or not ended or self.done:
             return None
@@ -121,12 +121,12 @@ class BatchStatus(Generic[Answer_co]):
 
     @property
     def stopped(self) -> str:
-        """Returns why it ended before its inputs did; empty where it did not."""
+        """Returns why the batch ended before its inputs did; '' if it did not."""
         return self._runner.stopped
 
     @property
     def usage(self) -> dict[str, Any]:
-        """Tokens and money of all inputs, as far as agents say them."""
+        """Returns the tokens and costs of all inputs, as far as agents report them."""
         runner = self._runner
         return {
             "input_tokens": runner.input_tokens,
@@ -142,16 +142,16 @@ class BatchStatus(Generic[Answer_co]):
 
     @property
     def results(self) -> Iterator[BatchResult[Answer_co]]:
-        """The results until now, in the order of the inputs: all that were asked."""
+        """Returns the results so far of all inputs that were asked, in the order of the inputs."""
         return map(self._result, self._records.rows())
 
     @property
     def failed(self) -> tuple[BatchResult[Answer_co], ...]:
-        """The inputs that failed until now."""
+        """Returns the inputs that have failed so far."""
         return tuple(map(self._result, self._records.rows("failed")))
 
     def latest(self, limit: int, *, reason: str | None = None) -> tuple[BatchResult[Answer_co], ...]:
-        """The latest answers, the last one first; or the first inputs that failed for a reason."""
+        """Returns the latest answers, the last one first; with *reason*, the first inputs that failed for it."""
         return tuple(map(self._result, self._records.latest(limit, reason)))
 
     def listen(self, listener: Callable[[], None]) -> None:
@@ -170,7 +170,7 @@ class BatchStatus(Generic[Answer_co]):
 
     @property
     def summary(self) -> str:
-        """Returns how far it is, in a line: the same in each replay."""
+        """Returns the progress in one line, which is the same in each replay."""
         counts = self.counts
         total = "" if self.total is None else f" of {self.total:,}"
         parts = [f"{counts['done']:,}{total} done"]
@@ -181,7 +181,7 @@ class BatchStatus(Generic[Answer_co]):
 
     @property
     def pace(self) -> str:
-        """Returns how fast it is and how long it may take, in words; how long it took, once it has ended."""
+        """Returns the pace and the time left, in words; once the batch has ended, how long it took."""
         ended = self.counts["done"] + self.counts["failed"]
         rate = f"{ended / self.seconds:.3g} per second" if ended and self.seconds > 0 else ""
         left = f"about {_duration(self.seconds_left)} left" if self.seconds_left is not None else ""

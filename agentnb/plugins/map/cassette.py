@@ -1,4 +1,4 @@
-"""Recorded answers of batches: a line for each input, by what is asked, so a changed input alone is recorded anew."""
+"""Recorded answers of batches: one line per input, keyed by the question, so only changed inputs are recorded anew."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _SHOWN = 200
 
 _SAVING = threading.Lock()
 _USED: dict[Path, set[tuple[str, int]]] = {}
-"""The questions of this kernel's batches since it records, by file."""
+"""The questions that this kernel's batches have asked since it began recording, by file."""
 
 
 class _Head(msgspec.Struct, frozen=True, kw_only=True):
@@ -35,7 +35,7 @@ class _Head(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Line(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A recorded answer: what it is named by, what was asked, and what came of it."""
+    """A recorded answer: its key, the prompt, and the result."""
 
     of: str
     key: str
@@ -60,11 +60,11 @@ class AnswerCassette:
 
     @property
     def is_complete(self) -> bool:
-        """True if no agent is ever asked: what it lacks is an error."""
+        """True if no agent is ever asked: a missing answer is an error."""
         return self._mode == "replay"
 
     def answer(self, key: str, copy: int, prompt: str) -> Body | None:
-        """The recorded answer to a question; None where it must be asked."""
+        """Returns the recorded answer to a question; None if it must be asked."""
         with self._lock:
             self._used.add((key, copy))
             line = self._lines.get((key, copy))
@@ -79,14 +79,14 @@ class AnswerCassette:
         return None
 
     def keep(self, of: str, key: str, copy: int, prompt: str, body: Body) -> None:
-        """Add an answer; nothing that looks like a credential is kept."""
+        """Add an answer, without anything that looks like a credential."""
         line = _Line(of=of, key=key, copy=copy, prompt=prompt, body=msgspec.structs.replace(body, session=""))
         cleaned = msgspec.convert(self._secrets.clean(msgspec.to_builtins(line)), _Line)
         with self._lock:
             self._new[key, copy] = cleaned
 
     def save(self, of: str) -> None:
-        """Write the file, at the end of the batch *of*; what other batches wrote to it meanwhile stays."""
+        """Write the file at the end of the batch *of*, keeping what other batches wrote to it meanwhile."""
         if self._mode == "replay":
             return
         with _SAVING, self._lock:
@@ -118,7 +118,7 @@ class AnswerCassette:
 def cassette_for(
     named: str | os.PathLike[str] | None, environ: Mapping[str, str] = os.environ
 ) -> AnswerCassette | None:
-    """The named cassette of a batch, else the one beside the notebook's; None while nothing is recorded."""
+    """Returns a batch's named cassette, else the one beside the notebook's; None if nothing is recorded."""
     mode = environ.get(MODE, "")
     if named is not None:
         return AnswerCassette(Path(named).expanduser(), mode if mode in {"record", "replay"} else "auto")  # type: ignore[arg-type]
@@ -130,7 +130,7 @@ def cassette_for(
 
 
 def not_recorded(env: Mapping[str, str] | None, cassette: AnswerCassette | None) -> dict[str, str] | None:
-    """The environment of sessions whose answers are recorded here: the notebook's cassette leaves them alone."""
+    """Returns the environment of sessions whose answers are recorded here: the notebook's cassette ignores them."""
     if cassette is None:
         return None if env is None else dict(env)
     return {**(env or {}), MODE: "off"}

@@ -78,13 +78,13 @@ class Cluster:
 
     @property
     def is_private(self) -> bool:
-        """True if nobody else reads what goes there: TLS, or this machine."""
+        """True if nobody else can read what is sent to the scheduler: TLS, or this machine."""
         return _is_private(self.address)
 
     # All that follows runs on the batch's loop.
 
     async def open(self) -> None:
-        """Connect, and see what workers lack."""
+        """Connect, and raise UsageError if workers lack something."""
         await self._connect()
         await self._begin()
         unfit = {address: machine for address, machine in (await self._lacking()).items() if machine[1]}
@@ -96,7 +96,7 @@ class Cluster:
         self._looking = asyncio.create_task(self._look())
 
     async def ask(self, job: Job) -> WorkerAnswer:
-        """Ask about one input on some worker; again on another one where that lacks something."""
+        """Ask about one input on some worker, and again on another one if the worker lacks something."""
         encoded = msgspec.json.encode(job)
         while True:
             times = self._times
@@ -131,7 +131,7 @@ class Cluster:
         await self._on_workers(worker_plugin.cancel, CANCEL_SECONDS)
 
     async def figures(self) -> list[Body]:
-        """How far the inputs that are being asked are."""
+        """Returns the progress of the inputs that are being asked."""
         busy, self._busy = self._busy or None, []
         found: dict[str, list[bytes]] = await self._client.run(
             worker_plugin.figures, self._plugin, workers=busy, on_error="ignore"
@@ -195,7 +195,7 @@ class Cluster:
         return lacking
 
     async def _placed(self) -> dict[str, Any]:
-        """Where a task may run: anywhere, or on the workers that lack nothing once one was met that does."""
+        """Returns where a task may run: anywhere, or, once a worker lacked something, on those that lack nothing."""
         if not self._unfit:
             return {}
         there = await self._addresses()
@@ -212,7 +212,7 @@ class Cluster:
         return set(identity["workers"])
 
     async def _meet_again(self, times: int) -> None:
-        """Wait for the scheduler that was lost, and begin again where another one came back."""
+        """Wait for the scheduler that was lost, and begin again if another one came back."""
         while self._client.status == "connecting":  # noqa: ASYNC110 - the client tells nobody
             await asyncio.sleep(_LOOK_SECONDS / 10)
         if self._client.status != "running":
@@ -223,7 +223,7 @@ class Cluster:
                 await self._begin()
 
     async def _look(self) -> None:
-        """Count the workers, so that one can say that there are none."""
+        """Keep counting the workers, so that one can say that there are none."""
         while True:
             with contextlib.suppress(OSError):
                 self.workers = len(await self._addresses()) if self._client.status == "running" else None
@@ -261,11 +261,9 @@ class ClusterWorker:
         self._began = 0.0
 
     def begin(self) -> None:
-        """The next input."""
         self._last, self._began = Body(), time.monotonic()
 
     async def ask(self, job: Job) -> Body:
-        """Ask once."""
         answer = await self._cluster.ask(job)
         self._last = answer.body
         if answer.error is not None:
@@ -273,7 +271,6 @@ class ClusterWorker:
         return answer.body
 
     def body(self, *, error: str = "", reason: str = "") -> Body:
-        """Its result, with tokens, cost and time."""
         seconds = self._last.seconds or round(time.monotonic() - self._began, 3)
         return msgspec.structs.replace(self._last, error=error, reason=reason, seconds=seconds)
 
@@ -287,7 +284,7 @@ async def _leave(client: Any) -> None:
 
 
 def _scheduler_of(executor: Any) -> tuple[str, Any]:
-    """A scheduler's address, and how it is talked to."""
+    """Returns a scheduler's address, and its security settings."""
     if isinstance(executor, str) and ":" in executor:
         return executor, None
     scheduler = getattr(executor, "scheduler", None)
@@ -301,7 +298,7 @@ def _scheduler_of(executor: Any) -> tuple[str, Any]:
 
 
 def _credentials(options: Mapping[str, Any], files: Mapping[str, str]) -> Iterator[str]:
-    """Names what looks like a credential and would go to workers."""
+    """Yields names for whatever looks like a credential and would go to workers."""
     for name, value in (options.get("env") or {}).items():
         if is_secret_name(name) and not is_ordinary(value):
             yield f"The variable {name}"
@@ -314,7 +311,7 @@ def _credentials(options: Mapping[str, Any], files: Mapping[str, str]) -> Iterat
 
 
 def _is_private(address: str) -> bool:
-    """True if nobody else reads what goes to *address*: TLS, this process, this machine."""
+    """True if nobody else can read what is sent to *address*: TLS, this process, this machine."""
     parts = urlsplit(address if "://" in address else f"tcp://{address}")
     return parts.scheme in {"tls", "wss", "inproc"} or (parts.hostname or "") in _LOCAL
 

@@ -135,5 +135,5 @@ def _most(answers: Any) -> Any:
 
 
 def _plain(answer: Any) -> Any:
-    """Texts are the same whatever their case, spaces and last full stop."""
+    """Returns *answer*; a text is normalized, so that case, spaces and a final full stop do not count."""
     return " ".join(answer.split()).casefold().rstrip(".") if isinstance(answer, str) else answer

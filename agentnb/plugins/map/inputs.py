@@ -1,4 +1,4 @@
-"""Inputs become prompts: what one may give to :func:`agentnb.map`, and the template's fields."""
+"""Turns inputs into prompts: the inputs that :func:`agentnb.map` accepts, and the template's fields."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class InputPrompt(NamedTuple):
 
 
 class Taking:
-    """Takes inputs one by one; one that was taken for somebody who was cancelled meanwhile is there for the next."""
+    """Takes inputs one by one; an input taken for a caller that was cancelled goes to the next one."""
 
     def __init__(self, inputs: Iterable[InputPrompt], *, on_thread: bool) -> None:
         self._inputs = iter(inputs)
@@ -43,7 +43,7 @@ class Taking:
         self._pending: Future[InputPrompt | None] | None = None
 
     async def take(self) -> InputPrompt | None:
-        """The next one; None where there is none."""
+        """Returns the next input; None if there is none."""
         if not self._on_thread and self._pending is None:
             return next(self._inputs, None)
         if self._pending is None:
@@ -57,7 +57,7 @@ class Taking:
         return prompt
 
     def put_back(self, prompt: InputPrompt | None) -> None:
-        """Let the next :meth:`take` give *prompt*."""
+        """Let the next :meth:`take` return *prompt*."""
         self._pending = Future()
         self._pending.set_result(prompt)
 
@@ -76,14 +76,14 @@ class Taking:
 
 
 def length_of(inputs: Any) -> int | None:
-    """Returns how many inputs there are; None where only going through them tells."""
+    """Returns how many inputs there are; None if that takes iterating over them."""
     return len(inputs) if isinstance(inputs, Sized) and not _is_lazy(inputs) else None
 
 
 def asked(
     prompt: str | Callable[[Row], Any], inputs: Any, check: Callable[[Row, Any], Any] | None = None
 ) -> Iterator[InputPrompt]:
-    """The prompts, in the order of the inputs; each is made when it is wanted."""
+    """Returns the prompts in the order of the inputs; each is made only when it is wanted."""
     make = prompt if callable(prompt) else template(prompt)
     _check_kind(inputs)
     if not callable(prompt) and length_of(inputs) and hasattr(inputs, "__getitem__"):  # tqdm is gone through once
@@ -105,7 +105,7 @@ def _prompts(make: Callable[[Row], Any], inputs: Any, check: Callable[[Row, Any]
 
 
 def template(text: str) -> Callable[[Row], str]:
-    """A function that fills *text* with a row's fields: ``{name}``; ``{{`` and ``}}`` are braces."""
+    """Returns a function that fills *text* with a row's fields: ``{name}``; ``{{`` and ``}}`` are braces."""
     names = [match[1] for match in _FIELD.finditer(text) if match[1]]
     if not names:
         raise UsageError(
@@ -138,7 +138,7 @@ def template(text: str) -> Callable[[Row], str]:
 
 
 def rows_of(inputs: Any) -> Iterator[tuple[Any, Row]]:
-    """Each input with its label: a mapping of columns, or the input itself."""
+    """Yields each input with its label: a mapping of columns, or the input itself."""
     _check_kind(inputs)
     if hasattr(inputs, "to_delayed"):  # Dask: a part at a time, so that it need not fit into memory
         for part in inputs.to_delayed():

@@ -1,4 +1,4 @@
-"""How far a batch is, while it runs: a bar in a notebook, a line in a terminal, nothing elsewhere."""
+"""The progress of a running batch: a bar in a notebook, a line in a terminal, nothing elsewhere."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 LATEST = 20
 """Rows of the latest answers."""
 OF_A_REASON = 10
-"""Rows of each reason of failures."""
+"""Rows that are shown for each reason of failure."""
 REASONS = 8
 _SHOWN = 200
 _COLUMNS = ("input", "state", "answer")
@@ -38,7 +38,7 @@ class RowsView:
         model.on_msg(self._on_message)
 
     def show(self) -> list[dict[str, Any]]:
-        """Show what there is now, and return it; on any thread."""
+        """Show the current rows, and return them; on any thread."""
         groups = groups_of(self._batch)
         self._model.groups = groups
         return groups
@@ -57,7 +57,7 @@ class RowsView:
 
 
 def groups_of(batch: Batch) -> list[dict[str, Any]]:
-    """The rows as the page shows them: failures by reason, the most frequent first, then the latest answers."""
+    """Returns the rows as the page shows them: failures by reason, the most frequent first, then the latest answers."""
     groups = []
     for reason, number in list(batch.failures.items())[:REASONS]:
         rows = batch.latest(OF_A_REASON, reason=reason)
@@ -70,7 +70,7 @@ def groups_of(batch: Batch) -> list[dict[str, Any]]:
 
 
 def saved_rows(batch: str, groups: list[dict[str, Any]]) -> str:
-    """The rows as HTML, for a page without a kernel; empty where there are none."""
+    """Returns the rows as HTML, for a page without a kernel; '' if there are none."""
     if not groups:
         return ""
     tables = [
@@ -98,7 +98,7 @@ _WIDTH = 24
 
 
 def show_progress(batch: Batch) -> None:
-    """Show *batch* until it has ended; nothing where a notebook is run by a program, whose outputs are compared."""
+    """Show *batch* until it has ended; not if a program runs the notebook, whose outputs are compared."""
     shell = current_shell()
     shows: list[Callable[[], None]] = []
     if getattr(shell, "kernel", None) is not None:
@@ -113,12 +113,12 @@ def show_progress(batch: Batch) -> None:
 
 
 def line(batch: Batch) -> str:
-    """Returns how far it is, how fast, and how long it may take."""
+    """Returns the progress, the pace and the time left."""
     return " · ".join(each for each in (batch.summary, batch.pace) if each)
 
 
 def bar(batch: Batch, rows: str = "") -> str:
-    """A bar of HTML, in which nothing comes from an agent but the numbers."""
+    """Returns an HTML progress bar, in which nothing comes from an agent but the numbers."""
     counts = batch.counts
     total = batch.total or max(1, sum(counts.values()))
     widths = {each: 100 * counts[each] / total for each in ("done", "failed")}
@@ -133,7 +133,7 @@ def bar(batch: Batch, rows: str = "") -> str:
 
 
 class Paced:
-    """Shows changes, a few times a second at most, and always while *is_over*; on the thread of what changes."""
+    """Shows changes a few times a second at most, and always once *is_over*; on the thread that made the change."""
 
     def __init__(self, is_over: Callable[[], bool], show: Callable[[], None]) -> None:
         self._is_over = is_over
@@ -151,7 +151,7 @@ class Paced:
 
 
 def current_shell() -> Any:
-    """The IPython shell; None outside of IPython."""
+    """Returns the IPython shell; None outside IPython."""
     get = getattr(sys.modules.get("IPython"), "get_ipython", None)
     return get() if get is not None else None
 
@@ -163,7 +163,7 @@ class ShownWork(Protocol):
 
 
 def show_in_cell(work: ShownWork, shell: Any, html: str) -> Callable[[str], None]:
-    """Show *html* in the cell that runs; returns what shows other HTML there, whatever runs meanwhile."""
+    """Show *html* in the running cell; returns a function that replaces it there, whatever runs meanwhile."""
     from IPython.display import HTML, display
 
     cell = shell.execution_count
@@ -173,12 +173,12 @@ def show_in_cell(work: ShownWork, shell: Any, html: str) -> Callable[[str], None
 
 
 def has_widgets(shell: Any) -> bool:
-    """True if a notebook's cell runs: a console has no widgets."""
+    """True if a notebook's cell is running: a console has no widgets."""
     return "cellId" in ((shell.kernel.get_parent() or {}).get("metadata") or {})
 
 
 def _in_notebook(batch: Batch, shell: Any) -> list[Callable[[], None]]:
-    """The bar, and the rows below it where the page has widgets."""
+    """Show the bar, and the rows below it if the page has widgets; returns what updates them."""
     update = show_in_cell(batch, shell, bar(batch))
     if not has_widgets(shell):
         return [lambda: update(bar(batch))]

@@ -1,4 +1,4 @@
-"""The rows of batches, in a file beside the log: a row for each input, so that a batch can go on after its kernel."""
+"""The rows of batches, one per input, in a file beside the log, so a batch can be resumed after its kernel ended."""
 
 from __future__ import annotations
 
@@ -62,12 +62,11 @@ class RowsFile:
         self._connection = self._opened(environ, must_exist=must_exist)
 
     def close(self) -> None:
-        """Close the file."""
         with self._lock:
             self._connection.close()
 
     def _run(self, statement: str, *values: Any) -> list[tuple[Any, ...]]:
-        """Run a statement to its end, and give its rows."""
+        """Run a statement to its end, and return its rows."""
         with self._lock:
             try:
                 return self._connection.execute(statement, values).fetchall()
@@ -126,12 +125,12 @@ _PAGE = 200
 RowState: TypeAlias = Literal["running", "done", "failed", "cancelled"]
 
 EQUAL_INPUTS = "SELECT COUNT(*) FROM rows WHERE batch = ? AND key = ? AND +pass = ?"
-"""How many inputs of a pass ask the same. ``+`` keeps SQLite from the index by pass, which has all inputs."""
+"""Counts the inputs of a pass that ask the same. ``+`` keeps SQLite from the index by pass, which has all inputs."""
 _COLUMNS = "number, label, prompt, state, attempts, body, ended"
 
 
 class Body(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The result of an input; ``log`` says where its conversation is, where that is not the log of this process."""
+    """The result of an input; ``log`` tells where its conversation is logged, if not in this process's log."""
 
     text: str = ""
     output: Any = None
@@ -148,8 +147,6 @@ class Body(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class BatchRow(msgspec.Struct, frozen=True, kw_only=True):
-    """A row as it is kept."""
-
     number: int
     label: Any
     prompt: str
@@ -160,7 +157,7 @@ class BatchRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def key_of(agent: str, prompt: str, schema: Any) -> str:
-    """The name of what is asked: equal for equal questions, whatever their place."""
+    """Returns a key for a question: equal for equal questions, whatever their place."""
     encoded = msgspec.json.encode([agent, prompt, schema], order="deterministic")
     return hashlib.sha256(encoded).hexdigest()[:32]
 
@@ -189,7 +186,7 @@ class BatchRows(RowsFile):
     def begin(
         self, number: int, label: Any, prompt: str, key: str, recorded: Callable[[int], Body | None]
     ) -> tuple[int, BatchRow | None]:
-        """Note that an input is asked."""
+        """Note that an input is asked; returns its number among equal inputs, and its row if it is already answered."""
         with self._lock, self._transaction():
             where = "WHERE batch = ? AND key = ?"
             copy = self._run(EQUAL_INPUTS, self.id, key, self._pass)[0][0]
@@ -205,7 +202,6 @@ class BatchRows(RowsFile):
             return copy, self.row(number) if is_done else None
 
     def again(self, number: int) -> None:
-        """Note that an input is asked once more."""
         self._update(number, "state = 'running', body = '{}', ended = NULL")
 
     def asked(self, number: int) -> None:
@@ -213,20 +209,19 @@ class BatchRows(RowsFile):
         self._update(number, "attempts = attempts + 1")
 
     def end(self, number: int, state: RowState, body: Body) -> None:
-        """Note how an input ended."""
         with self._lock:
             values = (state, msgspec.json.encode(body).decode(), self._next_end())
             self._update(number, "state = ?, body = ?, ended = ?", *values)
             self._run("UPDATE batches SET touched = ? WHERE id = ?", time.time(), self.id)
 
     def row(self, number: int) -> BatchRow | None:
-        """The row of an input; None where it was not asked yet."""
+        """Returns the row of an input; None if it has not been asked yet."""
         where = "WHERE batch = ? AND pass = ? AND number = ?"
         rows = self._run(f"SELECT {_COLUMNS} FROM rows {where}", self.id, self._pass, number)  # noqa: S608 - columns and conditions of ours
         return _record(rows[0]) if rows else None
 
     def rows(self, *states: RowState) -> Iterator[BatchRow]:
-        """The rows in the order of the inputs, a page at a time; those in *states*, or all."""
+        """Yields the rows in the order of the inputs, a page at a time; those in *states*, or all."""
         last = -1
         some = f" AND state IN ({', '.join('?' * len(states))})" if states else ""
         where = f"WHERE batch = ? AND pass = ? AND number > ?{some} ORDER BY number LIMIT {_PAGE}"
@@ -238,14 +233,14 @@ class BatchRows(RowsFile):
             last = page[-1][0]
 
     def ended_after(self, last: int) -> list[BatchRow]:
-        """Some of the rows that ended after another one, in that order; empty where there is none."""
+        """Returns a page of the rows that ended after another one, in that order; empty if there are none."""
         where = f"WHERE batch = ? AND pass = ? AND ended > ? ORDER BY ended LIMIT {_PAGE}"
         return list(
             map(_record, self._run(f"SELECT {_COLUMNS} FROM rows {where}", self.id, self._pass, last))  # noqa: S608 - columns and conditions of ours
         )
 
     def latest(self, limit: int, reason: str | None = None) -> list[BatchRow]:
-        """The rows that were answered last, the last one first; or the first ones that failed for *reason*."""
+        """Returns the rows that were answered last, the last one first; or the first ones that failed for *reason*."""
         if reason is None:
             some, order = "state = 'done' AND ended IS NOT NULL", "ended DESC"
         else:

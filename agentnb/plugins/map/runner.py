@@ -56,17 +56,17 @@ if TYPE_CHECKING:
     from agentnb.plugins.map.records import BatchRows, Body, RowState
 
 BUSY_TRIES = 8
-"""How often an agent may say that its model is busy before that is a failure of the input."""
+"""Times that an agent may report a busy model before the input counts as failed."""
 LONGEST_PAUSE = 60.0
 BUDGET_SECONDS = 0.5
-"""How often it is looked at what inputs that are being asked have used."""
+"""Seconds between checks of what the running inputs have used of the budget."""
 _BUSY = re.compile(r"\b(?:429|503|529)\b|rate.?limit|too many requests|overloaded|quota exceeded", re.IGNORECASE)
 _HOPELESS = (AgentNotFound, AuthenticationRequired, BudgetExceeded, CassetteError, UnknownAgent)
 """Errors that the next input would meet, too."""
 
 
 class BatchRunner:
-    """Asks all inputs."""
+    """Asks about all inputs of a batch."""
 
     def __init__(
         self,
@@ -114,11 +114,11 @@ class BatchRunner:
 
     @property
     def seconds(self) -> float:
-        """Returns how long it took, or takes until now."""
+        """Returns how many seconds the batch took, or has taken so far."""
         return (self._ended_at if self.ended else time.monotonic()) - self._began
 
     def run(self, concurrency: int) -> None:
-        """Begin, on a thread of its own."""
+        """Start the batch on a thread of its own."""
         self.ended, self.stopped, self.broken, self._cancelled = False, "", None, False
         self._taking = asyncio.Lock()
         threading.Thread(target=self._run, args=[concurrency], name="agentnb-batch", daemon=True).start()
@@ -134,7 +134,7 @@ class BatchRunner:
                 self._again.append(self._jobs[number])
 
     def cancel(self, why: str = "It was cancelled.") -> None:
-        """End it: inputs that are being asked are cancelled, the others not asked. From any thread."""
+        """End the batch: cancel the inputs that are being asked, and ask no others. From any thread."""
         with self._lock:
             if self.ended or self._cancelled:
                 return
@@ -209,7 +209,7 @@ class BatchRunner:
             await asking.close(CANCEL_SECONDS if self._cancelled else CLOSE_SECONDS)
 
     async def _next(self) -> Job | None:
-        """The next input that is not answered yet; None where there is none, or all is to end."""
+        """Returns the next unanswered input; None if there is none, or if the batch is to end."""
         async with self._taking:
             return await self._taken()
 
@@ -250,7 +250,7 @@ class BatchRunner:
         return None
 
     async def _answer(self, job: Job, asking: SessionWorker | ClusterWorker) -> None:
-        """Ask until there is an answer, and keep what came."""
+        """Ask until there is an answer, and keep the result."""
         state: RowState = "cancelled"
         asking.begin()
         self._busy.add(asking)
@@ -328,19 +328,19 @@ class BatchRunner:
         add_costs(self.costs, body.costs)
 
     async def _keep_budget(self) -> None:
-        """Cancel what is being asked where the budget is used up by it."""
+        """Cancel the inputs that are being asked once they use up the budget."""
         while True:
             await asyncio.sleep(BUDGET_SECONDS)
             if self._busy and (why := self._used_up()):
                 self.cancel(why)
 
     def _may_ask(self) -> bool:
-        """True if one more input may be asked; the batch is stopped otherwise."""
+        """True if one more input may be asked; otherwise the batch is stopped."""
         self.stopped = self.stopped or self._used_up(more_turns=1)
         return not self.stopped
 
     def _used_up(self, more_turns: int = 0) -> str:
-        """Why no more may be used; empty where more may be. Answers that are on their way count as far as they are."""
+        """Returns why no more may be used, or ''. Answers under way count as far as they are."""
         bodies = [each.body() for each in self._busy]
         costs = dict(self.costs)
         for body in bodies:
@@ -364,13 +364,12 @@ class BatchRunner:
 
 
 def add_costs(costs: dict[str, float], more: Mapping[str, float]) -> None:
-    """Add *more* money to *costs*, by currency."""
     for currency, amount in more.items():
         costs[currency] = costs.get(currency, 0.0) + amount
 
 
 def _with_refusal(job: Job, error: Exception) -> Job:
-    """*job* with what was wrong with its last answer, where a check said so."""
+    """Returns *job* with the reason why a check refused its last answer, if one did."""
     if not isinstance(error, AnswerRefused):
         return job
     return replace(job, text=f"{job.text}\n\nAn earlier answer was not accepted: {error}")
@@ -381,7 +380,7 @@ def _is_busy(error: Exception) -> bool:
 
 
 def _reason(error: Exception) -> str:
-    """A few words that failures of one kind share."""
+    """Returns a few words that failures of one kind share."""
     if isinstance(error, AnswerUnfit):
         return "answer not accepted" if isinstance(error, AnswerRefused) else "answer does not fit"
     if isinstance(error, TurnTimeout):
@@ -398,5 +397,4 @@ def _reason(error: Exception) -> str:
 
 
 def money(costs: Mapping[str, float]) -> str:
-    """Sums of money, by currency."""
     return " + ".join(f"{amount:.2f} {currency}" for currency, amount in sorted(costs.items()))

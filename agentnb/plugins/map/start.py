@@ -313,7 +313,6 @@ def compare_agents(
 
 
 def dask_missing(error: ImportError) -> UsageError:
-    """What is said where Dask is not installed."""
     return UsageError(f"executor= needs Dask's distributed ({error}).", hint="%pip install 'jupyter-agentnb[dask]'")
 
 

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from agentnb.plugins.map.asking import Asking
 
 THIS_PROCESS = new_id()
-"""Another one in each process: a worker in the submitter's process has his settings already."""
+"""Id of this process, by which a worker in the submitter's process recognizes that it has the settings already."""
 OWN_FILES = ("policy.toml", "settings.toml", "local.toml", "registry.json")
 _CONFIG = "AGENTNB_CONFIG_DIR"
 _LOOK_SECONDS = 2.0
@@ -72,7 +72,7 @@ def log_place() -> str:
 
 
 def settings_files() -> dict[str, str]:
-    """The user's policy, settings and agents, as workers need them: texts by their place in the settings folder."""
+    """Returns the user's policy, settings and agents for workers: texts by their path in the settings folder."""
     folder = config_folder()
     agents = sorted((folder / "agents").glob("*.toml"))
     texts = {}
@@ -83,7 +83,7 @@ def settings_files() -> dict[str, str]:
 
 
 def open_agents(batch: str, settings: bytes, scratch: Path) -> tuple[WorkerAgents | None, list[str]]:
-    """The agents of a batch on this worker, or what it lacks."""
+    """Returns the agents of a batch on this worker, or None and what the worker lacks."""
     try:
         received: WorkerSettings = pickle.loads(settings)  # noqa: S301 - from the submitter, as each task of Dask
     except Exception as error:  # noqa: BLE001 - the modules of the user's types are the user's code
@@ -101,7 +101,7 @@ def open_agents(batch: str, settings: bytes, scratch: Path) -> tuple[WorkerAgent
 
 
 class WorkerAgents:
-    """Asks, as many inputs at once as the worker has threads; their sessions share processes of the agent."""
+    """Asks about as many inputs at once as the worker has threads; their sessions share agent processes."""
 
     def __init__(self, batch: str, settings: WorkerSettings, *, has_settings: bool) -> None:
         self._question = settings.question
@@ -140,15 +140,14 @@ class WorkerAgents:
             self._loop.call_soon_threadsafe(self._cancel_running)
 
     def figures(self) -> list[bytes]:
-        """How far what is being asked is; from any thread."""
+        """Returns the progress of the inputs that are being asked; from any thread."""
         return [msgspec.json.encode(each.body()) for each in self._all if each not in self._free]
 
     def forget(self) -> None:
-        """Delete the answers that are kept here."""
         self._answers.delete()
 
     def close(self) -> None:
-        """End the agents, and give back what is used; from any thread."""
+        """End the agents and release what they use; from any thread."""
         with contextlib.suppress(RuntimeError):
             asyncio.run_coroutine_threadsafe(self._closed(), self._loop).result(CLOSE_SECONDS)
             self._loop.call_soon_threadsafe(self._loop.stop)
@@ -258,7 +257,7 @@ class _SharedSettings:
         self._folder: WorkDir | None = None
 
     def take(self, files: Mapping[str, str], scratch: Path) -> bool:
-        """Use *files*, below *scratch*; False where other ones are in use."""
+        """Use *files*, below *scratch*; False if others are in use."""
         with self._lock:
             if self._users and self._files != files:
                 return False
@@ -275,7 +274,6 @@ class _SharedSettings:
             return True
 
     def release(self) -> None:
-        """Use them no more."""
         with self._lock:
             self._users -= 1
             if self._users or self._folder is None:

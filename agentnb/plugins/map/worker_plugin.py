@@ -24,7 +24,7 @@ class BatchAgents(WorkerPlugin):
         return f"<the agents of batch {self.batch}>"
 
     async def setup(self, worker: Any) -> None:
-        """See whether this worker can run the agent, and get ready; on the worker's loop."""
+        """Check whether this worker can run the agent, and get ready; on the worker's loop."""
         scratch = Path(worker.local_directory).parent
         self._agents, self.lacks = await asyncio.to_thread(self._opened, scratch)
 
@@ -39,12 +39,11 @@ class BatchAgents(WorkerPlugin):
         return answer
 
     def cancel(self) -> None:
-        """Cancel what is being asked."""
         if self._agents is not None:
             self._agents.cancel()
 
     def figures(self) -> list[bytes]:
-        """How far what is being asked is."""
+        """Returns the progress of the inputs that are being asked."""
         return [] if self._agents is None else self._agents.figures()
 
     def forget(self) -> None:
@@ -65,7 +64,7 @@ class BatchAgents(WorkerPlugin):
 
 
 def ask(plugin: str, question: bytes) -> tuple[str, Any]:
-    """The task: ``answer`` with what came, if anything, or ``unfit`` with the worker's address and what it lacks."""
+    """Run the task: returns ``answer`` and the answer, if any, or ``unfit``, the worker's address and what it lacks."""
     worker = get_worker()
     agents: Any = worker.plugins.get(plugin)
     if agents is None:
@@ -83,24 +82,22 @@ def ask(plugin: str, question: bytes) -> tuple[str, Any]:
 
 
 def lacks(plugin: str, dask_worker: Any = None) -> tuple[str, list[str]]:
-    """The machine's name, and what it lacks."""
+    """Returns the machine's name, and what the worker lacks."""
     agents: Any = dask_worker.plugins.get(plugin)
     return platform.node(), ["the batch could not begin there"] if agents is None else agents.lacks
 
 
 def cancel(plugin: str, dask_worker: Any = None) -> None:
-    """Cancel what is being asked on a worker."""
     if (agents := dask_worker.plugins.get(plugin)) is not None:
         agents.cancel()
 
 
 def figures(plugin: str, dask_worker: Any = None) -> list[bytes]:
-    """How far what a worker is asking is."""
+    """Returns the progress of the inputs that a worker is asking."""
     agents: Any = dask_worker.plugins.get(plugin)
     return [] if agents is None else agents.figures()
 
 
 def forget(plugin: str, dask_worker: Any = None) -> None:
-    """Delete the answers that are kept on a worker."""
     if (agents := dask_worker.plugins.get(plugin)) is not None:
         agents.forget()

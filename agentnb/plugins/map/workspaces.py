@@ -68,7 +68,7 @@ class IsolatedWorkspace:
             raise
 
     def changes(self) -> tuple[WorkspaceChange, ...]:
-        """The files that are not as they were copied, by name."""
+        """Returns the changes to files since they were copied, sorted by name."""
         after = {name: _stamp(status) for name, status in files_below(self.folder) if not name.startswith(".git/")}
         before = {name: stamp for name, stamp in self._before.items() if not name.startswith(".git/")}
         changed = sorted(name for name in before.keys() | after.keys() if before.get(name) != after.get(name))
@@ -81,11 +81,10 @@ class IsolatedWorkspace:
         return tuple(each for each in changes if each.status != "modified" or each.diff or not self._is_same(each))
 
     def remove(self) -> None:
-        """Delete the copy."""
         self._temporary.remove()
 
     def renew(self) -> None:
-        """Copy the folder again into the same place, without what was done there."""
+        """Copy the folder again into the same place, discarding what was done there."""
         for entry in self.folder.iterdir():
             if entry.is_dir() and not entry.is_symlink():
                 shutil.rmtree(entry)
@@ -125,12 +124,12 @@ class IsolatedWorkspace:
         )
 
     def _is_same(self, change: WorkspaceChange) -> bool:
-        """True if a file was written and is as it was."""
+        """True if a file was written but has its original content."""
         return change.content is not None and change.content == _content(self._origin / change.path, LARGEST_KEPT)
 
 
 def put_into(folder: Path, changes: Iterable[WorkspaceChange]) -> tuple[str, ...]:
-    """Make *changes* in *folder*, all or none; says which files."""
+    """Make *changes* in *folder*, all or none; returns the names of the files."""
     changes = tuple(changes)
     root = folder.resolve()
     for each in changes:
@@ -170,7 +169,7 @@ def _check_size(folder: Path) -> None:
 
 
 def files_below(folder: Path, *, with_folders: bool = False) -> Iterator[tuple[str, os.stat_result]]:
-    """Files and links below *folder*, by their relative names; pipes and devices are left out."""
+    """Yields files and links below *folder*, by their relative names; pipes and devices are left out."""
     folders = [""]
     while folders:
         inside = folders.pop()
@@ -223,7 +222,7 @@ def _stamp(status: os.stat_result) -> _Stamp:
 
 
 def size_and_time(path: Path) -> tuple[int, int] | None:
-    """The size of the file *path* and when it was changed, in nanoseconds; None where there is none."""
+    """Returns the size of the file *path* and when it was changed, in nanoseconds; None if there is no such file."""
     try:
         status = path.lstat()
     except (FileNotFoundError, NotADirectoryError):
@@ -232,7 +231,7 @@ def size_and_time(path: Path) -> tuple[int, int] | None:
 
 
 def hash_of(path: Path) -> str:
-    """The hash of a file's content; empty where it cannot be read."""
+    """Returns the hash of a file's content; '' if it cannot be read."""
     digest = hashlib.sha256()
     try:
         with path.open("rb") as file:
@@ -244,7 +243,7 @@ def hash_of(path: Path) -> str:
 
 
 def _content(path: Path, largest: int) -> bytes | None:
-    """The content of a file; None where it is no plain file, or larger than *largest*."""
+    """Returns the content of a file; None if it is not a regular file, or is larger than *largest*."""
     with contextlib.suppress(OSError):
         status = path.lstat()
         if stat.S_ISREG(status.st_mode) and status.st_size <= largest:

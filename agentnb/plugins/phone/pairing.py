@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 PAGE = Path(__file__).parents[2] / "static" / "phone-page.html"
 CODE_SECONDS = 300.0
-"""For how long a code that no phone has used can be used."""
+"""Seconds that an unused code stays valid."""
 MOST_CODES = 20
 STOP_SECONDS = 5.0
 MEMORY = "phone"

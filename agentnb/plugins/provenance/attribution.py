@@ -38,7 +38,7 @@ def attributed(
 
 
 class _Turns:
-    """The turns that are named, in the order in which they are."""
+    """The named turns, in the order in which they were first named."""
 
     def __init__(self, kept: Sequence[ProvenanceTurn]) -> None:
         self.named: list[ProvenanceTurn] = []

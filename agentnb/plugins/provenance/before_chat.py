@@ -1,4 +1,4 @@
-"""Who wrote the cells of a notebook that a page has just opened, without its chat: nothing is started for it."""
+"""Tells who wrote the cells of a notebook that a page has just opened, before there is a chat; starts nothing."""
 
 from __future__ import annotations
 

@@ -107,7 +107,7 @@ def _cell(cell: dict[str, Any]) -> SavedCell:
 
 
 SHORT = 8
-"""Characters of an id that are saved."""
+"""Characters of an id or a hash that are saved."""
 LONGEST = 2_000
 MOST_TURNS = 8
 UNKNOWN = "-"

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from agentnb.state import ToolCallCell, Turn
 
 FIRST_WORDS = 80
-"""Characters of a prompt."""
+"""Characters of a prompt that are shown."""
 MOST_REMEMBERED = 500
 _NOT_THE_AGENTS = {"user", "otherTab"}
 

@@ -19,9 +19,9 @@ Author: TypeAlias = "int | None"
 """The turn that wrote a line, by its number in the ledger; None: the user."""
 
 MOST_PLACES = 24
-"""Places of one line that are looked at."""
+"""Earlier places of one line that are examined: the latest."""
 ENOUGH = 12
-"""Letters and digits from which on lines that stand elsewhere, too, were hardly typed anew."""
+"""Letters and digits from which on lines that also occur elsewhere are assumed to be copied, not typed anew."""
 _SIGNIFICANT = re.compile(rb"[^\W_]")
 
 
@@ -44,7 +44,7 @@ class Version(NamedTuple):
 
 
 class _Lines:
-    """Lines that can be looked for, with their authors."""
+    """An index of lines, with their authors."""
 
     def __init__(self) -> None:
         self._lines: list[bytes | None] = []
@@ -105,7 +105,7 @@ OPEN = _Open()
 
 
 class LineLedger:
-    """Takes the texts of cells in the order in which they were seen."""
+    """Determines the authors of lines from the texts of cells, given in the order in which they were seen."""
 
     def __init__(self) -> None:
         self._now: dict[str, Version] = {}

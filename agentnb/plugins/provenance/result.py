@@ -1,4 +1,4 @@
-"""The answer of ``agentnb.provenance``, as Python, notebooks and programs have it."""
+"""The result of ``agentnb.provenance``, for Python, notebooks and other programs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _NOT_IN_A_NAME = re.compile(r"[^A-Za-z0-9_-]")
 
 
 class _Document:
-    """Collects statements; relations have ids of blank nodes, counted."""
+    """Collects the statements of a PROV document; its relations have numbered blank-node ids."""
 
     def __init__(self) -> None:
         self.parts: dict[str, dict[str, Any]] = {"prefix": {"nb": NAMESPACE}}

@@ -1,4 +1,4 @@
-"""What is known of a turn that wrote cells, and the steps in which it did."""
+"""A turn that wrote cells, and the steps in which it did so."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class TurnStep(NamedTuple):
 
 
 class TurnSteps(NamedTuple):
-    """A turn with what it did to cells, in order."""
+    """A turn with the steps in which it changed cells, in order."""
 
     turn: ProvenanceTurn
     steps: tuple[TurnStep, ...]

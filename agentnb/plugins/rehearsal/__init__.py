@@ -1,1 +1,1 @@
-"""Rehearsals: code or a command runs in a closed-in copy, and what it would have done is told."""
+"""Rehearsals: run code or a command in an isolated copy, and report what it would have done."""

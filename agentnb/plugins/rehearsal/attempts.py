@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 MOST_RECORDED = 200
 MOST_CHANGES = 10_000
-"""How many calls that change files are looked at: it takes longer than the call."""
+"""Calls changing files that are examined; examining a call takes longer than the call itself."""
 _LONGEST_PATH, _LONGEST_ADDRESS = 4096, 128
 _AT_HERE, _KIND_OF_SOCKET = 0xFFFFFF9C, 0xF  # AT_FDCWD
 _WRITABLE = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
@@ -49,7 +49,7 @@ _PATHS: dict[str, tuple[tuple[int | None, int | None], ...]] = {
     "linkat": ((2, 3),),
     "symlinkat": ((1, 2),),
 }
-"""Where a call has the paths that it changes: the number of the folder's argument, and of the path's."""
+"""The arguments with the paths that a call changes: the number of the folder's argument, and of the path's."""
 _NEW = ("mkdir", "mkdirat", "mknod", "mknodat", "link", "linkat", "symlink", "symlinkat")
 _LIBC = ctypes.CDLL(None, use_errno=True)
 

@@ -1,4 +1,4 @@
-"""Rehearsing code: it runs in a fork of the kernel, closed in, on a copy of the user's variables."""
+"""Rehearses code: it runs in an isolated fork of the kernel, on a copy of the user's variables."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
 NOTES_BYTES = 16 * 1024 * 1024
-"""How much code can be told of: variables, pictures and the rest."""
+"""Bytes of notes about the code: variables, pictures and the rest."""
 MOST_NOTES = 200
-"""Programs and addresses that are told of, each."""
+"""Notes of each kind, such as programs and addresses, that are kept."""
 _HEAD = 8
 
 

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from typing import Any
 
 COPY_OF = "agentnb:"
-"""How the names of copies in memory begin that :func:`copy_writable_files` makes."""
+"""Prefix of the names of the in-memory copies that :func:`copy_writable_files` makes."""
 LARGEST_SHOWN = 256 * 1024
-"""Bytes of a file whose contents are told, for its diff."""
+"""Bytes up to which a file's contents are reported, for its diff."""
 LARGEST_COPY = 64 * 1024 * 1024
 """Bytes of a deleted file, or of shared memory without a file, that are copied."""
 _READ, _WRITE, _RUN = 1, 2, 4

@@ -13,13 +13,13 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 DISK_MEGABYTES = 512
-"""How much it may write."""
+"""Megabytes that a rehearsal may write."""
 MOST_FILES = 100_000
-"""How many files it may make."""
+"""Files that a rehearsal may create."""
 MOST_PROCESSES = 1_000
-"""How many processes it may start, in all."""
+"""Processes that a rehearsal may start, in total."""
 MOST_AT_ONCE = 100
-"""How many of them may run at the same time, about: they are counted at every eighth."""
+"""Processes that may run at the same time, roughly: they are counted only at every eighth start."""
 LARGEST_MEMORY = 16 * 1024**3
 SECRETS = (
     *(".ssh", ".aws", ".gnupg", ".azure", ".kube", ".docker", ".password-store", ".netrc", ".git-credentials"),
@@ -27,7 +27,7 @@ SECRETS = (
     *(".mozilla", ".config/google-chrome", ".config/chromium", ".config/BraveSoftware", ".local/share/keyrings"),
     *("Library/Keychains", "Library/Application Support/Google/Chrome", "Library/Application Support/Firefox"),
 )
-"""What of the home folder nobody but the user reads: keys, logins, browsers."""
+"""Paths in the home folder that only the user may read: keys, logins, browsers."""
 
 
 def hidden_paths(environ: Mapping[str, str] = os.environ) -> list[str]:

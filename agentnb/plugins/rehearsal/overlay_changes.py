@@ -1,4 +1,4 @@
-"""What a rehearsal has changed in the file system: read from the overlays that took its changes."""
+"""Reads what a rehearsal changed in the file system from the overlays that captured its changes."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from agentnb.plugins.sandbox import namespaces
 
 MOST_CHANGES = 2_000
-"""Changed files that are told by name; the others are counted."""
+"""Changed files that are listed by name; the rest are only counted."""
 LARGEST_CONTENT = 256 * 1024
 MOST_CONTENT = 4 * 1024 * 1024
-"""Bytes of changed files whose contents are told, for their diffs: of each, and in all."""
+"""Bytes of changed files' contents that are reported, for their diffs: per file, and in total."""
 
 
 class OpenedFileVersion:

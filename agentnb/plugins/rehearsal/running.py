@@ -1,4 +1,4 @@
-"""A rehearsal that runs: what it prints is read while it runs, and at its end what it would have done."""
+"""A running rehearsal: its output is read while it runs, and its report on what it would have done at the end."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
 GRACE_SECONDS = 10.0
-"""How long ending everything may take, after the rehearsal's own time."""
+"""Seconds that ending all processes may take, on top of the rehearsal's own time."""
 MOST_PRINTED = 200_000
-"""Bytes of what was printed that are kept: half of its beginning and half of its end."""
+"""Bytes of output that are kept: half from the start and half from the end."""
 STEP = 0.002
 LARGEST_REPORT = 64 * 1024 * 1024
 _SIGNALS = {each.value: each.name for each in signal.Signals}
@@ -41,8 +41,6 @@ class _Change(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SupervisorReport(msgspec.Struct, frozen=True, kw_only=True):
-    """The report of the supervisor."""
-
     unavailable: str | None = None
     way: str = ""
     seconds: float = 0.0

@@ -189,7 +189,7 @@ def _first_process(report: int) -> int:
 
 
 class _CallAnswerer:
-    """Answers calls that have to be asked for: so many new processes are allowed, and attempts are recorded."""
+    """Answers intercepted system calls: limits the number of new processes, and records attempts."""
 
     def __init__(self, link: socket.socket, inside: int, attempts: Attempts) -> None:
         self._inside = inside

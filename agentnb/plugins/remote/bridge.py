@@ -1,4 +1,4 @@
-"""Carries messages between stdin and stdout and an agent on another machine, until one of both ends."""
+"""Relays messages between stdin and stdout and an agent on another machine, until either side ends."""
 
 from __future__ import annotations
 

@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 
 
 LONGEST = 64 * 1024 * 1024
-"""How many bytes a message of an agent elsewhere may have."""
+"""Bytes that a message from a remote agent may have."""
 OPEN_SECONDS = 20.0
-"""How long it may take to connect."""
+"""Seconds that connecting may take."""
 _TOO_BIG, _NO_PONG = 1009, 1011
 _REFUSED = (401, 403)
 _REASONS: dict[type[OSError], str] = {ConnectionResetError: "it ended the connection"}
@@ -39,7 +39,7 @@ _CLEAN = 120  # characters of a reason that the other side gives
 
 
 class LinkFailed(Exception):
-    """There is no connection, or no more: why, and what to do."""
+    """The connection failed or was lost; the message says why, and the hint what to do."""
 
     def __init__(self, message: str, hint: str = "") -> None:
         super().__init__(message)
@@ -179,7 +179,7 @@ class WebSocketLink:
 
 CONNECTION, SESSION = "Acp-Connection-Id", "Acp-Session-Id"
 ANSWER_SECONDS = 60.0
-"""How long it may take until a message is taken."""
+"""Seconds until the agent must have accepted a message."""
 _GONE = frozenset({401, 403, 404, 410})
 _OK, _TAKEN = 200, 202
 _ENDS_SESSION = frozenset({"session/close", "session/delete"})

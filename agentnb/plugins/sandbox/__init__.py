@@ -1,1 +1,1 @@
-"""Closing a process in: Landlock, seccomp and namespaces of Linux, by system calls; only the standard library."""
+"""Confines a process with Linux's Landlock, seccomp and namespaces, by system calls, with only the standard library."""

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 KEPT_CAPABILITIES = 0b100_1111_1011
-"""What root keeps: to use files of others, and to be another user; not to look into processes, or at devices."""
+"""Capabilities that root keeps: to use others' files and become another user, not to inspect processes or devices."""
 END = ":"
-"""Ends a list of paths: each of these is absolute."""
+"""Ends a list of paths; unambiguous, since each path is absolute."""
 
 
 def confine(

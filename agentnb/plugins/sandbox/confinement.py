@@ -1,4 +1,4 @@
-"""Confines agents (:class:`agentnb.ports.Confiner`) with what the system has for that."""
+"""Confines agents (:class:`agentnb.ports.Confiner`) with the means that the system offers."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 Way: TypeAlias = Literal["Landlock", "bubblewrap", "sandbox-exec"]
 
 OLDEST_LANDLOCK = landlock.SINCE["truncation"]
-"""Before this version whoever may read a file may empty it."""
+"""The oldest usable version of Landlock: before it, anyone who may read a file may truncate it."""
 _DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/ptmx", "/dev/pts")
 _XDG = (
     ("XDG_CACHE_HOME", "~/.cache/"),
@@ -42,12 +42,12 @@ _XDG = (
     ("XDG_STATE_HOME", "~/.local/state/"),
 )
 _WEB = (80, 443)
-"""Ports that Landlock cannot refuse for one machine only, and that agents need for all others."""
+"""Ports that agents need for all other hosts, since Landlock cannot refuse a port for one host only."""
 _PROBE_SECONDS = 10
 _WITHOUT_MOUNTS = "permissions, times and attributes of your other files; your other terminals"
-"""What Landlock does not look at, and a file system of one's own prevents."""
+"""Protected only if the process has its own mounts, since Landlock does not cover these."""
 _WITHOUT_PORTS = "your Jupyter server's port"
-"""What Landlock looks at from version 4 on (Linux 6.7)."""
+"""Protected by Landlock only from version 4 on (Linux 6.7)."""
 
 
 class Confinement(msgspec.Struct, frozen=True, kw_only=True):
@@ -189,7 +189,7 @@ def confinement_of(
 
 
 BY_PORT = " (this system allows no network of its own, so a server elsewhere at the proxy's port is not refused)"
-"""Said of hosts that Landlock alone keeps: it limits ports, not addresses."""
+"""Note on hosts that only Landlock restricts: it limits ports, not addresses."""
 
 
 class ConfinedAgent:

@@ -30,7 +30,7 @@ _OF_FILES = EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE | IOCTL_DEV
 BIND_TCP, CONNECT_TCP = 1 << 0, 1 << 1
 
 SINCE = {"files": 1, "moves between folders": 2, "truncation": 3, "TCP": 4, "devices": 5, "signals": 6}
-"""From which version of Landlock's interface (ABI) on something is refused."""
+"""The version of Landlock's interface (ABI) since which each kind of access can be refused."""
 NEWEST = 7
 
 

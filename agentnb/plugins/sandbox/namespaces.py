@@ -26,7 +26,7 @@ TEMPORARY = "/dev/shm/tmp"  # noqa: S108 - memory of its own
 
 
 class Overlay:
-    """One folder whose changes are taken."""
+    """One folder with an overlay that captures its changes."""
 
     def __init__(self, path: str, upper: str, below: int) -> None:
         self.path = path

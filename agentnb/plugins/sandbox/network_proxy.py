@@ -42,7 +42,7 @@ MOST_CONNECTIONS = 512
 MOST_REFUSED = 50
 """Refused hosts that are remembered."""
 MOST_SERVERS = 32
-"""Addresses of this machine's servers that are handed on into networks of their own; others need the proxy."""
+"""Addresses of this machine's servers that are passed into private networks; others are reached by the proxy."""
 _PIECE = 64 * 1024
 _HERE = ("localhost", "127.0.0.1", "::1")
 
@@ -50,7 +50,7 @@ Pair = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
 class NetworkProxy:
-    """A proxy for one confined agent, or what *who* names; all of it happens on the loop that it was opened on."""
+    """A proxy for one confined agent, or for what *who* names. Runs on the loop that it was opened on."""
 
     def __init__(self, hosts: tuple[str, ...], env: Mapping[str, str], who: str = "the agent is confined and") -> None:
         self._who = who

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 TERMINALS = "/dev/pts"
 _MOUNT_SETATTR, _AT_FDCWD, _AT_RECURSIVE = 442, -100, 0x8000
 _APART = ("/dev", "/proc", "/sys")
-"""Not folders that can be made read-only here, or that need it."""
+"""Folders that cannot be made read-only here, or need not be."""
 
 
 def enter(write: Sequence[str]) -> bool:

@@ -40,7 +40,7 @@ OWN_FOLDERS = {
 """Variables that name a folder which a tool writes outside the workspace, and the folder that a confined agent has
 instead."""
 RUNNER_FOLDERS = {"uvx": {"UV_TOOL_DIR": "uv-tools", "UV_PYTHON_INSTALL_DIR": "uv-python"}}
-"""More of them for an agent that ``uvx`` starts."""
+"""Additional variables like these for agents started with ``uvx``."""
 _LONGEST = 80
 
 
@@ -75,9 +75,9 @@ _SYSTEM = (
     *("/System", "/Library", "/Applications", "/private/etc", "/private/var/db"),
 )
 _GIT = ("~/.gitconfig", "~/.config/git/config", "~/.config/git/ignore", "~/.config/git/attributes")
-"""What git reads of the user's: it refuses to work where it may not. Its stored passwords are in other files."""
+"""Git's configuration of the user, without which git refuses to work; its stored passwords are in other files."""
 _INDEXES = ("~/.config/pip/pip.conf", "~/.pip/pip.conf", "~/.config/uv/uv.toml", "~/.condarc")
-"""Which package index is used: without these nothing can be installed where only a mirror is reached."""
+"""Settings of the package index, without which nothing can be installed if only a mirror is reachable."""
 _INDEX_VARIABLES = (
     *("PIP_CONFIG_FILE", "UV_CONFIG_FILE", "PIP_CERT", "npm_config_cafile", "NPM_CONFIG_CAFILE", "NODE_EXTRA_CA_CERTS"),
     *("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "npm_config_globalconfig"),
@@ -91,7 +91,7 @@ _TOOLS = (
 _MOST_INTERPRETER = 200
 _MOST_LINKS = 5_000
 _LIBRARIES = ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
-"""Where programs find their libraries, on clusters mostly outside of the system's folders."""
+"""Variables with the folders of shared libraries, which on clusters are mostly outside the system's folders."""
 _MACHINE_SECRET = re.compile(
     r"g?shadow.*|sudoers.*|ssh|krb5\.keytab|security|NetworkManager|wireguard|ipsec.*|\.pwd\.lock"
 )

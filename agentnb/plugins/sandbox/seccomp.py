@@ -1,4 +1,4 @@
-"""Seccomp: a filter that refuses system calls which Landlock does not look at, for this process and its children."""
+"""Seccomp: a filter that refuses system calls not covered by Landlock, for this process and its children."""
 
 from __future__ import annotations
 
@@ -57,26 +57,26 @@ _KEYED = (
     *("shmget", "shmat", "shmctl", "semget", "semop", "semtimedop", "semctl"),
     *("msgget", "msgsnd", "msgrcv", "msgctl", "mq_open", "mq_unlink"),
 )
-"""Shared memory, semaphores and queues that other processes find by a key or a number (System V), or by a name."""
+"""Calls on shared memory, semaphores and queues that other processes find by a key, a number (System V) or a name."""
 ATTRIBUTES = (
     *("chmod", "fchmod", "fchmodat", "fchmodat2", "chown", "fchown", "lchown", "fchownat"),
     *("utime", "utimes", "futimesat", "utimensat", "file_setattr"),
     *("setxattr", "lsetxattr", "fsetxattr", "setxattrat"),
     *("removexattr", "lremovexattr", "fremovexattr", "removexattrat"),
 )
-"""What changes a file's permissions, owner, times and extended attributes."""
+"""Calls that change a file's permissions, owner, times and extended attributes."""
 NAMES = (
     *("creat", "openat2", "truncate", "unlink", "unlinkat", "rmdir", "mkdir", "mkdirat", "mknod", "mknodat"),
     *("rename", "renameat", "renameat2", "link", "linkat", "symlink", "symlinkat"),
 )
-"""What makes and removes files, and empties them."""
+"""Calls that create, remove, rename or truncate files."""
 REACHES = ("connect", "sendmsg", "sendmmsg", "kill")
-"""What connects, sends and signals; of ``sendto`` a supervisor sees what has an address."""
+"""Calls that connect, send or signal; of ``sendto``, a supervisor sees only those with an address."""
 _SET_FLAGS, _SET_FLAGS_MORE = 0x40086602, 0x401C5820  # FS_IOC_SETFLAGS, FS_IOC_FSSETXATTR
 _SET_OWNER, _SET_OWNER_MORE = 8, 15  # F_SETOWN, F_SETOWN_EX: who gets a descriptor's signal
 _SET_OWNER_OF_SOCKET, _SET_GROUP_OF_SOCKET = 0x8901, 0x8902  # FIOSETOWN, SIOCSPGRP
 _FIRST, _SECOND, _THIRD, _FIFTH = 16, 24, 32, 48
-"""Where a call's arguments are."""
+"""Offsets of a call's arguments in the data that the filter gets."""
 _SIGNALS = ("kill", "tkill", "rt_sigqueueinfo", "rt_tgsigqueueinfo", "pidfd_send_signal")
 
 UNIX, NETLINK = 1, 16  # as in `socket`, which costs small programs start-up time

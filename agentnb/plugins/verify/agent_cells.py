@@ -31,7 +31,7 @@ class LeftOut(NamedTuple):
     changes_kernel: bool = False
 
     def is_below(self, cell: Cell) -> bool:
-        """True if what the cell gives may depend on an agent that may change variables."""
+        """True if the cell's result may depend on an agent that may change variables."""
         return self.changes_kernel and bool(self.agents) and cell.index > self.agents[0].index
 
 
@@ -41,13 +41,12 @@ def is_agent_cell(source: str) -> bool:
 
 
 def agent_output(source: str) -> str:
-    """The name that a cell gives an agent's turn; empty where it gives none."""
+    """Returns the name that a cell gives its agent turn, or '' if it gives none."""
     match = _OUTPUT.search(source.lstrip().partition("\n")[0]) if is_agent_cell(source) else None
     return match["name"] if match is not None else ""
 
 
 def without_agents(cells: Sequence[Cell]) -> LeftOut:
-    """What is left out of *cells* where no agent is asked."""
     agents = tuple(each for each in cells if is_agent_cell(each.source))
     missing: set[str] = set()
     needing = []

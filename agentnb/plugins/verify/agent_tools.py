@@ -75,7 +75,7 @@ async def interrupt(session: ToolSession, _arguments: dict[str, Any]) -> str:
 
 
 async def restart_kernel(session: ToolSession, _arguments: dict[str, Any]) -> str:
-    """Restart the user's kernel once the turn is over: the conversation lives in it, and comes back by itself."""
+    """Restart the user's kernel after the turn: the conversation lives in it, and comes back by itself."""
     from agentnb.policy.request import PolicyRequest
 
     runner, host = session.code_runner(), session.host
@@ -105,7 +105,7 @@ async def restart_kernel(session: ToolSession, _arguments: dict[str, Any]) -> st
 
 
 def lost_variables(variables: Mapping[str, Any]) -> str:
-    """The variables that a restart takes away, in a sentence."""
+    """Returns a sentence that names the variables lost by a restart."""
     names = [name for name in sorted(variables) if not isinstance(variables[name], ModuleType)]
     if not names:
         return "Stops the running code. The kernel has no variables."
@@ -146,7 +146,7 @@ async def run_tests(session: ToolSession, arguments: dict[str, Any]) -> dict[str
 
 
 def test_report(path: Path) -> str:
-    """JUnit's XML as text: how many tests there were, and each failure; empty where there is no report."""
+    """Returns JUnit XML as text: the number of tests, and each failure; '' if there is no report."""
     from xml.etree import ElementTree as ET
 
     if not path.is_file() or path.stat().st_size > LARGEST_REPORT:

@@ -60,8 +60,6 @@ _DURATIONS = re.compile(r"\(\)\s*-\s*\w|perf_counter|monotonic|process_time|time
 
 
 class CellFacts(NamedTuple):
-    """The facts of one cell."""
-
     clock: tuple[str, ...] = ()
     random: tuple[str, ...] = ()
     identity: tuple[str, ...] = ()
@@ -75,7 +73,7 @@ class CellFacts(NamedTuple):
 
 
 class NotebookFacts:
-    """The facts of a notebook's cells, and which of them depend on which."""
+    """The facts of a notebook's cells, and the dependencies between them."""
 
     def __init__(self, cells: Sequence[Cell]) -> None:
         self._cells = cells
@@ -83,7 +81,6 @@ class NotebookFacts:
 
     @functools.cache  # noqa: B019 - lives as long as one verification
     def of(self, cell_source: str) -> CellFacts:
-        """The facts of a cell."""
         return _facts(cell_source, self._aliases)
 
     def reads_files(self, cell: Cell) -> bool:
@@ -91,7 +88,7 @@ class NotebookFacts:
         return re.search(r"\bopen\(|read_\w+\(|\bload\w*\(|scan_\w+\(|connect\(", cell.source) is not None
 
     def upstream(self, cell: Cell) -> list[Cell]:
-        """The cells above that the cell depends on, the nearest first."""
+        """Returns the cells above that *cell* depends on, the nearest first."""
         wanted, seen = {*cell_names(cell.source).used}, []
         above = [each for each in self._cells if each.index < cell.index]
         for each in reversed(above):
@@ -160,7 +157,7 @@ def _facts(source: str, aliases: dict[str, str]) -> CellFacts:
 
 
 def dotted(node: ast.expr, aliases: dict[str, str]) -> str:
-    """The dotted name of a function as its module calls it; a method of something else begins with a dot."""
+    """Returns a function's dotted name with aliases resolved; a method of an expression begins with a dot."""
     parts: list[str] = []
     while isinstance(node, ast.Attribute):
         parts.append(node.attr)
@@ -222,7 +219,7 @@ def _roots(node: ast.expr) -> list[str]:
 
 
 def _repeats_differ(source: str, changes: set[str]) -> bool:
-    """True if the cell changes something that it did not make: run again, it may give something else."""
+    """True if the cell changes something that it did not create, so that running it again may give another result."""
     bound: set[str] = set()
     used: set[str] = set()
     for each in cell_names(source).events:

@@ -58,12 +58,12 @@ class CellNames(NamedTuple):
 
     @property
     def bound(self) -> frozenset[str]:
-        """The names that it defines or deletes."""
+        """Returns the names that the cell defines or deletes."""
         return frozenset(each.name for each in self.events if each.what in {BIND, DELETE})
 
     @property
     def used(self) -> frozenset[str]:
-        """The names that it uses and has not defined before; those of its functions count, too."""
+        """Returns the names that the cell, or a function in it, uses before the cell has defined them."""
         bound: set[str] = set()
         used: set[str] = set()
         for each in self.events:
@@ -76,7 +76,6 @@ class CellNames(NamedTuple):
 
 @functools.lru_cache(maxsize=8192)
 def cell_names(source: str) -> CellNames:
-    """Read the names of a cell."""
     tree, error, line = parsed(source)
     if tree is None:
         return CellNames(error=error, error_line=line)
@@ -88,7 +87,7 @@ def cell_names(source: str) -> CellNames:
 
 @functools.lru_cache(maxsize=512)
 def parsed(source: str) -> tuple[ast.Module | None, str | None, int]:
-    """The syntax tree of a cell's Python; else None, why not, and the line."""
+    """Parse a cell's Python; returns its syntax tree, or None, the reason and the line."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -132,7 +131,7 @@ def _magic_events(source: str) -> Iterable[NameEvent]:
 
 
 class _CellScope:
-    """The names of the cell, seen from the comprehensions and class bodies around what is read."""
+    """The names of the cell, as seen from the comprehensions and class bodies around the current position."""
 
     def __init__(self) -> None:
         self.events: list[NameEvent] = []
@@ -140,7 +139,7 @@ class _CellScope:
         self.local: list[set[str]] = []
 
     def add(self, what: str, name: str, node: ast.AST, *, is_sure: bool = True) -> None:
-        """Add an event that concerns the cell, whatever is around it."""
+        """Add an event of the cell itself, whatever scope it is in."""
         self.events.append(NameEvent(what, name, getattr(node, "lineno", 1), self.is_sure and is_sure))
 
     def use(self, name: str, node: ast.AST, what: str = USE) -> None:
@@ -349,7 +348,7 @@ class _Reader:
         self.scope.bind(node.name, node)
 
     def _later(self, node: ast.AST) -> None:
-        """``type X = …``: its value is read when it is asked for."""
+        """Bind the name of ``type X = …``; its value is evaluated only on demand."""
         name = getattr(node, "name", None)
         if isinstance(name, ast.Name):
             self.scope.bind(name.id, node)
@@ -393,4 +392,4 @@ _HANDLERS: dict[type[ast.AST], Callable[[_Reader, ast.AST], None]] = {
     }.items()
     for kind in kinds
 }
-"""The methods of :class:`_Reader`, by the nodes that they are for."""
+"""The method of :class:`_Reader` for each type of node."""

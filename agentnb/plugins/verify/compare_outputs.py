@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 NOTICED = 32
-"""How much a channel of a pixel must differ to count, of 255."""
+"""Difference in a pixel's channel, of 255, that counts."""
 SHARE = 0.0003
 """The share of pixels that may differ."""
 _SIGNATURE = b"\x89PNG\r\n\x1a\n"
@@ -36,7 +36,7 @@ class Pixels(NamedTuple):
 
 
 def compare_pictures(stored: str, now: str) -> str:
-    """How two PNGs in base64 differ; empty where they look the same."""
+    """Returns how two PNGs in base64 differ; '' if they look the same."""
     if stored.strip() == now.strip():
         return ""
     try:
@@ -146,7 +146,7 @@ def has_same_words(stored: Sequence[Output], now: Sequence[Output]) -> bool:
 
 
 def compare_outputs(stored: Sequence[Output], now: Sequence[Output]) -> Difference | None:
-    """The first difference that counts; None where there is none."""
+    """Returns the first difference that counts; None if there is none."""
     mild = compare_texts(_printed(stored), _printed(now))
     if mild is not None and same_words(_printed(stored), _printed(now)):
         mild = None if _is_listing(_printed(stored), _printed(now)) else mild
@@ -170,7 +170,7 @@ def compare_outputs(stored: Sequence[Output], now: Sequence[Output]) -> Differen
 
 
 def _compare_stderr(stored: str, now: str) -> Difference | None:
-    """Warnings are mild: Python shows one once, so a cell that is run again shows none."""
+    """Compare stderr; other warnings are mild: Python shows one once, so a cell that is run again shows none."""
     rest = compare_texts(_WARNING.sub("", stored), _WARNING.sub("", now))
     if rest is not None:
         return rest
@@ -180,7 +180,7 @@ def _compare_stderr(stored: str, now: str) -> Difference | None:
 
 
 def uncompared(outputs: Sequence[Output]) -> set[str]:
-    """What of the outputs that a notebook shows cannot be compared, in words."""
+    """Returns descriptions of the outputs shown in the notebook that cannot be compared."""
     bundles = [each.get("data") or {} for each in outputs if isinstance(each.get("data"), dict)]
     words = {"JavaScript": "javascript", "PDF": "application/pdf"}
     names = {name for name, kind in words.items() for each in bundles if any(kind in one for one in each)}
@@ -193,7 +193,7 @@ def uncompared(outputs: Sequence[Output]) -> set[str]:
 
 
 def _is_listing(stored: str, now: str) -> bool:
-    """True if a terminal's columns became lines."""
+    """True if the number of lines differs, as when a terminal's columns become lines."""
     return len(stored.split("\n")) != len(now.split("\n"))
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 TOLERANCE = 1e-9
-"""How much numbers may differ, relative to the larger one."""
+"""Difference between two numbers that is tolerated, relative to the larger one."""
 _ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 _DROPPED = re.compile(
     r"^(?:CPU times:|Wall time:|.*\bper loop\b|The slowest run took|.*\d(?:it/s|s/it)|[ \t]*\d+%\|"
@@ -73,7 +73,7 @@ def same_words(stored: str, now: str) -> bool:
 
 
 def compare_texts(stored: str, now: str, *, tolerance: float = TOLERANCE) -> Difference | None:
-    """The first difference that counts; None where there is none."""
+    """Returns the first difference that counts; None if there is none."""
     stored, now = _cleaned(stored), _cleaned(now)
     if stored == now:
         return None
@@ -111,7 +111,7 @@ def _tokens(text: str) -> list[re.Match[str]]:
 
 
 def _differ(old: re.Match[str], new: re.Match[str], tolerance: float) -> str:
-    """How two tokens differ; empty where that does not count."""
+    """Returns the kind of difference between two tokens; '' if it does not count."""
     if old[0] == new[0]:
         return ""
     kinds = {old.lastgroup, new.lastgroup}
@@ -151,7 +151,7 @@ def same_number(old: str, new: str, tolerance: float = TOLERANCE) -> bool:
 
 
 def _unit(number: str) -> float:
-    """One unit of its last digit, where that is far enough behind the first."""
+    """Returns one unit of the number's last digit if it has at least five digits, else 0."""
     mantissa, _, exponent = number.lower().partition("e")
     decimals = len(mantissa.partition(".")[2])
     digits = len(mantissa.lstrip("+-0.").replace(".", ""))
@@ -174,7 +174,7 @@ def is_present(text: str) -> bool:
 
 
 def _is_alone(token: re.Match[str], line: str) -> bool:
-    """True if a line says nothing but a moment."""
+    """True if a line contains nothing but a date or time."""
     rest = line.replace(token[0], "")
     return not re.search(
         r"[^\W\d_]{2}", _TOKEN.sub(lambda each: "" if each.lastgroup in {"moment", "clock"} else each[0], rest)
@@ -188,7 +188,6 @@ def _line_at(text: str, place: int) -> str:
 
 
 def _first_lines(before: list[str], after: list[str]) -> tuple[str, str]:
-    """The first lines that differ."""
     for old, new in zip(before, after, strict=False):
         if compare_texts(old, new) is not None:
             return old.strip()[:300], new.strip()[:300]
@@ -202,7 +201,7 @@ _COMPARED = frozenset(
 
 
 def written_files(run: VerifiedRun, cells: Mapping[int, Cell]) -> list[Finding]:
-    """A finding for each file that now gets other content; only where the run came to its end."""
+    """Returns a finding for each file that now gets other contents; none unless the run finished."""
     if run.why != "done":
         return []
     findings = []
@@ -234,7 +233,7 @@ def written_files(run: VerifiedRun, cells: Mapping[int, Cell]) -> list[Finding]:
 
 
 def _writer(run: VerifiedRun, path: Path, cells: Mapping[int, Cell]) -> tuple[Cell | None, bool]:
-    """The last cell that wrote the file, and whether it appended to it or read it before."""
+    """Returns the last cell that wrote the file, and whether it appended to the file or read it before."""
     writer: Cell | None = None
     appends = False
     for index, result in run.cells.items():
@@ -247,7 +246,7 @@ def _writer(run: VerifiedRun, path: Path, cells: Mapping[int, Cell]) -> tuple[Ce
 
 
 def _lines(file: RehearsalFile) -> tuple[str, str] | None:
-    """The lines that went and those that came."""
+    """Returns the removed and the added lines."""
     if not file.diff or file.diff.startswith("Binary"):
         return None
     lines = [each for each in file.diff.splitlines() if not each.startswith(("---", "+++", "\\"))]

@@ -1,4 +1,4 @@
-"""Says why a cell gives something else than it shows: by what it does, a second run, and runs in another order."""
+"""Explains why a cell's result differs from the one shown: by its code, a second run, and runs in another order."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from agentnb.plugins.verify.run import CellResult, VerifiedRun
 
 MOST_TRIALS = 4
-"""How many runs in another order may look for a cause."""
+"""Runs in another order that may be made to find a cause."""
 LONGEST_TRIAL = 30.0
-"""Seconds that a run may have taken for such a run to be worth it."""
+"""Seconds that a run may have taken for runs in another order to be worthwhile."""
 _DOWNLOAD = re.compile(r"https?://|ftp://|\bcurl\b|\bwget\b|git clone")
 _VERSION = re.compile(r"(?<!\d)\d+\.\d+(?:\.\d+)?")
 
@@ -38,13 +38,13 @@ class Changed(NamedTuple):
 
     @property
     def evidence(self) -> str:
-        """What is shown, and what comes now."""
+        """Returns the saved result, and the new one."""
         stored, now = (each or "nothing" for each in (self.difference.stored, self.difference.now))
         return f"shown: {stored}\nnow:   {now}"
 
 
 class DifferenceCauses:
-    """Finds the causes in one notebook."""
+    """Finds the causes of differences in one notebook."""
 
     def __init__(
         self,
@@ -67,7 +67,7 @@ class DifferenceCauses:
         self._trials: list[tuple[Cell | None, VerifiedRun]] | None = None
 
     def findings(self, changed: Sequence[Changed]) -> list[Finding]:
-        """The findings for *changed*, one for each root."""
+        """Returns the findings for *changed*, one for each root cause."""
         findings: dict[tuple[Kind, int], Finding] = {}
         blamed: dict[int, tuple[Kind, int]] = {}  # cells whose results are explained, by the key of the finding
         for each in changed:
@@ -168,7 +168,7 @@ class DifferenceCauses:
     # --- the same at each run ---
 
     def _by_network(self, changed: Changed, _near: Sequence[Cell]) -> Finding | None:
-        """A command above wanted an address, and the run had no network."""
+        """Explain the difference by a command above that needed an address, when the run had no network."""
         above = [each for each in self._cells if each.index <= changed.cell.index and _DOWNLOAD.search(each.source)]
         if not self._run.connections or not above:
             return None
@@ -193,7 +193,7 @@ class DifferenceCauses:
         )
 
     def _by_file(self, changed: Changed, near: Sequence[Cell]) -> Finding | None:
-        """A file that was read is newer than the notebook."""
+        """Explain the difference by a file that was read and is newer than the notebook."""
         for each in near:
             for path in self._read_by(each):
                 if self._saved is not None and path.stat().st_mtime > self._saved + 1:
@@ -201,7 +201,7 @@ class DifferenceCauses:
         return None
 
     def by_input(self, failure: Failure) -> Finding | None:
-        """The finding for a cell that fails, and depends on a file: that has changed, as far as one can say."""
+        """Returns the finding for a cell that fails and depends on a file, which has presumably changed."""
         near = [failure.cell, *self._facts.upstream(failure.cell)]
         reader = next((each for each in near if self._read_by(each)), None)
         if reader is None:
@@ -214,7 +214,7 @@ class DifferenceCauses:
         return replace(finding, cell=reader.place, related=() if reader is failure.cell else (failure.cell.place,))
 
     def _by_reading(self, changed: Changed, near: Sequence[Cell]) -> Finding | None:
-        """A cell that reads a file shows something else, or everything between it and this cell is as it was."""
+        """Explain it by a file: its reader shows something else, or all from the reader to this cell is unchanged."""
         for each in near:
             paths = self._read_by(each)
             if paths and not self._has_new_words(changed) and not self._shows_the_same(each):
@@ -232,7 +232,7 @@ class DifferenceCauses:
         return False
 
     def _has_new_words(self, changed: Changed) -> bool:
-        """True if the cell itself was likely changed: its own words are in the result, and not in what is shown."""
+        """True if the cell itself was likely changed: its own words are in the new result, and not in the saved one."""
         for text in self._facts.of(changed.cell.source).texts:
             words = [each for each in re.split(r"[{}\n]", text) if len(each.strip()) > 2]  # noqa: PLR2004 - words
             if any(each in changed.difference.now and each not in changed.difference.stored for each in words):
@@ -266,7 +266,7 @@ class DifferenceCauses:
         )
 
     def _by_count(self, changed: Changed, near: Sequence[Cell]) -> Finding | None:
-        """Execution counts say that a cell above was run after this one, or never."""
+        """Explain the difference by execution counts: a cell above was run after this one, or never."""
         cell = changed.cell
         if cell.count is None:
             return None
@@ -285,7 +285,7 @@ class DifferenceCauses:
         return None
 
     def _by_trial(self, changed: Changed, near: Sequence[Cell]) -> Finding | None:
-        """Run in another order, or a cell twice: does that give what is shown?"""
+        """Explain the difference by trial: running in another order, or a cell twice, gives the saved result."""
         for twice, run in self.trials(near):
             result = run.cells.get(changed.cell.index)
             if result is None or compare_outputs(changed.cell.outputs, result.outputs) is not None:
@@ -307,7 +307,7 @@ class DifferenceCauses:
         return None
 
     def trials(self, near: Sequence[Cell]) -> list[tuple[Cell | None, VerifiedRun]]:
-        """Runs with a cell run more than once, or (None) in the order of the counts; made once."""
+        """Returns runs with a cell run repeatedly, or (None) in the order of the counts; they are made only once."""
         if self._trials is not None:
             return self._trials
         self._trials = []
@@ -349,7 +349,6 @@ class DifferenceCauses:
 
 
 def changed_cells(cells: Sequence[Cell], results: dict[int, CellResult], skip: Callable[[Cell], bool]) -> list[Changed]:
-    """The cells whose results differ from what is shown."""
     changed = []
     for cell in cells:
         result = results.get(cell.index)

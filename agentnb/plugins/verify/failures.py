@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 NETWORK_ADVICE = "Allow the host (`network=`, `--network`), or keep what it downloads in a file beside the notebook."
 NO_COMMAND = 127
-"""A shell's exit code where there is no such command."""
+"""A shell's exit code if the command does not exist."""
 _NAME = re.compile(r"name '(?P<name>\w+)' is not defined")
 _QUOTED = re.compile(r"['\"](?P<text>[^'\"]+)['\"]")
 _NO_COMMAND = re.compile(r"(?<![\w./+-])(?P<name>[\w./+-]+): (?:command )?not found")
@@ -65,25 +65,23 @@ class Failure(NamedTuple):
 
     @property
     def evidence(self) -> str:
-        """The error as Jupyter's last line shows it, and the line of code."""
+        """Returns the error as in the last line of Jupyter's traceback, and the line of code."""
         text = "\n".join(self.text.splitlines()[:3])
         error = f"{self.name}: {text}".strip(": ")[:400]
         code = self.cell.line(self.line)
         return f"{code}\n{error}" if code else error
 
     def finding(self, kind: Kind, why: str, advice: str) -> Finding:
-        """A finding about the cell."""
         return self.cell.finding(kind, f"would fail: {why}", evidence=self.evidence, advice=advice)
 
 
 def failure_of(cell: Cell, result: CellResult, run: VerifiedRun) -> Failure:
-    """The failure of a cell that ended with an error."""
     error: dict[str, Any] = result.error or {}
     return Failure(cell, str(error.get("ename", "")), str(error.get("evalue", "")), error.get("line", 0), result, run)
 
 
 def explained(failure: Failure, names: NameFinder) -> Finding | None:
-    """The finding for what the error itself explains; None where it does not."""
+    """Returns the finding for a failure that the error itself explains; else None."""
     for explain in _EXPLANATIONS:
         finding = explain(failure)
         if finding is not None:
@@ -148,7 +146,7 @@ def _version(failure: Failure) -> Finding | None:
 
 
 def _called_library(failure: Failure) -> str:
-    """The installed package whose function took an argument wrongly, where the failing line names one."""
+    """Returns the installed package in the failing line whose function got a wrong argument; '' if there is none."""
     line = failure.cell.line(failure.line) or failure.cell.source
     aliases = {"pd": "pandas", "np": "numpy", "plt": "matplotlib", "pl": "polars", "sns": "seaborn"}
     names = [aliases.get(each, each) for each in re.findall(r"\b(\w+)\.", line)]
@@ -214,7 +212,7 @@ def _network(failure: Failure) -> Finding | None:
 
 
 def needs_network(hosts: Sequence[str]) -> str:
-    """Why a cell fails that may not reach the network."""
+    """Returns why a cell fails that may not use the network."""
     return (
         f"it needs the network ({hosts[0]}), which was not allowed"
         if hosts
@@ -245,7 +243,7 @@ def _device(failure: Failure) -> Finding | None:
 
 
 def missing_command(cell: Cell, result: CellResult) -> Finding | None:
-    """The finding for a shell command that is not there; a cell does not fail by that."""
+    """Returns the finding for a shell command that is not installed, which does not make its cell fail."""
     if result.trace.get("exit_code") != NO_COMMAND and not (
         result.error and f"status {NO_COMMAND}" in str(result.error)
     ):
@@ -263,7 +261,7 @@ def missing_command(cell: Cell, result: CellResult) -> Finding | None:
 
 
 def missing_network(cell: Cell, result: CellResult) -> Finding | None:
-    """The finding for a command of the shell that needs the network; a cell does not fail by that."""
+    """Returns the finding for a shell command that needs the network, which does not make its cell fail."""
     printed = "\n".join(str(each.get("text", "")) for each in result.outputs if each.get("output_type") == "stream")
     match = _NO_HOST.search(printed)
     stored = "\n".join(str(each.get("text", "")) for each in cell.outputs)
@@ -278,7 +276,7 @@ def missing_network(cell: Cell, result: CellResult) -> Finding | None:
 
 
 class _Known(NamedTuple):
-    """What an error says by itself: by its name, or by its text."""
+    """Why a cell failed, as far as the error's name or text alone tells."""
 
     kind: Kind
     why: str

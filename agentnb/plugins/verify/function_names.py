@@ -28,7 +28,6 @@ class FunctionNames(NamedTuple):
 
 
 def function_names(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> FunctionNames:
-    """Read them."""
     scope = _Scope()
     arguments = node.args
     every = (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, arguments.vararg, arguments.kwarg)
@@ -53,7 +52,7 @@ def pattern_names(pattern: ast.AST) -> Iterator[str]:
 
 
 class _Scope:
-    """What is read and stored in one function, class body or comprehension."""
+    """The names loaded and stored in one function, class body or comprehension."""
 
     def __init__(self) -> None:
         self.loaded: set[str] = set()

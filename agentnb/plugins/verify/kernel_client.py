@@ -34,8 +34,6 @@ GRACE_SECONDS = 2.0
 
 
 class KernelMessage(NamedTuple):
-    """One message of a kernel."""
-
     kind: str
     parent: str
     content: dict[str, Any]
@@ -46,7 +44,7 @@ class KernelLost(Exception):
 
 
 class Kernel:
-    """A kernel of our own."""
+    """A kernel that the verification starts itself."""
 
     def __init__(
         self, command: Sequence[str], folder: str, environment: Mapping[str, str], limits: Mapping[str, int]
@@ -114,7 +112,7 @@ class Kernel:
         return message_id
 
     def receive(self, seconds: float) -> list[KernelMessage]:
-        """The messages that come within *seconds*; none where none comes."""
+        """Returns the messages that arrive within *seconds*; an empty list if none does."""
         ready = dict(self._poller.poll(int(max(0.0, seconds) * 1000)))
         messages = []
         for link in (self._iopub, self._shell):
@@ -169,19 +167,17 @@ class Kernel:
 
     @property
     def last_words(self) -> str:
-        """The last lines that it wrote to its terminal."""
         self._printed.seek(0, os.SEEK_END)
         self._printed.seek(max(0, self._printed.tell() - 2000))
         lines = self._printed.read().decode("utf-8", "replace").strip().splitlines()
         return "\n".join(each for each in lines if "without encryption" not in each)[-1000:]
 
     def interrupt(self) -> None:
-        """Interrupt what it runs."""
         with suppress(OSError):
             os.kill(self.process.pid, signal.SIGINT)
 
     def end(self) -> None:
-        """End it and the processes of its group."""
+        """End the kernel and the processes of its group."""
         with suppress(OSError):
             os.killpg(self.process.pid, signal.SIGKILL)
         with suppress(subprocess.TimeoutExpired):

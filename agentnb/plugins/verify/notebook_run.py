@@ -28,14 +28,14 @@ LARGEST_OUTPUT = 8 * 1024 * 1024
 """Characters of one cell's outputs that are kept."""
 LOOK_SECONDS = 0.2
 MOST_WITHOUT_MEMORY = 15
-"""How many looks long a kernel may have no address space left."""
+"""Consecutive checks, every ``LOOK_SECONDS``, in which a kernel may have no address space left."""
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")
 _TRACE = Path(__file__).with_name("kernel_trace.txt")
 _TAKE = {"agentnb": "__import__('sys')._agentnb_taken()"}
 
 
 class Cut(Exception):
-    """The run ends here: why, and in words."""
+    """The run ends here; the error has the cause, and its details in words."""
 
     def __init__(self, why: str, detail: str = "") -> None:
         super().__init__(why)
@@ -44,7 +44,7 @@ class Cut(Exception):
 
 
 class ShownOutputs:
-    """What one cell shows, as a front end collects it."""
+    """The outputs of one cell, as a front end collects them."""
 
     def __init__(self) -> None:
         self.outputs: list[dict[str, Any]] = []
@@ -54,7 +54,6 @@ class ShownOutputs:
         self.is_updated: bool = False
 
     def take(self, message: KernelMessage) -> None:
-        """Take a message of the cell."""
         content = message.content
         if message.kind == "clear_output":
             self._clear = bool(content.get("wait"))
@@ -77,7 +76,7 @@ class ShownOutputs:
         self.outputs.append({"output_type": message.kind, **(_short(content) if message.kind == "error" else content)})
 
     def update(self, display_id: str, data: dict[str, Any]) -> None:
-        """A display was updated."""
+        """Replace the data of the outputs with this *display_id*."""
         for each in self.outputs:
             if each.get("transient", {}).get("display_id") == display_id:
                 each["data"] = data
@@ -98,7 +97,7 @@ class NotebookRun:
         self._without_memory = 0
 
     def run(self) -> None:
-        """Run everything; what happens is reported."""
+        """Run everything, and report what happens."""
         ended: dict[str, Any] = {"event": "ended", "why": ""}
         try:
             self._start()
@@ -122,7 +121,7 @@ class NotebookRun:
             self._tell(**ended)
 
     def _final_outputs(self) -> dict[int, list[dict[str, Any]]]:
-        """The outputs that a later cell can have changed: displays with an id, and widgets."""
+        """Returns the outputs that a later cell can have changed: displays with an id, and widgets."""
         changed = {}
         for index, stored in self._all.items():
             add_states(stored.outputs, self._models)
@@ -213,7 +212,7 @@ class NotebookRun:
             stored.take(message)
 
     def _look(self) -> None:
-        """See whether the run must be cut off here."""
+        """Raise Cut if the run must be cut off here."""
         assert self._kernel is not None  # noqa: S101 - started before
         now = time.monotonic()
         if now - self._looked_at < LOOK_SECONDS:
@@ -241,7 +240,7 @@ class NotebookRun:
             raise Cut("memory", f"{resident / 1e9:.1f} GB were in use")
 
     def _is_unheard(self) -> bool:
-        """True if nobody reads what is reported: the verification was stopped."""
+        """True if nobody reads the reports any more, since the verification was stopped."""
         poll = select.poll()
         poll.register(self._report, 0)
         return bool(poll.poll(0))
@@ -294,7 +293,7 @@ def _resident(pid: int) -> int:
 
 
 def main(reading: int, report: int) -> None:
-    """Run what the file *reading* says."""
+    """Run the task that is read from the descriptor *reading*, and report to *report*."""
     for each in (reading, report):
         os.set_inheritable(each, False)
     with open(reading, encoding="utf-8") as file:

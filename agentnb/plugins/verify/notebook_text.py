@@ -21,7 +21,7 @@ MOST_CELLS = 20_000
 SKIPPED_TAGS = frozenset({"skip-execution", "agentnb-skip"})
 FAILING_TAGS = frozenset({"raises-exception", "nbval-raises-exception"})
 UNSAVED_TAG = "agentnb-unsaved-results"
-"""Ours, never in a file: the cell was run since the notebook was saved, and its results are in the page only."""
+"""Internal tag, never saved to a file: the cell was run since the last save, so only the page has its results."""
 UNCOMPARED_TAGS = frozenset({"nbval-ignore-output", "nbval-skip", "agentnb-ignore-output"})
 
 
@@ -38,22 +38,22 @@ class Cell(msgspec.Struct, kw_only=True):
 
     @property
     def place(self) -> Place:
-        """How a finding names it."""
+        """Returns how a finding names the cell."""
         return Place(index=self.index, id=self.id, label=f"[{self.count or ' '}]")
 
     @property
     def name(self) -> str:
-        """How a sentence names it."""
+        """Returns how a sentence names the cell."""
         text = str(self.place)
         return f"{text[0].lower()}{text[1:]}"
 
     def line(self, number: int) -> str:
-        """One of its lines, from 1; empty where it has none of that number."""
+        """Returns a line of the cell, counted from 1; '' if there is no such line."""
         lines = self.source.splitlines()
         return lines[number - 1].strip()[:200] if 0 < number <= len(lines) else ""
 
     def finding(self, kind: Kind, what: str, *, evidence: str, advice: str, related: Iterable[Cell] = ()) -> Finding:
-        """A finding about the cell: *what* follows its name."""
+        """Returns a finding about the cell; *what* continues the sentence after its name."""
         others = tuple(each.place for each in related if each is not self)
         cause = f"{self.place} {what}"
         return Finding(kind=kind, cell=self.place, cause=cause, evidence=evidence, advice=advice, related=others)
@@ -67,7 +67,7 @@ class Cell(msgspec.Struct, kw_only=True):
 
     @property
     def error_name(self) -> str | None:
-        """The exception that its saved outputs show; None where there is none."""
+        """Returns the exception in the saved outputs; None if there is none."""
         return next((str(each.get("ename", "")) for each in self.outputs if each.get("output_type") == "error"), None)
 
     @property
@@ -86,7 +86,6 @@ class Notebook(msgspec.Struct, kw_only=True):
 
     @property
     def code(self) -> list[Cell]:
-        """The cells that can be run."""
         return [each for each in self.cells if each.is_code]
 
     @property
@@ -96,7 +95,6 @@ class Notebook(msgspec.Struct, kw_only=True):
 
 
 def read_file(path: Path) -> str:
-    """The text of a notebook's file."""
     if path.is_dir():
         raise UsageError(f"{path} is a folder.", hint=f"Specify the notebooks in it: {path}/*.ipynb.")
     try:
@@ -171,7 +169,7 @@ def _cell(at: int, cell: dict[str, Any]) -> Cell:
 
 
 def _modern(output: dict[str, Any]) -> dict[str, Any]:
-    """An output of nbformat 3 in the form of 4."""
+    """Convert an output of nbformat 3 to nbformat 4."""
     kind = {"pyout": "execute_result", "pyerr": "error"}.get(str(output.get("output_type")), output.get("output_type"))
     if kind in {"execute_result", "display_data"} and "data" not in output:
         names = {"text": "text/plain", "html": "text/html", "png": "image/png", "svg": "image/svg+xml"}
@@ -189,7 +187,7 @@ def _joined(text: Any) -> str:
 
 
 def text_of(value: Any) -> str:
-    """A value of a bundle as text: lines are joined, JSON is written out with sorted keys."""
+    """Returns a value of a bundle as text: lines are joined, and JSON is written with sorted keys."""
     if isinstance(value, list) and all(isinstance(each, str) for each in value):
         return "".join(value)
     return value if isinstance(value, str) else json.dumps(value, sort_keys=True, ensure_ascii=False)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class OwnNotebook(NamedTuple):
-    """The notebook, with the text that the page has."""
+    """The kernel's notebook, with its current text in the page."""
 
     path: Path
     text: str
@@ -27,7 +27,7 @@ class OwnNotebook(NamedTuple):
 
 
 def own_notebook(wanted: Path | None = None) -> OwnNotebook | None:
-    """The notebook of this kernel; None where none is known, or *wanted* is another one."""
+    """Returns the notebook of this kernel; None if none is known, or if *wanted* is another one."""
     runner = current_environment().code_runner()
     if runner is None:
         return None
@@ -45,7 +45,7 @@ def own_notebook(wanted: Path | None = None) -> OwnNotebook | None:
 
 
 def _with_counts(text: str, counts: Mapping[str, int | None]) -> str:
-    """*text* with the counts of the page; the results of cells that were run since it was saved are marked unknown."""
+    """Returns *text* with the page's counts; results of cells that were run since it was saved are marked unknown."""
     try:
         content = read_json(text, repair=False)
     except ValueError:
@@ -62,13 +62,13 @@ def _with_counts(text: str, counts: Mapping[str, int | None]) -> str:
 
 
 def current_text(path: Path) -> str:
-    """The notebook's text: what the page has and has not saved is in it."""
+    """Returns the notebook's text, including what the page has not saved yet."""
     saved = read_file(path)
     unsaved = current_environment().unsaved(str(path))
     return saved if unsaved is None else unsaved.over(saved)
 
 
 def live_kernel(runner: CodeRunner) -> LiveKernel:
-    """What the kernel has run, and the names that it has."""
+    """Returns what the kernel has run, and the names that it has."""
     history = {cell.count: cell.source for cell in runner.executed_cells() if cell.count is not None}
     return LiveKernel(frozenset(runner.namespace.variables()), history)

@@ -77,7 +77,7 @@ class VerificationJob:
     def begin(
         self, text: str, mark: str, check: Callable[[Callable[[int, int], object], threading.Event], Verification]
     ) -> None:
-        """Begin to verify *text*; where a verification runs, that goes on. The end of a stopped one is awaited."""
+        """Begin to verify *text*, once a stopped verification has ended; one that still runs goes on instead."""
         with self._changed:
             is_over = self._changed.wait_for(
                 lambda: self.state.status != "running" or not self._stop.is_set(), LONGEST_WAIT
@@ -114,21 +114,20 @@ class VerificationJob:
                 _wake(self._followers.popleft())
 
     def stop(self) -> None:
-        """End the verification that runs."""
         self._stop.set()
 
     def take(self, text: str, result: Verification) -> None:
-        """Take the result of a verification that no page began; what runs meanwhile goes on."""
+        """Take the result of a verification that no page began; one that runs meanwhile goes on."""
         if self.state.status != "running":
             self._digest, self._mark = code_digest(text), ""
             self._set(_ended(result))
 
     def is_stale(self, text: str) -> bool:
-        """True if *text* has other code, or results of another run, than what was verified."""
+        """True if *text* has different code, or results of a different run, from what was verified."""
         return self.state.status == "ended" and code_digest(text) != self._digest
 
     async def wait(self, revision: int) -> None:
-        """Wait until there is a newer revision; so every page knows of it at once."""
+        """Wait for a newer revision, so that every page learns of it at once."""
         news: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         with self._changed:
             if self.state.revision > revision:
@@ -152,7 +151,6 @@ _jobs: dict[Path, VerificationJob] = {}
 
 
 def job_of(path: Path) -> VerificationJob:
-    """The verification of the notebook *path*."""
     return _jobs.setdefault(path, VerificationJob(path))
 
 

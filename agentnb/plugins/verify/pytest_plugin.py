@@ -12,7 +12,6 @@ if TYPE_CHECKING:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Our options."""
     group = parser.getgroup("agentnb", "agents in notebooks and tests")
     group.addoption(
         "--agentnb-verify", action="store_true", help="verify each notebook: does it reproduce the results it shows?"
@@ -29,7 +28,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
-    """Collect notebooks, where that is wanted."""
+    """Collect notebooks if ``--agentnb-verify`` is given."""
     if file_path.suffix != ".ipynb" or not parent.config.getoption("--agentnb-verify"):
         return None
     if ".ipynb_checkpoints" in file_path.parts:
@@ -42,7 +41,6 @@ class NotebookFile(pytest.File):
     """A notebook, with one test."""
 
     def collect(self) -> Iterator[pytest.Item]:
-        """Its one test."""
         yield NotebookItem.from_parent(self, name="verify")
 
 
@@ -54,7 +52,7 @@ class NotebookItem(pytest.Item):
     """Verifies one notebook."""
 
     def runtest(self) -> None:
-        """Run it, closed in."""
+        """Verify the notebook in a confined run."""
         from agentnb.plugins.verify.verify import verify
 
         seconds = self.config.getoption("--agentnb-verify-seconds")
@@ -66,11 +64,10 @@ class NotebookItem(pytest.Item):
             raise NotVerified(repr(result))
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
-        """The findings, without our own traceback."""
+        """Show only the findings of a failed verification, without our own traceback."""
         if isinstance(excinfo.value, NotVerified):
             return str(excinfo.value)
         return super().repr_failure(excinfo, style)
 
     def reportinfo(self) -> tuple[Path, int | None, str]:
-        """Where it is, for the report."""
         return self.path, None, f"{self.path.name}: verify"

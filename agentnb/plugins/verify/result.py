@@ -1,4 +1,4 @@
-"""What a verification found, as Python and notebooks show it."""
+"""The findings of a verification, as Python and notebooks show them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import msgspec
 from agentnb.errors import AgentnbError
 
 SECONDS = 120.0
-"""How long the cells of a notebook may take in all where nobody says."""
+"""Seconds that all cells of a notebook together may take, unless another limit is given."""
 Kind: TypeAlias = Literal[
     "undefined-name",
     "deleted-cell",
@@ -43,7 +43,7 @@ Kind: TypeAlias = Literal[
     "syntax",
     "error",
 ]
-"""Why a notebook is not verified; `docs/reference/verify.md` has a line for each."""
+"""The reasons why a notebook is not verified; `docs/reference/verify.md` has a line for each."""
 
 
 class Stopped(AgentnbError):
@@ -159,5 +159,5 @@ class Verification(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _words(text: str) -> str:
-    """A sentence as HTML: what stands between backticks is code."""
+    """Returns a sentence as HTML; text between backticks becomes code."""
     return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text))

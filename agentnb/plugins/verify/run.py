@@ -1,4 +1,4 @@
-"""Runs a notebook's cells in a fresh kernel: inside the rehearsal's walls, or else on a copy of the folder."""
+"""Runs a notebook's cells in a fresh kernel: isolated like a rehearsal if possible, else on a copy of the folder."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def copy(source: Path, target: Path) -> None:
 
 
 def changed(source: Path, copied: Path) -> tuple[RehearsalFile, ...]:
-    """The files of *copied* that are others than in *source*."""
+    """Returns the files that differ between *source* and *copied*."""
     before = {path.relative_to(source) for path in _files(source)}
     after = {path.relative_to(copied) for path in _files(copied)}
     changes = [_change(name, source / name, copied / name) for name in sorted(before | after)]
@@ -104,22 +104,20 @@ def _files(folder: Path) -> Iterator[Path]:
 
 
 MARGIN_SECONDS = 20.0
-"""How long the kernel's start and end may take besides."""
+"""Seconds that starting and ending the kernel may take, on top of the run's own time."""
 LOOK_SECONDS = 0.2
 READ_BYTES = 1024 * 1024
 DISK_BYTES = 512 * 1024 * 1024
 MOST_PROCESSES = 90
 SHARE_OF_MEMORY = 0.5
 UNKNOWN_MEMORY = 8 * 1024**3
-"""Bytes that are taken as available where the system does not say."""
+"""Bytes of memory that are assumed to be available if the system does not report it."""
 NO_SOCKETS = "this system does not let users create namespaces, and a kernel needs sockets"
 _NO_HISTORY = "--HistoryManager.enabled=False"
-"""Kernels that start at the same time quarrel about the file of the history, and print that."""
+"""Turns off IPython's history: kernels that start at the same time would compete for its file, and print errors."""
 
 
 class CellResult(msgspec.Struct, kw_only=True):
-    """What became of one cell."""
-
     index: int
     status: str
     outputs: list[dict[str, Any]] = []
@@ -128,7 +126,6 @@ class CellResult(msgspec.Struct, kw_only=True):
 
     @property
     def error(self) -> dict[str, Any] | None:
-        """The error that it ended with."""
         return next((each for each in self.outputs if each.get("output_type") == "error"), None)
 
 
@@ -149,7 +146,7 @@ class VerifiedRun(msgspec.Struct, kw_only=True):
 
 
 class KernelCommand(msgspec.Struct, kw_only=True):
-    """How the notebook's kernel is started; without a command, why it cannot be."""
+    """The command that starts the notebook's kernel; if there is none, the reason."""
 
     command: list[str] = []
     environment: dict[str, str] = {}
@@ -315,7 +312,7 @@ class NotebookRunner:
 
 
 class _Task:
-    """The descriptors of one run: what to do, and what is reported while it runs."""
+    """File descriptors of one run: its input, and its reports while it runs."""
 
     def __init__(
         self, task: dict[str, Any], run: VerifiedRun, progress: Callable[[int, int], object], stop: threading.Event
@@ -339,7 +336,7 @@ class _Task:
         return self._file.fileno(), self._reporting
 
     def close_theirs(self) -> None:
-        """Close the end that the program has."""
+        """Close the program's end of the pipe."""
         if self._reporting >= 0:
             os.close(self._reporting)
             self._reporting = -1
@@ -353,7 +350,7 @@ class _Task:
         self._file.close()
 
     def _read(self) -> None:
-        """Read until the program ends; where the verification is stopped, the closed pipe ends the program."""
+        """Read until the program ends; if the verification is stopped, the closed pipe ends the program."""
         left = b""
         with open(self._reading, "rb", buffering=0) as pipe:  # noqa: PTH123 - a descriptor
             while not self._stop.is_set():

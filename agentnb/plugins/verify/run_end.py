@@ -1,4 +1,4 @@
-"""Says why a run ended early, where no cell says it: a hang, too much memory, a kernel that died."""
+"""Explains why a run ended early if no cell's error does: a hang, too much memory, a kernel that died."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _KEY = re.compile(
 def otherwise_explained(
     failure: Failure, causes: DifferenceCauses, facts: NotebookFacts, cells: Sequence[Cell]
 ) -> Finding:
-    """The finding for a failure, by what else is in the notebook; in the end, the error itself."""
+    """Returns the finding for a failure that the rest of the notebook explains; else that of the error itself."""
     cell = failure.cell
     if not cell.has_run or cell.error_name == failure.name:
         return failure.finding(
@@ -44,7 +44,7 @@ def otherwise_explained(
 
 
 def _by_key(failure: Failure, facts: NotebookFacts, cells: Sequence[Cell]) -> Finding | None:
-    """A key or an attribute that only a cell below makes, or none."""
+    """Explain the failure by a key or an attribute that only a cell below creates, or no cell."""
     match = _KEY.search(failure.text)
     if failure.name not in {"KeyError", "AttributeError", "ColumnNotFoundError"} or match is None:
         return None
@@ -88,7 +88,7 @@ _ENDS = re.compile(r"(?<![\w.])(?P<name>(?:os\.)?_exit|exit|quit|os\.abort|os\.k
 
 
 def run_end(run: VerifiedRun, cell: Cell | None, seconds: float) -> Finding | None:
-    """The finding for how *run* ended; None where it ended well, or by a cell's error."""
+    """Returns the finding for how *run* ended; None if it ended well, or by a cell's error."""
     place = None if cell is None else cell.place
     name = "The kernel" if cell is None else str(cell.place)
     if run.why in {"done", "failed"}:
@@ -137,7 +137,7 @@ def _first_line(cell: Cell | None) -> str:
 
 
 def _ending_line(cell: Cell | None) -> str:
-    """The line of the cell that ends its process; empty where none is seen."""
+    """Returns the line of the cell that ends its process; '' if none is found."""
     lines = cell.source.splitlines() if cell is not None else ()
     return next((each.strip()[:200] for each in lines if _ENDS.search(each)), "")
 

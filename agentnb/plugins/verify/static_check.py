@@ -42,7 +42,7 @@ class LiveKernel(NamedTuple):
 
 
 class StaticAnswer(NamedTuple):
-    """The findings, what cannot be known without running the cells, and who tells why a name is missing."""
+    """The findings, what only running the cells can show, and the finder that explains why a name is missing."""
 
     findings: list[Finding]
     unknown: list[str]
@@ -50,7 +50,7 @@ class StaticAnswer(NamedTuple):
 
 
 def check_names(notebook: Notebook, live: LiveKernel | None = None) -> StaticAnswer:
-    """Go through the cells in the notebook's order."""
+    """Check the names in the cells, in the notebook's order."""
     return _Check(notebook, live).answer()
 
 
@@ -64,7 +64,7 @@ class MissingName(NamedTuple):
 
 
 class NameFinder:
-    """Tells why a name is missing; the run asks it, too."""
+    """Explains why a name is missing; also used by the run."""
 
     def __init__(self, notebook: Notebook, live: LiveKernel | None) -> None:
         self.cells: list[Cell] = notebook.code
@@ -77,7 +77,6 @@ class NameFinder:
         return next((each for each in below if missing.name in self.names[each.index].bound), None)
 
     def finding(self, missing: MissingName, evidence: str = "") -> Finding:
-        """The finding for *missing*."""
         cell, name = missing.cell, missing.name
         uses = f"uses `{name}`{f' through {missing.through}()' if missing.through else ''}"
         evidence = evidence or cell.line(missing.line)
@@ -133,13 +132,13 @@ class NameFinder:
         return None
 
     def _has_gap(self, cell: Cell) -> bool:
-        """True if a number is missing among the counts up to the cell's."""
+        """True if the execution counts up to the cell's have a gap."""
         counts = {each.count for each in self.cells}
         first = min((each for each in counts if each is not None), default=1)
         return any(number not in counts for number in range(min(first, 1), cell.count or 1))
 
     def _renamed(self, missing: MissingName) -> tuple[Cell, float] | None:
-        """The cell above that defines a name that is used nowhere, and how similar that is; the most similar one."""
+        """Returns the cell above that defines the most similar unused name, and how similar that name is."""
         used: frozenset[str] = frozenset().union(*(each.used for each in self.names.values()))
         unused = [
             (each, difflib.SequenceMatcher(None, missing.name, name).ratio())
@@ -257,7 +256,6 @@ class _Check(NameFinder):
 
 
 def not_run(cell: Cell) -> Finding:
-    """The finding for a cell that was never run."""
     return cell.finding(
         "not-run",
         "has not been run, although others have, so the results shown do not include it.",
@@ -267,7 +265,7 @@ def not_run(cell: Cell) -> Finding:
 
 
 def changed_since(cell: Cell, before: str) -> Finding:
-    """The finding for a cell whose text is another one than what was run."""
+    """The finding for a cell whose text differs from what was run."""
     difference = difflib.unified_diff(before.splitlines(), cell.source.splitlines(), lineterm="", n=0)
     lines = [each for each in difference if not each.startswith(("---", "+++", "@@"))]
     return cell.finding(

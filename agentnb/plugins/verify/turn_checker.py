@@ -40,7 +40,6 @@ class NotebookChecker:
 
 
 def task_for_agent(results: list[Verification]) -> str:
-    """What was found, for the agent."""
     parts = []
     for result in results:
         rows = [f"- cell id {each.cell.id if each.cell else '?'} ({each.kind}): {each}" for each in result.findings]

@@ -95,14 +95,11 @@ def check_notebook(
 
 
 def digest_of(content: str | dict[str, Any]) -> str:
-    """The digest of a notebook's text."""
     text = content if isinstance(content, str) else json.dumps(content, sort_keys=True, default=str)
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 class _Verifying:
-    """One verification."""
-
     def __init__(
         self,
         notebook: Notebook,
@@ -231,7 +228,7 @@ class _Verifying:
         return _merged(findings, self._static(static.findings, last if run.why != "done" else None))
 
     def _is_for_lack_of_agents(self, cell: Cell, finding: Finding) -> bool:
-        """True if a cell perhaps fails because no agent was asked."""
+        """True if the cell perhaps fails because no agent was asked, which is then noted as not checked."""
         if not self._left_out.is_below(cell) or finding.kind in {"package-missing", "file-missing", "syntax", "input"}:
             return False
         self.not_checked.append(f"{cell.place} failed, perhaps because no agent was asked: {finding.evidence}")
@@ -287,7 +284,7 @@ class _Verifying:
         return findings
 
     def _note_passed(self, changed: Sequence[Changed]) -> None:
-        """Name what differs and does not count."""
+        """Note the kinds of difference that do not count."""
         for kinds, what in (
             ({"moment", "duration"}, "Times and durations that are printed differ at each run"),
             ({"warning"}, "Warnings came or went: Python shows most of them once"),
@@ -299,7 +296,7 @@ class _Verifying:
 
     @staticmethod
     def _static(findings: Sequence[Finding], stopped: Cell | None) -> list[Finding]:
-        """What the names show and the run did not reach; and what a run cannot show."""
+        """Returns the findings about names in cells that the run did not reach, and those that a run cannot show."""
         kept = [each for each in findings if each.kind == "not-run"]
         if stopped is not None:
             names = [each for each in findings if each.kind not in {"not-run", "syntax"}]
@@ -308,7 +305,7 @@ class _Verifying:
 
 
 def _uncompared(cells: Iterable[Cell]) -> dict[str, list[str]]:
-    """What is shown and cannot be compared, and by which cells."""
+    """Returns what is shown but cannot be compared, and in which cells."""
     places: dict[str, list[str]] = {}
     for cell in cells:
         for what in sorted(uncompared(cell.outputs)):

@@ -20,7 +20,7 @@ Models = dict[str, dict[str, Any]]
 
 
 def saved_models(metadata: Mapping[str, Any]) -> Models:
-    """The states of a notebook's widgets by model id, where they were saved with it."""
+    """Returns the states of a notebook's widgets that were saved with it, by model id."""
     widgets = metadata.get("widgets")
     states = widgets.get(SAVED, {}).get("state") if isinstance(widgets, dict) else None
     if not isinstance(states, dict):
@@ -29,7 +29,7 @@ def saved_models(metadata: Mapping[str, Any]) -> Models:
 
 
 def follow_model(models: Models, message: KernelMessage) -> None:
-    """Take what a kernel's message says of a widget's model."""
+    """Update *models* from a kernel's message about a widget's model."""
     content = message.content
     data = content.get("data", {})
     model = str(content.get("comm_id"))
@@ -52,7 +52,7 @@ def add_states(outputs: Iterable[dict[str, Any]], models: Models) -> None:
 
 
 def _whole(value: Any, models: Models, room: list[int], depth: int) -> Any:
-    """*value* with the states of other widgets in the place of their ids."""
+    """Returns *value* with the ids of other widgets replaced by their states."""
     room[0] -= 1
     if depth == 0 or room[0] < 0:
         return None
@@ -65,7 +65,7 @@ def _whole(value: Any, models: Models, room: list[int], depth: int) -> Any:
 
 
 def different_values(stored: Any, now: Any, name: str = "") -> tuple[str, Any, Any] | None:
-    """The first value that two states both have and that differs: its name, and both values."""
+    """Returns the first differing value of those that both states have: its name, and both values."""
     if isinstance(stored, dict) and isinstance(now, dict):
         pairs = [(f"{name}.{key}".lstrip("."), stored[key], now[key]) for key in stored if key in now]
     elif isinstance(stored, list) and isinstance(now, list) and len(stored) == len(now):

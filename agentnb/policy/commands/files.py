@@ -1,4 +1,4 @@
-"""How bad a program with its arguments can be: what it does to the files that it names, and what its input is."""
+"""Rates a program with its arguments: what it does to the files that it names, and what its input is."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ _SCRIPTS = {
     "Rscript": "an R script",
     "julia": "a Julia script",
 }
-"""What programs run, for people."""
+"""The kind of script that each program runs, for people."""
 
 
 def rate_program(program: str, options: Options) -> Risk | None:
@@ -305,7 +305,7 @@ _TALKS = frozenset({"echo", "printf", "true", "false", ":", "exit", "head", "tai
 
 
 class NamedFiles:
-    """The files of one walk; what is to be said about them goes to its *findings*."""
+    """The files of one walk; remarks about them go to its *findings*."""
 
     def __init__(self, findings: list[Risk], patterns: Patterns) -> None:
         self.patterns = patterns

@@ -1,4 +1,4 @@
-"""Names and shapes of commands: which program is meant, whom it runs, and which code stands on its command line."""
+"""Names and shapes of commands: which program is meant, which one it runs, and which code is on its command line."""
 
 from __future__ import annotations
 

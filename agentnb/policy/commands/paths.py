@@ -1,4 +1,4 @@
-"""Where a command's words lead: variables, paths, and what they hide."""
+"""Resolves a command's words: variables, paths, and what they hide."""
 
 from __future__ import annotations
 
@@ -221,7 +221,7 @@ class NamedPath(NamedTuple):
 
 
 _FILE_SHELLS = dict.fromkeys(("hdfs", "hadoop"), frozenset({"-ls", "-du", "-df", "-count", "-stat", "-test"}))
-"""Programs whose first word is a file system's shell, and the commands of it that list."""
+"""Programs whose first word names a file system's shell, and the commands of that shell that list."""
 
 _PATTERN_OPTIONS = re.compile(r"--(?:regexp|expression|file|from-file)\b.*|-[a-zA-Z]*[ef].*")
 _SEPARATED = frozenset({"awk", "gawk", "mawk", "nawk", "cut", "sort", "paste", "join", "column"})

@@ -134,7 +134,7 @@ def _begins_word(before: bytes) -> bool:
 
 
 class _Redirected(NamedTuple):
-    """The redirections of a command, and what stands behind them on their line."""
+    """The redirections of a command, and what follows them on their line."""
 
     redirects: tuple[Redirect, ...]
     words: list[Word]
@@ -156,7 +156,7 @@ def _with(command: Command, found: _Redirected) -> Command:
 
 
 class _Reader:
-    """Makes commands of a syntax tree."""
+    """Makes commands from a syntax tree."""
 
     def __init__(self, source: bytes, dialect: Dialect, depth: int) -> None:
         self._depth = depth

@@ -95,7 +95,7 @@ class Pipeline(Node, frozen=True, kw_only=True):
 
 
 class Compound(Node, frozen=True, kw_only=True):
-    """A subshell, a group, a loop, a choice: words it looks at, scripts it may run."""
+    """A subshell, group, loop or choice: the words that it looks at, and the scripts that it may run."""
 
     kind: str
     words: tuple[Word, ...] = ()

@@ -1,4 +1,4 @@
-"""The notebook as a page last told of it: its real cells, the active one and what is selected."""
+"""The notebook as a page last reported it: its real cells, the active one and the selection."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 Cell: TypeAlias = dict[str, Any]
 FORMAT = 4
 CUT = "# [agentnb: the rest of this cell is not saved, and is in the notebook's page only]\n"
-"""The last line of a new cell that a page has told of in part."""
+"""The last line of a new cell that a page has sent only in part."""
 
 
 def over(saved: str, cells: Sequence[NotebookCell]) -> str:
@@ -98,9 +98,9 @@ def _lines(source: str) -> list[str]:
 
 
 EDITOR = "your browser"
-"""Where the changes are, in a sentence for the user: JupyterLab and Notebook 7 are both right."""
+"""The place of the changes, in a sentence for the user: right for JupyterLab and for Notebook 7."""
 _OF_FOLDERS = frozenset({"rename", "delete"})
-"""What a user does to folders, too, with all that is in them."""
+"""The operations that a user also applies to folders, with all that is in them."""
 
 
 class UnsavedNotebook:
@@ -118,7 +118,7 @@ class UnsavedNotebook:
 
 
 class OpenNotebooks:
-    """Those of one kernel."""
+    """The open notebooks of one kernel."""
 
     def __init__(self, lab: Lab, *, attached: Callable[[], bool], environment: Mapping[str, str] = os.environ) -> None:
         self._lab = lab

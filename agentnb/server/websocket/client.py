@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 
 ACTIONS, BEHIND = "x-agentnb/actions", "x-agentnb/behind"
-"""What delivery hands to the connection: envelopes to send, or that the client is too far behind for that."""
+"""The messages from delivery to the connection: envelopes to send, or that the client is too far behind for that."""
 
 
 class RemoteClient(DeliveryClient):
@@ -205,7 +205,7 @@ class ClientChannels:
 
 
 MOST_TURNS = 100
-"""Turns that are sent at once."""
+"""The most turns that are sent at once."""
 
 
 def page_of(items: list[dict[str, Any]], limit: int | None, cursor: str | None) -> dict[str, Any] | None:

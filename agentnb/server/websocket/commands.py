@@ -106,14 +106,14 @@ class ReconnectCommand(Params, frozen=True, kw_only=True):
 
 
 class DispatchCommand(Params, frozen=True, kw_only=True):
-    """What a client wants to happen."""
+    """An action that a client dispatches."""
 
     client_seq: int
     action: dict[str, Any]
 
 
 class SubscribeView(msgspec.Struct, frozen=True, kw_only=True):
-    """What a client wants of a state."""
+    """The part of a state that a client wants."""
 
     turns: Annotated[int, msgspec.Meta(ge=0)] | None = None
 
@@ -142,7 +142,7 @@ class CreateSessionCommand(Params, frozen=True, kw_only=True):
 
 
 class FetchTurnsCommand(Params, frozen=True, kw_only=True):
-    """Older turns of a chat: those that its cursor stands for; for a kernel of ours those before a turn."""
+    """A request for older turns of a chat: those of its cursor; for a kernel of ours, those before a turn."""
 
     before: str | None = None
     cursor: str | None = None
@@ -170,7 +170,7 @@ class ResourceResolveCommand(Params, frozen=True, kw_only=True):
 
 
 class ResourceRequestCommand(Params, frozen=True, kw_only=True):
-    """Whether a file may be asked for; what is written is decided when it is."""
+    """The question whether a file may be asked for; a write is decided when it is made."""
 
     uri: Uri
     read: bool = False
@@ -178,7 +178,7 @@ class ResourceRequestCommand(Params, frozen=True, kw_only=True):
 
 
 class ResourceWriteCommand(Params, frozen=True, kw_only=True):
-    """A file of a workspace, and what is to be in it."""
+    """A file of a workspace, and the data to write to it."""
 
     uri: Uri
     data: str
@@ -190,20 +190,20 @@ class ResourceWriteCommand(Params, frozen=True, kw_only=True):
 
 
 class ResourceDeleteCommand(Params, frozen=True, kw_only=True):
-    """A file or folder that is to go."""
+    """A file or folder to delete."""
 
     uri: Uri
     recursive: bool = False
 
 
 class ResourceMkdirCommand(Params, frozen=True, kw_only=True):
-    """A folder that is to be there."""
+    """A folder to create."""
 
     uri: Uri
 
 
 class ResourceMoveCommand(Params, frozen=True, kw_only=True):
-    """A file that is to be elsewhere, or to be there twice."""
+    """A file to move or copy."""
 
     source: Uri
     destination: Uri
@@ -211,7 +211,7 @@ class ResourceMoveCommand(Params, frozen=True, kw_only=True):
 
 
 class ResourceTarget(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="resource"):
-    """The one change that is meant."""
+    """The one change that an operation is for."""
 
     resource: str
 
@@ -225,7 +225,7 @@ class RangeTarget(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", t
 
 
 ChangesetTarget: TypeAlias = ResourceTarget | RangeTarget
-"""What an operation on a change set is for (AHP ``ChangesetOperationTarget``)."""
+"""The target of an operation on a change set (AHP ``ChangesetOperationTarget``)."""
 
 
 class InvokeChangesetOperationCommand(Params, frozen=True, kw_only=True):
@@ -254,7 +254,7 @@ class AhpCommand(NamedTuple):
 
 
 COMMANDS: dict[str, AhpCommand] = {}
-"""What is answered on a WebSocket, by name."""
+"""The commands that are answered on a WebSocket, by name."""
 
 F = TypeVar("F", bound="Callable[[Any, Any], Any]")
 
@@ -270,7 +270,7 @@ def command(name: str, params: type[Params], right: Right | None, *, is_notifica
 
 
 APPROVALS = frozenset({"chat/toolCallConfirmed", "session/configChanged", "root/configChanged"})
-"""Actions that a client must be allowed to approve for; all others that clients dispatch need the right to drive."""
+"""Actions that need the right to approve; all others that clients dispatch need the right to drive."""
 
 
 _CODES: tuple[tuple[type[Exception], int], ...] = (

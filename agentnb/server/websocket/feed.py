@@ -55,7 +55,7 @@ class Notice(NamedTuple):
 
 
 class Feed:
-    """Numbers what happens in the host. On the host's thread."""
+    """Numbers the events of the host. On the host's thread."""
 
     def __init__(self, host: Host, notify: Callable[[Notice], None], *, max_entries: int = 5_000) -> None:
         # Above every number of an earlier kernel: what a client saw there is not replayed here.

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 
 TERMINALS = "/terminals"
-"""What stands behind a session's URI in those of its terminals, which are channels of AHP only."""
+"""The suffix of a session's URI in the URIs of its terminals, which are channels of AHP only."""
 
 _AHP = re.compile(r"ahp-(session|chat|changeset|terminal):/([A-Za-z0-9_-]{1,64})(?:/([A-Za-z0-9_.:-]{1,200}))?")
 _OWN = re.compile(r"[^/]+:/([^/]+)(/chat|/changes|/terminals)?(?:/([^/]+))?")
@@ -102,7 +102,7 @@ _NAMED = re.compile(r"(?!ahp-|file:|https?:|wss?:)[a-z][a-z0-9-]{0,39}:/([A-Za-z
 
 
 class SessionNames:
-    """The names of one client."""
+    """The names that one client uses for sessions."""
 
     def __init__(self) -> None:
         self._chosen: dict[str, str] = {}
@@ -129,7 +129,7 @@ class SessionNames:
 
 
 OWN = "x-agentnb/"
-"""How the names of actions and response parts begin that AHP does not have."""
+"""The prefix of actions and response parts that AHP does not have."""
 
 _CALL = frozenset({"details", "risk", "answered_by"})
 OWN_FIELDS: dict[type[Any], frozenset[str]] = {
@@ -172,9 +172,9 @@ _TIME = frozenset({"time"})
 _LeftOut: TypeAlias = dict[type[Any], frozenset[str]]
 _EVERYTHING: _LeftOut = {RootState: frozenset({"sessions"})}
 _LISTS = (XSessionSet, XSessionRemoved)
-"""Which sessions there are: clients ask for the list and follow the notifications, as far as they may see them."""
+"""The actions on the list of sessions: clients ask for it and follow notifications, as far as they may see them."""
 _UNSETTLED = frozenset({"meta"})
-"""What agents also change where AHP has no action for that: of tool calls; so is the name that people read."""
+"""Fields of tool calls that agents change although AHP has no action for it, as they do the name that people read."""
 _CALLS = (*tools.ToolCallState.__args__, tool_actions.ChatToolCallStart)
 
 

@@ -36,11 +36,11 @@ if TYPE_CHECKING:
     from agentnb.state import ConfirmationOption, Envelope
 
 LARGEST = 200_000
-"""Bytes of a question that are sent; a larger one cannot be read as a whole, so it is not allowed from there."""
+"""The largest question, in bytes, that is sent; a larger one cannot be read as a whole, so a client cannot allow it."""
 BEGINNING = 10_000
-"""Characters of its input that are shown then."""
+"""Characters that are shown of a larger question's input."""
 TOGETHER_SECONDS = 0.05
-"""Changes within this time are told together."""
+"""Seconds within which changes are sent together."""
 
 
 class OpenQuestion(Wire, frozen=True, kw_only=True):
@@ -104,7 +104,7 @@ class AnswerQuestionCommand(c.Params, frozen=True, kw_only=True):
 
 
 class StopTurnCommand(c.Params, frozen=True, kw_only=True):
-    """The turn that is to stop."""
+    """The turn to stop."""
 
     turn_id: c.Name
 

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 LARGEST = 4 * 1024 * 1024
-"""Bytes of a file or a content that are given."""
+"""The largest file or content, in bytes, that is sent."""
 
 
 async def read_resource(seen: Sequence[Conversation], service: Service, client_id: str, uri: str) -> bytes:
@@ -102,7 +102,7 @@ async def _pieces(service: Service, client_id: str, method: str, params: dict[st
 
 
 TIMES = 5
-"""How often a change is asked about, where the file changes meanwhile."""
+"""Times that a change is asked about if the file changes meanwhile."""
 
 
 # --- what is there ---

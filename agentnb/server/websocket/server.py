@@ -40,7 +40,7 @@ NOT_SERVED = 4001
 """Our close code for the end of serving: there is nothing to come back to."""
 
 _numbers = count(1)
-"""Of connections: none is used again in this process, for what a client dispatched is known by it."""
+"""Numbers of connections: none is used twice in this process, since it identifies what a client dispatched."""
 
 
 class ServingLimits(NamedTuple):

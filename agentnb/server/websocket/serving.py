@@ -1,4 +1,4 @@
-"""Serves over the WebSocket, and starts it in a kernel that runs."""
+"""Serves over the WebSocket, and starts serving in a running kernel."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _serving: dict[str, Serving] = {}
 """The one server of each host, by the host's id."""
 _listeners: dict[str, list[WebSocketListener]] = {}
-"""All that listen for clients of a host, by the host's id."""
+"""All listeners for the clients of a host, by the host's id."""
 
 
 class Serving:

@@ -1,4 +1,4 @@
-"""The commands about conversations: the service that pages have carries them out."""
+"""The commands about conversations, which the service for pages carries out."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 MOST_SESSIONS = 32
 """Open conversations beyond which no client may open another one."""
 HOSTS_WORD = frozenset({"startedAt", "duration"})
-"""Times of turns that clients of later versions say by their own clock: the host's counts."""
+"""Times of turns that clients of later versions send by their own clock; the host's clock counts instead."""
 
 
 @dataclass(frozen=True)

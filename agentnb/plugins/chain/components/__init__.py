@@ -1,1 +1,1 @@
-"""Components: what may stand between client and agent in a chain."""
+"""Components, which can stand between client and agent in a chain."""

@@ -58,7 +58,7 @@ class ComponentTool(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Component:
-    """Stands between client and agent."""
+    """A component of a chain, between client and agent."""
 
     name: str = ""
     about: str = ""

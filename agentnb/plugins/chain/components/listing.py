@@ -1,4 +1,4 @@
-"""Which components are shipped, which are on, in which order, and what they cost: for people, and for AHP's clients."""
+"""The list of components, for users and AHP clients: which are shipped and enabled, their order, and what they cost."""
 
 from __future__ import annotations
 

@@ -139,9 +139,9 @@ class ToolComponent(Component):
 
 FILE = "AGENTS.md"
 LONGEST = 32 * 1024
-"""How much of the file the agent gets, in characters."""
+"""Characters of AGENTS.md that the agent gets."""
 READERS = ("codex", "opencode", "copilot", "cursor", "goose", "kimi", "auggie")
-"""Agents that read the file themselves: words in the name that they give."""
+"""Parts of the names of agents that read the file themselves."""
 
 
 class RulesComponent(Component):
@@ -198,9 +198,9 @@ def read_rules(folder: Path) -> str:
 
 VARIABLE = "AGENTNB_WIRE_LOG"
 LARGEST = 64 * 1024 * 1024
-"""How large the file grows, in characters; then it ends."""
+"""Characters after which nothing more is written to the file."""
 LONGEST_MESSAGE = 64 * 1024
-"""How much of one message is written, in characters."""
+"""Characters of one message that are written."""
 
 
 class WireLog(Component):

@@ -31,7 +31,7 @@ UP: Way = -1
 INITIALIZE = "initialize"
 CANCEL = "$/cancel_request"
 PATIENCE = 120.0
-"""Seconds that a component may hold a request without a sign of life, while it waits for nobody else."""
+"""Seconds that a component may hold a request without a sign of life, while it is not waiting for another place."""
 START_PATIENCE = 60.0
 """As :data:`PATIENCE`, until a component has answered ``initialize``."""
 UNTIMED = frozenset({"session/request_permission", "elicitation/create", "mcp/message", "_mcp/message", "_mcp/request"})
@@ -105,8 +105,6 @@ class ForwardedRequest(msgspec.Struct, gc=False):
 
 
 class _PlaceState:
-    """The state of one place of a chain."""
-
     def __init__(
         self, place: ChainPlace, patience: tuple[float, float], on_lost: Callable[[_PlaceState, float], None]
     ) -> None:
@@ -158,7 +156,7 @@ class _PlaceState:
 
 
 class ChainFailure(msgspec.Struct, frozen=True):
-    """Why a chain has ended."""
+    """The reason a chain has ended."""
 
     name: str
     message: str

@@ -123,7 +123,7 @@ class McpBridge:
 
 
 class _Relay(ToolMcpServer):
-    """One program's connection: asks the chain whatever it is asked."""
+    """One program's connection, whose requests it passes on to the chain."""
 
     def __init__(self, owner: McpBridge, server: Declared) -> None:
         self._owner = owner

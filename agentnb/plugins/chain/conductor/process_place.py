@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 ENVELOPES = {"proxy/successor", "_proxy/successor", "_proxy/successor/request", "_proxy/successor/notification"}
 INITIALIZE_METHODS = ("proxy/initialize", "_proxy/initialize", INITIALIZE)
 UNREAD_LIMIT = 64 * 1024 * 1024
-"""How many bytes a program may leave unread before the chain ends, in bytes."""
+"""Bytes that a program may leave unread before the chain ends."""
 _EXIT_SECONDS = 0.3
 
 

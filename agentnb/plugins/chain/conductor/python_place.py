@@ -96,7 +96,7 @@ class _ToolServers:
 
 
 class PythonPlace(ChainPlace):
-    """A component in Python, in one chain."""
+    """The place of a Python component in one chain."""
 
     def __init__(self, component: Component, name: str) -> None:
         super().__init__(name)

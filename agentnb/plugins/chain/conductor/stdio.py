@@ -1,4 +1,4 @@
-"""The conductor as a program: its client, or its own conductor, is at its stdin and stdout."""
+"""The conductor as a program; its client, or the conductor above it, is connected to its stdin and stdout."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ OK, FAILED = 0, 1
 
 
 class Successor(ChainPlace):
-    """The place after the last component of a conductor that is a component itself: its own conductor has it."""
+    """The place after the last component, when this conductor is itself a component: its own conductor provides it."""
 
     def __init__(self, write: Callable[[bytes], None]) -> None:
         super().__init__("the successor")

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class RemotePageService(PageService):
-    """Answers what pages say of another host's conversations."""
+    """Answers pages' actions and requests about another host's conversations."""
 
     def __init__(self, host: MirroredHost, send: Send) -> None:
         super().__init__(host, send)
@@ -93,9 +93,9 @@ OWN: dict[str, Callable[[Asker[Any], Any], Any]] = {
     "disposeSession": _dispose_session,
     f"{OURS}refreshAgents": _refresh_agents,
 }
-"""The requests that are answered here in a way of their own."""
+"""Requests with a handler of their own here."""
 LOCAL = frozenset({"unsubscribe", "fetchTurns", f"{OURS}fetchContent", f"{OURS}fetchModule"})
-"""Those that are answered here as for this kernel; others that have a right are sent on to the other host."""
+"""Requests answered here as for this kernel; others, if permitted, are forwarded to the other host."""
 
 
 async def _forward(mirror: MirroredHost, method: str, params: dict[str, Any]) -> Any:

@@ -1,4 +1,4 @@
-"""A client of another host: one WebSocket, requests and their answers, and a new connection where one was cut."""
+"""A client of another host: one WebSocket for requests and their answers, which reconnects after a cut."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ OPEN_SECONDS = 10.0
 ANSWER_SECONDS = 60.0
 PING_SECONDS = 10.0
 AGAIN_SECONDS = (0.1, 1.0, 3.0)
-"""How long it waits before it connects again: the last for good, as a page asks its kernel again (`RETRY_MS`)."""
+"""Seconds before each attempt to reconnect; the last value repeats, as when a page retries its kernel (`RETRY_MS`)."""
 REFUSED = frozenset({400, 401, 403, 404})
-"""HTTP answers to a handshake after which it is of no use to try again."""
+"""HTTP statuses of a handshake after which retrying is useless."""
 
 GONE = (
     "It is no longer served: its kernel was restarted or ended, or serving was stopped. Serve it again, and "
@@ -45,7 +45,7 @@ GONE = (
 )
 
 LinkState: TypeAlias = Literal["connecting", "connected", "cut", "ended"]
-"""``cut``: it connects again by itself; ``ended``: it does not."""
+"""State of the connection: after ``cut`` it reconnects by itself; after ``ended`` it does not."""
 
 
 class RequestRefused(AgentnbError):

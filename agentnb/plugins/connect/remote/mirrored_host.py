@@ -1,4 +1,4 @@
-"""What another host has, as channels of this kernel: pages follow them as they follow ours."""
+"""Another host's state as channels of this kernel, which pages follow like its own."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from agentnb.state import Action
 
 REMOTE_HOST = "remoteHost"
-"""The value of a mirrored root's settings with the other host's address and how the connection to it stands."""
+"""Key in a mirrored root's settings for the other host's address and the state of the connection to it."""
 _LEFT_OUT = frozenset(
     {
         "session/chatAdded",
@@ -53,7 +53,7 @@ _LEFT_OUT = frozenset(
         "session/changesetsChanged",
     }
 )
-"""Actions about channels' names: those have ours here."""
+"""Actions about names of channels, which have other names here."""
 
 
 class MirroredConversation(NamedTuple):
@@ -63,7 +63,7 @@ class MirroredConversation(NamedTuple):
 
 
 class MirroredHost:
-    """The mirror of one host; what `agentnb.server` needs of one. On the host's thread."""
+    """The mirror of one host, with what `agentnb.server` needs of a host. Runs on the host's thread."""
 
     def __init__(self, loop: HostLoop, name: str, look: dict[str, Any]) -> None:
         self.host_id: str = f"remote-{new_id()}"

@@ -1,4 +1,4 @@
-"""The turns of another host's chats that its snapshots leave out: all of them are fetched, up to a bound."""
+"""Fetches the turns of another host's chats that its snapshots leave out, up to a limit."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LOADED = "chat/turnsLoaded"
 
 
 class OlderTurns:
-    """Fetches them. On the host's thread."""
+    """Fetches older turns. Runs on the host's thread."""
 
     def __init__(self, mirror: MirroredHost) -> None:
         self.cursors: dict[str, str] = {}

@@ -40,7 +40,7 @@ _NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 
 
 class ChannelNames:
-    """Goes from one to the other."""
+    """Maps this kernel's channel names to the other host's, and back."""
 
     def __init__(self) -> None:
         self._ours: dict[str, str] = {ROOT: ROOT}
@@ -159,7 +159,7 @@ MOST_SESSIONS = 500
 
 
 class MirroredSessions:
-    """Keeps it. On the host's thread."""
+    """Keeps the list of sessions. Runs on the host's thread."""
 
     def __init__(
         self,

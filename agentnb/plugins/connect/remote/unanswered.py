@@ -1,4 +1,4 @@
-"""What pages want of another host and it has not answered: sent again after a cut, refused where it can be no more."""
+"""Pages' actions that another host has not answered yet: sent again after a cut, or refused if they cannot be."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class _Wanted(NamedTuple):
 
 
 class Unanswered:
-    """The actions of pages that wait. On the host's thread."""
+    """Keeps actions of pages that wait for the other host. Runs on the host's thread."""
 
     def __init__(
         self,

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 END_SECONDS = 1.0
-"""How long an analysis may take to end once its time is up."""
+"""Seconds that an analysis may take to end once its time is up."""
 AGAIN_SECONDS = 0.25
-"""How long it has to end by one exception before it gets another: one may be lost where all are caught."""
+"""Seconds until an analysis that has not ended gets the exception again: one may be lost where all are caught."""
 STEP = 0.001
 
 
@@ -40,7 +40,6 @@ class Deadline:
         self._stuck: threading.Thread | None = None
 
     def run(self, work: Callable[[], T], seconds: float) -> T:
-        """The result of *work*."""
         late = UsageError(
             f"The analysis took more than {seconds:g} s and was stopped.", hint="Ask about a smaller file or notebook."
         )

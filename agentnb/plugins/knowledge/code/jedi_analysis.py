@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 MOST_STEPS = 200
-"""Assignments to items of one name that are passed over on the way to its binding."""
+"""Assignments to a name's items that are followed at most to find the name's binding."""
 MOST_SCRIPTS = 4
 """Analysed texts that are kept, with what was found out about them."""
 
@@ -26,7 +26,7 @@ class _Lookups(InferenceStateSameProcess):  # type: ignore[misc]
     """Answers jedi's questions about the process that the code runs in."""
 
     def load_module(self, dotted_name: str, **_: Any) -> Any:
-        """A compiled module that is loaded already; no other is imported."""
+        """Returns an already loaded compiled module, or None; it never imports one."""
         module = sys.modules.get(dotted_name)
         loader = getattr(getattr(module, "__spec__", None), "loader", None)
         if loader is BuiltinImporter or isinstance(loader, ExtensionFileLoader):
@@ -60,7 +60,7 @@ class JediAnalysis:
         self._scripts: dict[Path, tuple[str, Any]] = {}
 
     def script(self, text: str, path: Path) -> Any:
-        """The ``jedi.Script`` of *text*, which is or stands for the file *path*."""
+        """Returns the ``jedi.Script`` for *text*; *path* is its file, or a path that stands for it."""
         text_before, script = self._scripts.pop(path, (None, None))
         if text_before != text:
             script = jedi.Script(text, path=path, project=self._project, environment=_Environment())
@@ -78,7 +78,7 @@ class JediAnalysis:
 
 
 def _binding(definition: Name) -> Iterator[Name]:
-    """The binding of *definition*; more than one where it depends on what runs, none where there is none."""
+    """Yields the bindings of *definition*: several if it depends on what runs, none if nothing binds it."""
     first = definition._name  # noqa: SLF001 - jedi's public names do not say what they are made of
     if not _is_item(first):
         yield definition
@@ -96,6 +96,6 @@ def _binding(definition: Name) -> Iterator[Name]:
 
 
 def _is_item(name: Any) -> bool:
-    """True if jedi takes an assignment to an item for the definition of *name*."""
+    """True if jedi treats an item assignment as the definition of *name*."""
     tree = getattr(name, "tree_name", None)
     return tree is not None and not tree.is_definition() and bool(tree.is_definition(include_setitem=True))

@@ -28,16 +28,16 @@ if TYPE_CHECKING:
     from collections.abc import Coroutine
 
 MOST_BYTES = 64_000_000
-"""The most that a server may send while one question is open."""
+"""Bytes that a server may send while one request is open."""
 MOST_SERVERS = 4
 """Folders with a server at one time."""
 MOST_DOCUMENTS = 100
 """Texts that one server keeps open."""
 MOST_FAILURES = 3
-"""After so many, a server of this folder is not started again."""
+"""Failures after which a folder's server is not started again."""
 MOST_STDERR = 2_000
 EXIT_SECONDS = 2.0
-"""How long a server that has closed its output may take to end."""
+"""Seconds that a server that has closed its output may take to exit."""
 _DELETED = 3
 _ACTION_KINDS = ("quickfix", "refactor", "source", "source.fixAll", "source.organizeImports")
 
@@ -78,7 +78,7 @@ PROGRAMS: dict[str, ServerProgram] = {
         ServerProgram(name="ruff", command=("ruff", "server")),
     )
 }
-"""The servers that are known, the one that answers most first."""
+"""The known servers; the one that can answer the most comes first."""
 AUTO, OFF = "auto", "off"
 
 
@@ -87,7 +87,7 @@ class ServerFailure(Exception):
 
 
 def chosen_program(name: str) -> ServerProgram | None:
-    """The program that the setting *name* means, with its path; None for ``"off"``."""
+    """Returns the program that the setting *name* selects, with its path; None for ``"off"``."""
     rows = [*PROGRAMS.values()] if name == AUTO else [PROGRAMS[name]] if name in PROGRAMS else []
     for row in rows:
         if (path := find_on_path(row.command[0])) is not None and Path(path).is_absolute():
@@ -118,15 +118,14 @@ class LanguageServer:
         self._documents: dict[str, tuple[int, str]] = {}
 
     def request(self, method: str, params: Any, deadline: float) -> Any:
-        """The result of a request."""
         return self._within(self._running(deadline).request(method, params), deadline)
 
     def start(self, deadline: float) -> None:
-        """Start the server where it does not run, so that :attr:`capabilities` are known."""
+        """Start the server unless it is running, so that :attr:`capabilities` are known."""
         self._running(deadline)
 
     def show(self, path: Path, text: str, deadline: float) -> int:
-        """Have the server hold *text* for the file *path*, and return the text's version."""
+        """Give the server *text* as the contents of *path*; returns the text's version."""
         wire, uri = self._running(deadline), path.as_uri()
         version, before = self._documents.pop(uri, (0, None))
         if before is None:
@@ -154,12 +153,12 @@ class LanguageServer:
         self._tell(wire, "textDocument/didClose", {"textDocument": {"uri": uri}})
 
     def published(self, path: Path, version: int, deadline: float) -> list[Any]:
-        """The problems that the server publishes by itself for a version of a document."""
+        """Returns the diagnostics that the server pushes for *version* of a document."""
         problems: list[Any] = self._within(self._running(deadline).published(path.as_uri(), version), deadline)
         return problems
 
     def end(self) -> None:
-        """End the server; the next question starts another one."""
+        """Stop the server; the next request starts a new one."""
         wire, loop = self._wire, self._loop
         self._wire = self._loop = None
         self._documents.clear()
@@ -169,7 +168,7 @@ class LanguageServer:
             )
 
     def _running(self, deadline: float) -> _Wire:
-        """The running server; it is started where none runs."""
+        """Returns the connection to the running server; starts the server if none is running."""
         if self._wire is not None and self._wire.failure is None:
             return self._wire
         if self._wire is not None:  # it ended while nobody asked
@@ -218,7 +217,7 @@ class LanguageServer:
 
 
 class _Wire:
-    """The messages of one process."""
+    """The connection to one language-server process."""
 
     def __init__(self, program: ServerProgram) -> None:
         self.failure: str | None = None
@@ -253,7 +252,7 @@ class _Wire:
             await self._child.stop(0.5)
 
     async def request(self, method: str, params: Any) -> Any:
-        """The result of a request; answers may come in any order."""
+        """Send a request and return its result; responses may arrive in any order."""
         self._received = 0
         try:
             return await self._connection.request(method, params)
@@ -263,7 +262,7 @@ class _Wire:
             raise ServerFailure(str(self.failure)) from None
 
     async def published(self, uri: str, version: int) -> list[Any]:
-        """The problems published for *version*, or for no version after that was sent."""
+        """Returns the diagnostics published for *version*, or published without a version after it was sent."""
         self._received = 0
         while True:
             self._check()
@@ -274,7 +273,6 @@ class _Wire:
             await self._news.wait()
 
     def notify(self, method: str, params: Any) -> None:
-        """Send a notification."""
         if method in {"textDocument/didOpen", "textDocument/didChange"}:
             self._published.pop(params["textDocument"]["uri"], None)
         self._connection.notify(method, params)
@@ -298,7 +296,7 @@ class _Wire:
         self._ending = asyncio.ensure_future(self._tell_end())
 
     async def _tell_end(self) -> None:
-        """Its output is closed, and its exit code comes a little later, unless it goes on without output."""
+        """Report the exit code, which comes shortly after the output closes, or that only the output was closed."""
         status = None
         if self._child is not None:
             with contextlib.suppress(asyncio.TimeoutError):
@@ -344,7 +342,7 @@ class _Wire:
                 self._news.set()
 
     def _reply(self, method: str, params: Any) -> Any:
-        """The answer to what the server asks."""
+        """Answer a request from the server."""
         match method:
             case "workspace/configuration":
                 return [self._setting(each.get("section")) for each in params["items"]]
@@ -418,7 +416,7 @@ _lock = threading.Lock()
 
 
 def server_for(root: Path, program: ServerProgram | None) -> LanguageServer | None:
-    """The server of a folder, the only one there; one of another program is ended."""
+    """Returns the only server of a folder; one that runs another program is ended."""
     with _lock:
         server = _servers.pop(root, None)
         if server is not None and server.program != program:

@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     from agentnb.plugins.knowledge.code.records import Question, Severity
 
 MOST_FILES = 5_000
-"""Files of the workspace whose changes a server is told of."""
+"""Workspace files whose changes are reported to a server."""
 MOST_CHANGED = 50
 """Files that may change between two questions; after more, the server is started again."""
 MOST_SHOWN = 50
-"""Files with a name that a server is shown before it is asked for the name's uses."""
+"""Files containing a name that a server is shown before it is asked for the name's uses."""
 MOST_FOUND = 500
 NEEDS_SERVER = "Only a language server offers {}, and none is selected."
 CHOOSE = 'Choose one that is installed: `%config Agentnb.language_server = "basedpyright"`, or "ruff" to format.'
@@ -66,18 +66,18 @@ class ServerAnswers:
         self._seconds = seconds
 
     def locations(self, question: str, spot: Spot, module: NotebookModule) -> list[CodeLocation] | None:
-        """The places that a server gives; None where it has none to give."""
+        """Returns the places that a server gives; None if it gives none."""
         path, text, line, column = spot
         return self._asked(lambda ask: ask.locations(question, path, text, (line, column)), module, uses=True)
 
     def diagnostics(
         self, document: Document, module: NotebookModule, variables: Callable[[], Collection[str]]
     ) -> list[Diagnostic] | None:
-        """The problems that a server finds; None where it does not answer."""
+        """Returns the diagnostics that a server finds; None if it does not answer."""
         return self._asked(lambda ask: ask.diagnostics(*document, variables()), module, uses=False)
 
     def offered(self, question: Question, ask: Callable[[ServerQuestion], list[T]], module: NotebookModule) -> list[T]:
-        """The answer to a question that only a server can answer."""
+        """Returns the answer to a question that only a server can answer; raises UsageError if there is none."""
 
         def demanded(asking: ServerQuestion) -> list[T]:
             asking.demand(question)
@@ -121,7 +121,7 @@ class ServerQuestion:
         self._texts: dict[Path, list[str]] = {}
 
     def tell_changes(self) -> None:
-        """Have the server know the files of the workspace as they are now."""
+        """Tell the server which files of the workspace have changed or are gone."""
         known, now = self._server.files, dict(_states(self._server.root))
         self._server.files = now
         changed = [name for name, state in now.items() if known.get(name) != state]
@@ -155,7 +155,7 @@ class ServerQuestion:
         return [each for each in made if each is not None and not self._is_of_notebooks(each, variables)]
 
     def problems(self, path: Path, text: str) -> list[Any]:
-        """The problems of a document as the server gives them."""
+        """Returns a document's diagnostics in the server's own form."""
         version = self.show(path, text)
         if not isinstance(self._server.capabilities.get("diagnosticProvider"), dict):
             return self._server.published(path, version, self._deadline)
@@ -164,7 +164,7 @@ class ServerQuestion:
         return problems if isinstance(problems, list) else []
 
     def demand(self, question: Question) -> None:
-        """Check that the server offers what *question* needs."""
+        """Raise UsageError unless the server offers what *question* needs."""
         self._server.start(self._deadline)
         if self._server.capabilities.get(question.capability) in (None, False):
             message = f"{self._server.program.name} offers no {question.needs}."
@@ -172,29 +172,28 @@ class ServerQuestion:
 
     @property
     def resolves_actions(self) -> bool:
-        """Tells whether the server gives the changes of a code action by a request of their own."""
+        """True if the server resolves the changes of a code action in a separate request."""
         offered = self._server.capabilities.get("codeActionProvider")
         return isinstance(offered, dict) and bool(offered.get("resolveProvider"))
 
     def request(self, method: str, params: Any) -> Any:
-        """The server's answer."""
         return self._server.request(method, params, self._deadline)
 
     def characters(self, text: str, units: int) -> int:
-        """Returns how many characters of *text* the server's column *units* means."""
+        """Returns how many characters of *text* come before the server's column *units*."""
         return _characters(text, units) if self._server.encoding == "utf-16" else units
 
     def show_notebook(self) -> None:
-        """Have the server know the notebook as it is now."""
+        """Send the server the notebook as it is now."""
         self.show(self.module_path, self.module.text)
 
     def hide(self, path: Path) -> None:
-        """Have the server forget a document that is no file."""
+        """Have the server forget a document that is not a file."""
         self._texts.pop(path, None)
         self._server.hide(path, self._deadline)
 
     def show_files_with(self, name: str) -> None:
-        """Have the server know each file with *name*: one that has just started looks for files a little later."""
+        """Send the server each file that contains *name*: one that has just started finds files a little later."""
         left = MOST_SHOWN
         for path in map(Path, self._server.files) if name else ():
             if path not in self._texts and _has(path, name.encode()):
@@ -213,7 +212,7 @@ class ServerQuestion:
         return {"line": line - 1, "character": _units(text) if self._server.encoding == "utf-16" else len(text)}
 
     def _place(self, path: Path, position: Any) -> tuple[int, int, str] | None:
-        """The line (from 1), the column in characters, and the line's text; None where the document has none such."""
+        """Returns the line (from 1), the column in characters, and the line's text; None if there is no such place."""
         lines = self.lines(path)
         try:
             line, character = int(position["line"]), int(position["character"])
@@ -293,7 +292,7 @@ class ServerQuestion:
 
 
 def without_broken_cells(module: NotebookModule, text: str) -> str:
-    """*text*, which begins with the module's, with the cells left blank that Python cannot read."""
+    """Returns *text*, which begins with the module's, with the cells that Python cannot parse blanked out."""
     lines = text.split("\n")
     for cell in module.cells:
         first, _ = module.module_position(cell.cell_id, 1, 0)
@@ -305,7 +304,7 @@ def without_broken_cells(module: NotebookModule, text: str) -> str:
 
 
 def _states(root: Path) -> Iterator[tuple[str, tuple[int, int]]]:
-    """The Python files of a folder with their times and sizes; not those in hidden folders and environments."""
+    """Yields the Python files of a folder with times and sizes; hidden folders and environments are skipped."""
     left = MOST_FILES
     for folder, folders, files in os.walk(root):
         folders[:] = [each for each in folders if each[0] != "." and each not in _LEFT_OUT]
@@ -323,7 +322,7 @@ def _states(root: Path) -> Iterator[tuple[str, tuple[int, int]]]:
 
 
 def _word(lines: Sequence[str], at: tuple[int, int]) -> str:
-    """The name at a line (from 1) and a column; empty where there is none."""
+    """Returns the name at a line (from 1) and a column, or '' if there is none."""
     line, column = at
     match = next((each for each in _NAME.finditer(lines[line - 1]) if each.start() <= column <= each.end()), None)
     return "" if match is None else match[0]
@@ -344,12 +343,12 @@ def file_path(uri: Any) -> Path:
 
 
 def _units(text: str) -> int:
-    """Returns how many units of UTF-16 *text* has."""
+    """Returns the length of *text* in UTF-16 code units."""
     return len(text) + sum(char > "\uffff" for char in text)
 
 
 def _characters(text: str, units: int) -> int:
-    """Returns how many characters of *text* have so many units of UTF-16."""
+    """Returns how many characters of *text* make up *units* UTF-16 code units."""
     at = 0
     for char in text:
         if units <= 0:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 MOST_NAMES = 2_000
 MOST_SOURCE_LINES = 400
-"""Lines of one function whose cell is no longer in the notebook."""
+"""Lines that are read of a function whose cell may no longer be in the notebook."""
 UNKNOWN = "__agentnb_unknown__"
 MAIN = "__main__"
 
@@ -68,7 +68,7 @@ def _is_main(module: Any) -> bool:
 
 
 def _imported(name: str, value: Any, module: Any, qualified: Any) -> list[str]:
-    """The import of what stands as *qualified* in a module that is loaded."""
+    """Returns lines that import *qualified* from its loaded module as *name*, or mark *name* as unknown."""
     if not _is_main(module) and _is_there(value, module, qualified):
         first, *rest = qualified.split(".")
         if not rest:
@@ -96,7 +96,7 @@ def _is_there(value: Any, module: Any, qualified: Any) -> bool:
 
 
 def _text(descriptor: Any, kind: type) -> str | None:
-    """A class's module or name as Python holds it; None where the class says something odd."""
+    """Returns a class's module or name as Python stores it; None if the class overrides it with something else."""
     try:
         bound = descriptor.__get__(kind)
     except AttributeError:
@@ -105,7 +105,7 @@ def _text(descriptor: Any, kind: type) -> str | None:
 
 
 def _source_lines(name: str, function: types.FunctionType) -> list[str]:
-    """The text of a function whose cell may be gone, as IPython keeps it."""
+    """Returns a function's source lines from IPython's cache, since its cell may be gone."""
     code = function.__code__
     lines = linecache.getlines(code.co_filename)[code.co_firstlineno - 1 :][:MOST_SOURCE_LINES]
     if not lines or not lines[0].startswith(("def ", "async def ", "@")):

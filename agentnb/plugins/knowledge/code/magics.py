@@ -29,12 +29,12 @@ _OPENING, _CLOSING = "([{", ")]}"
 
 
 def lines_of(source: str) -> list[str]:
-    r"""The lines of a cell, without their ends; there is always one."""
+    """Returns the lines of a cell without line ends; there is always at least one."""
     return _LINE_END.split(source)
 
 
 def python_of(source: str) -> str:
-    r"""The Python in a cell: as many lines, and each character of Python in its place."""
+    """Returns the cell's Python: with the same number of lines, and every character of it in its place."""
     source = _ODD.sub(" ", source)
     lines = lines_of(source)
     if not any(sign in source for sign in "%!?"):
@@ -48,7 +48,7 @@ def python_of(source: str) -> str:
 
 
 def closed(text: str) -> str:
-    """*text* without what would swallow the cell behind it: open strings and brackets, a backslash at the end."""
+    """Blank out what would swallow the next cell: open strings and brackets, a backslash at the end."""
     scanner, lines = _Scanner(), lines_of(text)
     for number, line in enumerate(lines):
         scanner.read(line, number)
@@ -64,7 +64,7 @@ def closed(text: str) -> str:
 
 
 def is_readable(text: str) -> bool:
-    """True if Python can read *text*, as a cell: ``await`` may stand anywhere."""
+    """True if Python can parse *text* as a cell, in which ``await`` may stand anywhere."""
     try:
         compile(text, "cell", "exec", ast.PyCF_ONLY_AST | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
     except (SyntaxError, ValueError, RecursionError, MemoryError, OverflowError):
@@ -107,7 +107,7 @@ def _without_magic(line: str) -> str:
 
 
 class _Scanner:
-    """Tells whether the next line begins a statement: no string or bracket is open, and no backslash went before."""
+    """Tells whether the next line begins a statement: no open string or bracket, and no backslash before it."""
 
     def __init__(self) -> None:
         self._quote = ""
@@ -122,16 +122,15 @@ class _Scanner:
 
     @property
     def open_string(self) -> int | None:
-        """The line (from 0) in which a string begins that is still open; None where none is."""
+        """Returns the line (from 0) where a still open string begins; None if no string is open."""
         return self._began[0] if self._quote else None
 
     @property
     def unclosed_strings(self) -> list[tuple[int, int]]:
-        """The lines (from 0) and the columns where strings begin that are not closed."""
+        """Returns the lines (from 0) and columns where unclosed strings begin."""
         return [*self._ended, *([self._began] if self._quote else [])]
 
     def read(self, line: str, number: int = 0) -> None:
-        """Read the next line, which has that *number*."""
         at, self.is_continued = 0, False
         while (token := _TOKEN.search(line, at)) is not None:
             sign, at = token[0], token.end()
@@ -153,7 +152,7 @@ class _Scanner:
             self._ended.append(self._began)
 
     def _in_string(self, sign: str, start: int, end: int) -> int:
-        """Go on behind *sign* in an open string; three quotes in a string of one are read one by one."""
+        """Continue after *sign* in an open string; in a string of one quote, a triple quote is read quote by quote."""
         if sign == self._quote:
             self._quote = ""
         elif len(self._quote) == 1 and sign[0] == self._quote:
@@ -163,7 +162,6 @@ class _Scanner:
 
 
 def read_source(path: Path) -> str:
-    """The text of a Python file."""
     try:
         if path.stat().st_size > LARGEST_FILE:
             raise UsageError(f"{path} has more than {LARGEST_FILE:,} bytes.", hint="It is too large to be analysed.")

@@ -1,4 +1,4 @@
-"""A notebook's code cells as one Python module, in the order in which they ran; positions go both ways."""
+"""A notebook's code cells as one Python module, in the order in which they ran; positions map in both directions."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class CellPosition(msgspec.Struct, frozen=True):
 
 
 def in_execution_order(cells: Iterable[CodeCell]) -> list[CodeCell]:
-    """The cells as they ran: by execution count, then those that have not run, in the notebook's order."""
+    """Returns the cells by execution count, then those that have not run, in the notebook's order."""
     return sorted(cells, key=lambda cell: (cell.count is None, cell.count or 0))
 
 
@@ -65,11 +65,11 @@ class NotebookModule:
         return None if at is None else self.cells[at]
 
     def module_position(self, cell_id: str, line: int, column: int) -> tuple[int, int]:
-        """The line (from 1) and the column (from 0) in the module of a place in a cell that is in it."""
+        """Returns the line (from 1) and the column (from 0) in the module of a place in one of its cells."""
         return self._starts[self._places[cell_id]] + line, column
 
     def cell_position(self, line: int, column: int) -> CellPosition | None:
-        """The place in a cell of a line (from 1) and a column of the module; None behind the end."""
+        """Returns the place in a cell of a line (from 1) and a column of the module; None past the end."""
         at = bisect_right(self._starts, line - 1) - 1
         if at < 0 or line > len(self.lines):
             return None
@@ -77,7 +77,7 @@ class NotebookModule:
 
 
 def in_order(locations: Iterable[CodeLocation], module: NotebookModule) -> list[CodeLocation]:
-    """Places in cells, as these ran, and then those in files."""
+    """Returns the places in cells, in the order in which the cells ran, and then those in files."""
     order = {cell.cell_id: at for at, cell in enumerate(module.cells)}
 
     def key(each: CodeLocation) -> tuple[bool, int, str, int, int]:

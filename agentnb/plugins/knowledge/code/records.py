@@ -64,7 +64,7 @@ Severity = Literal["error", "warning", "hint"]
 
 
 class CodePlace(msgspec.Struct, frozen=True, kw_only=True):
-    """The position that a question about code is about."""
+    """The position in the code that a query refers to."""
 
     symbol: str | None = None
     cell_id: str | None = None

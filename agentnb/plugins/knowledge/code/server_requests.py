@@ -29,7 +29,7 @@ Span = tuple[tuple[int, int], tuple[int, int]]
 
 
 def server_request(service: CodeService, question: str, place: CodePlace) -> Callable[[ServerQuestion], list[Any]]:
-    """What asks the server the *question* about *place*."""
+    """Returns a function that asks the server *question* about *place*."""
     module = service.module()
     if question == "workspace_symbols":
         if not place.symbol:
@@ -69,14 +69,14 @@ def _span(service: CodeService, place: CodePlace, text: str) -> Span:
 
 
 def symbols(asking: ServerQuestion, path: Path, text: str) -> list[CodeLocation]:
-    """What a document defines, in its order."""
+    """Returns the symbols that a document defines, in their order there."""
     asking.show(path, text)
     answer = asking.request(QUESTIONS["symbols"].method, {"textDocument": {"uri": path.as_uri()}})
     return [*_symbols(asking, answer, path)][:MOST_FOUND]
 
 
 def workspace_symbols(asking: ServerQuestion, query: str) -> list[CodeLocation]:
-    """What the notebook and the workspace define with names like *query*."""
+    """Returns the symbols of the notebook and the workspace that have names like *query*."""
     asking.show_notebook()
     asking.show_files_with(query)
     answer = asking.request(QUESTIONS["workspace_symbols"].method, {"query": query})
@@ -100,7 +100,7 @@ def _symbols(
 
 
 def actions(asking: ServerQuestion, path: Path, text: str, span: Span) -> list[CodeAction]:
-    """The changes that the server offers for a range; left out are those that are more than changes of texts."""
+    """Returns the code actions that the server offers for a range; those that do more than edit text are left out."""
     asking.show_notebook()
     raw = asking.problems(path, text)
     (first, last), uri = span, path.as_uri()
@@ -134,7 +134,7 @@ def _action(asking: ServerQuestion, offered: dict[str, Any]) -> CodeAction | Non
 
 
 def _changes(asking: ServerQuestion, edit: Any) -> Iterator[TextChange]:
-    """The texts that a ``WorkspaceEdit`` changes."""
+    """Yields the text changes of a ``WorkspaceEdit``."""
     if not isinstance(edit, dict):
         return
     documents = edit.get("documentChanges")
@@ -159,7 +159,7 @@ def _changes(asking: ServerQuestion, edit: Any) -> Iterator[TextChange]:
 
 
 def formatting(asking: ServerQuestion, place: Path | Sequence[CodeCell]) -> list[CodeAction]:
-    """A file or cells as the server formats them; each cell for itself, since a file has other rules between them."""
+    """Have the server format a file or cells; each cell by itself, since a file has other rules between them."""
     notes: list[str] = []
     if isinstance(place, Path):
         before = read_source(place)
@@ -185,7 +185,7 @@ def formatting(asking: ServerQuestion, place: Path | Sequence[CodeCell]) -> list
 
 
 def _cell_formatted(asking: ServerQuestion, path: Path, source: str) -> str:
-    """A cell's text; a semicolon at its end stays, because it hides the value."""
+    """Returns a cell's formatted text; a semicolon at its end stays, because it hides the value."""
     after = same_end(source, _formatted(asking, path, source))
     hides = source.rstrip().endswith(";") and not after.rstrip().endswith(";")
     return f"{after.rstrip()};" if hides else after

@@ -39,10 +39,10 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 SECONDS = 30.0
-"""How long an answer may take."""
+"""Seconds that an answer may take."""
 MOST_LOCATIONS = 500
 MOST_CHECKED = 200
-"""Names in cells that are looked at one by one, because jedi does not say what they are."""
+"""Names in cells that are checked one by one, because jedi does not report them as references."""
 MOST_COMPLETIONS = 100
 MOST_DOCS = 4_000
 LONGEST_SYMBOL = 500
@@ -90,7 +90,7 @@ class CodeService:
         return "" if self._server is None else self._server.failure
 
     def ask(self, question: str, place: CodePlace) -> list[Any]:
-        """The answer to a question that changes nothing, by its name."""
+        """Answer a question, given by its name, that changes nothing."""
         if question == "problems":
             return self.diagnostics(place if place.cell_id or place.path else None)
         if QUESTIONS[question].method:
@@ -104,33 +104,32 @@ class CodeService:
         return methods[question](place)
 
     def _offered(self, question: str, place: CodePlace) -> list[Any]:
-        """The answer to a question that only a language server answers."""
+        """Answer a question that only a language server answers."""
         asked = QUESTIONS[question]
         if self._server is None:
             raise UsageError(NEEDS_SERVER.format(asked.needs), hint=CHOOSE)
         return self._server.offered(asked, server_request(self, question, place), self.module())
 
     def definition(self, place: CodePlace) -> list[CodeLocation]:
-        """Where the name at *place* is defined: jedi answers first, then the language server."""
+        """Returns where the name at *place* is defined; jedi is asked first, then the language server."""
         self._begin()
         return self._answer(place, lambda question: question.definition()) or self._located("definition", place) or []
 
     def references(self, place: CodePlace) -> list[CodeLocation]:
-        """Every place in the notebook and the workspace that means the same as the name at *place*."""
+        """Returns all places in the notebook and the workspace that refer to what the name at *place* means."""
         return self._located("references", place) or self._answer(place, lambda question: question.references())
 
     def hover(self, place: CodePlace) -> list[Description]:
-        """The description of the name at *place*: signatures and documentation."""
+        """Returns the description of the name at *place*: its signatures and documentation."""
         self._begin()
         return self._answer(place, lambda question: question.hover())
 
     def completions(self, place: CodePlace) -> list[CodeCompletion]:
-        """The names that can stand at *place*, or go on from its symbol."""
+        """Returns the names that can stand at *place*, or that complete its symbol."""
         self._begin()
         return self._answer(place, lambda question: question.completions(), may_be_open=True)
 
     def rename(self, place: CodePlace, new_name: str) -> Renaming:
-        """The renaming of the name at *place* in the notebook and the workspace."""
         if not new_name.isidentifier() or keyword.iskeyword(new_name):
             raise UsageError(f"{new_name!r} is not a valid Python name.")
         if uses := self._located("references", place):
@@ -156,36 +155,36 @@ class CodeService:
         return [*errors, *(each for each in more if each.cell_id in wanted)]
 
     def chosen_cells(self, place: CodePlace | None) -> list[CodeCell]:
-        """The cell of *place*, which has to be there; all cells where it names none."""
+        """Returns the cell of *place*, which must exist; all cells if it names none."""
         cells = [cell for cell in self._cells() if place is None or place.cell_id in {None, cell.cell_id}]
         if place is not None and place.cell_id is not None and not cells:
             raise no_cell(place.cell_id)
         return cells
 
     def file(self, path: str) -> Path:
-        """A file, named from the workspace or by its whole path."""
+        """Resolve a file, given relative to the workspace or by its absolute path."""
         return Path(os.path.realpath(self.root / Path(path).expanduser()))
 
     def module(self) -> NotebookModule:
-        """The notebook's cells as one module, as they are now."""
+        """Returns the notebook's current cells as one module."""
         cells = tuple(self._cells())
         if cells != self._read[0]:
             self._read = cells, NotebookModule(cells)
         return self._read[1]
 
     def _begin(self) -> None:
-        """A question is asked that the language server may not be asked."""
+        """Clear the language server's last failure, since the next question may not reach the server."""
         if self._server is not None:
             self._server.failure = ""
 
     def _problems(self, path: Path, text: str) -> list[Diagnostic] | None:
-        """The language server's problems of a document; None where none answers."""
+        """Returns the language server's diagnostics for a document; None if no server answers."""
         if self._server is None:
             return None
         return self._server.diagnostics((path, text), self.module(), self.variables)
 
     def _located(self, question: str, place: CodePlace) -> list[CodeLocation] | None:
-        """The places that the language server gives; None where none answers."""
+        """Returns the places that the language server gives; None if no server answers."""
         if self._server is None:
             return None
         module = self.module()
@@ -218,7 +217,7 @@ class CodeService:
     def resolved(
         self, place: CodePlace, module: NotebookModule, *, may_be_open: bool = False
     ) -> tuple[str, Path, int, int]:
-        """The text, the path that stands for it, and the line and column in it."""
+        """Returns the text of *place*, the path that stands for it, and the line and column in it."""
         symbol = place.symbol.strip() if place.symbol is not None else None
         if symbol is not None:
             plain = symbol.removesuffix(".") if may_be_open else symbol
@@ -325,7 +324,7 @@ class _Question:
                 yield _Occurrence(name, number, column, self._module_path)
 
     def _live(self) -> tuple[Any, tuple[int, int]] | None:
-        """The expression at the place with its first name as the live variable is; None where there is none."""
+        """Returns the expression here, with its first name taken from the live variables; None if there is none."""
         line, column = self._at
         row = self._text.split("\n")[line - 1]
         end = next((at for at in range(column, len(row)) if not (row[at].isalnum() or row[at] == "_")), len(row))
@@ -372,7 +371,7 @@ class _Question:
 
 
 class _Occurrence:
-    """A name in a cell, as jedi's own names are."""
+    """A name in a cell, with the interface of jedi's names."""
 
     type = "statement"
     full_name = ""
@@ -414,7 +413,7 @@ def _described(name: Any, *, is_live: bool) -> Description:
 
 
 def _syntax_errors(text: str, *, cell_id: str | None = None, path: str | None = None) -> Iterator[Diagnostic]:
-    """The first syntax error: Python tells of no more."""
+    """Yields the first syntax error; Python reports no more than one."""
     try:
         compile(text, path or "cell", "exec", ast.PyCF_ONLY_AST | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
     except SyntaxError as error:

@@ -28,7 +28,6 @@ def renaming(
     uses: Sequence[CodeLocation],
     definitions: Iterable[CodeLocation],
 ) -> Renaming:
-    """The changes that give a name another one."""
     if not uses:
         raise UsageError("That name is not defined in the notebook or the workspace.")
     old_name = uses[0].name
@@ -75,7 +74,7 @@ def _notes(module: NotebookModule, old_name: str, new_name: str) -> Iterable[str
 
 
 def _replaced(text: str, positions: Iterable[tuple[int, int]], old: str, new: str) -> str:
-    """*text* with *old* replaced at each line (from 1) and column."""
+    """Returns *text* with *old* replaced by *new* at each line (from 1) and column."""
     starts = [0]
     starts += [match.end() for match in re.finditer(r"\r\n|\r|\n", text)]
     for line, column in sorted(set(positions), reverse=True):
@@ -113,7 +112,7 @@ class TextEdit(NamedTuple):
 
 
 def read_edits(edits: Any, lines: Sequence[str], characters: Callable[[str, int], int]) -> list[TextEdit]:
-    """The edits of a document with these *lines*; *characters* counts the server's columns."""
+    """Read the server's edits of a document with these *lines*; *characters* converts its columns."""
     if not isinstance(edits, list) or len(edits) > MOST_EDITS:
         raise UnusableEdit("Its changes are not a list, or are too many.")
 
@@ -136,7 +135,7 @@ def read_edits(edits: Any, lines: Sequence[str], characters: Callable[[str, int]
 
 
 def edited(text: str, edits: Sequence[TextEdit]) -> str:
-    """*text* with *edits*, which do not overlap."""
+    """Apply *edits*, which do not overlap, to *text*."""
     starts = [0, *(match.end() for match in _LINE_END.finditer(text))]
     for start, end, new in reversed(edits):
         first, last = starts[start[0]] + start[1], starts[end[0]] + end[1]
@@ -147,7 +146,7 @@ def edited(text: str, edits: Sequence[TextEdit]) -> str:
 
 
 def cell_changes(module: NotebookModule, edits: Iterable[TextEdit]) -> list[TextChange]:
-    """The *edits* of the notebook's module as changes of its cells."""
+    """Turn *edits* of the notebook's module into changes of its cells."""
     by_cell: dict[str, list[TextEdit]] = {}
     for each in edits:
         cell, own = _in_cell(module, each)
@@ -162,12 +161,12 @@ def cell_changes(module: NotebookModule, edits: Iterable[TextEdit]) -> list[Text
 
 
 def same_end(before: str, after: str) -> str:
-    """A cell's new text without the line end that its old one had not."""
+    """Returns a cell's new text, without a line end if the old text had none."""
     return after if before.endswith("\n") else after.rstrip("\n")
 
 
 def _in_cell(module: NotebookModule, edit: TextEdit) -> tuple[CodeCell, TextEdit]:
-    """The cell of an edit of the module, and the edit in it."""
+    """Returns the cell that an edit of the module falls in, and the edit relative to that cell."""
     start = module.cell_position(edit.start[0] + 1, edit.start[1])
     if start is None:
         raise UnusableEdit("It changes text after the last cell.")
@@ -192,7 +191,7 @@ def _cell(module: NotebookModule, cell_id: str) -> CodeCell:
 
 
 def _apart(edits: list[TextEdit]) -> list[TextEdit]:
-    """*edits* in order; the order of those at one place is kept, as the protocol has it."""
+    """Sort *edits*, keeping the order of those at one place as LSP requires; raises UnusableEdit if they overlap."""
     ordered = sorted(edits, key=lambda each: (each.start, each.end))
     overlap = any(before.end > after.start for before, after in itertools.pairwise(ordered))
     if overlap or any(each.start > each.end for each in ordered):

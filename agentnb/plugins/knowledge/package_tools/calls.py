@@ -27,13 +27,13 @@ if TYPE_CHECKING:
     from agentnb.ports import ToolSession
 
 SECONDS = 60.0
-"""How long a call may take where the agent does not say."""
+"""Seconds that a call may take if the agent sets no limit."""
 MOST_OUTPUT = 100_000
 """Characters of a script's output that the agent gets: the last ones."""
 
 
 async def call_tool(session: ToolSession, library: SkillLibrary, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Call a tool of a package that the user trusts, or run a script of a skill; the policy is asked."""
+    """Call a tool of a package that the user trusts, or run a script of a skill, after asking the policy."""
     named, given = arguments["tool"], arguments.get("arguments") or {}
     seconds = float(arguments.get("seconds", SECONDS))
     if "/scripts/" in named:
@@ -47,7 +47,7 @@ async def call_tool(session: ToolSession, library: SkillLibrary, arguments: Mapp
 
 
 def code_of(tool: DeclaredTool, given: Mapping[str, Any]) -> str:
-    """The code that calls *tool*, as the user is shown it; *given* is what its schema says, else it is an error."""
+    """Returns the code that calls *tool*, as shown to the user; raises UsageError if *given* breaks its schema."""
     name, properties = tool.entry.name, tool.parameters["properties"]
     values = {key: value for key, value in given.items() if value is not None}
     missing = [key for key in tool.parameters["required"] if key not in values]
@@ -63,7 +63,7 @@ def code_of(tool: DeclaredTool, given: Mapping[str, Any]) -> str:
 
 
 def _check_import(found: FoundSkill, tool: DeclaredTool) -> None:
-    """Check that what an import gives is the package that the user trusts, in that version."""
+    """Raise UsageError unless an import gives the package that the user trusts, in that version."""
     top = tool.entry.module.split(".")[0]
     loaded = sys.modules.get(top)
     try:
@@ -100,7 +100,7 @@ async def _run_script(
 
 
 async def _output(command: list[str], folder: str, seconds: float) -> tuple[int | None, str]:
-    """The exit code of *command*, None where its time was up, and the end of what it printed."""
+    """Returns the exit code of *command*, None if it timed out, and the end of what it printed."""
     process = await asyncio.create_subprocess_exec(
         *command,
         cwd=folder,

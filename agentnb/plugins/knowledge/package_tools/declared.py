@@ -53,7 +53,7 @@ class DeclaredTool(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_entries(text: str) -> list[ToolEntry]:
-    """The tools that a distribution's ``entry_points.txt`` names; the first of a name counts."""
+    """Returns the tools that a distribution's ``entry_points.txt`` names; for a duplicate name the first counts."""
     section, entries = "", dict[str, ToolEntry]()
     for line in map(str.strip, text.splitlines()):
         if line.startswith("["):
@@ -105,7 +105,7 @@ def module_file(site: Path, module: str) -> Path | None:
 
 
 def digest_of_tool(site: Path, entry: ToolEntry) -> str:
-    """A digest of what a call can run of its package: its Python files; of compiled ones their sizes and times."""
+    """Returns a digest of what a call can run: the package's Python files, and sizes and times of compiled ones."""
     top = site / entry.module.split(".")[0]
     states = tuple(_states(top if top.is_dir() else top.with_suffix(".py")))
     return _digest(entry.target, states)

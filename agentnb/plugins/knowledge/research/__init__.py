@@ -1,1 +1,1 @@
-"""The source of packages, for questions that only it answers: found where it is installed, or fetched and unpacked."""
+"""The source of packages, to answer questions from: found where it is installed, or downloaded and unpacked."""

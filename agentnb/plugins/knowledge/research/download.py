@@ -41,12 +41,12 @@ _INDEX = (
     "from pip._internal.commands import create_command\n"
     "print(create_command('download').parser.parse_args([])[0].index_url)"
 )
-"""Prints the index that pip uses: from its files of settings and variables, else its own."""
+"""Prints the index that pip uses: the one from its configuration files and variables, else its default."""
 _ARCHIVES = (".tar.gz", ".zip", ".tar.bz2", ".tar.xz")
 
 
 class _Offer(msgspec.Struct, frozen=True):
-    """A file of the index."""
+    """A file that the package index offers."""
 
     name: str
     url: str
@@ -54,7 +54,7 @@ class _Offer(msgspec.Struct, frozen=True):
 
 
 def check_version(package: str, version: str) -> None:
-    """Make sure that both are names that pip takes as such, and as nothing else."""
+    """Raise UsageError unless pip takes both as a name and a version, and as nothing else."""
     if not _NAME.fullmatch(package):
         raise UsageError(f"{package!r} is not a valid package name.", hint='For example: "polars".')
     if not _VERSION.fullmatch(version):
@@ -64,7 +64,7 @@ def check_version(package: str, version: str) -> None:
 async def fetched_source(
     package: str, version: str, folder: Path, *, environ: Mapping[str, str], python: str = sys.executable
 ) -> PackageSource:
-    """The source of *package* in *version*, fetched where it is not there yet; nothing of it is run."""
+    """Returns the source of *package* in *version*, downloaded if it is not there yet; none of it is run."""
     check_version(package, version)
     kept = folder / f"{normal_name(package)}-{version}"
     if not await asyncio.to_thread(kept.is_dir):
@@ -90,7 +90,7 @@ def _fetched_wheel(folder: Path) -> Path | None:
 
 
 async def _wheel(package: str, version: str, into: Path, environ: Mapping[str, str], python: str) -> Path | None:
-    """The wheel that pip fetches; None where the index has none for this Python."""
+    """Download the wheel with pip; returns None if the index has none for this Python."""
     quiet = ("--no-input", "--disable-pip-version-check", "-q")
     words = ("download", "--no-deps", "--only-binary=:all:", "--dest", str(into), "--", f"{package}=={version}")
     status, output = await _run([python, "-I", "-m", "pip", *quiet, *words], into, environ)
@@ -107,7 +107,7 @@ async def _wheel(package: str, version: str, into: Path, environ: Mapping[str, s
 
 
 async def _run(command: Sequence[str], cwd: Path, environ: Mapping[str, str]) -> tuple[int, str]:
-    """Run *command*; its status, and what it wrote to stdout and stderr."""
+    """Run *command*; returns its status, and what it wrote to stdout and stderr."""
     running = await asyncio.create_subprocess_exec(
         *command,
         cwd=cwd,
@@ -129,7 +129,7 @@ async def _run(command: Sequence[str], cwd: Path, environ: Mapping[str, str]) ->
 
 
 async def _source_archive(package: str, version: str, into: Path, environ: Mapping[str, str], python: str) -> Path:
-    """The source distribution, read from the index that pip uses."""
+    """Download the source distribution from the index that pip uses."""
     status, output = await _run([python, "-I", "-c", _INDEX], into, environ)
     if status or not output.strip().startswith(("http://", "https://")):
         raise UsageError("pip does not say where its index is.", hint="pip config debug")
@@ -175,7 +175,7 @@ async def _read(client: Any, url: str, largest: int) -> bytes:
 
 
 def offers(page: bytes, address: str) -> list[_Offer]:
-    """The files of a project's page, as JSON (PEP 691) or HTML (PEP 503)."""
+    """Returns the files listed on a project's page, which is JSON (PEP 691) or HTML (PEP 503)."""
     text = page.decode("utf-8", "replace")
     if text.lstrip().startswith("{"):
         try:
@@ -197,7 +197,7 @@ def offers(page: bytes, address: str) -> list[_Offer]:
 
 
 def chosen(files: list[_Offer], name: str, version: str) -> _Offer | None:
-    """The source distribution of *version*, else any wheel of it: to be read, not to be installed."""
+    """Returns the source distribution of *version*, else any wheel of it: it is only read, not installed."""
     normal = normal_name(f"{name}-{version}")
     for each in files:
         stem = next((each.name.removesuffix(end) for end in _ARCHIVES if each.name.endswith(end)), None)

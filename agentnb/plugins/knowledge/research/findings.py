@@ -1,4 +1,4 @@
-"""The findings of a research: statements, each with the place in the source that shows it."""
+"""The findings of a research run: statements, each with the place in the source that supports it."""
 
 from __future__ import annotations
 
@@ -31,8 +31,6 @@ LINES_BEFORE, LINES_AFTER = 3, 8
 
 
 class ResearchFinding(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing that was found."""
-
     text: str
     path: str = ""
     name: str = ""
@@ -44,7 +42,7 @@ class ResearchFinding(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def place(self) -> str:
-        """``file:line``; empty where there is no file."""
+        """Returns ``file:line``, or '' if there is no file."""
         return f"{self.name}:{self.line}" if self.name else ""
 
 
@@ -62,12 +60,12 @@ class Research(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def text(self) -> str:
-        """The findings as Markdown, each with ``file:line``; an answer in the agent's own words as it is."""
+        """Returns the findings as Markdown, each with ``file:line``; an answer in the agent's own words as it is."""
         return listed(self.findings) if self.is_checked else self.findings[0].text
 
     @property
     def note(self) -> str:
-        """Where it began, a sentence; empty where no earlier findings were known."""
+        """Returns a sentence about the earlier findings that it started from; '' if there were none."""
         if not self.reused:
             return ""
         what = "1 earlier finding" if self.reused == 1 else f"{self.reused} earlier findings"
@@ -75,12 +73,11 @@ class Research(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def listed(findings: Iterable[ResearchFinding]) -> str:
-    """Findings as Markdown, each with its place."""
     return "\n".join(f"- {each.text}" + (f" (`{each.place}`)" if each.place else "") for each in findings)
 
 
 def read_findings(findings: Any, sources: Sequence[PackageSource]) -> tuple[ResearchFinding, ...]:
-    """The findings that an agent returned, checked: each file is one of *sources*, and has that line."""
+    """Check the findings that an agent returned: each file must be one of *sources*, and have that line."""
     if not isinstance(findings, list) or not findings or len(findings) > MOST_FINDINGS:
         raise UsageError(f"'findings' is a list of 1 to {MOST_FINDINGS} objects with 'text', 'file' and 'line'.")
     return tuple(_finding(number, each, sources) for number, each in enumerate(findings, 1))
@@ -147,12 +144,12 @@ MOST_KEPT = 100
 """Findings of one version that are kept; the oldest go first."""
 MOST_GIVEN = 30
 LONGEST_GIVEN = 12_000
-"""Findings, and characters of them, that a research starts from."""
+"""Earlier findings, and their characters, that a new research run starts with."""
 LARGEST = 5_000_000
 
 
 class KeptFinding(msgspec.Struct, frozen=True, kw_only=True):
-    """A finding as it is kept: its file is named from the package's root."""
+    """A finding as it is stored, with its file relative to the package's root."""
 
     question: str
     text: str
@@ -163,7 +160,7 @@ class KeptFinding(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class KeptVersion(msgspec.Struct, frozen=True, kw_only=True):
-    """What was found in one version of a package."""
+    """The findings about one version of a package."""
 
     package: str
     version: str
@@ -171,7 +168,7 @@ class KeptVersion(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def kept_versions() -> list[KeptVersion]:
-    """All that is kept, by package and version; files that cannot be read are left out."""
+    """Returns everything that is kept, by package and version; files that cannot be read are left out."""
     found = []
     for path in sorted(_folder().glob("*.json")):
         with suppress(OSError, ValueError), path.open("rb") as file:
@@ -180,7 +177,7 @@ def kept_versions() -> list[KeptVersion]:
 
 
 def earlier_findings(source: PackageSource) -> tuple[ResearchFinding, ...]:
-    """The findings about this very version, those whose place still says the same; the latest where there are many."""
+    """Returns earlier findings about this exact version whose place still reads the same; the latest if many."""
     if source.is_editable:
         return ()
     good: list[ResearchFinding] = []
@@ -198,7 +195,7 @@ def earlier_findings(source: PackageSource) -> tuple[ResearchFinding, ...]:
 
 
 def keep_findings(source: PackageSource, question: str, findings: Sequence[ResearchFinding]) -> None:
-    """Keep *findings* that name a place, for their owner alone; of an editable install nothing is kept."""
+    """Keep *findings* that name a place, readable only by their owner; of an editable install nothing is kept."""
     if source.is_editable:
         return
     hidden = Credentials(os.environ).hidden
@@ -223,7 +220,7 @@ def keep_findings(source: PackageSource, question: str, findings: Sequence[Resea
 
 
 def forget_findings(package: str | None = None, version: str | None = None) -> int:
-    """Delete what was found about a package, or about all; returns how many findings that were."""
+    """Delete the findings about a package, or about all; returns how many there were."""
     count = 0
     for each in kept_versions():
         same = package is None or normal_name(each.package) == normal_name(package)

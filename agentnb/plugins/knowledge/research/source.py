@@ -42,7 +42,7 @@ class PackageSource(msgspec.Struct, frozen=True, kw_only=True):
         return any(path == place or place in path.parents for place in self.places)
 
     def described(self) -> str:
-        """Where it is, in words for an agent."""
+        """Describe where the package is, in words for an agent."""
         listed = "\n".join(f"- {place}{os.sep if place.is_dir() else ''}" for place in self.places)
         notes = "".join(f"\nNote: {note}" for note in self.notes)
         return f"{self.package} {self.version}. Its source, to be read with your own tools:\n{listed}{notes}"
@@ -102,7 +102,7 @@ def _named(package: str, paths: list[str]) -> metadata.Distribution | None:
 
 
 def _of_python(package: str) -> PackageSource:
-    """A module of Python's own library."""
+    """Returns a module of Python's standard library."""
     library = sysconfig.get_paths()["stdlib"]
     top = package.partition(".")[0]
     spec = PathFinder.find_spec(top, [library]) if top in sys.stdlib_module_names else None
@@ -129,7 +129,7 @@ def _zip_of(site: Path) -> Path | None:
 
 
 def _recorded(distribution: metadata.Distribution, site: Path) -> Iterator[Path]:
-    """The folders and files of a distribution: a package as its folder, of a namespace only what is its own."""
+    """Yields a distribution's folders and files: a package as its folder, of a namespace only its own parts."""
     files = [PurePosixPath(str(file)) for file in (distribution.files or ())[:MOST_FILES]]
     kept = [each for each in files if _is_of_source(each)]
     packages = {each.parent for each in kept if each.name in ("__init__.py", "__init__.pyi")}
@@ -162,7 +162,7 @@ def _metadata_file(distribution: metadata.Distribution) -> Path | None:
 
 
 def _of_project(distribution: metadata.Distribution, folder: Path) -> Iterator[Path]:
-    """The packages of a project that is installed as a link, and its documentation; not the rest of its folder."""
+    """Yields the packages and documentation of an editable install's project, not the rest of its folder."""
     named = (distribution.read_text("top_level.txt") or "").split() or [
         re.sub(r"[-.]+", "_", distribution.metadata["Name"] or "")
     ]
@@ -177,7 +177,7 @@ def _of_project(distribution: metadata.Distribution, folder: Path) -> Iterator[P
 
 
 def _stubs(name: str, site: Path) -> Iterator[Path]:
-    """Stubs that a distribution of their own installs (PEP 561)."""
+    """Yields stubs that a separate distribution installs (PEP 561)."""
     top = re.sub(r"[-.]+", "_", name.lower())
     folder = site / f"{top}-stubs"
     if folder.is_dir():
@@ -200,7 +200,7 @@ def _notes(source: PackageSource) -> Iterator[str]:
 
 
 def _tally(places: Iterable[Path]) -> Iterator[int]:
-    """Returns how many Python files, stubs, and compiled modules without source there are."""
+    """Yields the numbers of Python files, stubs, and compiled modules without source."""
     names: list[str] = []
     for place in places:
         if place.is_file():

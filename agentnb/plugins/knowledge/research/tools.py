@@ -1,4 +1,4 @@
-"""The two tools of a research, as the agent sees them, and what it is asked to do with them."""
+"""The two tools of a research run, as the agent sees them, and the instructions for it."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ _PIECE = 1024 * 1024
 
 
 def unpacked(archive: Path, folder: Path, *, largest: int = LARGEST) -> Path:
-    """The contents of *archive* in *folder*, which is made; one that is there is used as it is."""
+    """Unpack *archive* into *folder*; an existing folder is used as it is."""
     if not folder.is_dir():
         folder.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         draft = Path(tempfile.mkdtemp(prefix=".unpacking-", dir=folder.parent))

@@ -1,1 +1,1 @@
-"""Researches: questions about packages, each answered by a conversation of its own."""
+"""Research runs: questions about packages, each answered in its own conversation."""

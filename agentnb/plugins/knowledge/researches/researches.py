@@ -55,7 +55,7 @@ if TYPE_CHECKING:
 _OWN_TOOL = re.compile(
     rf"(?:(?:mcp__?)?{SERVER}(?:__|_|/|\.|: ?| - ))?[`'\"]?(?:{'|'.join(TOOLS)})[`'\"]?(?: \({SERVER} mcp server\))?"
 )
-"""How agents call them in a question: with the server's name before or behind."""
+"""Matches agents' names of these tools in a permission request, with the server's name before or after it."""
 _READING = frozenset({"read", "search"})
 _FLOORS = frozenset({None, "outside"})
 
@@ -74,7 +74,7 @@ class ResearchLimit:
         return tool == "read" and self._holds(path)
 
     def verdict(self, request: PolicyRequest, verdict: Verdict) -> Verdict:
-        """The final verdict about *request*: allowed or denied, never asked."""
+        """Returns the final verdict on *request*: allow or deny, never ask."""
         if verdict.outcome == "deny" and verdict.rule is not None:
             return verdict
         if self._is_reading(request) and verdict.floor in _FLOORS:
@@ -96,7 +96,7 @@ class ResearchLimit:
 
 
 def _is_own_tool(request: PolicyRequest) -> bool:
-    """True if the agent asks for leave to call one of the two tools."""
+    """True if the agent asks for permission to call one of the two tools."""
     if request.kind != "permission" or request.command is not None or request.files or request.preview:
         return False
     return request.asked in {None, "other", "read", "search", "fetch", "think"} and bool(
@@ -123,7 +123,6 @@ class ResearchTools:
         return await self._served.serve(agent, self, SERVER)
 
     def close(self) -> None:
-        """Serve them no more."""
         self._served.close()
 
 
@@ -131,12 +130,12 @@ if TYPE_CHECKING:
     Authorize = Callable[[PolicyRequest], Awaitable[PolicyRequest]]
 
 AT_ONCE = 3
-"""Researches that run at the same time; others wait."""
+"""Research runs at a time; others wait."""
 SECONDS = 300.0
 TOKENS = 200_000
-"""Tokens that the context of a research may hold."""
+"""Tokens that the context of a research run may hold."""
 MOST_KEPT = 20
-"""Conversations of researches that stay open, to be looked at."""
+"""Conversations of research runs that stay open, so that the user can look at them."""
 MOST_CACHED = 200
 LONGEST_QUESTION = 4_000
 _MEMORY = "knowledge researches"
@@ -145,7 +144,7 @@ GRACE = 3.0
 
 
 class Researches:
-    """The researches of one host."""
+    """The research runs of one host."""
 
     def __init__(self, host: SessionOwner) -> None:
         self.seconds = SECONDS
@@ -209,7 +208,7 @@ class Researches:
         return await fetched_source(package, version, folder, environ=os.environ)
 
     def forget(self, package: str | None = None, version: str | None = None) -> int:
-        """Forget the findings about a package, or about all; returns how many were kept."""
+        """Forget the findings about a package, or about all; returns how many had been kept."""
         for key in [*self._cache]:
             _, of_package, of_version, _ = key
             same = package is None or normal_name(of_package) == normal_name(package)
@@ -218,7 +217,7 @@ class Researches:
         return forget_findings(package, version)
 
     def session_of(self, answer: Research) -> str | None:
-        """The URI of the conversation that found it, while it is open."""
+        """Returns the URI of the conversation that produced *answer*; None once it is closed."""
         talks = (each for each in self._kept if each.tab_id == answer.session and not each.closed)
         return next((each.session.uri for each in talks), None)
 
@@ -238,7 +237,7 @@ def researches_of(host: SessionOwner) -> Researches:
 
 
 class ResearchRun:
-    """One research: its conversation and its two tools."""
+    """One research run: its conversation and its two tools."""
 
     def __init__(
         self,
@@ -275,7 +274,7 @@ class ResearchRun:
         self._tools = tools
 
     async def result(self, seconds: float, tokens: int) -> Research:
-        """Ask the agent, and wait for what it returns."""
+        """Prompt the agent, and wait for its result; raises AgentError after *seconds*."""
         conversation, turn_id = self.conversation, new_id()
         self._host.adopt(conversation)
         unwatch = conversation.watch(lambda: self._look(turn_id, tokens))
@@ -296,7 +295,7 @@ class ResearchRun:
             self._host.loop.spawn(conversation.lifecycle.leave())
 
     async def call(self, name: str, arguments: Any) -> Any:
-        """Carry out a call of one of the two tools; the result is an MCP ``CallToolResult``."""
+        """Carry out a call of one of the two tools; returns an MCP ``CallToolResult``."""
         values = arguments if isinstance(arguments, dict) else {}
         try:
             if name == "get_package_source":
@@ -387,12 +386,12 @@ async def _refuse(request: PolicyRequest) -> PolicyRequest:
 
 
 def sources_folder() -> Path:
-    """Where copies of packages are kept that are not installed, or zipped."""
+    """Returns the folder for copies of packages that are not installed, or are zipped."""
     return data_folder() / "research" / "sources"
 
 
 def _configuration(parent: Configuration, source: PackageSource) -> Configuration:
-    """The configuration of a research's agent: a process of its own, in an empty folder, without MCP servers."""
+    """Returns the configuration of a research agent: a process of its own, in an empty folder, without MCP servers."""
     folder = data_folder() / "research" / "empty"
     for each in (folder, sources_folder()):
         each.mkdir(parents=True, exist_ok=True, mode=0o700)

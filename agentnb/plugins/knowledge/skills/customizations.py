@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def customizations(configuration: Configuration, *, asks: bool) -> list[dict[str, Any]]:
-    """The packages whose skills the agent gets; with *asks* also those that the user has not decided about."""
+    """Returns the packages whose skills the agent gets; with *asks* also those that the user has not decided about."""
     if not configuration.spec.takes_mcp or not (configuration.kernel or "skills" in configuration.chain):
         return []
     library = SkillLibrary(configuration.cwd, scan=shared_scan(), trusts_workspace=PolicyFiles().trusts)
@@ -26,7 +26,7 @@ def customizations(configuration: Configuration, *, asks: bool) -> list[dict[str
 
 
 def decide(action: str, package: str, *, shown: str) -> None:
-    """Do what the user chose about the skills of an installed package."""
+    """Apply the user's choice about the skills of an installed package."""
     library = SkillLibrary(scan=shared_scan())
     if action == "trust":
         library.trust(package, shown=shown)
@@ -37,7 +37,7 @@ def decide(action: str, package: str, *, shown: str) -> None:
 
 
 def _packages(skills: list[FoundSkill]) -> Iterable[dict[str, Any]]:
-    """A package with its skills as an Open Plugins plugin: those that are imported first."""
+    """Yields each package with its skills as an Open Plugins plugin, imported packages first."""
     packages: dict[str, list[FoundSkill]] = {}
     for each in skills:
         packages.setdefault(f"{each.package} {each.version}".strip(), []).append(each)
@@ -68,7 +68,7 @@ def _packages(skills: list[FoundSkill]) -> Iterable[dict[str, Any]]:
 
 
 def _offer(offer: SkillOffer) -> dict[str, Any]:
-    """A package that the user is asked about: a plugin that is not enabled, with what its skills say of themselves."""
+    """Returns a package to ask the user about, as a disabled plugin with its skills' own descriptions."""
     return {
         "type": "plugin",
         "id": f"offer:{offer.package}",

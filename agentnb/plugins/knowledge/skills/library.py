@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 WORKSPACE = "workspace"
 """The package's name for skills of the workspace."""
 OWN_PACKAGE = "jupyter-agentnb"
-"""agentnb's own distribution: who runs it trusts it."""
+"""agentnb's own distribution, which is always trusted: whoever runs it trusts it."""
 MOST_LISTED = 200
 """Tools that an agent is told of at once."""
 LONGEST_HINT = 2_000
@@ -36,7 +36,7 @@ MOST_OFFERS = 20
 
 @functools.cache
 def shared_scan() -> SkillScan:
-    """One scan of ``sys.path`` for all conversations of this process: what it found once is not read again."""
+    """Returns the one scan of ``sys.path`` that all conversations of this process share; it reads nothing twice."""
     return SkillScan()
 
 
@@ -66,7 +66,7 @@ class SkillLibrary:
         self._trusts_workspace = trusts_workspace
 
     def skills(self) -> list[FoundSkill]:
-        """All of them, and the tools of packages: those of packages that are imported first."""
+        """Returns all skills and package tools, those of imported packages first."""
         folders = self._scan.installed()
         if self._workspace is not None:
             folders += workspace_skills(self._workspace)
@@ -74,11 +74,11 @@ class SkillLibrary:
         return sorted(skills, key=lambda each: (not each.imported, each.id))
 
     def offered(self) -> list[FoundSkill]:
-        """Those that agents get: trusted and without a problem."""
+        """Returns the skills that agents get: those that are trusted and have no problem."""
         return [each for each in self.skills() if each.trusted and not each.problem]
 
     def read(self, named: str, file: str = SKILL_FILE) -> str:
-        """A file of a skill that agents get."""
+        """Read a file of a skill, which must be one that agents get."""
         return read_file(self._skill(named).folder, file)
 
     def files(self, named: str) -> list[str]:
@@ -89,7 +89,7 @@ class SkillLibrary:
         return named_skill(named, [each for each in self.offered() if not each.is_tool])
 
     def tool(self, named: str) -> FoundSkill:
-        """A tool that agents get."""
+        """Returns a tool, which must be one that agents get."""
         return named_skill(named, [each for each in self.offered() if each.is_tool], what="tool")
 
     def script(self, named: str) -> SkillScript:
@@ -105,7 +105,7 @@ class SkillLibrary:
         return SkillScript(name=named, path=folder / name, program=program, text=text)
 
     def answer(self, arguments: Mapping[str, Any], *, can_run: bool = True) -> str:
-        """The answer to an agent's call of the tool that lists and reads skills; with tools where it *can_run* any."""
+        """Answer an agent's call of the tool that lists and reads skills; tools are listed if it *can_run* any."""
         if "skill" in arguments:
             text = self.read(arguments["skill"], arguments.get("file", SKILL_FILE))
             others = (
@@ -138,7 +138,7 @@ class SkillLibrary:
         return "\n".join(lines).strip() or "No installed package brings a skill or tool that the user trusts."
 
     def offers(self) -> list[SkillOffer]:
-        """The packages that this process has imported, and whose skills the user neither trusts nor refuses."""
+        """Returns the packages that this process has imported and whose skills the user neither trusts nor refuses."""
         packages: dict[str, list[FoundSkill]] = {}
         for each in self.skills():
             packages.setdefault(each.package, []).append(each)
@@ -152,7 +152,7 @@ class SkillLibrary:
         return offers[:MOST_OFFERS]
 
     def _is_decided(self, offer: SkillOffer) -> bool:
-        """Also where the choices cannot be read: an answer could not be written down either."""
+        """True if the user has decided, or if the choices cannot be read: an answer could not be saved either."""
         try:
             choices = self._trust.of_version(offer.package, offer.version)
         except UsageError:
@@ -166,7 +166,7 @@ class SkillLibrary:
         return self.of_package(package)
 
     def refuse(self, package: str, *, shown: str | None = None) -> None:
-        """Do not ask again for the skills of a package, in this version and as they are now."""
+        """Do not ask again about the skills of a package, in this version and as they are now."""
         offer = self._offer(package, shown)
         self._trust.refuse(offer.package, offer.version, offer.digests)
 
@@ -182,7 +182,7 @@ class SkillLibrary:
         return offer
 
     def revoke(self, package: str) -> bool:
-        """Take the skills of a package from agents, and do not ask for them again; False where it was not trusted."""
+        """Take a package's skills away from agents and do not ask about them again; False if it was not trusted."""
         return self._trust.revoke(normal_name(package))
 
     def of_package(self, package: str) -> list[FoundSkill]:
@@ -228,7 +228,7 @@ class SkillLibrary:
         )
 
     def _is_trusted(self, place: SkillFolder, name: str) -> tuple[bool, str]:
-        """Tells whether the user trusts the skill, and why they are asked again where it changed."""
+        """Returns whether the user trusts the skill, and, if it has changed, why they are asked again."""
         if place.package == WORKSPACE:
             return self._workspace is not None and self._trusts_workspace(self._workspace), ""
         if place.package == OWN_PACKAGE:
@@ -251,7 +251,7 @@ def digest_of_place(place: SkillFolder) -> str:
 
 
 def named_skill(named: str, skills: Iterable[FoundSkill], what: str = "skill") -> FoundSkill:
-    """The skill, or the tool, that is meant."""
+    """Returns the skill or tool with this id or name; raises UsageError unless there is exactly one."""
     offered = [*skills]
     matches = [each for each in offered if named in {each.id, each.name}]
     if len(matches) == 1:

@@ -1,4 +1,4 @@
-"""The skills of a package as a user sees them before they trust it, with a digest: trust is for what was shown."""
+"""A package's skills as the user sees them before trusting it, with a digest: trust covers only what was shown."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class SkillOffer(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def digest(self) -> str:
-        """Stands for all that is shown and all that agents could read: another text has another digest."""
+        """Returns a digest of all that is shown and all that agents could read: any other text has another digest."""
         return hashlib.sha256(msgspec.json.encode(self, order="deterministic")).hexdigest()
 
 
@@ -130,15 +130,13 @@ class SkillTrust:
 
     @property
     def path(self) -> Path:
-        """The file."""
         return self._path or config_folder() / FILE
 
     def trusted(self) -> list[TrustedPackage]:
-        """The packages that are trusted, in the order in which they were."""
+        """Returns the trusted packages, in the order in which they were trusted."""
         return [each for each in self.choices() if not each.refused]
 
     def choices(self) -> list[TrustedPackage]:
-        """The packages that the user trusts or refuses."""
         try:
             with self.path.open("rb") as file:
                 return read_record(file.read(LARGEST), list[TrustedPackage])
@@ -149,7 +147,6 @@ class SkillTrust:
             raise UsageError(message, hint="Fix or delete the file.") from None
 
     def of_version(self, package: str, version: str) -> list[TrustedPackage]:
-        """The choices about a package of one version."""
         return [each for each in self.choices() if (each.package, each.version) == (package, version)]
 
     def trust(self, package: str, version: str, digests: dict[str, str]) -> None:
@@ -159,18 +156,18 @@ class SkillTrust:
         self._put(made, others)
 
     def refuse(self, package: str, version: str, digests: dict[str, str]) -> None:
-        """Trust a package of one version no more, and remember that the user does not want it as it is now."""
+        """Stop trusting a version of a package, and remember that the user refuses it as it is now."""
         self._put(TrustedPackage(package=package, version=version, digests={}, refused=digests), self.choices())
 
     def revoke(self, package: str) -> bool:
-        """Trust a package no more, and remember that; False where it was not trusted."""
+        """Stop trusting a package, and remember that; False if it was not trusted."""
         was = next((each for each in self.trusted() if each.package == package), None)
         if was is not None:
             self.refuse(package, was.version, was.digests)
         return was is not None
 
     def _put(self, choice: TrustedPackage, others: list[TrustedPackage]) -> None:
-        """Write *choice* instead of the one about the same version; without any contents it says nothing."""
+        """Replace the choice about the same version with *choice*, or only remove it if *choice* has no digests."""
         about = (choice.package, choice.version)
         kept = [each for each in others if (each.package, each.version) != about]
         self._write([*kept, choice] if choice.digests or choice.refused else kept)

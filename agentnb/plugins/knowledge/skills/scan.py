@@ -28,7 +28,7 @@ _SKILLS = ((".agents", "skills"), ("skills",))
 
 
 class SkillFolder(msgspec.Struct, frozen=True, kw_only=True):
-    """A folder with a ``SKILL.md``; of a tool the folder that its package is in."""
+    """A folder with a ``SKILL.md``; for a tool, the folder that contains its package."""
 
     folder: Path
     package: str
@@ -56,19 +56,19 @@ class FoundSkill(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def key(self) -> str:
-        """Its name among the digests of what the user trusts of a package."""
+        """Returns its key among the digests that the user trusts of a package."""
         return f"tool:{self.name}" if self.is_tool else self.name
 
 
 class SkillScan:
-    """Keeps what it found: after the first time only what was installed meanwhile is read."""
+    """Caches the skills it has found; a later scan reads only what was installed since."""
 
     def __init__(self, paths: Iterable[str] | None = None) -> None:
         self._paths = None if paths is None else tuple(paths)
         self._known: dict[str, tuple[tuple[int, ...], tuple[SkillFolder, ...]]] = {}
 
     def installed(self) -> list[SkillFolder]:
-        """The skills of all installed distributions, by distribution; the first of a name counts, as for imports."""
+        """Returns all installed distributions' skills, by distribution; the first of a name counts, as for imports."""
         packages: dict[str, tuple[SkillFolder, ...]] = {}
         for path in dict.fromkeys(sys.path if self._paths is None else self._paths):
             for name, info in _distributions(path or os.curdir):
@@ -95,7 +95,7 @@ def workspace_skills(workspace: Path) -> list[SkillFolder]:
 
 
 def zipped_packages(paths: Iterable[str] | None = None) -> list[str]:
-    """Zipped eggs and zip files on the import path: they are not searched, because their skills are no folders."""
+    """Returns zipped eggs and zip files on the import path: their skills are not folders, so they are not searched."""
     chosen = sys.path if paths is None else paths
     return [each for each in chosen if each.endswith((".egg", ".zip")) and os.path.isfile(each)]  # noqa: PTH113 - as text
 
@@ -163,7 +163,7 @@ def _recorded(info: Path, site: Path) -> Iterator[tuple[Path, str]]:
 
 
 def _named(info: Path, site: Path) -> Iterator[tuple[Path, str]]:
-    """The skills that entry points name; the package is not imported."""
+    """Yields the skills that entry points name, without importing the package."""
     section = ""
     for line in _text(info / "entry_points.txt").splitlines():
         text = line.strip()

@@ -22,7 +22,6 @@ _FORBIDDEN = ("&", "*", "!", "{", "[", "%", "@", "`")
 
 
 def split_front_matter(text: str) -> tuple[dict[str, str | dict[str, str]], str]:
-    r"""The front matter and the body of a ``SKILL.md``."""
     lines = text.removeprefix("\ufeff").splitlines()
     if not lines or lines[0].rstrip() != "---":
         raise ValueError("It does not start with the line ---.")
@@ -105,7 +104,7 @@ class SkillText(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_skill(folder: Path) -> SkillText:
-    """The ``SKILL.md`` of a skill."""
+    """Read the ``SKILL.md`` of a skill."""
     text = read_file(folder, SKILL_FILE)
     try:
         fields, body = split_front_matter(text)
