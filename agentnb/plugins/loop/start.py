@@ -211,6 +211,7 @@ class LoopCommand:
 loop: LoopCommand = LoopCommand()
 _RUNNING: dict[str, Loop] = {}
 
+
 def _begun(run: LoopRun, notes: list[str], judged: Judged, rows: list[LoopTry]) -> Loop:
     begun = Loop(run)
     begun.notes += notes
