@@ -56,11 +56,14 @@ def chromium() -> str:
 
 @pytest.fixture(scope="session")
 def profile(chromium: str) -> Iterator[BrowserContext]:
-    """The one browser, with a profile on the disk: only there Chromium keeps compiled scripts from page to page."""
+    """The one browser, with a profile on the disk: only there Chromium keeps compiled scripts from page to page.
+
+    With less motion: what moves costs a tenth of the processor, and tests of motion ask for it.
+    """
     folder = ""  # Playwright makes one, and removes it
     with sync_playwright() as playwright:
         profile = playwright.chromium.launch_persistent_context(
-            folder, executable_path=chromium, args=FLAGS, viewport=VIEWPORT
+            folder, executable_path=chromium, args=FLAGS, viewport=VIEWPORT, reduced_motion="reduce"
         )
         profile.set_default_timeout(PATIENCE_MS)
         yield profile
@@ -225,6 +228,15 @@ def watched(lab: Lab, request: pytest.FixtureRequest) -> Iterator[list[str]]:
     if request.session.testsfailed > failed:
         picture(lab, f"end-{plain(request)}")
         (PICTURES / f"end-{plain(request)}.txt").write_text("\n".join(console), encoding="utf-8")
+        text = f"{lab.page.url} shows:\n{shown(lab)}\nIts console's last lines:\n" + "\n".join(console[-25:])
+        request.node.add_report_section("teardown", "page", text)
+
+
+def shown(lab: Lab) -> str:
+    """Returns the beginning of the text that a page shows."""
+    if lab.page.is_closed():
+        return "(closed)"
+    return "\n".join(panel.inner_text()[:2000] for panel in lab.page.locator(".jp-NotebookPanel").all())
 
 
 def plain(request: pytest.FixtureRequest) -> str:

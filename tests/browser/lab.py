@@ -193,7 +193,7 @@ class Lab:
 
     def clear(self) -> bool:
         """Close what is open, for another test; says whether the page is as a new one."""
-        self.page.emulate_media(forced_colors="null", reduced_motion="null")
+        self.page.emulate_media(forced_colors="null", reduced_motion="reduce")
         self.page.keyboard.press("Escape")
         if not self.page.evaluate(CLEARED):
             return False
@@ -202,7 +202,7 @@ class Lab:
 
     def leave(self) -> bool:
         """Leave what is open for an empty page, for another test; says whether the page is as a new one."""
-        self.page.emulate_media(forced_colors="null", reduced_motion="null")
+        self.page.emulate_media(forced_colors="null", reduced_motion="reduce")
         self._leave()
         return True
 

@@ -485,6 +485,7 @@ def test_the_sidebar_fits_every_width_and_theme(lab: Lab, side: Side) -> None:
 
 def nothing_moves_where_motion_is_reduced(lab: Lab, side: Side) -> None:
     """While a turn runs: with motion, the page animates; with less asked for, nothing does."""
+    lab.page.emulate_media(reduced_motion="no-preference")
     side.say("/hang")
     side.button("Stop").wait_for(timeout=PATIENCE_MS)
     lab.page.wait_for_function(f"(view) => ({MOVING})(view).length > 0", arg=side.chat.element_handle())

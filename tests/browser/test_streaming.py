@@ -92,6 +92,7 @@ def test_a_stream_leaves_the_selection_the_place_and_the_focus_in_peace(lab: Lab
 
 def marks_move_only_while_no_text_comes(chat: Cell, lab: Lab) -> None:
     """The dots and the tab's ring show that a silent agent works; beside growing text they stand still."""
+    lab.page.emulate_media(reduced_motion="no-preference")
     say(chat, LONG)
     lab.page.wait_for_function(RESTS, timeout=PATIENCE_MS)
     chat.button("Stop").click()

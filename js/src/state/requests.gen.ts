@@ -5,7 +5,7 @@ import type {
   JsonObject,
 } from "./types.gen.ts";
 
-/** One rule; what it does not say it does not care about. */
+/** One rule; any condition that it leaves out does not matter to it. */
 export interface AccessRule {
   readonly action: "allow" | "ask" | "deny";
   readonly agent?: readonly string[];
@@ -605,7 +605,7 @@ export interface RewindSessionParams {
   readonly choices?: Readonly<Record<string, "mine" | "theirs">>;
 }
 
-/** One place where a searched text stands. */
+/** One place where the searched text was found. */
 export interface SearchHit {
   readonly number: number;
   readonly turnId: string;
