@@ -2,7 +2,6 @@ import { expect, test } from "vitest";
 import { reduceChat } from "../../src/state/chat.ts";
 import { appended, findPart, partId, replaced, waitingCalls } from "../../src/state/parts.ts";
 import type { Action, ChatState, ResponsePart } from "../../src/state/types.gen.ts";
-import { shortest } from "../growth.ts";
 
 function call(toolCallId: string, waits: boolean): ResponsePart {
   const base = { toolCallId, toolName: "read", displayName: "Read", invocationMessage: "Read" };
@@ -42,30 +41,36 @@ test("parts made from each other in any order are found and counted as in plain 
   }
 });
 
-function makeCalls(calls: number): void {
-  const base = { resource: "eliza:/1/chat", title: "", status: 1, modifiedAt: "", turns: [] };
-  const message = { text: "hi", origin: { kind: "user" as const } };
-  let chat: ChatState = { ...base, activeTurn: { id: "t", message, responseParts: [] } };
-  for (let number = 0; number < calls; number++) {
-    const named = { turnId: "t", toolCallId: `c${number}` };
-    const result = { success: true, pastTenseMessage: "Read" };
-    const actions: Action[] = [
-      { type: "chat/toolCallStart", ...named, toolName: "read", displayName: "Read" },
-      { type: "chat/toolCallReady", ...named, invocationMessage: "Read", confirmed: "not-needed" },
-      { type: "chat/toolCallComplete", ...named, result },
-    ];
-    for (const action of actions) chat = reduceChat(chat, action);
+/** How often one more tool call looks at the parts before it. */
+function looksOfOneCall(before: number): number {
+  let looks = 0;
+  let responseParts: readonly ResponsePart[] = [];
+  for (let number = 0; number < before; number++) {
+    const { toolCall } = call(`c${number}`, false) as Extract<ResponsePart, { kind: "toolCall" }>;
+    const part = {
+      get kind() {
+        looks += 1;
+        return "toolCall" as const;
+      },
+      toolCall,
+    };
+    responseParts = appended(responseParts, part);
   }
-  expect(chat.activeTurn?.responseParts.length).toBe(calls);
+  looks = 0;
+  const message = { text: "hi", origin: { kind: "user" as const } };
+  const named = { turnId: "t", toolCallId: "another" };
+  const actions: Action[] = [
+    { type: "chat/toolCallStart", ...named, toolName: "read", displayName: "Read" },
+    { type: "chat/toolCallReady", ...named, invocationMessage: "Read", confirmed: "not-needed" },
+    { type: "chat/toolCallComplete", ...named, result: { success: true, pastTenseMessage: "Read" } },
+  ];
+  const base = { resource: "eliza:/1/chat", title: "", status: 1, modifiedAt: "", turns: [] };
+  let chat: ChatState = { ...base, activeTurn: { id: "t", message, responseParts } };
+  for (const action of actions) chat = reduceChat(chat, action);
+  expect(chat.activeTurn?.responseParts.length).toBe(before + 1);
+  return looks;
 }
 
-test("a tool call costs the page about the same however many came before it", () => {
-  makeCalls(500); // the code is warm
-  const isFlat = (small: number, large: number) => large < 3 * small + 20;
-  const took = shortest(
-    () => makeCalls(2000),
-    () => makeCalls(4000),
-    isFlat,
-  );
-  expect(isFlat(...took), `${took} ms`).toBe(true);
+test("a tool call looks at none of those before it, however many there are", () => {
+  expect([looksOfOneCall(100), looksOfOneCall(4000)]).toEqual([0, 0]);
 });
