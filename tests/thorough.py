@@ -43,6 +43,7 @@ THOROUGH = (
     "browser/test_delivery.py::test_page_reloaded_twice",
     "browser/test_delivery.py::test_panel_closed",
     "browser/test_delivery.py::test_second_display",
+    "browser/test_delivery.py::test_two_windows",
     "browser/test_errors.py::test_errors_in_notebook_7",
     "browser/test_errors.py::test_the_shortcut_sends",
     "browser/test_export.py::test_formulas_are_drawn_and_a_wide_one_scrolls[1200-dark]",

@@ -41,6 +41,15 @@ OURS = re.compile("agentnb|anywidget", re.IGNORECASE)
 CLOSED_EARLY = "[anywidget] Failed to initialize model."
 """What anywidget says of a model that was not ready after two seconds: that of a turn that was over at once was closed,
 others are late on a busy machine (`js/src/late-module.ts`). A view that does not come fails its test by itself."""
+WIDGETS = """() => {
+  const { sessionContext, content } = window.jupyterapp?.shell.currentWidget ?? {};
+  const kernel = sessionContext?.session?.kernel;
+  const outputs = (content?.widgets ?? []).flatMap(({ model: { outputs } }) => outputs?.toJSON() ?? []);
+  const ids = outputs.flatMap(({ data }) => data?.["application/vnd.jupyter.widget-view+json"]?.model_id ?? []);
+  const models = ids.map((id) => [id, kernel?.hasComm(id)]);
+  return JSON.stringify([kernel?.id, kernel?.connectionStatus, kernel?.status, kernel?.handleComms, models]);
+}"""
+"""The kernel and how its connection is, whether that carries comms, and which models of outputs have one."""
 SLOW = re.compile(r"Plugin .* to activate\.")
 """JupyterLab counts what a plugin waits for, too: on a busy machine the start of the whole page."""
 VIEWPORT: ViewportSize = {"width": 1280, "height": 900}
@@ -236,7 +245,8 @@ def shown(lab: Lab) -> str:
     """Returns the beginning of the text that a page shows."""
     if lab.page.is_closed():
         return "(closed)"
-    return "\n".join(panel.inner_text()[:2000] for panel in lab.page.locator(".jp-NotebookPanel").all())
+    texts = [panel.inner_text()[:2000] for panel in lab.page.locator(".jp-NotebookPanel").all()]
+    return "\n".join([*texts, str(lab.page.evaluate(WIDGETS))])
 
 
 def plain(request: pytest.FixtureRequest) -> str:
