@@ -44,13 +44,10 @@ def install() -> None:
         _run(["apt-get", "update"], environment)
         for package in (SHELL, "chromium"):
             if find() is None:
-                _apt_install([package, "fonts-dejavu-core"], environment)
+                options = ["--yes", "--no-install-recommends"]
+                _run(["apt-get", "install", *options, package, "fonts-dejavu-core"], environment)
     if find() is None:
         _run([sys.executable, "-m", "playwright", "install", "chromium"], dict(os.environ))
-
-
-def _apt_install(packages: list[str], environment: dict[str, str]) -> None:
-    _run(["apt-get", "install", "--yes", "--no-install-recommends", *packages], environment)
 
 
 def _run(command: list[str], environment: dict[str, str]) -> None:

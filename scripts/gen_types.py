@@ -31,8 +31,7 @@ REQUESTS_TS = FOLDER / "requests.gen.ts"
 WIDTH = 120
 NOTE = "Written by scripts/gen_types.py from agentnb/state: change that, then run `make types`."
 SERVED = (RootAction, SessionAction, ChatAction)
-"""The actions of the channels that a page follows as the kernel sends them."""
-ACTION_UNIONS = [base.__name__ for base in (*SERVED, ChangesetAction)]
+"""The actions of the channels that every page follows."""
 FOLLOWED = {"Action", "TurnContentAction", "Envelope", "RootState", "SessionState", "ChatState", "ChangesetState"}
 """The types that a page needs: these, and what is in them."""
 PRIMITIVES = {
@@ -290,7 +289,7 @@ def _kind(schema: dict[str, Any]) -> str:
 def followed() -> dict[str, Any]:
     """The definitions that a page needs."""
     every = json_schema()["$defs"]
-    every["Action"] = {"anyOf": [{"$ref": f"#/$defs/{name}"} for name in ACTION_UNIONS]}
+    every["Action"] = {"anyOf": [{"$ref": f"#/$defs/{base.__name__}"} for base in (*SERVED, ChangesetAction)]}
     return {name: every[name] for name in _within(FOLLOWED, every)}
 
 

@@ -211,7 +211,7 @@ def side(lab: Lab, kernelspecs: Path) -> Side:
 
 
 @contextlib.contextmanager
-def watched(lab: Lab, request: pytest.FixtureRequest) -> Iterator[list[str]]:
+def watched(lab: Lab, request: pytest.FixtureRequest, page: str = "") -> Iterator[list[str]]:
     """Collects what the console says about us while a test runs; leaves a picture of one that fails."""
     faults: list[str] = []
     console: list[str] = []
@@ -235,8 +235,9 @@ def watched(lab: Lab, request: pytest.FixtureRequest) -> Iterator[list[str]]:
     lab.page.remove_listener("console", on_console)
     lab.page.remove_listener("pageerror", on_error)
     if request.session.testsfailed > failed:
-        picture(lab, f"end-{plain(request)}")
-        (PICTURES / f"end-{plain(request)}.txt").write_text("\n".join(console), encoding="utf-8")
+        name = f"end-{plain(request)}{page}"
+        picture(lab, name)
+        (PICTURES / f"{name}.txt").write_text("\n".join(console), encoding="utf-8")
         text = f"{lab.page.url} shows:\n{shown(lab)}\nIts console's last lines:\n" + "\n".join(console[-25:])
         request.node.add_report_section("teardown", "page", text)
 

@@ -58,7 +58,7 @@ CLEARED = """async () => {
   app.shell.collapseRight();
   const theme = "JupyterLab Light";
   if (document.body.dataset.jpThemeName !== theme) await app.commands.execute("apputils:change-theme", { theme });
-  return document.querySelector("#jp-left-stack").offsetWidth < 320; // windows of other sizes may have made it wide
+  return document.querySelector("#jp-left-stack").offsetWidth < 320; // a test may have left it wide
 }"""
 """Closes every notebook; says whether the page shows what it did when it was new."""
 

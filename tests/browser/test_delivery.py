@@ -172,7 +172,7 @@ def window(room: Lab, chat: Chat, request: pytest.FixtureRequest) -> Iterator[Pa
     room.save()
     second = Lab(room.page.context.new_page(), room.server, PICTURES)
     second.page.add_init_script(LATE)
-    with watched(room, request), watched(second, request):
+    with watched(room, request, "-first"), watched(second, request):
         second.open(NAME, workspace="second")
         yield second.page
     second.page.close()
