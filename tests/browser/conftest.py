@@ -13,6 +13,7 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import psutil
 import pytest
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Error, ViewportSize, expect, sync_playwright
 
@@ -36,6 +37,8 @@ FLAGS = [
 KERNEL = "ipykernel7"
 """What new notebooks get."""
 PICTURES = ROOT / "test-results"
+ANSWER_MS = 20_000
+"""How long a page may take to answer after its test has failed, in milliseconds."""
 LOUD = ("error", "warning")
 OURS = re.compile("agentnb|anywidget", re.IGNORECASE)
 CLOSED_EARLY = "[anywidget] Failed to initialize model."
@@ -243,11 +246,24 @@ def watched(lab: Lab, request: pytest.FixtureRequest, page: str = "") -> Iterato
 
 
 def shown(lab: Lab) -> str:
-    """Returns the beginning of the text that a page shows."""
+    """Returns the beginning of the text that a page shows, or what its browser does where the page does not answer."""
     if lab.page.is_closed():
         return "(closed)"
+    try:
+        lab.page.wait_for_function("true", timeout=ANSWER_MS)
+    except Error:
+        return "\n".join(["(nothing: it does not answer)", *renderers()])
     texts = [panel.inner_text()[:2000] for panel in lab.page.locator(".jp-NotebookPanel").all()]
     return "\n".join([*texts, str(lab.page.evaluate(WIDGETS))])
+
+
+def renderers() -> Iterator[str]:
+    """Yields how busy the process of each page is, and what its main thread waits for: a loop, or a lock."""
+    for process in psutil.Process().children(recursive=True):
+        with contextlib.suppress(psutil.Error, OSError):
+            if "--type=renderer" in process.cmdline():
+                waits = Path(f"/proc/{process.pid}/wchan").read_text(encoding="utf-8")
+                yield f"page {process.pid}: {process.cpu_percent(interval=1)} % of a processor, {process.status()} {waits}"
 
 
 def plain(request: pytest.FixtureRequest) -> str:
@@ -258,4 +274,5 @@ def plain(request: pytest.FixtureRequest) -> str:
 def picture(lab: Lab, name: str) -> None:
     """Leave a screenshot of how a test failed; a text of the same name has what its console said."""
     if not lab.page.is_closed():
-        lab.picture(name)
+        with contextlib.suppress(Error):  # a page that does not answer cannot be drawn
+            lab.picture(name, timeout=ANSWER_MS)

@@ -281,7 +281,7 @@ class Lab:
         """Read a notebook's file."""
         return nbformat.read(self.server.folder / name, as_version=4)
 
-    def picture(self, name: str) -> None:
+    def picture(self, name: str, timeout: int = PATIENCE_MS) -> None:
         """Take a screenshot."""
         self.pictures.mkdir(parents=True, exist_ok=True)
-        self.page.screenshot(path=self.pictures / f"{name}.png")
+        self.page.screenshot(path=self.pictures / f"{name}.png", timeout=timeout)

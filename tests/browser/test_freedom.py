@@ -40,7 +40,13 @@ def test_a_freedom_is_chosen_in_place_and_counts_for_the_card_that_waits(lab: La
     expect(menu.get_by_role("menuitem")).to_have_text(
         [re.compile("^Ask"), re.compile("^Edit"), re.compile("^Auto"), re.compile("^Custom…")]
     )
-    look(lab, side, "menu", side.freedom.click)
+
+    def show() -> None:
+        if side.freedom.get_attribute("aria-expanded") == "false":
+            side.freedom.click()
+        menu.wait_for()
+
+    look(lab, side, "menu", show)
     menu.get_by_role("menuitem", name=re.compile("^Edit")).click()
     expect(side.freedom).to_have_text("Edit", timeout=PATIENCE_MS)
     expect(side.chat.locator(".permission")).to_have_count(0, timeout=PATIENCE_MS)
