@@ -263,7 +263,7 @@ def renderers() -> Iterator[str]:
         with contextlib.suppress(psutil.Error, OSError):
             if "--type=renderer" in process.cmdline():
                 waits = Path(f"/proc/{process.pid}/wchan").read_text(encoding="utf-8")
-                yield f"page {process.pid}: {process.cpu_percent(interval=1)} % of a processor, {process.status()} {waits}"
+                yield f"page {process.pid}: {process.cpu_percent(interval=1)} % of a core; {process.status()} {waits}"
 
 
 def plain(request: pytest.FixtureRequest) -> str:
