@@ -2,6 +2,7 @@
 import css from "./batch.css";
 import { button, element } from "./element";
 import { FetchedStyles } from "./fetched-styles";
+import { hearThoughLate, type JupyterModel } from "./late-module";
 import { line } from "./view/plain";
 import type { Exports } from "./widget";
 
@@ -26,11 +27,12 @@ interface Opened {
 }
 
 interface Model {
-  get(name: "host" | "batch"): string;
+  get(name: "host" | "batch" | "own_id"): string;
   get(name: "groups"): readonly Group[];
   on(name: string, listener: (content: Opened) => void): void;
   off(name: string, listener: (content: Opened) => void): void;
   send(content: object): void;
+  readonly widget_manager?: { get_model?(id: string): Promise<JupyterModel> };
 }
 
 interface RenderContext {
@@ -89,6 +91,7 @@ export default {
     };
     model.on("change:groups", draw);
     model.on("msg:custom", answered);
+    void hear(model);
     draw();
     return () => {
       model.off("change:groups", draw);
@@ -99,6 +102,12 @@ export default {
     };
   },
 };
+
+/** Where anywidget gave this module up, the rows that the kernel has sent meanwhile are lost: they are asked for again. */
+async function hear(model: Model): Promise<void> {
+  const own = await model.widget_manager?.get_model?.(model.get("own_id"));
+  if (await hearThoughLate(own)) own?.comm?.send?.({ method: "request_state" });
+}
 
 /** The saved notebook has the rows in the HTML of the bar, too: nobody needs them twice. */
 function hidesSaved(batch: string): HTMLElement {

@@ -11,6 +11,12 @@ ASK = """import agentnb
 inputs = ["/say Good.", "/fail", "/say Late, and the box was open.", "/fail"]
 batch = agentnb.map("{input}", inputs, on_error="keep", retries=0, concurrency=2)"""
 
+LATE = """from agentnb.server.comm import batch_model
+module = batch_model.BatchModel._esm
+batch_model.BatchModel._esm = "await new Promise((later) => setTimeout(later, 4000));\\n" + str(module)
+"""
+"""anywidget gives a module up that has not loaded after two seconds."""
+
 
 def test_a_row_of_a_batch_opens_its_conversation_and_is_in_the_saved_notebook_without_its_kernel(lab: Lab) -> None:
     """Failures stand under their reason with a count, the answers below; saved, they are a table."""
@@ -48,3 +54,14 @@ def test_a_row_of_a_batch_opens_its_conversation_and_is_in_the_saved_notebook_wi
     expect(message).to_have_count(1)
     expect(message).to_be_hidden()
     lab.picture("batch-rows-saved")
+
+
+def test_rows_come_and_open_though_their_module_loaded_too_late(lab: Lab) -> None:
+    """What the kernel said meanwhile is asked for again."""
+    lab.open("late-batch.ipynb", notebook("%load_ext agentnb\n" + LATE + ASK, kernel="ipykernel7"))
+    cell = lab.cell(0)
+    cell.run()
+    cell.expect_done(1)
+    row = cell.output.get_by_role("button", name="Late, and the box was open.")
+    row.click()
+    expect(row).to_have_attribute("aria-expanded", "true", timeout=PATIENCE_MS)

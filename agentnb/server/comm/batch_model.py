@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from uuid import uuid4
 
 import traitlets as t
 
@@ -16,6 +17,8 @@ class BatchModel(AnyWidget):
     _esm = STATIC / "batch.js"
     host: t.Unicode[str, str | bytes] = t.Unicode().tag(sync=True)
     batch: t.Unicode[str, str | bytes] = t.Unicode().tag(sync=True)
+    own_id: t.Unicode[str, str | bytes] = t.Unicode().tag(sync=True)
+    """Its id, by which its module finds the model that may have given it up (``late-module.ts``)."""
     groups: t.List[dict[str, Any]] = t.List().tag(sync=True)
 
     def __repr__(self) -> str:
@@ -23,4 +26,5 @@ class BatchModel(AnyWidget):
 
 
 def batch_model(batch: str) -> BatchModel:
-    return BatchModel(host=reference(current_frontend().model), batch=batch)
+    own_id = uuid4().hex
+    return BatchModel(host=reference(current_frontend().model), batch=batch, own_id=own_id, model_id=own_id)

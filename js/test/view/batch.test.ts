@@ -16,10 +16,13 @@ const GROUPS = [
 class Model {
   readonly sent: object[] = [];
   groups: unknown = GROUPS;
+  /** What the page has of it, by its id. */
+  readonly found = new Map<string, object>();
+  readonly widget_manager = { get_model: async (id: string) => this.found.get(id) };
   readonly #listeners = new Map<string, Listener>();
 
-  get(name: "host" | "batch" | "groups"): never {
-    return { host: "IPY_MODEL_1", batch: "b-1", groups: this.groups }[name] as never;
+  get(name: "host" | "batch" | "own_id" | "groups"): never {
+    return { host: "IPY_MODEL_1", batch: "b-1", own_id: "7", groups: this.groups }[name] as never;
   }
   on(name: string, listener: Listener): void {
     this.#listeners.set(name, listener);
@@ -39,8 +42,7 @@ class Model {
   }
 }
 
-function shown() {
-  const model = new Model();
+function shown(model = new Model()) {
   const mounted: unknown[] = [];
   const el = document.body.appendChild(document.createElement("div"));
   const mount = (into: HTMLElement, what: unknown) => {
@@ -55,6 +57,33 @@ function shown() {
   const status = () => root.querySelector("[role=status]")?.textContent;
   return { model, mounted, el, end, root, buttons, status };
 }
+
+test("a module that was late asks for the rows that it missed, and hears of later ones", async () => {
+  const heard: unknown[] = [];
+  class Jupyter {
+    async _handle_comm_msg(message: unknown): Promise<void> {
+      heard.push(message);
+    }
+  }
+  class GivenUp extends Jupyter {
+    readonly comm = {
+      received: undefined as Jupyter["_handle_comm_msg"] | undefined,
+      on_msg(received: Jupyter["_handle_comm_msg"]): void {
+        this.received = received;
+      },
+      send: (data: object) => heard.push(data),
+    };
+    override async _handle_comm_msg(): Promise<void> {
+      throw new Error("[anywidget] Failed to initialize model.");
+    }
+  }
+  const [model, page] = [new Model(), new GivenUp()];
+  model.found.set("7", page);
+  shown(model);
+  await expect.poll(() => page.comm.received).toBeDefined();
+  await page.comm.received?.("rows");
+  expect(heard).toEqual([{ method: "request_state" }, "rows"]);
+});
 
 afterEach(() => {
   document.head.replaceChildren();
