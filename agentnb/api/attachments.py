@@ -275,7 +275,7 @@ def _embedded(label: str, data: str, kind: str) -> MessageAttachment:
 
 
 def picture_type(data: bytes) -> str | None:
-    r"""Returns the media type of a picture that agents take, from the first bytes of *data*; None for anything else.
+    r"""Returns the media type of a picture that agents take, by its first bytes; None for anything else.
 
     Example:
         >>> picture_type(b"\x89PNG\r\n\x1a\n...")

@@ -88,7 +88,9 @@ class Rows(Sequence[T]):
 
 
 def lines(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Returns one line per row, two spaces between columns; needs a row, and as many cells in each row.
+    """Returns one line per row, two spaces between columns, none at the end.
+
+    *rows* needs a row, and equally many cells in each.
 
     Example:
         >>> lines([("a", "b"), ("long", "")])

@@ -130,18 +130,18 @@ class PermissionQuestion(PermissionRequest, frozen=True, kw_only=True):
         return rehearsal
 
     def allow(self) -> None:
-        """Allow the request, only once if the agent offers that.
+        """Allow it, only once if the agent offers that.
 
         Raises:
-            UsageError: If the request was already answered, or does not offer this answer.
+            UsageError: If it was already answered, or does not offer this answer.
         """
         self._choose("approve", "allow_once")
 
     def deny(self) -> None:
-        """Deny the request, only once if the agent offers that.
+        """Deny it, only once if the agent offers that.
 
         Raises:
-            UsageError: If the request was already answered, or does not offer this answer.
+            UsageError: If it was already answered, or does not offer this answer.
         """
         self._choose("deny", "reject_once")
 

@@ -149,7 +149,7 @@ class Server:
             name: The client's name in the chat and the log, such as ``"phone"``.
             rights: ``"watch"`` (always), ``"drive"`` (prompt, cancel, open and close conversations) and ``"approve"``
                 (answer permission requests, change permissions, undo changes). ``"answer"`` alone: see only
-                permission requests, answer each only for once, stop a turn.
+                permission requests, answer each for this one time only, stop a turn.
             sessions: The sessions that the client may see; all by default.
             expires: Seconds until the token expires; never by default.
 
@@ -206,8 +206,8 @@ def serve(
 ) -> Server:
     """Let other programs join this kernel's conversations over the Agent Host Protocol.
 
-    A client sees what the chat shows; its rights decide whether it can also prompt and answer permission requests. The
-    chat shows who is connected, and the audit log records who connected and what they approved.
+    As far as its rights allow, a client sees what the chat shows, prompts, and answers permission requests. The chat
+    shows who is connected, and the audit log records who connected and what they approved.
 
     Args:
         host: The address to listen on. Listening for other machines requires a certificate, or *insecure*.
@@ -226,7 +226,8 @@ def serve(
 
     Raises:
         NotOffered: If ``websockets`` is not installed.
-        UsageError: If this kernel is already served, or *host* is not this machine, without a certificate or *insecure*.
+        UsageError: If this kernel is already served, or *host* is not this machine and neither *certificate* nor
+            *insecure* is given.
         OSError: If the address cannot be used.
 
     Example:

@@ -319,8 +319,8 @@ class Session(SessionAgent):
     def questions(self) -> QuestionTable:
         """Returns the agent's open questions: permission requests, then input requests (elicitations).
 
-        Each can be answered here or in the chat; the first valid answer counts. If no front end is attached, none stays
-        open: permission requests are denied at once (see :func:`agentnb.start`), input requests are declined.
+        Each can be answered here or in the chat; the first valid answer counts. If no front end is attached, none
+        stays open: permission requests are denied at once (see :func:`agentnb.start`), input requests are declined.
 
         Example:
             >>> session.questions[0].allow()  # doctest: +SKIP

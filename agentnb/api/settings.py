@@ -306,7 +306,7 @@ def settings() -> Settings:
     """Returns every setting with its value and where the value comes from.
 
     Returns:
-        One row per setting; the methods are ``set``, ``reset``, ``add_rule``, ``remove_rule`` and ``what_if``.
+        One row per setting; the table's methods are ``set``, ``reset``, ``add_rule``, ``remove_rule`` and ``what_if``.
 
     Example:
         >>> agentnb.settings()  # doctest: +SKIP

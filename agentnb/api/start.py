@@ -80,7 +80,7 @@ def start(
             and classes of :class:`agentnb.plugins.chain.components.Component`; if None, those of
             ``%config Agentnb.components``. Components in the agent's own description come after them.
         kernel_tools: True if the agent may use this kernel: look at variables, run code, read and change the notebook's
-            cells. Running or changing something needs approval, as everywhere. If None, the setting ``kernel_tools``
+            cells. Running or changing something asks like everything else. If None, the setting ``kernel_tools``
             decides, if IPython runs here. :attr:`Session.kernel_tools` changes it.
         confine: True if the agent and everything that it starts, including commands that it runs through agentnb, can
             read and change only what they need: the system, the agent's install, the workspace, *directories*, its own

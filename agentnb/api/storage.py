@@ -187,7 +187,7 @@ def storage_of(log: ThisLog | None, *, measure: bool = True) -> Storage:
 
 
 def in_words(size: int) -> str:
-    """Returns a number of bytes as text for people.
+    """Returns a size in bytes as text.
 
     Example:
         >>> in_words(900), in_words(1_500_000), in_words(3 * 1024**3)

@@ -85,8 +85,8 @@ class FollowedTurn(TurnView):
             BudgetExceeded: Likewise, if it reached a limit of a budget and nobody could be asked.
             TurnTimeout: If it has not ended by then; it continues. If nobody watches the notebook (nbconvert,
                 papermill), it is cancelled at the end of the cell whose wait timed out.
-            CassetteMismatch: If it differs from the cassette that is replayed, whatever *check* is: the test fails, not
-                the agent.
+            CassetteMismatch: If it differs from the cassette that is replayed, whatever *check* is: this is
+                a failure of the test, not of the agent.
             CassetteBroken: If that cassette cannot be used.
             UsageError: In a fork of the process that started the session: the turn's end is not known there.
         """
