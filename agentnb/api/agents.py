@@ -67,7 +67,7 @@ def checkups(examined: Iterable[Checkup]) -> str:
 
 
 def facts(checkup: Checkup) -> str:
-    """Returns how long an agent took to start, and its models, in words; empty where that is not known.
+    """Returns how long an agent took to start, and its models, in words; empty if neither is known.
 
     Example:
         >>> from agentnb.acp.doctor import Checkup
@@ -102,14 +102,14 @@ def _next(row: dict[str, Any]) -> str:
 
 
 class AgentRow(NamedTuple):
-    """One agent of the catalogue.
+    """One agent in the catalogue.
 
     Attributes:
-        name: What ``%agent -a`` and :func:`agentnb.start` take.
-        title: Its name in full.
-        installed: Whether its command is on the PATH.
-        command: The command that starts it.
-        install: What to type where it is missing; empty where nothing is needed.
+        name: The name that ``%agent -a`` and :func:`agentnb.start` take.
+        title: Its full name.
+        installed: True if its command is on the PATH.
+        command: The command that starts it, or its URL if it runs elsewhere.
+        install: The command to type if it is missing; empty if nothing is needed.
     """
 
     name: str
@@ -131,10 +131,10 @@ class AgentTable(MarkdownTable, tuple[AgentRow, ...]):
 
 
 def agents() -> AgentTable:
-    """Returns the known agents, and which of them are installed.
+    """Returns the known agents and whether each is installed.
 
     Returns:
-        A row per agent; displayed in a notebook it is a table.
+        One row per agent; a notebook shows them as a table.
 
     Example:
         >>> [row.name for row in agentnb.agents() if row.installed]  # doctest: +SKIP
@@ -166,16 +166,16 @@ class CheckupTable(MarkdownTable, tuple[Checkup, ...]):
 
 
 def doctor(*names: str) -> CheckupTable:
-    """Examine Jupyter and the agents; say what is missing and what to type.
+    """Check Jupyter and the agents; report what is missing and what to type.
 
-    Of Jupyter: versions, every kernel (can it import agentnb?), the extension in JupyterLab, the files that agentnb
-    keeps. Of an agent: it is started, opens a session, and ends again.
+    For Jupyter it checks the versions, whether each kernel can import agentnb, the JupyterLab extension, and the files
+    that agentnb keeps. It starts each agent, opens a session, and ends the agent again.
 
     Args:
-        names: Agents in the catalogue, or ``jupyter``; by default Jupyter and every known agent.
+        names: Names of agents in the catalogue, or ``jupyter``; by default Jupyter and every known agent.
 
     Returns:
-        A row per agent; displayed in a notebook it is a table.
+        One row per agent; a notebook shows them as a table.
 
     Raises:
         UnknownAgent: If the catalogue has no such agent.
@@ -195,8 +195,8 @@ class AgentSessions(Table, Rows[AgentSession]):
     """One page of an agent's sessions; a table when displayed.
 
     Args:
-        rows: The sessions, as the agent orders them.
-        cursor: Where the next page begins; what ``history(kept_by=…, cursor=…)`` takes. None where this is the last.
+        rows: The sessions, in the agent's order.
+        cursor: The start of the next page, for ``history(kept_by=…, cursor=…)``; None on the last page.
     """
 
     _head = ("id", "title", "when", "folder")
@@ -260,20 +260,20 @@ def delete_session(
 ) -> None:
     """Make an agent delete one of its sessions permanently (ACP ``session/delete``).
 
-    The log's copy stays; :func:`forget` deletes that.
+    The copy in the log stays; :func:`forget` deletes it.
 
     Args:
         session: A row of ``history(kept_by=agent)``, or its id.
-        agent: As for :func:`start`; the row's where a row is given.
+        agent: As for :func:`start`; by default the row's agent, if *session* is a row.
         command: As for :func:`start`.
         env: As for :func:`start`.
         cwd: As for :func:`start`.
         timeout: Seconds to wait for the agent, at most.
 
     Raises:
-        SessionError: If it is open in a tab here.
-        NotOffered: If the agent does not offer it.
-        AgentError: If it cannot be started, refuses, or does not answer.
+        SessionError: If the session is open in a tab here.
+        NotOffered: If the agent does not support this.
+        AgentError: If the agent cannot be started, refuses, or does not answer.
 
     Example:
         >>> agentnb.delete_session(agentnb.history(kept_by="claude")[0])  # doctest: +SKIP
@@ -293,7 +293,7 @@ def logout(
     cwd: str | os.PathLike[str] | None = None,
     timeout: float = 120.0,
 ) -> None:
-    """Sign an agent out (ACP ``logout``), in every process of it that runs here.
+    """Sign an agent out (ACP ``logout``), in all its processes that run here.
 
     Args:
         agent: As for :func:`start`.
@@ -304,8 +304,8 @@ def logout(
 
     Raises:
         UsageError: If a turn of this agent is running.
-        NotOffered: If the agent does not offer it; the message says what to type instead.
-        AgentError: If it cannot be started, refuses, or does not answer.
+        NotOffered: If the agent does not support this; the message says what to type instead.
+        AgentError: If the agent cannot be started, refuses, or does not answer.
 
     Example:
         >>> agentnb.logout("codex")  # doctest: +SKIP

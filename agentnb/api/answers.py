@@ -87,10 +87,10 @@ class TurnOutput:
         return ""
 
     def value(self, turn: TurnView) -> Any:
-        """The value of the answer of *turn*, which has ended.
+        """Returns the value of the answer of *turn*, which has ended.
 
         Raises:
-            TurnFailed: If it does not fit.
+            TurnFailed: If the answer does not fit.
         """
         text = self._text(turn.snapshot)
         try:

@@ -24,7 +24,7 @@ _LISTS = (list, tuple, AbstractSet, MappingView, Iterator)
 
 
 def each_of(context: Iterable[Any]) -> Iterable[Any]:
-    """The objects of a list of them. A text or a data frame can be gone through, too: that is never meant.
+    """Returns *context*, a list of objects; rejects a single object, such as a text or a data frame.
 
     Example:
         >>> each_of([1, 2])

@@ -37,7 +37,7 @@ _CELL = re.compile(r"In ?\[(?P<count>\d+)\]")
 
 
 def describe(value: Any, name: str | None = None) -> SimpleMessageAttachment:
-    r"""An attachment that shows *value* to the agent.
+    r"""Returns an attachment that describes *value* to the agent in text.
 
     Example:
         >>> describe([1, 2, 3], "xs").model_representation
@@ -52,7 +52,7 @@ def describe(value: Any, name: str | None = None) -> SimpleMessageAttachment:
 
 
 def summarize(value: Any) -> str:
-    """One line on *value*: its type and size.
+    """Returns one line on *value*: its type and size.
 
     Example:
         >>> summarize({"a": 1})
@@ -177,7 +177,7 @@ def attachments_of(context: Iterable[Any]) -> tuple[MessageAttachment, ...]:
 
 
 def attachment_of(value: Any, name: str | None = None) -> MessageAttachment:
-    r"""The attachment that shows *value* to the agent, under *name* where it has one.
+    r"""Returns the attachment that shows *value* to the agent, called *name* if one is given.
 
     Example:
         >>> attachment_of(3).model_representation
@@ -275,7 +275,7 @@ def _embedded(label: str, data: str, kind: str) -> MessageAttachment:
 
 
 def picture_type(data: bytes) -> str | None:
-    r"""The media type of a picture that agents take, by how *data* begins; None for all else.
+    r"""Returns the media type of a picture that agents take, by its first bytes; None for anything else.
 
     Example:
         >>> picture_type(b"\x89PNG\r\n\x1a\n...")

@@ -59,7 +59,7 @@ class _CallableText(str):
 
 
 class Change:
-    """One file, cell or variable that is other after a turn.
+    """One file, cell or variable that differs after a turn.
 
     Example:
         >>> change = turn.changes[0]  # doctest: +SKIP
@@ -104,18 +104,18 @@ class Change:
 
     @property
     def state(self) -> State:
-        """Returns what was done about it: ``"open"`` (nothing), ``"kept"`` or ``"undone"``.
+        """Returns what was done about the change: ``"open"`` (nothing), ``"kept"`` or ``"undone"``.
 
-        ``"offered"``: a cell that the agent wrote to the file of a notebook that is open, and that notebook lacks it.
+        ``"offered"``: the agent wrote the cell to the file of an open notebook, and the open notebook does not have it.
         """
         return self._item.state
 
     @property
     def by(self) -> tuple[By, ...]:
-        """Returns who changed it, as far as is known.
+        """Returns who changed it, as far as known.
 
-        ``"toolCall"``: a tool call of the turn names it. ``"during"``: it changed while the turn ran, and nothing says
-        who did it. ``"otherTab"``: a tool call of another tab names it, too. ``"user"``: you saved it in Jupyter.
+        ``"toolCall"``: a tool call of the turn names it. ``"during"``: it changed during the turn, and nothing shows
+        who did it. ``"otherTab"``: a tool call in another tab names it, too. ``"user"``: you saved it in Jupyter.
         """
         return self._item.by
 
@@ -146,10 +146,10 @@ class Change:
 
     @property
     def diff(self) -> str:
-        """The change as a unified diff; empty for a variable.
+        """Returns the change as a unified diff; empty for a variable.
 
         Raises:
-            ChangesError: If its contents are stored no longer.
+            ChangesError: If its contents are no longer stored.
         """
         host, undo = self._conversation.host, self._conversation.undo
         return _CallableText(in_time(host, undo.diff(self._item), WAIT_SECONDS, _late(WAIT_SECONDS)))
@@ -175,8 +175,8 @@ class ChangeTable(Table, Rows[Change]):
 
     Args:
         rows: The changes.
-        notes: What is not covered, or cannot be undone: whole sentences.
-        is_known: Whether all changes are in it. If not, as while a turn runs, ``notes`` say why.
+        notes: Sentences on what is not covered or cannot be undone.
+        is_known: True if the table has all changes. If False, as while a turn runs, ``notes`` say why.
     """
 
     _head = HEAD

@@ -88,7 +88,9 @@ class Rows(Sequence[T]):
 
 
 def lines(rows: Sequence[Sequence[str]]) -> list[str]:
-    """A line per row (at least one; all have as many cells), two blanks between columns, none at the end.
+    """Returns one line per row, two spaces between columns, none at the end.
+
+    *rows* needs a row, and equally many cells in each.
 
     Example:
         >>> lines([("a", "b"), ("long", "")])
@@ -99,7 +101,7 @@ def lines(rows: Sequence[Sequence[str]]) -> list[str]:
 
 
 def html(head: Iterable[str], rows: Iterable[Iterable[str]], texts: Collection[str] = ()) -> str:
-    """The same as an HTML table; what the cells say is text. The columns *texts* begin at their left.
+    """Returns an HTML table with all cells escaped. The columns named in *texts* are aligned left.
 
     Example:
         >>> html(["id"], [["<b>"]])
@@ -114,7 +116,7 @@ def html(head: Iterable[str], rows: Iterable[Iterable[str]], texts: Collection[s
 
 
 def markdown(rows: Iterable[Iterable[str]], escaped: Callable[[str], str]) -> str:
-    """The same as a Markdown table, the head first.
+    """Returns a Markdown table; the first of *rows* is the header.
 
     Example:
         >>> print(markdown([["id"], ["1"]], str))
@@ -133,7 +135,7 @@ def moment(at: datetime | None) -> str:
 
 
 def line_counts(added: int | None, removed: int | None) -> tuple[str, str]:
-    """The cells for added and removed lines; empty where they are not counted.
+    """Returns the cells for added and removed lines; empty if they were not counted.
 
     Example:
         >>> line_counts(2, None)
@@ -143,7 +145,7 @@ def line_counts(added: int | None, removed: int | None) -> tuple[str, str]:
 
 
 def shortened(text: str, longest: int) -> str:
-    """*text*, which ends with … where it is longer than *longest* characters.
+    """Returns *text*; if it is longer than *longest* characters, it is cut and ends with ….
 
     Example:
         >>> shortened("a long one", 7)
@@ -153,7 +155,7 @@ def shortened(text: str, longest: int) -> str:
 
 
 def on_one_line(name: str) -> str:
-    r"""A file's name on one line; what cannot be printed is written as an escape.
+    r"""Returns a file's name on one line, with unprintable characters as escapes.
 
     Example:
         >>> print(on_one_line("a\nb"))

@@ -33,9 +33,9 @@ DEFAULT_AGENT = TOUR
 
 
 def default_agent() -> str:
-    """The agent of a magic that names none, as the page has it; the tour where there is none, and in a cassette.
+    """Returns the agent for a magic that names none: the page's default agent, else the built-in tour agent.
 
-    A recording must not depend on what is installed here, nor on what was used before.
+    With a cassette it is the tour agent: a recording must not depend on the agents installed here or used before.
     """
     host = current_host()
     if host.environment.cassette.stands_in:
@@ -61,9 +61,9 @@ def configured(
     budget: str | None = None,
     model: str | None = None,
 ) -> SessionOptions:
-    """Returns what the arguments of :func:`agentnb.start` mean, checked.
+    """Checks the arguments of :func:`agentnb.start` and returns them as options.
 
-    Where None, *mcp_servers* and *components* are as the settings say.
+    If *mcp_servers* or *components* is None, the settings decide.
     """
     variables = check_environment(env)
     if agent is not None:

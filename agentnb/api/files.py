@@ -41,8 +41,8 @@ class FileTable(Table):
 
     Args:
         path: The folder, relative to the workspace.
-        entries: What is in it: folders first, by name.
-        more: How many there are besides.
+        entries: The folder's entries: folders first, by name.
+        more: The number of entries left out.
     """
 
     _head = ("name", "kind", "bytes", "changed")
@@ -67,7 +67,7 @@ class FileTable(Table):
 
 
 class SessionFiles:
-    """The files of a session's workspace. What leads out of it, by ``..`` or a link, is refused.
+    """The files of a session's workspace. Paths that lead out of it, by ``..`` or a link, are refused.
 
     Example:
         >>> session.files.list("report")  # doctest: +SKIP
@@ -79,14 +79,14 @@ class SessionFiles:
         self._conversation = conversation
 
     def list(self, path: str | os.PathLike[str] = ".") -> FileTable:
-        """Returns what is in a folder; 1,000 entries at most.
+        """Returns the entries of a folder, at most 1,000.
 
         Args:
             path: Relative to the workspace, or absolute.
 
         Raises:
-            OutsideWorkspace: If it leads out of the workspace.
-            FileUnavailable: If it is no folder that can be read.
+            OutsideWorkspace: If the path leads out of the workspace.
+            FileUnavailable: If it is not a folder that can be read.
         """
         return FileTable(*listed(self._workspace, str(path)))
 
@@ -98,21 +98,21 @@ class SessionFiles:
         head: int | None = None,
         tail: int | None = None,
     ) -> Snippet:
-        """A file's bytes, or its first or last lines.
+        """Returns a file's bytes, or its first or last lines.
 
         Args:
             path: Relative to the workspace, or absolute.
-            max_bytes: The most bytes to give, up to 64 MiB; what is cut off says the answer's ``cut`` and ``size``.
-            head: How many of the first lines, if not all.
-            tail: How many of the last lines, if not all.
+            max_bytes: The most bytes to return, up to 64 MiB; the result's ``cut`` and ``size`` show if more exist.
+            head: The number of first lines to return, if not all.
+            tail: The number of last lines to return, if not all.
 
         Returns:
-            The piece: its bytes as ``data``, as ``text``, and where it is in the file.
+            The piece of the file: its bytes as ``data``, as ``text``, and its position in the file.
 
         Raises:
-            OutsideWorkspace: If it leads out of the workspace.
-            FileUnavailable: If it is no file that can be read.
-            UsageError: If a number makes no sense, or *head* and *tail* are both given.
+            OutsideWorkspace: If the path leads out of the workspace.
+            FileUnavailable: If it is not a file that can be read.
+            UsageError: If a number is not valid, or both *head* and *tail* are given.
         """
         for name, limit in (("max_bytes", max_bytes), ("head", head), ("tail", tail)):
             if limit is not None:
@@ -127,13 +127,13 @@ class SessionFiles:
         return piece if head is None and tail is None else piece.only(head, tail)
 
     def diff(self, path: str | os.PathLike[str]) -> str:
-        """Returns what the session's tool calls changed in a file, from its first turn on, as a unified diff.
+        """Returns what the session's tool calls have changed in a file since its first turn, as a unified diff.
 
         Args:
             path: Relative to the workspace, or absolute.
 
         Returns:
-            The diff; empty where they changed nothing in it, or do not show what.
+            The diff; empty if they changed nothing in the file, or do not show what they changed.
         """
         chat, cwd = self._conversation.chat.state, self._conversation.cwd
         parts = [part for turn in chat.turns for part in turn.response_parts]

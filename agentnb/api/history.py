@@ -85,44 +85,44 @@ def history(
     cursor: str | None = None,
     timeout: float = ANSWER_SECONDS,
 ) -> SessionTable | AgentSessions:
-    """The sessions that the log has kept, of this kernel and of others; the pinned ones first, then the latest.
+    """Returns sessions from the log, of this kernel and of others; the pinned ones first, then the latest.
 
-    All conditions must hold. With *kept_by* instead the sessions that an agent keeps itself, those of other programs
-    too; a page of them (ACP ``session/list``).
+    Only sessions that meet all conditions are returned. With *kept_by* it returns instead a page of the sessions that
+    an agent itself keeps, including those of other programs (ACP ``session/list``).
 
     Args:
-        search: What is to be found in titles, prompts, answers, agents or folders; capitals do not matter. Each row's
-            ``hits`` say where it stands. A text of one or two characters is looked for in the latest 500 sessions.
-        here: Only those that were begun in this notebook; where no server says which that is (a console, a script), in
-            this folder.
-        folder: Only those of this workspace, which need not be there any more. With *kept_by* the current one by
+        search: The text to find in titles, prompts, answers, agents or folders, ignoring case. Each row's ``hits`` show
+            where it was found. A text of one or two characters is searched for in the latest 500 sessions only.
+        here: Only sessions begun in this notebook; in this folder, if no server says which notebook it is (a console, a
+            script).
+        folder: Only sessions of this workspace, which need not exist any more. With *kept_by*: the current folder by
             default.
-        agent: Only those of this agent, by its name.
-        since: Only those in which something happened on this day or later, or from this moment on: a date, a datetime,
-            or ISO 8601 text (``"2026-11-02"``). Without a time zone it is local time.
-        until: Only those in which nothing has happened since that moment; for a day, since its beginning.
-        state: Only those in which a turn is ``"running"``, those of them that wait for an answer (``"needs-you"``), or
-            those whose last turn ``"failed"``.
-        archived: Only those that are archived; otherwise only those that are not.
-        limit: How many, at most.
-        kept_by: The agent that is asked for its own sessions, by its name.
-        everywhere: With *kept_by*: whether the sessions of every folder are wanted.
+        agent: Only sessions of this agent, by its name.
+        since: Only sessions with activity on this day or later, or from this moment on: a date, a datetime, or ISO 8601
+            text (``"2026-11-02"``). Without a time zone it is local time.
+        until: Only sessions without activity since that moment; for a day, since its beginning.
+        state: Only sessions with a ``"running"`` turn, those of them that wait for an answer (``"needs-you"``), or
+            sessions whose last turn ``"failed"``.
+        archived: True: only archived sessions; False: only the others.
+        limit: The most sessions to return.
+        kept_by: The name of the agent that lists its own sessions.
+        everywhere: With *kept_by*: True to list the sessions of every folder.
         command: With *kept_by*: as for :func:`start`.
         env: With *kept_by*: as for :func:`start`.
-        cursor: With *kept_by*: where the page begins, the ``cursor`` of the page before.
+        cursor: With *kept_by*: the start of the page, which is the ``cursor`` of the page before.
         timeout: With *kept_by*: seconds to wait for the agent, at most; it may have to be started.
 
     Returns:
-        A row per session; displayed in a notebook it is a table. Its ``note`` says where not all could be searched yet:
-        the first search after an update adds what is there to the search index, three seconds long at most. With
-        *kept_by* ``start(agent, session=row)`` opens one, and ``cursor`` is where the next page begins.
+        One row per session; a notebook shows them as a table. Its ``note`` says if not all could be searched yet: the
+        first search after an update adds existing sessions to the search index, for at most three seconds. With
+        *kept_by*, ``start(agent, session=row)`` opens a session, and ``cursor`` is the start of the next page.
 
     Raises:
-        UsageError: If *search* or *agent* is no text, *folder* no path, *since* or *until* no date, *state* none of
-            those, *limit* no number above zero, or *kept_by* comes with a condition that agents do not know.
+        UsageError: If *search* or *agent* is not text, *folder* not a path, *since* or *until* not a date, *state* none
+            of those, *limit* not a number above zero, or an argument cannot be used with, or without, *kept_by*.
         LogError: If the log cannot be read.
-        NotOffered: If the agent does not offer to list its sessions.
-        AgentError: If it cannot be started, refuses, or does not answer.
+        NotOffered: If the agent cannot list its sessions.
+        AgentError: If the agent cannot be started, refuses, or does not answer.
 
     Example:
         >>> agentnb.history("residuals", since="2026-11-01")  # doctest: +SKIP
@@ -188,27 +188,27 @@ def resume(
     directories: Sequence[str | os.PathLike[str]] = (),
     kernel_tools: bool | None = None,
 ) -> Session:
-    """Open a session of the log again: its transcript, its queue, its workspace.
+    """Reopen a session of the log with its transcript, its queue and its workspace.
 
-    At the next prompt the agent resumes or loads its own session where it can; where it cannot, its new session is
-    given the transcript. Where it cannot go on, because its workspace is gone or another kernel has it open,
-    it is opened to be read: :attr:`Session.read_only` says why, and a prompt raises that.
+    At the next prompt the agent resumes or loads its own session if it can; if not, its new session gets the
+    transcript. A session that cannot continue, because its workspace is gone or another kernel has it open, is opened
+    read-only: :attr:`Session.read_only` says why, and a prompt raises that error.
 
     Args:
         session: A row of :func:`history`, its id, or the beginning of the id.
-        command: The agent's command, where the catalogue does not know the agent.
-        permissions: As for :func:`agentnb.start`; where None, and *freedom* too, as the session had them. What had
-            ``"allow"`` asks.
+        command: The agent's command, if the catalogue does not know the agent.
+        permissions: As for :func:`agentnb.start`; if this and *freedom* are None, as the session had them, but
+            ``"ask"`` instead of ``"allow"``.
         permission_timeout: As for :func:`agentnb.start`.
         freedom: As for :func:`agentnb.start`.
-        env: As for :func:`agentnb.start`; the log keeps none of these three, they hold secrets.
-        mcp_servers: As for :func:`agentnb.start`; where None, those of ``%config Agentnb.mcp_servers``.
+        env: As for :func:`agentnb.start`. The log stores no *env*, *mcp_servers* or *directories*: they hold secrets.
+        mcp_servers: As for :func:`agentnb.start`; if None, those of ``%config Agentnb.mcp_servers``.
         directories: As for :func:`agentnb.start`.
-        kernel_tools: As for :func:`agentnb.start`; where None, the access that the session had (run, look or off). One
-            that had none gets it only with True; else it is off until you change it in the chat.
+        kernel_tools: As for :func:`agentnb.start`; if None, the session's earlier access (run, look or off). A session
+            that had none gets it only with True; otherwise it is off until you change it in the chat.
 
     Returns:
-        The session; the one that is open already, where it is open in this kernel.
+        The session; if it is already open in this kernel, that one.
 
     Raises:
         UsageError: If *session* is not an id, or the MCP servers are invalid.

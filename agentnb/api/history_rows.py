@@ -62,10 +62,10 @@ def shell_log() -> ThisLog | None:
 
 
 def demanded(log: ThisLog | None) -> ThisLog:
-    """The log.
+    """Returns *log*.
 
     Raises:
-        LogUnavailable: If it is off.
+        LogUnavailable: If the log is off.
     """
     if log is None:
         raise LogUnavailable(LOG_OFF, hint="Unset AGENTNB_LOG; in a kernel, restart it then.")
@@ -81,20 +81,20 @@ class SessionRow(NamedTuple):
     """One session of the log.
 
     Attributes:
-        id: Its tab's id, a UUID; what :func:`resume` takes.
+        id: Its tab's id, a UUID, for :func:`resume`.
         title: Its title.
         agent: The agent's name.
-        turns: How many turns it has had.
-        modified: When something last happened in it, in UTC.
+        turns: The number of its turns.
+        modified: The time of its last activity, in UTC.
         open: ``"here"``, ``"in another kernel"``, or empty.
         cwd: Its workspace.
-        place: What it was begun in, such as a notebook's path.
-        hits: A few places where the searched text stands, the latest first; empty where it was found in the title, the
-            agent or the folder only, and where nothing was searched for.
-        state: ``"running"`` or ``"needs-you"`` while a turn runs, or waits for an answer, in this kernel or another;
-            ``"failed"`` where the last turn failed; empty otherwise.
-        pinned: Whether it stands before all others.
-        archived: Whether lists leave it out.
+        place: The place where it was begun, such as a notebook's path.
+        hits: A few places where the searched text was found, the latest first; empty if it was found in the title, the
+            agent or the folder only, or if nothing was searched for.
+        state: ``"running"`` or ``"needs-you"`` while a turn runs or waits for an answer, in this kernel or another;
+            ``"failed"`` if the last turn failed; empty otherwise.
+        pinned: True if lists show it before all others.
+        archived: True if lists leave it out.
     """
 
     id: str
@@ -116,8 +116,8 @@ class SessionTable(Table, Rows[SessionRow]):
 
     Args:
         rows: The sessions.
-        note: What is to be said about the log; empty where all is well.
-        searched: Whether it was searched: then there may be others.
+        note: A note on a problem with the log; empty if all is well.
+        searched: True if these are the results of a search: then there may be other sessions.
     """
 
     _head = ("id", "title", "agent", "turns", "when", "open", "folder")
@@ -186,13 +186,13 @@ FORGET_SECONDS = 60.0
 def update_session(
     session: str | SessionRow, *, title: str | None = None, pinned: bool | None = None, archived: bool | None = None
 ) -> SessionRow:
-    """Rename a session of the log, pin it, archive it, or take that back. What is None stays as it is.
+    """Rename, pin or archive a session of the log, or undo that. Arguments that are None change nothing.
 
     Args:
         session: A row of :func:`history`, its id, or the beginning of the id.
         title: Its new title: one line of at most 200 characters.
-        pinned: Whether it stands before all others in lists.
-        archived: Whether lists leave it out; ``agentnb.history(archived=True)`` shows those.
+        pinned: True to show it before all others in lists.
+        archived: True to leave it out of lists; ``agentnb.history(archived=True)`` shows it.
 
     Returns:
         The session as it is now.
@@ -200,7 +200,7 @@ def update_session(
     Raises:
         UsageError: If the title is empty or too long.
         UnknownSession: If the log has no such session, or several.
-        SessionError: If it is to be renamed and another kernel has it open.
+        SessionError: If a new title is given and another kernel has the session open.
         LogError: If the log is off, or cannot be written.
 
     Example:
@@ -215,10 +215,10 @@ def update_session(
 
 
 def duplicate_session(session: str | SessionRow) -> SessionRow:
-    """Copy a session of the log, so that it can go on in two ways.
+    """Copy a session of the log, so that it can continue in two ways.
 
-    The transcript is copied, and the agent begins anew in the copy. Where the session is open here and its agent can
-    copy its own session, the copy is opened and the agent remembers. :meth:`Session.fork` copies an open session only.
+    The transcript is copied, and the agent starts afresh in the copy. If the session is open here and its agent can
+    copy its own session, the copy is opened and the agent remembers. :meth:`Session.fork` copies only an open session.
 
     Args:
         session: A row of :func:`history`, its id, or the beginning of the id.
@@ -241,15 +241,15 @@ def duplicate_session(session: str | SessionRow) -> SessionRow:
 
 
 def forget(session: str | SessionRow) -> SessionRow:
-    """Delete a session from the log permanently: its transcript, its queue, its title, and what its turns changed.
+    """Delete a session from the log permanently: its transcript, queue and title, and the record of its changes.
 
-    What the agent itself keeps of it stays; :func:`delete_session` deletes that, where the agent offers it.
+    The agent's own copy stays; :func:`delete_session` deletes that, if the agent supports it.
 
     Args:
         session: A row of :func:`history`, its id, or the beginning of the id.
 
     Returns:
-        What was deleted.
+        The deleted session.
 
     Raises:
         UnknownSession: If the log has no such session, or several.

@@ -62,21 +62,21 @@ _ANSWERS = '"allow", "deny", "ask" or one of request.options'
 
 
 class PermissionRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """A permission request of an agent.
+    """A permission request from an agent.
 
     Attributes:
         id: The id of the tool call.
         agent: The agent's name.
         tab_id: The tab's id.
         turn_id: The turn's id.
-        title: A description for people.
+        title: A description for the user.
         kind: ``"edit"``, ``"execute"``, ``"read"``, ``"kernel"``, … as the agent or agentnb says; None if unknown.
-        command: The command or code that would run; None where none would.
-        paths: The files that it is about.
-        diffs: The changes that it would make, each with ``path``, ``old_text`` and ``new_text``.
-        options: The answers on offer, each with ``id``, ``label`` and ``kind`` (``"approve"`` or ``"deny"``).
+        command: The command or code that would run; None if none would.
+        paths: The files that the request is about.
+        diffs: The changes that the tool call would make, each with ``path``, ``old_text`` and ``new_text``.
+        options: The possible answers, each with ``id``, ``label`` and ``kind`` (``"approve"`` or ``"deny"``).
         severity: The severity: ``"none"``, ``"low"``, ``"medium"``, ``"high"`` or ``"critical"``.
-        reason: The reason, a sentence.
+        reason: The policy's reason, a sentence.
     """
 
     id: str
@@ -99,7 +99,7 @@ class PermissionRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PermissionQuestion(PermissionRequest, frozen=True, kw_only=True):
-    """A permission request that is open; made by :attr:`agentnb.Session.questions`.
+    """An open permission request, from :attr:`agentnb.Session.questions`.
 
     Example:
         >>> for question in session.questions:  # doctest: +SKIP
@@ -110,18 +110,18 @@ class PermissionQuestion(PermissionRequest, frozen=True, kw_only=True):
     _rehearse: Rehearse
 
     def preview(self) -> Rehearsal:
-        """Returns what its code or command would do, from a run in a closed-in copy that changes nothing.
+        """Returns what the code or command would do, from a run in an isolated copy that changes nothing.
 
-        It is as :func:`agentnb.rehearse` tells it; the card in the chat shows it, too. When it is allowed afterwards,
-        the tool call's ``differences`` say what came out otherwise.
+        The result is like that of :func:`agentnb.rehearse`; the card in the chat shows it, too. If you then allow the
+        request, the tool call's ``differences`` list what turned out differently.
 
         Returns:
-            What it would do; a table with diffs when displayed. Where there is no preview, ``available`` is false and
+            The preview; a notebook shows it as a table with diffs. If there is none, ``available`` is False and
             ``reason`` says why.
 
         Raises:
-            SessionError: If it was answered before, runs neither code nor a command, or the setting ``rehearse`` is
-                ``"off"``.
+            SessionError: If the request was already answered, runs neither code nor a command, or the setting
+                ``rehearse`` is ``"off"``.
 
         Example:
             >>> session.questions[0].preview()  # doctest: +SKIP
@@ -130,29 +130,29 @@ class PermissionQuestion(PermissionRequest, frozen=True, kw_only=True):
         return rehearsal
 
     def allow(self) -> None:
-        """Allow it, once.
+        """Allow it, only once if the agent offers that.
 
         Raises:
-            UsageError: If it was answered before, or offers no such answer.
+            UsageError: If it was already answered, or does not offer this answer.
         """
         self._choose("approve", "allow_once")
 
     def deny(self) -> None:
-        """Deny it, once.
+        """Deny it, only once if the agent offers that.
 
         Raises:
-            UsageError: If it was answered before, or offers no such answer.
+            UsageError: If it was already answered, or does not offer this answer.
         """
         self._choose("deny", "reject_once")
 
     def answer(self, option: PermissionAnswer) -> None:
-        """Answer it with one of its options.
+        """Answer the request with one of its options.
 
         Args:
-            option: ``"allow"``, ``"deny"``, or one of :attr:`options`: it, its id or its label.
+            option: ``"allow"``, ``"deny"``, or one of :attr:`options`: the option itself, its id or its label.
 
         Raises:
-            UsageError: If it was answered before, or has no such option.
+            UsageError: If the request was already answered, or has no such option.
         """
         if option in ("allow", "deny"):
             return self.allow() if option == "allow" else self.deny()
@@ -182,14 +182,14 @@ class PermissionQuestion(PermissionRequest, frozen=True, kw_only=True):
 
 
 class InputQuestion(ChatInputRequest, frozen=True, kw_only=True):
-    """An input request (ACP elicitation) that is open; made by :attr:`agentnb.Session.questions`.
+    """An open input request (ACP elicitation), from :attr:`agentnb.Session.questions`.
 
     Attributes:
         id: Its id.
-        message: What the agent wants to know.
-        url: A page to visit, where it is answered elsewhere.
-        questions: The single questions, each with an ``id``; None where there are none.
-        answers: What has been answered so far, by question id.
+        message: The agent's question.
+        url: A web page to visit, if the request is answered there.
+        questions: The single questions, each with an ``id``; None if there are none.
+        answers: The answers so far, by question id.
 
     Example:
         >>> session.questions[0].answer({"name": "ada"})  # doctest: +SKIP
@@ -203,14 +203,14 @@ class InputQuestion(ChatInputRequest, frozen=True, kw_only=True):
         *,
         response: Literal["accept", "decline", "cancel"] = "accept",
     ) -> None:
-        """Answer it.
+        """Answer the request.
 
         Args:
-            values: The answers by question id: text, number, yes or no, or a list of choices.
-            response: Whether it is answered, declined, or cancelled.
+            values: The answers by question id: text, number, True or False, or a list of choices.
+            response: ``"accept"`` to answer the request, ``"decline"`` or ``"cancel"``.
 
         Raises:
-            UsageError: If it is no longer open, or *values* do not answer it.
+            UsageError: If the request is no longer open, or *values* do not answer it.
         """
         answers = self._answers(values or {})
         self.do(lambda: ChatInputCompleted(request_id=self.id, response=response, answers=answers))
@@ -219,7 +219,7 @@ class InputQuestion(ChatInputRequest, frozen=True, kw_only=True):
         """Decline to answer.
 
         Raises:
-            UsageError: If it is no longer open.
+            UsageError: If the request is no longer open.
         """
         self.answer(response="decline")
 
@@ -266,9 +266,9 @@ def open_questions(conversation: Conversation, do: Do) -> QuestionTable:
 
 
 class CallbackPermissions:
-    """Answers permission requests with a function of the user's (`agentnb.host.permissions.session_policy`).
+    """Answers permission requests with the user's function (`agentnb.host.permissions.session_policy`).
 
-    What the function does wrong denies the request, and is told in the transcript.
+    If the function fails or its answer is invalid, the request is denied, and the transcript says why.
     """
 
     def __init__(self, function: PermissionCallback, timeout: float) -> None:

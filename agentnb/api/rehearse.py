@@ -27,23 +27,23 @@ def rehearse(
 ) -> Rehearsal:
     """Returns what code or a command would do, without doing it.
 
-    Code runs in a copy of this kernel with all its variables; a command runs for real, on a copy of the file system.
-    Neither reaches the network, other processes, or the page, and everything of it is gone when this returns. It needs
-    Linux. What it cannot show: what a server would answer, and what comes after the time limit.
+    Code runs in a copy of this kernel with all its variables; a command really runs, but on a copy of the file system.
+    Neither can reach the network, other processes or the page, and nothing of it is left when this function returns.
+    It works only on Linux. It cannot show what a server would answer, nor what would happen after the time limit.
 
     Args:
         code: Python code, with magics and top-level ``await`` as in a cell.
         command: Instead of *code*: a command line for ``/bin/sh``.
-        cwd: The folder that it runs in; the current one by default. Paths in the answer are relative to it.
+        cwd: The folder to run in; the current one by default. Paths in the result are relative to it.
         env: A command's environment; this process's by default.
-        seconds: How long it may take, up to 600.
+        seconds: The time limit in seconds, up to 600.
 
     Returns:
-        What it would do; a table with diffs when displayed. Where it cannot be rehearsed, ``available`` is false and
+        The result; a notebook shows it as a table with diffs. If nothing could be run, ``available`` is False and
         ``reason`` says why.
 
     Raises:
-        UsageError: If *code* and *command* are both given, or neither is, or another argument makes no sense.
+        UsageError: If *code* and *command* are both given, or neither is, or another argument is not valid.
 
     Example:
         >>> agentnb.rehearse("df['c'] = df.a * 2").variables  # doctest: +SKIP

@@ -29,11 +29,11 @@ PAIRING_SECONDS = 10.0
 
 
 class Pairing(NamedTuple):
-    """Whether agents in a terminal may use this kernel, and which are connected.
+    """The pairing of this kernel with agents in a terminal.
 
     Attributes:
-        on: Whether they may.
-        connected: The titles of the conversations of those that are connected.
+        on: True if agents in a terminal may use this kernel.
+        connected: The titles of the connected agents' conversations.
     """
 
     on: bool
@@ -51,16 +51,16 @@ class Pairing(NamedTuple):
 
 
 def pair() -> Pairing:
-    """Let agents in a terminal use this kernel, until :func:`unpair` or the end of the kernel.
+    """Let agents in a terminal use this kernel, until :func:`unpair` is called or the kernel ends.
 
-    They start ``agentnb mcp`` as an MCP server. What they run asks the policy and you, as every agent's call does; each
-    gets a conversation of its own in the chat. No other user and no other machine can connect.
+    They start ``agentnb mcp`` as an MCP server. Their calls go through the policy and ask you, like every agent's
+    calls; each agent gets its own conversation in the chat. No other user and no other machine can connect.
 
     Returns:
-        Which agents are connected.
+        The pairing, with the connected agents.
 
     Raises:
-        NotOffered: Outside of IPython, or where no socket can be made (Windows).
+        NotOffered: Outside of IPython, or if no socket can be made (Windows).
 
     Example:
         >>> agentnb.pair()  # doctest: +SKIP
@@ -74,7 +74,7 @@ def pair() -> Pairing:
 
 
 def unpair() -> Pairing:
-    """End the pairing of this kernel and every connection; what runs for a terminal agent is cancelled.
+    """End the pairing of this kernel and every connection; everything that runs for a terminal agent is cancelled.
 
     Example:
         >>> agentnb.unpair()  # doctest: +SKIP
@@ -95,9 +95,9 @@ STOP_SECONDS = 10.0
 
 
 class Server:
-    """Serves this kernel's conversations to other clients; :func:`serve` makes it.
+    """Serves this kernel's conversations to other clients; made by :func:`serve`.
 
-    It is a context manager: at the end of the block it is closed.
+    It is a context manager: the server is closed at the end of the block.
 
     Args:
         serving: The server on the host's thread.
@@ -146,15 +146,15 @@ class Server:
         """Let one more client connect.
 
         Args:
-            name: What the chat and the log call it, such as ``"phone"``.
+            name: The client's name in the chat and the log, such as ``"phone"``.
             rights: ``"watch"`` (always), ``"drive"`` (prompt, cancel, open and close conversations) and ``"approve"``
-                (answer permission requests, change permissions, undo changes). ``"answer"`` alone: see permission
-                requests and nothing else, answer each for once, stop a turn.
-            sessions: The sessions that it may see; all by default.
+                (answer permission requests, change permissions, undo changes). ``"answer"`` alone: see only
+                permission requests, answer each for this one time only, stop a turn.
+            sessions: The sessions that the client may see; all by default.
             expires: Seconds until the token expires; never by default.
 
         Returns:
-            Its token, of 256 bits. It is shown here only.
+            The client's token, of 256 bits. It is shown only here.
 
         Raises:
             UsageError: If the name is in use or a right is unknown.
@@ -206,19 +206,19 @@ def serve(
 ) -> Server:
     """Let other programs join this kernel's conversations over the Agent Host Protocol.
 
-    A client sees what the chat shows: it prompts, answers permission requests and follows along, as far as its rights
-    go. The chat says who is connected, and the audit log who came and what they approved.
+    As far as its rights allow, a client sees what the chat shows, prompts, and answers permission requests. The chat
+    shows who is connected, and the audit log records who connected and what they approved.
 
     Args:
-        host: The address to listen on. Other machines can connect only with a certificate.
+        host: The address to listen on. Listening for other machines requires a certificate, or *insecure*.
         port: The port; a free one by default.
         token: The first client's token; a random one of 256 bits by default.
         name: The first client's name.
         rights: What the first client may do: ``"watch"``, ``"drive"``, ``"approve"``.
         certificate: A file with a TLS certificate (PEM).
-        key: The file with its key, where it is not in the same one.
-        insecure: Whether to listen beyond this machine without TLS: everybody in between reads along.
-        hosts: Names that clients call this server by, beside its address: a proxy's ``name:port``.
+        key: The file with the certificate's key, if it is not in the same file.
+        insecure: True to listen beyond this machine without TLS: everybody in between can read along.
+        hosts: Names that clients use for this server besides its address: a proxy's ``name:port``.
         origins: Web origins whose pages may connect, such as ``"https://example.org"``; none by default.
 
     Returns:
@@ -226,7 +226,8 @@ def serve(
 
     Raises:
         NotOffered: If ``websockets`` is not installed.
-        UsageError: If this kernel is served already, or *host* is not this machine and there is no certificate.
+        UsageError: If this kernel is already served, or *host* is not this machine and neither *certificate* nor
+            *insecure* is given.
         OSError: If the address cannot be used.
 
     Example:

@@ -53,10 +53,10 @@ Permissions: TypeAlias = "Literal['ask', 'allow', 'deny'] | PermissionCallback"
 
 
 class Turn(FollowedTurn, Generic[Answer_co]):
-    """One prompt and all that it caused. Made by :meth:`agentnb.Session.prompt`; every read is a frozen snapshot.
+    """One prompt and everything that the agent did in response; made by :meth:`agentnb.Session.prompt`.
 
-    Iterating, with ``for`` or ``async for``, gives the text piece by piece and ends as :meth:`wait` does: with
-    :class:`agentnb.TurnFailed` where the agent failed.
+    Every read is a frozen snapshot. Iterating, with ``for`` or ``async for``, gives the text piece by piece and ends
+    as :meth:`wait` does: with :class:`agentnb.TurnFailed` if the agent failed.
 
     Example:
         >>> turn = session.prompt("Summarise df")  # doctest: +SKIP
@@ -77,15 +77,15 @@ class Turn(FollowedTurn, Generic[Answer_co]):
 
     @property
     def output(self) -> Answer_co:
-        """The answer as the type that ``prompt(output=…)`` names; waits for the end of the turn, as :meth:`wait` does.
+        """Returns the answer as the type given in ``prompt(output=…)``; waits for the turn's end, like :meth:`wait`.
 
         In async code, ``await turn`` first.
 
         Raises:
             UsageError: If the turn was prompted without ``output=``.
-            TurnFailed: If it ended with an error, or the answer does not fit, twice.
-            TurnRefused: If the agent refused to go on.
-            TurnCancelled: If it was cancelled.
+            TurnFailed: If the turn ended with an error, or the answer did not fit twice.
+            TurnRefused: If the agent refused to continue.
+            TurnCancelled: If the turn was cancelled.
         """
         check = self._conversation.turns.checks.answers.get(self._id)
         if not isinstance(check, TurnOutput):
@@ -99,7 +99,7 @@ class Turn(FollowedTurn, Generic[Answer_co]):
 class Session(SessionAgent):
     """One conversation with one agent. Made by :func:`agentnb.start`; usable from any thread.
 
-    Displayed in a notebook it is the chat widget on its own tab.
+    A notebook displays it as the chat widget on the session's tab.
 
     Example:
         >>> session = agentnb.start("eliza")  # doctest: +SKIP
@@ -154,29 +154,29 @@ class Session(SessionAgent):
         instructions: str = "",
         output: Any = None,
     ) -> Turn:
-        """Send *text* to the agent; returns at once. While a turn runs the prompt waits in the queue.
+        """Send *text* to the agent; returns at once. While another turn runs, the prompt waits in the queue.
 
         Args:
-            text: What to say.
-            context: A list of objects that the agent is shown with it: figures and images (of matplotlib, PIL, IPython,
-                or bytes) as pictures, a `Path` as a file, others as text (type, shape, columns, head; capped in size).
-                A dict gives each a name: ``context={"train": df}``. ACP has no names for pictures.
+            text: The message to the agent.
+            context: A list of objects to show the agent: figures and images (of matplotlib, PIL, IPython, or bytes) as
+                pictures, a `Path` as a file, others as text (type, shape, columns, head; limited in size). A dict gives
+                each a name: ``context={"train": df}``. ACP has no names for pictures.
             attachments: Ready-made attachments.
-            verify: Whether this turn is done only when the notebooks that it is about are verified, as with
+            verify: True if this turn is done only when the notebooks that it is about are verified, as with
                 ``agentnb.start(verify=True)``.
-            instructions: What the agent is told besides, below *text*; the chat folds it.
-            output: What the answer must be: a msgspec, dataclass or pydantic type, any other type such as ``list[str]``
-                or ``Literal["good", "bad"]``, or a JSON schema. :attr:`Turn.output` is its value. An answer that does
-                not fit is asked for once more in the same turn, with the error.
+            instructions: More text for the agent, below *text*; the chat shows it folded.
+            output: The type of the answer: a msgspec, dataclass or pydantic type, any other type such as ``list[str]``
+                or ``Literal["good", "bad"]``, or a JSON schema. :attr:`Turn.output` is its value. If the answer does
+                not fit, the agent is asked once more in the same turn, with the error.
 
         Returns:
             The turn, running or waiting.
 
         Raises:
             UsageError: If *text* is not text or is empty, *context* is one object instead of a list, a name in it is
-                not text or is empty, or *output* is no type.
+                not text or is empty, or *output* is not a type.
             SessionClosed: If the session was closed.
-            SessionError: If it is read-only (:attr:`read_only`).
+            SessionError: If the session is read-only (:attr:`read_only`).
 
         Example:
             >>> session.prompt("Which columns have gaps?", output=list[str]).output  # doctest: +SKIP
@@ -202,10 +202,10 @@ class Session(SessionAgent):
 
     @property
     def budget(self) -> str:
-        """What this conversation may use, such as ``"200k tokens, $5"``; empty: as the setting ``budget`` says.
+        """The limits of this conversation, such as ``"200k tokens, $5"``; empty if the setting ``budget`` applies.
 
-        Set it to change that, in a running turn too; it is kept with the conversation. Budgets of policy files hold
-        besides.
+        Set it to change them, in a running turn too; it is stored with the conversation. Budgets in policy files apply
+        as well.
 
         Raises:
             UsageError: If it is set to anything that is not a budget.
@@ -221,14 +221,14 @@ class Session(SessionAgent):
 
     @property
     def permissions(self) -> Permissions:
-        """What answers the agent's permission requests; set it to change that, in a running turn too.
+        """How the agent's permission requests are answered; set it to change that, in a running turn too.
 
-        ``"ask"``, ``"allow"``, ``"deny"`` or a function, as for :func:`agentnb.start`; ``"ask"`` with every
-        :attr:`freedom` of the three.
+        ``"ask"``, ``"allow"``, ``"deny"`` or a function, as for :func:`agentnb.start`. It is ``"ask"`` with each of the
+        three values of :attr:`freedom`.
 
         Raises:
             UsageError: If it is set to anything else.
-            SessionClosed: If it is set and the session was closed.
+            SessionClosed: If it is set after the session was closed.
         """
         callback = self._conversation.permissions.callback
         mode = self._conversation.mode
@@ -244,15 +244,15 @@ class Session(SessionAgent):
 
     @property
     def freedom(self) -> str:
-        """How freely the agent works: ``"ask"``, ``"edit"``, ``"auto"``; set it to one of them to change that.
+        """How freely the agent works: ``"ask"``, ``"edit"`` or ``"auto"``; set it to one of them to change that.
 
-        It counts from the agent's next request on, in a running turn too; an open request that it covers is answered.
-        ``"custom"`` where the conversation's settings are none of the three.
+        A change applies from the agent's next request on, in a running turn too; open requests that it covers are
+        answered. It is ``"custom"`` if the conversation's settings are none of the three.
 
         Raises:
             UsageError: If it is set to anything else.
-            PolicyError: If it is set to more than a policy file leaves.
-            SessionClosed: If it is set and the session was closed.
+            PolicyError: If it is set to more than a policy file allows.
+            SessionClosed: If it is set after the session was closed.
         """
         return self._conversation.channels.freedom
 
@@ -263,11 +263,11 @@ class Session(SessionAgent):
 
     @property
     def kernel_tools(self) -> bool:
-        """True if its agent may use this kernel; set it to change that, in a running turn too.
+        """True if the agent may use this kernel; set it to change that, in a running turn too.
 
         Raises:
-            UsageError: If it is set for a session whose agent cannot have access.
-            SessionClosed: If it is set and the session was closed.
+            UsageError: If it is set and the agent cannot have access.
+            SessionClosed: If it is set after the session was closed.
         """
         return self._conversation.kernel is not None and self._conversation.channels.kernel_access != "off"
 
@@ -284,7 +284,7 @@ class Session(SessionAgent):
         """Change the text of a prompt that waits in the queue.
 
         Raises:
-            UsageError: If it no longer waits.
+            UsageError: If the prompt no longer waits.
         """
         self._do(lambda: ChatPendingMessageSet(kind=QUEUED, id=turn.id, message=self._edited(turn, text)))
 
@@ -296,10 +296,10 @@ class Session(SessionAgent):
     def send_now(self, turn: Turn) -> None:
         """Send a waiting prompt to the agent at once.
 
-        An agent that can takes it into the running turn; else the running turn is cancelled and it is the next.
+        The agent takes it into the running turn if it can; otherwise that turn is cancelled and the prompt is next.
 
         Raises:
-            UsageError: If it no longer waits.
+            UsageError: If the prompt no longer waits.
         """
         try:
             self._conversation.host.loop.call(intents.send_now, self._conversation, turn.id, FROM_PYTHON)
@@ -317,10 +317,10 @@ class Session(SessionAgent):
 
     @property
     def questions(self) -> QuestionTable:
-        """What the agent asks and nobody has answered yet: permission requests, then input requests (elicitations).
+        """Returns the agent's open questions: permission requests, then input requests (elicitations).
 
-        Each can be answered here as in the chat; the first valid answer counts. Where no front end is attached nothing
-        stays open: permission requests are denied at once (see :func:`agentnb.start`), input requests declined.
+        Each can be answered here or in the chat; the first valid answer counts. If no front end is attached, none
+        stays open: permission requests are denied at once (see :func:`agentnb.start`), input requests are declined.
 
         Example:
             >>> session.questions[0].allow()  # doctest: +SKIP
@@ -334,15 +334,15 @@ class Session(SessionAgent):
         *,
         response: Literal["accept", "decline", "cancel"] = "accept",
     ) -> None:
-        """Answer an input request: as ``answer`` of one of :attr:`questions`, by its id.
+        """Answer an input request by its id, like ``answer`` of one of :attr:`questions`.
 
         Args:
             request_id: The id of an input request.
-            values: The answers by question id: text, number, yes or no, or a list of choices.
-            response: Whether it is answered, declined, or cancelled.
+            values: The answers by question id: text, number, True or False, or a list of choices.
+            response: ``"accept"`` to answer the request, ``"decline"`` or ``"cancel"``.
 
         Raises:
-            UsageError: If it is not open, or *values* do not answer it.
+            UsageError: If the request is not open, or *values* do not answer it.
         """
         matching = (each for each in self.questions if isinstance(each, InputQuestion) and each.id == request_id)
         if (request := next(matching, None)) is None:
@@ -350,18 +350,18 @@ class Session(SessionAgent):
         request.answer(values, response=response)
 
     def fork(self, title: str | None = None, timeout: float = 120.0) -> Session:
-        """A copy of this session in a tab of its own: what was said, and what the agent knows (ACP ``session/fork``).
+        """Copy this session to its own tab: the transcript, and what the agent knows (ACP ``session/fork``).
 
         Both continue independently. Answers "for the session" to permission requests are not copied.
 
         Args:
-            title: The copy's title; by default this one's, with "(copy)".
+            title: The copy's title; by default this session's, with "(copy)".
             timeout: Seconds to wait for the agent, at most.
 
         Raises:
             SessionError: If a turn is running.
-            NotOffered: If the agent does not offer it.
-            AgentError: If it cannot be started, refuses, or does not answer.
+            NotOffered: If the agent does not support this.
+            AgentError: If the agent cannot be started, refuses, or does not answer.
 
         Example:
             >>> other = session.fork("With a log scale")  # doctest: +SKIP
@@ -371,14 +371,14 @@ class Session(SessionAgent):
     def rewind(
         self, turn: Turn | None = None, *, changes: bool = False, choices: Mapping[str, Choice] | None = None
     ) -> ChangeTable:
-        """Go back to before the prompt of *turn*: it and all later turns are cut; the history has a copy of them.
+        """Go back to before the prompt of *turn*: remove it and all later turns; the history keeps a copy of them.
 
-        The agent continues in a new session. With the next prompt it is given the turns that are left, as text.
+        The agent continues in a new session. With the next prompt it gets the remaining turns, as text.
 
         Args:
-            turn: The first turn to go; all go where it is None.
-            changes: Whether what these turns changed is undone, too: files, cells and variables.
-            choices: For changes that conflict with what came since, by path, as for :meth:`Turn.undo`.
+            turn: The first turn to remove; None removes all.
+            changes: True to also undo what these turns changed: files, cells and variables.
+            choices: For changes that conflict with later ones, by path, as for :meth:`Turn.undo`.
 
         Returns:
             The changes that were undone.
@@ -386,7 +386,7 @@ class Session(SessionAgent):
         Raises:
             SessionError: If a turn is running.
             UsageError: If the conversation does not have *turn*.
-            FilesConflict: If files changed since and cannot be merged: then nothing is undone, and nothing is cut.
+            FilesConflict: If files changed since and cannot be merged; then nothing is undone or removed.
             KernelChangesConflict: Likewise for cells and variables.
 
         Example:
@@ -407,20 +407,20 @@ class Session(SessionAgent):
     def continue_queue(self) -> None:
         """Continue with the prompts that were held when a turn was stopped; no effect if there are none.
 
-        Waiting for one of them, with :meth:`Turn.wait` or ``await``, goes on too.
+        Waiting for one of them, with :meth:`Turn.wait` or ``await``, continues the queue, too.
         """
         self._conversation.host.loop.call(intents.continue_queue, self._conversation)
 
     def close(self, timeout: float = 10.0) -> None:
-        """Free the agent's session and, if nobody else uses it, end its process. A running turn is cancelled.
+        """Close the session and, if nobody else uses the agent's process, end that. A running turn is cancelled.
 
         Leaving ``with agentnb.start() as session:`` does that, too.
 
         Args:
-            timeout: Seconds to wait for that, at most.
+            timeout: Seconds to wait for the end, at most.
 
         Raises:
-            SessionError: If it takes longer; it continues.
+            SessionError: If it takes longer; closing continues.
         """
         future = self._conversation.host.loop.submit(intents.close(self._conversation))
         try:
@@ -431,15 +431,15 @@ class Session(SessionAgent):
             raise self._closes_slowly(timeout) from error
 
     async def aclose(self, timeout: float = 10.0) -> None:
-        """As :meth:`close`, in async code: the caller's loop goes on.
+        """Like :meth:`close`, in async code: the caller's loop continues.
 
         Leaving ``async with agentnb.start() as session:`` does that, too.
 
         Args:
-            timeout: Seconds to wait for that, at most.
+            timeout: Seconds to wait for the end, at most.
 
         Raises:
-            SessionError: If it takes longer; it continues.
+            SessionError: If it takes longer; closing continues.
         """
         future = asyncio.wrap_future(self._conversation.host.loop.submit(intents.close(self._conversation)))
         done, _ = await asyncio.wait([future], timeout=timeout)

@@ -79,9 +79,9 @@ class SessionView:
 
     @property
     def suggestions(self) -> tuple[str, ...]:
-        """The prompts that the agent expects you to send next, at most three, the most likely first.
+        """Returns the prompts that the agent expects you to send next, at most three, the most likely first.
 
-        Empty where the agent suggests nothing (few do), and from the next prompt on (ACP
+        Empty if the agent suggests nothing (few agents do), and after the next prompt (ACP
         ``prompt_suggestions_update``).
 
         Example:
@@ -97,10 +97,10 @@ class SessionView:
 
     @property
     def changes(self) -> ChangeTable:
-        """Returns what the turns of the conversation changed in all, one row for each file, cell or variable.
+        """Returns everything that the conversation's turns changed, one row for each file, cell or variable.
 
-        As :attr:`Turn.changes`, from before the first turn to after the last. While a turn runs the table has those of
-        the turns before it, ``is_known`` is False, and a note says so.
+        Like :attr:`Turn.changes`, but from before the first turn to after the last. While a turn runs, the table has
+        only the changes of the turns before it, ``is_known`` is False, and a note says so.
 
         Example:
             >>> session.changes  # doctest: +SKIP
@@ -108,7 +108,7 @@ class SessionView:
         return changes_of(self._conversation, None)
 
     def undo(self, *items: Change | str | os.PathLike[str], choices: Mapping[str, Choice] | None = None) -> ChangeTable:
-        """Undo what the conversation changed: all, or only *items*. As :meth:`Turn.undo`, of every turn.
+        """Undo what the conversation changed: all, or only *items*. Like :meth:`Turn.undo`, but for every turn.
 
         Example:
             >>> session.undo("fit.py")  # doctest: +SKIP
@@ -143,10 +143,10 @@ class SessionView:
             raise SessionClosed(f"The session {self.title!r} is closed.", hint="Start another with agentnb.start().")
 
     def _do(self, make: Callable[[], Action]) -> None:
-        """Do what a click in a view does; raise where it is refused.
+        """Do what a click in a view does; raises an error if that is refused.
 
         Args:
-            make: Makes the action, on the host's thread: nothing changes between a look at the state and the action.
+            make: Makes the action, on the host's thread, so that the state cannot change in between.
         """
         self._see_that_it_is_open()
         conversation = self._conversation
@@ -168,15 +168,15 @@ class SessionAgent(SessionView):
     """The agent of a session."""
 
     def open(self, timeout: float = 120.0) -> None:
-        """Start the agent and open its session before the first prompt; then `session.state` says what it offers.
+        """Start the agent and open its session before the first prompt; then `session.state` shows what it offers.
 
-        A session that is open is left as it is. In the chat this happens when someone goes to the box to write in.
+        No effect if the session is already open. The chat does this when the user goes to the message box.
 
         Args:
-            timeout: Seconds to wait for that, at most.
+            timeout: Seconds to wait for the agent, at most.
 
         Raises:
-            AgentError: If it cannot be started, or wants a login first.
+            AgentError: If the agent cannot be started, or needs a login first.
 
         Example:
             >>> session.open()  # doctest: +SKIP
@@ -186,10 +186,10 @@ class SessionAgent(SessionView):
         self._ask(lambda conversation: conversation.ready(), timeout)
 
     def set_mode(self, mode_id: str, timeout: float = 60.0) -> None:
-        """Have the agent work in another mode (`session.state.modes`).
+        """Switch the agent to another mode (`session.state.modes`).
 
         Args:
-            mode_id: The mode.
+            mode_id: The mode's id.
             timeout: Seconds to wait for the agent, at most.
 
         Raises:
@@ -199,14 +199,14 @@ class SessionAgent(SessionView):
         self._ask(lambda conversation: intents.choose(conversation, action, FROM_PYTHON), timeout)
 
     def set_model(self, model: str, timeout: float = 60.0) -> None:
-        """Have the agent take another model from the next prompt on.
+        """Switch the agent to another model from the next prompt on.
 
         Args:
             model: The model's id or its name.
             timeout: Seconds to wait for the agent, at most.
 
         Raises:
-            NotOffered: If the agent does not offer it; the error names the models offered.
+            NotOffered: If the agent does not offer the model; the error names the models offered.
             AgentError: If the agent cannot be started, or refuses.
 
         Example:
@@ -216,11 +216,11 @@ class SessionAgent(SessionView):
         self._ask(lambda conversation: intents.choose_model(conversation, model, FROM_PYTHON), timeout)
 
     def set_option(self, config_id: str, value: str | bool, timeout: float = 60.0) -> None:
-        """Have the agent take another value of an option (`session.state.config_options`).
+        """Set an option of the agent (`session.state.config_options`).
 
         Args:
-            config_id: The option.
-            value: Its value.
+            config_id: The option's id.
+            value: The new value.
             timeout: Seconds to wait for the agent, at most.
 
         Raises:
@@ -230,14 +230,14 @@ class SessionAgent(SessionView):
         self._ask(lambda conversation: intents.choose(conversation, action, FROM_PYTHON), timeout)
 
     def login(self, method: str | None = None, timeout: float = 600.0) -> None:
-        """Log in at the agent, in a way that it can do by itself (a browser window, say).
+        """Log in to the agent, with a method that the agent carries out itself (such as a browser window).
 
         Args:
-            method: The way's id or name; not needed where there is only one.
-            timeout: Seconds to wait for that, at most.
+            method: The method's id or name; not needed if there is only one.
+            timeout: Seconds to wait for the login, at most.
 
         Raises:
-            UsageError: If there are several ways and none is named, or it is a command to type, which is named.
+            UsageError: If there are several methods and none is named, or it is a command to type, which is named.
             AgentError: If the agent cannot be started, or does not accept the login.
         """
         self._ask(lambda conversation: intents.login(conversation, method), timeout)
@@ -245,12 +245,12 @@ class SessionAgent(SessionView):
     def extension(
         self, method: str, params: Mapping[str, Any] | None = None, *, notify: bool = False, timeout: float = 60.0
     ) -> Any:
-        """Ask the agent something that ACP leaves to the two sides (extension methods).
+        """Call an extension method of the agent, which ACP itself does not define.
 
         Args:
             method: The method, ``_name/method``: it begins with an underscore.
-            params: Its parameters. ``sessionId`` is added where there is none.
-            notify: Whether to tell rather than ask: then nobody answers.
+            params: Its parameters. ``sessionId`` is added if it is missing.
+            notify: True to send a notification, which gets no answer.
             timeout: Seconds to wait for the answer, at most.
 
         Returns:
@@ -258,7 +258,7 @@ class SessionAgent(SessionView):
 
         Raises:
             UsageError: If *method* does not begin with an underscore.
-            AgentRefused: If the agent does not know it, or refuses.
+            AgentRefused: If the agent does not know the method, or refuses.
             AgentError: If the agent cannot be started, or does not answer in time.
 
         Example:
@@ -272,14 +272,14 @@ class SessionAgent(SessionView):
         )
 
     def on_extension(self, method: str, handler: Callable[[dict[str, Any]], Any] | None) -> None:
-        """Answer an extension method that the agent calls; one that nobody answers is refused as unknown.
+        """Answer an extension method that the agent calls; a method without a handler is refused as unknown.
 
-        What the agent tells by extension *notifications* is kept as it came: in the turn, or in ``state.meta``.
+        The agent's extension *notifications* are stored as they came: in the turn, or in ``state.meta``.
 
         Args:
             method: The method, ``_name/method``.
-            handler: Gets the parameters, on a thread of its own; what it returns must be JSON, and is the answer. The
-                agent gets an error where it raises, or does not return within 60 seconds. None removes the handler.
+            handler: A function that gets the parameters, on its own thread, and returns the answer, which must be JSON.
+                The agent gets an error if it raises or does not return within 60 seconds. None removes the handler.
 
         Raises:
             UsageError: If *method* does not begin with an underscore.
@@ -294,14 +294,14 @@ class SessionAgent(SessionView):
         return self._conversation.host.loop.call(examined, self._conversation)
 
     def restart(self, timeout: float = 60.0) -> None:
-        """End the agent's process and start it anew; the transcript stays, and so does what waits.
+        """End the agent's process and start it again; the transcript and the waiting prompts stay.
 
-        An agent that can takes the session up again; else its new one is given the transcript.
+        The agent resumes the session if it can; if not, its new session gets the transcript.
 
         Args:
-            timeout: Seconds to wait for that, at most.
+            timeout: Seconds to wait for the agent, at most.
 
         Raises:
-            AgentError: If it cannot be started.
+            AgentError: If the agent cannot be started.
         """
         self._ask(intents.restart, timeout)

@@ -66,8 +66,8 @@ def policy(session: Session | None = None, last: int = 10) -> Policy:
 def trust(folder: str | os.PathLike[str] = ".") -> Path:
     """Trust a folder and everything in it: your policy file's ``allow`` rules apply there.
 
-    This covers its ``allow`` rules, ``bypass`` and ``headless = "allow"``; in other folders agents still ask. It is
-    written to your policy file and holds in every kernel until :func:`agentnb.untrust`.
+    Trust covers ``allow`` rules, ``bypass`` and ``headless = "allow"``; in other folders agents still ask. It is stored
+    in your policy file and applies in every kernel until :func:`agentnb.untrust`.
 
     Args:
         folder: The folder; links are followed.
@@ -99,7 +99,7 @@ def untrust(folder: str | os.PathLike[str] = ".") -> Path:
         The folder, absolute.
 
     Raises:
-        PolicyError: If a folder that it is in is trusted, or your policy file cannot be changed.
+        PolicyError: If a folder above it is trusted, or your policy file cannot be changed.
 
     Example:
         >>> agentnb.untrust("fit")  # doctest: +SKIP
@@ -146,14 +146,14 @@ _LONGEST = 60
 
 
 class Settings(Table, Rows[SettingValue]):
-    """Every setting, as it is now.
+    """Every setting with its current value.
 
     Args:
-        sources: What was read.
-        environment: This process's; None in a shell.
+        sources: The settings, as read from files and variables.
+        environment: This process's environment; None in a shell.
 
     Attributes:
-        problems: What is wrong with files and variables; that does not count.
+        problems: Errors in files and variables; those values are ignored.
     """
 
     _head = ("setting", "value", "from")
@@ -173,16 +173,16 @@ class Settings(Table, Rows[SettingValue]):
         """Change a setting.
 
         Args:
-            name: Its name.
+            name: The setting's name.
             value: Its new value.
-            here: Whether it holds in this kernel alone, as with ``%config``; else it is written into your file.
+            here: True to change it in this kernel only, as with ``%config``; otherwise it is written to your file.
 
         Returns:
-            The file that it was written to; None with *here*.
+            The file that was written; None with *here*.
 
         Raises:
-            UsageError: If there is no such setting, it does not take that value, or that names what is not there.
-            UnknownAgent: If it names an agent that is not there.
+            UsageError: If there is no such setting, or the value is not valid or names something that does not exist.
+            UnknownAgent: If the value names an unknown agent.
             SettingsError: If the file cannot be changed.
 
         Example:
@@ -209,23 +209,23 @@ class Settings(Table, Rows[SettingValue]):
         sensitive: bool = False,
         note: str | None = None,
     ) -> Path:
-        """Add a rule at the end of your policy file, where it wins over those before it.
+        """Add a rule at the end of your policy file, where it overrides the rules before it.
 
         Args:
             action: ``"allow"``, ``"ask"`` or ``"deny"``.
-            agent: The agents that it is about, with ``*``; all by default.
-            tool: The kinds of tools.
-            path: Patterns of files.
-            command: Patterns of command lines.
-            severity: The worst that an ``allow`` covers.
-            sensitive: Whether an ``allow`` covers sensitive files.
-            note: For people.
+            agent: The agents to which it applies, with ``*`` as a wildcard; all by default.
+            tool: Kinds of tools.
+            path: Patterns for files.
+            command: Patterns for command lines.
+            severity: The highest severity that an ``allow`` covers.
+            sensitive: True if an ``allow`` covers sensitive files.
+            note: A note for people.
 
         Returns:
-            The file.
+            The policy file.
 
         Raises:
-            PolicyError: If that is no rule, or the file cannot be changed.
+            PolicyError: If that is not a valid rule, or the file cannot be changed.
 
         Example:
             >>> agentnb.settings().add_rule("deny", command="git push *")  # doctest: +SKIP
@@ -242,10 +242,10 @@ class Settings(Table, Rows[SettingValue]):
         return PolicyFiles().remember(rule)
 
     def remove_rule(self, number: int) -> Path:
-        """Remove the rule *number* of your policy file, 1 for the first; returns the file.
+        """Remove rule *number* from your policy file, 1 for the first; returns the file.
 
         Raises:
-            PolicyError: If there is none, or the file cannot be changed.
+            PolicyError: If there is no such rule, or the file cannot be changed.
         """
         files = PolicyFiles()
         rules = files.user.rules
@@ -255,16 +255,16 @@ class Settings(Table, Rows[SettingValue]):
         return files.forget(number, rules[number - 1].rule.text)
 
     def what_if(self, command: str = "", *, path: str = "", tool: str = "edit", agent: str | None = None) -> str:
-        """Say what would happen if an agent wanted to run a command, or to use a file; nothing is run.
+        """Returns what would happen if an agent wanted to run a command or use a file; nothing is run.
 
         Args:
             command: A command line.
-            path: A file, where no command is given.
-            tool: What the agent would do with that file, such as ``"read"``, ``"edit"`` or ``"delete"``.
-            agent: The agent; the default one where None.
+            path: A file, if no command is given.
+            tool: The agent's use of that file, such as ``"read"``, ``"edit"`` or ``"delete"``.
+            agent: The agent; the default one if None.
 
         Raises:
-            UsageError: If neither is given.
+            UsageError: If neither a command nor a path is given.
 
         Example:
             >>> agentnb.settings().what_if("rm -rf /")  # doctest: +SKIP
@@ -303,10 +303,10 @@ class Settings(Table, Rows[SettingValue]):
 
 
 def settings() -> Settings:
-    """Every setting, with its value and where the value comes from.
+    """Returns every setting with its value and where the value comes from.
 
     Returns:
-        Rows; ``set``, ``reset``, ``add_rule``, ``remove_rule`` and ``what_if`` are its methods.
+        One row per setting; the table's methods are ``set``, ``reset``, ``add_rule``, ``remove_rule`` and ``what_if``.
 
     Example:
         >>> agentnb.settings()  # doctest: +SKIP

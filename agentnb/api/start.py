@@ -44,60 +44,61 @@ def start(
     budget: str | None = None,
     session: str | AgentSession | None = None,
 ) -> Session:
-    """Start a session with an agent; returns at once, the agent's process starts in the background.
+    """Start a session with an agent; returns at once, while the agent's process starts in the background.
 
     Args:
         agent: An agent's name in the catalogue (see :func:`agentnb.agents`); the built-in ``"eliza"`` by default.
-        command: The command of any other ACP agent, as a list of words; then *agent* only names it.
+        command: The command of any other ACP agent, as a list of words; *agent* is then only its name.
         env: Environment variables for the agent's process, besides this kernel's own.
-        model: The agent's model, by its id or its name; its own choice by default. It is chosen before the first
-            prompt, also in a tab that has *session* open already. Where the agent does not offer it, the first turn, or
+        model: The agent's model, by its id or its name; the agent's own choice by default. It is set before the first
+            prompt, also if *session* is already open in a tab. If the agent does not offer it, the first turn, or
             :meth:`Session.open`, fails with an error that names the models offered.
-        cwd: The workspace: the folder in which the agent works and outside of which it may touch no file without a rule
-            or an answer of yours. The current folder by default.
-        permissions: What answers the agent's permission requests: ``"ask"`` the user (denied where no front end is
-            attached), ``"allow"``, ``"deny"``, or a function, sync or async, that is given each
-            :class:`agentnb.PermissionRequest` which would ask the user, and returns ``"allow"``, ``"deny"``, ``"ask"``
-            (the user decides) or one of its options. It runs on a thread of its own. One that raises, returns anything
-            else, or takes longer than *permission_timeout* denies, and the transcript says why. The policy comes first:
-            the function is not asked about what a rule decides, and its yes is not enough for critical or unreadable
-            commands, sensitive files, what is outside the workspace, and where a rule asks: there the user is asked,
-            and where no front end is attached it is denied.
+        cwd: The workspace: the folder in which the agent works. It may not touch a file outside of it without a rule or
+            your approval. The current folder by default.
+        permissions: How permission requests are answered: ``"ask"`` the user (denied if no front end is attached),
+            ``"allow"``, ``"deny"``, or a function, sync or async. The function gets each
+            :class:`agentnb.PermissionRequest` that would ask the user, and returns ``"allow"``, ``"deny"``, ``"ask"``
+            (the user decides) or one of the request's options. It runs on its own thread. If it raises, returns
+            anything else, or takes longer than *permission_timeout*, the request is denied, and the transcript says
+            why. The policy comes first: the function is not called if a rule decides, and its yes is not enough for
+            critical or unreadable commands, sensitive files, anything outside the workspace, or if a rule asks. Then
+            the user is asked; if no front end is attached, the request is denied.
         permission_timeout: Seconds that such a function may take.
-        freedom: How freely the agent works, where *permissions* is ``"ask"`` or a function: ``"ask"`` (edits and
-            commands are asked for), ``"edit"`` (edits of files and cells are made at once, and can be reviewed and
-            undone afterwards) or ``"auto"`` (commands and code run at once, too, where the agent is confined or a
-            preview was harmless). Critical commands, sensitive files and what is outside the workspace always ask. A
-            policy file can leave less. :attr:`Session.freedom` changes it.
+        freedom: How freely the agent works if *permissions* is ``"ask"`` or a function: ``"ask"`` (edits and commands
+            need approval), ``"edit"`` (edits of files and cells are made at once, and can be reviewed and undone
+            afterwards) or ``"auto"`` (commands and code also run at once, if the agent is confined or a preview was
+            harmless). Critical commands, sensitive files and anything outside the workspace always ask. A policy file
+            can allow less. :attr:`Session.freedom` changes it.
         title: The tab's title, one line of at most 200 characters; the first prompt's words by default.
         mcp_servers: MCP servers that the agent may use: mappings with ``name`` and ``command`` (``args``, ``env``) or
-            ``url`` (``headers``; ``type="sse"``), or the mapping of names to servers that other tools keep in
-            ``mcp.json``, or the path of such a file; where None, those of ``%config Agentnb.mcp_servers``. What an
-            agent cannot reach is left out, and said.
-        directories: More folders to work in, where the agent takes some.
-        components: What stands in a chain between you and the agent, the first one next to you: names of shipped
+            ``url`` (``headers``; ``type="sse"``), or the mapping of names to servers that other tools store in
+            ``mcp.json``, or the path of such a file; if None, those of ``%config Agentnb.mcp_servers``. Servers that
+            the agent cannot reach are left out, with a notice.
+        directories: More folders to work in, if the agent supports that.
+        components: The chain of components between you and the agent, the one next to you first: names of shipped
             components (``"rules"``), commands of programs that are ACP proxies (a text or a list of words), instances
-            and classes of :class:`agentnb.plugins.chain.components.Component`; where None, those of
-            ``%config Agentnb.components``. Those of the agent's own description come behind them.
-        kernel_tools: Whether the agent may use this kernel: look at variables, run code, read and change the notebook's
-            cells. What runs or changes something is asked for like everything else. Where None, as the setting
-            ``kernel_tools`` says, if IPython runs here. :attr:`Session.kernel_tools` changes it.
-        confine: Whether the agent and all that it starts, the commands that it runs through agentnb included, can read
-            and change only what they need: the system, its install, the workspace, *directories*, its own settings, and
-            a temporary folder. Where None, as your policy file, the setting ``confine`` or the agent's description
-            says, the first of them that says something. It fails where nothing can confine it.
-        network: What a confined agent gets of the network: ``"all"``, ``"none"``, or a list of the only hosts, such as
-            ``["pypi.org", "*.example.org", "localhost:11434"]``, which it then reaches through a proxy of agentnb's.
-        verify: Whether a turn is done only when the notebooks that it is about are verified (:func:`agentnb.verify`):
-            the kernel's own, and those in the workspace that the turn changed. What is found goes back to the agent,
-            three times at most; then it is your turn.
-        budget: What the conversation may use: some of tokens, money, time and turns, such as ``"200k tokens, $5, 30
-            min, 20 turns"``. From 80 % on it is said; at the limit the turn stops and the user is asked whether it goes
-            on. Where nobody can be asked it fails with :class:`agentnb.BudgetExceeded`. Where None, as the setting
-            ``budget`` says. It is kept with the conversation; :attr:`Session.budget` changes it.
-        session: A session that the agent keeps, to go on with: a row of ``history(kept_by=agent)``, or its id. It is
-            loaded, and shown as it was, where the agent can do that, else resumed. It is open when this returns, which
-            takes as long as the agent needs to start (its ``initialize_timeout`` at most).
+            and classes of :class:`agentnb.plugins.chain.components.Component`; if None, those of
+            ``%config Agentnb.components``. Components in the agent's own description come after them.
+        kernel_tools: True if the agent may use this kernel: look at variables, run code, read and change the notebook's
+            cells. Running or changing something asks like everything else. If None, the setting ``kernel_tools``
+            decides, if IPython runs here. :attr:`Session.kernel_tools` changes it.
+        confine: True if the agent and everything that it starts, including commands that it runs through agentnb, can
+            read and change only what they need: the system, the agent's install, the workspace, *directories*, its own
+            settings, and a temporary folder. If None, your policy file, the setting ``confine`` or the agent's
+            description decides, the first of them that says something. It fails if nothing can confine the agent.
+        network: The network access of a confined agent: ``"all"``, ``"none"``, or a list of the only hosts, such as
+            ``["pypi.org", "*.example.org", "localhost:11434"]``, which it then reaches through a proxy of agentnb.
+        verify: True if a turn is done only when the notebooks that it is about are verified (:func:`agentnb.verify`):
+            the kernel's own, and those in the workspace that the turn changed. Findings go back to the agent, at most
+            three times; then it is your turn.
+        budget: The limits of the conversation: some of tokens, money, time and turns, such as ``"200k tokens, $5, 30
+            min, 20 turns"``. You are warned from 80 % on; at the limit the turn stops, and the user is asked whether to
+            continue. If nobody can be asked, it fails with :class:`agentnb.BudgetExceeded`. If None, the setting
+            ``budget`` applies. It is stored with the conversation; :attr:`Session.budget` changes it.
+        session: A session that the agent keeps, to continue it: a row of ``history(kept_by=agent)``, or its id. If the
+            agent can, it loads the session, which is shown as it was; if not, it resumes the session. The session is
+            open when this function returns, which takes as long as the agent needs to start (its
+            ``initialize_timeout`` at most).
 
     Returns:
         The session.
@@ -106,8 +107,8 @@ def start(
         UnknownAgent: If the catalogue has no such agent.
         AgentNotFound: If its command is not installed.
         UsageError: If *permissions*, *title*, *command*, *env*, *model*, *cwd*, *mcp_servers*, *directories*,
-            *components* or *budget* makes no sense, or *kernel_tools* are wanted outside of IPython.
-        NotOffered: With *session*, if the agent does not offer to open old ones.
+            *components* or *budget* is not valid, or *kernel_tools* is True outside of IPython.
+        NotOffered: With *session*, if the agent cannot open old sessions.
         AgentError: With *session*, if the agent cannot be started, does not open it, or does not offer *model*.
 
     Example:
@@ -166,8 +167,8 @@ def warm(
 ) -> None:
     """Start an agent's process before it is needed; returns at once.
 
-    The next :func:`start` with the same arguments finds it running. One that nobody uses within ten minutes is stopped
-    again. A failed start is reported by the session that needs it.
+    The next :func:`start` with the same arguments uses it. A process that nobody uses within ten minutes is stopped.
+    A failed start is reported by the session that needs it.
 
     Args:
         agent: As for :func:`start`.
@@ -201,10 +202,10 @@ def warm(
 
 
 def chat(session: Session | None = None) -> Any:
-    """The chat widget with every tab; on *session*'s tab where one is given.
+    """Returns the chat widget with every tab, opened on *session*'s tab if one is given.
 
     Raises:
-        UsageError: If *session* is something else.
+        UsageError: If *session* is not a session.
 
     Example:
         >>> agentnb.chat()  # doctest: +SKIP

@@ -37,11 +37,11 @@ SHOWN = 10
 
 
 class Removed(NamedTuple):
-    """What was deleted, or would be.
+    """The conversations that were deleted, or would be.
 
     Attributes:
         titles: The conversations' titles.
-        is_done: Whether they were deleted; False after a dry run.
+        is_done: True if they were deleted; False after a dry run.
     """
 
     titles: tuple[str, ...]
@@ -58,12 +58,12 @@ class Removed(NamedTuple):
 
 
 class Storage(Table, Rows[KeptStorage]):
-    """What is kept on disk: rows by kind, which add up to everything, then by agent and by folder.
+    """The data on disk: rows by kind, which add up to everything, then by agent and by folder.
 
-    Its methods change what is kept; they raise :class:`LogError` where the log cannot be read or written.
+    Its methods change the data; they raise :class:`LogError` if the log cannot be read or written.
 
     Args:
-        rows: The figures.
+        rows: The sizes.
         log: The log.
 
     Attributes:
@@ -95,15 +95,15 @@ class Storage(Table, Rows[KeptStorage]):
     def remove(
         self, *, older_than_days: float | None = None, larger_than: int | str | None = None, dry_run: bool = True
     ) -> Removed:
-        """Delete old conversations, with what their turns changed, and old batches. Pinned and open ones stay.
+        """Delete old conversations, with the record of their changes, and old batches. Pinned and open ones stay.
 
         Args:
-            older_than_days: Those in which nothing has happened for so many days.
-            larger_than: The oldest ones, until the data of the others is no more than this: bytes, or ``"2G"``.
-            dry_run: Only say which ones.
+            older_than_days: Delete those without activity for this many days.
+            larger_than: Delete the oldest until the data of the others is no more than this: bytes, or ``"2G"``.
+            dry_run: True to delete nothing and only return the titles.
 
         Raises:
-            UsageError: If neither limit is given, or one makes no sense.
+            UsageError: If neither limit is given, or one is not valid.
         """
         most = size_of(str(larger_than)) if larger_than is not None else None
         is_number = isinstance(older_than_days, (int, float)) and 0 <= older_than_days < 10**6
@@ -118,9 +118,9 @@ class Storage(Table, Rows[KeptStorage]):
         return self._delete(outdated(self._store(), before=before, most_bytes=most), dry_run=dry_run)
 
     def delete_all(self, *, dry_run: bool = True) -> Removed:
-        """Delete all conversations but those that are open, pinned ones too, and all batches that do not run.
+        """Delete all conversations that are not open, pinned ones too, and all batches that are not running.
 
-        The room is returned to the disk.
+        The disk space is freed. With *dry_run*, the default, nothing is deleted.
         """
         removed = self._delete(closed(self._store()), dry_run=dry_run)
         if removed.is_done:
@@ -141,9 +141,9 @@ class Storage(Table, Rows[KeptStorage]):
         return maintenance.repair(self._store().path)
 
     def export_to(self, path: str | os.PathLike[str]) -> int:
-        """Write all conversations to a new file, which another machine can import; says how many.
+        """Write all conversations to a new file, which another machine can import; returns how many.
 
-        It holds what was said as it was said, credentials included; what turns changed is not in it
+        The file contains all messages unchanged, including credentials, but not the changes of turns
         (:data:`agentnb.log.maintenance.WITHOUT_CHANGES` says why).
         """
         return maintenance.copy_out(self._store().path, Path(path).expanduser())
@@ -166,10 +166,10 @@ class Storage(Table, Rows[KeptStorage]):
 
 
 def storage() -> Storage:
-    """Returns what agentnb keeps on disk: how much, by kind, agent and folder.
+    """Returns how much data agentnb keeps on disk, by kind, agent and folder.
 
     Returns:
-        A table, whose methods delete by age and size, compact, check, repair, export, import and delete all.
+        A table; its methods delete by age and size, compact, check, repair, export, import and delete all.
 
     Raises:
         LogError: If the log is off or cannot be read.
@@ -187,7 +187,7 @@ def storage_of(log: ThisLog | None, *, measure: bool = True) -> Storage:
 
 
 def in_words(size: int) -> str:
-    """Bytes for people.
+    """Returns a size in bytes as text.
 
     Example:
         >>> in_words(900), in_words(1_500_000), in_words(3 * 1024**3)

@@ -1,6 +1,6 @@
-"""A turn of a conversation, followed until it ends: waited for, awaited, iterated.
+"""A turn of a conversation that code can wait for, await or iterate until it ends.
 
-It knows its conversation and not :class:`agentnb.Session`, so that whoever follows turns needs no session. Users get a
+It knows its conversation but not :class:`agentnb.Session`, so code that follows turns needs no session. Users get a
 :class:`agentnb.Turn`, which adds the session.
 """
 
@@ -31,11 +31,11 @@ SETTLE_SECONDS = 0.25  # how long wait() lets a cancelled agent write its last o
 
 
 class FollowedTurn(TurnView):
-    """One prompt and all that it caused; every read is a frozen snapshot.
+    """One prompt and everything that the agent did in response; every read is a frozen snapshot.
 
     Args:
-        conversation: The conversation that it belongs to.
-        turn_id: Its id.
+        conversation: The turn's conversation.
+        turn_id: The turn's id.
     """
 
     def __init__(self, conversation: Conversation, turn_id: str) -> None:
@@ -56,39 +56,39 @@ class FollowedTurn(TurnView):
         self._on_change()
 
     def add_done_callback(self, callback: Callable[[Self], None]) -> None:
-        """Call *callback* with this turn once it has ended; at once if it has.
+        """Call *callback* with this turn once it has ended; at once if it already has.
 
-        It runs on a thread of its own: it may block, and what it raises is logged (``agentnb.api``) and ends nothing
-        else. Several callbacks run side by side, in no promised order.
+        It runs on its own thread: it may block, and an error that it raises is logged (``agentnb.api``) and stops
+        nothing else. Several callbacks run at the same time, in no fixed order.
         """
         self._conversation.host.loop.call(self._add_callback, callback)
 
     def wait(self, timeout: float | None = None, *, check: bool = True) -> Self:
-        """Block until it has ended.
+        """Block until the turn has ended.
 
-        Where an asyncio loop already runs on this thread, that loop goes on (by nest-asyncio), so that your own tasks
-        do. An interrupt (Ctrl-C, the kernel's stop button) cancels the turn.
+        If an asyncio loop already runs on this thread, it continues (by nest-asyncio), and so do your own tasks. An
+        interrupt (Ctrl-C, the kernel's stop button) cancels the turn.
 
         Only a failure raises. A turn that was cancelled, that the agent refused, or that reached a limit
         (``max_tokens``, ``max_turn_requests``) is returned: :attr:`stop_reason` says which, and
         :meth:`raise_for_error` raises for the first two.
 
         Args:
-            timeout: Seconds; None waits forever.
-            check: Whether a failed turn raises; else look at :attr:`error`.
+            timeout: Seconds to wait; None waits forever.
+            check: True to raise if the turn failed; if False, look at :attr:`error`.
 
         Returns:
             This turn.
 
         Raises:
-            TurnFailed: With *check*, if it ended with an error. The error's ``turn`` is this turn.
-            BudgetExceeded: Likewise, if a limit of a budget was reached and nobody could be asked.
-            TurnTimeout: If it has not ended by then; it continues. Where nobody watches the notebook (nbconvert,
-                papermill), it is cancelled when the cell that gave up ends.
-            CassetteMismatch: If it is not as recorded in the cassette that is replayed, whatever *check* says: this
-                failure is the test's, not the agent's.
+            TurnFailed: With *check*, if the turn ended with an error. The error's ``turn`` is this turn.
+            BudgetExceeded: Likewise, if it reached a limit of a budget and nobody could be asked.
+            TurnTimeout: If it has not ended by then; it continues. If nobody watches the notebook (nbconvert,
+                papermill), it is cancelled at the end of the cell whose wait timed out.
+            CassetteMismatch: If it differs from the cassette that is replayed, whatever *check* is: this is
+                a failure of the test, not of the agent.
             CassetteBroken: If that cassette cannot be used.
-            UsageError: In a fork of the process that started the session: its end is not told there.
+            UsageError: In a fork of the process that started the session: the turn's end is not known there.
         """
         self._see_that_its_end_is_told()
         try:
@@ -102,14 +102,14 @@ class FollowedTurn(TurnView):
         return self
 
     async def wait_async(self, timeout: float | None = None, *, check: bool = True) -> Self:
-        """As :meth:`wait`, in async code. ``await turn`` is the same with the defaults.
+        """Like :meth:`wait`, in async code. ``await turn`` is the same with the defaults.
 
         A task that is cancelled while it waits cancels the turn, as it would cancel a task that it awaits. So
-        ``asyncio.wait_for(turn, 60)`` cancels the turn after a minute; ``asyncio.shield(turn)`` lets it go on.
+        ``asyncio.wait_for(turn, 60)`` cancels the turn after a minute; ``asyncio.shield(turn)`` lets it continue.
 
         Args:
-            timeout: Seconds; None waits forever. The turn goes on then.
-            check: Whether a failed turn raises.
+            timeout: Seconds to wait, after which the turn continues; None waits forever.
+            check: True to raise if the turn failed.
 
         Raises:
             TurnFailed: As for :meth:`wait`.
@@ -171,9 +171,9 @@ class FollowedTurn(TurnView):
                 changed.clear()
 
     def _pieces(self) -> Iterator[tuple[str, int]]:
-        """Returns what its text grows by until it has ended, each character once; empty where it must be waited for.
+        """Yield the new text until the turn has ended, each character once; empty if the caller must wait.
 
-        With the number of changes that were seen before it was looked at.
+        The second item is the number of changes seen before the text was read.
         """
         read: dict[str, int] = {}
         while True:
@@ -207,10 +207,10 @@ class FollowedTurn(TurnView):
             listener()
 
     def _finish_when_settled(self) -> None:
-        """Wait for what still belongs to the turn, but not for long.
+        """Finish once everything that belongs to the turn is here, but do not wait long.
 
-        A cancelled agent may still say a word or two. And what the caller writes next is not the turn's change: the
-        last snapshot is taken first.
+        A cancelled agent may still send some text. And the caller's next changes are not the turn's: the last snapshot
+        is taken first.
         """
         conversation = self._conversation
         is_silent = self.state != "cancelled" or conversation.turns.settled

@@ -57,22 +57,22 @@ class ToolCall(NamedTuple):
     """One tool call (ACP ``ToolCall``).
 
     Attributes:
-        id: The id that the agent gave it.
+        id: The agent's id for it.
         title: A description for people.
         kind: ``"read"``, ``"edit"``, ``"execute"``, … as the agent says.
-        status: ``"pending"``, ``"in_progress"``, ``"completed"``, ``"failed"``, or ``"cancelled"`` where it was denied
+        status: ``"pending"``, ``"in_progress"``, ``"completed"``, ``"failed"``, or ``"cancelled"`` if it was denied
             or the turn ended before it did.
         locations: Files that it touches, each with ``path`` and ``line``.
-        content: What it produced: text, diffs, terminals, other blocks.
-        raw_input: What the tool was given, as sent.
-        raw_output: What it returned, as sent.
-        reason: Why it was cancelled, where it was.
-        output: What it gave back as text: its text content and what its terminals wrote, in order.
-        exit_code: The exit code of its last terminal's command; None where there is none, or none yet.
+        content: Its results: text, diffs, terminals, other blocks.
+        raw_input: The tool's input, as sent.
+        raw_output: The tool's output, as sent.
+        reason: The reason for its cancellation; None if it was not cancelled.
+        output: Its results as text: its text content and the output of its terminals, in order.
+        exit_code: The exit code of its last terminal's command; None if there is none, or none yet.
         ran_without_asking: True if the agent ran it without asking although the session's permissions are ``"ask"`` or
             ``"deny"``.
-        preview: What its preview showed before it was allowed; None where there was none.
-        differences: What came out otherwise than the preview showed, a sentence each; None where that was not compared.
+        preview: The preview from before it was allowed; None if there was none.
+        differences: Sentences on how the result differs from the preview; None if they were not compared.
     """
 
     id: str
@@ -162,11 +162,11 @@ _OF_CASSETTES = {kind.__name__: kind for kind in (CassetteBroken, CassetteMismat
 
 
 class TurnView:
-    """One prompt and all that it caused; every read is a frozen snapshot.
+    """One prompt and everything that the agent did in response; every read is a frozen snapshot.
 
     Args:
-        conversation: The conversation that it belongs to.
-        turn_id: Its id.
+        conversation: The turn's conversation.
+        turn_id: The turn's id.
     """
 
     def __init__(self, conversation: Conversation, turn_id: str) -> None:
@@ -214,10 +214,10 @@ class TurnView:
 
     @property
     def files(self) -> FileChangeTable:
-        """The files that it changed, by path: kind, lines added and removed, diff; a table when displayed.
+        """Returns the files that it changed, by path: kind, lines added and removed, diff; a table when displayed.
 
-        The files of :attr:`changes`, where they are known: those that were found by looking. While it runs, and where
-        nobody looked, what its tool calls show; a command that changes files shows none of them then.
+        They are the files of :attr:`changes`, if those are known. While the turn runs, and if its changes were not
+        tracked, they are those that its tool calls report; files that a command changes are then missing.
         """
         if (files := files_of(self._conversation, self._id)) is not None:
             return FileChangeTable(files)
@@ -226,15 +226,15 @@ class TurnView:
 
     @property
     def changes(self) -> ChangeTable:
-        """Returns what is other after the turn than before: files, cells and variables; a table when displayed.
+        """Returns the files, cells and variables that differ after the turn; a table when displayed.
 
-        Found by looking at the workspace before and after, whatever way the agent did it. After the turn it waits until
-        the comparison is done. While the turn runs or waits, and where nobody looked, nothing is known: the table is
-        empty, its ``is_known`` is False, and its ``notes`` say so. Not covered are environments, caches and ignored
-        files that no tool call named; the table's ``notes`` say what else is not.
+        They are found by comparing the workspace before and after, however the agent made the changes. After the turn
+        this waits until the comparison is done. While the turn runs or waits, and if its changes were not tracked, the
+        table is empty, its ``is_known`` is False, and its ``notes`` say so. Not covered: environments, caches, and
+        ignored files that no tool call named; the table's ``notes`` say what else.
 
         Raises:
-            ChangesError: If it could not be found out.
+            ChangesError: If the changes could not be determined.
 
         Example:
             >>> turn.changes  # doctest: +SKIP
@@ -246,10 +246,10 @@ class TurnView:
 
     @property
     def data_checks(self) -> DataChecks:
-        """What may be wrong with the tables that it changed, compared with how they were before it.
+        """Returns possible problems in the tables that the turn changed, compared with the tables before it.
 
-        Rows that a join repeats, rows loaded twice, lost groups, new nulls, other units … as :func:`agentnb.compare`
-        finds them. After the turn it waits until the comparison is done.
+        Rows repeated by a join, rows loaded twice, lost groups, new nulls, other units … as :func:`agentnb.compare`
+        finds them. After the turn this waits until the comparison is done.
 
         Example:
             >>> turn.data_checks  # doctest: +SKIP
@@ -286,7 +286,7 @@ class TurnView:
     # --- what can be done with it ---
 
     def cancel(self) -> None:
-        """Stop it: the agent is told, open questions are answered with "cancelled". No effect once it has ended.
+        """Tell the agent to stop the turn, and answer open questions with "cancelled". No effect once it has ended.
 
         Prompts that wait behind it are held until :meth:`Session.continue_queue` or until code waits for one of them.
         """
@@ -299,23 +299,23 @@ class TurnView:
         onwards: bool = False,
         choices: Mapping[str, Choice] | None = None,
     ) -> ChangeTable:
-        """Undo what it changed: all, or only *items*. All files are brought back, or none.
+        """Undo what the turn changed: all, or only *items*. All files are restored, or none.
 
-        What changed since is not overwritten: texts are merged, and where that is not possible nothing is done.
+        Later changes are not overwritten: texts are merged, and if that is not possible, nothing is done.
 
         Args:
-            items: Items of :attr:`changes`, or paths and names; all that can be undone where none is given.
-            onwards: Whether the changes of all later turns are undone, too: back to before this message.
+            items: Items of :attr:`changes`, or paths and names; by default everything that can be undone.
+            onwards: True to also undo the changes of all later turns: back to before this message.
             choices: For files that changed since and cannot be merged, by path: ``"mine"`` leaves the file as it is
-                now, ``"theirs"`` takes what undo would make of it.
+                now, ``"theirs"`` replaces it with the result of undo.
 
         Returns:
-            The changes that were undone; :meth:`redo` does them again.
+            The changes that were undone; :meth:`redo` applies them again.
 
         Raises:
             FilesConflict: If files changed since and cannot be merged; its ``conflicts`` show the three versions.
             SessionError: If a turn runs in the workspace.
-            UsageError: If an item is no change of the turn.
+            UsageError: If an item is not a change of the turn.
             ChangesError: If an item cannot be undone.
 
         Example:
@@ -325,7 +325,7 @@ class TurnView:
         return carry_out(self._conversation, "undo", self._id, items, onwards=onwards, choices=choices)
 
     def redo(self, *items: Change | str | os.PathLike[str], choices: Mapping[str, Choice] | None = None) -> ChangeTable:
-        """Do again what was undone: all, or only *items*. Arguments and errors as for :meth:`undo`.
+        """Redo what was undone: all, or only *items*. Arguments and errors are as for :meth:`undo`.
 
         Example:
             >>> turn.redo()  # doctest: +SKIP
@@ -333,7 +333,7 @@ class TurnView:
         return carry_out(self._conversation, "redo", self._id, items, choices=choices)
 
     def keep(self, *items: Change | str | os.PathLike[str]) -> ChangeTable:
-        """Accept what it changed: all, or only *items*. ``undo()`` leaves that alone from now on.
+        """Accept what the turn changed: all, or only *items*. ``undo()`` then no longer reverts it.
 
         A kept change can still be undone by its name as long as its contents are stored.
 
@@ -343,17 +343,17 @@ class TurnView:
         return carry_out(self._conversation, "keep", self._id, items)
 
     def raise_for_error(self) -> Self:
-        """Raise if it failed, was refused or was cancelled.
+        """Raise an error if the turn failed, was refused or was cancelled.
 
         Returns:
-            This turn: one that runs, or ended in any other way (``max_tokens`` among them).
+            This turn, if it still runs or ended in any other way (such as ``max_tokens``).
 
         Raises:
-            TurnFailed: If it ended with an error.
-            CassetteMismatch: If it is not as recorded in the cassette that is replayed.
+            TurnFailed: If the turn ended with an error.
+            CassetteMismatch: If the turn differs from the cassette that is replayed.
             CassetteBroken: If that cassette cannot be used.
-            TurnRefused: If the agent refused to go on.
-            TurnCancelled: If it was cancelled.
+            TurnRefused: If the agent refused to continue.
+            TurnCancelled: If the turn was cancelled.
         """
         snapshot, state = self._read()
         self._raise_if_failed(snapshot)

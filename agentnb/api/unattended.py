@@ -1,13 +1,13 @@
-"""Turns in a kernel that nobody watches (nbconvert, papermill, nbval and others): none may be lost without an error.
+"""Makes sure that no turn is lost without an error in a kernel that nobody watches (nbconvert, papermill, nbval …).
 
-Programs that run notebooks look at the outcome of each cell and at nothing else. They end the kernel seconds after the
-last cell's reply, and ignore its exit status. So the end of a cell is the only place where a turn that no cell waited
-for (``%agent -b``, `agentnb.Session.prompt`) can be finished, and where its failure can fail the run:
+Programs that run notebooks look only at the outcome of each cell. They end the kernel seconds after the last cell's
+reply, and ignore its exit status. So a turn that no cell waited for (``%agent -b``, `agentnb.Session.prompt`) can be
+finished, and its failure can fail the run, only at the end of a cell:
 
-- At the end of the notebook's last cell, turns and batches that still run are waited for; what fails then fails that
-  cell. Answers that no cell has shown are shown there.
-- At the end of each cell, a prompt that differs from the cassette fails that cell, and what the cell gave up on (its
-  wait raised a timeout) is cancelled: nobody waits for that any more.
+- The end of the notebook's last cell waits for turns and batches that still run; if one fails, that cell fails. Answers
+  that no cell has shown are shown there.
+- At the end of each cell, a prompt that differs from the cassette fails that cell, and a turn or batch whose wait in
+  the cell raised a timeout is cancelled: nobody waits for it any more.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ class _Prompted:
 def is_watched(shell: Any) -> bool:
     """True if somebody may see the cell that the kernel of *shell* runs.
 
-    A client that runs notebooks by itself says so: it does not allow the kernel to ask for input
+    A client that runs notebooks without a user does not allow the kernel to ask for input
     (``allow_stdin`` of the Jupyter protocol's ``execute_request``).
     """
     if os.environ.get(NOBODY_VARIABLE) == NOBODY:
@@ -321,8 +321,8 @@ class UnattendedTurns:
 def _has_cells_after(source: str, cassette: Path | None) -> bool:
     """True if code cells that will certainly run come after the cell with this *source*.
 
-    False where that is not known: no notebook with this cell is found. Cells with tags may be left out by the program
-    that runs the notebook, so they do not count.
+    False if no notebook with this cell is found. Cells with tags do not count: the program that runs the notebook may
+    leave them out.
     """
     for path in _candidates(cassette):
         cells = _code_cells(path)

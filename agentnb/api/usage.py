@@ -25,15 +25,15 @@ _LONGEST = 60  # characters of a name in the table
 
 
 class UsageTable(Table, Rows[UsageRow]):
-    """What turns used, the latest first; a table with its sums when displayed.
+    """Tokens and money that turns used, the latest first; a table with its sums when displayed.
 
     Args:
-        rows: The groups.
-        by: What they are.
-        note: What is to be said about the log; empty where all is well.
+        rows: The groups of turns.
+        by: The kind of the groups.
+        note: A note on a problem with the log; empty if all is well.
 
     Attributes:
-        total: The sums of all rows; None where there is no row.
+        total: The sums of all rows; None if there is no row.
     """
 
     def __init__(self, rows: Iterable[UsageRow] = (), by: By = "day", note: str = "") -> None:
@@ -68,28 +68,27 @@ def usage(
     until: date | str | None = None,
     limit: int = LISTED,
 ) -> UsageTable:
-    """Tokens and money that turns used, as far as their agents say, of this kernel and of others; all must hold.
+    """Returns the tokens and money that turns used, in this kernel and others, as far as their agents report them.
 
-    Counted are turns since agentnb keeps this (0.2), in sessions that the log still has; one that runs counts with what
-    its agent has said until now.
+    A turn must meet all conditions. It counts turns since agentnb 0.2, in sessions that the log still has; a running
+    turn counts with the usage reported until now.
 
     Args:
-        by: What the turns of a row have in common: ``"day"`` (local), ``"session"``, ``"turn"``, ``"agent"`` or
-            ``"folder"``.
+        by: The groups: turns of the same ``"day"`` (local), ``"session"``, ``"turn"``, ``"agent"`` or ``"folder"``.
         session: Only this session, by its id or the beginning of it.
-        folder: Only sessions of this workspace, which need not be there any more.
+        folder: Only sessions of this workspace, which need not exist any more.
         agent: Only this agent, by its name.
         since: Only turns that ended on this day or later, or from this moment on: a date, a datetime, or ISO 8601 text
             (``"2026-11-02"``). Without a time zone it is local time.
         until: Only turns that ended before that moment; for a day, before it began.
-        limit: How many rows, at most; the latest.
+        limit: The most rows to return, the latest.
 
     Returns:
-        A row per group, the latest first, and their ``total``; displayed it is a table.
+        One row per group, the latest first, and their ``total``; a notebook shows them as a table.
 
     Raises:
-        UsageError: If *by* is none of these, *agent* or *session* no text, *folder* no path, *since* or *until* no
-            date, or *limit* no number above zero.
+        UsageError: If *by* is none of these, *agent* or *session* is not text, *folder* not a path, *since* or *until*
+            not a date, or *limit* not a number above zero.
         UnknownSession: If the log has no such session, or several.
         LogError: If the log cannot be read.
 

@@ -1,8 +1,8 @@
-"""Waits for the host no longer than one wants to, through interrupts, and calls functions of the user's.
+"""Waits for the host, with a time limit and through interrupts, and calls the user's functions.
 
 Python raises KeyboardInterrupt wherever the main thread happens to be. In a finalizer, a weak reference's callback or
-a C function that reports errors and goes on, it is printed and gone; between two lines of a lock it breaks the lock.
-Who only waits had better count.
+a C function that reports errors and continues, it is printed and lost; between two lines of a lock it breaks the lock.
+So code that only waits counts interrupts instead.
 
 The host's thread serves every conversation: code that blocks or raises there would stop all of them.
 """
@@ -89,7 +89,7 @@ def raise_later(count: int) -> None:
 class CountedInterrupts:
     """While entered, each SIGINT calls a function instead of raising somewhere. Only the main thread gets signals.
 
-    The handler before is put back on leaving, always: Python's default one would end the kernel while its loop waits.
+    The previous handler is always restored on exit: Python's default one would end the kernel while its loop waits.
 
     Example:
         >>> with CountedInterrupts() as interrupts:

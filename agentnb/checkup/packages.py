@@ -242,10 +242,7 @@ async def _examined(name: str, folder: Path, seconds: float) -> Checkup:
 
 
 def interpreter(command: list[str], folder: Path) -> list[str] | None:
-    """Returns how the Python of a kernel is started, without the module that it runs.
-
-    None where that cannot be told.
-    """
+    """Returns the command that starts a kernel's Python, without the module that it runs; None if unknown."""
     at = next((at for at, word in enumerate(command) if word == "-m"), len(command))
     if at == 0 or at + 1 >= len(command) or not _LAUNCHER.match(command[at + 1]):
         return None

@@ -1,6 +1,6 @@
 """The command line: `agentnb COMMAND`.
 
-What a command needs is imported when it runs, so `agentnb --version` stays quick and `agentnb eliza` pays for nothing
+A command imports what it needs when it runs, so `agentnb --version` stays quick and `agentnb eliza` loads nothing
 else.
 """
 

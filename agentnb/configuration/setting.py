@@ -22,11 +22,11 @@ class Setting(msgspec.Struct, frozen=True, kw_only=True):
     """One setting.
 
     Attributes:
-        checks_title: Its title where every possible value has a check box, checked when it is not in the list.
+        checks_title: Its title if every possible value has a check box, checked when the value is not in the list.
         choices: Its values, each with its label.
-        empty: What its empty value, or 0, means.
-        order: Its values, the one that lets agents do least first.
-        widens: Whether any new value lets agents do more.
+        empty: The meaning of its empty value, or of 0.
+        order: Its values, beginning with the one that lets agents do least.
+        widens: True if any new value lets agents do more.
     """
 
     name: str

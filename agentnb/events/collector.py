@@ -118,7 +118,7 @@ class Events(logging.Handler):
             return [event for event in self._kept if _fits(event, name, category, data)]
 
     def wait_for(self, name: str, *, count: int = 1, timeout: float = 60.0, **data: Any) -> Event:
-        """Wait until it has happened, and return it; at once where it has happened already.
+        """Wait until the event has happened *count* times and return it; at once if it already has.
 
         It blocks this thread: in a coroutine, ``await asyncio.to_thread(heard.wait_for, "turn.ended")``.
         """

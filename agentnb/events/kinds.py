@@ -1,11 +1,12 @@
-"""The kinds of events: what each is called and says, and telling that it happened.
+"""The kinds of events: the name and fields of each, and how an event is reported.
 
 The words are those of the architecture: an *agent* is a program that runs, a *session* is a tab and what the agent
-keeps of it, a *turn* is a prompt and all that comes of it, a *page* is a browser's view of the kernel.
+keeps of it, a *turn* is a prompt and everything that the agent does in response, a *page* is a browser's view of the
+kernel.
 
 An event is a record of :mod:`logging`, on the logger ``agentnb.events.CATEGORY``, with the attributes ``category``,
-``event`` and ``data``. It is made only where somebody listens: a handler of the user's on that logger or above it whose
-level lets it through, or one of ours (:func:`listening`), which changes no level and so makes nobody else hear more.
+``event`` and ``data``. It is made only if somebody listens: a handler of the user on that logger or above it, whose
+level lets it through, or one of ours (:func:`listening`), which changes no level, so other handlers get nothing more.
 """
 
 from __future__ import annotations

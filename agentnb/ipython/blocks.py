@@ -199,7 +199,7 @@ def part_blocks(  # noqa: C901, PLR0911 - one match over every kind of part
 def ending_blocks(turn: Turn | ActiveTurn) -> tuple[Block, ...]:
     """Returns how *turn* ended and what it used.
 
-    Nothing where it ended as it should (ACP ``end_turn``) or still runs.
+    No ending is given if the turn ended normally (ACP ``end_turn``) or still runs.
     """
     words, used = _ending(turn), usage_words(turn.usage)
     is_error = isinstance(turn, Turn) and turn.state == "error"

@@ -136,9 +136,9 @@ def has_live_figure() -> bool:
 
 
 def live_figure() -> bytes | None:
-    """The figure of matplotlib that was made last and is still open, as PNG.
+    """Returns matplotlib's active figure as PNG; None if no figure is open.
 
-    On the main thread only.
+    Call it on the main thread only.
     """
     helpers = sys.modules.get("matplotlib._pylab_helpers")
     manager = None if helpers is None else helpers.Gcf.get_active()

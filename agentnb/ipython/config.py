@@ -46,8 +46,8 @@ def _trait(setting: Setting) -> TraitType[Any, Any]:
 class Agentnb(Configurable):
     """Settings of agentnb, those of :mod:`agentnb.configuration`.
 
-    A trait has the value that counts: what ``%config`` or ``ipython_config.py`` said, else what the environment, the
-    project's file or the user's file says (:meth:`refresh` reads these again), else the default.
+    A trait has the value that applies: from ``%config`` or ``ipython_config.py``, else from the environment, the
+    project's file or the user's file (:meth:`refresh` reads these again), else the default.
     """
 
     vars().update({each.name: _trait(each) for each in SETTINGS.values() if each.trait})

@@ -134,9 +134,9 @@ class Execution:
 
 
 class ObjectLook:
-    """A look at the user's objects (:class:`agentnb.kernel.job_queue.MainThreadWork`): their own code runs meanwhile.
+    """Looks at the user's objects (:class:`agentnb.kernel.job_queue.MainThreadWork`), which runs their own code.
 
-    What that prints is left out.
+    Output of that code is left out.
     """
 
     def __init__(self, shell: Any, look: Callable[[], Any]) -> None:
@@ -170,9 +170,9 @@ class ObjectLook:
 
 
 def look_in_time(shell: Any, look: Callable[[], T], seconds: float = LOOK_SECONDS) -> T:
-    """The result of *look*, called here; on the main thread another thread interrupts it when its time is up.
+    """Call *look* and return its result; on the main thread, another thread interrupts it after *seconds*.
 
-    For the cell that runs, which is on the main thread already; others queue a :class:`ObjectLook`.
+    For the running cell, which is already on the main thread; other code queues an :class:`ObjectLook`.
     Not bounded: C code that never checks for signals, and threads other than the main one, which get no signals.
     """
     if threading.current_thread() is not threading.main_thread():
@@ -282,9 +282,9 @@ class _Signals:
         return bool(signal.getsignal(signal.SIGINT) == self._handle)
 
     def _await_arrival(self) -> None:
-        """Wait for the interrupt that was sent: it is on its way, and the handler from before must not get it.
+        """Wait for the interrupt that was sent, because the previous handler must not get it.
 
-        It never comes where the code has replaced this handler or blocked the signal; a blocked one is taken away.
+        It never comes if the code has replaced this handler or blocked the signal; a blocked one is removed.
         """
         until = time.monotonic() + ARRIVAL_SECONDS
         while self._sent and not self._come and self._is_handler and time.monotonic() < until:

@@ -61,23 +61,23 @@ class AgentMagics(Magics):
             PROMPT ...
 
         The cell shows the turn while it runs and ends when the turn ends. The kernel's interrupt (or Ctrl-C) cancels
-        the turn. What stays in the notebook is plain Markdown. If nobody can click (nbconvert, papermill, nbval), it is
-        one output at the end, and permissions are denied unless you allow them.
+        the turn. The notebook keeps plain Markdown. If nobody can click (nbconvert, papermill, nbval), there is one
+        output at the end, and permissions are denied unless you allow them.
 
         Options, before the prompt only:
 
         -a, --agent NAME        the agent to talk to; `%agents known` lists them
         --model NAME            the agent's model, by its id or name; it can be changed in an open tab
-        -t, --tab NAME          the tab (session) to use; opened if there is none of that name
+        -t, --tab NAME          the tab (session) to use; opened if no tab has that name
         -n, --new               open a new tab
-        -b, --background        return at once; the turn goes on
+        -b, --background        return at once; the turn continues
         -c, --context NAMES     attach variables, files or cells: `-c df,model -c data/a.csv`
         -o, --output NAME       bind the turn to the variable NAME
         --timeout SECONDS       cancel the turn after that long
         --freedom WORD          ask, edit or auto: how freely the agent works; it can be changed in an open tab
-        --permissions MODE      ask, allow or deny: what answers the agent's requests in a new tab
-        --verify                verify the notebook before the turn is done; the agent fixes what is found
-        --budget TEXT           what the tab may use: `--budget "200k tokens, $5, 30 min, 20 turns"`
+        --permissions MODE      ask, allow or deny: how the agent's requests are answered in a new tab
+        --verify                verify the notebook before the turn is done; the agent fixes the findings
+        --budget TEXT           the limits of the tab: `--budget "200k tokens, $5, 30 min, 20 turns"`
         -k, --kernel            give the agent of a new tab access to this kernel: variables, code, cells
         --                      end of options; the rest is the prompt, even if it begins with a dash
 
@@ -92,7 +92,7 @@ class AgentMagics(Magics):
         %%agent map df          ask about each row of df: the cell is a template, `{column}` a field; a list's elements
                                 are `{input}`. See `agentnb.map`.
 
-        Without -a and -t it talks in the current tab; the first use opens one with the default agent
+        Without -a and -t the prompt goes to the current tab; the first use opens one with the default agent
         (`%config Agentnb.agent = "claude"` sets it).
 
         Mentions in the prompt attach things for the agent to see:
@@ -127,7 +127,7 @@ class AgentMagics(Magics):
     @no_var_expand
     @cell_magic
     def rehearse(self, line: str, cell: str) -> Rehearsal:
-        """See what a cell would do; nothing of it is done.
+        """Show what a cell would do, without doing it.
 
         ::
 
@@ -136,8 +136,8 @@ class AgentMagics(Magics):
             df.to_csv("clean.csv")
 
         The cell runs in a copy of this kernel that is thrown away: no file, variable or server is touched. It shows an
-        `agentnb.Rehearsal`: variables and files that would change, with diffs, what was printed and drawn, programs and
-        addresses. SECONDS is how long it may take (5). It needs Linux.
+        `agentnb.Rehearsal`: variables and files that would change, with diffs, the output and figures, programs and
+        addresses. SECONDS is the time limit (5). It needs Linux.
         """
         imported("agentnb.api.start", "agentnb.api.rehearse")
         from agentnb.api.rehearse import rehearse
@@ -181,8 +181,8 @@ class AgentMagics(Magics):
             %agents record stop       stop recording
             %agents freedom [WORD [NAME]]
             %agents permissions [MODE [NAME]]
-                                      what answers a tab's permission requests; a MODE (ask, allow or deny) changes
-                                      that
+                                      how a tab's permission requests are answered; a MODE (ask, allow or deny)
+                                      changes that
             %agents policy [NAME]     what agents may do: the rules in force, and the last decisions
             %agents pair              let agents in your terminal use this kernel (`agentnb mcp`)
             %agents unpair            stop that, and close their connections
@@ -194,7 +194,7 @@ class AgentMagics(Magics):
             %agents untrust [FOLDER]  let them ask there again
             %agents sidebar           show the chat in the sidebar
 
-        Without NAME it is the current tab.
+        NAME is the current tab by default.
         """
         imported("agentnb.api.start", "agentnb.ipython.manage")
         from agentnb.ipython.manage import ALONE, NEEDED, OTHER_WORDS, commands

@@ -309,9 +309,9 @@ def _turn(tabs: Tabs, name: str, state: str, command: str) -> Turn:
 
 
 def _turns_called(turns: Sequence[Turn], name: str) -> list[Turn]:
-    """The turn with that number, from 1 on or from -1 back; else those whose id begins with *name*.
+    """Returns the turn with that number, from 1 up or from -1 back; else those whose id begins with *name*.
 
-    Ids are random, so a small number that no turn has must not find the turn whose id happens to begin so.
+    Ids are random: a small number that no turn has must not find a turn whose id happens to begin with it.
     """
     if not re.fullmatch(r"-?\d{1,7}", name):
         return [turn for turn in turns if turn.id.startswith(name)]

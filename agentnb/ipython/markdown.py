@@ -1,15 +1,15 @@
-"""Markdown of agents, made harmless where a notebook keeps it.
+"""Makes the Markdown of agents harmless in a notebook.
 
 JupyterLab does not sanitise the Markdown of a cell that has just run, nor does nbconvert: a ``<script>`` there runs.
-Renderers also disagree on what is code, so no decision may hang on one parser. Hence two layers:
+Renderers also disagree on what is code, so no decision may depend on one parser. Hence two layers:
 
-1. **Safety is textual.** Outside of our own fences (see `fences`) no ``<`` that could begin a tag is left, no image
-   but a small raster one carried in the text, no link to anything but http, https, mail or a relative place, no
-   link definition to such, no run of three backticks or tildes. Link targets and bare addresses are
+1. **Safety is textual.** Outside of our own fences (see `fences`) the text has no ``<`` that could begin a tag, no
+   image except small raster ones contained in the text, no link except to http, https, mail or a relative place, no
+   link definition to anything else, no run of three backticks or tildes. Link targets and bare addresses are
    percent-encoded, because JupyterLab puts mathematics back *after* rendering: ``https://a/$" onclick=…$`` would
    end an attribute.
-2. **Looks are parsed.** A CommonMark parser finds the code, so that ``<`` in code still reads ``<``: blocks get our
-   fences, and code that would trip rule 1 becomes ``<code>`` made of character references.
+2. **Looks are parsed.** A CommonMark parser finds the code, so that ``<`` in code is still shown as ``<``: blocks get
+   our fences, and code that would break rule 1 becomes ``<code>`` made of character references.
 """
 
 from __future__ import annotations

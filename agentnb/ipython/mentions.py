@@ -1,7 +1,7 @@
 """Mentions in prompts: variables, cells, errors and outputs.
 
-A page that shows the notebook is asked first, because it has what the user sees: outputs from before agentnb was
-loaded, and SVGs and charts drawn as PNG.
+A page that shows the notebook is asked first, because it has everything that the user sees: outputs from before
+agentnb was loaded, and SVGs and charts drawn as PNG.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""The rewrite of ``%agent`` in cells: first into a plain call, then so that cells await it.
+"""Rewrites ``%agent`` in cells: first into a plain call, then so that cells await it.
 
-The second is source in, source out, nothing else touched. A magic that blocks there blocks the kernel's main thread,
-and with it every click in the page. It happens on text and not on the tree, because IPython decides whether a cell is
-asynchronous before its AST transformers run.
+The second step changes nothing else in the source. A magic that blocks there blocks the kernel's main thread, and so
+every click in the page. It changes the text and not the tree, because IPython decides whether a cell is asynchronous
+before its AST transformers run.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What can be mentioned in the user's shell, and example prompts that fit the notebook.
+"""Finds the mentions that prompts can use in the user's shell, and example prompts that fit the notebook.
 
-Files and cells are looked up on the thread that asks. The user's objects are looked at on the main thread only, because
-they need not be thread-safe; while that runs a cell, a variable is described by its type alone.
+Files and cells are looked up on the calling thread. The user's objects are looked at on the main thread only, because
+they need not be thread-safe; while that thread runs a cell, a variable is described only by its type.
 """
 
 from __future__ import annotations

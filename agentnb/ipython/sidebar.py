@@ -28,11 +28,11 @@ _WHY = (
 def sidebar(session: Session | None = None) -> None:
     """Show the chat in the sidebar of JupyterLab 4 or Notebook 7.
 
-    The page is asked, and answers within a moment. Where it has not agentnb's extension, the ``sidecar`` package is
-    used if it is installed; else the chat is shown under the cell. Either way the output says what was done and why.
+    The page answers within a moment. If it does not have agentnb's extension, the ``sidecar`` package is used if it is
+    installed; otherwise the chat is shown under the cell. The output says what was done and why.
 
     Args:
-        session: The session whose tab comes first, where the sidebar is not agentnb's own; the newest by default.
+        session: The session whose tab comes first, if the sidebar is not agentnb's own; the newest by default.
 
     Raises:
         UsageError: If there is no notebook page: in a terminal or a console.

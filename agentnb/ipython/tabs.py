@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 
 class Tabs:
-    """Every open session, by name, and which one ``%agent`` talks to.
+    """The open sessions by name, and the one that ``%agent`` talks to.
 
-    A tab opened here is called as its ``-t`` says, else after its agent; one opened elsewhere (from Python, in the
-    chat) after its agent too.
+    A tab opened here has the name given by ``-t``, else its agent's name; one opened elsewhere (from Python, in the
+    chat) also has its agent's name.
     """
 
     def __init__(self, settings: Agentnb) -> None:

@@ -1,6 +1,6 @@
-"""The pytest plugin: notebooks and sessions that talk to agents, played from their cassettes.
+"""The pytest plugin: replays notebooks and sessions that talk to agents from their cassettes.
 
-It is found by its entry point and does nothing until a test needs it: a notebook with a cassette beside it
+Pytest finds it by its entry point. It does nothing until a test needs it: a notebook with a cassette beside it
 (``fit.ipynb`` and ``fit.cassette.jsonl``), or one of the fixtures ``agentnb_session``, ``agentnb_replay`` and
 ``agentnb_events``.
 """
@@ -38,9 +38,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, Any, Any]:
-    """Cells and notebooks (nbval's and nbmake's items) run with the cassette beside their notebook.
+    """Run cells and notebooks (nbval's and nbmake's items) with the cassette beside their notebook.
 
-    A notebook without a cassette may talk to the built-in agent only: a test must not use a real agent unnoticed.
+    A notebook without a cassette may only talk to the built-in agent: a test must not use a real agent unnoticed.
     """
     if item.path.suffix != ".ipynb":
         return (yield)
@@ -88,10 +88,10 @@ def _may_fail(item: pytest.Item) -> bool:
 
 @pytest.fixture
 def agentnb_replay(request: pytest.FixtureRequest) -> Callable[[str | os.PathLike[str]], AbstractContextManager[None]]:
-    """Kernels that are started inside play the notebook's cassette: for papermill, nbclient, nbconvert in a test.
+    """Kernels that are started inside replay the notebook's cassette: for papermill, nbclient, nbconvert in a test.
 
-    A relative path begins in the folder of the test's file. A notebook without a cassette is an error, and so is, at
-    the end, what was not as recorded.
+    A relative path begins in the folder of the test's file. A notebook without a cassette is an error, and so is any
+    deviation from the recording, at the end.
 
     Example:
         ``with agentnb_replay("fit.ipynb"): papermill.execute_notebook("fit.ipynb", None)``
@@ -113,7 +113,7 @@ def agentnb_replay(request: pytest.FixtureRequest) -> Callable[[str | os.PathLik
 
 @pytest.fixture
 def agentnb_events() -> Iterator[Events]:
-    """The events of agentnb in this test, as `agentnb.testing.events` collects them.
+    """Collects the events of agentnb in this test, like `agentnb.testing.events`.
 
     Example:
         ``agentnb_events.wait_for("turn.ended", stop_reason="end_turn")``
@@ -128,12 +128,12 @@ def agentnb_events() -> Iterator[Events]:
 def agentnb_session(
     request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Callable[..., Session]]:
-    """Opens sessions, as `agentnb.start` does, played from the test's own cassette.
+    """Opens sessions, like `agentnb.start`, replayed from the test's own cassette.
 
-    The cassette is ``cassettes/MODULE/TEST.cassette.jsonl`` beside the test's file, of a test in a class
+    The cassette is ``cassettes/MODULE/TEST.cassette.jsonl`` beside the test's file; for a test in a class it is
     ``cassettes/MODULE/CLASS/TEST.cassette.jsonl``. The workspace is the test's ``tmp_path``. Sessions are closed when
-    the test ends; any deviation from the recording then fails it, whether or not it looked at the turn. While
-    recording, turns that still run at the test's end are waited for, at most 30 s.
+    the test ends; any deviation from the recording then fails it, even if the test did not look at the turn. A
+    recording waits for turns that still run at the test's end, at most 30 s.
     """
     from agentnb.api.start import DEFAULT_AGENT, start
     from agentnb.errors import UsageError

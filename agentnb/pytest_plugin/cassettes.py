@@ -197,7 +197,7 @@ def _environment(**values: str) -> Iterator[None]:
 
 
 def cassette_of(notebook: Path) -> Path:
-    """Returns where the cassette of a notebook is.
+    """Returns the path of a notebook's cassette.
 
     Example:
         >>> cassette_of(Path("a/fit.ipynb")).name
@@ -215,7 +215,7 @@ def cassette_of_test(item: pytest.Item) -> Path:
 
 
 def _plain(name: str) -> str:
-    """A test's name as that of a file; a few digits are added where it is no longer all of it.
+    """Returns a test's name as a file name; a few digits are added if it was changed or cut.
 
     Example:
         >>> _plain("test_x[a-b]"), _plain("test_x[a/b]")

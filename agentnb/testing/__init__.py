@@ -1,9 +1,9 @@
 """Helps to test notebooks and code that use agentnb: assertions on turns, events, and reducer cases.
 
-`events` collects what happens inside, by name: agents that start and die, turns, permissions, pages, cassettes.
+`events` collects events by name: agents that start and die, turns, permissions, pages, cassettes.
 
 `assert_text`, `assert_tool_calls`, `assert_files_written` and `assert_permissions` check a turn that has ended; the
-fixtures `agentnb_session` and `agentnb_replay` (in every pytest where agentnb is installed) play one from a cassette.
+fixtures `agentnb_session` and `agentnb_replay` (in every pytest where agentnb is installed) replay one from a cassette.
 
 A reducer case is a JSON object, in the format of the Agent Host Protocol's own cases:
 
@@ -17,7 +17,7 @@ A reducer case is a JSON object, in the format of the Agent Host Protocol's own 
       "expected": {"…": "the state after"}
     }
 
-``null`` means absent. Where a reducer needs the time and the action does not say it, the time is 9,999 ms.
+``null`` means absent. If a reducer needs the time and the action has none, the time is 9,999 ms.
 
 Example:
     >>> from agentnb.testing import run_reducer_case

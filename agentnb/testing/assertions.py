@@ -23,10 +23,10 @@ def assert_text(
     """Check what the agent said.
 
     Args:
-        turn: The turn, ended.
-        text: All of it, but for space at both ends.
-        contains: Words that are in it.
-        matches: A regular expression that is found in it.
+        turn: The turn, which has ended.
+        text: The whole message, except for space at both ends.
+        contains: Words that the message contains.
+        matches: A regular expression that matches in the message.
 
     Example:
         >>> assert_text(session.prompt("/say Hi").wait(), "Hi")  # doctest: +SKIP
@@ -47,8 +47,8 @@ def assert_tool_calls(turn: Turn, *wanted: str | Mapping[str, Any]) -> Turn:
     """Check which tools the agent called, in order.
 
     Args:
-        turn: The turn, ended.
-        wanted: For each call its title, or some of its fields (``title``, ``kind``, ``status``, …).
+        turn: The turn, which has ended.
+        wanted: For each call, its title or some of its fields (``title``, ``kind``, ``status``, …).
 
     Example:
         >>> assert_tool_calls(turn, {"kind": "edit", "status": "completed"})  # doctest: +SKIP
@@ -62,11 +62,11 @@ def assert_tool_calls(turn: Turn, *wanted: str | Mapping[str, Any]) -> Turn:
 
 
 def assert_files_written(turn: Turn, files: Mapping[str, str | None] | Iterable[str]) -> Turn:
-    """Check which files the agent wrote, and that they are there.
+    """Check which files the agent wrote, and that they exist.
 
     Args:
-        turn: The turn, ended.
-        files: Their paths in the workspace; with what each holds, where that matters.
+        turn: The turn, which has ended.
+        files: Their paths in the workspace, or a mapping of paths to contents; None accepts any content.
     """
     _ended(turn)
     root = _workspace(turn)
@@ -100,8 +100,8 @@ def assert_permissions(turn: Turn, *wanted: tuple[str, str]) -> Turn:
     """Check which permissions the agent requested, and the answers.
 
     Args:
-        turn: The turn, ended.
-        wanted: For each question its title, or some words of it, and ``"allowed"`` or ``"denied"``.
+        turn: The turn, which has ended.
+        wanted: For each request, its title or some words of it, and ``"allowed"`` or ``"denied"``.
 
     Example:
         >>> assert_permissions(turn, ("Run `rm -r data`", "denied"))  # doctest: +SKIP

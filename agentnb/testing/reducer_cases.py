@@ -1,4 +1,4 @@
-"""Reducer cases: JSON files with a state, actions, and the state that they make.
+"""Reducer cases: JSON files with a state, actions, and the resulting state.
 
 The format is that of the Agent Host Protocol's own cases (see :mod:`agentnb.testing`).
 """
@@ -51,13 +51,13 @@ def run_reducer_case(case: dict[str, Any]) -> dict[str, Any]:
     """Runs a reducer case.
 
     Args:
-        case: The case, see above. ``expected`` is not looked at.
+        case: The case, see above. ``expected`` is ignored.
 
     Returns:
         The state after the last action, as JSON without nulls; compare it with ``without_nulls(case["expected"])``.
 
     Raises:
-        UsageError: When agentnb does not have what the case is about, see `skip_reason`.
+        UsageError: When agentnb does not have the case's channel, see `skip_reason`.
         ProtocolError: When the initial state or an action is malformed.
 
     Example:
@@ -70,13 +70,13 @@ def run_reducer_case(case: dict[str, Any]) -> dict[str, Any]:
 
 
 def case_states(case: dict[str, Any]) -> tuple[Any, Any]:
-    """Runs a reducer case and gives the state structs before and after: the same object when nothing has changed.
+    """Runs a reducer case and returns the state structs before and after: the same object when nothing has changed.
 
     Args:
-        case: The case, see above. ``expected`` is not looked at.
+        case: The case, see above. ``expected`` is ignored.
 
     Raises:
-        UsageError: When agentnb does not have what the case is about, see `skip_reason`.
+        UsageError: When agentnb does not have the case's channel, see `skip_reason`.
         ProtocolError: When the initial state or an action is malformed.
 
     Example:
@@ -105,16 +105,16 @@ def skip_reason(case: dict[str, Any]) -> str | None:
 
 
 def load_cases(folder: str | Path) -> dict[str, dict[str, Any]]:
-    """All reducer cases below a folder, in the order of their names.
+    """Returns all reducer cases below a folder, in the order of their names.
 
     Args:
-        folder: Where the ``*.json`` files are.
+        folder: The folder with the ``*.json`` files.
 
     Returns:
         The cases, by the file's path within the folder without ``.json``.
 
     Raises:
-        UsageError: When there is no such folder, no case in it, or a file that is not a case.
+        UsageError: When the folder does not exist, has no case, or has a file that is not a case.
     """
     root = Path(folder)
     files = sorted(root.rglob("*.json"))
@@ -134,7 +134,7 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def without_nulls(value: Any) -> Any:
-    """JSON without the fields that are null, all the way down.
+    """Returns JSON without the fields that are null, at every level.
 
     Example:
         >>> without_nulls({"a": None, "b": [{"c": None}]})
