@@ -1,7 +1,7 @@
-"""The requests about agents: installing and checking them, the user's own ones, and skills of packages.
+"""Requests about agents: install and check them, change the user's own, and trust the skills of packages.
 
-A command is a program that is run with the user's rights: it counts only once the user has confirmed the sentence that
-has it. Only files in the user's own folder are written, never a project's.
+A command is a program that runs with the user's permissions: it takes effect only after the user has confirmed the
+sentence that contains it. Only files in the user's own folder are written, never a project's.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _LONGEST_LINE = 300
 
 
 class RefreshAgentsResult(Wire, frozen=True, kw_only=True):
-    """Which agents are installed now.
+    """The agents that are installed now.
 
     Attributes:
         installed: Their names in the catalogue.
@@ -41,9 +41,9 @@ class RefreshAgentsResult(Wire, frozen=True, kw_only=True):
 
 @request("refreshAgents")
 async def refresh_agents(asker: Asker[Host]) -> RefreshAgentsResult:
-    """Look again which agents are installed.
+    """Check again which agents are installed.
 
-    The root channel tells where that has changed.
+    If that has changed, the root channel shows it.
     """
     infos = await asyncio.to_thread(agent_infos)
     asker.host.take_agents(infos)
@@ -52,14 +52,14 @@ async def refresh_agents(asker: Asker[Host]) -> RefreshAgentsResult:
 
 @request("installAgent")
 def install_agent(asker: Asker[Host], *, agent: str, command: str) -> None:
-    """Run the command that installs an agent; the user saw it and agreed.
+    """Run the command that installs an agent; the user has seen it and agreed.
 
-    The answer comes when it runs. How it goes is in the root channel, in the agent's `setup`, with what the command
-    prints. One install runs at a time.
+    The answer comes when the install has started. The root channel shows its progress in the agent's `setup`, with the
+    command's output. One install runs at a time.
 
     Args:
         agent: The agent's name.
-        command: The command as it was shown, the agent's `install`; another one than the kernel would run is refused.
+        command: The command that the user saw, the agent's `install`; the kernel refuses any other than its own.
     """
     asker.host.installs.start(agent, command)
 
@@ -75,15 +75,15 @@ def stop_install(asker: Asker[Host], *, agent: str) -> None:
 
 
 class CheckAgentResult(Wire, frozen=True, kw_only=True):
-    """How an agent is.
+    """The state of an agent.
 
     Attributes:
-        state: `ready`, `missing` (not installed), `old`, `login` (it wants one) or `broken`.
-        message: What was found, for people.
-        version: What it says its version is.
-        todo: The line to type, where something is to be done.
-        start_ms: How long it took from its start to an open session, in milliseconds.
-        models: The models that it offers, by name.
+        state: `ready`, `missing` (not installed), `old`, `login` (the agent requires one) or `broken`.
+        message: The finding, for people.
+        version: The version that it reports.
+        todo: The line to type, or the homepage, if something must be done.
+        start_ms: The time from its start to an open session, in milliseconds.
+        models: The names of the models that it offers.
     """
 
     state: str
@@ -96,9 +96,9 @@ class CheckAgentResult(Wire, frozen=True, kw_only=True):
 
 @request("checkAgent")
 async def check_agent(_: Asker[Host], *, agent: str) -> CheckAgentResult:
-    """Start an agent for a moment, open a session in an empty folder, and say how it is.
+    """Start an agent briefly, open a session in an empty folder, and report its state.
 
-    One that is not installed is not started, also where npx or uvx could.
+    An agent that is not installed is not started, even if npx or uvx could do it.
 
     Args:
         agent: The agent's name.
@@ -118,8 +118,8 @@ class OwnAgentChange(Wire, frozen=True, kw_only=True):
     """An agent as the page's user describes it.
 
     Attributes:
-        line: Its command with its arguments, as one types it in a shell. No shell reads it.
-        env: Variables for it, by name, all that it is to have; null keeps the value that it has, which no page is told.
+        line: The agent's command with its arguments, as typed in a shell. No shell reads it.
+        env: All variables for the agent, by name; null keeps the current value, which no page receives.
     """
 
     line: Annotated[str, msgspec.Meta(max_length=4_000)]
@@ -129,12 +129,12 @@ class OwnAgentChange(Wire, frozen=True, kw_only=True):
 class ChangeOwnAgentParams(Wire, frozen=True, kw_only=True):
     """``changeOwnAgent``: write an agent's description into the user's folder, or remove it from there.
 
-    What runs another program is answered with a sentence to confirm, and written when that comes back.
+    The kernel first answers with a sentence to confirm, and makes the change when the page sends that sentence back.
 
     Attributes:
-        name: The agent's name; one of the catalogue's is replaced by a description that is based on it.
+        name: The agent's name; for one of the catalogue, the description is based on it and replaces it.
         agent: The agent; absent to remove the user's description of that name.
-        state: The `state` of the description that the user saw; empty where there was none.
+        state: The `state` of the description that the user saw; empty if there was none.
         confirmed: The sentence that the user confirmed.
     """
 
@@ -181,16 +181,16 @@ def _question(params: ChangeOwnAgentParams) -> str:
 
 
 class AgentLaunch(Wire, frozen=True, kw_only=True):
-    """How an agent of the catalogue, or one of the user's own, is started.
+    """The start command of an agent, from the catalogue or the user's own.
 
     Attributes:
         name: Its name.
-        title: What people read.
-        line: Its command as one types it.
+        title: Its name for people.
+        line: Its command, as typed in a shell.
         variables: The names of the variables that the user's description sets; their values may be secret.
-        file: The user's description; absent for one of the catalogue that the user has not changed.
-        state: Changes whenever that file does.
-        problem: Why the file cannot be read.
+        file: The file of the user's description; absent for a catalogue agent that the user has not changed.
+        state: A value that changes whenever that file does.
+        problem: The reason why the file cannot be read.
     """
 
     name: str
@@ -228,12 +228,12 @@ def agent_commands() -> tuple[AgentLaunch, ...]:
 
 
 class OfferedModel(Wire, frozen=True, kw_only=True):
-    """A model that an agent offers in a conversation that is open.
+    """A model that an agent offers in an open conversation.
 
     Attributes:
         agent: The agent's name.
         id: The model's id.
-        name: What the agent calls it.
+        name: The agent's name for the model.
     """
 
     agent: str
@@ -269,12 +269,12 @@ async def change_skill_trust(
     package: Annotated[str, msgspec.Meta(min_length=1, max_length=200)],
     digest: Annotated[str, msgspec.Meta(max_length=100)] = "",
 ) -> None:
-    """The user trusts the skills of an installed package, refuses them, or trusts them no more.
+    """Trust the skills of an installed package for the user, refuse them, or revoke the trust.
 
-    What was shown is what counts: where the skills say something else by now, nothing is chosen.
+    The choice applies to what the user saw: if the skills have changed since, nothing is chosen.
 
     Args:
-        action: What to do; ``refuse`` and ``revoke`` are remembered, and not asked again for that version.
+        action: The choice; ``refuse`` and ``revoke`` are remembered, and the user is not asked again for that version.
         package: The distribution's name.
         digest: The `digest` of the offer that the user saw; not needed to revoke.
     """

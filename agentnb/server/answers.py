@@ -1,8 +1,8 @@
-"""The kernel's answers and notifications to a page, as structs.
+"""Structs for the kernel's answers and notifications to a page.
 
-The kernel builds them as they go out (`agentnb.server.service`, `agentnb.server.client`); these structs say what they
-must look like. ``docs/reference/protocol.md`` is written from them, and the contract tests hold both sides against
-them.
+The kernel builds the messages when it sends them (`agentnb.server.service`, `agentnb.server.client`); these structs
+define their format. ``docs/reference/protocol.md`` is generated from them, and the contract tests check both sides
+against them.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from agentnb.state.wire import Count, Index, Time, Wire
 
 
 class FromKernel(Wire, frozen=True, kw_only=True):
-    """The envelope of everything that the kernel says.
+    """The envelope of every message from the kernel.
 
     Attributes:
-        v: The protocol's version, the one agreed on.
-        to: The client it is for; every page hears it, the others pass it over.
-        method: What it is about, in a notification.
+        v: The agreed version of the protocol.
+        to: The client that it is for; every page receives it, and the others ignore it.
+        method: The method, in a notification.
         params: The notification's parameters; by position in `text`.
-        id: Which request it answers.
+        id: The id of the request that it answers.
         result: The answer.
-        error: The answer where it is a no.
+        error: The error, if the request failed.
     """
 
     v: int
@@ -38,11 +38,11 @@ class FromKernel(Wire, frozen=True, kw_only=True):
 
 
 class KernelError(Wire, frozen=True, kw_only=True):
-    """A "no" to a request.
+    """The error of a failed request.
 
     Attributes:
-        code: What kind of error, see the table of codes.
-        message: What happened and what to do next, for people.
+        code: The kind of error; see the table of codes.
+        message: A text for people: what happened and what to do next.
     """
 
     code: int
@@ -50,15 +50,15 @@ class KernelError(Wire, frozen=True, kw_only=True):
 
 
 class ChannelSnapshot(Wire, frozen=True, kw_only=True):
-    """The whole state of a channel (AHP ``Snapshot``), and what a page must know beside it.
+    """The whole state of a channel (AHP ``Snapshot``), with more data for the page.
 
     Attributes:
-        resource: The channel.
-        state: Its state.
-        from_seq: The index of the channel at which the state is that.
-        answered: The page's own actions (their ``clientSeq``) that are in the snapshot: no echo of them will come.
-        earlier: How many of a chat's first turns the snapshot leaves out; `fetchTurns` gives them.
-        gap: What of the state could not be recovered, and why; the view says so.
+        resource: The channel's URI.
+        state: The channel's state.
+        from_seq: The channel's index at that state.
+        answered: The page's own actions (their ``clientSeq``) that the snapshot includes; they get no echo.
+        earlier: The number of a chat's first turns that the snapshot leaves out; `fetchTurns` returns them.
+        gap: The part of the state that could not be recovered, and the reason; the view shows it.
     """
 
     resource: str
@@ -70,12 +70,12 @@ class ChannelSnapshot(Wire, frozen=True, kw_only=True):
 
 
 class ActionsParams(Wire, frozen=True, kw_only=True):
-    """``actions``: one flush, with what the page has not seen of all its channels.
+    """``actions``: one flush, with everything that the page has not seen of all its channels.
 
     Attributes:
-        flush: Its number, 1, 2, 3 …; to be acknowledged with `ack` once it is applied.
-        envelopes: What happened, for each channel in the order of its index.
-        snapshots: The whole states of channels for which that is smaller, or whose log no longer reaches back.
+        flush: Its number, 1, 2, 3 …; the page acknowledges it with `ack` once it is applied.
+        envelopes: The new actions, for each channel in the order of its index.
+        snapshots: The states of channels for which a snapshot is smaller, or whose log no longer reaches back.
     """
 
     flush: Count
@@ -84,19 +84,19 @@ class ActionsParams(Wire, frozen=True, kw_only=True):
 
 
 class TextParams(msgspec.Struct, frozen=True, array_like=True):
-    """``text``: a flush that only continues a text, to a page that said `accepts: ["text"]`. An array, in this order.
+    """``text``: a flush that only continues a text, for a page that sent `accepts: ["text"]`. An array, in this order.
 
-    It stands for one envelope with a `chat/delta` or `chat/reasoning`. Channel, type, turn and part are those of the
-    last envelope of the flush `like`, the last `actions` that ended with one of these two. A page that does not have
-    that flush says `resync`. Such flushes are acknowledged together, a second after the first.
+    It replaces one envelope with a `chat/delta` or `chat/reasoning`. Channel, type, turn and part are those of the last
+    envelope of the flush `like`, the last `actions` that ended with one of these two. A page that does not have that
+    flush sends `resync`. Pages acknowledge such flushes together, a second after the first.
 
     Attributes:
-        flush: Its number, among those of `actions`.
+        flush: Its number, in the sequence of `actions`.
         like: The number of the flush with the names.
-        first: As in an envelope; the index where nothing was merged.
+        first: As in an envelope; the index if nothing was merged.
         index: As in an envelope.
         content: The text.
-        time: The action's, in milliseconds since 1970.
+        time: The action's time, in milliseconds since 1970.
     """
 
     flush: Count
@@ -108,11 +108,11 @@ class TextParams(msgspec.Struct, frozen=True, array_like=True):
 
 
 class PongParams(Wire, frozen=True, kw_only=True):
-    """``pong``: the kernel is there.
+    """``pong``: the kernel answers a page's `ping`.
 
     Attributes:
-        host_id: The host; where it is not the page's, the page introduces itself to the new kernel.
-        indexes: Where each channel is that the page follows; a page that is behind says so.
+        host_id: The host; if it is not the page's, the page introduces itself to the new kernel.
+        indexes: The index of each channel that the page follows; a page that is behind asks for the rest.
     """
 
     host_id: str
@@ -124,14 +124,14 @@ class UnknownClientParams(Wire, frozen=True, kw_only=True):
 
 
 class SessionsChangedParams(Wire, frozen=True, kw_only=True):
-    """``sessionsChanged``: sessions of the log have changed, in this kernel or another one; the list is to be fetched.
+    """``sessionsChanged``: sessions in the log have changed, in this kernel or another one; fetch the list again.
 
-    Only pages that asked for it are told (`watchSessions`). Each names 200 channels, at most.
+    Only pages that sent `watchSessions` receive it. Each list has at most 200 channels.
 
     Attributes:
-        added: The channels of those that are new.
-        removed: Those that were deleted.
-        changed: Those in which something happened, or that were renamed, pinned or archived.
+        added: The channels of new sessions.
+        removed: The channels of deleted sessions.
+        changed: The channels of sessions in which something happened, or that were renamed, pinned or archived.
     """
 
     added: tuple[str, ...]
@@ -140,19 +140,19 @@ class SessionsChangedParams(Wire, frozen=True, kw_only=True):
 
 
 class SettingsChangedParams(Wire, frozen=True, kw_only=True):
-    """``settingsChanged``: settings, rules or trusted folders have changed; the list is to be fetched.
+    """``settingsChanged``: settings, rules or trusted folders have changed; fetch the list again.
 
-    Only pages that asked for it are told (`watchSettings`).
+    Only pages that sent `watchSettings` receive it.
     """
 
 
 class DraftParams(Wire, frozen=True, kw_only=True):
-    """``draft``: the text that is typed, and not sent, in a tab of a window; empty when there is none.
+    """``draft``: the text that is typed, but not sent, in a tab of a window; empty if there is none.
 
-    It is kept in memory for other windows and never logged: it may hold anything.
+    The kernel keeps it in memory for other windows and never logs it: it may contain anything.
 
     Attributes:
-        channel: The session's or the chat's channel; the kernel names the chat's.
+        channel: The session's or the chat's channel; the kernel sends the chat's.
         text: The text; one of more than 100,000 characters is ignored.
     """
 

@@ -238,9 +238,9 @@ class DeliveryClient:
         return bool(lost)
 
     def _better_whole(self, fresh: list[Envelope], channel: Channel[Any]) -> bool:
-        """True if the state serves better than *fresh*: it is smaller, or the page cannot come to it by *fresh*.
+        """True if the whole state should be sent instead of *fresh*: it is smaller, or *fresh* does not lead to it.
 
-        It cannot where it does not know an action, or does not have the turns that a truncated chat ends with.
+        *fresh* does not if the page does not know one of its actions, or lacks the last turns of a truncated chat.
         """
         actions = [envelope.action for envelope in fresh]
         beyond = any(isinstance(one, ChatTruncated) or not is_reduced_by_page(one, self.version) for one in actions)
@@ -265,9 +265,9 @@ class DeliveryClient:
 
 
 def _unseen(channel: Channel[Any], cursor: Cursor) -> list[Envelope] | None:
-    """Returns what *channel* has after the last index sent; None where only a snapshot helps.
+    """Returns the envelopes of *channel* after the last index sent; None if only a snapshot helps.
 
-    What is sent once more may have been applied by a client that cannot be heard, up to any of its stops.
+    A client that cannot be heard may have applied some of them, up to any of its stops: none is merged across a stop.
     """
     forgot_stops = len(cursor.stops) == MOST_STOPS and cursor.sent < cursor.stops[0]
     if forgot_stops or not channel.log.reaches(cursor.sent):

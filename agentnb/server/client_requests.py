@@ -40,12 +40,12 @@ def _client(asker: Asker[ChannelOwner]) -> DeliveryClient:
 
 @page_notification("dispatchAction")
 def dispatch_action(asker: Asker[ChannelOwner], *, client_seq: int, channel: str, action: dict[str, Any]) -> None:
-    """Do what a client wants; it has applied the action already (AHP ``dispatchAction``).
+    """Carry out a client's action, which the client has already applied (AHP ``dispatchAction``).
 
     Args:
-        client_seq: The client's own number for it; comes back in the envelope's origin.
-        channel: Where to.
-        action: What (AHP action).
+        client_seq: The client's own number for it; the envelope's origin returns it.
+        channel: The channel's URI.
+        action: The AHP action.
     """
     origin = ActionOrigin(client_id=asker.client_id, client_seq=client_seq)
     delivery, version = asker.service.delivery, _client(asker).version
@@ -68,7 +68,7 @@ def dispatch_action(asker: Asker[ChannelOwner], *, client_seq: int, channel: str
 
 @page_notification("ack")
 def acknowledge(asker: Asker[ChannelOwner], *, flush: int, seen: dict[str, int] | None = None) -> None:
-    """Note that a flush was applied.
+    """Note that a client has applied a flush.
 
     Args:
         flush: The flush's number.
@@ -79,7 +79,7 @@ def acknowledge(asker: Asker[ChannelOwner], *, flush: int, seen: dict[str, int] 
 
 @page_notification("resync")
 def resync(asker: Asker[ChannelOwner], *, seen: dict[str, int]) -> None:
-    """Send again what follows: something is missing.
+    """Send again what the page has missed.
 
     Args:
         seen: The index that the page has applied, by channel.
@@ -89,10 +89,10 @@ def resync(asker: Asker[ChannelOwner], *, seen: dict[str, int]) -> None:
 
 @page_notification("visibility")
 def set_visibility(asker: Asker[ChannelOwner], *, visible: bool) -> None:
-    """Note whether any view of this client can be seen; a hidden one gets the root channel only.
+    """Note whether any view of this client is visible; a hidden client gets only the root channel.
 
     Args:
-        visible: Whether one can.
+        visible: True if a view is visible.
     """
     asker.service.delivery.seen(_client(asker), visible=visible)
 
@@ -158,13 +158,13 @@ class UnknownClient(AgentnbError):
 
 
 class InitializeParams(Wire, frozen=True, kw_only=True):
-    """``initialize``: a page is ready, and follows these channels (AHP ``initialize``).
+    """``initialize``: introduce a page, which then follows these channels (AHP ``initialize``).
 
     Attributes:
         protocol_versions: The versions that the page speaks.
-        initial_subscriptions: The channels that it follows beside the root.
-        visible: Whether one of its views can be seen.
-        accepts: What it reads beyond what any page of the version does: `text`, flushes in their short form.
+        initial_subscriptions: The channels to follow, in addition to the root.
+        visible: True if one of the page's views is visible.
+        accepts: The formats that it reads beyond those of its version: `text`, flushes in their short form.
     """
 
     protocol_versions: tuple[int, ...]
@@ -174,17 +174,17 @@ class InitializeParams(Wire, frozen=True, kw_only=True):
 
 
 class InitializeResult(Wire, frozen=True, kw_only=True):
-    """Who answers, in which version, and what the page lacks.
+    """The host, the version, and everything that the page lacks.
 
     Attributes:
-        protocol_version: The version that both go on in: the highest that both speak.
-        host_id: The host, one per kernel process; another one than before is a new kernel.
-        snapshots: The states of the channels that it follows from now on.
-        missing: The channels that there are not.
-        drafts: What other windows have typed and not sent, by chat.
-        time: What the kernel's clock shows, in milliseconds since 1970; the page's own may show something else.
+        protocol_version: The version that both use from now on: the highest that both speak.
+        host_id: The host, one per kernel process; another one than before means a new kernel.
+        snapshots: The states of the channels that the page follows from now on.
+        missing: The channels that do not exist.
+        drafts: The texts that are typed, but not sent, in other windows, by chat.
+        time: The kernel's clock, in milliseconds since 1970; the page's own may differ.
         kernel: The kernel access of a new conversation whose page does not choose one: ``"off"`` or ``"run"``.
-        actions: What the page lacks of channels that it has a state of, in order; after `reconnect` only.
+        actions: The actions that the page lacks in channels whose state it has, in order; after `reconnect` only.
     """
 
     protocol_version: int
@@ -198,15 +198,15 @@ class InitializeResult(Wire, frozen=True, kw_only=True):
 
 
 class ReconnectParams(InitializeParams, frozen=True, kw_only=True):
-    """``reconnect``: a page that knows this kernel, or one before it, says what it has seen (AHP ``reconnect``).
+    """``reconnect``: introduce a page that has seen channels of this kernel or an earlier one (AHP ``reconnect``).
 
     Attributes:
         protocol_versions: As in `initialize`.
         initial_subscriptions: As in `initialize`.
         visible: As in `initialize`.
         accepts: As in `initialize`.
-        host_id: The host that it spoke to before. Where another one answers, what was seen does not count.
-        last_seen: The index that it has applied, by channel.
+        host_id: The host that the page knows. If another host answers, it ignores what the page has seen.
+        last_seen: The index that the page has applied, by channel.
     """
 
     host_id: str
@@ -245,7 +245,7 @@ def initialize(asker: Asker[Host], params: InitializeParams) -> dict[str, Any]:
 
 
 class SubscribeResult(Wire, frozen=True, kw_only=True):
-    """The present state of the channel.
+    """The current state of the channel.
 
     Attributes:
         snapshot: The state.
@@ -256,14 +256,14 @@ class SubscribeResult(Wire, frozen=True, kw_only=True):
 
 @request("subscribe", result=SubscribeResult, errors=(UNKNOWN_CLIENT, UNKNOWN_SESSION))
 def subscribe(asker: Asker[ChannelOwner], *, channel: str) -> dict[str, Any]:
-    """Follow this channel from its present state on (AHP ``subscribe``).
+    """Follow a channel from its current state on (AHP ``subscribe``).
 
     Args:
-        channel: Its URI.
+        channel: The channel's URI.
 
     Raises:
         UnknownClient: If the page has not introduced itself.
-        UnknownSession: If there is no such channel.
+        UnknownSession: If the channel does not exist.
     """
     client = asker.service.delivery.heard(asker.client_id)
     if client is None:
@@ -278,10 +278,10 @@ def subscribe(asker: Asker[ChannelOwner], *, channel: str) -> dict[str, Any]:
 
 @request("unsubscribe")
 def unsubscribe(asker: Asker[ChannelOwner], *, channel: str) -> None:
-    """Follow this channel no more (AHP ``unsubscribe``).
+    """Stop following a channel (AHP ``unsubscribe``).
 
     Args:
-        channel: Its URI.
+        channel: The channel's URI.
     """
     client = asker.service.delivery.heard(asker.client_id)
     if client is not None:
@@ -293,9 +293,9 @@ class FetchTurnsResult(Wire, frozen=True, kw_only=True):
 
     Attributes:
         turns: The turns.
-        has_more: Whether there are turns before them.
-        earlier: How many there are before them.
-        index: The chat's index at which they are so; what comes later for them is applied to them.
+        has_more: True if the chat has earlier turns.
+        earlier: The number of earlier turns.
+        index: The chat's index at which the turns have this state; the page applies later actions to them.
     """
 
     turns: tuple[Turn, ...]
@@ -308,12 +308,12 @@ class FetchTurnsResult(Wire, frozen=True, kw_only=True):
 def fetch_turns(
     asker: Asker[ChannelOwner], *, channel: str, before: str | None = None, limit: int = 50
 ) -> dict[str, Any]:
-    """Older turns of a chat (AHP ``fetchTurns``).
+    """Fetch older turns of a chat (AHP ``fetchTurns``).
 
     Args:
         channel: The chat's channel.
-        before: The turn that they come right before; the end of the chat where absent.
-        limit: How many, at most; 100 are the most that are given at once.
+        before: The turn right after the fetched ones; the end of the chat if absent.
+        limit: The maximum number of turns; at most 100 are returned at once.
     """
     chat = asker.host.find(channel).chat
     turns, earlier = window.before(chat.state, before, limit)
@@ -330,8 +330,8 @@ class FetchContentResult(Wire, frozen=True, kw_only=True):
 
     Attributes:
         uri: The reference's URI.
-        offset: The first byte given, from 0.
-        size: How many bytes there are in all.
+        offset: The first returned byte, from 0.
+        size: The size of the whole content, in bytes.
     """
 
     uri: str
@@ -348,13 +348,13 @@ def fetch_content(
     offset: Annotated[int, msgspec.Meta(ge=0)] = 0,
     length: Annotated[int, msgspec.Meta(ge=1)] = 262144,
 ) -> Bytes:
-    """A range of large content, as the answer's bytes.
+    """Fetch a range of large content, as the answer's bytes.
 
     Args:
         channel: The chat's channel.
         uri: The reference's URI.
         offset: The first byte, from 0.
-        length: How many bytes, at most; 262,144 are the most that are given at once.
+        length: The maximum number of bytes; at most 262,144 are returned at once.
     """
     chat = asker.host.find(channel).chat.state
     part, size = asker.service.contents.part(chat, uri, offset, length)
@@ -362,10 +362,10 @@ def fetch_content(
 
 
 class FetchModuleResult(Wire, frozen=True, kw_only=True):
-    """The module; its text is the one buffer beside the message.
+    """The module; its text is the only buffer of the message.
 
     Attributes:
-        size: How long it is, in bytes.
+        size: The size of the module, in bytes.
     """
 
     size: Count
@@ -373,14 +373,14 @@ class FetchModuleResult(Wire, frozen=True, kw_only=True):
 
 @request("fetchModule", result=FetchModuleResult)
 async def fetch_module(_: Asker[ChannelOwner], *, name: str) -> Bytes:
-    """A part of the front end that is not loaded at once, as the answer's bytes.
+    """Fetch a part of the front end that is not loaded at once, as the answer's bytes.
 
     Args:
-        name: Its name: `attention`, what calls the user; `cell-changes`, what follows changes of cells; `highlighting`,
-            what colours code; `history`, the list of the log's conversations; or `math`, what draws formulas.
+        name: The module's name, for example `attention` (calls the user), `cell-changes` (follows changes of cells),
+            `highlighting` (colours code), `history` (lists the log's conversations) or `math` (draws formulas).
 
     Raises:
-        UsageError: If there is no such part.
+        UsageError: If the front end has no such module.
     """
     if name not in MODULES:
         message = f"The front end has no module {name!r}."

@@ -1,8 +1,8 @@
-"""Delivery: when each client is sent what.
+"""Delivery: sends each client what it has not seen, in flushes.
 
-One message per flush carries everything of all channels, at most every :data:`FLUSH_SECONDS`, at once when nothing was
-sent lately; a few characters of text wait a little longer for more, so that what goes over the wire stays in
-proportion. Runs on the host's thread.
+One message per flush carries everything of all channels, at most every :data:`FLUSH_SECONDS`, at once if nothing was
+sent lately. A few characters of text wait a little longer for more, to keep the overhead of messages small. Runs on the
+host's thread.
 """
 
 from __future__ import annotations
@@ -83,9 +83,9 @@ class Delivery:
 
     @property
     def attached(self) -> bool:
-        """True if a page is there, as far as can be known (decision 20).
+        """True if a page is connected, as far as can be known (decision 20).
 
-        From any thread.
+        Usable from any thread.
         """
         clients = tuple(self.clients.values())
         return any(client.answers and not self._is_gone(client) for client in clients)

@@ -30,13 +30,13 @@ if TYPE_CHECKING:
 
 
 class FileEntry(Wire, frozen=True, kw_only=True):
-    """One name in a folder.
+    """One entry of a folder.
 
     Attributes:
-        name: The name; what in it is no text is replaced.
+        name: The name; bytes that are not text are replaced.
         kind: `file`, `folder`, `link` (wherever it leads), or `other`.
-        modified: When it was changed last, in milliseconds since 1970.
-        size: Of a file, in bytes.
+        modified: The time of the last change, in milliseconds since 1970.
+        size: The size of a file, in bytes.
     """
 
     name: str
@@ -50,8 +50,8 @@ class ListFilesResult(Wire, frozen=True, kw_only=True):
 
     Attributes:
         path: The folder, relative to the workspace.
-        entries: What is in it.
-        more: How many there are besides.
+        entries: The entries of the folder.
+        more: The number of entries left out.
     """
 
     path: str
@@ -61,7 +61,7 @@ class ListFilesResult(Wire, frozen=True, kw_only=True):
 
 @request("listFiles", right="drive")
 async def list_files(asker: Asker[Host], *, channel: str, path: str = ".") -> ListFilesResult:
-    """Returns what is in a folder of a session's workspace.
+    """List the contents of a folder of a session's workspace.
 
     Args:
         channel: The session's or the chat's channel.
@@ -79,17 +79,17 @@ def _folder(cwd: Path, path: str) -> ListFilesResult:
 
 
 class ReadFileParams(Wire, frozen=True, kw_only=True):
-    """``readFile``: a range of a file of a session's workspace, or its first or last lines, as bytes.
+    """``readFile``: read a range of a file of a session's workspace, or its first or last lines, as bytes.
 
-    Nothing outside the workspace is read, nothing that may hold secrets, and nothing of a file above 67,108,864 bytes.
+    The kernel reads no file outside the workspace, none that may contain secrets, and none above 67,108,864 bytes.
 
     Attributes:
         channel: The session's or the chat's channel.
         path: The file, relative to the workspace or absolute.
         offset: The first byte, from 0.
-        length: How many bytes, at most; 262,144 are the most that are given at once.
-        head: How many of the range's first lines, if not all.
-        tail: How many lines of the file's last `length` bytes, if not all; then `offset` does not count.
+        length: The maximum number of bytes; at most 262,144 are returned at once.
+        head: The number of lines from the range's start; all if absent.
+        tail: The number of lines from the end of the file's last `length` bytes; `offset` is then ignored.
     """
 
     channel: str
@@ -101,13 +101,13 @@ class ReadFileParams(Wire, frozen=True, kw_only=True):
 
 
 class ReadFileResult(Wire, frozen=True, kw_only=True):
-    """The bytes are in `_buffers`, as base64; none where the range begins behind the file's end.
+    """The bytes are in `_buffers`, as base64; none if the range begins after the file's end.
 
     Attributes:
-        path: The file, relative to the workspace, links followed.
-        offset: The first byte given, from 0.
-        size: How many bytes the file has.
-        modified: When it was changed last, in milliseconds since 1970; another one than before is another file.
+        path: The file, relative to the workspace, with links resolved.
+        offset: The first returned byte, from 0.
+        size: The size of the file, in bytes.
+        modified: The time of the last change, in milliseconds since 1970; a different time means that it was changed.
     """
 
     path: str
@@ -141,14 +141,14 @@ def _text(name: str) -> str:
 
 
 class ChangeHunk(Wire, frozen=True, kw_only=True):
-    """Lines of a file's change, from 0, up to the one behind the last.
+    """Lines of a file's change, from 0; each end is the line after the last one.
 
     Attributes:
         before_start: The first line in the version before the change.
-        before_end: The line behind the last one there.
+        before_end: The line after the last one there.
         after_start: The first line in the version after the change.
-        after_end: The line behind the last one there.
-        before: The digest of the version before, as the change set has it.
+        after_end: The line after the last one there.
+        before: The digest of the version before, as in the change set.
         after: The digest of the version after.
     """
 
@@ -166,8 +166,8 @@ class ChangeTarget(Wire, frozen=True, kw_only=True):
     Attributes:
         kind: `resource`.
         resource: The change's id in its change set.
-        hunk: For `undo` and `keep`: the lines that are meant, of a file's change of a turn. `redo` without it does
-            the part again that was undone last.
+        hunk: For `undo` and `keep`: the affected lines of a file's change of a turn. `redo` without it redoes the part
+            that was undone last.
     """
 
     kind: Literal["resource"]
@@ -176,15 +176,15 @@ class ChangeTarget(Wire, frozen=True, kw_only=True):
 
 
 class ChangeConflict(Wire, frozen=True, kw_only=True):
-    """Something that was changed since, in its three versions.
+    """A conflict with a later change, in three versions.
 
     Attributes:
         id: The change's id.
-        path: The file's path in the workspace, the cell's or the variable's name; what `choices` names.
-        base: The text that the operation expected; absent where there was nothing, or no text.
-        current: The text that is there now, likewise.
-        target: The text that the operation would put there, likewise.
-        merged: The three merged, with conflict marks; absent where they are no texts.
+        path: The file's path in the workspace, or the name of the cell or variable; the key in `choices`.
+        base: The text that the operation expected; absent if there was nothing, or no text.
+        current: The current text, likewise.
+        target: The text after the operation, likewise.
+        merged: The three merged, with conflict marks; absent if they are not texts.
     """
 
     id: str
@@ -196,11 +196,11 @@ class ChangeConflict(Wire, frozen=True, kw_only=True):
 
 
 class InvokeChangesetOperationResult(Wire, frozen=True, kw_only=True):
-    """What came of it (AHP ``InvokeChangesetOperationResult``); the change sets' channels have the new states.
+    """The result (AHP ``InvokeChangesetOperationResult``); the change sets' channels have the new states.
 
     Attributes:
-        message: What was done, or why nothing was, in a sentence.
-        conflicts: What changed since: nothing was done, and the request can be sent again with `choices`.
+        message: A sentence that says what was done, or why nothing was.
+        conflicts: The later changes: nothing was done, and the page can send the request again with `choices`.
     """
 
     message: str
@@ -217,21 +217,21 @@ async def invoke_changeset_operation(
     choices: dict[str, Literal["mine", "theirs"]] | None = None,
     onwards: bool = False,
 ) -> InvokeChangesetOperationResult:
-    """Undo, redo or keep changes (AHP ``invokeChangesetOperation``).
+    """Undo, redo, keep or apply changes (AHP ``invokeChangesetOperation``).
 
-    Nothing that changed since is overwritten: texts are merged; where that is not possible nothing is done, and the
-    answer has the conflicts. No turn may run in the workspace meanwhile.
+    Later changes are never overwritten: texts are merged; if that is not possible, nothing is done and the answer has
+    the conflicts. Except for `keep`, no turn may run in the workspace meanwhile.
 
     Args:
         channel: The change set's channel: a turn's, or the conversation's.
-        operation_id: What to do.
-        target: The one change that is meant; all of the change set where absent.
-        choices: What to do about conflicts, by their `path`: `mine` leaves it as it is now, `theirs` takes what the
-            operation would make of it.
-        onwards: With a turn's change set and `undo`: whether the changes of all later turns are undone, too.
+        operation_id: The operation; `apply` gives an open notebook the cells that an agent wrote to its file.
+        target: The one change to process; the whole change set if absent.
+        choices: The choices for conflicts, by their `path`: `mine` keeps the current version, `theirs` takes the
+            operation's.
+        onwards: True if all later turns are undone, too; only with a turn's change set and `undo`.
 
     Raises:
-        AgentnbError: If it cannot be done; the change set's operation says so, too.
+        AgentnbError: If it is not possible; the change set's operation says so, too.
     """
     conversation = asker.host.find(channel)
     changesets, operation = conversation.changesets, operation_id
@@ -262,19 +262,19 @@ async def rewind_session(
     changes: bool = False,
     choices: dict[str, Literal["mine", "theirs"]] | None = None,
 ) -> InvokeChangesetOperationResult:
-    """Go back to before a message: the transcript is cut there, and the history has a copy of it.
+    """Go back to before a message: cut the transcript there, and keep a copy of the conversation in the history.
 
-    The agent continues in a new session, which is given the rest of the transcript with the next prompt.
+    The agent continues in a new session, which gets the rest of the transcript with the next prompt.
 
     Args:
         channel: The session's or the chat's channel.
-        turn_id: The turn whose message is the first to go; absent: all go.
-        changes: Whether files, cells and variables become as they were then. Where that is not possible nothing is
-            done, and the answer has the conflicts.
-        choices: What to do about conflicts, as for `invokeChangesetOperation`.
+        turn_id: The turn whose message is the first to be cut; all turns if absent.
+        changes: True if files, cells and variables go back, too. If that is not possible, nothing is done, and the
+            answer has the conflicts.
+        choices: The choices for conflicts, as for `invokeChangesetOperation`.
 
     Raises:
-        AgentnbError: If a turn runs, or it cannot be done.
+        AgentnbError: If a turn runs, or going back is not possible.
     """
     conversation = asker.host.find(channel)
     work = rewind(conversation, turn_id, changes=changes, choices=choices or {})
@@ -319,9 +319,9 @@ class ReadChangeResult(Wire, frozen=True, kw_only=True):
     """The bytes are in `_buffers`, as base64.
 
     Attributes:
-        size: How many bytes there are in all.
-        cut: Whether there are more behind those that are given.
-        binary: Whether it is no text: it has a NUL among its first bytes, or is not UTF-8.
+        size: The size of the whole content, in bytes.
+        cut: True if more bytes follow the returned ones.
+        binary: True if it is not text: it has a NUL among its first bytes, or is not UTF-8.
     """
 
     size: Count
@@ -339,19 +339,19 @@ async def read_change(
     first: Annotated[int, msgspec.Meta(ge=0)] = 0,
     length: Annotated[int, msgspec.Meta(ge=1)] = 262144,
 ) -> Bytes:
-    """A range of what one side of a change holds, as the answer's bytes.
+    """Read a range of the content of one side of a change, as the answer's bytes.
 
     Args:
         channel: The change set's channel.
         id: The change's id in it.
-        side: `before` or `after` the change, or `now`: a file as it is in the workspace.
+        side: `before` or `after` the change, or `now`: the current file in the workspace.
         first: The first byte, from 0.
-        length: How many bytes, at most; 262,144 are the most that are given at once.
+        length: The maximum number of bytes; at most 262,144 are returned at once.
 
     Raises:
-        UsageError: If there is no such change, or side.
-        ContentNotStored: If its contents are not stored.
-        FileUnavailable: If it may hold secrets, or cannot be read.
+        UsageError: If the change or the side does not exist.
+        ContentNotStored: If the content is not stored.
+        FileUnavailable: If the file may contain secrets, or cannot be read.
     """
     conversation = asker.host.find(channel)
     changesets = conversation.changesets

@@ -45,21 +45,21 @@ PREVIEWED_CHARACTERS = 4_000
 
 
 class ListSessionsParams(Wire, frozen=True, kw_only=True):
-    """``listSessions``: the sessions that the log has kept, the latest first.
+    """``listSessions``: list the sessions in the log, the latest first.
 
-    All that are given must hold.
+    A session must match everything that is given.
 
     Attributes:
-        search: What is to be found in titles, prompts, answers, agents or folders.
-        here: Only those that were begun in this notebook, or in this folder where no notebook is known.
-        folder: Only those whose workspace is the kernel's folder.
-        agent: Only those of this agent, by its name in the catalogue.
-        since: Only those in which something happened at this moment or later, in milliseconds since 1970.
-        until: Only those in which nothing has happened from this moment on, in milliseconds since 1970.
-        state: Only those in which a turn runs, or waits for an answer, or whose last turn failed.
-        archived: Only those that are archived; otherwise only those that are not.
-        limit: How many, at most; 200 are the most that are given at once.
-        offset: How many to pass over.
+        search: The text to find in titles, prompts, answers, agents or folders.
+        here: True if only sessions begun in this notebook are listed, or in this folder if no notebook is known.
+        folder: True if only sessions with the kernel's folder as workspace are listed.
+        agent: The sessions' agent, by its name in the catalogue.
+        since: The earliest time of the last activity, in milliseconds since 1970.
+        until: The time that the last activity must precede, in milliseconds since 1970.
+        state: The sessions' state: a turn runs, or waits for an answer, or the last turn failed.
+        archived: True if only archived sessions are listed; otherwise only those that are not.
+        limit: The maximum number of sessions; at most 200 are returned at once.
+        offset: The number of sessions to skip.
     """
 
     search: str = ""
@@ -78,11 +78,11 @@ class ListSessionsResult(Wire, frozen=True, kw_only=True):
     """The sessions, the latest first.
 
     Attributes:
-        sessions: What the log says of each.
-        elsewhere: The URIs of those that another kernel has open.
-        hits: Where the searched text stands in turns, a few places for each session's URI, the latest first.
-        left: How many older sessions could not be searched yet; the next search goes on. Absent where there are none.
-        note: Why some may be missing: the log is off, or in trouble.
+        sessions: The log's record of each session.
+        elsewhere: The URIs of the sessions that another kernel has open.
+        hits: A few places of the searched text in turns, for each session's URI, the latest first.
+        left: The number of older sessions not searched yet; the next search continues. Absent if all are searched.
+        note: The reason why some may be missing: the log is off, or has a problem.
     """
 
     sessions: tuple[SessionRecord, ...]
@@ -120,7 +120,7 @@ def _listed(host: Host, params: ListSessionsParams) -> ListSessionsResult:
 
 @request("resumeSession")
 async def resume_session(asker: Asker[Host], *, channel: str) -> TabChannels:
-    """Open a session of the log again.
+    """Open a session from the log again.
 
     Args:
         channel: The session's channel.
@@ -137,11 +137,11 @@ class TurnPreview(Wire, frozen=True, kw_only=True):
     """A turn as plain text.
 
     Attributes:
-        number: Its number, 0 for the session's first.
-        turn_id: Its id.
-        prompt: What was asked, cut.
+        number: The turn's number, 0 for the session's first.
+        turn_id: The turn's id.
+        prompt: The prompt, cut.
         answer: The agent's message text, cut.
-        cut: Whether either is longer than what is given.
+        cut: True if one of the two texts is longer than shown.
     """
 
     number: Count
@@ -156,7 +156,7 @@ class PreviewSessionResult(Wire, frozen=True, kw_only=True):
 
     Attributes:
         title: The session's title.
-        total: How many turns it has.
+        total: The number of the session's turns.
         turns: The last of them.
     """
 
@@ -167,9 +167,9 @@ class PreviewSessionResult(Wire, frozen=True, kw_only=True):
 
 @request("previewSession")
 async def preview_session(asker: Asker[Host], *, channel: str) -> PreviewSessionResult:
-    """Show the latest turns of a session of the log, as plain text.
+    """Show the latest turns of a session in the log, as plain text.
 
-    Nothing is opened and no agent starts, so that a session that another kernel has open can be read, too.
+    No session is opened and no agent starts, so a session that another kernel has open can be read, too.
 
     Args:
         channel: The session's channel.
@@ -192,12 +192,12 @@ def _turn(turn: TurnText) -> TurnPreview:
 
 @request("watchSessions")
 async def watch_sessions(asker: Asker[Host], *, on: bool) -> None:
-    """Tell this page when sessions of the log change, or tell it no more.
+    """Start or stop telling this page when sessions in the log change.
 
-    While it is on, the kernel says `sessionsChanged` a second, at most, after any kernel has changed something.
+    While it is on, the kernel sends `sessionsChanged` at most a second after any kernel has changed something.
 
     Args:
-        on: Whether to tell it.
+        on: True if the page wants notices.
     """
     await asker.service.notices(HistoryNotices, asker.host).watch(asker.client_id, on=on)
 
@@ -211,15 +211,15 @@ async def update_session(
     pinned: bool | None = None,
     archived: bool | None = None,
 ) -> None:
-    """Rename a session of the log, pin it, archive it, or take that back.
+    """Rename, pin or archive a session in the log, or take that back.
 
-    What is absent stays as it is. One that another kernel has open is renamed there only.
+    Absent values stay unchanged. A session that another kernel has open can only be renamed there.
 
     Args:
         channel: The session's channel.
-        title: Its new title: one line of at most 200 characters.
-        pinned: Whether it stands before all others in lists.
-        archived: Whether lists leave it out.
+        title: The new title: one line of at most 200 characters.
+        pinned: True if lists show it before all others.
+        archived: True if lists leave it out.
     """
     await arrange(
         asker.host,
@@ -234,8 +234,8 @@ class DuplicateSessionResult(Wire, frozen=True, kw_only=True):
     """The copy.
 
     Attributes:
-        channel: Its channel.
-        open: Whether it is open in a tab.
+        channel: The copy's channel.
+        open: True if the copy is open in a tab.
     """
 
     channel: str
@@ -244,9 +244,9 @@ class DuplicateSessionResult(Wire, frozen=True, kw_only=True):
 
 @request("duplicateSession")
 async def duplicate_session(asker: Asker[Host], *, channel: str) -> DuplicateSessionResult:
-    """Copy a session of the log, so that it can go on in two ways.
+    """Copy a session in the log, so that the conversation can continue in two ways.
 
-    The answer has the copy's `channel`, and whether it is `open` in a tab: it is where the session is open here and its
+    The answer has the copy's `channel`, and whether it is `open` in a tab: it is if the session is open here and its
     agent can copy it with its memory.
 
     Args:
@@ -257,7 +257,7 @@ async def duplicate_session(asker: Asker[Host], *, channel: str) -> DuplicateSes
 
 
 class ExportSessionParams(Wire, frozen=True, kw_only=True):
-    """``exportSession``: a session of the log as a document.
+    """``exportSession``: export a session in the log as a document.
 
     Attributes:
         channel: The session's channel.
@@ -269,10 +269,10 @@ class ExportSessionParams(Wire, frozen=True, kw_only=True):
 
 
 class ExportSessionResult(Wire, frozen=True, kw_only=True):
-    """The document, without the credentials that are known here.
+    """The document, without the credentials that agentnb knows.
 
     Attributes:
-        text: Its text.
+        text: The document's text.
     """
 
     text: str
@@ -303,10 +303,10 @@ def _exported(host: Host, params: ExportSessionParams) -> str:
 
 @request("deleteSession")
 async def delete_session(asker: Asker[Host], *, channel: str) -> None:
-    """Delete a session from the log for good, with what its turns changed.
+    """Delete a session from the log permanently, with the stored changes of its turns.
 
-    It must not be open, here or in another kernel; a tab that was closed and can still be brought back is closed for
-    good. What the agent itself keeps of it stays.
+    The session must not be open, here or in another kernel; a closed tab that can still be reopened is closed
+    permanently. The agent's own data of the session stays.
 
     Args:
         channel: The session's channel.

@@ -1,22 +1,22 @@
 """The messages on the comms of the JupyterLab extension.
 
-``agentnb.lab`` is opened by the extension, once for each notebook that its sidebar shows, with ``{"v": 1, "clientId":
-…}``. The page says ``notebook`` there when the notebook's cells, the active one, the selection or whether it is saved
-have changed (a quarter of a second after the last change), or the user comes back to the page, and the kernel
-``notebookAgain`` where it cannot follow and wants to hear all of it. The kernel says ``edit`` where an agent may change
-or run a cell, and the page answers with ``edited``. The page says ``failed`` when the user wants the error of a cell
-fixed or explained, and the kernel answers with ``failedPrompt``: what to send to the agent. The kernel says ``outputs``
-to a page that can tell the outputs of cells (it says so when it opens the comm: ``"outputs": true``), and the page
-answers with ``cellOutputs``. The page says ``quote`` when the user adds selected code to a message, and the kernel
-answers with ``quoted``: what to mention.
+The extension opens ``agentnb.lab`` once for each notebook that its sidebar shows, with ``{"v": 1, "clientId": …}``. The
+page sends ``notebook`` when the notebook's cells, active cell, selection or saved state have changed (a quarter of a
+second after the last change), or when the user comes back to the page. The kernel sends ``notebookAgain`` if it cannot
+follow and needs the whole notebook. The kernel sends ``edit`` when an agent may change or run a cell, and the page
+answers with ``edited``. The page sends ``failed`` when the user wants the error of a cell fixed or explained, and the
+kernel answers with ``failedPrompt``: the prompt for the agent. The kernel sends ``outputs`` to a page that can send the
+outputs of cells (it says so when it opens the comm: ``"outputs": true``), and the page answers with ``cellOutputs``.
+The page sends ``quote`` when the user adds selected code to a message, and the kernel answers with ``quoted``: the
+mention for the message.
 
-The page says ``saved`` when a file was saved, made, renamed or deleted through it, in whatever editor: so that this
-change can be told apart from an agent's.
+The page sends ``saved`` when a file was saved, created, renamed or deleted through it, in any editor, so that the
+kernel can distinguish this change from an agent's.
 
-``agentnb.sidebar`` is a comm that the kernel opens to ask every page to show its sidebar. A page that can answers
-``{"shown": true}``; one without the extension closes it, as Jupyter wants for unknown targets.
+``agentnb.sidebar`` is a comm that the kernel opens to ask every page to show its sidebar. A page that can do so answers
+``{"shown": true}``; one without the extension closes it, as Jupyter requires for unknown targets.
 
-``agentnb.rejoin`` is opened by a page that was loaded again; the kernel answers with its host model
+A reloaded page opens ``agentnb.rejoin``; the kernel answers with its host model
 (:mod:`agentnb.server.comm.frontend`).
 """
 
@@ -49,11 +49,11 @@ class CellParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
         id: Its id in the notebook (nbformat 4.5).
         kind: ``"code"``, ``"markdown"`` or ``"raw"``.
         count: Its execution count, once it has run.
-        source: Its text, at most 20,000 characters; absent where it was sent before and has not changed.
-        cut: Whether *source* is not all of it: a long cell, or one far from the active one in a long notebook.
-        tags: Its tags; absent where it has none, or more than can be told.
-        editable: Whether it may be edited (nbformat's metadata of that name).
-        deletable: Whether it may be deleted, likewise.
+        source: Its text, at most 20,000 characters; absent if it was sent before and has not changed.
+        cut: True if *source* is incomplete: a long cell, or one far from the active one in a long notebook.
+        tags: Its tags; absent if it has none, or too many or too long ones.
+        editable: True if it may be edited (nbformat's metadata of that name).
+        deletable: True if it may be deleted, likewise.
     """
 
     id: Annotated[str, msgspec.Meta(max_length=256)]
@@ -67,22 +67,22 @@ class CellParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
 
 
 class NotebookParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
-    """``notebook``, on the comm ``agentnb.lab``: what the page's notebook is now.
+    """``notebook``, on the comm ``agentnb.lab``: the current state of the page's notebook.
 
-    At most 1,000 cells, those round the active one, and 200,000 characters of sources in all.
+    At most 1,000 cells, those around the active one, and 200,000 characters of sources in total.
 
     Attributes:
         path: Its path on the Jupyter server.
         active: The active cell's id.
-        active_at: The active cell's place among *cells*; absent where no other cell has its id.
-        selection: What is selected in the active cell's editor.
-        selected: The ids of the selected cells, where they are several.
-        unsaved: Whether it has changes that are not in its file.
-        read_only: Whether its file can't be written.
-        first: How many cells come before those.
-        cells: Its cells in their order; absent where nothing about them has changed.
-        idle: Milliseconds since the user did something in the page: of several pages, what is to be done in the
-            notebook is done where the user was last.
+        active_at: The active cell's place among *cells*; absent if no other cell has its id.
+        selection: The selected text in the active cell's editor.
+        selected: The ids of the selected cells, if there are several.
+        unsaved: True if it has changes that are not in its file.
+        read_only: True if its file cannot be written.
+        first: The number of cells before those.
+        cells: Its cells in their order; absent if nothing about them has changed.
+        idle: Milliseconds since the user was active in the page: of several pages, the one last used changes the
+            notebook.
     """
 
     path: Annotated[str, msgspec.Meta(max_length=4_096)]
@@ -98,27 +98,27 @@ class NotebookParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
 
 
 class EditParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
-    """``edit``, on the comm ``agentnb.lab``, from the kernel: what the page shall do with its notebook.
+    """``edit``, on the comm ``agentnb.lab``, from the kernel: an operation on the page's notebook.
 
-    The change is one step that the user can undo. The user has allowed it (``run``: the text as it is here).
+    The user can undo the change as one step. The user has allowed it (``run``: the text exactly as it is here).
 
-    ``change`` changes several cells, and is undo and redo of what a turn changed. All its steps are done, or none:
-    where a cell is neither what a step expects nor what it would make of it, the answer names the conflicts.
+    ``change`` changes several cells, and carries out undo and redo of a turn's changes. It does all its steps or none:
+    if a cell has neither the text that a step expects nor the step's result, the answer names the conflicts.
 
     Attributes:
-        id: What the answer names.
+        id: The id for the answer.
         action: ``insert`` a cell, ``replace`` a cell's text, ``run`` a code cell, ``change`` several cells, ``restart``
             the kernel; ``read`` all of a cell's text changes nothing.
-        cell_id: The cell that is replaced, run or read, or below which one is put; absent: at the end.
+        cell_id: The cell to replace, run or read, or below which to insert one; absent: at the end.
         source: The new text; for ``run`` the text that the cell must have.
         expected: For ``replace``: the text that the cell must have; absent: any.
-        expected_is_cut: Whether *expected* is only the beginning of that text.
+        expected_is_cut: True if *expected* is only the beginning of that text.
         kind: The new cell's kind.
-        wait: Whether the answer to ``run`` comes behind the cell's end, with its outputs.
-        steps: What ``change`` does, in this order.
-        exact: Whether a step that is done already is a conflict; else it is left out.
-        file_hashes: For ``change``: the SHA-256 of the notebook's file as the page loaded or saved it, and as it is,
-            where the page has all that is in it after the steps. It may then save over it without a question.
+        wait: True if the answer to ``run`` comes after the cell's end, with its outputs.
+        steps: The steps of ``change``, in this order.
+        exact: True if a step that is already done is a conflict; else it is skipped.
+        file_hashes: For ``change``: the SHA-256 of the notebook's file as the page loaded or saved it, and as it is
+            now, if the page has all of its content after the steps. It may then save over it without a question.
     """
 
     id: str
@@ -135,11 +135,11 @@ class EditParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
 
 
 class CellConflict(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
-    """A cell that is other than a step expects.
+    """A cell that differs from what a step expects.
 
     Attributes:
         cell_id: The cell.
-        current: Its text; absent where there is no such cell, or the text is too long.
+        current: The cell's text; absent if the cell does not exist, or the text is too long.
     """
 
     cell_id: Annotated[str, msgspec.Meta(max_length=256)]
@@ -147,16 +147,16 @@ class CellConflict(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
 
 
 class EditedParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
-    """``edited``, on the comm ``agentnb.lab``, from the page: what came of an ``edit``.
+    """``edited``, on the comm ``agentnb.lab``, from the page: the result of an ``edit``.
 
     Attributes:
-        id: The ``edit``'s.
+        id: The id of the ``edit``.
         number: The cell's place in the notebook, from 1.
         cell_id: The cell's id.
-        outputs: What a cell that was run gave (nbformat's outputs; of pictures only their types).
-        before: The text that ``replace`` replaced or ``read`` read, where it has at most 1,000,000 characters.
-        conflicts: The cells that are other than expected; nothing was done where there is one.
-        error: Why it was not done, a sentence.
+        outputs: The outputs of a cell that was run (nbformat's outputs; of pictures only their types).
+        before: The text that ``replace`` replaced or ``read`` read, if it has at most 1,000,000 characters.
+        conflicts: The cells that differ from what was expected; if there is one, nothing was done.
+        error: A sentence that says why it was not done.
     """
 
     id: Annotated[str, msgspec.Meta(max_length=256)]
@@ -169,11 +169,11 @@ class EditedParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
 
 
 class OutputsParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
-    """``outputs``, on the comm ``agentnb.lab``, from the kernel: the outputs of cells are wanted, as they are shown.
+    """``outputs``, on the comm ``agentnb.lab``, from the kernel: a request for the outputs of cells as shown.
 
     Attributes:
-        id: What the answer names.
-        cell_ids: The cells; none: the cell that shows a figure and has the highest execution count.
+        id: The id for the answer.
+        cell_ids: The cells; if empty, the cell that shows a figure and has the highest execution count.
     """
 
     id: str
@@ -185,9 +185,9 @@ class CellOutputsParams(msgspec.Struct, frozen=True, rename="camel", kw_only=Tru
 
     Attributes:
         cell_id: The cell.
-        outputs: Its outputs, as in a notebook's file: long texts cut, pictures as PNG, JPEG, GIF or WebP, SVGs and
-            charts with the PNG that the page has drawn; a number in the place of a picture is the size in bytes of one
-            that is too large.
+        outputs: The cell's outputs, as in a notebook's file: long texts cut, pictures as PNG, JPEG, GIF or WebP, SVGs
+            and charts with the PNG that the page has drawn; a number in place of a picture is the size in bytes of a
+            picture that is too large.
     """
 
     cell_id: _CellId
@@ -198,7 +198,7 @@ class CellsOutputsParams(msgspec.Struct, frozen=True, rename="camel", kw_only=Tr
     """``cellOutputs``, on the comm ``agentnb.lab``, from the page: the answer to ``outputs``.
 
     Attributes:
-        id: The ``outputs``'s.
+        id: The id of the ``outputs``.
         cells: The outputs of each cell that the notebook has.
     """
 
@@ -210,9 +210,9 @@ class QuoteParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     """``quote``, on the comm ``agentnb.lab``, from the page: the user adds selected code to a message.
 
     Attributes:
-        id: What the answer names.
-        cell_id: The cell that it is selected in.
-        text: What is selected.
+        id: The id for the answer.
+        cell_id: The cell that contains the code.
+        text: The selected code.
     """
 
     id: _CellId
@@ -221,11 +221,11 @@ class QuoteParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
 
 
 class QuotedParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
-    """``quoted``, on the comm ``agentnb.lab``, from the kernel: the kernel has kept what a ``quote`` says.
+    """``quoted``, on the comm ``agentnb.lab``, from the kernel: the kernel has stored the code of a ``quote``.
 
     Attributes:
-        id: The ``quote``'s.
-        mention: What to write into the message.
+        id: The id of the ``quote``.
+        mention: The text to write into the message.
     """
 
     id: str
@@ -249,7 +249,7 @@ class QuoteMessage(msgspec.Struct, frozen=True, kw_only=True, tag_field="method"
 
     Attributes:
         v: The protocol's version.
-        params: What is selected.
+        params: The selected code.
     """
 
     v: Literal[1]
@@ -260,13 +260,13 @@ class FailedParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     """``failed``, on the comm ``agentnb.lab``, from the page: the user wants the error of a cell fixed or explained.
 
     Attributes:
-        id: What the answer names.
-        action: What the user wants.
+        id: The id for the answer.
+        action: The action that the user wants.
         cell_id: The cell.
-        count: Its execution count.
-        name: The error's class, as the cell's output has it.
+        count: The cell's execution count.
+        name: The error's class, as in the cell's output.
         message: The error's message.
-        traceback: The traceback in the output; of a long one its end.
+        traceback: The traceback in the output; only the end of a long one.
     """
 
     id: Annotated[str, msgspec.Meta(max_length=256)]
@@ -282,8 +282,8 @@ class FailedPromptParams(msgspec.Struct, frozen=True, rename="camel", kw_only=Tr
     """``failedPrompt``, on the comm ``agentnb.lab``, from the kernel: the prompt for a ``failed``.
 
     Attributes:
-        id: The ``failed``'s.
-        text: What to send to the agent; it mentions the error.
+        id: The id of the ``failed``.
+        text: The prompt for the agent; it mentions the error.
     """
 
     id: str
@@ -295,7 +295,7 @@ class FailedMessage(msgspec.Struct, frozen=True, kw_only=True, tag_field="method
 
     Attributes:
         v: The protocol's version.
-        params: Which cell's error, and what the user wants.
+        params: The cell's error, and the action that the user wants.
     """
 
     v: Literal[1]
@@ -307,7 +307,7 @@ class EditedMessage(msgspec.Struct, frozen=True, kw_only=True, tag_field="method
 
     Attributes:
         v: The protocol's version.
-        params: What came of it.
+        params: The result.
     """
 
     v: Literal[1]
@@ -319,7 +319,7 @@ class NotebookMessage(msgspec.Struct, frozen=True, kw_only=True, tag_field="meth
 
     Attributes:
         v: The protocol's version.
-        params: What the notebook is now.
+        params: The notebook's current state.
     """
 
     v: Literal[1]
@@ -327,13 +327,13 @@ class NotebookMessage(msgspec.Struct, frozen=True, kw_only=True, tag_field="meth
 
 
 class SavedParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
-    """``saved``, on the comm ``agentnb.lab``, from the page: what the user did to a file through Jupyter.
+    """``saved``, on the comm ``agentnb.lab``, from the page: the user changed a file through Jupyter.
 
     Attributes:
         path: The file's path on the Jupyter server.
-        type: What happened (``IChangedArgs`` of JupyterLab's contents).
-        was: Its path before it was renamed.
-        is_automatic: Whether JupyterLab saved it by itself.
+        type: The kind of change (``IChangedArgs`` of JupyterLab's contents).
+        was: The file's path before it was renamed.
+        is_automatic: True if JupyterLab saved it automatically.
     """
 
     path: Annotated[str, msgspec.Meta(max_length=4_096)]
@@ -347,7 +347,7 @@ class SavedMessage(msgspec.Struct, frozen=True, kw_only=True, tag_field="method"
 
     Attributes:
         v: The protocol's version.
-        params: What was done to which file.
+        params: The file and its change.
     """
 
     v: Literal[1]

@@ -1,7 +1,7 @@
 """The messages between kernel and page: those of the Agent Host Protocol (AHP), and ours (``x-agentnb/…``).
 
 They are JSON-RPC 2.0 objects (`agentnb.rpc_message`) on the host model's comm. All pages of a kernel share it, so each
-message says which client it is from, or to, and in which version of ours it is (``v``). Each request is declared
+message names the client that sends or receives it, and the version of our protocol (``v``). Each request is declared
 beside the function that answers it; `agentnb.server.methods` lists them all. The JupyterLab extension's messages are in
 `agentnb.server.lab_messages`.
 """
@@ -54,12 +54,12 @@ ERRORS: dict[int, str] = {
 
 
 class FromPage(Wire, frozen=True, kw_only=True):
-    """The envelope of everything that a page sends.
+    """The envelope of every message from a page.
 
     Attributes:
         v: The protocol's version.
-        client_id: Who speaks: one page's copy of the widget model (UUID).
-        method: What it wants.
+        client_id: The sender: one page's copy of the widget model (UUID).
+        method: The method.
         params: The method's parameters.
         id: Present in a request, absent in a notification.
     """

@@ -28,7 +28,7 @@ MOST_NAMED = 200
 
 
 class Notices:
-    """Pages that want to hear of changes.
+    """The pages that want notices of changes.
 
     Runs on the host's thread.
     """

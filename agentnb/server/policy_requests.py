@@ -29,7 +29,7 @@ class PolicyRule(Wire, frozen=True, kw_only=True):
     """A rule of the user's policy file.
 
     Attributes:
-        number: Its number there, 1 for the first.
+        number: Its number in that file, 1 for the first.
         text: The rule on one line.
     """
 
@@ -48,15 +48,16 @@ def change_policy(
     folder: str = "",
     confirmed: str = "",
 ) -> ChangedResult:
-    """The user changes a rule or a trusted folder of the own policy file in the page.
+    """Change a rule or a trusted folder in the user's own policy file.
 
-    What would let agents do more is answered with a sentence to confirm, and changed when that comes back.
+    If this would let agents do more, the kernel first answers with a sentence to confirm, and makes the change when the
+    page sends that sentence back.
 
     Args:
-        action: What to do: ``add`` or ``remove`` a rule, ``trust`` or ``untrust`` a folder.
+        action: The change: ``add`` or ``remove`` a rule, ``trust`` or ``untrust`` a folder.
         rule: The rule to add, with the keys of a policy file.
         number: The number of the rule to remove, 1 for the first.
-        text: That rule on one line as it was listed.
+        text: That rule on one line, as listed.
         folder: The folder, absolute or with ``~/``.
         confirmed: The sentence that the user confirmed.
     """
@@ -88,11 +89,11 @@ def change_policy(
 
 
 class TestPolicyResult(Wire, frozen=True, kw_only=True):
-    """What would happen.
+    """The policy's decision.
 
     Attributes:
         outcome: `allow`, `ask` or `deny`.
-        message: That, and why, in sentences.
+        message: The decision and the reason, in sentences.
     """
 
     outcome: Literal["allow", "ask", "deny"]
@@ -103,13 +104,13 @@ class TestPolicyResult(Wire, frozen=True, kw_only=True):
 def try_policy(
     asker: Asker[Host], *, command: str = "", path: str = "", tool: str = "edit", agent: str = ""
 ) -> TestPolicyResult:
-    """Say what would happen if an agent wanted to run a command, or to use a file; nothing is run.
+    """Test how the policy decides if an agent wants to run a command, or to use a file; nothing is run.
 
     Args:
         command: A command line; empty for none.
         path: A file, relative to the workspace or absolute.
-        tool: What the agent would do with that file.
-        agent: The agent; the default one where empty.
+        tool: The agent's operation on that file.
+        agent: The agent; the default one if empty.
     """
     environment = asker.host.environment
     sources = environment.sources()
@@ -144,15 +145,15 @@ AUTO = {
 
 
 class Grant(Wire, frozen=True, kw_only=True):
-    """What an agent may do without asking because the user said so.
+    """A permission of an agent to act without asking, because the user said so.
 
     Attributes:
-        id: What `revokeGrant` takes.
-        scope: How far it reaches: `turn`, `conversation`, `folder` (conversations in these folders), or `user` (all
+        id: The id for `revokeGrant`.
+        scope: Its extent: `turn`, `conversation`, `folder` (conversations in these folders), or `user` (all
             conversations in trusted folders).
-        text: What it permits, in a sentence.
-        rule: The rule on one line; empty where it is none.
-        session: The channel of its conversation; empty for one that is kept.
+        text: A sentence that says what it permits.
+        rule: The rule on one line; empty if it is none.
+        session: The channel of its conversation; empty for a grant in the policy file.
         title: That conversation's title.
     """
 
@@ -218,17 +219,17 @@ class ListGrantsResult(Wire, frozen=True, kw_only=True):
     """The grants.
 
     Attributes:
-        grants: Those of open conversations first.
+        grants: The grants, those of open conversations first.
     """
 
     grants: tuple[Grant, ...]
 
 
 class DescribeFreedomResult(Wire, frozen=True, kw_only=True):
-    """What Auto comes to.
+    """The effect of the freedom Auto.
 
     Attributes:
-        auto: What it runs at once, in a sentence or two.
+        auto: The actions that it runs at once, in a sentence or two.
     """
 
     auto: str
@@ -236,10 +237,10 @@ class DescribeFreedomResult(Wire, frozen=True, kw_only=True):
 
 @request("describeFreedom")
 async def describe_freedom(asker: Asker[Host], *, channel: str = "") -> DescribeFreedomResult:
-    """Say what the freedom Auto runs at once in a conversation: that depends on what can confine or preview it here.
+    """Describe what the freedom Auto runs at once; that depends on whether a sandbox and previews are available here.
 
     Args:
-        channel: The session's channel; empty for a conversation that is yet to begin.
+        channel: The session's channel; empty for a conversation that has not begun.
     """
     environment = asker.host.environment
     conversation = asker.host.conversations.get(channel)
@@ -255,10 +256,10 @@ def list_grants(asker: Asker[Host]) -> ListGrantsResult:
 
 
 class RevokeGrantResult(Wire, frozen=True, kw_only=True):
-    """The grant holds no more.
+    """The grant is revoked.
 
     Attributes:
-        message: What is so now, in a sentence or two.
+        message: The result, in a sentence or two.
     """
 
     message: str
@@ -266,14 +267,14 @@ class RevokeGrantResult(Wire, frozen=True, kw_only=True):
 
 @request("revokeGrant")
 def revoke_grant(asker: Asker[Host], *, id: str = "", channel: str = "", tool_call_id: str = "") -> RevokeGrantResult:
-    """Take a grant back: the agent asks again from its next request on, in every open conversation.
+    """Revoke a grant: the agent asks again from its next request on, in every open conversation.
 
-    What runs already goes on. One that was revoked before is no error: another window may have been first.
+    Running work continues. A grant that was revoked before is no error: another window may have been first.
 
     Args:
-        id: The grant, as `listGrants` has it; or else:
-        channel: The session's or the chat's channel, where an answer on a card gave it.
-        tool_call_id: The tool call whose card that was.
+        id: The grant's id from `listGrants`; without it, the next two:
+        channel: The session's or the chat's channel in which an answer on a card gave it.
+        tool_call_id: The tool call of that card.
     """
     host = asker.host
     if channel and tool_call_id:

@@ -1,8 +1,8 @@
-"""The one table of requests: each row has the name, the parameters, the answer and the function that carries it out.
+"""The table of requests: each row has the name, the parameters, the answer and the function that carries it out.
 
 A module of requests registers its functions with :func:`request`; `agentnb.server.methods` imports them all. The page's
 comm, the AHP server (`Method.right`), plug-ins, ``docs/reference/protocol.md``, the TypeScript client and the contract
-tests work by this table.
+tests use this table.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Asker(Generic[H_co]):
 
     Attributes:
         client_id: Its id.
-        host: The host that it talks to.
+        host: The host that it is connected to.
         service: The service that answers it.
     """
 
@@ -55,7 +55,7 @@ class Bytes(NamedTuple):
 
     Attributes:
         result: The answer.
-        buffers: The bytes; they travel as base64.
+        buffers: The bytes, sent as base64.
     """
 
     result: Any
@@ -67,10 +67,10 @@ class EmptyResult(Wire, frozen=True, kw_only=True):
 
 
 class ChangedResult(Wire, frozen=True, kw_only=True):
-    """Whether it was changed.
+    """The result of a change.
 
     Attributes:
-        confirm: The sentence that the user must confirm; nothing was changed then.
+        confirm: The sentence that the user must confirm; if present, nothing was changed.
     """
 
     confirm: str | None = None
@@ -82,12 +82,12 @@ class Method:
 
     Args:
         name: Its name on the wire.
-        sender: Who sends it.
+        sender: The side that sends it.
         params: The struct of its parameters.
         result: The struct of the answer; None for a notification.
         function: The function that answers a request.
-        right: The right that clients on a WebSocket need for it; None where they may not ask.
-        errors: The codes of errors it can be answered with, beside those of every request.
+        right: The right that clients on a WebSocket need for it; None if they may not use it.
+        errors: The codes of its errors, in addition to those of every request.
     """
 
     name: str
@@ -138,8 +138,8 @@ F = TypeVar("F", bound="Callable[..., Any]")
 def request(name: str, params: Any = None, result: Any = None, **columns: Any) -> Callable[[F], F]:
     """Add a row to the table: the function below answers the request *name*; see :class:`Method` for the columns.
 
-    Its keyword-only parameters are those of the request, described in its docstring, and what it returns is the answer.
-    *params* and *result* are for those that cannot be read off: a struct that is handed on, an answer with bytes.
+    Its keyword-only parameters are those of the request, its docstring describes them, and it returns the answer. Give
+    *params* and *result* if the signature does not show them: a struct that is passed on, an answer with bytes.
     """
 
     def register(function: F) -> F:
@@ -192,9 +192,9 @@ BUFFERS = "_buffers"
 
 
 def with_bytes(answer: Bytes) -> dict[str, Any]:
-    """An answer with its bytes, as both transports carry it.
+    """Returns an answer with its bytes, in the form for both transports.
 
-    Not as binary messages: jupyter_server's client of gateways hears nothing more behind one.
+    Not as binary messages: after one, jupyter_server's gateway client receives nothing more.
     """
     return {**answer.result, BUFFERS: [base64.b64encode(each).decode() for each in answer.buffers]}
 

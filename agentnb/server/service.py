@@ -1,7 +1,6 @@
 """Decodes, carries out and answers every message of a page (`agentnb.server.methods` lists the requests).
 
-Runs on the host's thread. A message that makes no sense is answered or dropped and logged once; it never breaks the
-channel.
+Runs on the host's thread. An invalid message is answered or dropped, and logged once; it never breaks the channel.
 """
 
 from __future__ import annotations
@@ -68,12 +67,12 @@ CODES: tuple[tuple[type[Exception], int], ...] = (
 
 
 class PageService:
-    """Answers what pages say; what they ask for and dispatch is another matter of each host that they can talk to.
+    """Answers the messages of pages; each kind of host carries out requests and actions in its own way.
 
     Args:
-        host: What they talk about.
+        host: The host that the pages talk to.
         send: Sends one message to one client: ``send(client_id, message)``.
-        turns: How many of a chat's turns a page is given at first; the others it fetches.
+        turns: The number of a chat's turns that a page gets at first; it fetches the others.
         versions: The versions of the protocol that it speaks.
     """
 
@@ -92,10 +91,10 @@ class PageService:
         )
 
     def carry_out(self, channel: str, action: Action, origin: ActionOrigin) -> None:
-        """Do what a client wants with *action*.
+        """Carry out a client's *action*.
 
         Raises:
-            AgentnbError: If it may not, or cannot be done.
+            AgentnbError: If the client may not do it, or it is not possible.
         """
         raise NotImplementedError
 
@@ -115,11 +114,11 @@ class PageService:
         return found
 
     def join(self, client: DeliveryClient, send: Send) -> None:
-        """Take *client*, which comes over another transport.
+        """Add *client*, which uses another transport.
 
         Args:
-            client: The client; its transport says when it has gone.
-            send: Sends it what is for it.
+            client: The client; its transport reports when it has gone.
+            send: The function that sends a message to it.
         """
         self._routes[client.client_id] = send
         self.delivery.join(client)
@@ -130,19 +129,19 @@ class PageService:
         self.delivery.drop(client_id)
 
     def ask(self, client_id: str, name: str, params: Any) -> Any:
-        """Carry out a request of the table, whichever transport it came on.
+        """Carry out a request of the table, from any transport.
 
         Args:
-            client_id: Who asks.
+            client_id: The client that asks.
             name: The name of a request.
             params: Its parameters, as JSON.
 
         Returns:
-            The result, or a coroutine of it; `Bytes` where it holds some.
+            The result, or a coroutine of it; `Bytes` if it contains bytes.
 
         Raises:
-            RpcError: If there is no such request.
-            AgentnbError: If it cannot be done.
+            RpcError: If the request does not exist, or its parameters are invalid.
+            AgentnbError: If it is not possible.
         """
         method = self.method(name)
         if method is None:

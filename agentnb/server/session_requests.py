@@ -60,16 +60,15 @@ def create_session(
     freedom: Literal["ask", "edit", "auto"] | None = None,
     reuse: bool = False,
 ) -> TabChannels:
-    """Open a new tab, whose id the page makes.
+    """Open a new tab.
 
     Args:
-        agent: The agent's name in the catalogue; the default one where absent.
-        tab_id: The tab's id (UUID v4); the kernel makes one where absent.
-        kernel: What the agent may do with the kernel: ``off``, ``look`` (read) or ``run``; as the settings say where
-            absent.
-        folder: The folder that the agent works in, absolute or from the notebook's; that of the settings where empty.
-        freedom: How freely the agent works: ``ask``, ``edit`` or ``auto``; as the settings say where absent.
-        reuse: Whether a tab that is open and was never used serves, too, where it has the same options.
+        agent: The agent's name in the catalogue; the default agent if absent.
+        tab_id: The tab's id (UUID v4), which the page makes; the kernel makes one if absent.
+        kernel: The agent's access to the kernel: ``off``, ``look`` (read) or ``run``; from the settings if absent.
+        folder: The agent's folder, absolute or relative to the kernel's current one; from the settings if empty.
+        freedom: The agent's freedom: ``ask``, ``edit`` or ``auto``; from the settings if absent.
+        reuse: True if an open tab that was never used serves, too, if it has the same options.
     """
     host, environment = asker.host, asker.host.environment
     for known in host.conversations.values():  # another window of the notebook was first, after a restart
@@ -123,8 +122,8 @@ async def _started(conversation: Conversation) -> None:
 def open_session(asker: Asker[Host], *, channel: str) -> None:
     """Start the agent of a tab and open its session, before the first prompt.
 
-    Someone is about to write there: the agent's commands, modes and options are wanted. The answer comes at once;
-    how it goes is in the session's state. A session that is open, or is being opened, is left as it is.
+    For a user who is about to write there and needs the agent's commands, modes and options. The answer comes at once;
+    the session's state shows the progress. A session that is open, or is being opened, is left as it is.
 
     Args:
         channel: The session's or the chat's channel.
@@ -144,7 +143,7 @@ def dispose_session(asker: Asker[Host], *, channel: str) -> None:
 
 @request("restartAgent", right="drive")
 async def restart_agent(asker: Asker[Host], *, channel: str) -> None:
-    """Start the agent of a session anew; the transcript stays.
+    """Restart the agent of a session; the transcript stays.
 
     Args:
         channel: The session's or the chat's channel.
@@ -154,11 +153,11 @@ async def restart_agent(asker: Asker[Host], *, channel: str) -> None:
 
 @request("stopToolCall", right="drive")
 def stop_tool_call(asker: Asker[Host], *, channel: str, tool_call_id: str) -> None:
-    """Stop the code that a tool call runs in the kernel, and only that; the turn goes on.
+    """Stop the code that a tool call runs in the kernel, and only that; the turn continues.
 
     Args:
         channel: The session's or the chat's channel.
-        tool_call_id: The tool call, of the running turn.
+        tool_call_id: The tool call, in the running turn.
     """
     asker.host.find(channel).stop_tool_call(tool_call_id)
 
@@ -171,21 +170,21 @@ def rehearse_tool_call(
     tool_call_id: str,
     input: Annotated[str, msgspec.Meta(max_length=100000)] | None = None,
 ) -> None:
-    """Preview what a permission request is about; the tool call's details show it.
+    """Preview the command or code of a permission request; the tool call's details show the result.
 
     Args:
         channel: The session's or the chat's channel.
-        tool_call_id: The tool call that must be allowed, of the running turn.
-        input: The command as the user has changed it, at most 100,000 characters; absent: as it is.
+        tool_call_id: The tool call that needs permission, in the running turn.
+        input: The command as the user has changed it, at most 100,000 characters; unchanged if absent.
     """
     asker.host.find(channel).permissions.rehearse(tool_call_id, input)
 
 
 @request("forkSession")
 async def fork_session(asker: Asker[Host], *, channel: str) -> TabChannels:
-    """Copy a session into a tab of its own, where its agent can (`agentProcess.fork`).
+    """Copy a session into its own tab, if its agent can (`agentProcess.fork`).
 
-    What was said and what the agent knows are copied; both go their own ways from there.
+    The transcript and the agent's memory are copied; the two sessions then continue separately.
 
     Args:
         channel: The session's or the chat's channel.
@@ -207,7 +206,7 @@ async def _looked(look: Callable[[], T], otherwise: T) -> T:
 
 
 class CompleteResult(Wire, frozen=True, kw_only=True):
-    """The things that can be mentioned, the best first; empty if they are not found in time.
+    """The possible mentions, the best first; empty if they are not found in time.
 
     Attributes:
         items: The suggestions.
@@ -218,11 +217,11 @@ class CompleteResult(Wire, frozen=True, kw_only=True):
 
 @request("complete", right="drive")
 async def complete(asker: Asker[Host], *, channel: str, start: str) -> CompleteResult:
-    """List what can stand after the ``@`` that is being typed.
+    """List the possible continuations of the ``@`` that the user is typing.
 
     Args:
-        channel: The session or chat whose prompt it is; the root channel before there is one.
-        start: What stands after the ``@`` so far.
+        channel: The session or chat of the prompt; the root channel before it exists.
+        start: The text after the ``@`` so far.
     """
     cwd, shell = _workspace(asker, channel), asker.host.environment.shell
     if shell is None:
@@ -231,7 +230,7 @@ async def complete(asker: Asker[Host], *, channel: str, start: str) -> CompleteR
 
 
 class PreviewMentionsResult(Wire, frozen=True, kw_only=True):
-    """The attachments; none where the user's objects could not be looked at in time.
+    """The attachments; empty if the user's objects could not be inspected in time.
 
     Attributes:
         items: The attachments, in the order in which the agent gets them.
@@ -244,12 +243,12 @@ class PreviewMentionsResult(Wire, frozen=True, kw_only=True):
 async def preview_mentions(
     asker: Asker[Host], *, channel: str, text: Annotated[str, msgspec.Meta(max_length=100000)], label: str | None = None
 ) -> PreviewMentionsResult:
-    """List what the mentions of a draft would attach, if it were sent now.
+    """List the attachments that the mentions of a draft would add if it were sent now.
 
     Args:
-        channel: The session or chat whose prompt it is; the root channel before there is one.
+        channel: The session or chat of the prompt; the root channel before it exists.
         text: The draft, at most 100,000 characters.
-        label: The attachment that is told with its content; absent: none.
+        label: The attachment to return with its content; none if absent.
     """
     cwd, shell = _workspace(asker, channel), asker.host.environment.shell
     agent = None if channel == ROOT else asker.host.find(channel).agent
@@ -264,7 +263,7 @@ class SuggestPromptsResult(Wire, frozen=True, kw_only=True):
     """The examples; empty outside of IPython, and if they are not found in time.
 
     Attributes:
-        prompts: What could be sent.
+        prompts: The example prompts.
     """
 
     prompts: tuple[str, ...]
@@ -272,10 +271,10 @@ class SuggestPromptsResult(Wire, frozen=True, kw_only=True):
 
 @request("suggestPrompts", right="drive")
 async def suggest_prompts(asker: Asker[Host], *, channel: str) -> SuggestPromptsResult:
-    """Give examples for an empty conversation, made of the cells, tables and errors that there are.
+    """Suggest prompts for an empty conversation, made from the existing cells, tables and errors.
 
     Args:
-        channel: The session's or the chat's channel; the root channel before there is one.
+        channel: The session's or the chat's channel; the root channel before it exists.
     """
     _workspace(asker, channel)
     shell = asker.host.environment.shell

@@ -1,7 +1,7 @@
-"""The requests about settings, and about the folders to choose from.
+"""Requests about settings, and about the folders to choose from.
 
-A page asks for a change in answer to a gesture of its user. What would let agents do more is first answered with a
-sentence that the user must confirm, and counts only when the page sends that very sentence back.
+A page asks for a change when its user makes one. If the change would let agents do more, the kernel first answers with
+a sentence that the user must confirm, and makes the change only when the page sends that exact sentence back.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ MOST_FOLDERS = 500
 
 
 class SettingLayer(Wire, frozen=True, kw_only=True):
-    """What another place says of a setting, and does not count.
+    """A value of a setting from another place, which has no effect.
 
     Attributes:
         source: The place.
@@ -50,24 +50,24 @@ class SettingLayer(Wire, frozen=True, kw_only=True):
 
 
 class SettingInfo(Wire, frozen=True, kw_only=True):
-    """A setting as it is now.
+    """A setting with its current value.
 
     Attributes:
         name: Its name.
-        title: What it is called, for people.
-        about: What it does.
+        title: Its name for people.
+        about: Its description.
         kind: The kind of its value: `switch`, `choice`, `number`, `text`, `folder`, `agent`, `names` or `servers`.
-        value: The value that counts; of MCP servers their names alone.
-        source: Where that comes from: `site` (the administrator set it, nothing else counts), `%config`, `startup`,
-            `environment`, `project`, `user` or `default`.
+        value: The value in effect; of MCP servers only their names.
+        source: The place of that value: `site` (the administrator set it, nothing else has an effect), `%config`,
+            `startup`, `environment`, `project`, `user` or `default`.
         where: The file or the variable; may be empty.
-        below: What other places say, the one that would count next first.
-        file: The user's file that a change is written to; empty where none can hold it.
-        is_trait: Whether it can be set in this kernel alone.
-        counts: When a change counts.
-        choices: The values of a `choice`, each with what it is called.
-        in_file: What the user's file says; absent where it says nothing.
-        empty: What an empty value, or 0, means. Absent where that is clear, and from a kernel of an older version.
+        below: The values from other places, next in effect first.
+        file: The user's file that a change is written to; empty if none can contain it.
+        is_trait: True if it can be set in this kernel alone.
+        counts: The time when a change takes effect.
+        choices: The values of a `choice`, each with its label.
+        in_file: The value in the user's file; absent if it has none.
+        empty: The meaning of an empty value, or 0. Absent if that is clear, and from a kernel of an older version.
     """
 
     name: str
@@ -113,7 +113,7 @@ class SettingsGroup(Wire, frozen=True, kw_only=True):
     """Settings that are shown together.
 
     Attributes:
-        title: What they are about.
+        title: The group's title.
         settings: The settings, in the order in which they are shown.
     """
 
@@ -126,16 +126,16 @@ class ListSettingsResult(Wire, frozen=True, kw_only=True):
 
     Attributes:
         groups: The settings by group.
-        problems: What is wrong with files and variables; that does not count.
+        problems: The problems in files and variables; the values concerned are ignored.
         rules: The rules of the user's policy file.
-        project_rules: Those of the project's, on one line each.
+        project_rules: The rules of the project's policy file, on one line each.
         first: The names of the settings on the first screen, in order; `grants` is the list of rules and grants.
             Absent from a kernel of an older version.
         trusted: The trusted folders.
         folder: The kernel's current folder.
         policy_file: The user's policy file.
-        project_file: The project's.
-        agents: How agents are started: the user's own first. Absent from a kernel of an older version.
+        project_file: The project's policy file.
+        agents: The agents' start commands, the user's own first. Absent from a kernel of an older version.
         models: The models that can be hidden. Absent from a kernel of an older version.
     """
 
@@ -187,27 +187,28 @@ def list_settings(asker: Asker[Host]) -> ListSettingsResult:
 
 @request("watchSettings")
 def watch_settings(asker: Asker[Host], *, on: bool) -> None:
-    """Tell this page when what `listSettings` answers changes, or tell it no more.
+    """Start or stop telling this page when the answer of `listSettings` changes.
 
-    While it is on, the kernel says `settingsChanged` a second, at most, after a file or `%config` has changed.
+    While it is on, the kernel sends `settingsChanged` at most a second after a file or `%config` has changed.
 
     Args:
-        on: Whether to tell it.
+        on: True if the page wants notices.
     """
     asker.service.notices(SettingsNotices, asker.host).watch(asker.client_id, on=on)
 
 
 class ChangeSettingParams(Wire, frozen=True, kw_only=True):
-    """``changeSetting``: the user changes a setting in the page.
+    """``changeSetting``: change a setting for the user.
 
-    What would let agents do more is answered with a sentence to confirm, and changed when that comes back.
+    If this would let agents do more or limits what the log keeps, the kernel first answers with a sentence to confirm,
+    and makes the change when the page sends that sentence back.
 
     Attributes:
         name: The setting's name.
-        value: Its new value; null removes what is written in the user's file, or said in this kernel.
-        here: Whether it holds in this kernel alone; else it is written into the user's file.
-        was: What the file said when the user decided, with `checks`; null where it said nothing.
-        checks: Whether `was` must still be so.
+        value: The new value; null removes the value from the user's file, or from this kernel.
+        here: True if it applies to this kernel alone; otherwise it is written into the user's file.
+        was: With `checks`: the file's value when the user decided; null if there was none.
+        checks: True if `was` must still be the file's value.
         confirmed: The sentence that the user confirmed.
     """
 
@@ -275,8 +276,8 @@ class McpServerChange(Wire, frozen=True, kw_only=True):
     """An MCP server as the page's user types it.
 
     Attributes:
-        line: Its command with its arguments, as one types it in a shell, or its address. No shell reads it.
-        env: Variables for the command, by name.
+        line: The server's command with its arguments, as typed in a shell, or its address. No shell reads it.
+        env: The variables for the command, by name.
     """
 
     line: Annotated[str, msgspec.Meta(max_length=4_000)]
@@ -292,14 +293,14 @@ async def change_mcp_server(
     here: bool = False,
     confirmed: str = "",
 ) -> ChangedResult:
-    """Add one MCP server to those of the settings, or remove one; the others stay as they are.
+    """Add one MCP server to the settings, or remove one; the others stay unchanged.
 
-    A new one is answered with a sentence to confirm, and added when that comes back.
+    To add one, the kernel first answers with a sentence to confirm, and adds it when the page sends that sentence back.
 
     Args:
-        name: What agents call it.
+        name: The server's name for agents.
         server: The server; absent to remove the one of that name.
-        here: Whether it holds in this kernel alone; else it is written into the user's file.
+        here: True if it applies to this kernel alone; otherwise it is written into the user's file.
         confirmed: The sentence that the user confirmed.
     """
     host = asker.host
@@ -354,9 +355,9 @@ class ListFoldersResult(Wire, frozen=True, kw_only=True):
 
     Attributes:
         path: The folder.
-        folders: The names of those in it, without hidden ones.
-        is_cut: Whether there are more.
-        parent: The folder above it; absent where that is not listed.
+        folders: The names of the folders in it, without hidden ones.
+        is_cut: True if it has more.
+        parent: The parent folder; absent if it may not be listed.
     """
 
     path: str
@@ -369,10 +370,10 @@ class ListFoldersResult(Wire, frozen=True, kw_only=True):
 async def list_folders(
     _: Asker[Host], *, path: Annotated[str, msgspec.Meta(max_length=4000)] = ""
 ) -> ListFoldersResult:
-    """The folders in a folder of the home or the kernel's folder, to choose one.
+    """List the folders in a folder, to choose one; only in the home folder and the kernel's folder.
 
     Args:
-        path: The folder, absolute or with ``~/``; empty for the kernel's current one.
+        path: The folder, absolute or with ``~/``; the kernel's current one if empty.
     """
     return await asyncio.to_thread(_folders_in, path)
 

@@ -31,10 +31,10 @@ class AgentKeptSession(Wire, frozen=True, kw_only=True):
     """A session that an agent keeps itself.
 
     Attributes:
-        id: The id that the agent gave it.
-        title: Its title; empty where it has none.
-        cwd: Its folder; empty where the agent does not say.
-        modified_at: When something last happened in it, in milliseconds since 1970, if the agent says it.
+        id: The agent's id of the session.
+        title: Its title; empty if it has none.
+        cwd: Its folder; empty if the agent does not report it.
+        modified_at: The time of its last activity, in milliseconds since 1970, if the agent reports it.
     """
 
     id: str
@@ -44,11 +44,11 @@ class AgentKeptSession(Wire, frozen=True, kw_only=True):
 
 
 class ListAgentSessionsResult(Wire, frozen=True, kw_only=True):
-    """One page, as the agent orders them.
+    """One page of sessions, in the agent's order.
 
     Attributes:
-        sessions: Those that the log does not have.
-        cursor: Where the next page begins; absent where this is the last.
+        sessions: The sessions that the log does not have.
+        cursor: The start of the next page; absent on the last one.
     """
 
     sessions: tuple[AgentKeptSession, ...]
@@ -61,12 +61,12 @@ async def list_agent_sessions(
 ) -> ListAgentSessionsResult:
     """List the sessions that an agent keeps itself and the log does not have (ACP ``session/list``).
 
-    The agent is started for it where it does not run.
+    The agent is started for this if it is not running.
 
     Args:
-        agent: Its name in the catalogue.
-        everywhere: Those of all folders; otherwise those of the kernel's folder.
-        cursor: Where the page begins: the `cursor` of the page before.
+        agent: The agent's name in the catalogue.
+        everywhere: True if sessions of all folders are listed; otherwise only those of the kernel's folder.
+        cursor: The start of the page: the `cursor` of the page before.
     """
     host = asker.host
     configuration = _configuration(host, agent, Path.cwd())
@@ -86,16 +86,16 @@ def _agent_session(kept: AgentSession) -> AgentKeptSession:
 async def open_agent_session(
     asker: Asker[Host], *, agent: str, id: str, cwd: str | None = None, title: str | None = None
 ) -> TabChannels:
-    """Open a session that an agent keeps itself, in a tab of its own (ACP ``session/load``).
+    """Open a session that an agent keeps itself, in its own tab (ACP ``session/load``).
 
-    From then on the log keeps it, too. Its folder becomes the workspace: it must be in the kernel's folder, or one in
-    which the log has conversations.
+    From then on the log keeps it, too. Its folder becomes the workspace: it must be in the kernel's folder, or be one
+    in which the log has conversations.
 
     Args:
         agent: The agent's name in the catalogue.
         id: The agent's id of the session.
-        cwd: Its folder, as the agent says; the kernel's where absent.
-        title: Its title, as the agent says.
+        cwd: Its folder, as the agent reports it; the kernel's if absent.
+        title: Its title, as the agent reports it.
     """
     folder = await asyncio.to_thread(_workspace, asker.host, cwd)
     words = " ".join((title or "").split())[:LONGEST_TITLE] or None
@@ -133,7 +133,7 @@ def _workspace(host: Host, named: str | None) -> Path:
 
 
 class MeasureStorageResult(Wire, frozen=True, kw_only=True):
-    """What is kept.
+    """The storage that agentnb uses.
 
     Attributes:
         path: The log's file.
@@ -153,17 +153,17 @@ async def measure_storage(asker: Asker[Host]) -> MeasureStorageResult:
 
 
 class ChangeStorageParams(Wire, frozen=True, kw_only=True):
-    """``changeStorage``: compact, check, repair, export or import the log, or delete conversations of it.
+    """``changeStorage``: compact, check, repair, export or import the log, or delete conversations from it.
 
-    By their age or size, or all of them. Open ones stay; pinned ones do, too, except where all are deleted.
+    Conversations are deleted by age or size, or all of them. Open ones stay; so do pinned ones, unless all are deleted.
 
     Attributes:
-        action: What to do.
-        older_than_days: With `remove`: conversations in which nothing has happened for so many days.
-        larger_than: With `remove`, in the place of the age: the oldest ones, until the data of the others is no more
-            than this, as `2G`.
-        dry_run: With `remove` and `deleteAll`: only say how many.
-        path: With `export` and `import`: the file where the kernel runs, absolute or with `~/`; a new one to export.
+        action: The operation.
+        older_than_days: With `remove`: the days without activity after which a conversation is deleted.
+        larger_than: With `remove`, instead of the age: the size, as `2G`, to which the data is reduced by deleting the
+            oldest conversations.
+        dry_run: True if `remove` and `deleteAll` only count the conversations.
+        path: With `export` and `import`: the file on the kernel's machine, absolute or with `~/`; a new one to export.
     """
 
     action: Literal["compact", "check", "repair", "export", "import", "remove", "deleteAll"]
@@ -174,11 +174,11 @@ class ChangeStorageParams(Wire, frozen=True, kw_only=True):
 
 
 class ChangeStorageResult(Wire, frozen=True, kw_only=True):
-    """What came of it.
+    """The result.
 
     Attributes:
-        message: In a sentence or some.
-        count: How many conversations were deleted, or would be.
+        message: The result, in one or more sentences.
+        count: The number of conversations that were deleted, or would be.
     """
 
     message: str

@@ -1,8 +1,8 @@
-"""What a client holds of its channels: the window, continued texts, and references to large contents.
+"""The part of its channels that a client has: the window, continued texts, and references to large contents.
 
-States and actions keep content whole; on its way to a page a long field is cut to its beginning and gets a reference
-beside it (``text`` and ``textRef``) or in its place, by one rule for states and for actions, so that what a page
-reduces is what it would have been given.
+States and actions keep content whole. On the way to a page, a long field is cut to its beginning and gets a reference
+beside it (``text`` and ``textRef``) or in its place. The rule is the same for states and for actions, so that reducing
+actions gives a page the same state as a snapshot.
 """
 
 from __future__ import annotations
@@ -131,9 +131,9 @@ class ContinuedText:
 
 
 def _key_of(envelope: dict[str, Any]) -> Key | None:
-    """Returns what a delta continues.
+    """Returns the key of the text that a delta continues.
 
-    None for any other envelope, and for one with fields that the short form has not.
+    None for any other envelope, and for one with fields that the short form does not have.
     """
     action = envelope["action"]
     if action.get("type") not in DELTAS or not (envelope.keys() <= ENVELOPE and action.keys() <= ACTION):

@@ -1,9 +1,9 @@
-"""The front end over comm: pages that join, come back or fall silent.
+"""The front end over comm: pages that connect, come back or go silent.
 
-Its messages come in on whatever thread Jupyter chooses and are handed to the host's thread at once.
+Jupyter delivers messages on any thread; they go to the host's thread at once.
 
-The answer brings the host model as ipywidgets describe one, because a page's own question for the kernel's widgets
-waits for the cell.
+The answer to a page that comes back includes the host model in the format of ipywidgets, because the page's own request
+for the kernel's widgets waits for the running cell.
 """
 
 from __future__ import annotations
@@ -135,9 +135,9 @@ class Frontend:
         listen(self.model, self.speak_from_here)
 
     def attached(self) -> bool:
-        """True if a page is there: one has said that it is ready, and is not gone.
+        """True if a page is connected: it has reported that it is ready, and has not gone.
 
-        From any thread.
+        Usable from any thread.
         """
         return self.service.delivery.attached
 

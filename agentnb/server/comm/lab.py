@@ -1,6 +1,6 @@
-"""The JupyterLab extension, seen from the kernel: what its notebooks are, and asking pages to show the sidebar.
+"""The kernel's side of the JupyterLab extension: the pages' notebooks, and the request to show the sidebar.
 
-Comm handlers run on whatever thread Jupyter chooses; they only note what they hear.
+Jupyter calls comm handlers on any thread; they only record what they receive.
 """
 
 from __future__ import annotations
@@ -178,9 +178,9 @@ class Lab:
     def outputs(
         self, cell_ids: Sequence[str], timeout: float, *, notebook: Callable[[PageNotebook], int] = lambda _: 1
     ) -> tuple[m.CellOutputsParams, ...]:
-        """The outputs of cells, as shown where the user was last; nothing where no page tells them in time.
+        """Returns the outputs of cells, as shown where the user was last active; empty if no page sends them in time.
 
-        Blocks: not to be called on a thread that the answer comes on.
+        Blocks: do not call it on a thread that receives the answer.
         """
         request = m.OutputsParams(id=new_id(), cell_ids=tuple(cell_ids))
         answer: Future[m.CellsOutputsParams] = Future()

@@ -1,8 +1,8 @@
-"""The widget model.
+"""The widget models.
 
-There is one host model per kernel, with the whole front end as its module; a panel has a module of a few lines that
-mounts the host model's client in its own element (anywidget's ``host.getWidget``), so that showing something a hundred
-times costs a hundred small models and not a hundred copies of the front end.
+A kernel has one host model, whose module is the whole front end. A panel's module has a few lines, which mount the host
+model's client in the panel's own element (anywidget's ``host.getWidget``). So a hundred displays cost a hundred small
+models and not a hundred copies of the front end.
 """
 
 from __future__ import annotations
@@ -84,9 +84,9 @@ def send_to(model: HostModel, client_id: str, message: dict[str, Any], /) -> Non
 
 
 def _send_bare(comm: Any, data: dict[str, Any]) -> bool:
-    """Send *data* without the parent header, a third of a short message; False where that cannot be done here.
+    """Send *data* without the parent header, a third of a short message; returns False if that is not possible here.
 
-    A page routes comm messages by the comm's id and never reads it.
+    A page routes comm messages by the comm's id and never reads the header.
     """
     kernel = getattr(comm, "kernel", None)
     session, socket = getattr(kernel, "session", None), getattr(kernel, "iopub_socket", None)

@@ -1,7 +1,7 @@
-"""The notebooks that pages have open, for who reads or writes their files (:class:`agentnb.host.environment.Editors`).
+"""The notebooks that pages have open, for code that uses their files (:class:`agentnb.host.environment.Editors`).
 
-A page tells of its notebook by the path on its Jupyter server; where that is on this machine only the kernel's session
-says (``JPY_SESSION_NAME``, absolute where the page named the notebook when it started the kernel).
+A page reports its notebook's path on its Jupyter server. Only the kernel's session shows where that is on this machine
+(``JPY_SESSION_NAME``, absolute if the page named the notebook when it started the kernel).
 """
 
 from __future__ import annotations
@@ -178,10 +178,10 @@ def notebook_file(session: str, notebook_path: str) -> Path | None:
 
 
 def path_of_notebook(named: str) -> Path:
-    """The file of the notebook *named*: a path, or a page's name of it; the kernel's own where that is empty.
+    """Returns the file of the notebook *named*: a path, or a page's name of it; the kernel's own if empty.
 
     Raises:
-        UsageError: If it is not known.
+        UsageError: If the file is not known.
     """
     if Path(named).is_absolute():
         return Path(named).resolve()

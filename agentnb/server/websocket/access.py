@@ -1,7 +1,7 @@
-"""Who may connect, the file that tells programs where, and the page that is served.
+"""Who may connect, the file with the kernel's address for programs, and the served page.
 
-It has no secret in it. Its token stands in the fragment of its address, which browsers send to no server, and comes
-with the WebSocket's request as the name of a subprotocol: not in an address, which proxies write into their logs.
+The page contains no secret. Its token is in the fragment of the page's address, which browsers send to no server, and
+comes with the WebSocket's request as the name of a subprotocol: not in an address, which proxies write into their logs.
 """
 
 from __future__ import annotations
@@ -226,7 +226,7 @@ _HEADERS = {
 
 
 class ServedPage:
-    """A page in one file, with its scripts and styles in it.
+    """A page in one file, with its scripts and styles.
 
     Args:
         path: The file.

@@ -1,6 +1,6 @@
-"""A client over the WebSocket: its channels and its pages.
+"""A client over the WebSocket: its channels, and pages of sessions and turns.
 
-A client that falls out of the feed must connect again, and is given snapshots then.
+A client that is too far behind the feed must connect again, and then gets snapshots.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The commands of AHP over the WebSocket: versions, errors, and the table of commands.
 
-The functions that answer them add the rows; ``docs/reference/ahp.md`` is made from the table.
+The functions that answer them add the rows; ``docs/reference/ahp.md`` is generated from the table.
 """
 
 from __future__ import annotations

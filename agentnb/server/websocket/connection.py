@@ -1,7 +1,7 @@
-"""One client's connection: JSON-RPC in, JSON-RPC out; what is behind it is the same service as for pages.
+"""One client's connection: JSON-RPC in and out, answered by the same service as for pages.
 
-Runs on the host's thread and knows no socket: `server` beside it hands it texts and writes those that it queues.
-A message that makes no sense is answered with an error, or dropped; it never breaks anything but its own connection.
+Runs on the host's thread without access to the socket: `server` passes texts to it and writes the texts that it queues.
+An invalid message is answered with an error, or dropped; it affects only its own connection.
 """
 
 from __future__ import annotations

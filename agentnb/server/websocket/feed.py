@@ -1,7 +1,7 @@
-"""Every change of the host in one numbered sequence, as AHP counts them (``serverSeq``).
+"""Numbers every change of the host in one sequence, as AHP does (``serverSeq``).
 
-The host counts each channel by itself; AHP counts all of them together, so that a client that lost its connection says
-one number.
+The host numbers each channel separately; AHP numbers all of them together, so that a client that lost its connection
+sends one number.
 """
 
 from __future__ import annotations

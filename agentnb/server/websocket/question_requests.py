@@ -1,7 +1,7 @@
-"""The questions that wait for an answer: what a client that may only answer is told, and all that it may do.
+"""Requests of clients that may only answer questions.
 
-It sees the permission requests and which turns run, not the conversations. An answer is for this once: what allows
-more is chosen in the notebook.
+They see the permission requests and the running turns, not the conversations. An answer allows or rejects once; the
+user allows more in the notebook.
 """
 
 from __future__ import annotations
@@ -51,8 +51,8 @@ class OpenQuestion(Wire, frozen=True, kw_only=True):
         turn_id: The turn.
         agent: The agent's name for people.
         conversation: The conversation's title.
-        call: The tool call that waits, as pages have it; without details where it is too large.
-        is_whole: Whether all of it is there.
+        call: The waiting tool call, as pages have it; without details if it is too large.
+        is_whole: True if it is complete.
     """
 
     channel: str
@@ -64,7 +64,7 @@ class OpenQuestion(Wire, frozen=True, kw_only=True):
 
 
 class RunningTurn(Wire, frozen=True, kw_only=True):
-    """A turn that runs.
+    """A running turn.
 
     Attributes:
         channel: The chat's channel.
@@ -80,13 +80,13 @@ class RunningTurn(Wire, frozen=True, kw_only=True):
 
 
 class OpenQuestions(Wire, frozen=True, kw_only=True):
-    """What waits for an answer.
+    """The open questions and the running turns.
 
     Attributes:
-        place: What the kernel runs: a notebook's path on its server.
+        place: The notebook of the kernel: its path on its server.
         questions: The permission requests, by conversation, oldest first.
-        turns: The turns that run.
-        forms: How many other questions wait that only the notebook can answer.
+        turns: The running turns.
+        forms: The number of other open questions, which only the notebook can answer.
     """
 
     place: str

@@ -1,6 +1,6 @@
 """Requests for resources: files, folders and contents.
 
-A change is asked about as a file write of an agent is. It is a tool call of a conversation named after the client
+A change needs the same permission as an agent's file write. It is a tool call of a conversation named after the client
 (`agentnb.host.files.client_files`), so it is in the log of decisions, listed with the changes, and can be undone.
 """
 

@@ -1,6 +1,6 @@
-"""The WebSocket server: who may connect, how much a client may send, and how it is written to.
+"""The WebSocket server: accepts connections, limits how much a client may send, and writes to clients.
 
-Not checked: who sits behind a token.
+Not checked: who uses a token.
 """
 
 from __future__ import annotations

@@ -41,14 +41,14 @@ class RemoteAsker(Asker[Any]):
     """A client on a WebSocket that makes a request.
 
     Attributes:
-        host: The host that it talks to.
+        host: The host that it is connected to.
         service: The service that answers it.
-        client: The client, as delivery sees it.
-        channels: What it may follow.
-        feed: The numbers of what happens.
-        notify: Sends it a notification.
-        asking: What the user is asked for it.
-        questions: Tells it of the open questions, where it wants to know.
+        client: The client, as delivery has it.
+        channels: The channels that it may follow.
+        feed: The numbered changes.
+        notify: The function that sends it a notification.
+        asking: The client's changes that wait for permission.
+        questions: The feed of open questions, if it wants one.
     """
 
     host: Host
