@@ -211,7 +211,7 @@ class FilesConflict(ChangesError):
     """Files differ from what was expected and cannot be merged; nothing was written.
 
     Args:
-        message: The problem, with the names of the files.
+        message: The message, with the files' names.
         hint: What to do next.
         conflicts: A :class:`agentnb.changes.Conflict` for each.
     """
@@ -233,7 +233,7 @@ class KernelChangesConflict(ChangesError):
     """Cells or variables changed after the turn; nothing was changed.
 
     Args:
-        message: The problem, with the names of the cells and variables.
+        message: The message, with their names.
         hint: What to do next.
         conflicts: A :class:`agentnb.kernel.undo.KernelConflict` for each.
     """

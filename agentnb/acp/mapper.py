@@ -1,6 +1,6 @@
-"""The mapper: turns an agent's updates and permission requests into actions.
+"""The mapper: turns an agent's messages into actions.
 
-It is pure, and unknown or malformed input never raises.
+It is pure, and malformed input never raises.
 """
 
 from __future__ import annotations

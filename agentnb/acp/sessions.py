@@ -82,8 +82,8 @@ class Sessions:
     def deliver(self, notifications: list[tuple[str, Any]]) -> None:
         """Route the notifications of one read; those of one session stay together and in order.
 
-        A notification other than ``session/update`` becomes an update of its own kind, so that it is kept and shown
-        like others.
+        A notification other than ``session/update`` becomes an update of its own kind, so that it is kept and shown,
+        too.
         """
         by_session: dict[str, list[dict[str, Any]]] = {}
         for method, params in notifications:

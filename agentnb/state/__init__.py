@@ -1,8 +1,7 @@
 """The pure state: the structs, the actions that change them, the reducers, and their JSON form.
 
-Each channel has its state, its actions and its reducer, named as in the Agent Host Protocol (AHP). Everything that ACP
-has and AHP lacks is added under ``x-agentnb/``. The last two channels have reducers, but our host does not serve them
-yet:
+Each channel has its state, its actions and its reducer, named as in the Agent Host Protocol (AHP). ACP data that AHP
+lacks is added under ``x-agentnb/``. The last two have reducers, but our host does not serve them yet:
 
 =========  ====================  =====================  ==============================================
 channel    state                 reducer                URI

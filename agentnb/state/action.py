@@ -148,11 +148,11 @@ class Envelope(Wire, frozen=True, kw_only=True):
     Args:
         channel: The channel's URI.
         first: The index of the first of several text deltas that were merged into this one.
-        index: The action's index in the channel: 1, 2, 3 … without gaps.
+        index: Its index in the channel: 1, 2, 3 … without gaps.
         action: The action.
         origin: The client that asked for it.
-        rejection_reason: The reason why the action was *not* applied; sent only to the client that asked for it.
-        repeated: True if the action was accepted earlier and arrived again: it is not refused, only confirmed.
+        rejection_reason: Why the action was *not* applied; sent only to the client that asked for it.
+        repeated: True if the action was already accepted and came again: it is confirmed, not refused.
 
     Example:
         >>> from agentnb.state import SessionReady

@@ -28,7 +28,7 @@ from agentnb.state.wire import JsonObject, Number, StringOrMarkdown
 
 
 class ChatPendingMessageSet(ChatAction, frozen=True, kw_only=True, tag="chat/pendingMessageSet"):
-    """A message is added to those that wait, or replaces the one with its id (AHP ``chat/pendingMessageSet``).
+    """A message waits; it replaces one with the same id (AHP ``chat/pendingMessageSet``).
 
     Args:
         kind: ``"steering"``: goes into the running turn; ``"queued"``: starts its own turn.
@@ -155,14 +155,14 @@ class ChatToolCallReady(ToolCallAction, frozen=True, kw_only=True, tag="chat/too
     """The input is complete, or a running tool needs permission again (AHP ``chat/toolCallReady``).
 
     Args:
-        invocation_message: A description of what the tool will do.
+        invocation_message: What the tool will do.
         tool_input: Its input.
         confirmation_title: A short title for the permission request.
         edits: The edits it will make.
-        editable: True if the user may change the input first.
-        confirmed: The reason why it may run at once; ``None`` means that someone must allow it first.
-        options: The answers that the user can choose from.
-        risk: Ours: its risk, and the kind of requests that it belongs to.
+        editable: True if the user may change the input.
+        confirmed: Why it may run at once; ``None``: someone must allow it first.
+        options: The possible answers.
+        risk: Ours: its risk and kind.
     """
 
     invocation_message: StringOrMarkdown
@@ -180,10 +180,10 @@ class ChatToolCallConfirmed(ToolCallAction, frozen=True, kw_only=True, tag="chat
 
     Args:
         approved: True if the tool may run.
-        confirmed: The reason for a yes: ``"user-action"`` (the default), ``"setting"``, ``"not-needed"``.
+        confirmed: Why, if approved: ``"user-action"`` (the default), ``"setting"``, ``"not-needed"``.
         edited_tool_input: The input as the user changed it.
-        reason: The reason for a no: ``"denied"`` (the default) or ``"skipped"``.
-        reason_message: The reason for a no, for people.
+        reason: Why, if not: ``"denied"`` (the default) or ``"skipped"``.
+        reason_message: The same for people.
         user_suggestion: What the agent should do instead.
         selected_option_id: The option that was chosen.
         answered_by: Ours: who answered. The host sets it; a client need not.
@@ -241,7 +241,7 @@ class ChatTurnStarted(ChatAction, frozen=True, kw_only=True, tag="chat/turnStart
     Args:
         turn_id: UUID v4 made by the client that prompts.
         message: The prompt.
-        queued_message_id: The id of the waiting message that becomes this prompt; it leaves its queue.
+        queued_message_id: The id of the waiting message that becomes this prompt and leaves its queue.
         started_at: The start time in ISO 8601, by the host's own clock.
     """
 

@@ -1,7 +1,7 @@
 """Reduces a chat channel: takes a `ChatState` and an action, returns a `ChatState`.
 
-A question that the agent asks during a turn is a part of its answer and stays there. A question that it asks while no
-turn runs, such as for a login, waits in `ChatState.input_requests`: AHP has no place for it.
+A question that the agent asks during a turn stays a part of its answer. A question asked while no turn runs, such as
+for a login, waits in `ChatState.input_requests`: AHP has no place for it.
 """
 
 from __future__ import annotations

@@ -32,15 +32,15 @@ class TurnChanges(Wire, frozen=True, kw_only=True):
 
     Args:
         status: ``"computing"`` while the workspace is compared, ``"ready"``, or ``"error"``.
-        error: The reason why the changes are not known.
-        files: The number of changed files.
-        added: The number of added lines, in files whose lines can be counted.
-        removed: The number of removed lines, in the same files.
-        cells: The number of changed cells.
-        variables: The number of changed variables.
-        undone: The number of these changes that are undone.
-        kept: The number of these changes that the user has accepted.
-        undoable: The number of these changes that could be undone now; absent if that is not known.
+        error: Why the changes are not known.
+        files: Number of changed files.
+        added: Number of added lines, in files whose lines can be counted.
+        removed: Number of removed lines, in the same files.
+        cells: Number of changed cells.
+        variables: Number of changed variables.
+        undone: Number of changes that are undone.
+        kept: Number of changes that the user has accepted.
+        undoable: Number of changes that could be undone now; absent if not known.
         notes: What the numbers do not cover, or what cannot be undone: whole sentences.
         data_checks: Possible problems in the tables that the turn changed.
     """

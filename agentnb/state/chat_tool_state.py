@@ -29,7 +29,7 @@ class ConfirmationOption(Wire, frozen=True, kw_only=True):
         id: The id that the client sends back.
         label: The text for people.
         kind: ``"approve"`` or ``"deny"``.
-        group: Options of the same group are shown together.
+        group: Options of one group are shown together.
         option_kind: Ours: ACP ``PermissionOptionKind`` as the agent sent it (``"allow_once"`` …).
     """
 
@@ -226,11 +226,11 @@ class ToolCallResult(Wire, frozen=True, kw_only=True):
     """The result of a tool call (AHP ``ToolCallResult``).
 
     Args:
-        success: True if the tool call succeeded.
-        past_tense_message: A description of what it did, such as "Ran the tests".
-        content: The content that it returned.
-        structured_content: The same content for machines.
-        error: The reason for the failure, if it failed.
+        success: True if it succeeded.
+        past_tense_message: What it did, such as "Ran the tests".
+        content: Its result.
+        structured_content: Its result for machines.
+        error: Why it failed, if it did.
     """
 
     success: bool
@@ -273,9 +273,9 @@ class ToolCallPendingConfirmationState(ToolCallBase, frozen=True, kw_only=True, 
     Args:
         confirmation_title: A short title for the permission request.
         edits: The edits it will make (``{"items": […]}``).
-        editable: True if the user may change the input before allowing it.
-        options: The answers that the user can choose from.
-        risk: Ours: its risk, and the kind of requests that it belongs to.
+        editable: True if the user may change the input.
+        options: The possible answers.
+        risk: Ours: its risk and kind.
     """
 
     invocation_message: StringOrMarkdown
@@ -291,7 +291,7 @@ class ToolCallRunningState(ToolCallBase, frozen=True, kw_only=True, tag="running
     """The tool call runs (AHP ``ToolCallRunningState``).
 
     Args:
-        confirmed: The reason why it may run: ``"not-needed"``, ``"user-action"`` or ``"setting"``.
+        confirmed: Why it may run: ``"not-needed"``, ``"user-action"`` or ``"setting"``.
         selected_option: The answer that allowed it.
         answered_by: Ours: who gave the answer.
         content: Its visible content so far.
@@ -335,10 +335,10 @@ class ToolCallCancelledState(ToolCallBase, frozen=True, kw_only=True, tag="cance
 
     Args:
         reason: ``"denied"``, ``"skipped"`` or ``"result-denied"``.
-        reason_message: The reason, for people.
-        user_suggestion: What the agent should do instead.
+        reason_message: The reason for people.
+        user_suggestion: What to do instead.
         selected_option: The answer that denied it.
-        answered_by: Ours: who gave the answer.
+        answered_by: Ours: who gave that answer.
     """
 
     invocation_message: StringOrMarkdown

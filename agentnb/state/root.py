@@ -48,15 +48,15 @@ class AgentInfo(Wire, frozen=True, kw_only=True):
     Args:
         provider: Its name in the catalogue.
         display_name: Its name for people.
-        description: A description, or the reason why the agent cannot be used yet.
+        description: A description, or why it cannot be used yet.
         models: The models it offers.
-        protected_resources: The AHP field, kept as sent.
-        customizations: The AHP field, kept as sent.
+        protected_resources: From AHP, kept as sent.
+        customizations: From AHP, kept as sent.
         missing: Ours: True if its program is not installed here.
         install: Ours: the command line that installs it, if it is missing and has one.
         can_install: Ours: True if `installAgent` can run that line.
-        runner: Ours: the command that starts it without an installation, as one line, if it is missing and npx or uvx,
-            which this command uses, is installed.
+        runner: Ours: the command that starts it without an installation, as one line, if it is missing and the npx or
+            uvx that this command uses is installed.
         setup: Ours: its installation, since the kernel started.
         hidden: Ours: True if the user has hidden it from lists.
     """
@@ -145,7 +145,7 @@ class RootConfigChanged(RootAction, frozen=True, kw_only=True, tag="root/configC
 
     Args:
         config: The new values.
-        replace: True if the new values replace all settings; otherwise they are merged.
+        replace: True if they replace all settings; otherwise they are merged.
     """
 
     config: JsonObject

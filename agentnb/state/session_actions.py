@@ -50,11 +50,11 @@ class SessionActivityChanged(SessionAction, frozen=True, kw_only=True, tag="sess
 
 
 class SessionConfigChanged(SessionAction, frozen=True, kw_only=True, tag="session/configChanged"):
-    """The session's settings changed (AHP ``session/configChanged``).
+    """Settings changed (AHP ``session/configChanged``).
 
     Args:
         config: The new values.
-        replace: True if the new values replace all settings; otherwise they are merged.
+        replace: True if they replace all settings; otherwise they are merged.
     """
 
     config: JsonObject
@@ -159,9 +159,9 @@ class XContextUsageChanged(SessionAction, frozen=True, kw_only=True, tag="x-agen
     """Ours: the usage of the model's context (ACP ``usage_update``).
 
     Args:
-        used: The tokens in the context.
-        size: The maximum number of tokens.
-        cost: The cost of this session so far.
+        used: Tokens in the context.
+        size: Maximum number of tokens.
+        cost: Cost of this session so far.
     """
 
     used: int

@@ -40,12 +40,12 @@ class SessionSummary(Wire, frozen=True, kw_only=True):
         title: Its title.
         status: `SessionStatus` bits.
         activity: Its current activity, for people.
-        created_at: Its creation time, ISO 8601.
-        modified_at: The time of its last change, ISO 8601.
+        created_at: Creation time, ISO 8601.
+        modified_at: Time of the last change, ISO 8601.
         project: The project it works on.
         working_directories: Its folders, as URIs.
         changes: A summary of its changes.
-        annotations: The counts of its annotations, as sent.
+        annotations: Counts of its annotations, as sent.
         meta: Additional data.
     """
 
@@ -89,7 +89,7 @@ class AgentCommand(Wire, frozen=True, kw_only=True):
 
     Args:
         name: Its name, without the slash.
-        description: A description of what it does.
+        description: What it does.
         hint: A hint for the text after it.
     """
 
@@ -129,9 +129,9 @@ class ContextUsage(Wire, frozen=True, kw_only=True):
     """Ours: the usage of the model's context (ACP ``usage_update``).
 
     Args:
-        used: The tokens in the context.
-        size: The maximum number of tokens.
-        cost: The cost of this session so far.
+        used: Tokens in the context.
+        size: Maximum number of tokens.
+        cost: Cost of this session so far.
     """
 
     used: int
@@ -143,7 +143,7 @@ class AgentProcess(Wire, frozen=True, kw_only=True):
     """Ours: the process that serves the session.
 
     Args:
-        name: The agent's name, as the agent gives it.
+        name: The agent's name, from the agent.
         version: Its version.
         state: The state of the process.
         message: A message for people, such as the reason for a failure.
@@ -151,8 +151,8 @@ class AgentProcess(Wire, frozen=True, kw_only=True):
         fork: True if it can copy a session (ACP ``session/fork``).
         confined: Its confinement, in one line; None if it is not confined.
         unconfined: For an unconfined agent: what it can do, and how to confine it.
-        acts_unasked: The reason why it may act without asking although the permissions are Ask or Deny, and what limits
-            it; None if it asks.
+        acts_unasked: Why it may act without asking although the permissions are Ask or Deny, and what limits it; None
+            if it asks.
     """
 
     name: str | None = None
@@ -176,15 +176,15 @@ class SessionState(Wire, frozen=True, kw_only=True):
         activity: Its current activity, for people.
         project: The project it works on.
         working_directories: Its folders, as URIs.
-        annotations: The counts of its annotations, as sent.
+        annotations: Counts of its annotations, as sent.
         lifecycle: The state of its creation.
-        creation_error: The error of a failed creation.
-        server_tools: The AHP field, kept as sent.
-        active_clients: The AHP field, kept as sent.
+        creation_error: The error, if that failed.
+        server_tools: From AHP, kept as sent.
+        active_clients: From AHP, kept as sent.
         chats: Its chats.
         default_chat: The chat that gets the input.
         config: Its settings.
-        customizations: The AHP field, kept as sent.
+        customizations: From AHP, kept as sent.
         changesets: The sets of changes that it offers.
         meta: Additional data.
         commands: Ours: slash commands.
