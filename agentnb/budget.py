@@ -53,13 +53,13 @@ class Limit(msgspec.Struct, frozen=True, kw_only=True):
     """One limit of a budget.
 
     Attributes:
-        unit: What it limits.
-        amount: How much: tokens, money, seconds or turns.
+        unit: The limited quantity.
+        amount: The limit, in tokens, money, seconds or turns.
         currency: ISO 4217 code of money.
-        scope: What is counted together.
-        origin: Who set it, for the message; empty where the user did for this conversation.
-        hint: How it is raised.
-        is_fixed: Whether the user cannot go on beyond it.
+        scope: The scope in which usage is counted together.
+        origin: Who set it, for the message; empty if the user set it for this conversation.
+        hint: How to raise it.
+        is_fixed: True if the user cannot go on beyond it.
     """
 
     unit: Unit
@@ -142,10 +142,10 @@ def uses_of(
 
 
 def read_budget(text: Any, *, name: str = "budget", **fields: Any) -> tuple[Limit, ...]:
-    """The limits that *text* says; *fields* are fields of each :class:`Limit`.
+    """Returns the limits in *text*; *fields* are fields of each :class:`Limit`.
 
     Raises:
-        UsageError: If it is no budget; the message says which part is wrong.
+        UsageError: If it is not a budget; the message says which part is wrong.
     """
     if not isinstance(text, str):
         raise UsageError(f"{name} is {text!r}, which is not text.", hint=_GRAMMAR)
@@ -215,7 +215,7 @@ def _duration(seconds: float) -> str:
 
 
 def is_of_day(message: str) -> bool:
-    """True for a message that names the budget of a day as the reason.
+    """True if a message names the budget of a day as the reason.
 
     Example:
         >>> is_of_day("Today's budget of $5.00 is used up ($5.12).")

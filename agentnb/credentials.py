@@ -1,8 +1,8 @@
-"""Credentials: how they look, and how they are removed from whatever is written down or shown.
+"""Credentials: finds them, and removes them from everything that is written down or shown.
 
-Three searches, each for what the others miss: the values of environment variables that are named like secrets, the
-shapes that services give their keys, and the fields and assignments that are named like secrets. Two rules keep it so:
-a repetition that something must follow starts only where a run of its characters starts, and a name is read from the
+Three searches complement each other: the values of environment variables that have names like secrets, the known shapes
+of services' keys, and the fields and assignments that have names like secrets. Two rules keep them linear in time: a
+repetition that something must follow starts only where a run of its characters starts, and a name is read from the
 keyword in it, once per run.
 """
 
@@ -255,10 +255,10 @@ def assignments(text: str) -> Iterator[re.Match[str]]:
 
 
 def _named_values(text: str) -> Iterator[Span]:
-    """The values in a command line that are named like secrets: ``KEY=…``, ``"token": …``, ``--password …``.
+    """Yields the values with names like secrets in a command line: ``KEY=…``, ``"token": …``, ``--password …``.
 
-    The search goes from keyword to keyword and leaves a run behind when its first keyword has been looked at, so that
-    no character is read twice.
+    The search goes from keyword to keyword and skips the rest of a run after its first keyword, so that no character is
+    read twice.
     """
     run_end = 0
     for keyword in _KEYWORD.finditer(text):

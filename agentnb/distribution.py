@@ -48,9 +48,9 @@ def remove_other(version: str, python: str | None = None, *, dependencies: bool 
 
 
 def overwritten() -> ImportError | SystemExit:
-    """The error of a package whose files the other project has overwritten.
+    """Returns the error for a package whose files the other project has overwritten.
 
-    Only the standard library is used: nothing else of this package can be relied on.
+    It uses only the standard library: the other files of this package cannot be relied on.
     """
     ours, theirs = _version(NAME), _version(OTHER)
     message = (

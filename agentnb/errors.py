@@ -72,7 +72,7 @@ class AgentnbError(Exception):
     def _render_traceback_(self) -> list[str]:
         """One line in a notebook instead of a traceback (IPython's own hook).
 
-        Of a long message the first line comes again at the end: summaries (nbmake's) show the last one.
+        A long message repeats its first line at the end: summaries (nbmake's) show the last line.
         """
         text = f"{type(self).__name__}: {self}"
         return [text] if "\n" not in text else [text, text.split("\n", 1)[0]]
@@ -110,7 +110,7 @@ class AgentRefused(AgentError):
     """The agent returned an error.
 
     Args:
-        message: What was asked and what the agent said.
+        message: The request and the agent's answer.
         code: The JSON-RPC error code.
         data: The JSON-RPC error's ``data``, as sent.
         hint: What to do next.
@@ -140,7 +140,7 @@ class TurnError(AgentnbError):
     Args:
         message: What happened.
         hint: What to do next.
-        turn: The turn (:class:`agentnb.Turn`), with everything that it gave before.
+        turn: The turn (:class:`agentnb.Turn`), with everything that it produced before.
     """
 
     def __init__(self, message: str, *, hint: str | None = None, turn: Any = None) -> None:
@@ -211,7 +211,7 @@ class FilesConflict(ChangesError):
     """Files differ from what was expected and cannot be merged; nothing was written.
 
     Args:
-        message: Which files.
+        message: The message, with the files' names.
         hint: What to do next.
         conflicts: A :class:`agentnb.changes.Conflict` for each.
     """
@@ -233,7 +233,7 @@ class KernelChangesConflict(ChangesError):
     """Cells or variables changed after the turn; nothing was changed.
 
     Args:
-        message: Which ones.
+        message: The message, with their names.
         hint: What to do next.
         conflicts: A :class:`agentnb.kernel.undo.KernelConflict` for each.
     """
@@ -298,7 +298,7 @@ class UnknownMention(UsageError):
 
 
 def unexpected(error: BaseException) -> str:
-    """What nobody expected, and where in agentnb it was raised; for a report of it. Its text may be the user's data.
+    """Returns an unexpected error's type and place in agentnb, for a report; not its text, which may be user data.
 
     Example:
         >>> unexpected(ValueError("secret"))

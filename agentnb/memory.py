@@ -36,13 +36,13 @@ def _free_in_machine() -> int | None:
 
 
 def free_in_container(groups: Path = CGROUPS, own: Path = _OWN_GROUPS) -> int | None:
-    """Returns how many bytes the control groups of this process leave to it; None where they set no limit.
+    """Returns how many bytes the control groups of this process leave to it; None if they set no limit.
 
-    Pages of files that were read count as free: they go before the limit is met.
+    Cached pages of files count as free: the system drops them before the limit is reached.
 
     Args:
-        groups: Where the control groups are mounted, of version 2 or 1.
-        own: The file that names those of this process.
+        groups: The folder where the control groups are mounted, of version 2 or 1.
+        own: The file that names this process's groups.
     """
     return _left_in(_groups_with_limit(groups, own))
 

@@ -1,9 +1,9 @@
 """Imports of agentnb, one thread after another, and names of a package that are imported at their first use.
 
-A notebook's cell and the sidebar's second shell load agentnb at the same moment. Where two imports wait for each other
-in a circle, Python hands one of them a module that is half there (``cannot import name … from partially initialized
-module``). Every module waits for its package's ``__init__``: so no ``__init__`` of ours imports a module of its own
-package while it is loaded (``tests/unit/test_concurrent_imports.py``). Its names come by `names_at_first_use`.
+A notebook's cell and the sidebar's second shell load agentnb at the same moment. If two imports wait for each other,
+Python gives one of them a partly initialized module (``cannot import name … from partially initialized module``). Every
+module waits for its package's ``__init__``: so our ``__init__`` modules do not import modules of their own package
+while they load (``tests/unit/test_concurrent_imports.py``). They get their names through `names_at_first_use`.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ def imported(*modules: str) -> Any:
 
 
 def names_at_first_use(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """For a package's ``__init__``: names that are imported at their first use (PEP 562), by `imported`.
+    """Returns ``__getattr__`` and ``__dir__`` for a package whose names `imported` loads at first use (PEP 562).
 
-    Not for names that modules of ours import while they are loaded: those would wait for this lock with the lock of
-    their own module in hand.
+    Not for names that our modules import while they load: those would wait for this lock while they hold the lock of
+    their own module.
     """
 
     def get(name: str) -> Any:

@@ -1,13 +1,12 @@
-"""Ports: what a plug-in can offer to agentnb.
+"""Ports: the extension points that a plug-in can implement.
 
 A plug-in is a :class:`Plugin` that an installed package names in the entry-point group ``agentnb.plugins``::
 
     [project.entry-points."agentnb.plugins"]
     weather = "agentnb_weather:PLUGIN"
 
-agentnb loads plug-ins at their first use. A plug-in that cannot be loaded, or that raises in a port, is named by
-`agentnb plugins`, by `agentnb doctor` and once in the chat; everything else works. `docs/how-to/plugins.md` shows how
-to write one.
+agentnb loads a plug-in at its first use. If a plug-in cannot be loaded, or raises in a port, `agentnb plugins`,
+`agentnb doctor` and, once, the chat name it; everything else works. `docs/how-to/plugins.md` shows how to write one.
 """
 
 from __future__ import annotations
@@ -45,18 +44,18 @@ class ToolSession:
     Attributes:
         session: The session's URI.
         folder: Its workspace.
-        authorize: Asks the policy, and if need be the user, whether the tool may do what its arguments say: takes a
+        authorize: Asks the policy, and the user if necessary, whether the tool may do what its arguments say: takes a
             title for the card and the command or the file's path that the user should see. Raises
             :class:`agentnb.PermissionDenied`.
-        ask: The same for a request of the policy's own form, such as to read a file.
-        code_runner: Gives the kernel; None where there is none.
-        setting: Gives the value that a setting has now.
+        ask: The same for a policy request, such as to read a file.
+        code_runner: Returns the kernel; None if there is none.
+        setting: Returns the current value of a setting.
         show: Shows details on the card of the call.
-        kernel_tool: Calls another kernel tool, as ``replace_cell``, which asks the policy itself; returns its MCP
+        kernel_tool: Calls another kernel tool, such as ``replace_cell``, which asks the policy itself; returns its MCP
             ``CallToolResult``. For tools that are made ``with_kernel``.
-        host: The host of the session; None where the agent has no conversation.
-        configuration: What the agent was started with; None likewise.
-        memory: What the plug-in keeps for this session; begin its names with the plug-in's.
+        host: The host of the session; None if the agent has no conversation.
+        configuration: The agent's configuration at its start; None likewise.
+        memory: Data of plug-ins for this session; begin the names with the plug-in's name.
     """
 
     session: str
@@ -78,13 +77,13 @@ class Tool(NamedTuple):
     Attributes:
         name: Its name.
         description: What it does and when to use it, for the agent.
-        parameters: The JSON schema of its arguments, an object's.
-        call: Carries out a call; takes the session and the arguments, returns text or an MCP ``CallToolResult``.
-            An :class:`agentnb.AgentnbError` is told to the agent.
-        reads_only: Whether it changes nothing.
-        title: Its name for people; where empty, the name.
-        with_kernel: Whether it is one of the kernel tools, for agents that have access to the kernel; it then asks the
-            policy before it does anything. Otherwise it comes from a server with the plug-in's name.
+        parameters: The JSON schema of its arguments, of type object.
+        call: Carries out a call; takes the session and the arguments, returns text or an MCP ``CallToolResult``. The
+            agent gets the text of an :class:`agentnb.AgentnbError`.
+        reads_only: True if it changes nothing.
+        title: Its name for people; if empty, the name.
+        with_kernel: True if it is a kernel tool, for agents that have access to the kernel; it then asks the policy
+            before it does anything. Otherwise it comes from a server with the plug-in's name.
     """
 
     name: str
@@ -100,11 +99,11 @@ class Request(NamedTuple):
     """One request that the page, a program on a socket, and Python can make.
 
     Attributes:
-        name: Its name on the wire; a plug-in's begins with its own name and a slash, as ``weather/look``.
+        name: Its name on the wire; a plug-in's begins with the plug-in's name and a slash, such as ``weather/look``.
         params: The msgspec struct of its parameters.
         result: The msgspec struct of its answer.
-        answer: Carries it out; takes the decoded parameters, returns the result or a coroutine of it. An
-            :class:`agentnb.AgentnbError` is told to whoever asked.
+        answer: Carries it out; takes the decoded parameters, returns the result or a coroutine of it. The caller gets
+            an :class:`agentnb.AgentnbError` as an error.
     """
 
     name: str
@@ -118,7 +117,7 @@ class Magic(NamedTuple):
 
     Attributes:
         name: The word.
-        run: Takes the rest of the line; what it returns is displayed.
+        run: Takes the rest of the line; its return value is displayed.
     """
 
     name: str
@@ -126,13 +125,13 @@ class Magic(NamedTuple):
 
 
 class PromptWord(NamedTuple):
-    """A first word of a prompt of ``%%agent`` that begins something else than a turn.
+    """A first word of a ``%%agent`` prompt that begins something other than a turn.
 
     Attributes:
         name: The word.
-        begin: Takes the arguments of the magic, the shell and the settings; gives what was begun, None where the
-            prompt is one for the agent. ``-o NAME`` is bound to what it gives; options that make no sense with the
-            word are refused with ``arguments.refuse``.
+        begin: Takes the arguments of the magic, the shell and the settings; returns the work that it began, None if the
+            prompt is for the agent. ``-o NAME`` is bound to that work. Call ``arguments.refuse`` for options that make
+            no sense with the word.
     """
 
     name: str
@@ -159,7 +158,7 @@ class AgentStart(NamedTuple):
         program: Its program.
         cwd: Its workspace.
         env: Its environment.
-        given: What of that the description and the session give.
+        given: The part of ``env`` that the description and the session set.
     """
 
     spec: AgentSpec
@@ -200,7 +199,7 @@ class Confined(Protocol):
 
 
 class Confiner(Protocol):
-    """Starts agents so that they reach only what they need. The first that a plug-in offers does it.
+    """Starts agents with access only to what they need. agentnb uses the first confiner that a plug-in offers.
 
     Attributes:
         name: Its name, for `agentnb plugins`.
@@ -217,16 +216,16 @@ class Confiner(Protocol):
         ...
 
     async def confine(self, start: AgentStart, asked: Confine) -> Confined:
-        """Prepare everything for an agent that is to start confined as *asked*.
+        """Prepare the confinement *asked* for an agent that is about to start.
 
         Raises:
-            AgentStartFailed: If it cannot be confined so.
+            AgentStartFailed: If it cannot be confined in this way.
         """
         ...
 
 
 class Previewer(Protocol):
-    """Runs a command or code in a closed-in copy, and tells what it would do. The first that a plug-in offers does it.
+    """Runs a command or code in an isolated copy and returns its effect. agentnb uses the first that a plug-in offers.
 
     Attributes:
         name: Its name, for `agentnb plugins`.
@@ -244,15 +243,15 @@ class Previewer(Protocol):
         descriptors: Sequence[int] = (),
         hosts: tuple[str, ...] = (),
     ) -> Rehearsal:
-        """Returns what *command* would do, run by the shell in *folder*.
+        """Returns the effect that *command* would have, run by the shell in *folder*.
 
         Args:
             command: The command line.
             folder: The folder that it runs in.
-            env: Its environment; this process's where None.
-            seconds: How long it may take.
+            env: Its environment; None means that of this process.
+            seconds: The time limit.
             descriptors: Open files and pipes that it gets under the same numbers, to read its task and to report.
-            hosts: The hosts that it may reach, as ``confine=`` names them; it has no network otherwise.
+            hosts: The hosts that it may reach, named as in ``confine=``; it has no network otherwise.
         """
         ...
 
@@ -260,19 +259,19 @@ class Previewer(Protocol):
         """Begin to run *code* as a cell of *shell*; called on the main thread.
 
         Args:
-            shell: The IPython shell; None where there is none.
+            shell: The IPython shell; None if there is none.
             code: The code.
             folder: The workspace.
-            seconds: How long it may take.
+            seconds: The time limit.
 
         Returns:
-            What waits for its end and tells what it would do; to be called once, on any thread.
+            A function that waits for the end and returns the effect; call it once, on any thread.
         """
         ...
 
 
 class Launcher(Protocol):
-    """Starts agents behind components: what stands between the client and the agent.
+    """Starts agents behind components, which stand between the client and the agent.
 
     Attributes:
         name: Its name, for `agentnb plugins`.
@@ -281,25 +280,25 @@ class Launcher(Protocol):
     name: str
 
     def check(self, components: Sequence[Any], *, are_installed: bool) -> None:
-        """Check that *components* make sense, and where *are_installed* that their programs are here.
+        """Check that *components* are valid and, if *are_installed*, that their programs are installed.
 
         Raises:
-            UsageError: If not.
+            UsageError: If they are not.
         """
 
     def spawn(self, components: Sequence[Any], session: ToolSession, confine: Confine | None) -> Spawn:
-        """Returns what starts an agent behind *components*.
+        """Returns the function that starts an agent behind *components*.
 
         Args:
             components: Names, commands, classes and instances; the first one is next to the client.
             session: The session that their tools are for.
-            confine: How the agent is confined; its components are not.
+            confine: The confinement of the agent; its components are not confined.
         """
         ...
 
 
 class Customizer(Protocol):
-    """Says what it gives a session's agent (AHP ``Customization``).
+    """Lists what it gives to a session's agent (AHP ``Customization``).
 
     Attributes:
         name: Its name, for `agentnb plugins`.
@@ -310,25 +309,25 @@ class Customizer(Protocol):
     def customizations(
         self, configuration: Configuration, environment: Environment, *, asks: bool
     ) -> Iterable[dict[str, Any]]:
-        """Returns what the agent of *configuration* is given; called on a thread of its own.
+        """Returns what the agent of *configuration* gets; called on a separate thread.
 
         Args:
-            configuration: What the agent is started with.
-            environment: What surrounds the host.
-            asks: Whether the user can be asked, by one that is not enabled.
+            configuration: The agent's configuration.
+            environment: The host's environment.
+            asks: True if a customization that is not enabled can ask the user.
         """
         ...
 
     def decide(self, action: str, package: str, *, shown: str) -> bool:
-        """Do what the user chose about *package*, which it asked about; called on a thread of its own.
+        """Carry out the user's answer to its question about *package*; called on a separate thread.
 
         Args:
             action: ``"trust"``, ``"refuse"`` or ``"revoke"``.
             package: The package.
-            shown: The digest of what the user was shown of it.
+            shown: The digest of what the user saw of the package.
 
         Returns:
-            Whether it was its question.
+            True if the question was its own.
         """
         ...
 
@@ -337,9 +336,9 @@ class TurnCheck(NamedTuple):
     """The outcome of checking a turn.
 
     Attributes:
-        passed: Whether nothing is left to do.
-        summary: The outcome for the user, a sentence or some lines; empty where there is nothing to say.
-        task: What is left to do, for the agent; empty where nothing is.
+        passed: True if nothing is left to do.
+        summary: The outcome for the user, a sentence or some lines; empty if there is nothing to say.
+        task: The remaining work, for the agent; empty if there is none.
     """
 
     passed: bool
@@ -348,11 +347,11 @@ class TurnCheck(NamedTuple):
 
 
 class AgentReadiness(NamedTuple):
-    """Finds out whether an agent could work, before it is chosen for a user who names none.
+    """Checks if an agent can work, before agentnb chooses it for a user who names none.
 
     Attributes:
         name: The agent's name in the catalogue.
-        problem: Takes the agent's environment variables; returns why it cannot work now, empty where it may.
+        problem: Takes the agent's environment variables; returns why it cannot work now, empty if it may.
     """
 
     name: str
@@ -363,28 +362,28 @@ class StepComparison(Protocol):
     """Compares the user's tables before and after the steps of one turn. Both methods run on the main thread."""
 
     def begin(self, variables: Mapping[str, Any], as_it_is: Callable[[Any], Any]) -> None:
-        """A step is about to run: remember how the tables are.
+        """Remember the tables as they are; called before a step runs.
 
         Args:
             variables: The user's variables.
-            as_it_is: Gives an object for reading that stays as its argument is now, whatever the step does; what undo
-                keeps serves for it. The argument itself where the step cannot reach it, or only its parts are kept;
-                None where there is no room.
+            as_it_is: Returns an object for reading that stays as its argument is now, whatever the step does; it uses
+                what undo keeps. Returns the argument itself if the step cannot reach it, or if only its parts are kept;
+                None if there is no room.
         """
         ...
 
     def end(self, variables: Mapping[str, Any], changed: Collection[str]) -> tuple[DataCheck, ...]:
-        """A step has ended: returns what may be wrong with the tables that the steps so far changed.
+        """Returns possible mistakes in the tables that the steps so far changed; called after a step has ended.
 
         Args:
             variables: The user's variables as they are now.
-            changed: The names that the step added, bound anew, or whose values it changed in place.
+            changed: The names that the step added or bound again, or whose values it changed in place.
         """
         ...
 
 
 class DataChecker(Protocol):
-    """Checks what steps did to tables. The first that a plug-in offers does it.
+    """Checks what steps did to tables. agentnb uses the first checker that a plug-in offers.
 
     Attributes:
         name: Its name, for `agentnb plugins`.
@@ -398,7 +397,7 @@ class DataChecker(Protocol):
 
 
 class TurnChecker(Protocol):
-    """Checks what an agent did, before its turn is done. All that plug-ins offer do it.
+    """Checks an agent's work before its turn is done. agentnb uses all checkers that plug-ins offer.
 
     Attributes:
         name: Its name, for `agentnb plugins`.
@@ -407,23 +406,23 @@ class TurnChecker(Protocol):
     name: str
 
     async def check(self, session: ToolSession, since: float) -> TurnCheck:
-        """Check the turn that has run since *since* (seconds since 1970).
+        """Check the turn that began at *since*.
 
         Args:
             session: The session.
-            since: When the turn began.
+            since: The start of the turn, in seconds since 1970.
         """
         ...
 
 
 @dataclass(frozen=True)
 class Plugin:
-    """What one plug-in offers.
+    """The offers of one plug-in.
 
     Args:
-        name: Its name: a word in lower case, the same as the entry point's.
-        summary: What it adds, a sentence.
-        ports: The version of the ports that it was made for.
+        name: Its name: a word in lower case, equal to the entry point's name.
+        summary: What it adds, one sentence.
+        ports: The version of the ports that it supports.
         commands: Commands of the command line.
         magics: Words of ``%agents``.
         prompt_words: First words of prompts of ``%%agent``.
@@ -431,12 +430,12 @@ class Plugin:
         requests: Requests of the protocol.
         exporters: Forms of export.
         confiners: Ways to confine agents.
-        previewers: Ways to see what a command or code would do.
+        previewers: Ways to preview the effect of a command or code.
         launchers: Ways to start an agent behind components.
-        customizers: Say what agents are given besides.
-        checkers: Check what an agent did, before its turn is done.
+        customizers: List what agents get in addition.
+        checkers: Check an agent's work before its turn is done.
         data_checkers: Check what steps did to tables.
-        readiness: Find out whether agents could work.
+        readiness: Check if agents can work.
 
     Example:
         >>> Plugin(name="weather", summary="Adds the weather.").offers

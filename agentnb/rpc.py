@@ -121,7 +121,7 @@ class Connection:
     ) -> Any:
         """Send a request and wait for its result; the request is cancelled if nobody waits any more.
 
-        *heard* gets the result before any message that comes after it; who waits here may get it later.
+        *heard* gets the result before any later message; the caller may get it later.
         """
         answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
 

@@ -20,9 +20,9 @@ _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0) | getat
 
 
 def write_atomically(path: Path, content: bytes, *, mode: int = 0o600, sync: bool = False) -> None:
-    """Write *content* to a draft beside *path*, then put the draft in its place.
+    """Write *content* to a temporary file beside *path*, then rename it to *path*.
 
-    The draft's name cannot be guessed and must be free, so nobody can lay a link there that leads elsewhere.
+    The temporary name cannot be guessed and must be unused, so nobody can place a link there that leads elsewhere.
     """
     draft = path.with_name(f".{path.name}.{os.urandom(4).hex()}.part")
     try:

@@ -1,6 +1,6 @@
-"""The table ``[site]`` of the site's policy files: what an administrator has decided for everyone here.
+"""The table ``[site]`` of the site's policy files: an administrator's decisions for all users.
 
-Every file counts, and each can only tighten. A file that cannot be used allows nothing of what it could decide.
+Every file counts, and each can only tighten the policy. A file that cannot be used allows nothing that it could decide.
 """
 
 from __future__ import annotations
@@ -112,13 +112,13 @@ class SitePolicy(msgspec.Struct, frozen=True):
         return tuple(dict.fromkeys(each.audit for each in self.files if each.audit))
 
     def why_not(self, kind: Kind, name: str, *others: str, allowed_as: tuple[str, ...] | None = None) -> str | None:
-        """Returns why something cannot be used, in a sentence; None where it can.
+        """Returns why something cannot be used, in a sentence; None if it can.
 
         Args:
-            kind: What it is.
-            name: What it is called, for people and for lists.
-            others: More names that lists can have.
-            allowed_as: The names that an ``allow`` can have; all of them where None.
+            kind: The kind of thing.
+            name: Its name, for people and for lists.
+            others: Other names that lists can contain.
+            allowed_as: The names that an ``allow`` list can contain; None means all of them.
         """
         names = (name, *others)
         for file in self.files:
@@ -155,9 +155,9 @@ def _is_one(pattern: str, names: tuple[str, ...]) -> bool:
 
 
 def site_files(environ: Mapping[str, str] = os.environ) -> tuple[Path, ...]:
-    """The policy files of the site, in the order of Jupyter's configuration folders, without the user's own.
+    """Returns the site's policy files, in the order of Jupyter's configuration folders, without the user's own.
 
-    ``JUPYTER_CONFIG_PATH`` can add folders, so it can tighten; it removes none.
+    ``JUPYTER_CONFIG_PATH`` can add folders, so it can tighten the policy; it removes none.
     """
     system = ("/usr/local/etc/jupyter", "/etc/jupyter")
     if sys.platform == "win32":

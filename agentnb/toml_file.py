@@ -1,7 +1,7 @@
 """Changes one thing in a TOML file that a person wrote: comments, order and everything else stay as they are.
 
-A new text is only taken where reading it gives exactly what was wanted; so a file that is written in a way that is not
-understood here is refused, never spoiled.
+A new text is accepted only if it parses to exactly the wanted values. A file with an unsupported notation is refused,
+never damaged.
 """
 
 from __future__ import annotations
@@ -131,9 +131,9 @@ def without_entry(text: str, table: str, number: int) -> str:
 
 
 def key_line(lines: Sequence[str], key: str, table: str = "") -> int | None:
-    """Returns in which of *lines* the *key* of *table* stands; the table's own line where the key is not there.
+    """Returns the number, from 1, of the line with the *key* of *table*; of the table's own line if the key is missing.
 
-    ``rule 2`` is the second of the tables ``[[rule]]``.
+    ``rule 2`` is the second ``[[rule]]`` table.
     """
     begin, header = 0, re.compile(r"\s*\[")
     heads = {_header(line): n for n, line in reversed([*enumerate(lines)]) if header.match(line)}

@@ -96,10 +96,11 @@ async def set_providers(
     env: Mapping[str, str],
     ask: Callable[[str, dict[str, Any]], Awaitable[Any]],
 ) -> None:
-    """Set the providers that the agent's description names; it does not start where that cannot be done.
+    """Set the providers that the agent's description names.
 
     Raises:
-        AgentStartFailed: If not: its requests would go elsewhere than its user wants.
+        AgentStartFailed: If one cannot be set: requests would go elsewhere than the user wants, so the agent does not
+            start.
     """
     if not spec.providers:
         return
@@ -267,7 +268,7 @@ class Agent(Peer):
     def cancel(self, session_id: str) -> None:
         """Ask the agent to end the running turn (ACP ``session/cancel``).
 
-        The host answers what the agent has asked and not been told yet with ``cancelled``; some hang otherwise.
+        The host answers the agent's open requests with ``cancelled``; some agents hang otherwise.
         """
         self.notify("session/cancel", {"sessionId": session_id})
 
@@ -278,7 +279,7 @@ class Agent(Peer):
     async def set_config_option(self, session_id: str, config_id: str, value: str | bool, heard: Chosen) -> None:
         """Choose a config option (ACP ``session/set_config_option``, or ``session/set_model`` for older agents).
 
-        *heard* gets what the answer says of the options, before any update that comes after the answer.
+        *heard* gets the options in the answer, before any update that comes after the answer.
         """
         if config_id == "model" and session_id in self.sessions.with_models:
             model = {"sessionId": session_id, "modelId": value}

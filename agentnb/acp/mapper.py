@@ -1,6 +1,6 @@
-"""The mapper: what an agent says, as actions.
+"""The mapper: turns an agent's messages into actions.
 
-Pure, and never surprised.
+It is pure, and malformed input never raises.
 """
 
 from __future__ import annotations
@@ -109,8 +109,8 @@ def map_permission(
 ) -> tuple[str, tuple[Action, ...]]:
     """The actions for ACP ``session/request_permission``.
 
-    The request may name a tool call that was never announced, or carry nothing but its id; both are merged with what is
-    known. One that has ended cannot be asked about: it gets a question of its own.
+    The request may name a tool call that was never announced, or carry only its id; both are merged with the known
+    data. If the call has already ended, the request gets a new one.
     """
     tool_call = mapping(params.get("toolCall"))
     place = find(chat, turn_id, time)

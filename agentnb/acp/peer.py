@@ -75,10 +75,7 @@ class SessionListener(Protocol):
         """True if a rule of the user's allows *path*, an absolute one outside the workspace, to *tool*."""
 
     def unsaved(self, path: str) -> Unsaved | None:
-        """Returns what an editor holds of the file *path*, absolute and resolved, and has not saved.
-
-        None: nothing known.
-        """
+        """Returns the unsaved content of the file *path*, absolute and resolved, in an editor; None if not known."""
 
     def lost(self, error: AgentnbError) -> None:
         """The agent went away; nothing more comes."""

@@ -1,7 +1,7 @@
-"""What an agent asks the user: permission requests and forms (ACP ``elicitation/create``), read.
+"""Reads an agent's questions to the user: permission requests and forms (ACP ``elicitation/create``).
 
-A property of a type that we do not know is never shown as one that we do: it is left out, and a form that requires it
-cannot be filled in.
+A property of an unknown type is never shown as one of a known type: it is left out, and a form that requires it cannot
+be filled in.
 """
 
 from __future__ import annotations

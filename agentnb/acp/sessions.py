@@ -80,9 +80,10 @@ class Sessions:
         self.with_models: set[str] = set()
 
     def deliver(self, notifications: list[tuple[str, Any]]) -> None:
-        """Route the notifications of one read, those of one session together and in order.
+        """Route the notifications of one read; those of one session stay together and in order.
 
-        What is no ``session/update`` becomes one of a kind of its own, so that it is kept and shown like any other.
+        A notification other than ``session/update`` becomes an update of its own kind, so that it is kept and shown,
+        too.
         """
         by_session: dict[str, list[dict[str, Any]]] = {}
         for method, params in notifications:

@@ -1,8 +1,8 @@
-"""Tool calls: what ACP says about them, as actions.
+"""Tool calls: turns ACP's updates into actions.
 
-So the status drives the lifecycle, and everything else goes to ``details``.
+The status drives the lifecycle, and everything else goes to ``details``.
 
-So it is one line of the answer, in its place, which later updates change.
+A compaction is a call, too: one line of the answer that later updates change.
 """
 
 from __future__ import annotations

@@ -164,10 +164,7 @@ def usage(update: dict[str, Any], time: int | None) -> tuple[Action, ...] | None
 
 
 def prompt_suggestions(update: dict[str, Any], time: int | None) -> tuple[Action, ...] | None:
-    """ACP ``prompt_suggestions_update``: the first three that can be written into a box.
-
-    None when it cannot be read.
-    """
+    """ACP ``prompt_suggestions_update``: the first three that can be message text; None if it cannot be read."""
     listed = update.get("suggestions")
     if not isinstance(listed, list):
         return None
@@ -177,9 +174,9 @@ def prompt_suggestions(update: dict[str, Any], time: int | None) -> tuple[Action
 
 
 def suggested_text(prompt: Any) -> str | None:
-    """A suggested prompt as its user would write it: links to files are mentions; None where that cannot be.
+    """A suggested prompt as the user would write it, with mentions for links to files; None if that is impossible.
 
-    Characters that hide or reorder text are removed, so that what is read is what will be sent.
+    Characters that hide or reorder text are removed, so that the user sends exactly the text that they read.
     """
     if not isinstance(prompt, list) or not 0 < len(prompt) <= _READ:
         return None

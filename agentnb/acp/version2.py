@@ -1,7 +1,7 @@
-"""Version 2 of the protocol, a draft: an agent's messages as version 1 has them, and ours as version 2 has them.
+"""Version 2 of the protocol, a draft: translates an agent's messages to version 1, and ours to version 2.
 
-So one table reads both (:mod:`agentnb.acp.mapper`). Not supported: batches, and `tool_call/cancel`, `terminal/cancel`.
-Draft: https://agentclientprotocol.com/protocol/v2/overview
+One table then reads both (:mod:`agentnb.acp.mapper`). Not supported: batches, and `tool_call/cancel`,
+`terminal/cancel`. Draft: https://agentclientprotocol.com/protocol/v2/overview
 """
 
 from __future__ import annotations

@@ -168,9 +168,9 @@ def every_name() -> tuple[str, ...]:
 
 
 def why_not(spec: AgentSpec) -> str | None:
-    """Returns why the site does not allow *spec*, in a sentence; None where it does.
+    """Returns why the site does not allow *spec*, in a sentence; None if it does.
 
-    The names of agents are ours or the registry's; what others describe is allowed by its command line.
+    The site can allow an agent of ours or of the registry by name; any other agent only by its command line.
     """
     return site_policy().why_not_agent(spec.name, spec.command, is_known=spec.origin in _OURS)
 
@@ -201,18 +201,12 @@ def installed(spec: AgentSpec, path: str | None = None, *, find: Find = find_on_
 
 
 def run_by(spec: AgentSpec, path: str | None = None, *, find: Find = find_on_path) -> PackageRunner | None:
-    """Returns how *spec* is run from a package index where it is not installed.
-
-    None where the program for that is missing.
-    """
+    """Returns how to run *spec* from a package index if it is not installed; None if that program is missing."""
     return spec.runner if spec.runner is not None and find(spec.runner.kind, path) else None
 
 
 def root_hint(spec: AgentSpec, env: Mapping[str, str] | None = None) -> str | None:
-    """Returns what to set where this process runs as root and the agent wants to be told.
-
-    None where nothing is to be set.
-    """
+    """Returns what to set if this process runs as root and the agent must know that; None if nothing."""
     if not hasattr(os, "geteuid") or os.geteuid() != 0:
         return None
     whole = {**os.environ, **spec.env, **(env or {})}
@@ -224,11 +218,11 @@ def root_hint(spec: AgentSpec, env: Mapping[str, str] | None = None) -> str | No
 
 
 def additions(project: Path | None = None) -> tuple[dict[str, AgentSpec], list[str]]:
-    """The agents that the user and the project add, and what is wrong with their files and with packages' entry points.
+    """Returns the agents that the user and the project add, and the problems in their files and packages' entry points.
 
     The user's files, ``agents/*.toml`` in agentnb's settings folder (:func:`agentnb.folders.config_folder`), may
-    replace an agent that is known. The project's, ``.agentnb/agents/*.toml``, may only add: a repository that you open
-    does not choose what your ``claude`` starts.
+    replace a known agent. The project's files, ``.agentnb/agents/*.toml``, may only add agents: a repository that you
+    open does not choose what your ``claude`` starts.
     """
     shipped, packages_wrong = _shipped()
     added, wrong = _folder(user_folder(), "user", catalogue)

@@ -31,7 +31,7 @@ def is_address(words: str) -> bool:
 
 
 def check_address(url: str, *, unencrypted: bool = False) -> None:
-    """Check that *url* is an agent's address that holds no secret, and that nobody in between reads along.
+    """Check that *url* is an agent's address without a secret, and that nobody in between can read the connection.
 
     Raises:
         UsageError: If not.
@@ -60,10 +60,10 @@ def connecting_command(url: str, token_variable: str | None, *, unencrypted: boo
 
 
 def with_connecting_command(data: dict[str, Any], own: Mapping[str, object]) -> dict[str, Any]:
-    """The description *data* of an agent, of which its file says *own*; where it has a ``url``, with its command.
+    """Returns an agent's description *data*, with its command if it has a ``url``; *own* are the keys in its file.
 
     Raises:
-        UsageError: If the address makes no sense, or there is a command beside it.
+        UsageError: If the address is invalid, or if *own* has both a command and a ``url``.
     """
     if "command" in own:
         if "url" in own:

@@ -1,7 +1,7 @@
 """The guard: the kernel's end of the watchdog, so that nothing an agent started outlives the kernel.
 
-``prctl(PR_SET_PDEATHSIG)`` would do for the agent alone, but fires when the *thread* that spawned it ends, needs code
-between fork and exec in a threaded process, and says nothing about the agent's children.
+``prctl(PR_SET_PDEATHSIG)`` would suffice for the agent alone, but it fires when the *thread* that spawned the agent
+ends, needs code between fork and exec in a threaded process, and does not cover the agent's children.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""The user's own descriptions of agents, each a file: listed, added, changed and removed.
+"""Lists, adds, changes and removes the user's own descriptions of agents, one file each.
 
-What an agent's variables hold may be secret: it is written, and never given back.
+The values of an agent's variables may be secret: they are written, and never returned.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The subreaper: a small program that starts one other program and ends everything which that started (Linux).
+"""The subreaper: a small program that starts another program and ends everything that it started (Linux).
 
-It writes ``pid N`` when the program runs, or ``error N`` (an errno) when it cannot be executed, and ``status N`` when
-it has ended.
+It writes ``pid N`` when the program runs, or ``error N`` (an errno) if it cannot be executed, and ``status N`` when it
+has ended.
 """
 
 from __future__ import annotations

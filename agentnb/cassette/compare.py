@@ -64,7 +64,7 @@ def described(prompt: Any) -> list[str]:
 
 
 def comparable(lines: list[str]) -> list[str]:
-    """*lines* of a prompt with one name for what has several: libraries call the same class and type by several names.
+    """Returns *lines* of a prompt with one name for each class and type that libraries name in several ways.
 
     pandas 2 has ``pandas.core.frame.DataFrame`` and columns of ``object`` and ``datetime64[ns]`` where pandas 3 has
     ``pandas.DataFrame``, ``str`` and ``datetime64[us]``.
@@ -109,10 +109,7 @@ def _named(params: Any) -> Any:
 def difference(
     ask: WireEvent, recorded: WireEvent, result: Any, error: Any, *, header: Header, written: Collection[str] = ()
 ) -> str | None:
-    """Returns how today's answer to the agent's request differs from the recorded one in a way that matters.
-
-    Else None.
-    """
+    """Returns how today's answer to the agent's request differs from the recorded one, if that matters; else None."""
     if ask.method == "fs/read_text_file" and error is None and _content(result) in written:
         return None
     then, now = _outcome(ask, recorded.result, recorded.error), _outcome(ask, result, error)

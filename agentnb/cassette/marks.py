@@ -1,9 +1,8 @@
-"""The marks that stand in a cassette for what differs from run to run, such as ``⟦workspace⟧`` and ``⟦session⟧``.
+"""The marks in a cassette for text that differs from run to run, such as ``⟦workspace⟧`` and ``⟦session⟧``.
 
-A text that holds the opening sign itself keeps it as ``⟦sign⟧``, so that every text comes back exactly as it was.
-Marked in a session are these and nothing else: the workspace (the session's ``cwd``, as named and as it really is, as a
-path and in a URL), the home folder, the session's id, the ids of its terminals, of its MCP servers and of the
-connections to them, and secrets.
+An opening sign in the text itself is stored as ``⟦sign⟧``, so that every text comes back exactly as it was. A session
+marks only these: the workspace (the session's ``cwd``, as named and resolved, as a path and in a URL), the home folder,
+the session's id, the ids of its terminals, of its MCP servers and of the connections to them, and secrets.
 """
 
 from __future__ import annotations

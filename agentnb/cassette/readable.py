@@ -1,6 +1,6 @@
 """A cassette as text for people: for a review, and for ``git diff`` (as its ``textconv``).
 
-A file that is broken, or in conflict, is shown as far as it can be read, since git must be able to compare it.
+A broken file, or one with a merge conflict, is shown as far as possible, since git must be able to compare it.
 """
 
 from __future__ import annotations

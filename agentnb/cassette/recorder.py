@@ -1,7 +1,7 @@
-"""Gathers what the taps hear into one cassette, again for one that exists, and writes it whenever a turn has ended.
+"""Gathers the recordings of all taps into one cassette, new or existing, and writes it after every turn.
 
-A second recording must differ where the conversation does, and nowhere else: so an exchange that says the same as the
-former one is replaced by that, byte for byte.
+A second recording must differ only where the conversation does: an exchange that is equivalent to the earlier one is
+replaced by that, byte for byte.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Brings files to the state that the recorded turn left, in the place of the agent that wrote them by itself.
+"""Brings files to the state after the recorded turn, as the agent's own writes did.
 
-When the turn begins, each file must be as it was when the turn was recorded, or as the recording leaves it somewhere:
-an earlier replay in the same folder may have been there.
+When the turn begins, each file must be as it was when the turn was recorded, or as the recording leaves it at some
+point: an earlier replay may have run in the same folder.
 """
 
 from __future__ import annotations

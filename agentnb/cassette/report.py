@@ -63,9 +63,9 @@ def reports(folder: Path) -> list[dict[str, Any]]:
 
 
 def not_asked_for(path: Path, played: Collection[tuple[int, ...]]) -> list[str]:
-    """A line for each turn of the cassette at *path* that is not among *played*, as (session, turn).
+    """Returns a line for each turn of the cassette at *path* that is not among *played*, as (session, turn).
 
-    Of a cassette that cannot be read nothing is said here: whoever played it has been told.
+    An unreadable cassette gives no lines: whoever replayed it already got the error.
     """
     from agentnb.cassette.file import read
 

@@ -1,8 +1,7 @@
-"""Whether this process's agents are recorded, replayed, or left alone.
+"""Decides whether this process's agents are recorded, replayed, or left alone.
 
-``AGENTNB_CASSETTE`` names the file; ``AGENTNB_CASSETTE_MODE`` says what to do with it: ``auto`` (the default) replays
-it if it is there and else records it, ``record`` records it anew, ``replay`` demands that it is there, ``off`` leaves
-it alone.
+``AGENTNB_CASSETTE`` names the file; ``AGENTNB_CASSETTE_MODE`` sets the mode: ``auto`` (the default) replays it if it
+exists and otherwise records it, ``record`` records it again, ``replay`` requires that it exists, ``off`` ignores it.
 """
 
 from __future__ import annotations
@@ -73,7 +72,7 @@ class CassetteSwitch:
         return self._settle(path, mode), path
 
     def agents(self) -> dict[str, AgentSpec | None]:
-        """The agents of the cassette that is replayed, by name, as it describes them; None where it does not (0.1).
+        """Returns the agents of the replayed cassette, by name, as it describes them; None if it does not (0.1).
 
         A replay must not depend on the agents that this machine knows.
         """

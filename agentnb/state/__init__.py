@@ -1,7 +1,7 @@
-"""Pure state: the tree, the actions that change it, the reducers, and their form on the wire.
+"""The pure state: the structs, the actions that change them, the reducers, and their JSON form.
 
-Channels, each with its state, its actions and its reducer, in the words of the Agent Host Protocol (AHP); what ACP has
-and AHP lacks is added under ``x-agentnb/``. The last two have reducers, but no host of ours serves them yet:
+Each channel has its state, its actions and its reducer, named as in the Agent Host Protocol (AHP). ACP data that AHP
+lacks is added under ``x-agentnb/``. The last two have reducers, but our host does not serve them yet:
 
 =========  ====================  =====================  ==============================================
 channel    state                 reducer                URI
@@ -13,10 +13,10 @@ terminal   `TerminalState`       `reduce_terminal`
 changeset  `ChangesetState`      `reduce_changeset`
 =========  ====================  =====================  ==============================================
 
-A reducer takes a state and an action and gives the state after. It has no clock, no ids of its own, no I/O. What an
-action does not touch keeps its identity, and an action that changes nothing gives back the very same object. The
-view runs the same reducers in TypeScript (``js/src/state``); the JSON cases in ``tests/cases/reducer`` hold the two
-together.
+A reducer takes a state and an action and returns the next state. It uses no clock, creates no ids and does no I/O.
+Parts that an action does not change keep their identity, and an action that changes nothing returns the very same
+object. The view runs the same reducers in TypeScript (``js/src/state``); the JSON cases in ``tests/cases/reducer``
+check that both agree.
 
 Example:
     >>> from agentnb.state import ChatState, ChatTurnStarted, Message, MessageOrigin, SessionStatus, reduce_chat

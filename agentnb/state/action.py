@@ -12,14 +12,14 @@ ChannelKind: TypeAlias = Literal["root", "session", "chat", "terminal", "changes
 
 
 class Action:
-    """Something that happened, or that someone wants to happen (AHP ``StateAction``).
+    """Something that happened, or that a client asks for (AHP ``StateAction``).
 
-    Reducers never look at a clock: an action that marks a channel as modified carries the time itself.
+    Reducers never read a clock: an action that marks a channel as modified carries the time itself.
 
     Attributes:
-        time: Milliseconds since 1970, or ``None``: then ``modifiedAt`` stays as it is.
-        meta: Anything more (``_meta``).
-        channel_kind: The channel whose state it changes; None where that is not known.
+        time: Milliseconds since 1970, or ``None``: ``modifiedAt`` then stays as it is.
+        meta: Additional data (``_meta``).
+        channel_kind: The channel whose state it changes; None if that is not known.
     """
 
     __slots__ = ()
@@ -30,10 +30,10 @@ class Action:
 
 
 class UnknownAction(Action):
-    """An action of a type that this version does not know. It changes nothing and is kept as it came.
+    """An action of a type that this version does not know. It changes nothing and is kept as received.
 
     Args:
-        raw: The action as it came.
+        raw: The action as received.
     """
 
     __slots__ = ("meta", "raw", "time")
@@ -59,10 +59,10 @@ class UnknownAction(Action):
 
 
 class KnownAction(Wire, Action, frozen=True, kw_only=True, tag_field="type"):
-    """Base of the actions that this version knows; each says its ``type`` on the wire.
+    """Base of the actions that this version knows; each carries its ``type`` on the wire.
 
     Attributes:
-        since: The version of the protocol that brought the action; not on the wire.
+        since: The version of the protocol that introduced the action; not on the wire.
     """
 
     since: ClassVar[int] = 1
@@ -118,7 +118,7 @@ def kinds_of(base: type[KnownAction]) -> tuple[type[KnownAction], ...]:
 
 
 def action_type(action: Action) -> str:
-    """The action's ``type`` on the wire.
+    """Returns the action's ``type`` on the wire.
 
     Example:
         >>> from agentnb.state import SessionReady
@@ -135,7 +135,7 @@ class ActionOrigin(Wire, frozen=True, kw_only=True):
 
     Args:
         client_id: The client.
-        client_seq: Its own count of what it has dispatched.
+        client_seq: The client's own count of the actions that it dispatched.
     """
 
     client_id: str
@@ -143,16 +143,16 @@ class ActionOrigin(Wire, frozen=True, kw_only=True):
 
 
 class Envelope(Wire, frozen=True, kw_only=True):
-    """An action in its place (AHP ``ActionEnvelope``; ours counts per channel).
+    """An action with its channel and index (AHP ``ActionEnvelope``; ours counts per channel).
 
     Args:
         channel: The channel's URI.
         first: The index of the first of several text deltas that were merged into this one.
-        index: The index, 1, 2, 3 … without holes.
-        action: What happened.
+        index: Its index in the channel: 1, 2, 3 … without gaps.
+        action: The action.
         origin: The client that asked for it.
-        rejection_reason: Why it was *not* applied; sent only to the client that asked.
-        repeated: The action had been accepted before and came once more: nothing is refused, it is only settled.
+        rejection_reason: Why the action was *not* applied; sent only to the client that asked for it.
+        repeated: True if the action was already accepted and came again: it is confirmed, not refused.
 
     Example:
         >>> from agentnb.state import SessionReady

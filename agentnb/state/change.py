@@ -15,9 +15,9 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 
 def changed(struct: S, **fields: Any) -> S:
-    """The struct with these fields; the same object when it has them already.
+    """Returns the struct with these fields; the same object if it has them already.
 
-    A field that is equal keeps its old value, so that untouched parts keep their identity.
+    A field with an equal value keeps its old object, so that unchanged parts keep their identity.
     """
     new = {name: value for name, value in fields.items() if not same(getattr(struct, name), value)}
     return replace(struct, **new) if new else struct
@@ -75,7 +75,7 @@ def milliseconds(text: str) -> int:
 
 
 def iso_time(time: int) -> str:
-    """ISO 8601 text of milliseconds since 1970, as JavaScript's ``toISOString`` writes it.
+    """Returns the ISO 8601 text for milliseconds since 1970, as JavaScript's ``toISOString`` writes it.
 
     Example:
         >>> iso_time(9999)

@@ -14,9 +14,9 @@ class ChangesetFile(Wire, frozen=True, kw_only=True):
     """One changed file (AHP ``ChangesetFile``).
 
     Args:
-        id: Its id, mostly its URI.
-        edit: What was changed (AHP ``FileEdit``), as sent.
-        meta: Anything more.
+        id: Its id, usually its URI.
+        edit: The change (AHP ``FileEdit``), as sent.
+        meta: Additional data.
     """
 
     id: str
@@ -42,10 +42,10 @@ class ChangesetState(Wire, frozen=True, kw_only=True):
     """Everything about one set of changes (AHP ``ChangesetState``).
 
     Args:
-        status: How far it has come: ``"computing"``, ``"ready"``, ``"error"`` …
-        error: What went wrong.
+        status: Its progress: ``"computing"``, ``"ready"``, ``"error"`` …
+        error: The error, if there is one.
         files: The changed files.
-        operations: What can be done with it.
+        operations: The operations that it offers.
     """
 
     status: str
@@ -124,14 +124,14 @@ def _operation_status_changed(state: ChangesetState, action: ChangesetOperationS
 
 
 def reduce_changeset(state: ChangesetState, action: Action) -> ChangesetState:
-    """A set of changes after an action.
+    """Returns a set of changes after an action.
 
     Args:
-        state: The set before.
-        action: What happened. One that is not for this channel, or unknown, changes nothing.
+        state: The set before the action.
+        action: The action. An unknown one, or one for another channel, changes nothing.
 
     Returns:
-        The set after; the very same object when nothing has changed.
+        The set after the action; the very same object if nothing has changed.
     """
     reducer = REDUCERS["changeset"].get(type(action))
     after: ChangesetState = state if reducer is None else reducer(state, action)

@@ -28,10 +28,10 @@ from agentnb.state.wire import JsonObject, Number, StringOrMarkdown
 
 
 class ChatPendingMessageSet(ChatAction, frozen=True, kw_only=True, tag="chat/pendingMessageSet"):
-    """A message waits; the same id again replaces it (AHP ``chat/pendingMessageSet``).
+    """A message waits; it replaces one with the same id (AHP ``chat/pendingMessageSet``).
 
     Args:
-        kind: ``"steering"``: goes into the running turn; ``"queued"``: starts a turn of its own.
+        kind: ``"steering"``: goes into the running turn; ``"queued"``: starts its own turn.
         id: Its id.
         message: The message.
     """
@@ -49,11 +49,11 @@ class ChatPendingMessageRemoved(ChatAction, frozen=True, kw_only=True, tag="chat
 
 
 class ChatQueuedMessagesReordered(ChatAction, frozen=True, kw_only=True, tag="chat/queuedMessagesReordered"):
-    """Another order of the queued messages (AHP ``chat/queuedMessagesReordered``).
+    """The queued messages get another order (AHP ``chat/queuedMessagesReordered``).
 
     Args:
-        order: Ids; messages not named follow in the order they had.
-        held: Ours: whether the named messages are held from now on; absent, that does not change.
+        order: Ids; other messages follow in their previous order.
+        held: Ours: True if the named messages are held from now on, False if not; ``None`` changes nothing.
     """
 
     order: tuple[str, ...]
@@ -75,12 +75,12 @@ class ChatInputAnswerChanged(ChatAction, frozen=True, kw_only=True, tag="chat/in
 
 
 class ChatInputCompleted(ChatAction, frozen=True, kw_only=True, tag="chat/inputCompleted"):
-    """A request for input is settled and goes away (AHP ``chat/inputCompleted``).
+    """A request for input is settled and removed (AHP ``chat/inputCompleted``).
 
     Args:
         request_id: The request.
         response: ``"accept"``, ``"decline"`` or ``"cancel"``.
-        answers: The final answers, by question id; ``None``: those in the state.
+        answers: The final answers, by question id; ``None``: the answers in the state.
     """
 
     request_id: str
@@ -89,7 +89,7 @@ class ChatInputCompleted(ChatAction, frozen=True, kw_only=True, tag="chat/inputC
 
 
 class XLate(ChatAction, frozen=True, kw_only=True, tag="x-agentnb/late"):
-    """Ours: an action on a turn that is already finished, as some agents go on talking.
+    """Ours: an action on a turn that has already finished, since some agents continue to send updates.
 
     Args:
         turn_id: The finished turn.
@@ -133,9 +133,9 @@ class ChatToolCallStart(ToolCallAction, frozen=True, kw_only=True, tag="chat/too
 
     Args:
         tool_name: The tool's own name.
-        display_name: The name people read.
-        contributor: Where the tool comes from.
-        details: Ours: what ACP says beyond AHP.
+        display_name: The name for people.
+        contributor: The source of the tool.
+        details: Ours: the details from ACP that AHP has no field for.
     """
 
     tool_name: str
@@ -152,17 +152,17 @@ class ChatToolCallDelta(ToolCallAction, frozen=True, kw_only=True, tag="chat/too
 
 
 class ChatToolCallReady(ToolCallAction, frozen=True, kw_only=True, tag="chat/toolCallReady"):
-    """The input is whole, or a running tool needs leave again (AHP ``chat/toolCallReady``).
+    """The input is complete, or a running tool needs permission again (AHP ``chat/toolCallReady``).
 
     Args:
         invocation_message: What the tool will do.
         tool_input: Its input.
-        confirmation_title: A short title for the question.
+        confirmation_title: A short title for the permission request.
         edits: The edits it will make.
-        editable: Whether the input may be changed first.
-        confirmed: Why it may run at once; ``None`` means that it must be allowed first.
-        options: The answers on offer.
-        risk: Ours: how bad it can be, and what it is like.
+        editable: True if the user may change the input.
+        confirmed: Why it may run at once; ``None``: someone must allow it first.
+        options: The possible answers.
+        risk: Ours: its risk and kind.
     """
 
     invocation_message: StringOrMarkdown
@@ -176,17 +176,17 @@ class ChatToolCallReady(ToolCallAction, frozen=True, kw_only=True, tag="chat/too
 
 
 class ChatToolCallConfirmed(ToolCallAction, frozen=True, kw_only=True, tag="chat/toolCallConfirmed"):
-    """The answer to the question whether a tool may run (AHP ``chat/toolCallConfirmed``).
+    """The answer to the permission request of a tool call (AHP ``chat/toolCallConfirmed``).
 
     Args:
-        approved: Yes or no.
-        confirmed: Why yes: ``"user-action"`` (the default), ``"setting"``, ``"not-needed"``.
+        approved: True if the tool may run.
+        confirmed: Why, if approved: ``"user-action"`` (the default), ``"setting"``, ``"not-needed"``.
         edited_tool_input: The input as the user changed it.
-        reason: Why no: ``"denied"`` (the default) or ``"skipped"``.
-        reason_message: Why no, for people.
-        user_suggestion: What to do instead.
+        reason: Why, if not: ``"denied"`` (the default) or ``"skipped"``.
+        reason_message: The same for people.
+        user_suggestion: What the agent should do instead.
         selected_option_id: The option that was chosen.
-        answered_by: Ours: who answered; the host's word, a client need not give it.
+        answered_by: Ours: who answered. The host sets it; a client need not.
     """
 
     approved: bool
@@ -200,11 +200,11 @@ class ChatToolCallConfirmed(ToolCallAction, frozen=True, kw_only=True, tag="chat
 
 
 class ChatToolCallComplete(ToolCallAction, frozen=True, kw_only=True, tag="chat/toolCallComplete"):
-    """The tool has ended (AHP ``chat/toolCallComplete``).
+    """The tool call has ended (AHP ``chat/toolCallComplete``).
 
     Args:
-        result: How.
-        requires_result_confirmation: Whether someone must allow the result to be used.
+        result: The result.
+        requires_result_confirmation: True if someone must allow the use of the result.
     """
 
     result: ToolCallResult
@@ -224,11 +224,11 @@ class ChatToolCallContentChanged(ToolCallAction, frozen=True, kw_only=True, tag=
 
 
 class XToolCallDetailsChanged(ToolCallAction, frozen=True, kw_only=True, tag="x-agentnb/toolCallDetailsChanged"):
-    """Ours: what ACP says beyond AHP, in whatever state the call is (ACP ``tool_call_update``).
+    """Ours: the details from ACP that AHP has no field for, in any state of the call (ACP ``tool_call_update``).
 
     Args:
         display_name: A new name for people.
-        details: Fields that are not ``None`` win over the old ones; ``content`` replaces.
+        details: Fields that are not ``None`` replace the old ones, ``content`` as a whole.
     """
 
     display_name: str | None = None
@@ -239,10 +239,10 @@ class ChatTurnStarted(ChatAction, frozen=True, kw_only=True, tag="chat/turnStart
     """A turn begins (AHP ``chat/turnStarted``). Starting the same turn again changes nothing.
 
     Args:
-        turn_id: UUID v4 made by whoever prompts.
+        turn_id: UUID v4 made by the client that prompts.
         message: The prompt.
-        queued_message_id: The waiting message that it was, which is taken out of its queue.
-        started_at: When, ISO 8601; the host's own clock counts.
+        queued_message_id: The id of the waiting message that becomes this prompt and leaves its queue.
+        started_at: The start time in ISO 8601, by the host's own clock.
     """
 
     turn_id: str
@@ -279,12 +279,12 @@ class ChatResponsePart(TurnContentAction, frozen=True, kw_only=True, tag="chat/r
 
 
 class ChatTurnComplete(ChatAction, frozen=True, kw_only=True, tag="chat/turnComplete"):
-    """The turn is over (AHP ``chat/turnComplete``).
+    """The turn is complete (AHP ``chat/turnComplete``).
 
     Args:
         turn_id: The running turn.
         stop_reason: Ours: ACP ``StopReason`` as sent.
-        duration: How long it took, in milliseconds.
+        duration: The turn's duration, in milliseconds.
     """
 
     turn_id: str
@@ -293,13 +293,13 @@ class ChatTurnComplete(ChatAction, frozen=True, kw_only=True, tag="chat/turnComp
 
 
 class ChatTurnCancelled(ChatAction, frozen=True, kw_only=True, tag="chat/turnCancelled"):
-    """The turn was broken off (AHP ``chat/turnCancelled``).
+    """The turn was cancelled (AHP ``chat/turnCancelled``).
 
     Args:
         turn_id: The running turn.
         stop_reason: Ours: ACP ``StopReason`` as sent.
-        duration: How long it took, in milliseconds.
-        hold_queue: Ours: whether the messages in the queue are held until the user continues.
+        duration: The turn's duration, in milliseconds.
+        hold_queue: Ours: True if the messages in the queue are held until the user continues.
     """
 
     turn_id: str
@@ -313,9 +313,9 @@ class ChatError(ChatAction, frozen=True, kw_only=True, tag="chat/error"):
 
     Args:
         turn_id: The running turn.
-        part: What went wrong, as the last part of the answer.
+        part: The error, as the last part of the answer.
         stop_reason: Ours: ACP ``StopReason`` as sent.
-        duration: How long it took, in milliseconds.
+        duration: The turn's duration, in milliseconds.
     """
 
     turn_id: str
@@ -332,7 +332,7 @@ class ChatUsage(TurnContentAction, frozen=True, kw_only=True, tag="chat/usage"):
 
 
 class ChatTruncated(ChatAction, frozen=True, kw_only=True, tag="chat/truncated"):
-    """The history is cut short; the running turn goes with it (AHP ``chat/truncated``).
+    """The history is cut after a turn; the running turn is removed, too (AHP ``chat/truncated``).
 
     Args:
         turn_id: The last turn to keep; ``None`` keeps none.
@@ -342,11 +342,11 @@ class ChatTruncated(ChatAction, frozen=True, kw_only=True, tag="chat/truncated")
 
 
 class XPlanSet(TurnContentAction, frozen=True, kw_only=True, tag="x-agentnb/planSet"):
-    """Ours: the agent's plan, new or replaced whole (ACP ``plan``).
+    """Ours: the agent's plan, new or replaced as a whole (ACP ``plan``).
 
     Args:
         turn_id: The running turn.
-        part_id: The plan's part; made when it is not there.
+        part_id: The plan's part; created if it does not exist.
         plan_id: The agent's own id of the plan.
         entries: All steps.
     """
@@ -373,11 +373,11 @@ class XUserMessageDelta(TurnContentAction, frozen=True, kw_only=True, tag="x-age
 
 
 class XTurnChanges(ChatAction, frozen=True, kw_only=True, tag="x-agentnb/turnChanges"):
-    """Ours: what a finished turn changed, in numbers; the changes themselves are in its change-set channel.
+    """Ours: the numbers of changes in a finished turn; the changes themselves are in its changeset channel.
 
     Args:
         turn_id: The finished turn.
-        changes: The numbers; they take the place of earlier ones.
+        changes: The numbers; they replace earlier ones.
     """
 
     since: ClassVar[int] = 2
@@ -390,7 +390,7 @@ class XPromptSuggestionsChanged(ChatAction, frozen=True, kw_only=True, tag="x-ag
     """Ours: the prompts that the agent expects the user to send next (ACP ``prompt_suggestions_update``).
 
     Args:
-        suggestions: All of them, the most likely first; none takes back those on offer.
+        suggestions: All of them, the most likely first; an empty list removes the earlier ones.
     """
 
     since: ClassVar[int] = 2

@@ -31,13 +31,13 @@ class TextSelection(Wire, frozen=True, kw_only=True):
 
 
 class MessageAttachmentBase(Wire, frozen=True, kw_only=True, tag_field="type"):
-    """What all attachments have (AHP ``MessageAttachmentBase``).
+    """The fields that all attachments have (AHP ``MessageAttachmentBase``).
 
     Args:
-        label: What people read, such as a file's name.
-        range: Where ``Message.text`` mentions it.
+        label: The text for people, such as a file's name.
+        range: The place in ``Message.text`` that mentions it.
         display_kind: A hint: ``"image"``, ``"document"``, ``"symbol"``, ``"directory"``, ``"selection"`` …
-        meta: Anything more.
+        meta: Additional data.
     """
 
     label: str
@@ -94,10 +94,10 @@ class MessageKind(str, Enum):
 
 
 class MessageOrigin(Wire, frozen=True, kw_only=True):
-    """Who wrote a message (AHP ``MessageOrigin``).
+    """The author of a message (AHP ``MessageOrigin``).
 
     Args:
-        kind: A `MessageKind`, or a word that a newer peer uses.
+        kind: A `MessageKind`, or another word from a newer peer.
     """
 
     kind: str
@@ -107,10 +107,10 @@ class Message(Wire, frozen=True, kw_only=True):
     """A message to the agent (AHP ``Message``).
 
     Args:
-        text: What it says.
-        origin: Who wrote it.
-        attachments: What goes with it.
-        meta: Anything more.
+        text: Its text.
+        origin: Its author.
+        attachments: Its attachments.
+        meta: Additional data.
 
     Example:
         >>> Message(text="Hello", origin=MessageOrigin(kind="user")).text
@@ -136,7 +136,7 @@ class PendingMessage(Wire, frozen=True, kw_only=True):
     Args:
         id: Its id.
         message: The message.
-        held: Ours: whether it stays in the queue when nothing runs, because the user stopped the turn before it.
+        held: Ours: True if it stays in the queue when no turn runs, because the user stopped the turn before it.
     """
 
     id: str
@@ -167,9 +167,9 @@ class ChatInputTextQuestion(ChatInputQuestionBase, frozen=True, kw_only=True, ta
 
     Args:
         format: A hint such as ``"email"``.
-        min: The least number of characters.
-        max: The greatest number of characters.
-        default_value: What stands there at first.
+        min: The minimum number of characters.
+        max: The maximum number of characters.
+        default_value: The initial text.
     """
 
     format: str | None = None
@@ -208,13 +208,13 @@ class ChatInputSingleSelectQuestion(ChatInputQuestionBase, frozen=True, kw_only=
 
 
 class ChatInputMultiSelectQuestion(ChatInputQuestionBase, frozen=True, kw_only=True, tag="multi-select"):
-    """Asks to choose some (AHP ``ChatInputMultiSelectQuestion``).
+    """Asks to choose several options (AHP ``ChatInputMultiSelectQuestion``).
 
     Args:
         options: The choices.
-        allow_freeform_input: Whether other words are welcome too.
-        min: The least number of choices.
-        max: The greatest number of choices.
+        allow_freeform_input: True if the user may also enter their own text.
+        min: The minimum number of choices.
+        max: The maximum number of choices.
     """
 
     options: tuple[ChatInputOption, ...]
@@ -299,14 +299,14 @@ ChatInputResponseKind: TypeAlias = Literal["accept", "decline", "cancel"]
 
 
 class ChatInputRequest(Wire, frozen=True, kw_only=True):
-    """A request for input that waits (AHP ``ChatInputRequest``).
+    """A request for input that waits for an answer (AHP ``ChatInputRequest``).
 
     Args:
         id: Its id.
-        message: What it is about.
+        message: The subject of the request.
         url: A page to visit, for requests that are answered elsewhere.
-        questions: What is asked.
-        answers: What has been answered so far, by question id.
+        questions: The questions.
+        answers: The answers so far, by question id.
     """
 
     id: str

@@ -12,8 +12,8 @@ from agentnb.state.wire import ErrorInfo, JsonObject, StringOrMarkdown, Wire
 class ResponsePart:
     """One piece of a turn's answer (AHP ``ResponsePart``).
 
-    On the wire a part says its ``kind``. A kind that we do not know becomes an `UnknownResponsePart`, which keeps
-    and gives back what was sent: a newer peer's parts are never lost.
+    On the wire a part carries its ``kind``. A part of an unknown kind becomes an `UnknownResponsePart`, which keeps and
+    returns exactly what was sent, so a newer peer's parts are never lost.
     """
 
     __slots__ = ()
@@ -23,7 +23,7 @@ class UnknownResponsePart(ResponsePart):
     """A part of a kind that this version does not know.
 
     Args:
-        raw: The part as it came.
+        raw: The part as received.
     """
 
     __slots__ = ("raw",)
@@ -42,12 +42,12 @@ class UnknownResponsePart(ResponsePart):
 
 
 class MarkdownResponsePart(Wire, ResponsePart, frozen=True, kw_only=True, tag_field="kind", tag="markdown"):
-    """Text of the answer, in Markdown; grows by ``chat/delta`` (AHP ``MarkdownResponsePart``).
+    """Text of the answer, in Markdown; ``chat/delta`` adds to it (AHP ``MarkdownResponsePart``).
 
     Args:
         id: The part's id.
         content: The text so far.
-        message_id: Ours: the agent's id of the message it belongs to (ACP ``messageId``); another id, another part.
+        message_id: Ours: the agent's id of the message (ACP ``messageId``); text with another id goes to another part.
     """
 
     id: str
@@ -56,12 +56,12 @@ class MarkdownResponsePart(Wire, ResponsePart, frozen=True, kw_only=True, tag_fi
 
 
 class ReasoningResponsePart(Wire, ResponsePart, frozen=True, kw_only=True, tag_field="kind", tag="reasoning"):
-    """What the model thinks; grows by ``chat/reasoning`` (AHP ``ReasoningResponsePart``).
+    """The reasoning of the model; ``chat/reasoning`` adds to it (AHP ``ReasoningResponsePart``).
 
     Args:
         id: The part's id.
         content: The text so far.
-        message_id: Ours: the agent's id of the message it belongs to (ACP ``messageId``); another id, another part.
+        message_id: Ours: the agent's id of the message (ACP ``messageId``); text with another id goes to another part.
     """
 
     id: str
@@ -84,11 +84,11 @@ class SystemNotificationResponsePart(
 
 
 class ContentRefResponsePart(Wire, ResponsePart, frozen=True, kw_only=True, tag_field="kind", tag="contentRef"):
-    """Large content kept elsewhere (AHP ``ResourceReponsePart``, kind ``contentRef``).
+    """Large content that is stored elsewhere (AHP ``ResourceReponsePart``, kind ``contentRef``).
 
     Args:
-        uri: Where.
-        size_hint: About how many bytes.
+        uri: Its address.
+        size_hint: Its approximate size in bytes.
         content_type: Its MIME type.
     """
 
@@ -98,11 +98,11 @@ class ContentRefResponsePart(Wire, ResponsePart, frozen=True, kw_only=True, tag_
 
 
 class InputRequestResponsePart(Wire, ResponsePart, frozen=True, kw_only=True, tag_field="kind", tag="inputRequest"):
-    """A question of the agent, where it was put (AHP ``InputRequestResponsePart``).
+    """A question from the agent, at its place in the answer (AHP ``InputRequestResponsePart``).
 
     Args:
-        request: The question, with what has been answered so far.
-        response: How it was answered; ``None`` while it waits.
+        request: The question, with the answers so far.
+        response: The kind of answer; ``None`` while the question waits.
     """
 
     request: ChatInputRequest
@@ -119,7 +119,7 @@ class PlanEntry(Wire, frozen=True, kw_only=True):
     """One step of a plan (ACP ``PlanEntry``).
 
     Args:
-        content: What to do.
+        content: The task.
         priority: ``"high"``, ``"medium"`` or ``"low"``, as sent.
         status: ``"pending"``, ``"in_progress"`` or ``"completed"``, as sent.
     """
@@ -134,8 +134,8 @@ class PlanResponsePart(Wire, ResponsePart, frozen=True, kw_only=True, tag_field=
 
     Args:
         id: The part's id.
-        plan_id: The agent's own id, when it keeps several.
-        entries: All steps; a new plan replaces the old one whole.
+        plan_id: The agent's own id, if it has several plans.
+        entries: All steps; a new plan replaces the old one as a whole.
     """
 
     id: str
@@ -160,7 +160,7 @@ class UserMessageResponsePart(
 
 
 class RawResponsePart(Wire, ResponsePart, frozen=True, kw_only=True, tag_field="kind", tag="x-agentnb/raw"):
-    """Ours: an update of a kind that we do not know, shown generically.
+    """Ours: an update of an unknown kind, shown generically.
 
     Args:
         id: The part's id.

@@ -1,7 +1,7 @@
-"""Reduces a chat channel: `ChatState` and an action to `ChatState`.
+"""Reduces a chat channel: takes a `ChatState` and an action, returns a `ChatState`.
 
-A question that is put while a turn runs is a part of its answer, and stays there. One that is put while none runs, such
-as for a login, waits in `ChatState.input_requests`: AHP has no place for it.
+A question that the agent asks during a turn stays a part of its answer. A question asked while no turn runs, such as
+for a login, waits in `ChatState.input_requests`: AHP has no place for it.
 """
 
 from __future__ import annotations
@@ -359,14 +359,14 @@ def _content_changed(state: ChatState, turn: Turn, action: TurnContentAction) ->
 
 
 def reduce_chat(state: ChatState, action: Action) -> ChatState:
-    """A chat after an action.
+    """Returns a chat after an action.
 
     Args:
-        state: The chat before.
-        action: What happened. One that is not for this channel, or unknown, changes nothing.
+        state: The chat before the action.
+        action: The action. An unknown one, or one for another channel, changes nothing.
 
     Returns:
-        The chat after; the very same object when nothing has changed.
+        The chat after the action; the very same object if nothing has changed.
 
     Example:
         >>> chat = ChatState(resource="eliza:/1/chat", title="", status=1, modified_at="", turns=())

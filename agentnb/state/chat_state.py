@@ -28,21 +28,21 @@ class UsageInfo(Wire, frozen=True, kw_only=True):
 
 
 class TurnChanges(Wire, frozen=True, kw_only=True):
-    """Ours: what a turn changed, in numbers; its change-set channel has the changes themselves.
+    """Ours: the numbers of changes in a turn; the changes themselves are in its changeset channel.
 
     Args:
         status: ``"computing"`` while the workspace is compared, ``"ready"``, or ``"error"``.
         error: Why the changes are not known.
-        files: How many files are other than before.
-        added: Lines that came, in files whose lines can be counted.
-        removed: Lines that went, likewise.
-        cells: How many cells are other than before.
-        variables: How many variables are other than before.
-        undone: How many of these changes are undone.
-        kept: How many of them the user has accepted.
-        undoable: How many of them could be undone now; absent where that is not known.
-        notes: What is not covered, or cannot be undone: whole sentences.
-        data_checks: What may be wrong with the tables that it changed.
+        files: Number of changed files.
+        added: Number of added lines, in files whose lines can be counted.
+        removed: Number of removed lines, in the same files.
+        cells: Number of changed cells.
+        variables: Number of changed variables.
+        undone: Number of changes that are undone.
+        kept: Number of changes that the user has accepted.
+        undoable: Number of changes that could be undone now; absent if not known.
+        notes: What the numbers do not cover, or what cannot be undone: whole sentences.
+        data_checks: Possible problems in the tables that the turn changed.
     """
 
     status: Literal["computing", "ready", "error"]
@@ -63,11 +63,11 @@ class ActiveTurn(Wire, frozen=True, kw_only=True):
     """The running turn (AHP ``ActiveTurn``).
 
     Args:
-        id: UUID v4 made by whoever prompted.
-        message: What started it.
-        response_parts: The answer so far, in the order it came.
-        usage: Tokens so far.
-        started_at: When it began, ISO 8601.
+        id: UUID v4 made by the client that prompted.
+        message: The message that started it.
+        response_parts: The answer so far, in order of arrival.
+        usage: The tokens used so far.
+        started_at: Its start time, ISO 8601.
     """
 
     id: str
@@ -81,15 +81,15 @@ class Turn(Wire, frozen=True, kw_only=True):
     """A finished turn (AHP ``Turn``).
 
     Args:
-        id: UUID v4 made by whoever prompted.
-        message: What started it.
-        started_at: When it began, ISO 8601.
-        duration: How long it took, in milliseconds; ``None`` where nobody saw it end.
-        response_parts: The answer, in the order it came; the error that ended it is the last part.
-        usage: Tokens.
+        id: UUID v4 made by the client that prompted.
+        message: The message that started it.
+        started_at: Its start time, ISO 8601.
+        duration: Its duration in milliseconds; ``None`` if nobody saw its end.
+        response_parts: The answer, in order of arrival; if an error ended it, that is the last part.
+        usage: The tokens used.
         state: How it ended.
         stop_reason: Ours: ACP ``StopReason`` as sent (``"end_turn"``, ``"max_tokens"`` …).
-        changes: Ours: what it changed, in numbers; ``None`` where nobody looked.
+        changes: Ours: the numbers of its changes; ``None`` if nobody looked for changes.
     """
 
     id: str
@@ -110,12 +110,12 @@ class Turn(Wire, frozen=True, kw_only=True):
 
 
 class ChatOrigin(Wire, frozen=True, kw_only=True):
-    """How a chat came to be (AHP ``ChatOrigin``).
+    """The origin of a chat (AHP ``ChatOrigin``).
 
     Args:
         kind: ``"user"``, ``"fork"`` or ``"tool"``.
-        chat: The chat it came from.
-        turn_id: The turn it was forked at.
+        chat: The chat that it comes from.
+        turn_id: The turn where it was forked.
         tool_call_id: The tool call that started it.
     """
 
@@ -126,19 +126,19 @@ class ChatOrigin(Wire, frozen=True, kw_only=True):
 
 
 class ChatSummary(Wire, frozen=True, kw_only=True):
-    """A chat as its session lists it (AHP ``ChatSummary``).
+    """A chat in the list of its session (AHP ``ChatSummary``).
 
     Args:
         resource: The chat's URI.
         title: Its title.
         status: `SessionStatus` bits.
-        activity: What it is doing, for people.
+        activity: Its current activity, for people.
         modified_at: ISO 8601 time of the last change.
-        model: A model of its own.
-        agent: A custom agent of its own.
-        origin: How it came to be.
+        model: The chat's own model.
+        agent: The chat's own custom agent.
+        origin: Its origin.
         interactivity: How the user may take part.
-        working_directories: Folders of its own, as URIs.
+        working_directories: The chat's own folders, as URIs.
     """
 
     resource: str
@@ -160,22 +160,22 @@ class ChatState(Wire, frozen=True, kw_only=True):
         resource: The chat's URI.
         title: Its title.
         status: `SessionStatus` bits.
-        activity: What it is doing, for people.
+        activity: Its current activity, for people.
         modified_at: ISO 8601 time of the last change.
-        model: A model of its own.
-        agent: A custom agent of its own.
-        origin: How it came to be.
+        model: The chat's own model.
+        agent: The chat's own custom agent.
+        origin: Its origin.
         interactivity: How the user may take part.
-        working_directories: Folders of its own, as URIs.
+        working_directories: The chat's own folders, as URIs.
         turns: The finished turns, oldest first.
         active_turn: The running turn.
-        steering_message: A message to slip into the running turn.
-        queued_messages: Messages that will start turns of their own, in order.
-        meta: Anything more.
+        steering_message: A message to insert into the running turn.
+        queued_messages: Messages that will start their own turns, in order.
+        meta: Additional data.
         terminals: Ours: terminals that the agent opened, oldest first.
-        input_requests: Ours: questions that wait and were put while no turn ran, such as for a login.
-        prompt_suggestions: Ours: prompts that the agent expects the user to send next, the most likely first; gone when
-            a turn begins.
+        input_requests: Ours: waiting questions that the agent asked while no turn ran, such as for a login.
+        prompt_suggestions: Ours: prompts that the agent expects the user to send next, the most likely first; removed
+            when a turn begins.
 
     Example:
         >>> chat = ChatState(resource="eliza:/1/chat", title="", status=1, modified_at="", turns=())
@@ -204,9 +204,9 @@ class ChatState(Wire, frozen=True, kw_only=True):
 
 
 def next_part_id(turn: ActiveTurn | Turn) -> str:
-    """The id that the next part of a turn gets: ``p`` and the number of parts so far plus one.
+    """Returns the id for the next part of a turn: ``p`` and the number of parts so far plus one.
 
-    Where a part was taken back, that number may be in use; then the next free one.
+    If that id is in use, because a part was removed, returns the next free one.
 
     Example:
         >>> from agentnb.state import Message, MessageOrigin

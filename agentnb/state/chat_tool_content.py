@@ -8,22 +8,22 @@ from agentnb.state.wire import JsonObject, Wire
 
 
 class DataCheck(Wire, frozen=True, kw_only=True):
-    """Ours: something about a table that a step changed and that may be a mistake.
+    """Ours: a possible mistake in a table that a step changed.
 
     Args:
         table: The table's name.
         cause: ``"fan-out"``, ``"duplicates"``, ``"leakage"``, ``"unit"``, ``"type"``, ``"nulls"``, ``"groups"``,
-            ``"dates"``, ``"index"`` or ``"order"``; ``"unread"``: it says only why the table was not compared.
-        text: It in a few words; names of tables and columns stand between backticks.
-        count: How many rows, keys or groups it is about; 0 where it is about the whole.
-        columns: The columns that it is about.
-        others: The other tables that it is about.
-        rows_before: How many rows the table had; None where there was none.
-        rows_after: How many it has.
-        is_sampled: Whether only a part of the rows was read, evenly spaced.
-        show: Python code that gives the rows; empty where there are none to show.
-        assertion: Python code that fails where it is so.
-        question: A prompt for an agent: it mentions the tables, and has no number or value of theirs.
+            ``"dates"``, ``"index"`` or ``"order"``; ``"unread"``: it only says why the table was not compared.
+        text: The finding in a few words; names of tables and columns are in backticks.
+        count: The number of affected rows, keys or groups; 0 if it concerns the whole table.
+        columns: The affected columns.
+        others: The other affected tables.
+        rows_before: The number of rows before; None if the table did not exist.
+        rows_after: The number of rows now.
+        is_sampled: True if only some of the rows were read, evenly spaced.
+        show: Python code that returns the rows; empty if there are none to show.
+        assertion: Python code that fails if the finding is true.
+        question: A prompt for an agent: it mentions the tables, without any number or value from them.
     """
 
     table: str
@@ -51,8 +51,8 @@ class ToolDiffContent(Wire, frozen=True, kw_only=True, tag_field="type", tag="di
 
     Args:
         path: The file.
-        old_text: What it held; ``None`` for a new file.
-        new_text: What it holds now.
+        old_text: Its old content; ``None`` for a new file.
+        new_text: Its new content.
     """
 
     path: str
@@ -150,9 +150,9 @@ class RehearsalVariable(Wire, frozen=True, kw_only=True):
     Args:
         name: Its name.
         status: ``"added"``, ``"changed"`` or ``"deleted"``.
-        detail: What would become of it: types, shapes, columns before and after.
+        detail: The expected change: types, shapes, columns before and after.
         value: The beginning of its new value, as text.
-        can_restore: Whether undo can bring back what it was.
+        can_restore: True if undo can restore the old value.
     """
 
     name: str
@@ -168,9 +168,9 @@ class RehearsalFile(Wire, frozen=True, kw_only=True):
     Args:
         path: Its path, relative to the folder where the code or the command runs; a folder ends with ``/``.
         status: ``"created"``, ``"changed"`` or ``"deleted"``.
-        added: How many lines would be added; None where they are not counted.
-        removed: How many lines would be removed; None likewise.
-        diff: The change as a unified diff; empty where there is none to show.
+        added: The number of lines that would be added; None if they are not counted.
+        removed: The number of lines that would be removed; None likewise.
+        diff: The change as a unified diff; empty if there is none to show.
     """
 
     path: str
@@ -181,29 +181,29 @@ class RehearsalFile(Wire, frozen=True, kw_only=True):
 
 
 class ToolCallRehearsal(Wire, frozen=True, kw_only=True):
-    """Ours: what code or a command did in a closed-in copy. Nothing of it has been done for real.
+    """Ours: the preview of code or a command, run in an isolated copy. Nothing was done for real.
 
     Args:
         status: ``"running"`` or ``"ended"``.
-        input: The code or the command that was rehearsed.
-        reason: Why there is no preview; where there is one, what limits it.
-        is_available: Whether there is a preview.
-        summary: What it would do, in a line.
-        printed: The end of what was printed.
+        input: The code or the command that was previewed.
+        reason: The reason why there is no preview, or the limits of the preview.
+        is_available: True if there is a preview.
+        summary: The expected effect, in one line.
+        printed: The end of the printed output.
         result: The last expression's value, as text.
-        error: The exception, or why it ended early.
+        error: The exception, or the reason why it ended early.
         exit_code: A command's exit code.
         variables: The variables that would change.
-        data_checks: What may be wrong with the tables that it would change.
-        files: The files that would change, as far as they are listed.
-        more_files: How many files would change besides.
-        pictures: The pictures that were drawn.
-        processes: The programs that were started.
-        connections: The addresses that were to be reached, and were not.
-        refused: What was refused besides.
-        seconds: How long it took.
-        memory: Bytes of memory that it needed besides what was there, about.
-        way: How it was isolated: ``"namespaces"`` or ``"Landlock"``.
+        data_checks: Possible problems in the tables that it would change.
+        files: The files that would change; the list may be incomplete.
+        more_files: The number of other files that would change.
+        pictures: The pictures that it drew.
+        processes: The programs that it started.
+        connections: The addresses that it tried to reach, without success.
+        refused: Other refused actions.
+        seconds: The duration, in seconds.
+        memory: The approximate additional memory that it needed, in bytes.
+        way: The isolation method: ``"namespaces"`` or ``"Landlock"``.
     """
 
     status: str

@@ -1,4 +1,4 @@
-"""Tool calls: the states one goes through, and what is known about it in each.
+"""Tool calls: their states, and the data of each state.
 
 ::
 
@@ -26,10 +26,10 @@ class ConfirmationOption(Wire, frozen=True, kw_only=True):
     """One answer that the agent offers for a permission request (AHP ``ConfirmationOption``).
 
     Args:
-        id: What is sent back.
-        label: What people read.
+        id: The id that the client sends back.
+        label: The text for people.
         kind: ``"approve"`` or ``"deny"``.
-        group: Options of one group stand together.
+        group: Options of one group are shown together.
         option_kind: Ours: ACP ``PermissionOptionKind`` as the agent sent it (``"allow_once"`` …).
     """
 
@@ -41,17 +41,17 @@ class ConfirmationOption(Wire, frozen=True, kw_only=True):
 
 
 class Answerer(Wire, frozen=True, kw_only=True):
-    """Ours: who answered the question whether a tool may run. The host says so, whatever a client claims.
+    """Ours: who answered a permission request. The host sets it, whatever a client claims.
 
     Args:
         kind: ``"client"`` (the user, in a view), ``"python"`` (code in the kernel), ``"answer"`` (an earlier answer for
             the turn or the session), ``"rule"`` (of the user or the project), ``"mode"`` (the session's permissions),
-            ``"freedom"`` (Edit or Auto), ``"preview"`` (Auto, as the preview was harmless), ``"reading"``
-            (inside the workspace it needs no permission), ``"bypass"``, ``"review"`` (``cell_review``) and
-            ``"headless"`` (settings of the user), ``"nobody"`` (no front end was there to ask) or ``"cancelled"`` (the
-            turn ended before an answer).
-        client_id: Which client, when ``kind`` is ``"client"``.
-        name: Its name, when it is connected from elsewhere.
+            ``"freedom"`` (Edit or Auto), ``"preview"`` (Auto, as the preview was harmless), ``"reading"`` (inside the
+            workspace it needs no permission), ``"bypass"``, ``"review"`` (``cell_review``) and ``"headless"`` (settings
+            of the user), ``"nobody"`` (no front end could be asked) or ``"cancelled"`` (the turn ended before an
+            answer).
+        client_id: The client, if ``kind`` is ``"client"``.
+        name: The client's name, if it is connected from elsewhere.
     """
 
     kind: str
@@ -60,12 +60,12 @@ class Answerer(Wire, frozen=True, kw_only=True):
 
 
 class ToolCallContributor(Wire, frozen=True, kw_only=True):
-    """Where a tool comes from (AHP ``ToolCallContributor``).
+    """The source of a tool (AHP ``ToolCallContributor``).
 
     Args:
         kind: ``"client"`` or ``"mcp"``.
-        client_id: The client that offers it, when ``kind`` is ``"client"``.
-        customization_id: The MCP server's id, when ``kind`` is ``"mcp"``.
+        client_id: The client that offers the tool, if ``kind`` is ``"client"``.
+        customization_id: The MCP server's id, if ``kind`` is ``"mcp"``.
     """
 
     kind: str
@@ -78,7 +78,7 @@ class ToolCallLocation(Wire, frozen=True, kw_only=True):
 
     Args:
         path: The file's path, as sent.
-        line: The line, counted from one.
+        line: The line, from 1.
     """
 
     path: str
@@ -86,21 +86,21 @@ class ToolCallLocation(Wire, frozen=True, kw_only=True):
 
 
 class ToolCallCell(Wire, frozen=True, kw_only=True):
-    """Ours: what a tool call would do to a cell of an open notebook, which its page shows in the cell.
+    """Ours: the change that a tool call would make to a cell of an open notebook; the page shows it in the cell.
 
     Args:
         notebook: The notebook's path on the Jupyter server.
         action: ``"insert"`` a cell, ``"replace"`` a cell's text, ``"delete"`` or ``"move"`` a cell, ``"split"`` it in
             two, ``"merge"`` it with those below, set its ``"type"`` or ``"tags"``, or ``"change"``: anything else.
-        cell_id: The cell; for ``insert`` the one above, None at the end.
+        cell_id: The cell; for ``insert`` the cell above, None at the end.
         kind: ``"code"``, ``"markdown"`` or ``"raw"``.
-        old_text: The cell's text as the agent knows it; None where that is not all of it, and for ``insert``.
-        new_text: The text that it would have; None where that is as before, or the cell would be gone.
+        old_text: The cell's text as the agent knows it; None if the agent knows only a part of it, and for ``insert``.
+        new_text: The cell's new text; None if the text would not change, or the cell would be deleted.
         more_text: For ``split``: the text of the new cell below.
-        others: For ``merge``: the cells below it that would be gone.
+        others: For ``merge``: the cells below it that would be removed.
         below: For ``move``: the cell that would be above it; None at the top.
-        new_kind: For ``type``: the type that it would have.
-        new_tags: For ``tags``: the tags that it would have.
+        new_kind: For ``type``: the cell's new type.
+        new_tags: For ``tags``: the cell's new tags.
     """
 
     notebook: str
@@ -120,9 +120,9 @@ class ToolCallRun(Wire, frozen=True, kw_only=True):
     """Ours: code that a tool call runs in the user's kernel, or has run there.
 
     Args:
-        started_at: When it began, in milliseconds since 1970.
-        ended_at: When it ended; None while it runs.
-        content: What it has printed so far; once it has ended, all that came of it: text and pictures.
+        started_at: Its start time, in milliseconds since 1970.
+        ended_at: Its end time; None while it runs.
+        content: Its printed output so far; after the end, its whole output: text and pictures.
     """
 
     started_at: Time
@@ -131,15 +131,15 @@ class ToolCallRun(Wire, frozen=True, kw_only=True):
 
 
 class ToolCallCitation(Wire, frozen=True, kw_only=True):
-    """Ours: one thing that a research found, and the place that shows it.
+    """Ours: one finding of a research, with its place in the source.
 
     Args:
-        text: What was found, in Markdown.
-        place: The file within the package and the line, ``frame.py:12``; None for a statement about the whole.
+        text: The finding, in Markdown.
+        place: The file within the package and the line, ``frame.py:12``; None for a statement about the whole package.
         path: The file, absolute.
         line: The line, from 1.
         excerpt: The text of that line.
-        lines: The text of the lines around it, and of it.
+        lines: The text of that line and the lines around it.
         first_line: The first of these lines, from 1.
     """
 
@@ -153,13 +153,13 @@ class ToolCallCitation(Wire, frozen=True, kw_only=True):
 
 
 class ToolCallResearch(Wire, frozen=True, kw_only=True):
-    """Ours: the answer to a question about a package, which a kernel tool gave.
+    """Ours: the answer of a kernel tool to a question about a package.
 
     Args:
         package: The package.
         version: Its version.
-        citations: What was found.
-        session: The conversation that found it, while it is open.
+        citations: The findings.
+        session: The conversation that did the research, while it is open.
     """
 
     package: str
@@ -169,22 +169,22 @@ class ToolCallResearch(Wire, frozen=True, kw_only=True):
 
 
 class ToolCallDetails(Wire, frozen=True, kw_only=True):
-    """Ours: what ACP says about a tool call and AHP has no field for.
+    """Ours: the details of a tool call that ACP has and AHP has no field for.
 
     Args:
         kind: ACP ``ToolKind`` as sent: ``"read"``, ``"edit"``, ``"execute"`` …
         locations: The files it works on.
         raw_input: Its input, as sent.
         raw_output: Its output, as sent.
-        content: What it shows, in order. An update's content *replaces* what was there.
+        content: Its visible content, in order. The content of an update *replaces* the old one.
         ran_without_asking: True if the agent ran it without asking although the conversation's permissions are Ask or
             Deny. The host sets it; an agent cannot.
-        cell: What it would do to a cell of an open notebook. The host sets it; an agent cannot.
+        cell: The change that it would make to a cell of an open notebook. The host sets it; an agent cannot.
         run: The code that it runs in the kernel. The host sets it; an agent cannot.
-        research: What it found in a package's source. The host sets it; an agent cannot.
-        rehearsal: What it would do, where that was looked at before it was allowed. The host sets it; an agent cannot.
-        differences: What came out otherwise than the rehearsal showed, a sentence each; empty: all as it showed. None
-            where that was not compared. The host sets it; an agent cannot.
+        research: Its findings in a package's source. The host sets it; an agent cannot.
+        rehearsal: The preview that was made before someone allowed it, if any. The host sets it; an agent cannot.
+        differences: The differences from the preview, a sentence each; empty if there are none. None if they were not
+            compared. The host sets it; an agent cannot.
     """
 
     kind: str | None = None
@@ -201,13 +201,13 @@ class ToolCallDetails(Wire, frozen=True, kw_only=True):
 
 
 class ToolCallRisk(Wire, frozen=True, kw_only=True):
-    """Ours: what the policy says about a tool call that must be allowed.
+    """Ours: the policy's assessment of a tool call that needs permission.
 
     Args:
         severity: ``"none"``, ``"low"``, ``"medium"``, ``"high"`` or ``"critical"``.
-        reason: The reason, a sentence.
-        like: What it is like, such as "edits": questions of one turn with the same words may be allowed together.
-            None: each one is asked about on its own.
+        reason: The reason, one sentence.
+        like: The kind of request, such as "edits": requests of one turn with the same kind may be allowed together.
+            None: each one is asked separately.
     """
 
     severity: str
@@ -223,14 +223,14 @@ class ToolCallError(Wire, frozen=True, kw_only=True):
 
 
 class ToolCallResult(Wire, frozen=True, kw_only=True):
-    """How a tool call ended (AHP ``ToolCallResult``).
+    """The result of a tool call (AHP ``ToolCallResult``).
 
     Args:
-        success: Whether it did its job.
+        success: True if it succeeded.
         past_tense_message: What it did, such as "Ran the tests".
-        content: What it gave back.
-        structured_content: The same for machines.
-        error: Why not, when it failed.
+        content: Its result.
+        structured_content: Its result for machines.
+        error: Why it failed, if it did.
     """
 
     success: bool
@@ -241,15 +241,15 @@ class ToolCallResult(Wire, frozen=True, kw_only=True):
 
 
 class ToolCallBase(Wire, frozen=True, kw_only=True, tag_field="status"):
-    """What is known of a tool call in every state (AHP ``ToolCallBase``).
+    """The fields of a tool call in every state (AHP ``ToolCallBase``).
 
     Args:
         tool_call_id: Its id, unique within the turn.
         tool_name: The tool's own name.
-        display_name: The name people read.
-        contributor: Where the tool comes from.
-        meta: Anything more.
-        details: Ours: what ACP says beyond AHP.
+        display_name: The name for people.
+        contributor: The source of the tool.
+        meta: Additional data.
+        details: Ours: the details from ACP that AHP has no field for.
     """
 
     tool_call_id: str
@@ -268,14 +268,14 @@ class ToolCallStreamingState(ToolCallBase, frozen=True, kw_only=True, tag="strea
 
 
 class ToolCallPendingConfirmationState(ToolCallBase, frozen=True, kw_only=True, tag="pending-confirmation"):
-    """Someone must allow it (AHP ``ToolCallPendingConfirmationState``).
+    """The tool call needs permission (AHP ``ToolCallPendingConfirmationState``).
 
     Args:
-        confirmation_title: A short title for the question.
+        confirmation_title: A short title for the permission request.
         edits: The edits it will make (``{"items": […]}``).
-        editable: Whether the input may be changed before it is allowed.
-        options: The answers on offer.
-        risk: Ours: how bad it can be, and what it is like.
+        editable: True if the user may change the input.
+        options: The possible answers.
+        risk: Ours: its risk and kind.
     """
 
     invocation_message: StringOrMarkdown
@@ -288,13 +288,13 @@ class ToolCallPendingConfirmationState(ToolCallBase, frozen=True, kw_only=True, 
 
 
 class ToolCallRunningState(ToolCallBase, frozen=True, kw_only=True, tag="running"):
-    """It works (AHP ``ToolCallRunningState``).
+    """The tool call runs (AHP ``ToolCallRunningState``).
 
     Args:
-        confirmed: Why it may: ``"not-needed"``, ``"user-action"`` or ``"setting"``.
+        confirmed: Why it may run: ``"not-needed"``, ``"user-action"`` or ``"setting"``.
         selected_option: The answer that allowed it.
-        answered_by: Ours: who gave it.
-        content: What it has shown so far.
+        answered_by: Ours: who gave the answer.
+        content: Its visible content so far.
     """
 
     invocation_message: StringOrMarkdown
@@ -331,14 +331,14 @@ class ToolCallCompletedState(ToolCallFinishedBase, frozen=True, kw_only=True, ta
 
 
 class ToolCallCancelledState(ToolCallBase, frozen=True, kw_only=True, tag="cancelled"):
-    """It was not run, or its result not used (AHP ``ToolCallCancelledState``).
+    """The tool call was not run, or its result was not used (AHP ``ToolCallCancelledState``).
 
     Args:
         reason: ``"denied"``, ``"skipped"`` or ``"result-denied"``.
-        reason_message: Why, for people.
+        reason_message: The reason for people.
         user_suggestion: What to do instead.
         selected_option: The answer that denied it.
-        answered_by: Ours: who gave it.
+        answered_by: Ours: who gave that answer.
     """
 
     invocation_message: StringOrMarkdown

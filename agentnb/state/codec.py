@@ -1,7 +1,7 @@
-"""To JSON and back, for every struct and action.
+"""Encodes every struct and action as JSON, and decodes them.
 
-Two unions are open: actions and response parts. One of a kind that we do not know decodes to an `UnknownAction`
-or `UnknownResponsePart` that holds what was sent, and encodes to just that again.
+Two unions are open: actions and response parts. A member of an unknown kind decodes to an `UnknownAction` or
+`UnknownResponsePart` that holds the JSON as sent, and encodes to the same JSON again.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ _DECODERS: dict[Any, msgspec.json.Decoder[Any]] = {}
 
 
 def encode(value: Any) -> bytes:
-    """Any struct or action of this package, or JSON with some inside, as UTF-8 JSON.
+    """Encodes a struct or action of this package, or JSON that contains some, as UTF-8 JSON.
 
     Example:
         >>> from agentnb.state import SessionReady
@@ -97,9 +97,9 @@ def encode(value: Any) -> bytes:
 
 
 def encodable(value: T) -> T:
-    r"""*value*; a copy with U+FFFD for each half surrogate pair where it has some, which no UTF-8 can hold.
+    r"""Returns *value*, or a copy with U+FFFD for each half surrogate pair if it has any: UTF-8 cannot hold them.
 
-    Such halves come from names of files that are no UTF-8, and from texts that were cut between two halves.
+    Such halves come from file names that are not UTF-8, and from texts that were cut between two halves.
 
     Example:
         >>> from agentnb.state import SessionTitleChanged
@@ -117,7 +117,7 @@ def encodable(value: T) -> T:
 
 
 def to_json(value: Any) -> Any:
-    """The same as `encode`, as Python's dicts and lists.
+    """Returns the same as `encode`, as Python's dicts and lists.
 
     Example:
         >>> from agentnb.state import SessionReady
@@ -128,14 +128,14 @@ def to_json(value: Any) -> Any:
 
 
 def decode(kind: type[T], data: bytes | str | Any) -> T:
-    """Reads a struct from JSON, checked.
+    """Reads a struct from JSON and validates it.
 
     Args:
         kind: The struct's class, such as `ChatState`, or `Action`.
-        data: UTF-8 JSON (``bytes`` or ``str``), or what JSON decodes to.
+        data: UTF-8 JSON (``bytes`` or ``str``), or decoded JSON.
 
     Raises:
-        ProtocolError: When the data is not that.
+        ProtocolError: If the data is not valid for *kind*.
 
     Example:
         >>> from agentnb.state import UsageInfo
@@ -160,13 +160,13 @@ def _decoder(kind: type[T]) -> msgspec.json.Decoder[T]:
 
 
 def decode_action(data: bytes | str | Any) -> Action:
-    """Reads an action, checked. One of an unknown type becomes an `UnknownAction`.
+    """Reads an action and validates it. An action of an unknown type becomes an `UnknownAction`.
 
     Args:
-        data: UTF-8 JSON (``bytes`` or ``str``), or what JSON decodes to.
+        data: UTF-8 JSON (``bytes`` or ``str``), or decoded JSON.
 
     Raises:
-        ProtocolError: When it is no action, or one of a known type with wrong fields.
+        ProtocolError: If it is not an action, or if the fields are wrong for its type.
 
     Example:
         >>> decode_action({"type": "session/ready"})

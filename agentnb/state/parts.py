@@ -1,7 +1,7 @@
-"""Sequences in chunks that versions share, and the parts of a turn, which count what waits and runs.
+"""Sequences in chunks that their versions share, and the parts of a turn with counts of waiting and running ones.
 
-A turn can have ten thousand tool calls with three updates each, and a chat thousands of terminals. A tuple would be
-copied and searched for each of them.
+A turn can have ten thousand tool calls with three updates each, and a chat thousands of terminals. Each update of a
+tuple would copy and search all of it.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ T = TypeVar("T")
 
 
 class ChunkedSequence(Sequence[T]):
-    """Items in chunks of 64, which versions share, in the order they came. Equal to a tuple of the same items.
+    """Items in order of arrival, in chunks of 64 that versions share. Equal to a tuple of the same items.
 
-    Versions also share one index of places by key, to which entries are only added; it may know places that only
-    another version has, so each is checked before it is used.
+    Versions also share one index from key to place, which only grows. It may have places that only another version has,
+    so each place is checked before use.
 
     Args:
         items: The items.
@@ -116,14 +116,15 @@ _WAITS = frozenset({ToolCallPendingConfirmationState, ToolCallPendingResultConfi
 
 
 class Parts(ChunkedSequence[ResponsePart]):
-    """The parts of a turn, in the order they came. Equal to a tuple of the same parts.
+    """The parts of a turn, in order of arrival. Equal to a tuple of the same parts.
 
     Args:
         parts: The parts.
 
     Attributes:
-        waiting: How many tool calls wait for somebody to allow them or their result, and questions for an answer.
-        begun: How many tool calls are being written by the model, or run.
+        waiting: The number of tool calls that need permission to run or to use their result, and of unanswered
+            questions.
+        begun: The number of tool calls that the model is writing, or that run.
 
     Example:
         >>> from agentnb.state import MarkdownResponsePart

@@ -57,7 +57,7 @@ def sets(kind: type[KnownAction], *names: str, **fields: str) -> None:
     Args:
         kind: The action.
         names: Fields that have the same name in the action and in the state.
-        fields: The action's field for each of the state's that is called otherwise.
+        fields: By the name of a field in the state: the action's field, if its name differs.
     """
     row(kind, *(("set", name, source) for name, source in {**{name: name for name in names}, **fields}.items()))
 

@@ -29,11 +29,11 @@ class SessionModelInfo(Wire, frozen=True, kw_only=True):
 
 
 class AgentSetup(Wire, frozen=True, kw_only=True):
-    """Ours: an install of an agent, running or ended.
+    """Ours: the installation of an agent, running or ended.
 
     Args:
-        state: ``"running"``, ``"checking"`` (whether the agent answers), ``"done"``, ``"failed"`` or ``"stopped"``.
-        message: What came of it and what to do, for people.
+        state: ``"running"``, ``"checking"`` (tests if the agent answers), ``"done"``, ``"failed"`` or ``"stopped"``.
+        message: The outcome and the next step, for people.
         terminal: The installer's terminal.
     """
 
@@ -48,17 +48,17 @@ class AgentInfo(Wire, frozen=True, kw_only=True):
     Args:
         provider: Its name in the catalogue.
         display_name: Its name for people.
-        description: What it is, or why it cannot be used yet.
+        description: A description, or why it cannot be used yet.
         models: The models it offers.
-        protected_resources: AHP's, kept as sent.
-        customizations: AHP's, kept as sent.
-        missing: Ours: whether its program is not installed here.
-        install: Ours: the line to type to install it, where it is missing and there is one.
-        can_install: Ours: whether `installAgent` can run that line.
-        runner: Ours: the command that starts it without an install, as one line, where it is missing and npx or uvx,
-            which that takes, is not.
-        setup: Ours: its install, since the kernel started.
-        hidden: Ours: whether the user wants it in no list.
+        protected_resources: From AHP, kept as sent.
+        customizations: From AHP, kept as sent.
+        missing: Ours: True if its program is not installed here.
+        install: Ours: the command line that installs it, if it is missing and has one.
+        can_install: Ours: True if `installAgent` can run that line.
+        runner: Ours: the command that starts it without an installation, as one line, if it is missing and the npx or
+            uvx that this command uses is installed.
+        setup: Ours: its installation, since the kernel started.
+        hidden: Ours: True if the user has hidden it from lists.
     """
 
     provider: str
@@ -81,8 +81,8 @@ class TerminalInfo(Wire, frozen=True, kw_only=True):
     Args:
         resource: Its URI.
         title: Its title.
-        claim: Who holds it: a client or a session.
-        lifecycle: Whether its process runs, and how it ended (AHP ``TerminalLifecycle``).
+        claim: The client or session that holds it.
+        lifecycle: The state of its process: running, or exited and how (AHP ``TerminalLifecycle``).
     """
 
     resource: str
@@ -99,15 +99,15 @@ class RootConfigState(Wire, frozen=True, kw_only=True):
 
 
 class RootState(Wire, frozen=True, kw_only=True):
-    """What every client sees first (AHP ``RootState``).
+    """The first state that every client gets (AHP ``RootState``).
 
     Args:
         agents: The agents that can be used.
-        active_sessions: How many sessions are open.
+        active_sessions: The number of open sessions.
         terminals: Terminals, as AHP lists them.
         config: The host's settings.
-        meta: Anything more.
-        sessions: Ours: the open sessions, in the order they were opened.
+        meta: Additional data.
+        sessions: Ours: the open sessions, in the order of opening.
 
     Example:
         >>> RootState(agents=()).sessions is None
@@ -141,11 +141,11 @@ class RootTerminalsChanged(RootAction, frozen=True, kw_only=True, tag="root/term
 
 
 class RootConfigChanged(RootAction, frozen=True, kw_only=True, tag="root/configChanged"):
-    """Settings of the host changed (AHP ``root/configChanged``).
+    """The host's settings changed (AHP ``root/configChanged``).
 
     Args:
         config: The new values.
-        replace: Whether they are all there is; else they are merged.
+        replace: True if they replace all settings; otherwise they are merged.
     """
 
     config: JsonObject
@@ -177,14 +177,14 @@ row(XSessionRemoved, ("remove", "sessions", "resource", "resource"))
 
 
 def reduce_root(state: RootState, action: Action) -> RootState:
-    """The root after an action.
+    """Returns the root after an action.
 
     Args:
-        state: The root before.
-        action: What happened. One that is not for this channel, or unknown, changes nothing.
+        state: The root before the action.
+        action: The action. An unknown one, or one for another channel, changes nothing.
 
     Returns:
-        The root after; the very same object when nothing has changed.
+        The root after the action; the very same object if nothing has changed.
 
     Example:
         >>> reduce_root(RootState(agents=()), RootActiveSessionsChanged(active_sessions=2)).active_sessions

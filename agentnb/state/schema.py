@@ -54,9 +54,9 @@ ACTION_UNIONS = [name for name in UNIONS if name.endswith("Action") and name != 
 
 
 def json_schema() -> dict[str, Any]:
-    """The schema of all states, actions and envelopes, each under ``$defs``.
+    """Returns the schema of all states, actions and envelopes, each under ``$defs``.
 
-    ``Action`` and ``ResponsePart`` list what this version knows; on the wire both are open.
+    ``Action`` and ``ResponsePart`` list the kinds that this version knows; on the wire both are open.
 
     Example:
         >>> sorted(json_schema()["$defs"]["ActionOrigin"]["properties"])

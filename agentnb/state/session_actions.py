@@ -1,7 +1,8 @@
 """The actions of a session and of its members.
 
-ACP does not tell of these, so no agent of ours causes them; they are reduced as the Agent Host Protocol says. No view
-shows them, and the page has no reducer for them: should one ever be accepted, the page is sent the session's state.
+ACP has no messages for the members' actions (`SessionMemberAction`), so no agent of ours causes them; they are reduced
+as AHP says. No view shows them, and the page has no reducer for them: if one were accepted, the page would get the
+session's state.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ class SessionConfigChanged(SessionAction, frozen=True, kw_only=True, tag="sessio
 
     Args:
         config: The new values.
-        replace: Whether they are all there is; else they are merged.
+        replace: True if they replace all settings; otherwise they are merged.
     """
 
     config: JsonObject
@@ -71,7 +72,7 @@ class SessionChatAdded(SessionAction, frozen=True, kw_only=True, tag="session/ch
 
 
 class SessionChatRemoved(SessionAction, frozen=True, kw_only=True, tag="session/chatRemoved"):
-    """A chat is gone (AHP ``session/chatRemoved``).
+    """A chat was removed (AHP ``session/chatRemoved``).
 
     Args:
         chat: Its URI.
@@ -143,7 +144,7 @@ class XConfigOptionsChanged(SessionAction, frozen=True, kw_only=True, tag="x-age
 
 
 class XConfigOptionChosen(SessionAction, frozen=True, kw_only=True, tag="x-agentnb/configOptionChosen"):
-    """Ours: one config option got another value (ACP ``session/set_config_option``).
+    """Ours: a config option got another value (ACP ``session/set_config_option``).
 
     Args:
         config_id: The option's ``id``.
@@ -155,12 +156,12 @@ class XConfigOptionChosen(SessionAction, frozen=True, kw_only=True, tag="x-agent
 
 
 class XContextUsageChanged(SessionAction, frozen=True, kw_only=True, tag="x-agentnb/contextUsageChanged"):
-    """Ours: how full the model's context is (ACP ``usage_update``).
+    """Ours: the usage of the model's context (ACP ``usage_update``).
 
     Args:
-        used: Tokens in it.
-        size: Tokens it can hold.
-        cost: Spent so far in this session.
+        used: Tokens in the context.
+        size: Maximum number of tokens.
+        cost: Cost of this session so far.
     """
 
     used: int
@@ -218,12 +219,12 @@ class SessionCustomizationRemoved(SessionMemberAction, frozen=True, kw_only=True
 
 
 class SessionMcpServerStateChanged(SessionMemberAction, frozen=True, kw_only=True, tag="session/mcpServerStateChanged"):
-    """An MCP server starts, serves, wants a login, fails or stops (AHP ``session/mcpServerStateChanged``).
+    """An MCP server starts, serves, needs a login, fails or stops (AHP ``session/mcpServerStateChanged``).
 
     Args:
-        id: The customization's id, wherever it is.
+        id: The customization's id, at any level.
         state: Its state.
-        channel: Where it is to be reached; ``None`` for nowhere.
+        channel: The server's channel; ``None`` if it has none.
     """
 
     id: str

@@ -157,14 +157,14 @@ def _context_usage_changed(state: SessionState, action: actions.XContextUsageCha
 
 
 def reduce_session(state: SessionState, action: Action) -> SessionState:
-    """A session after an action.
+    """Returns a session after an action.
 
     Args:
-        state: The session before.
-        action: What happened. One that is not for this channel, or unknown, changes nothing.
+        state: The session before the action.
+        action: The action. An unknown one, or one for another channel, changes nothing.
 
     Returns:
-        The session after; the very same object when nothing has changed.
+        The session after the action; the very same object if nothing has changed.
     """
     reducer = REDUCERS["session"].get(type(action))
     after: SessionState = state if reducer is None else reducer(state, action)

@@ -32,21 +32,21 @@ class ChangesSummary(Wire, frozen=True, kw_only=True):
 
 
 class SessionSummary(Wire, frozen=True, kw_only=True):
-    """A session as lists show it (AHP ``SessionSummary``).
+    """A session in a list (AHP ``SessionSummary``).
 
     Args:
         resource: The session's URI, ``<agent>:/<tab id>``.
         provider: The agent's name.
         title: Its title.
         status: `SessionStatus` bits.
-        activity: What it is doing, for people.
-        created_at: ISO 8601.
-        modified_at: ISO 8601.
+        activity: Its current activity, for people.
+        created_at: Creation time, ISO 8601.
+        modified_at: Time of the last change, ISO 8601.
         project: The project it works on.
         working_directories: Its folders, as URIs.
-        changes: What it has changed.
+        changes: A summary of its changes.
         annotations: Counts of its annotations, as sent.
-        meta: Anything more.
+        meta: Additional data.
     """
 
     resource: str
@@ -64,7 +64,7 @@ class SessionSummary(Wire, frozen=True, kw_only=True):
 
 
 class SessionConfigState(Wire, frozen=True, kw_only=True):
-    """Settings of a session: what there is, and what is chosen (AHP ``SessionConfigState``).
+    """Settings of a session: the available ones and their values (AHP ``SessionConfigState``).
 
     Args:
         schema: A JSON Schema.
@@ -90,7 +90,7 @@ class AgentCommand(Wire, frozen=True, kw_only=True):
     Args:
         name: Its name, without the slash.
         description: What it does.
-        hint: What to type after it.
+        hint: A hint for the text after it.
     """
 
     name: str
@@ -117,7 +117,7 @@ class Cost(Wire, frozen=True, kw_only=True):
     """Ours: money spent (ACP ``Cost``).
 
     Args:
-        amount: How much.
+        amount: The amount.
         currency: ISO 4217 code.
     """
 
@@ -126,12 +126,12 @@ class Cost(Wire, frozen=True, kw_only=True):
 
 
 class ContextUsage(Wire, frozen=True, kw_only=True):
-    """Ours: how full the model's context is (ACP ``usage_update``).
+    """Ours: the usage of the model's context (ACP ``usage_update``).
 
     Args:
-        used: Tokens in it.
-        size: Tokens it can hold.
-        cost: Spent so far in this session.
+        used: Tokens in the context.
+        size: Maximum number of tokens.
+        cost: Cost of this session so far.
     """
 
     used: int
@@ -143,15 +143,15 @@ class AgentProcess(Wire, frozen=True, kw_only=True):
     """Ours: the process that serves the session.
 
     Args:
-        name: The agent's name, as it says.
+        name: The agent's name, from the agent.
         version: Its version.
-        state: Whether it lives.
-        message: What is to be said about it, such as why it failed.
-        steering: Whether a message can be slipped into its running turn.
-        fork: Whether it can copy a session (ACP ``session/fork``).
-        confined: What it is confined to, in a line; None where it is not.
-        unconfined: What that means and how to confine it, where it is not.
-        acts_unasked: Why it may act without asking although the permissions are Ask or Deny, and what holds it; None
+        state: The state of the process.
+        message: A message for people, such as the reason for a failure.
+        steering: True if it accepts a message during its running turn.
+        fork: True if it can copy a session (ACP ``session/fork``).
+        confined: Its confinement, in one line; None if it is not confined.
+        unconfined: For an unconfined agent: what it can do, and how to confine it.
+        acts_unasked: Why it may act without asking although the permissions are Ask or Deny, and what limits it; None
             if it asks.
     """
 
@@ -173,24 +173,24 @@ class SessionState(Wire, frozen=True, kw_only=True):
         provider: The agent's name.
         title: Its title.
         status: `SessionStatus` bits.
-        activity: What it is doing, for people.
+        activity: Its current activity, for people.
         project: The project it works on.
         working_directories: Its folders, as URIs.
         annotations: Counts of its annotations, as sent.
-        lifecycle: How far it has come up.
-        creation_error: Why it did not.
-        server_tools: AHP's, kept as sent.
-        active_clients: AHP's, kept as sent.
+        lifecycle: The state of its creation.
+        creation_error: The error, if that failed.
+        server_tools: From AHP, kept as sent.
+        active_clients: From AHP, kept as sent.
         chats: Its chats.
-        default_chat: The chat that input goes to.
+        default_chat: The chat that gets the input.
         config: Its settings.
-        customizations: AHP's, kept as sent.
-        changesets: Sets of changes it offers.
-        meta: Anything more.
+        customizations: From AHP, kept as sent.
+        changesets: The sets of changes that it offers.
+        meta: Additional data.
         commands: Ours: slash commands.
         modes: Ours: modes.
-        config_options: Ours: ACP config options as sent, ``currentValue`` kept up to date.
-        context_usage: Ours: how full the context is.
+        config_options: Ours: ACP config options as sent, with the current ``currentValue``.
+        context_usage: Ours: the usage of the model's context.
         agent_process: Ours: the process that serves it.
     """
 
@@ -238,7 +238,7 @@ def option_choices(options: object) -> Iterator[JsonObject]:
 
 
 def option_value(option: JsonObject) -> object:
-    """The value that a config option has now.
+    """Returns the current value of a config option.
 
     Example:
         >>> option_value({"id": "mode", "currentValue": "ask"})

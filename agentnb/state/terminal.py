@@ -15,17 +15,17 @@ from agentnb.state.wire import JsonObject, Number, Wire
 
 
 class TerminalView(Wire, frozen=True, kw_only=True):
-    """Ours: a terminal that the agent opened, as it is shown.
+    """Ours: a terminal that the agent opened, as views show it.
 
     Args:
         id: The terminal's id.
-        command: What runs, as one line.
-        cwd: Where.
-        output: The end of what it has printed, at most 65,536 characters.
-        exit_code: How it ended, when it ended by itself.
+        command: The command, as one line.
+        cwd: Its working directory.
+        output: The end of its output, at most 65,536 characters.
+        exit_code: Its exit code, if it ended by itself.
         signal: The signal that ended it.
-        truncated: Whether ``output`` has lost its beginning.
-        exited: Whether it has ended.
+        truncated: True if ``output`` lacks its beginning.
+        exited: True if it has ended.
     """
 
     id: str
@@ -87,16 +87,16 @@ class TerminalUnclassifiedPart(Wire, frozen=True, kw_only=True, tag_field="type"
 
 
 class TerminalCommandPart(Wire, frozen=True, kw_only=True, tag_field="type", tag="command"):
-    """A command and what it printed (AHP ``TerminalCommandPart``).
+    """A command and its output (AHP ``TerminalCommandPart``).
 
     Args:
         command_id: Its id.
-        command_line: What was typed.
-        output: What it printed so far.
-        timestamp: When it began, in milliseconds since 1970.
-        is_complete: Whether it has ended.
-        exit_code: Its exit code, when that is known.
-        duration_ms: How long it took, in milliseconds.
+        command_line: The typed command.
+        output: Its output so far.
+        timestamp: Its start time, in milliseconds since 1970.
+        is_complete: True if it has ended.
+        exit_code: Its exit code, if known.
+        duration_ms: Its duration, in milliseconds.
     """
 
     command_id: str
@@ -117,13 +117,13 @@ class TerminalState(Wire, frozen=True, kw_only=True):
 
     Args:
         title: Its title.
-        cwd: Its working directory, as URI.
+        cwd: Its working directory, as a URI.
         cols: Its width, in characters.
         rows: Its height, in lines.
-        content: What it shows.
-        lifecycle: Whether its process runs, and how it ended (AHP ``TerminalLifecycle``).
-        claim: Who holds it: a client or a session.
-        supports_command_detection: Whether it tells commands from what is between them.
+        content: Its content.
+        lifecycle: The state of its process: running, or exited and how (AHP ``TerminalLifecycle``).
+        claim: The client or session that holds it.
+        supports_command_detection: True if it distinguishes commands from other output.
     """
 
     title: str
@@ -137,7 +137,7 @@ class TerminalState(Wire, frozen=True, kw_only=True):
 
 
 def terminal_lifecycle(*, exited: bool, exit_code: int | None) -> JsonObject:
-    """True if a terminal's process runs; one that was killed has no exit code.
+    """Returns the lifecycle of a terminal's process; a killed process has no exit code.
 
     Example:
         >>> terminal_lifecycle(exited=True, exit_code=0)
@@ -202,12 +202,12 @@ class TerminalCommandDetectionAvailable(
 
 
 class TerminalCommandExecuted(TerminalAction, frozen=True, kw_only=True, tag="terminal/commandExecuted"):
-    """A command begins; what is printed now is its output (AHP ``terminal/commandExecuted``).
+    """A command begins; the following output belongs to it (AHP ``terminal/commandExecuted``).
 
     Args:
         command_id: Its id.
-        command_line: What was typed.
-        timestamp: When, in milliseconds since 1970.
+        command_line: The typed command.
+        timestamp: Its start time, in milliseconds since 1970.
     """
 
     command_id: str
@@ -220,8 +220,8 @@ class TerminalCommandFinished(TerminalAction, frozen=True, kw_only=True, tag="te
 
     Args:
         command_id: Its id.
-        exit_code: Its exit code, when that is known.
-        duration_ms: How long it took, in milliseconds.
+        exit_code: Its exit code, if known.
+        duration_ms: Its duration, in milliseconds.
     """
 
     command_id: str
@@ -280,14 +280,14 @@ def _command_finished(state: TerminalState, action: TerminalCommandFinished) -> 
 
 
 def reduce_terminal(state: TerminalState, action: Action) -> TerminalState:
-    """A terminal after an action.
+    """Returns a terminal after an action.
 
     Args:
-        state: The terminal before.
-        action: What happened. One that is not for this channel, or unknown, changes nothing.
+        state: The terminal before the action.
+        action: The action. An unknown one, or one for another channel, changes nothing.
 
     Returns:
-        The terminal after; the very same object when nothing has changed.
+        The terminal after the action; the very same object if nothing has changed.
     """
     reducer = REDUCERS["terminal"].get(type(action))
     after: TerminalState = state if reducer is None else reducer(state, action)

@@ -1,8 +1,8 @@
-"""Which versions of the protocol are spoken, and which action is known from which version on.
+"""The supported versions of the protocol, and the version that introduced each action.
 
-Within a version only fields may be added. A new action, a field that must be there or another meaning needs a new
-version: raise `WINDOW`'s ``current``, and declare new actions with ``since`` that version. ``oldest`` says how far back
-pages and kernels are still understood.
+Within a version only fields may be added. A new action, a new required field or another meaning needs a new version:
+raise `WINDOW`'s ``current``, and declare new actions with ``since`` that version. ``oldest`` is the oldest version of
+pages and kernels that is still supported.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from agentnb.state.codec import ACTIONS
 
 
 class Window(NamedTuple):
-    """The versions that one side speaks, from the oldest to the current one.
+    """The versions that one side supports, from the oldest to the current one.
 
     Attributes:
-        oldest: The oldest that is still spoken.
-        current: The newest.
+        oldest: The oldest supported version.
+        current: The newest version.
 
     Example:
         >>> 1 in Window(1, 2), 3 in Window(1, 2)
@@ -45,14 +45,14 @@ INTRODUCED: dict[str, int] = {name: kind.since for name, kind in ACTIONS.items()
 
 
 def negotiate(theirs: Iterable[int], ours: Window = WINDOW) -> int:
-    """The highest version that both sides speak.
+    """Returns the highest version that both sides support.
 
     Args:
-        theirs: The versions that the page speaks.
-        ours: The versions that the kernel speaks.
+        theirs: The versions that the page supports.
+        ours: The versions that the kernel supports.
 
     Raises:
-        UnsupportedVersion: When there is none; the hint says which side is to be renewed, and how.
+        UnsupportedVersion: If there is none; the hint says which side to update, and how.
 
     Example:
         >>> negotiate((1, 2, 3), ours=Window(1, 2))
@@ -73,7 +73,7 @@ def negotiate(theirs: Iterable[int], ours: Window = WINDOW) -> int:
 
 
 def is_known_in(action: Action, version: int) -> bool:
-    """True if *action* is in *version* of the protocol. One of an unknown type is in none and makes no difference.
+    """True if *action* exists in *version* of the protocol, or its type is unknown: it then changes nothing.
 
     Example:
         >>> from agentnb.state import SessionReady
@@ -84,8 +84,8 @@ def is_known_in(action: Action, version: int) -> bool:
 
 
 def is_reduced_by_page(action: Action, version: int) -> bool:
-    """True if a page that speaks *version* comes to the host's state with *action*; else it is sent the state itself.
+    """True if a page that supports *version* can reduce *action*; otherwise it gets the state itself.
 
-    The page's bundle has no reducers for what no view shows (`SessionMemberAction`).
+    The page's bundle has no reducers for state that no view shows (`SessionMemberAction`).
     """
     return not isinstance(action, SessionMemberAction) and is_known_in(action, version)

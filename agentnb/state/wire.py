@@ -1,7 +1,7 @@
-"""The bases of states on the wire, and the status of a session.
+"""The base of all structs on the wire, and the status of a session.
 
-A struct is frozen, spelled in snake_case here and in camelCase on the wire. A field that is ``None`` is
-absent on the wire; unknown fields are ignored, so that a newer peer may add some (additive within a version).
+A struct is frozen; its fields are snake_case here and camelCase on the wire. A field that is ``None`` is absent on the
+wire. Unknown fields are ignored, so a newer peer may add some (additive within a version).
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ Number: TypeAlias = int | float
 class Wire(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
     """Base of all state and all actions.
 
-    The collector of cycles does not follow them (``gc=False``): what never changes is made of what was there before
-    and cannot hold itself. Else each of its rounds looks at every tool call of a long chat while all tabs wait.
+    The garbage collector does not track them (``gc=False``): an immutable struct is made only of earlier objects, so it
+    cannot contain itself. Otherwise each collection would visit every tool call of a long chat while all tabs wait.
     """
 
 
 class Markdown(Wire, frozen=True, kw_only=True):
-    """Text to be read as Markdown.
+    """Markdown text.
 
     Args:
         markdown: The source text.
@@ -54,13 +54,13 @@ StringOrMarkdown: TypeAlias = str | Markdown
 
 
 class ErrorInfo(Wire, frozen=True, kw_only=True):
-    """What went wrong (AHP ``ErrorInfo``).
+    """An error (AHP ``ErrorInfo``).
 
     Args:
         error_type: A short machine-readable kind, such as ``"agent-died"``.
-        message: What happened, for people.
-        stack: Where, when that is known.
-        meta: Anything more.
+        message: The error text, for people.
+        stack: The stack trace, if known.
+        meta: Additional data.
     """
 
     error_type: str
@@ -94,7 +94,7 @@ class AgentSelection(Wire, frozen=True, kw_only=True):
 class SessionStatus(IntFlag):
     """Bits of ``SessionSummary.status`` and ``ChatState.status`` (AHP ``SessionStatus``).
 
-    The five low bits say one activity; ``IS_READ`` and ``IS_ARCHIVED`` are independent of it. ``INPUT_NEEDED``
+    The five low bits hold one activity; ``IS_READ`` and ``IS_ARCHIVED`` are independent of it. ``INPUT_NEEDED``
     contains ``IN_PROGRESS``: a turn that waits for an answer is still running.
 
     Example:
