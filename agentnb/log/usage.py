@@ -93,7 +93,7 @@ def add_up(connection: sqlite3.Connection, by: By, which: WhichTurns, limit: int
 
 
 def spent_since(connection: sqlite3.Connection, moment: int) -> Spent:
-    """What all turns of all kernels used that ended, or ran, at *moment* (milliseconds since 1970) or later.
+    """The usage of all kernels' turns that ended, or ran, at *moment* (milliseconds since 1970) or later.
 
     This includes turns of conversations that were deleted since.
     """

@@ -177,7 +177,7 @@ class SessionOpening:
         former: The agent's id of the session to take up next; None if there is none.
         copied: The agent's id of the session to copy; None if none is copied.
         outcome: How the last session was opened.
-        insists: True if opening fails, instead of creating a new session, when the old one cannot be taken up.
+        insists: True if opening must fail, not create a new session, when the old one cannot be taken up.
         was_ready: True if the conversation had a session before.
     """
 
