@@ -57,7 +57,7 @@ async def listed(host: Host, configuration: Configuration, cwd: str | None, curs
 async def opened(
     host: Host, configuration: Configuration, session_id: str, *, mode: Mode = "ask", title: str | None = None
 ) -> Conversation:
-    """Open one of the sessions that the agent keeps in its own tab: loaded and shown, or resumed.
+    """Open, in a separate tab, one of the sessions that the agent keeps: loaded and shown, or resumed.
 
     If a tab already has it, that tab is returned, and only the model of *configuration* is applied.
     """
