@@ -116,7 +116,7 @@ class Planner:
     def entry(self, path: str) -> PathState | None:
         """Returns what is at *path* now.
 
-        None where nothing is, or where a link or file stands for one of its folders.
+        None if nothing is there, or if one of its parent folders is a link or a file instead.
         """
         try:
             *above, name = path.split("/")
@@ -169,9 +169,9 @@ class Planner:
         return entry is None or (entry.mode == "folder") != (step.base == FOLDER)
 
     def _decide(self, step: Step, entry: PathState | None) -> Wish | Conflict | None:
-        """Returns what one step does: a wish, a conflict, or nothing since it is done.
+        """Returns what one step does: a wish, a conflict, or None if it is already done.
 
-        A folder holds no content, so it is as good a base as nothing: its entries decide (:meth:`_in_the_way`).
+        As a base, a folder counts like nothing, since it holds no content: its entries decide (:meth:`_in_the_way`).
         """
         if self._is_done(step, entry) or (step.is_implied and entry is not None and entry.mode != "folder"):
             return None

@@ -1,7 +1,7 @@
-"""Which files snapshots cover: all but ignored files, environments and caches, and what is listed as not covered.
+"""Decides which files snapshots cover: all except ignored files, environments, caches, and files listed as not covered.
 
-Not checked: a file that the project's repository tracks although its ``.gitignore`` matches it is an ignored file here;
-the user's own ignore file (``core.excludesFile``) does not count.
+Not checked: whether the project's repository tracks a file. If its ``.gitignore`` matches the file, it counts as
+ignored here; the user's own ignore file (``core.excludesFile``) does not count.
 """
 
 from __future__ import annotations
@@ -149,9 +149,9 @@ class WorkspaceLook:
         self._root = os.fspath(self.workspace)
 
     def verdict(self, path: str) -> Verdict:
-        """Decides if the engine stores *path*, skips it, leaves it as it was known, or forgets it: it does not exist.
+        """Decides if the engine stores *path*, skips it, keeps its known version, or, if it does not exist, forgets it.
 
-        What is behind a link is not in the workspace, whatever its name says: a folder may have become a link.
+        A path behind a link is not in the workspace, even if its name is: a folder may have become a link.
         """
         if self._is_behind_link(os.path.dirname(path)):  # noqa: PTH120 - a Path takes longer
             return "gone"

@@ -113,9 +113,9 @@ something that tidies up has removed the file. So is a folder that has not got i
 
 
 class TemporaryFolder:
-    """One folder; made when it is needed.
+    """A temporary folder, created when it is needed.
 
-    Not removed after a kill: folders on Windows and on file systems without locks, since nobody knows whose they are.
+    Not removed after a kill: folders on Windows and on file systems without locks, since their owner is unknown.
     """
 
     def __init__(self, within: Path | None = None) -> None:

@@ -95,10 +95,10 @@ class GitEngine:
         return self._git.run("write-tree").decode().strip()  # git notes the tree in the index
 
     def _doubt_files_since(self, time_ns: int) -> None:
-        """Let git compare the contents of files with a later time when it looks next.
+        """Make git compare the contents of files whose time is later than *time_ns* when it looks next.
 
-        A file that was written again after git read it, in the same second and of the same size, would never be seen as
-        changed.
+        Otherwise git would never notice a file that was written again after git read it, in the same second and with
+        the same size.
         """
         index = self._git.folder / "index"
         with contextlib.suppress(FileNotFoundError):

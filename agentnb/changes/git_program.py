@@ -1,8 +1,8 @@
-"""The git program, run on a private repository: nothing of the project's repository or the user's settings takes part.
+"""Runs the git program on a private repository, unaffected by the project's repository and the user's settings.
 
-The repository is a folder of ours (``GIT_DIR``), the workspace is only its work tree. So the project's hooks, filters,
-file system monitor and aliases are never read; what a ``.gitattributes`` in the workspace says is taken back by
-``info/attributes``, so every file is stored byte by byte.
+The repository is a folder of ours (``GIT_DIR``); the workspace is only its work tree. So git never reads the project's
+hooks, filters, file system monitor and aliases. ``info/attributes`` overrides every ``.gitattributes`` in the
+workspace, so every file is stored byte by byte.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The rules of ``.gitignore`` files (gitignore), for looking without git, and for deciding what earlier rules ignored.
+"""The rules of ``.gitignore`` files (gitignore): to scan without git, and to decide what earlier rules ignored.
 
-Patterns come from the project, so a match takes time in proportion to the pattern's and the name's length: a wildcard
-that failed is only ever tried again from the last ``*``.
+Patterns come from the project, so the time of a match is limited, in proportion to the lengths of pattern and name: a
+wildcard that failed is only retried from the last ``*``.
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
-"""Writes many files or none: each step is in a journal before it is done, so that a killed process can be undone.
+"""Writes many files or none: a journal lists each step before it is done, so that a killed process can be undone.
 
-1. The journal says every step. 2. New contents are written into a folder of the workspace, *pending*, with final names
-like ``new-3``, and the journal says *prepared*. 3. Files that go are renamed into it (``old-3``); new ones are renamed
-out of it. 4. The journal says *done*, *pending* is removed, then the journal. Any failure before *done* is rolled back
-from what lies in *pending*, at once or, where the process was killed, by the next one (:func:`recover`). Before
-*prepared* no file was touched, so only *pending* goes: a file that is missing in it does not say that it was moved out.
+1. The journal lists all steps. 2. New contents are written into a folder of the workspace, *pending*, with final names
+like ``new-3``, and the journal says *prepared*. 3. Files to remove are renamed into it (``old-3``); new ones are
+renamed out of it. 4. The journal says *done*; *pending* is removed, then the journal. Any failure before *done* is
+rolled back from the contents of *pending*, at once or, if the process was killed, by the next one (:func:`recover`).
+Before *prepared*, no file was touched, so only *pending* is removed: a file missing in it need not have been moved out.
 
-Nothing that a user wrote meanwhile is overwritten: a file is renamed away first and looked at where it then lies, and a
-new one takes only a name that is free. Every folder on the way is opened without following links.
+Nothing that a user wrote meanwhile is overwritten: a file is first renamed away and then checked there, and a new one
+takes only a free name. Every folder on the way is opened without following links.
 """
 
 from __future__ import annotations

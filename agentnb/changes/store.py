@@ -1,6 +1,6 @@
-"""The store of one workspace's snapshots: takes them, compares them, and brings files back to what they were.
+"""The store of one workspace's snapshots: takes them, compares them, and restores files from them.
 
-Synchronous: the host calls it in a worker thread.
+It is synchronous: the host calls it in a worker thread.
 """
 
 from __future__ import annotations
@@ -184,10 +184,10 @@ class ChangeStore:
         *,
         absent: AbstractSet[str] | None = None,
     ) -> tuple[PathChange, ...]:
-        """Bring paths from one version to another, all or none; gives all that changed, and folders that were empty.
+        """Bring paths from one version to another, all or none; returns all changes, and folders that were empty.
 
-        A path that is at a step's base gets its target; one that is at its target is left alone; otherwise texts are
-        merged (base, what is there, target).
+        A path at its step's base gets the target; a path at its target is left alone; otherwise texts are merged (base,
+        current text, target).
         """
         above = {folder for step in steps for folder in folders_above(step.path)}
         steps = [step for step in steps if step.base is not None or step.target is not None]

@@ -1,4 +1,4 @@
-"""The surroundings of the host: front end, editors, shell, settings, cassette. One port for all of them.
+"""The surroundings of the host in one port: front end, editors, shell, settings, cassette.
 
 The layers above, and the shell, fill it in with :meth:`Environment.connect`; the host only reads it. Every part may be
 missing: an agent can be used from a plain Python process.
@@ -47,7 +47,7 @@ class Suggestion(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     Attributes:
         text: What to write after the ``@``.
         kind: ``"variable"``, ``"file"``, ``"folder"`` or ``"cell"``.
-        detail: A few words on it: type and shape, or the first line.
+        detail: A short description: type and shape, or the first line.
     """
 
     text: str
@@ -75,7 +75,7 @@ class Editors(Protocol):
     """Knows which files are open in an editor, and their unsaved state there."""
 
     def unsaved(self, path: str) -> Unsaved | None:
-        """The file *path*, absolute and resolved, as an editor holds it; None where nothing unsaved is known of it.
+        """Returns the file *path* (absolute, resolved) as an editor holds it; None if no unsaved changes are known.
 
         Called on the host's thread.
         """
@@ -130,13 +130,13 @@ class Environment:
     """The surroundings of a host.
 
     Attributes:
-        attached: Whether a front end is attached; callable from any thread.
-        arrival: Waits for a front end that is about to attach; says whether one is attached then.
+        attached: Returns True if a front end is attached; callable from any thread.
+        arrival: Waits for a front end that is about to attach; returns True if one is attached then.
         editors: Knows unsaved changes of files.
         shell: Runs code, and finds what a prompt mentions.
         settings: The defaults of new sessions.
         job_queue: Does agents' work on the main thread when the user's own code leaves it free.
-        changed: Called, on any thread, when a setting has changed that counts for open sessions.
+        changed: Called, on any thread, after a change of a setting that affects open sessions.
 
     Example:
         >>> environment = Environment()
@@ -293,9 +293,9 @@ class Environment:
             self.settings.choose("cell_review", review)
 
     def default_confinement(self, spec: AgentSpec, cwd: Path) -> ConfinementChoice:
-        """True if the agent of a session that does not say is confined, and what it gets of the network then.
+        """Returns the confinement of an agent, and its network access, if the session itself does not choose.
 
-        While a policy file cannot be read, which could say so, the agent is confined where that is possible.
+        While a policy file is unreadable, the agent is confined where that is possible: the file could require it.
         """
         from agentnb.agent.confinement import (
             EVERY,
@@ -318,10 +318,10 @@ class Environment:
         return confinement_choice(said, narrowed, unasked=is_confined_unasked(spec.confinement))
 
     def default_kernel_access(self) -> bool:
-        """True if agents have access to the kernel where a session does not say; no, where no IPython runs.
+        """True if agents have kernel access in sessions that do not choose; always False without IPython.
 
-        In a cassette only where a setting says so: with access each session has a process of its own, and a recording
-        of 0.2 has one for all.
+        With a cassette, True only if a setting says so: each session with access has its own process, but a recording
+        of 0.2 has one process for all.
         """
         if self.shell is None or (self.cassette.stands_in and self.sources()["kernel_tools"].source == "default"):
             return False

@@ -1,4 +1,4 @@
-"""The one entry for what pages and Python code want to do.
+"""The single entry point for what pages and Python code want to do.
 
 Anything else is rejected with a reason.
 """

@@ -1,7 +1,7 @@
 """The host's thread: one daemon thread that runs one asyncio loop.
 
-Everything stateful (agents, sessions, log, policy, delivery) is touched on this thread only. Jupyter's threads (main,
-subshells, IOPub) hand work over with :meth:`HostLoop.post` and wait, if they must, with :meth:`HostLoop.call`.
+Only this thread touches anything stateful (agents, sessions, log, policy, delivery). Jupyter's threads (main,
+subshells, IOPub) hand over work with :meth:`HostLoop.post` and wait, if they must, with :meth:`HostLoop.call`.
 """
 
 from __future__ import annotations

@@ -204,7 +204,7 @@ class SessionOptions(msgspec.Struct, frozen=True, kw_only=True):
     """The options of a new session, the same from Python, a magic, the settings and the page.
 
     Attributes:
-        kernel_tools: Whether the agent may use the kernel from the start; None where it never may.
+        kernel_tools: True if the agent may use the kernel from the start; None if it never may.
     """
 
     spec: AgentSpec

@@ -203,9 +203,9 @@ class CellTools:
 
 
 class _ReadTexts:
-    """The cells' texts as the agent last read them, by notebook: a copy has cells with the same ids.
+    """The cells' texts as the agent last read them, by notebook, since a copy has cells with the same ids.
 
-    A cell that has another text since is not changed.
+    The tools do not change a cell whose text has changed since.
     """
 
     def __init__(self) -> None:

@@ -1,6 +1,6 @@
-"""The changes of an agent in the kernel and the notebook, by turn: to be shown, undone, redone and kept.
+"""An agent's changes in the kernel and the notebook, by turn: they can be shown, undone, redone and kept.
 
-Nothing of the user's is overwritten: where they have bound a name, or changed the object, since, that is a conflict.
+The user's work is never overwritten: if they have since bound a name, or changed the object, that is a conflict.
 """
 
 from __future__ import annotations

@@ -131,7 +131,7 @@ class CellWatch(CodeWatch, Protocol):
 class Namespace(Protocol):
     """The user's variables.
 
-    Elsewhere is on a thread that is not the main one.
+    "From any thread" includes threads other than the main one.
     """
 
     def variables(self) -> dict[str, Any]:
@@ -182,7 +182,7 @@ class CodeWork(MainThreadWork[Ran], Protocol):
 class CodeRunner(Protocol):
     """Runs code in a kernel, and reads its variables and its notebook.
 
-    ``variables`` and ``inspect`` are called on the main thread (:meth:`look`), ``notebook`` on a thread of its own.
+    ``variables`` and ``inspect`` are called on the main thread (:meth:`look`), ``notebook`` on a separate thread.
     """
 
     def variables(self) -> Sequence[UserVariable]:

@@ -39,10 +39,10 @@ def text_result(text: str, *, failed: bool = False) -> dict[str, Any]:
 
 
 def with_object(result: dict[str, Any]) -> dict[str, Any]:
-    """*result* (MCP ``CallToolResult``) for agents that read a text that is JSON as its ``structuredContent``.
+    """*result* (MCP ``CallToolResult``), adapted to agents that parse a JSON text as its ``structuredContent``.
 
-    Codex leaves out all else where there is ``structuredContent``: a text with pictures goes behind them instead,
-    Gemini CLI reads only the first block.
+    Codex ignores everything else if there is ``structuredContent``. So a text with pictures goes behind them instead:
+    Gemini CLI parses only the first block.
     """
     blocks = result.get("content")
     if result.get("structuredContent") is not None or not isinstance(blocks, list) or not blocks:

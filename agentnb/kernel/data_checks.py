@@ -24,7 +24,7 @@ UNREAD = "unread"
 
 
 class DataChecks(tuple["DataCheck", ...]):
-    """What may be wrong with tables after a step: each a :class:`agentnb.state.DataCheck`; a table when displayed.
+    """Possible errors in tables after a step, each a :class:`agentnb.state.DataCheck`; a table when displayed.
 
     Example:
         >>> checks = agentnb.compare(before, after)  # doctest: +SKIP
@@ -60,7 +60,7 @@ class DataChecks(tuple["DataCheck", ...]):
 
 
 def line_of(checks: Sequence[DataCheck]) -> str:
-    """The line on one table: its rows, where their number changed, and what was found.
+    """The line on one table: its number of rows, if that changed, and what was found.
 
     Example:
         >>> from agentnb.state import DataCheck

@@ -1,7 +1,7 @@
 """An error as text for an agent: the error, the user's own frames with their lines and values, causes, groups.
 
-None of the user's code runs for it (no ``__str__``, no ``__repr__``, no property), so an error that hangs or raises
-when it is printed can be told, too.
+It runs none of the user's code (no ``__str__``, no ``__repr__``, no property), so it also works for an error that hangs
+or raises when it is printed.
 """
 
 from __future__ import annotations
@@ -369,9 +369,9 @@ def _tracebacks(error: BaseException) -> Iterator[TracebackType]:
 
 
 def _secrets(error: BaseException) -> dict[str, str]:
-    """The texts in variables that are named like secrets, where the error came by: a message can hold them, too.
+    """The texts of variables named like secrets in the error's frames: a message can contain them, too.
 
-    The names are such that :class:`Credentials` takes each for a secret.
+    :class:`Credentials` takes each of the returned names for a secret.
     """
     seen = {id(each.tb_frame.f_globals): each.tb_frame for each in islice(_tracebacks(error), _ENDS)}
     for each in deque(_tracebacks(error), maxlen=MOST_FRAMES):

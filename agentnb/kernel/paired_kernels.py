@@ -1,8 +1,8 @@
-"""Paired kernels: how an agent in a terminal finds one, connects with it, and is served.
+"""Paired kernels: how an agent in a terminal finds one, connects to it, and is served.
 
-Each paired kernel has a folder of its own (mode 0700) in ``paired`` of agentnb's data folder, with one file (mode 0600)
-that names its socket and the socket's token. The folder is removed when the pairing ends, by the watchdog where the
-kernel is killed, and by the next look where even that did not happen. A file of another user's is not read.
+Each paired kernel has its own folder (mode 0700) in ``paired`` of agentnb's data folder, with one file (mode 0600)
+that contains its socket's name and token. The folder is removed when the pairing ends; if the kernel is killed, by the
+watchdog; and if even that fails, by the next search for kernels. A file that belongs to another user is not read.
 """
 
 from __future__ import annotations

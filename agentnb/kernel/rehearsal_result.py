@@ -34,25 +34,25 @@ class Rehearsal(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """The effect that code or a command would have. Nothing has been run for real.
 
     Attributes:
-        available: Whether it could be rehearsed at all.
-        reason: Why not, a sentence; else what limits what is told, or empty.
-        stdout: What was printed, to stdout and stderr, as far as it was kept.
-        result: The last expression's value, as text; None where there is none.
-        error: The exception, or why it ended early; None where it ended well.
-        traceback: The exception's traceback; empty where there is none.
-        exit_code: A command's exit code; negative, the signal that ended it. None for code.
+        available: True if a rehearsal was possible.
+        reason: A sentence: why none was possible; otherwise what limits the result, or empty.
+        stdout: The kept part of what was printed to stdout and stderr.
+        result: The last expression's value, as text; None if there is none.
+        error: The exception, or why the run ended early; None if it ended well.
+        traceback: The exception's traceback; empty if there is none.
+        exit_code: A command's exit code; if negative, the signal that ended it. None for code.
         variables: The variables that would change, by name.
-        data_checks: What may be wrong with the tables that would change.
+        data_checks: Possible errors in the tables that would change.
         files: The files that would change.
-        more_files: How many files would change besides those.
+        more_files: The number of files that would change besides those.
         pictures: The pictures that were drawn: PNG, as bytes.
         processes: The programs that were started.
-        connections: The addresses that were to be reached. There is no network: none of them was.
-        refused: What was refused besides: files outside of the folders that may be changed, Unix sockets, signals to
+        connections: The addresses that the run tried to reach; it reached none, since it has no network.
+        refused: Other refused actions: files outside of the folders that may be changed, Unix sockets, signals to
             other processes.
         seconds: How long it took.
-        memory: Bytes of memory that it needed besides what was there, about; None where that is not known.
-        way: How it was isolated: ``"namespaces"`` or ``"Landlock"``; empty where it was not rehearsed.
+        memory: Bytes of additional memory that it needed, about; None if unknown.
+        way: How it was isolated: ``"namespaces"`` or ``"Landlock"``; empty if it was not rehearsed.
     """
 
     available: bool = True
@@ -76,7 +76,7 @@ class Rehearsal(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
     @property
     def summary(self) -> str:
-        """The effect in a line, with what the preview could not see.
+        """The effect in one line, and what the preview could not see.
 
         Example:
             >>> Rehearsal(files=(RehearsalFile(path="a", status="deleted"),), connections=("x:80",)).summary
@@ -89,7 +89,7 @@ class Rehearsal(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
         return self.summary_with("")
 
     def summary_with(self, concern: str) -> str:
-        """The effect in a line; *concern* is why it may do more than was seen, a sentence.
+        """The effect in one line; *concern* is a sentence: why it may do more than the preview saw.
 
         Example:
             >>> Rehearsal(connections=("x:80",)).summary_with("Runs a program from the internet.")
@@ -164,7 +164,7 @@ def _file_rows(files: Sequence[RehearsalFile], more: int) -> Iterator[tuple[str,
 
 
 def unavailable(reason: str) -> Rehearsal:
-    """No rehearsal, and why.
+    """The result if no rehearsal is possible, with the reason.
 
     Example:
         >>> unavailable("This is not Linux.").available

@@ -224,9 +224,9 @@ def _version(connection: sqlite3.Connection) -> int:
 
 
 def make_private(path: Path) -> None:
-    """Make the file of a database, which only its owner may read: what was said to an agent is nobody else's business.
+    """Create the file of a database so that only its owner can read it, since conversations with agents are private.
 
-    One that is there is not opened: closing it would end all locks that this process has on it (POSIX), and another
+    An existing file is not opened: closing it would end all locks that this process has on it (POSIX), and another
     process would take the database for unused and delete its write-ahead log.
     """
     with contextlib.suppress(FileExistsError):

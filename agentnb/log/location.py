@@ -33,9 +33,9 @@ def log_location(environ: Mapping[str, str] = os.environ) -> Path | None:
 
 
 def log_place(environ: Mapping[str, str] = os.environ) -> str:
-    """Returns what this kernel runs, as its server says (``JPY_SESSION_NAME``: a notebook's path).
+    """Returns what this kernel runs, according to its server (``JPY_SESSION_NAME``: a notebook's path).
 
-    Empty where none says.
+    Empty if no server sets it.
     """
     return environ.get("JPY_SESSION_NAME", "")
 

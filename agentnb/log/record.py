@@ -29,18 +29,18 @@ class SessionRecord(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
         agent: The agent's name in the catalogue.
         title: Its title.
         cwd: The workspace.
-        place: What it was begun in, such as a notebook's path; empty where that is not known.
-        agent_session: The agent's own id of the session; None where the agent never opened one.
+        place: Where it was started, such as a notebook's path; empty if unknown.
+        agent_session: The agent's own id of the session; None if the agent never opened one.
         host_id: The kernel that had it last.
-        open: Whether it had not been closed.
+        open: True if it had not been closed.
         created_at: Milliseconds since 1970.
         modified_at: Milliseconds since 1970.
-        turns: How many turns it has had.
-        gap: What of it was lost to damage once, and why; None where nothing was.
-        status: Its activity when the log was written last, bits of :class:`agentnb.state.SessionStatus`; 0 where an
+        turns: The number of its turns so far.
+        gap: What part of it was once lost to damage, and why; None if nothing was.
+        status: Its activity at the last write of the log, bits of :class:`agentnb.state.SessionStatus`; 0 if an
             older agentnb wrote it.
-        pinned: Whether it stands before all others in lists.
-        archived: Whether lists leave it out.
+        pinned: True if it comes before all others in lists.
+        archived: True if lists leave it out.
     """
 
     uri: str
@@ -66,14 +66,14 @@ class SessionRecord(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class TurnText(msgspec.Struct, frozen=True, kw_only=True):
-    """A finished turn, to be searched for.
+    """A finished turn, for the search.
 
     Args:
         uri: The session's.
         number: 0 for the session's first.
         turn_id: Its id.
-        prompt: What was asked.
-        answer: The agent's message text, cut.
+        prompt: The prompt's text.
+        answer: The agent's message text, shortened.
     """
 
     uri: str
@@ -91,18 +91,18 @@ def turn_record(uri: str, number: int, turn: Turn) -> TurnText:
 
 
 class TurnUsage(msgspec.Struct, frozen=True, kw_only=True):
-    """The usage of a turn, as far as its agent says; of one that runs, until now.
+    """The usage of a turn, as far as its agent reports it; for a running turn, the usage until now.
 
     Args:
         uri: The session's.
         number: 0 for the session's first turn.
-        ended_at: Milliseconds since 1970; of a turn that runs, when this was written.
+        ended_at: Milliseconds since 1970; for a running turn, when this was written.
         input: Tokens that the model read.
         output: Tokens that it wrote.
         cached: Tokens that it read from its cache.
         cost: Money spent.
         currency: ISO 4217 code of that.
-        took: Milliseconds that it ran, without what it waited for the user.
+        took: Milliseconds that it ran, without the time it waited for the user.
     """
 
     uri: str
@@ -117,7 +117,7 @@ class TurnUsage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class StoredSession(msgspec.Struct, frozen=True, kw_only=True):
-    """A session read back.
+    """A session read back from the log.
 
     Args:
         record: How the log lists it.
@@ -125,9 +125,9 @@ class StoredSession(msgspec.Struct, frozen=True, kw_only=True):
         session_index: The index of that.
         chat: Its chat channel's state.
         chat_index: The index of that.
-        gap: What is missing and why; None where nothing is.
-        elsewhere: Whether another kernel has it open: then it is only to be read.
-        usage: What its turns used.
+        gap: What is missing and why; None if nothing is.
+        elsewhere: True if another kernel has it open: then it is read-only here.
+        usage: The usage of its turns.
     """
 
     record: SessionRecord
@@ -147,7 +147,7 @@ class LogBatch:
     Args:
         sessions: Sessions that are new or changed, by URI.
         turns: Turns that ended.
-        usage: What turns used.
+        usage: The usage of turns.
         snapshots: Whole states, by channel: index and state.
         entries: Envelopes, in order.
     """

@@ -1,7 +1,7 @@
-"""A search index over the log's turns, in a file of its own beside the log (SQLite FTS5 with trigrams).
+"""A search index over the log's turns, in a separate file beside the log (SQLite FTS5 with trigrams).
 
-It holds nothing that the log has not: where it is missing, damaged or of another form it is made anew, and where SQLite
-has no trigrams (before 3.34) or the file cannot be written, the log itself is read through.
+It holds nothing that is not in the log: if it is missing, damaged or of another form, it is made again. If SQLite has
+no trigrams (before 3.34) or the file cannot be written, the log itself is searched.
 """
 
 from __future__ import annotations

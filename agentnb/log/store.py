@@ -235,10 +235,10 @@ class LogStore(LogWriter):
         agent_session: str | None = None,
         used_from: int | None = None,
     ) -> SessionRecord:
-        """Copy what was said in a session to a new one that is not open.
+        """Copy the transcript of a session to a new session that is not open.
 
-        *agent_session* is what its agent remembers it by. What the turns from the number *used_from* on used is the
-        copy's then.
+        *agent_session* is the agent's own id of the new one. The usage of the turns from number *used_from* on moves
+        to the copy.
         """
         stored = self.load(uri)
         turns = self.latest_turns(uri, -1)

@@ -93,9 +93,9 @@ def add_up(connection: sqlite3.Connection, by: By, which: WhichTurns, limit: int
 
 
 def spent_since(connection: sqlite3.Connection, moment: int) -> Spent:
-    """What all turns used that ended, or ran, at *moment* (milliseconds since 1970) or later, of every kernel.
+    """The usage of all kernels' turns that ended, or ran, at *moment* (milliseconds since 1970) or later.
 
-    Also of conversations that were deleted since.
+    This includes turns of conversations that were deleted since.
     """
     turns, tokens, took = connection.execute(_SPENT, (moment,)).fetchone()
     costs = dict(connection.execute(_SPENT_MONEY, (moment,)).fetchall())

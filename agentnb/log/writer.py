@@ -1,6 +1,6 @@
 """The thread that writes the durable log, so that nothing else waits for a disk; logs of 0.2 are converted.
 
-Each difference shows in the value itself, so that a log may hold both, and what is in today's form stays as it is.
+Each value shows its form, so a log may contain both forms, and values in today's form stay as they are.
 """
 
 from __future__ import annotations
@@ -269,9 +269,9 @@ def insert(connection: sqlite3.Connection, batch: LogBatch, host_id: str) -> Non
 
 
 def _begin_anew(connection: sqlite3.Connection, channel: str, index: int, state: Any) -> None:
-    """Put *state* in the place of all that the channel had.
+    """Replace everything that the channel had by *state*.
 
-    Also of what lies behind it: that followed something damaged, and would go on from a state that it never saw.
+    This includes later entries: they followed something damaged, and would continue from a state that they never saw.
     """
     data = encode(state)
     connection.execute("INSERT OR REPLACE INTO snapshots VALUES (?, ?, ?, ?)", (channel, index, data, checksum(data)))

@@ -1,6 +1,6 @@
-"""The audit log: every decision, in memory for the reader, on disk for good, and as a stream for administrators.
+"""The audit log: every decision, in memory for the reader, permanently on disk, and as a stream for administrators.
 
-A user can write lines of their own into it, and keep some out: it is written with the user's rights.
+It is written with the user's rights: so a user can add their own lines, and keep lines out.
 """
 
 from __future__ import annotations

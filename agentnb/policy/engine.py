@@ -1,6 +1,6 @@
-"""The engine: what the rules say about a request.
+"""The engine: decides on a request by the rules.
 
-A command is about the files that it names, too: rules about them can stop it, never let it run.
+A command is also checked against rules about the files that it names: these can stop it, but never let it run.
 """
 
 from __future__ import annotations

@@ -69,8 +69,8 @@ class SimilarRule(msgspec.Struct, frozen=True, kw_only=True):
     """A rule that allows a request and similar ones: the widest answer that a card may offer.
 
     Attributes:
-        words: What the requests are, in the plural: "edits".
-        permits: What the rule permits: "Any edit of files".
+        words: A name for such requests, in the plural: "edits".
+        permits: A description of what the rule permits: "Any edit of files".
     """
 
     words: str

@@ -32,7 +32,7 @@ _OBJECTS = frozenset({"read", "search", "fetch", "edit", "delete", "move"})
 
 
 def rule_words(rule: AccessRule, title: Callable[[str], str]) -> str:
-    """*rule* as a sentence; *title* is what people call an agent.
+    """*rule* as a sentence; *title* gives the name of an agent for people.
 
     Example:
         >>> rule_words(AccessRule(action="allow", agent=("claude",), command=("python *",)), str.title)

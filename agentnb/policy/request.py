@@ -84,10 +84,10 @@ class PolicyRequest(msgspec.Struct, frozen=True, kw_only=True):
         return None if self.command is None else f"{self.prefix}{self.command}"
 
     def covered_by(self, asked: PolicyRequest) -> bool:
-        """True if this is plainly what the agent had leave for when it asked for *asked*: the same, done the same way.
+        """True if permission for *asked* clearly covers this request: it is the same, done in the same way.
 
-        A command in the same folder; the reading of a file; of a file that is written, the very change that was shown;
-        the same code for the kernel; a cell that is changed by the same call.
+        That is: a command in the same folder; a read of the same file; a write that makes exactly the change that was
+        shown; the same code for the kernel; a cell change by the same call.
         """
         if asked.kind != "permission":
             return False
@@ -222,7 +222,7 @@ class Situation(msgspec.Struct, frozen=True, kw_only=True):
     def review(self) -> CellReview:
         """Returns when a change of a cell is reviewed.
 
-        A project can only want it first; Edit and Auto mean afterwards; the user's file counts if trusted.
+        A project can only require review first; Edit and Auto review afterwards; the user's file counts if trusted.
         """
         if self.project.cell_review == "first":
             return "first"

@@ -1,6 +1,6 @@
 """Policy files: the user's and the project's, in TOML, read strictly.
 
-What cannot be read is said with file, line and key, and until it is mended everything asks.
+An error is reported with file, line and key; until it is fixed, everything asks.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The workspace, outside of which an agent touches no file; trusted folders; and where the policy is kept.
+"""The workspace, outside of which an agent touches no file; trusted folders; and the places of policy files.
 
-What the user's file allows was said somewhere else and at another time. A folder that somebody else has filled may make
-an agent do with it what the user never meant; so it holds in folders that the user has named, and below them.
+The user wrote the permissions in their file elsewhere and earlier. A folder filled by somebody else may make an agent
+misuse them. So they apply only in folders that the user has named, and below them.
 """
 
 from __future__ import annotations

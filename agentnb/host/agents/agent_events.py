@@ -1,7 +1,8 @@
-"""Hears an agent's updates and requests, those of extensions too, and keeps its customizations.
+"""Listens to an agent's updates and requests, answers its extension methods, and lists its customizations.
 
-So it runs on a few threads of its own, within a time limit: it cannot hold up the host, nor the file reads that run on
-the loop's own threads. They are daemons: one that hangs does not keep the kernel from ending.
+The user's functions for extension methods run on a few separate threads, within a time limit: they cannot hold up the
+host, nor the file reads on the loop's own threads. The threads are daemons: one that hangs does not keep the kernel
+from ending.
 """
 
 from __future__ import annotations
@@ -144,9 +145,9 @@ class Customizations:
 def customizations(
     configuration: Configuration, environment: Environment, *, asks: bool = False
 ) -> tuple[dict[str, Any], ...]:
-    """The skills, components, tools and MCP servers of a session, as AHP's ``Customization``.
+    """Returns the skills, components, tools and MCP servers of a session, as AHP's ``Customization``.
 
-    It looks at the files of skills: call it on a thread of its own.
+    It reads files of skills: call it on a separate thread.
     """
     rows: list[dict[str, Any]] = []
     for plugin, customizer in plugins().offers("customizers"):

@@ -75,8 +75,8 @@ class AgentLifecycle:
     async def reopen(self, session_id: str, *, insist: bool = False) -> Reopened:
         """Take up the agent's session *session_id*, as after a restart of the kernel.
 
-        A session that shows turns already is resumed, else loaded, and what is replayed is dropped; an empty one is
-        loaded, and what is replayed is shown.
+        If the conversation already shows turns, it is resumed, or else loaded and the replay dropped. If it is empty,
+        it is loaded, and the replay shown.
         """
         if self.session_id != session_id:
             await self.leave(stop=False)

@@ -114,10 +114,10 @@ class AgentPool:
         await _stop(self._launches.get(configuration.key))
 
     async def borrow(self, configuration: Configuration) -> Agent:
-        """An agent to ask something outside of any session.
+        """Returns an agent for requests outside of any session.
 
-        It is one that runs with the same description, folder and environment, whatever its components are; else it is
-        started, and warm for the session that may follow.
+        It is a running agent with the same description, folder and environment, whatever its components are. If none
+        runs, one is started and stays warm for a session that may follow.
         """
         bare = configuration.bare.key
         there = (agent for agent in self._alive if not agent.closed and self._configured[agent].bare.key == bare)

@@ -125,10 +125,10 @@ class DefaultAgent:
         return next(self._candidates(), "")
 
     def _candidates(self) -> Iterator[str]:
-        """The agents that were used, latest first, then the real ones; installed, and not failed here.
+        """Yields used agents, latest first, then real ones; all are installed and have not failed here.
 
-        One that npx or uvx downloads, the tour, and one that could not work now are the default only where they were
-        used and no real one is installed.
+        An agent that npx or uvx downloads, the tour, and an agent that cannot work now are the default only if they
+        were used and no real one is installed.
         """
         listed = [info for info in self._host.root.state.agents if not info.hidden]
         failed = {

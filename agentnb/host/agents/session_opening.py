@@ -174,11 +174,11 @@ class SessionOpening:
     """Opens the session of one conversation with its agent.
 
     Attributes:
-        former: The agent's id of the session that is taken up next, if there is one.
-        copied: The agent's id of the session that is copied.
-        outcome: How the last one was opened.
-        insists: Whether a new session does not do where the old one cannot be taken up.
-        was_ready: Whether there was a session before.
+        former: The agent's id of the session to take up next; None if there is none.
+        copied: The agent's id of the session to copy; None if none is copied.
+        outcome: How the last session was opened.
+        insists: True if opening must fail, not create a new session, when the old one cannot be taken up.
+        was_ready: True if the conversation had a session before.
     """
 
     def __init__(
@@ -320,7 +320,7 @@ def differing(wanted: tuple[Choice, ...], session: SessionState) -> list[Choice]
 
 
 def model_choice(model: str, session: SessionState, agent: str) -> XConfigOptionChosen:
-    """Returns what a user does to choose *model*, an id or a name, in *session* with the agent called *agent*.
+    """Returns the action that chooses *model*, an id or a name, in *session* with the agent called *agent*.
 
     Raises:
         NotOffered: If the agent does not offer it; the message names the models that it offers.
@@ -343,8 +343,8 @@ class SessionChoices:
     """Chooses the mode, the model and the options of one session with its agent.
 
     Attributes:
-        model: The model that `start` asks for; empty where it asks for none.
-        kept: What the next session is to have, too.
+        model: The model that `start` asks for; empty if it asks for none.
+        kept: The mode and options that the next session gets, too.
     """
 
     def __init__(self, channels: SessionChannels, configuration: Configuration, notices: AgentNotices) -> None:

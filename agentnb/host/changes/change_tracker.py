@@ -1,7 +1,7 @@
-"""What each turn of one conversation changed: snapshots at its begin and its end, the difference, and its numbers.
+"""Records what each turn of one conversation changed: snapshots at its start and end, their differences, and counts.
 
-A turn is prompted only after its first snapshot was taken, so that all that the agent does is in between; a slow
-snapshot holds it for two seconds at most.
+A turn is prompted only after its first snapshot, so everything that the agent does lies between the two. A slow
+snapshot delays the prompt by two seconds at most.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Undo, redo and keep of one part of a file's change.
+"""Undoes, redoes and keeps one part of a file's change.
 
-A part that is undone leaves the change: the file is brought to the version without it. A part that is kept leaves it,
-too: what stays to be decided begins from the version with it. When nothing is left, the change as a whole is undone or
-kept, in its first form.
+An undone part leaves the change: the file is brought to the version without it. A kept part leaves it, too: what
+remains to be decided starts from the version with it. When nothing remains, the whole change, in its original form,
+is undone or kept.
 """
 
 from __future__ import annotations

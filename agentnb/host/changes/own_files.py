@@ -1,7 +1,7 @@
-"""The files that agentnb writes by itself, and that may lie in a workspace: the log, the data folder, a cassette.
+"""The files that agentnb itself writes and that may lie in a workspace: the log, the data folder, a cassette.
 
-Writing them is no change of a turn, and undo must not write them: so no snapshot covers them, whatever the workspace's
-ignore files say.
+A write to them is not a change of a turn, and undo must not touch them. So no snapshot covers them, whatever the
+workspace's ignore files say.
 """
 
 from __future__ import annotations

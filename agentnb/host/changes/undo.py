@@ -1,7 +1,7 @@
-"""Undo, redo and keep: of single changes, of a turn, from a turn on, or of the whole conversation.
+"""Undoes, redoes and keeps changes: single ones, those of a turn, from a turn on, or of the whole conversation.
 
-Files are undone newest first, each from what the turn left to what it found, and never over what changed since: the
-store merges texts, or refuses. What an undo really did is remembered, so that redo takes back exactly that.
+Files are undone newest first, each from the turn's last version to its first. Later changes are never overwritten: the
+store merges texts, or refuses. What an undo really did is remembered, so that redo reverts exactly that.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class Outcome(NamedTuple):
 class Undo:
     """Undoes, redoes and keeps the changes of one conversation.
 
-    On the host's thread.
+    Runs on the host's thread.
     """
 
     def __init__(self, tracker: ChangeTracker, recorded: Callable[[str, str, str], None]) -> None:
@@ -140,9 +140,9 @@ class Undo:
         return "".join(difflib.unified_diff(before, after, f"a/{item.name}", f"b/{item.name}"))
 
     async def file_diffs(self, items: Iterable[Item]) -> list[str]:
-        """The changes of files as unified diffs, all in one job of the store.
+        """Returns the changes of files as unified diffs, all in one job of the store.
 
-        The diff is empty for a file that cannot be undone, or whose contents are stored no longer.
+        The diff is empty if the file cannot be undone, or if its contents are no longer stored.
         """
         store, files = self._tracker.store, [item.file if item.undoable else None for item in items]
         if store is None or not any(files):
@@ -366,9 +366,9 @@ def _forward(selected: Iterable[Selected], folders: Mapping[str, bool]) -> list[
 
 
 def _apart(done: Sequence[Selected], changed: Sequence[PathChange], time: int) -> list[Undone]:
-    """Returns what one undo did, apart for changes that share no path: so each can be taken back by itself.
+    """Returns what one undo did, split so that changes without a common path can be redone separately.
 
-    A folder that came or went on the way belongs to all changes in it.
+    A folder that was created or removed along with them belongs to all changes in it.
     """
     parts: list[tuple[set[str], list[Selected]]] = []
     for each in done:
@@ -397,7 +397,7 @@ def _above(paths: Iterable[str]) -> set[str]:
 
 
 def _batches(groups: Iterable[Sequence[Step]]) -> list[list[Step]]:
-    """The steps of *groups* in batches; steps of one path that fit together are one step.
+    """Returns the steps of *groups* in batches; steps of one path that fit together are joined.
 
     Two steps of one path do not fit if the file changed in between. The second one's whole group, which may make room
     for it, then comes after the first.

@@ -1,7 +1,7 @@
-"""The stores of changes of one host: one for each workspace, shared by the sessions that work there.
+"""The change stores of one host: one for each workspace, shared by the sessions that work there.
 
-Its work runs on a thread of its own, one piece after another, so that the host's loop is never blocked and two sessions
-of one folder never disturb each other.
+A store's work runs on its own thread, one job after another: the host's loop is never blocked, and two sessions of one
+folder never disturb each other.
 """
 
 from __future__ import annotations

@@ -83,10 +83,10 @@ class SessionRecorder:
             self._touch(conversation.session.uri)
 
     async def spent_since(self, moment: int) -> Spent:
-        """What all kernels' turns used together since *moment* (milliseconds since 1970), until now.
+        """Returns what all kernels' turns together used from *moment* (milliseconds since 1970) until now.
 
         Raises:
-            LogError: If that cannot be told.
+            LogError: If the usage cannot be determined.
         """
         is_written = await asyncio.to_thread(self.store.flush) if not self._write() else True
         self._write()

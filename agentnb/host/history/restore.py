@@ -1,7 +1,6 @@
-"""Kept conversations: which there are, and opening one again.
+"""Lists kept conversations, and opens them again.
 
-The agent resumes or loads its own session at the next prompt, where it can; where it cannot, its new session is given
-the transcript.
+At the next prompt the agent resumes or loads its own session if it can; otherwise its new session gets the transcript.
 
 Everything here runs on the host's thread.
 """
@@ -58,9 +57,9 @@ async def listed(host: Host, configuration: Configuration, cwd: str | None, curs
 async def opened(
     host: Host, configuration: Configuration, session_id: str, *, mode: Mode = "ask", title: str | None = None
 ) -> Conversation:
-    """Open one of the sessions that the agent keeps, in a tab of its own: loaded and shown, or resumed.
+    """Open, in a separate tab, one of the sessions that the agent keeps: loaded and shown, or resumed.
 
-    Where a tab has it already it is that tab's, and of *configuration* the model counts alone.
+    If a tab already has it, that tab is returned, and only the model of *configuration* is applied.
     """
     there = holder(host, configuration.spec, session_id)
     if there is not None:
@@ -208,8 +207,8 @@ def spec_of(record: SessionRecord) -> AgentSpec:
 def restore(host: Host, stored: StoredSession, options: SessionOptions) -> Conversation:
     """Open *stored* again; on the host's thread.
 
-    One that cannot go on, because its workspace is gone or another kernel has it open, is opened to be read: a prompt
-    raises and says why, no agent starts, and the log stays as it is.
+    If its workspace is gone or another kernel has it open, it is opened read-only: a prompt raises an error with the
+    reason, no agent starts, and the log stays as it is.
     """
     record, cwd = stored.record, Path(stored.record.cwd)
     if (opened := host.conversations.get(record.uri)) is not None:

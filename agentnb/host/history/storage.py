@@ -109,7 +109,7 @@ def oldest_kept(days: float) -> int:
 
 
 async def keep_limits(store: LogStore, stores: WorkspaceStores, environ: Mapping[str, str] = os.environ) -> int:
-    """Delete what is beyond the limits of the settings, if there are any; says how many conversations.
+    """Delete what exceeds the limits of the settings, if any; returns how many conversations were deleted.
 
     Pinned ones stay, unless the limit is the site's.
     """

@@ -23,10 +23,10 @@ SECONDS = 1.0
 
 
 class UsageWatch:
-    """Watches one session.
+    """Tracks the usage of one session's turns.
 
     Attributes:
-        version: Another number after each change.
+        version: A number that differs after each change.
     """
 
     def __init__(self, channels: SessionChannels, earlier: Iterable[TurnUsage] = (), *, is_free: bool) -> None:

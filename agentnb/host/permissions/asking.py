@@ -1,7 +1,7 @@
 """Makes a session's agent ask before it acts, while the permissions are Ask or Deny.
 
-Not checked: whether an agent that is set to ask does so. A tool call that runs without asking is marked: agentnb cannot
-stop it, since the agent is a process of its own. Not checked: whether the agent says what it did.
+Not checked: whether an agent that is set to ask really asks. A tool call that runs without asking is marked: agentnb
+cannot stop it, since the agent is a separate process. Not checked: whether the agent reports what it did.
 """
 
 from __future__ import annotations

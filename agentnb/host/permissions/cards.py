@@ -1,7 +1,7 @@
-"""The cards on which a user allows or denies: of commands, files and calls of the kernel tools.
+"""The cards on which a user allows or denies commands, file accesses and calls of the kernel tools.
 
-A question stands on the agent's tool call where that is known, else on a card of our own. A kernel tool can be called
-over MCP before the agent announces it over ACP: then its card is our own until the agent's tool call replaces it.
+A question appears on the agent's tool call if that is known, otherwise on a card of our own. An agent can call a kernel
+tool over MCP before it announces the call over ACP: the agent's tool call then replaces our card.
 """
 
 from __future__ import annotations
@@ -107,10 +107,10 @@ def warned(verdict: Verdict, request: PolicyRequest, unsaved: Callable[[str], Un
 def risk_of(
     verdict: Verdict, found: SimilarRule | None, *, shows_effects: bool = False, lost: Sequence[str] = ()
 ) -> ToolCallRisk:
-    """Returns what the card says of the danger.
+    """Returns the risk that the card shows.
 
-    *shows_effects*: a preview can be made. *lost*: the variables that could not be restored; they are named beside the
-    worst.
+    *shows_effects*: a preview can be made. *lost*: the variables that could not be restored; the card names them after
+    the worst reason.
     """
     reason = verdict.risk or ("" if verdict.decided_by == "user" else verdict.reason)
     if shows_effects:
@@ -358,9 +358,9 @@ class KernelCallCards:
     # --- the end ---
 
     def finished(self, call: tuple[str, str], failure: str | None) -> None:
-        """Complete our own card of a kernel tool call that was allowed; a failed one also on the agent's tool call.
+        """Complete our own card of an allowed kernel tool call; mark a failure on the agent's tool call, too.
 
-        Some agents report code that raised as completed, because it was answered: this comes before, and counts.
+        Some agents report code that raised as completed, because they got a result: this comes first, and it counts.
         """
         if cards_of_call := self._running.get(call):
             self._close(*cards_of_call.pop(0), failure)

@@ -182,9 +182,10 @@ _UNDOABLE = frozenset({"created", "changed"})
 
 
 def is_harmless(found: Rehearsal, folder: str, situation: Situation) -> bool:
-    """True if the preview *found* saw all of it, and it does nothing that cannot be undone.
+    """True if the preview *found* saw everything, and nothing that it saw is beyond undo.
 
-    It ends well, reaches for nothing that the preview refuses, and changes only files that Edit may change at once.
+    The code ended without an error, needed nothing that the preview refuses, and changed only files that Edit may
+    change at once.
     """
     ended_well = found.available and found.error is None and not found.exit_code
     saw_all = not (found.reason or found.connections or found.refused or found.more_files)

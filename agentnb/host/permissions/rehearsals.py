@@ -1,7 +1,7 @@
-"""Previews of permission requests: what the code or command would do, and whether it then did that.
+"""Previews of permission requests: what code or a command would do, and whether it then really did that.
 
-When the user allows what was previewed, the workspace's files are looked at just before and afterwards, and the turn
-says what came out otherwise.
+If the user allows what was previewed, the workspace's files are compared from just before to just after the run, and
+the turn lists the differences from the preview.
 """
 
 from __future__ import annotations

@@ -305,8 +305,8 @@ class CallbackAnswer(msgspec.Struct, frozen=True, kw_only=True):
 class PermissionCallback(Protocol):
     """A function of the user's that answers permission requests (``agentnb.start(permissions=function)``).
 
-    Its *yes* counts as ``permissions="allow"`` does: it lowers no floor (critical commands, sensitive files, what is
-    outside the workspace, what cannot be read) and overrides no rule that asks.
+    Its *yes* has the effect of ``permissions="allow"``: it lowers no floor (critical commands, sensitive files, files
+    outside the workspace, unreadable requests) and overrides no rule that asks.
     """
 
     async def answer(self, channels: SessionChannels, call_id: str) -> CallbackAnswer:

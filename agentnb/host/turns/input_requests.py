@@ -1,7 +1,7 @@
-"""Input requests: what the agent, or we for it, ask the user, until it is answered (AHP ``chat/inputRequested``).
+"""Input requests: questions of the agent, or of agentnb on its behalf, to the user (AHP ``chat/inputRequested``).
 
-The agent waits, the kernel does not. The first valid answer wins; a cancelled turn answers all with ``cancel``; where
-nobody is there to answer, the agent is told so at once.
+The agent waits for the answer, the kernel does not. The first valid answer wins; a cancelled turn answers all with
+``cancel``; if nobody can answer, the agent learns that at once.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Messages that wait for their turn, and the mentions in them.
 
-A message with a mention waits in the queue, where it can be taken back as any other, until the user's objects have been
-looked at on another thread.
+A message with a mention waits in the queue while another thread inspects the user's objects. Until then the user can
+take it back like any other message.
 """
 
 from __future__ import annotations
@@ -173,8 +173,8 @@ class MessageQueue:
     """The waiting prompts of one session.
 
     Attributes:
-        mentions: Resolves what they mention.
-        awaited: The ids of those that code waits for.
+        mentions: Resolves the mentions in them.
+        awaited: The ids of the prompts that code waits for.
     """
 
     mentions: MentionResolution

@@ -1,7 +1,7 @@
-"""Going back: the transcript is cut before a message, and what the cut turns changed is undone where that is wanted.
+"""Goes back in a conversation: cuts the transcript before a message and, if wanted, undoes what the cut turns changed.
 
-The log gets a copy of the conversation as it was. The agent begins a new session, which it is given the rest of the
-transcript for: ACP copies a session only as a whole.
+The log gets a copy of the conversation as it was. The agent begins a new session and gets the rest of the transcript,
+since ACP copies a session only as a whole.
 """
 
 from __future__ import annotations
@@ -55,12 +55,12 @@ async def rewind(
 ) -> Outcome:
     """Go back to before the message of turn *turn_id*, or with None to the beginning.
 
-    With *changes* nothing is cut where what the turns changed cannot be undone without a choice.
+    With *changes*, nothing is cut if the turns' changes cannot be undone without a choice.
 
     Raises:
         FilesConflict: If a file was changed since, and *choices* lack it.
         KernelChangesConflict: Likewise for cells and variables.
-        SessionError: If a turn runs, or the conversation is only to be read.
+        SessionError: If a turn runs, or the conversation is read-only.
         UsageError: If there is no such turn.
     """
     _refuse_while_busy(conversation)

@@ -1,6 +1,6 @@
-"""The budget of a turn: tokens and costs counted, said at 80 percent, asked about at the limit.
+"""The budget of a turn: counts tokens and costs, warns at 80 percent, and asks the user at the limit.
 
-What is used is read from the log's usage of turns, which all kernels of the user write; a running turn is in it.
+The usage comes from the log's usage of turns, which all kernels of the user write; it includes running turns.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ _FIELDS = ("input_tokens", "output_tokens", "cache_read_tokens")
 def turn_tokens(reported: UsageInfo, before: UsageInfo | None, counts: Counts | None) -> UsageInfo:
     """Returns what one turn used.
 
-    Where the catalogue does not say how an agent counts, it counts as ACP words it, for the session, until a number
-    falls: a total never does.
+    If the catalogue does not say how an agent counts, its numbers are totals of the session, as ACP defines them, until
+    one decreases: a total never does.
     """
     if counts == "turn":
         return reported
@@ -205,10 +205,10 @@ class TurnBudget:
     # --- before a prompt ---
 
     async def allows(self, turn_id: str) -> bool:
-        """True if a prompt of the turn may be sent now. Asks the user where a limit is reached.
+        """True if a prompt of the turn may be sent now. Asks the user if a limit is reached.
 
         Raises:
-            BudgetExceeded: If one is, and nobody can be asked, or the user cannot raise it.
+            BudgetExceeded: If a limit is reached, and nobody can be asked, or the user cannot raise it.
         """
         self._end()
         if self._environment.cassette.is_replaying:
@@ -237,10 +237,10 @@ class TurnBudget:
         return self._stop is not None and self._turn == turn_id
 
     async def answered(self, turn_id: str, *, is_cancelled: bool) -> Message | None:
-        """The agent has answered: what it is to be told where the turn goes on, None where it is done.
+        """Returns the next message to the agent if the turn goes on after its answer; None if the turn is done.
 
         Raises:
-            BudgetExceeded: If it was stopped at a limit, and nobody can be asked.
+            BudgetExceeded: If the turn was stopped at a limit, and nobody can be asked, or the user cannot raise it.
         """
         stop, self._stop = self._stop, None
         if stop is None or not is_cancelled:

@@ -119,9 +119,9 @@ class Turns:
         TURN_STEERED.tell(tab=channels.tab_id, turn=active.id, _text=message.text)
 
     def send_now(self, message_id: str, origin: ActionOrigin | None = None) -> bool:
-        """Bring the waiting message *message_id* to the agent at once: the user asked for that.
+        """Send the waiting message *message_id* to the agent at once, as the user asked.
 
-        It goes into the running turn where the agent can take it; else that turn is cancelled and it is the next.
+        It goes into the running turn if the agent supports that; otherwise that turn is cancelled and it is next.
         """
         waiting = self._channels.queued(message_id)
         if waiting is None:

@@ -59,10 +59,10 @@ class NameChange:
         return tuple(filter(None, (self.before, self.after)))
 
     def merged(self, later: NameChange) -> NameChange | None:
-        """This and a later change of the name as one; None where all is as before.
+        """This and a later change of the name, merged into one; None if together they change nothing.
 
-        Where somebody else bound the name in between, only the later change counts: undone, it gives back what they
-        bound. What a name was bound to within the turn is not brought back to how it was in mid-turn.
+        If somebody else bound the name in between, only the later change counts: its undo restores their binding. An
+        object bound only during the turn is not brought back to a state from the middle of the turn.
         """
         if self.kept or self.undone or not _is_one(self.after, later.before):
             return later

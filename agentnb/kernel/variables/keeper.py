@@ -74,9 +74,9 @@ Mode = Literal["keep", "plan", "mark"]
 class Keeper:
     """Takes a snapshot.
 
-    As a ``"plan"`` it only says what could not be kept, and copies no memory; as a ``"mark"`` it shows later whether
-    something changed, and copies no memory either. Objects whose ids are in *skip* are left out. What is not reached in
-    *seconds* of processor time is lost.
+    As a ``"plan"``, it only reports what could not be kept; as a ``"mark"``, it shows later whether something changed;
+    neither copies memory. Objects whose ids are in *skip* are left out. An object that is not reached in *seconds* of
+    processor time is lost.
     """
 
     def __init__(

@@ -1,6 +1,6 @@
 """Kinds of values, and the names that code can reach.
 
-Decided by the class alone: none of the user's code runs for it, and no library is imported.
+The class alone decides the kind: this runs none of the user's code and imports no library.
 """
 
 from __future__ import annotations
@@ -173,11 +173,11 @@ _HISTORY = re.compile(r"_+\d*|_i+\d*|Out|In")
 
 
 class Reach:
-    """What a piece of code can reach.
+    """The variables that a piece of code can reach.
 
     Attributes:
-        names: The names that the code reads, in the order in which it does.
-        is_any: True if it can reach any other, too.
+        names: The names that the code reads, in the order in which it reads them.
+        is_any: True if it can also reach any other name.
     """
 
     def __init__(self, code: str) -> None:
@@ -236,7 +236,7 @@ def _reaches_any(node: ast.AST) -> bool:
 
 
 def lost_words(names: Iterable[str]) -> str:
-    """A sentence that *names* cannot be restored; empty where there are none.
+    """A sentence that *names* cannot be restored; empty if *names* is empty.
 
     Example:
         >>> lost_words(["model"]), lost_words(["a", "b"]), lost_words(["a", "b", "c", "d"])

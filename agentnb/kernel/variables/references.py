@@ -34,7 +34,7 @@ def state_of(value: Any, limit: int, mode: Mode = "keep") -> State | None:
 
 
 def overwrite(value: Any, other: Any, limit: int) -> None:
-    """Make *value* what *other* is, with the objects that are in that.
+    """Give *value* the state of *other* in place; both then contain the same objects.
 
     Raises:
         CannotRestore: If that cannot be done in place.
@@ -244,10 +244,10 @@ class ObjectChange(Reference):
     """An object that was changed in place.
 
     Attributes:
-        number: That of the look at all objects that showed it, in their order.
-        undone: Whether it is as it was before.
-        is_stale: Somebody else has changed it since: what changes it next changes what they left.
-        still: Names that lead to the object whose place another had to take.
+        number: The number, in order of time, of the look at all objects that found the change.
+        undone: True if the object has its earlier state again.
+        is_stale: True if somebody else has changed it since: the next change then starts from their state.
+        still: Names that still lead to the object after another object replaced it.
     """
 
     def __init__(self, value: Any, before: State, number: int) -> None:
@@ -301,10 +301,10 @@ class ObjectChange(Reference):
         return self
 
     def turn(self, limit: int, bind: Callable[[Any, Any], tuple[str, ...]]) -> None:
-        """Make the object what it was before, or again what it became; it is to be read then.
+        """Undo the object's change, or redo it; read the object afterwards.
 
-        Where that cannot be done in place, *bind* binds the names that have it to another object, and says which lead
-        to it still.
+        If that cannot be done in place, *bind* binds the object's names to another object, and returns the names that
+        still lead to the old one.
         """
         for value in self.objects:
             if self._other is not None:

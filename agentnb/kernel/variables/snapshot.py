@@ -1,6 +1,6 @@
 """A snapshot of what names refer to, before an agent's code runs: it shows what changed, and undo restores it.
 
-The objects are known by their identity, so that what several names share is kept once and brought back for all.
+Objects are identified by identity, so an object that several names share is kept once and restored for all.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ class KeptObject(NamedTuple):
 
 
 class VariableSnapshot:
-    """What names refer to, as far as that can be kept.
+    """The objects that names refer to, as far as they can be kept.
 
     Attributes:
-        objects: What is kept, by ``id``.
+        objects: The kept objects, by ``id``.
         edges: The ids of the objects that each object leads to.
-        lost: Names that cannot be restored, or not wholly, each with the class or the reason.
+        lost: Names that cannot be restored, or only partly, each with the class or the reason.
     """
 
     def __init__(self) -> None:

@@ -1,7 +1,7 @@
-"""The state of Python's own objects: lists, dicts, sets, and objects that are their attributes.
+"""The state of Python's own objects: lists, dicts, sets, and objects that consist of their attributes.
 
-A state is kept by the methods of the built-in types themselves, whatever a subclass overrides: no ``__eq__``,
-``__copy__``, ``__reduce__`` or ``__iter__`` of the user's runs.
+A state is kept with the methods of the built-in types themselves, whatever a subclass overrides: none of the user's
+``__eq__``, ``__copy__``, ``__reduce__`` or ``__iter__`` runs.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Variables in a few words, by name or by path.
+"""Short descriptions of variables, by name or by path.
 
-None of the user's code runs for it: only objects of exactly the built-in types are written out, of anything else the
-class and the shape are told.
+This runs none of the user's code: only objects of exactly the built-in types are written out; anything else is
+described by its class and shape.
 """
 
 from __future__ import annotations

@@ -38,9 +38,9 @@ class VariableWatch:
     """Watches one piece of code.
 
     Attributes:
-        begins: Is called before what the code can reach is kept.
-        kept: Is called once it is kept, before the code runs at all.
-        limit: How many bytes of copies are kept.
+        begins: Called before the objects that the code can reach are kept.
+        kept: Called once they are kept, before any of the code runs.
+        limit: The most bytes of copies that are kept.
         lost: The names that the code could reach and that cannot be restored, each with the reason.
     """
 

@@ -1,7 +1,7 @@
-"""The kernel's variables when copies of it are made: which objects they lead to, and what those are like.
+"""The kernel's variables when it is copied: which objects they lead to, and the states of those objects.
 
-What a branch changes in place is changed in place when it is kept, so that all names and lists that have an object
-see it; and an object that the user has changed meanwhile is found.
+An object that a branch changes in place is also changed in place when the branch is kept, so that all names and lists
+that contain it see the change. An object that the user has changed meanwhile is detected.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ _absent = object()
 
 
 class AtFork:
-    """The variables *names* and their objects, which stay as long as this does.
+    """The variables *names* and their objects, which this keeps alive.
 
-    An object of a fork has the address that it has in the kernel; a copy that ran the cells again (*is_fork* is False)
+    An object of a fork has the same address as in the kernel; a copy that ran the cells again (*is_fork* is False)
     knows only objects that have a name.
     """
 
@@ -44,10 +44,10 @@ class AtFork:
         self._kept_states: dict[Key, State | None] = {}
 
     def find(self, key: Key) -> Any:
-        """The object with this key.
+        """Returns the object with this key.
 
         Raises:
-            LookupError: If there is none, or nobody has it any more.
+            LookupError: If there is none, or it no longer exists.
         """
         if isinstance(key, str):
             return self.names[key]
@@ -66,10 +66,10 @@ class AtFork:
     # --- in a copy ---
 
     def changed(self, names: Mapping[str, Any], reported: Iterable[str]) -> dict[int, Key]:
-        """The keys of the objects that are not as they were, by their addresses.
+        """Returns the keys of the changed objects, by their addresses.
 
-        What no state shows is taken to be changed where a variable is *reported* to be and still has it; *names* are
-        the variables now.
+        An object without a kept state counts as changed if its variable is *reported* as changed and still has it;
+        *names* are the current variables.
         """
         at_all = [each.at for each in self._snapshot.changed()]
         for name in reported:

@@ -86,18 +86,18 @@ class Branch:
     Attributes:
         number: Its number, from 1.
         agent: The agent's name.
-        way: How the kernel was copied: ``"fork"``, or ``"replay"`` where the notebook's cells were run in a fresh one.
+        way: How the kernel was copied: ``"fork"``, or ``"replay"`` if the notebook's cells were run in a fresh one.
         turn: The agent's turn in it.
-        measure: The measure's value at its end; None before, and where there is none.
-        error: Why it failed, or why it could not be measured; empty where it did not.
-        verification: The outcome of running its notebook from the top; None where that was not used.
+        measure: The measure's value at its end; None before, and if there is none.
+        error: Why it failed, or why it could not be measured; empty otherwise.
+        verification: The outcome of running its notebook from the top; None if that was not used.
         files: The files that it changed in the workspace.
         cells: The changes of the notebook's cells.
         variables: The variables that it changed, each with ``"added"``, ``"changed"`` or ``"deleted"``.
-        data_checks: What may be wrong with tables that it changed, a line each.
+        data_checks: Possible errors in tables that it changed, a line each.
         seconds: How long it took.
-        kept_turn: The turn that kept it, or the last parts of it; None before.
-        inserted: The ids that cells which it inserted have in the notebook, where they were kept.
+        kept_turn: The latest turn that kept it, or parts of it; None before.
+        inserted: The ids in the notebook of the kept cells that it inserted.
     """
 
     def __init__(self, number: int, parts: BranchParts, turn: Turn) -> None:
@@ -142,7 +142,7 @@ class Branch:
         return self.parts.notebook
 
     def save(self, names: tuple[str, ...] | None = None, seconds: float | None = None) -> tuple[Path, CopyAnswer]:
-        """Have its kernel write the variables that it changed, or those *names*; returns the file, and which they are.
+        """Have its kernel write the changed variables, or only *names*; returns the file, and which variables it has.
 
         Raises:
             AgentnbError: If the kernel does not.

@@ -101,7 +101,7 @@ class Branches(Sequence[Branch]):
             branch.turn.cancel()
 
     def keep(self, number: int, only: Collection[str] | None = None) -> Turn:
-        """Bring what a try changed into the notebook, as one turn that can be undone; the other tries are discarded.
+        """Bring a try's changes into the notebook, as one turn that can be undone; the other tries are discarded.
 
         Args:
             number: The try's number, from 1.
@@ -112,7 +112,7 @@ class Branches(Sequence[Branch]):
             The turn: ``turn.undo()`` takes everything back.
 
         Raises:
-            UsageError: If there is no such try, it still runs, or it was discarded; if it can't be brought, nothing is.
+            UsageError: If there is no such try, it still runs or was discarded, or it can't be kept: then nothing is.
             FilesConflict: If you changed one of the files since the tries began. Nothing of yours is overwritten.
             KernelChangesConflict: Likewise for cells and variables.
 
@@ -215,21 +215,21 @@ def branches(
     confine: bool = True,
     **options: Any,
 ) -> Branches:
-    """Let agents try one task several times side by side, each in a copy of this kernel; returns once they have begun.
+    """Let agents try one task several times in parallel, each in a copy of this kernel; returns once they have begun.
 
     A copy has the variables (a fork: they take no memory until they change), the notebook's cells and a copy of the
-    workspace's files. It has no network, and nothing that is done in it reaches the kernel, the notebook or the files
-    until the try is kept. Where the kernel cannot be forked, the notebook's cells are run in a fresh one instead.
+    workspace's files. It has no network, and nothing in it affects the kernel, the notebook or the files until the try
+    is kept. If the kernel cannot be forked, the notebook's cells are run in a fresh one instead.
 
     Args:
         prompt: The task.
-        n: How many tries, up to 16; with *agents* as many as these, or a multiple of them.
+        n: The number of tries, up to 16; with *agents* as many as these, or a multiple of them.
         agents: Names of agents, or mappings of arguments of :func:`agentnb.start`; one for each try in turn. The
             default agent if None.
         measure: An expression that gives a number, evaluated in each copy at the end, such as ``"auc"``.
-        higher_is_better: Whether a higher measure is better.
-        verify: Whether each try's notebook is run from the top at its end (:func:`agentnb.verify`).
-        confine: Whether the agents are confined to their copy of the workspace.
+        higher_is_better: True if a higher measure is better.
+        verify: True if each try's notebook is run from the top at its end (:func:`agentnb.verify`).
+        confine: True if the agents are confined to their copy of the workspace.
         **options: Other arguments of :func:`agentnb.start` for all agents.
 
     Returns:
@@ -237,7 +237,7 @@ def branches(
 
     Raises:
         UsageError: If an argument is invalid, no kernel is here, the workspace is too large to be copied, or the
-            kernel can be copied in no way.
+            kernel cannot be copied.
 
     Example:
         >>> agentnb.branches("Improve the model", measure="auc").wait()  # doctest: +SKIP
@@ -268,7 +268,7 @@ def begin_branches(
     instructions: str = "",
     first: int = 1,
 ) -> Branches:
-    """A try for each of *choices*, arguments of :func:`agentnb.start`; *instructions* are folded in the chat.
+    """Begin a try for each of *choices*, arguments of :func:`agentnb.start`; the chat folds *instructions*.
 
     *first* is the number of the first one.
     """

@@ -1,6 +1,6 @@
 """The copy's side: it serves the kernel's requests on its main thread, one after another.
 
-The kernel reads what a copy sends, in which an agent's code runs, as data only.
+An agent's code runs in the copy, so the kernel reads what a copy sends only as data.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ class CopyRequest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     """A request to a copy.
 
     Attributes:
-        number: Its number, which the answer has, too.
+        number: Its number; the answer has the same.
         kind: ``"run"`` code, list the ``"variables"``, ``"inspect"`` one, evaluate ``"measure"``, ``"save"`` what
-            changed; ``"stop"`` interrupts what runs, and has no answer.
+            changed; ``"stop"`` interrupts the running code, and has no answer.
         text: The code, the path of a variable, an expression, or the file to save to.
-        watch: Whether what the code changes counts as the branch's.
-        names: The variables that are wanted; all if None.
+        watch: True if the changes that the code makes count as the branch's.
+        names: The wanted variables; all if None.
     """
 
     number: int
@@ -58,19 +58,19 @@ class CopyRequest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
 
 
 class CopyAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The answer of a copy; with number 0, how far it is.
+    """The answer of a copy; with number 0, a report of its progress.
 
     Attributes:
         number: The request's number.
-        error: Why it could not be done; empty where it could.
-        text: The text that was asked for, or the end of what the running code has printed.
+        error: Why the request failed; empty if it did not.
+        text: The requested text, or the end of what the running code has printed.
         ran: The outcome of code.
         variables: The variables.
         cells: The cells that were run.
-        changed: The names that code changed, each with what became of it.
+        changed: The names that code changed, each with the kind of change.
         value: A number that was measured.
-        checks: What may be wrong with tables, a line each.
-        objects: The keys of objects that were saved, to be changed in place.
+        checks: Possible errors in tables, a line each.
+        objects: The keys of saved objects, which are to be changed in place.
     """
 
     number: int
@@ -106,7 +106,7 @@ class CopyLink:
         """Wait for the next message.
 
         Raises:
-            EOFError: If there is none: the other end is gone, or what it sends is no message.
+            EOFError: If there is none: the other end is gone, or sends something that is not a message.
         """
         (size,) = _HEAD.unpack(self._read(_HEAD.size))
         if size > LARGEST:

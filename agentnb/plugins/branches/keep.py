@@ -35,10 +35,10 @@ if TYPE_CHECKING:
 
 
 class CellChanges:
-    """The wanted *steps* from what *copy* was to what it is, in *notebook*, which the user may have changed since.
+    """The wanted *steps* of *copy*'s changes, applied to *notebook*, which the user may have changed since.
 
-    *inserted* are the ids there of cells that were inserted earlier, and is added to. Steps that need not be done any
-    more are left out.
+    *inserted* maps cells that were inserted earlier to their ids there; new ones are added. Steps that are already done
+    are left out.
     """
 
     def __init__(
@@ -139,7 +139,7 @@ _BRING = (
 
 
 class WantedParts:
-    """The parts of a branch that are wanted.
+    """The parts of a branch to keep.
 
     Raises:
         UsageError: If the branch has no such part.
@@ -176,7 +176,7 @@ class BranchKeeper:
         self._is_begun = False
 
     def keep(self, title: str) -> Turn:
-        """Bring them; returns the turn, whose ``undo`` takes them back.
+        """Apply the parts; returns the turn, whose ``undo`` takes them back.
 
         Raises:
             FilesConflict: If a file has changed since the branch began.

@@ -1,6 +1,6 @@
-"""A copy of the kernel, closed in: a fork of it, or a fresh process that runs the notebook's cells.
+"""An isolated copy of the kernel: a fork of it, or a fresh process that runs the notebook's cells.
 
-Both see the branch's copy of the workspace in the place of the workspace, and nothing that they write elsewhere stays.
+Both see the branch's copy of the workspace in the workspace's place, and nothing that they write elsewhere stays.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class KernelCopy:
         way: ``"fork"`` or ``"replay"``.
         printed: The end of what the running code has printed.
         pictures: The last pictures that code showed, PNG in base64.
-        at_fork: The kernel's variables when it was copied; None where nothing is to be kept, or the copy was closed.
+        at_fork: The kernel's variables when it was copied; None if nothing is to be kept, or the copy was closed.
     """
 
     def __init__(self, end: socket.socket, wait: Callable[[], Rehearsal], way: str) -> None:
@@ -78,11 +78,11 @@ class KernelCopy:
         names: tuple[str, ...] | None = None,
         seconds: float | None = None,
     ) -> CopyAnswer:
-        """The answer to a request; waits for it, but not on the thread of a host.
+        """Returns the answer to a request. It blocks, so do not call it on the thread of a host.
 
         Raises:
             UsageError: If the copy could not do it.
-            KernelBusy: If it took longer than *seconds*; what runs was interrupted.
+            KernelBusy: If it took longer than *seconds*; the running code was interrupted.
             CopyEnded: If the copy has ended.
         """
         number = next(self._numbers)
@@ -186,10 +186,10 @@ def fork_kernel(
     at_fork: AtFork | None = None,
     evaluate: Callable[[str], tuple[Any, str]] | None = None,
 ) -> KernelCopy:
-    """Fork this process; *workspace*, a copy of *folder*, is seen in its place. To be called on the main thread.
+    """Fork this process; the fork sees *workspace*, a copy of *folder*, in its place. Call it on the main thread.
 
-    Without a *workspace* the folder itself is seen, and nothing that is written to it stays. *at_fork* is what is to be
-    kept relative to. *evaluate* gives what is measured, and a text with it; else expressions are.
+    Without a *workspace*, it sees the folder itself, but its writes there do not stay. Changes are kept relative to
+    *at_fork*. *evaluate* returns a measure's value and a text; if None, a measure is an expression.
     """
     ours, theirs = socket.socketpair()
 
@@ -251,7 +251,7 @@ def replay_kernel(cells: Sequence[str], folder: Path, workspace: Path, at_fork: 
     """Start a fresh process, and run *cells* in it, one after another.
 
     Raises:
-        UsageError: If a cell fails, or the time is up.
+        UsageError: If a cell fails, or takes too long.
     """
     copy = fresh_kernel(folder, shared_folders(workspace, folder))
     copy.at_fork = at_fork

@@ -1,6 +1,6 @@
-"""The notebook as a branch would leave it: a copy of its cells, which the kernel tools change in the page's place.
+"""The notebook as a branch would leave it: a copy of its cells, which the kernel tools change instead of the page's.
 
-The file itself is none of a try's: the page saves it, with the cells that are kept.
+A try does not own the file itself: the page saves it, with the cells that are kept.
 """
 
 from __future__ import annotations

@@ -43,9 +43,9 @@ class CopyInterrupted(UsageError):
 
 
 class PreparedBranch:
-    """A copy whose agent has not been prompted; *notebook* has the path of its file in *workspace*.
+    """A copy whose agent has not been prompted yet; *notebook* has the path of its file in *workspace*.
 
-    Where it is not *is_attended*, what would be asked is denied.
+    If it is not *is_attended*, permission requests that would ask the user are denied.
     """
 
     def __init__(
@@ -141,10 +141,10 @@ def _replayed(cells: Sequence[str], folder: Path, workspace: IsolatedWorkspace, 
 
 
 def on_main_thread(host: Host, runner: CodeRunner, work: Callable[[], T]) -> T:
-    """The result of *work*, done where the user's code runs.
+    """Returns the result of *work*, done on the thread where the user's code runs.
 
     Raises:
-        KernelBusy: If that runs something else for too long.
+        KernelBusy: If that thread is busy with something else for too long.
         CopyInterrupted: If the user interrupts it.
     """
     if threading.current_thread() is threading.main_thread():

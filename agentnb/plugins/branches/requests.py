@@ -21,8 +21,8 @@ class TryFile(_Wire, frozen=True, kw_only=True):
 
     Attributes:
         path: Its path in the workspace.
-        status: What became of it.
-        diff: The difference, as ``diff -u`` has it; empty where it is no text, too large, or secret.
+        status: The kind of change.
+        diff: The difference, like ``diff -u``; empty if it is not text, too large, or secret.
     """
 
     path: str
@@ -37,8 +37,8 @@ class TryCell(_Wire, frozen=True, kw_only=True):
         id: The cell's id.
         action: ``"insert"``, ``"replace"``, ``"delete"`` or ``"move"``.
         kind: The cell's type.
-        before: Its text before; empty where it is new.
-        after: Its text after; empty where it is gone.
+        before: Its text before; empty if it is new.
+        after: Its text after; empty if it is deleted.
     """
 
     id: str
@@ -57,17 +57,17 @@ class Try(_Wire, frozen=True, kw_only=True):
         state: ``"running"``, ``"done"``, ``"failed"``, ``"kept"`` or ``"discarded"``.
         way: How the kernel was copied: ``"fork"`` or ``"replay"``.
         session: The conversation's channel.
-        says: The end of what its agent said.
-        measure: The measure; absent where there is none.
+        says: The end of its agent's message text.
+        measure: The measure; absent if there is none.
         error: Why it failed, or could not be measured.
-        verified: Whether its notebook runs from the top; absent where that was not looked at.
-        findings: What its verification found, in a line.
+        verified: True if its notebook runs from the top; absent if that was not checked.
+        findings: The findings of its verification, in one line.
         files: The files that it changed.
         cells: The changes of cells.
-        variables: The variables that it changed, each with what became of it.
-        checks: What may be wrong with tables, a line each.
-        pictures: How many pictures it showed.
-        tokens: The tokens that it used; 0 where the agent does not say.
+        variables: The variables that it changed, each with the kind of change.
+        checks: Possible errors in tables, a line each.
+        pictures: The number of pictures it showed.
+        tokens: The tokens that it used; 0 if the agent does not report them.
         seconds: How long it took; 0 while it runs.
         kept: The channel of the conversation with the turn that kept it, or parts of it; empty before.
     """
@@ -98,8 +98,8 @@ class TrySet(_Wire, frozen=True, kw_only=True):
     Attributes:
         id: Their id.
         prompt: The task.
-        note: What is to be known about all of them.
-        best: The number of the best one; 0 where none was measured.
+        note: A note about all of them.
+        best: The number of the best one; 0 if none was measured.
         tries: The tries.
     """
 
@@ -111,10 +111,10 @@ class TrySet(_Wire, frozen=True, kw_only=True):
 
 
 class LookParams(_Wire, frozen=True, kw_only=True):
-    """Returns the tries that there are.
+    """Returns the existing tries.
 
     Attributes:
-        id: Only these; all, the newest first, where it is empty.
+        id: Only the tries with this id; if empty, all, the newest first.
     """
 
     id: str = ""
@@ -124,7 +124,7 @@ class LookResult(_Wire, frozen=True, kw_only=True):
     """The tries.
 
     Attributes:
-        sets: Those of one task together.
+        sets: The tries, grouped by task.
     """
 
     sets: tuple[TrySet, ...]
@@ -135,8 +135,8 @@ class BeginParams(_Wire, frozen=True, kw_only=True):
 
     Attributes:
         prompt: The task.
-        n: How many.
-        session: The conversation whose agent tries; the default agent where it is empty.
+        n: The number of tries.
+        session: The conversation whose agent tries; the default agent if empty.
     """
 
     prompt: Annotated[str, msgspec.Meta(max_length=LONGEST_PROMPT)]
@@ -145,7 +145,7 @@ class BeginParams(_Wire, frozen=True, kw_only=True):
 
 
 class BeginResult(_Wire, frozen=True, kw_only=True):
-    """They have begun.
+    """The tries have begun.
 
     Attributes:
         id: Their id.
@@ -155,12 +155,12 @@ class BeginResult(_Wire, frozen=True, kw_only=True):
 
 
 class KeepParams(_Wire, frozen=True, kw_only=True):
-    """Bring what a try changed into the notebook.
+    """Bring a try's changes into the notebook.
 
     Attributes:
         id: The id of the tries.
         number: The try.
-        only: Paths of files, ids of cells and names of variables; absent: all, and the other tries are discarded.
+        only: Paths of files, ids of cells and names of variables; if absent, all, and the other tries are discarded.
     """
 
     id: str
@@ -169,11 +169,11 @@ class KeepParams(_Wire, frozen=True, kw_only=True):
 
 
 class KeepResult(_Wire, frozen=True, kw_only=True):
-    """It was kept.
+    """The try was kept.
 
     Attributes:
         session: The channel of the conversation with the turn, which can be undone.
-        said: What was kept, a sentence.
+        said: A sentence on what was kept.
     """
 
     session: str
@@ -185,7 +185,7 @@ class DiscardParams(_Wire, frozen=True, kw_only=True):
 
     Attributes:
         id: The id of the tries.
-        numbers: The tries; all where it is empty.
+        numbers: The tries; all if empty.
     """
 
     id: str

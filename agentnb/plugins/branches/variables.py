@@ -1,7 +1,7 @@
-"""The variables of a branch on their way into the kernel: one pickle for all that changed, so that names stay aliases.
+"""Transfers the variables of a branch to the kernel: one pickle for all that changed, so that names stay aliases.
 
-An object that the kernel had when it was copied is not copied back: it is named, found in the kernel, and changed there
-in place where the branch changed it. So a list around a large frame is small, and whatever else has the frame sees it.
+An object that the kernel had when it was copied is not copied back: the pickle names it, and the kernel changes its own
+object in place if the branch did. So a list around a large frame is small, and all that has the frame sees the change.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ class _Loader(pickle.Unpickler):
 def save(
     path: Path, names: Mapping[str, Any], at_fork: AtFork, changed: Collection[str], wanted: Collection[str] | None
 ) -> Saved:
-    """Write the *wanted* ones of the *changed* variables to *path*, with what they lead to; everything if None.
+    """Write the *wanted* ones of the *changed* variables to *path*, with the objects they lead to; everything if None.
 
     *names* is the namespace that they are in.
     """
@@ -166,7 +166,7 @@ def expecting(path: Path, at_fork: AtFork | None) -> Iterator[None]:
 def bring(path: str, changed: Mapping[str, str], names: dict[str, Any], *, is_checked: bool = False) -> None:
     """Bring what :func:`save` wrote to *path* into *names*: objects in place, then the *changed* variables.
 
-    Unpickling runs code of the branch's: only for a branch that the user keeps.
+    Unpickling runs code of the branch: use this only for a branch that the user keeps.
 
     Raises:
         KernelChangesConflict: If *is_checked* and the user has changed some of it; nothing is brought then.
@@ -192,10 +192,10 @@ def bring(path: str, changed: Mapping[str, str], names: dict[str, Any], *, is_ch
 
 
 def check(at_fork: AtFork, names: Mapping[str, Any], changed: Collection[str], keys: Collection[Key]) -> None:
-    """Look for what the user has changed since the copies were made.
+    """Check that the user has changed none of it since the copies were made.
 
     Raises:
-        KernelChangesConflict: If there is some.
+        KernelChangesConflict: If they have changed some.
     """
     if found := dict.fromkeys([*at_fork.reassigned(names, changed), *at_fork.touched(keys)]):
         raise KernelChangesConflict(

@@ -31,13 +31,13 @@ _IDEA = re.compile(r"^[^\w\n]*idea[^\w\n:]*:(?P<idea>.+)$", re.IGNORECASE | re.M
 
 
 class Rules(NamedTuple):
-    """What a loop says about a try.
+    """The rules of a loop for a try.
 
     Attributes:
-        stop: Why it is to stop now, given what it has used; empty while it may go on.
-        is_gain: Whether a value is better than what there is.
-        accept: Whether what was measured is to be kept.
-        keeping: Is told before it is kept.
+        stop: Why the try must stop now, given what it has used; empty while it may go on.
+        is_gain: True if a value is better than the current one.
+        accept: True if what was measured is to be kept.
+        keeping: Called before the try is kept.
     """
 
     stop: Callable[[LoopTry], str]
@@ -59,7 +59,7 @@ class Attempt:
         self._files = judge.metric.file_digests()
 
     def run(self, prompt: str, begin: BeginTry, instructions: str) -> None:
-        """Let the agent try, and keep what it did where that is better.
+        """Let the agent try, and keep what it did if that is better.
 
         Raises:
             AgentnbError: If it could not begin.

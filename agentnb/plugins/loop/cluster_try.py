@@ -1,6 +1,6 @@
-"""The tries of a loop on a Dask cluster, as the notebook sees them: sent to a worker, and kept as branches are.
+"""The tries of a loop on a Dask cluster, as the notebook sees them: sent to a worker, and kept like branches.
 
-What comes back is data of an agent's: it is measured in a fork of this kernel, as what a branch changed is.
+The result is an agent's data: it is measured in a fork of this kernel, like a branch's changes.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ class TryCluster:
         return self._cluster.is_private
 
     def open(self) -> None:
-        """Connect, and see what workers lack.
+        """Connect, and check what workers lack.
 
         Raises:
             AgentnbError: If they cannot make tries.
@@ -312,10 +312,10 @@ class ClusterBranch:
         self.tokens, self.costs = body.input_tokens, body.costs
 
     def take(self, report: TryReport) -> None:
-        """It has ended: its files go into the copy here, its cells into the copy of the notebook.
+        """Take the result of the ended try: its files into the copy here, its cells into the copy of the notebook.
 
         Raises:
-            UsageError: If they make no sense.
+            UsageError: If they are invalid.
         """
         if report.differs:
             raise UsageError(f"Running the cells on the worker gives another {', '.join(report.differs)}.")

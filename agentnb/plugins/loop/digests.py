@@ -106,7 +106,7 @@ def _is_own(name: str, value: Any) -> bool:
 
 
 def digest_of(value: Any) -> str:
-    """The hash of *value*.
+    """Returns the hash of *value*.
 
     Raises:
         UsageError: If it can neither be read nor pickled.

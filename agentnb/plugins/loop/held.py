@@ -18,7 +18,7 @@ _LONGEST_NAME = 255
 
 
 class Held:
-    """What is held.
+    """The things that tries must not change.
 
     Attributes:
         code: Functions, classes and modules by their names, as they were when the loop began.
@@ -54,7 +54,7 @@ def is_code(value: Any) -> bool:
 
 
 def named(wanted: Sequence[str], names: Mapping[str, Any], folder: Path) -> Held:
-    """What the user says is to be held.
+    """Returns the things that the user named as held.
 
     Raises:
         UsageError: If one of *wanted* is neither a variable nor a file.
@@ -74,10 +74,10 @@ def named(wanted: Sequence[str], names: Mapping[str, Any], folder: Path) -> Held
 
 
 def found(code: CodeType, names: Mapping[str, Any], folder: Path) -> Held:
-    """What the metric's *code* reads: all functions, their plain values, tables and arrays, and files it names.
+    """Returns what the metric's *code* reads: all functions, their plain values, tables and arrays, and files it names.
 
-    Numbers, lists and other values that the metric's expression itself names, and objects such as models, are what a
-    try is to change.
+    Numbers, lists and other values that the metric's expression itself names, and objects such as models, are left out:
+    tries are meant to change them.
     """
     held, queue = Held(), [(code, False)]
     seen = set()

@@ -1,7 +1,7 @@
-"""Measures a try, or the notebook as it is, in a fresh copy of the kernel that is thrown away.
+"""Measures a try, or the current notebook, in a fresh copy of the kernel that is thrown away.
 
-What a try changed is brought there as it would be kept. Then the code that the metric calls is put in its place as it
-was when the loop began, and what is held is compared with what it was before.
+The try's changes are applied there as *Keep* would apply them. Then the code that the metric calls is restored to its
+state at the beginning of the loop, and what is held is compared with its state before.
 """
 
 from __future__ import annotations
@@ -49,13 +49,13 @@ class Metric:
     """One metric.
 
     Args:
-        source: The expression; what it gives is called where it can be.
+        source: The expression; if its value can be called, it is called.
         names: The namespace of the notebook.
         folder: The workspace.
-        held: What tries may not change; what the metric reads if None.
+        held: What tries may not change; if None, what the metric reads.
 
     Raises:
-        UsageError: If it is not an expression, or what is to be held is missing.
+        UsageError: If it is not an expression, or something that is to be held is missing.
     """
 
     def __init__(self, source: str, names: dict[str, Any], folder: Path, held: Sequence[str] | None) -> None:
@@ -104,7 +104,7 @@ class Metric:
 
 
 def check_held(before: dict[str, str], after: dict[str, str]) -> None:
-    """Compare hashes.
+    """Check that no hash has changed.
 
     Raises:
         HeldChanged: If some differ.
@@ -139,7 +139,7 @@ class Judge:
         folder: The workspace.
         metric: The metric.
         seconds: How long it may take.
-        again: How often it is evaluated once more where it shows a gain.
+        again: How many more times it is evaluated if it shows a gain.
     """
 
     def __init__(
@@ -153,7 +153,7 @@ class Judge:
         self._again = again
 
     def notebook(self) -> Judged:
-        """Measure the notebook as it is now.
+        """Measure the current notebook.
 
         Raises:
             AgentnbError: If the metric gives no number.
@@ -161,7 +161,7 @@ class Judge:
         return self._measured(None, Brought(), lambda _: True)
 
     def branch(self, branch: BranchChanges, is_gain: Callable[[float], bool]) -> Judged:
-        """Measure what a try would leave; again and again while that is a gain.
+        """Measure what a try would leave; repeatedly while that is a gain.
 
         Raises:
             AgentnbError: As above; or if the try changed what is held.

@@ -39,11 +39,11 @@ class LoopTry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         state: ``"kept"``, ``"not better"``, ``"unchanged"`` (nothing was changed), ``"failed"``, ``"conflict"`` (you
             changed the same), ``"stopped"``, ``"lost"`` (the kernel ended), ``"running"``, ``"keeping"``, ``"start"``.
         idea: What it tried, in the agent's words.
-        values: What the metric gave; several where a gain was confirmed.
-        why: Why it ended so; empty where the state says all.
-        changes: How many files, cells and variables it changed.
-        tokens: The tokens it used, where the agent says so.
-        costs: What it cost, by currency, where the agent says so.
+        values: The metric's values; several if a gain was measured again.
+        why: Why it ended so; empty if the state says everything.
+        changes: The number of files, cells and variables it changed, in words.
+        tokens: The tokens it used, if the agent reports them.
+        costs: What it cost, by currency, if the agent reports it.
         seconds: How long it took.
         agent: The agent.
     """
@@ -66,9 +66,9 @@ class LoopTry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class LoopSpec(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What a loop was asked for.
+    """The specification of a loop.
 
-    ``digests`` are of what was held when it began, ``owner`` is the process that runs it.
+    ``digests`` are the hashes of what was held when it began, ``owner`` is the process that runs it.
     """
 
     prompt: str
@@ -107,7 +107,7 @@ class Ledger(RowsFile):
         self._run("INSERT INTO loops VALUES (?, ?, ?, ?, ?)", *values)
 
     def reopen(self, loop: str | None, folder: str) -> LoopSpec:
-        """Take up a loop, or the latest of a folder where none is named.
+        """Take up a loop, or the latest of a folder if none is named.
 
         Raises:
             UsageError: If there is none.
@@ -142,10 +142,10 @@ class Ledger(RowsFile):
 
 
 def _kept(spec: LoopSpec) -> str:
-    """What is kept of it: without what may be a secret.
+    """Returns *spec* as it is stored: without arguments that may contain secrets.
 
     Raises:
-        UsageError: If an argument of the agent's is no plain value.
+        UsageError: If an argument for the agent is not a plain value.
     """
     options = {name: value for name, value in spec.options.items() if name not in _NOT_KEPT}
     try:

@@ -128,10 +128,10 @@ def is_count(value: object, *, at_least: int) -> bool:
 
 
 def check_limits(limits: LoopLimits) -> None:
-    """Check what was said.
+    """Check the given limits.
 
     Raises:
-        UsageError: If a number makes no sense, or nothing would end the loop.
+        UsageError: If a number is invalid, or nothing would end the loop.
     """
     for name, value in (("patience", limits.patience), ("tries", limits.tries)):
         if value is not None and not is_count(value, at_least=1):
@@ -153,10 +153,10 @@ def budget_text(budget: Any) -> str:
 
 
 def read_until(until: Any, now: datetime) -> float | None:
-    """The moment that *until* says, in seconds since 1970; *now* has a time zone.
+    """Returns the moment *until* in seconds since 1970, None if it is None; *now* has a time zone.
 
     Raises:
-        UsageError: If it is no time, or past.
+        UsageError: If it is not a time, or is past.
     """
     if until is None:
         return None

@@ -33,7 +33,7 @@ class Loop:
 
     Attributes:
         id: Its id, for ``agentnb.loop.resume(id)``.
-        held: What tries must not change.
+        held: The names and files that tries must not change.
         notes: Notes about it, a sentence each.
     """
 
@@ -92,7 +92,7 @@ class Loop:
         return self._run.spent
 
     def difference(self, number: int) -> str:
-        """What a try changed: diffs of files, texts of cells, names of variables.
+        """Returns what a try changed: diffs of files, texts of cells, names of variables.
 
         Args:
             number: The try's number, from 1.
@@ -117,8 +117,8 @@ class Loop:
             timeout: Seconds; None waits forever.
 
         Raises:
-            AgentnbError: If it ended because something failed. What was kept stays.
-            TimeoutError: If it takes longer; it continues. Where nobody watches the notebook (nbconvert, papermill), it
+            AgentnbError: If it ended because something failed. Kept tries stay.
+            TimeoutError: If it takes longer; it continues. If nobody watches the notebook (nbconvert, papermill), it
                 is stopped when the cell that gave up ends.
         """
         seconds = LONGEST_SECONDS if timeout is None else timeout

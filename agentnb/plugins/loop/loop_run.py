@@ -60,12 +60,12 @@ class LoopRun:
         state: As :attr:`agentnb.Loop.state`.
         why: Why it is paused or has ended.
         rows: The ledger.
-        error: What it ended with.
-        answer: Whether to go on after a limit; None until somebody has said so.
-        is_interrupted: Whether the kernel's stop button ended it.
+        error: The exception that ended it; None if none did.
+        answer: True if it goes on after a limit; None until somebody has decided.
+        is_interrupted: True if the kernel's stop button ended it.
         cancelled: Set to stop it.
         listeners: Called after each change.
-        thread: Where it runs.
+        thread: Its thread.
     """
 
     def __init__(
@@ -154,10 +154,10 @@ class LoopRun:
                 self._try()
 
     def _try(self) -> None:
-        """One try.
+        """Make one try.
 
         Raises:
-            UsageError: If no further one makes sense.
+            UsageError: If another try makes no sense.
         """
         if self._executed() != self._count:
             self._measure_anew("You ran cells.")
@@ -223,7 +223,7 @@ class LoopRun:
         return all(map(self._is_gain, judged.values)) and len(judged.values) > self.spec.again
 
     def _measure_anew(self, why: str) -> None:
-        """The notebook has changed: it is the one to beat now.
+        """Measure the changed notebook, which is now the one to beat.
 
         Raises:
             UsageError: If it cannot be measured.

@@ -39,10 +39,10 @@ def loop_of(arguments: Arguments, settings: Agentnb) -> Loop | None:
 
 
 def read_options(text: str) -> tuple[dict[str, Any], str]:
-    """The options at the beginning of *text*, and the prompt after them.
+    """Returns the options at the beginning of *text*, and the prompt after them.
 
     Raises:
-        UsageError: If one is unknown, or its value makes no sense.
+        UsageError: If one is unknown, or its value is invalid.
     """
     options: dict[str, Any] = {}
     while match := _OPTION.match(text):

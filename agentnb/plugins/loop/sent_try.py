@@ -1,7 +1,7 @@
-"""A try on its way to a worker of a cluster and back: files, cells and variables, then what it changed.
+"""Sends a try to a worker of a cluster and back: files, cells and variables, then the try's changes.
 
-Running the notebook's cells on the worker makes what cannot be pickled. Large tables are not sent: that run is to make
-the same ones, which their hashes show.
+The worker runs the notebook's cells to recreate what cannot be pickled. Large tables are not sent: that run must
+recreate them identically, which their hashes show.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _NOT_RUN = re.compile(r"\b(?:agentnb|distributed|LocalCluster)\b|^[ \t]*%%?agent
 
 
 class Packed(msgspec.Struct, frozen=True, kw_only=True):
-    """What was packed.
+    """The packed variables.
 
     Attributes:
         names: The names of all variables.
@@ -65,9 +65,9 @@ def cells_to_run(cells: Sequence[NotebookCell]) -> dict[int, str]:
 
 
 def pack(path: str, names: Mapping[str, Any], namespace: Mapping[str, Any], sent: Collection[str]) -> Packed:
-    """Write the variables *names* of *namespace* to *path*; to be called in a fork, since it runs code of theirs.
+    """Write the variables *names* of *namespace* to *path*; call it in a fork, since it runs the variables' own code.
 
-    Large tables are left out but for those that are *sent*.
+    Large tables are left out, except those named in *sent*.
     """
     own = {name: value for name, value in names.items() if type(value).__module__.partition(".")[0] not in _STAYS}
     large = {name: value for name, value in own.items() if name not in sent and is_table(value) and _is_large(value)}
@@ -78,11 +78,11 @@ def pack(path: str, names: Mapping[str, Any], namespace: Mapping[str, Any], sent
 
 
 def unpack(path: str, names: Collection[str], digests: Mapping[str, str], namespace: dict[str, Any]) -> None:
-    """Make *namespace*, where the cells have run, what it is at home; to be called in the fresh kernel.
+    """Make *namespace*, where the cells have run, the same as at home; call it in the fresh kernel.
 
     Raises:
-        TablesDiffer: If a table that was left out is another one.
-        VariablesMissing: If a variable is not there.
+        TablesDiffer: If a table that was left out is different here.
+        VariablesMissing: If a variable is missing.
     """
     differ = [each for each, digest in digests.items() if each not in namespace or digest_of(namespace[each]) != digest]
     if differ:
@@ -116,19 +116,19 @@ class SentFile(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class TryOrder(msgspec.Struct, frozen=True, kw_only=True):
-    """What a worker is to do.
+    """The task for a worker.
 
     Attributes:
         number: The try's number.
         prompt: The task.
-        instructions: What the agent is told besides.
-        folder: Where the workspace is at home.
+        instructions: Additional instructions for the agent.
+        folder: The path of the workspace at home.
         files: The workspace.
         notebook: The notebook; its path is relative to the workspace.
         cells: The cells that were run, by their numbers, to be run again.
         state: The variables, as :func:`agentnb.plugins.loop.sent_try.pack` wrote them.
         names: The names of all variables.
-        digests: Hashes of the tables that running the cells is to make, instead of being sent.
+        digests: Hashes of the tables that are not sent: running the cells must recreate them.
     """
 
     number: int
@@ -153,24 +153,24 @@ class RanCell(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TryReport(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What came of it.
+    """The result of a try.
 
     Attributes:
-        differs: Tables that running the cells made otherwise than at home; nothing else is said then.
-        is_done: Whether the turn came to its end.
-        error: Why not; empty where it did.
-        is_over_budget: Whether that is because a budget is used up.
+        differs: Tables that running the cells made differently from home; then nothing else is reported.
+        is_done: True if the turn was completed.
+        error: Why it was not; empty if it was.
+        is_over_budget: True if the reason is a budget that is used up.
         turn: How the turn ended.
-        text: What the agent said.
+        text: The agent's message text.
         agent: The agent.
         files: The files that it changed.
         cells: The changes of the notebook's cells.
         ran: The cells that it ran.
-        variables: The variables that it changed, each with what became of it.
+        variables: The variables that it changed, each with the kind of change.
         saved: Those of them that could be pickled, as :func:`agentnb.plugins.branches.variables.save` wrote them.
-        changed: Which ones these are.
+        changed: The names of these, each with the kind of change.
         objects: The names of objects that are to be changed in place.
-        lost: Those that could not be pickled, and why.
+        lost: The variables that could not be pickled, and why.
     """
 
     differs: tuple[str, ...] = ()
@@ -191,7 +191,7 @@ class TryReport(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 def workspace_files(folder: Path, *, with_secrets: bool) -> tuple[SentFile, ...]:
-    """The files below *folder* but those of Git's own folder; files that may hold secrets where they are wanted.
+    """Returns the files below *folder*, without Git's own folder; files that may hold secrets only if *with_secrets*.
 
     Raises:
         UsageError: If they are too large to be sent.
@@ -201,7 +201,7 @@ def workspace_files(folder: Path, *, with_secrets: bool) -> tuple[SentFile, ...]
 
 
 def read_files(folder: Path, names: Iterable[str]) -> tuple[SentFile, ...]:
-    """The files *names* as they are now.
+    """Returns the files *names* as they are now.
 
     Raises:
         UsageError: If they are too large to be sent.
@@ -210,7 +210,7 @@ def read_files(folder: Path, names: Iterable[str]) -> tuple[SentFile, ...]:
 
 
 def write_files(folder: Path, files: Iterable[SentFile]) -> None:
-    """Make *files* in *folder* as they were sent; nothing is written through a link.
+    """Write or delete *files* in *folder* as they were sent; nothing is written through a link.
 
     Raises:
         UsageError: If one is not in *folder*.
@@ -236,7 +236,7 @@ def write_files(folder: Path, files: Iterable[SentFile]) -> None:
 
 
 def check_size(size: int, what: str) -> None:
-    """See whether so many bytes can be sent.
+    """Check that so many bytes can be sent.
 
     Raises:
         UsageError: If they cannot.

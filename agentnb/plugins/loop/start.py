@@ -62,29 +62,29 @@ class LoopCommand:
     ) -> Loop:
         """Let an agent try to improve a metric, one try after another; returns once the first begins.
 
-        Each try works in a copy of the kernel and of the workspace (:func:`agentnb.branches`). One that improves the
-        metric is kept, as one turn that can be undone; of the others nothing stays. The loop ends at the first of its
-        limits; at a limit it pauses and asks where somebody is there.
+        Each try works in a copy of the kernel and of the workspace (:func:`agentnb.branches`). A try that improves the
+        metric is kept, as one turn that can be undone; nothing of the others stays. The loop ends at the first of its
+        limits; at a limit, it pauses and asks, if somebody is there.
 
         Args:
             prompt: The task.
-            metric: An expression that gives a number, such as ``"score(model)"``, or a function of the notebook's
+            metric: An expression that gives a number, such as ``"score(model)"``, or a function of the notebook
                 without arguments, or its name. It is evaluated in a copy of the kernel in which no agent has worked.
             until: When to end: ``"07:00"`` is the next seven o'clock; or a :class:`datetime.datetime`.
             budget: What all tries together may use, such as ``"2M tokens, $20, 30 turns"``; a number is dollars.
-            target: End when the metric is as good.
+            target: End when the metric is at least as good.
             patience: End after so many tries in a row without improvement.
             tries: End after so many tries.
-            higher_is_better: Whether a higher metric is better.
+            higher_is_better: True if a higher metric is better.
             agent: An agent's name, or a mapping of arguments of :func:`agentnb.start`; the default agent if None.
-            again: How often the metric is evaluated once more where a try improves it. The try is kept only if each
+            again: How many more times the metric is evaluated if a try improves it. The try is kept only if each
                 value is better than each value of the best one: for metrics that vary by chance.
-            held: What a try may not change: names of variables and functions, paths of files. If None what the metric
+            held: What a try may not change: names of variables and functions, paths of files. If None, what the metric
                 reads: functions, tables, arrays and files, and plain values that its functions read. A try that changes
-                something of it fails.
+                any of it fails.
             timeout: Seconds for one try; an hour by default.
             metric_timeout: Seconds for one evaluation.
-            confine: Whether agents are confined to their copy of the workspace.
+            confine: True if agents are confined to their copy of the workspace.
             executor: Where tries are made: None for this machine; a ``distributed.Client``, a Dask cluster or the
                 address of a scheduler (``"tcp://host:8786"``) for its workers. Each try is a task: the worker runs the
                 notebook's cells in a fresh kernel, takes the variables, and its agent works there. The metric is
@@ -155,14 +155,14 @@ class LoopCommand:
         executor: Any = None,
         **options: Any,
     ) -> Loop:
-        """Take up a loop that has ended, or whose kernel has.
+        """Take up a loop that has ended, or whose kernel has ended.
 
-        Files and cells that were kept are there. Variables are not after a restart of the kernel: run the notebook's
-        cells first. The notebook is measured anew, and the loop goes on from that.
+        Kept files and cells are still there. Variables are lost after a restart of the kernel: run the notebook's cells
+        first. The notebook is measured again, and the loop continues from that.
 
         Args:
             loop: Its id; the latest one of this workspace if None.
-            until: Instead of its own, as for ``agentnb.loop``; likewise the other limits. What was used counts.
+            until: Replaces its own limit, as for ``agentnb.loop``; likewise the other limits. Earlier usage counts.
             budget: See *until*.
             target: See *until*.
             patience: See *until*.
@@ -174,8 +174,8 @@ class LoopCommand:
             The loop, which runs.
 
         Raises:
-            UsageError: If there is none, it runs elsewhere, a name of the metric is missing, or the metric's code is
-                not what it was.
+            UsageError: If there is none, it runs elsewhere, a name of the metric is missing, or the metric's code has
+                changed.
 
         Example:
             >>> agentnb.loop.resume(budget="$10")  # doctest: +SKIP
@@ -313,10 +313,10 @@ def _check_present(missing: Sequence[str]) -> None:
 
 
 def _changed_since(spec: LoopSpec, metric: Metric, now: Mapping[str, str]) -> list[str]:
-    """The data and files that are not what they were when the loop began.
+    """Returns the data and files that have changed since the loop began.
 
     Raises:
-        UsageError: If code of the metric is not.
+        UsageError: If the metric's code has changed.
     """
     changed = [name for name, digest in spec.digests.items() if now.get(name) != digest]
     if code := [name for name in changed if name in metric.held.code]:

@@ -1,6 +1,6 @@
 """A try of a loop on a worker of a cluster: a fresh kernel that runs the notebook's cells, and an agent in a workspace.
 
-Nothing of it stays there: its processes, its folders and its conversation end with it.
+Nothing of it stays on the worker: its processes, its folders and its conversation end with it.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ class WorkerTry:
         self._lock = threading.Lock()
 
     def run(self) -> TryReport:
-        """Make it, on this thread; its processes and folders are gone then.
+        """Make the try on this thread; then its processes end and its folders are removed.
 
         Raises:
             AgentnbError: If it could not begin.

@@ -254,10 +254,10 @@ _SIGNS: tuple[tuple[str, Risk], ...] = (
 
 
 def rate_code(code: str, harmless: str = "Runs code given on the command line.") -> Risk:
-    """Returns how bad *code* in whatever language can be.
+    """Returns how harmful *code* in any language can be.
 
-    Only its words are looked at, so the result is never better than ``medium``. Not checked: what the code does with
-    names that it computes.
+    It looks only at words of the code, so the result is never better than ``medium``. Not checked: what the code does
+    with names that it computes.
     """
     found = [finding for pattern, finding in _SIGNS if re.search(pattern, code)]
     plain = [finding for finding in found if finding.severity != "medium"]  # else a weaker word for the same

@@ -1,7 +1,7 @@
 """The table of programs: what their verbs and options can do, read from ``programs.toml``.
 
-It is safe to be generous here, because a rule of the table can only raise a severity: what the code in
-:mod:`agentnb.policy.commands.files` says still counts.
+A rule of the table may be generous, because it can only raise a severity: the rating by the code in
+:mod:`agentnb.policy.commands.files` still counts.
 """
 
 from __future__ import annotations
@@ -164,9 +164,9 @@ def known_programs() -> frozenset[str]:
 
 
 def module_kind(name: str) -> str | None:
-    """Returns what ``python -m NAME`` is: ``"program"``, ``"script"`` or a severity.
+    """Returns the kind of ``python -m NAME``: ``"program"``, ``"script"`` or a severity.
 
-    None for a module that is not known.
+    None for an unknown module.
     """
     modules = table()[2]
     return modules.get(name) or modules.get(name.partition(".")[0])

@@ -1,8 +1,8 @@
-"""Walks through a shell script and collects what is to be said about it.
+"""Walks through a shell script and collects the findings about it.
 
-What can be known of a variable, a substitution or a pipe without running anything is put in; what cannot is a finding
-of its own, *high* at least, so that hiding a command never makes it look better than showing it. Not checked: what a
-program does when it runs.
+Variables, substitutions and pipes are replaced by their values if these are known without running anything. Each
+unknown one is a finding, at least *high*, so that hiding a command never makes it look better than showing it. Not
+checked: what a program does when it runs.
 """
 
 from __future__ import annotations

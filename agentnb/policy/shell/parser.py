@@ -1,8 +1,8 @@
-"""Reads scripts: tree-sitter's grammar of bash makes the syntax tree, and this makes commands of it.
+"""Parses shell scripts into commands, from the syntax tree that tree-sitter's bash grammar builds.
 
-What the grammar cannot read is unreadable, and so is what it may have read in another way than a shell would: signs
-between its tokens that are not blank, comments inside of words, words on two lines, here-documents that go on behind
-their end. Two dialects, because the same text can be two scripts: in ``bash``, ``[[ a && rm b ]]`` only tests; to a
+A script is unreadable if the grammar cannot parse it, or may parse it differently from a shell: with non-blank
+characters between its tokens, comments inside words, words on two lines, here-documents that continue after their end.
+There are two dialects, because the same text can be two scripts: in ``bash``, ``[[ a && rm b ]]`` only tests; to a
 plain POSIX shell it is two commands.
 """
 
