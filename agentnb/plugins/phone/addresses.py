@@ -42,7 +42,7 @@ def wanted_way(address: str, origin: str) -> Way:
     """Returns the way that a page names.
 
     Raises:
-        UsageError: If it is not a way to this kernel.
+        UsageError: If the origin is invalid, or the address is not one of this machine.
     """
     if origin:
         if address or not _ORIGIN.fullmatch(origin):

@@ -162,7 +162,7 @@ def from_metadata(saved: str, source: str) -> list[SavedTurn]:
 
 
 def in_ranges(lines: Iterable[int]) -> str:
-    """Returns lines, which are counted from 0, as people count them.
+    """Returns lines, counted from 0, as text in which they are counted from 1.
 
     Example:
         >>> in_ranges([0, 1, 2, 6])

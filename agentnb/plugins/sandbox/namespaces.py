@@ -73,8 +73,8 @@ def enter(
 ) -> Room:
     """Move this process into its own namespaces; children get their own process ids.
 
-    Only a process with one thread can do this (a forked one has one). *shared* are pairs of folders: the first one appears
-    also at the second one's path, and is changed for real at both.
+    Only a process with one thread can do this (a forked one has one). *shared* are pairs of folders: the first one is
+    found at the second one's path, too, and is changed for real at both.
     """
     outermost = _outermost(targets)
     unshare_as_user(ALL)
