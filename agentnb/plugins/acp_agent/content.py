@@ -1,7 +1,7 @@
-"""The content blocks of ACP: words, pictures, sounds, and resources.
+"""The content blocks of ACP: text, images, audio and resources.
 
-Their fields stand in the order of the official SDK's schema, so that a conversation is the same bytes as when eliza was
-built on it.
+Their fields have the order of the official SDK's schema, so that a conversation has the same bytes as when eliza was
+built on that SDK.
 """
 
 from __future__ import annotations

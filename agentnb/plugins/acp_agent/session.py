@@ -1,6 +1,6 @@
-"""One conversation: the exchanges that can be replayed, and the turn that runs.
+"""One conversation: the exchanges that can be replayed, and the running turn.
 
-Session ids are `sess-1`, `sess-2` … In the process they are counted, so that a run is like the one before.
+Session ids are `sess-1`, `sess-2` … They are counted, so that a run gets the same ids as the one before.
 """
 
 from __future__ import annotations

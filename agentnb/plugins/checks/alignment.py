@@ -16,14 +16,14 @@ _EQUAL = 0.5
 
 
 class Alignment(NamedTuple):
-    """Rows of two tables that are the same ones.
+    """The rows that two tables have in common.
 
     Attributes:
-        before: Their places in the table before.
-        after: Their places in the table after.
-        total: How many rows are aligned, also where only some of them are read.
-        appended: The places of rows that only the table after has; none where that is not known.
-        removed: The places of rows that only the table before had; none where that is not known.
+        before: Their places in the earlier table.
+        after: Their places in the later table.
+        total: How many rows are aligned, even if only some of them are read.
+        appended: The places of rows that only the later table has; None if that is not known.
+        removed: The places of rows that only the earlier table has; None if that is not known.
     """
 
     before: Rows

@@ -136,24 +136,24 @@ def _origin(same: ReadTable | None, sources: Sequence[ReadTable], table: ReadTab
 
 
 def compare(before: Any, after: Any, *more: Any, name: str = "table", **options: Any) -> DataChecks:
-    """Returns what may be wrong with tables after a step, compared with how they were before it.
+    """Returns what may be wrong with tables after a step, compared with the tables before it.
 
-    Rows that a join repeats or loses, rows that are there twice, or in two parts that should have nothing in common,
-    groups that are lost, values that are gone, of another type, in another unit, or dates that moved. Keys and values
-    say so, not the code. Nothing leaves this process, and the tables are not changed. Of more than 60,000 rows some
-    are read, evenly spaced: ``is_sampled`` of a check says so.
+    It finds rows that a join repeats or loses, duplicate rows, rows that are in two parts which should have nothing in
+    common, lost groups, missing values, values of another type or in another unit, and shifted dates. It looks at keys
+    and values, not at the code. Nothing leaves this process, and the tables are not changed. If a table has more than
+    60,000 rows, it reads some of them, evenly spaced: ``is_sampled`` of a check says so.
 
     Args:
-        before: A table (pandas, polars, Arrow, a NumPy array), or a mapping of names to tables: all that there were,
-            also those that did not change, since what was joined says what should have come of it. Of a lazy one (Dask,
-            ``polars.LazyFrame``) nothing is computed: its columns and partitions are compared.
-        after: The same after the step. What is the very same object as before counts as unchanged.
+        before: A table (pandas, polars, Arrow, a NumPy array), or a mapping of names to all tables. Include tables that
+            did not change: the tables of a join show what its result should be. Lazy tables (Dask,
+            ``polars.LazyFrame``) are not computed: their columns and partitions are compared.
+        after: The same after the step. A table that is the same object as before counts as unchanged.
         more: The former form, ``compare(prompt, agents, inputs)``: now :func:`agentnb.compare_agents`.
-        name: The table's name, where the tables stand alone.
-        options: Likewise.
+        name: The table's name, if *before* or *after* is a single table.
+        options: Options of the former form.
 
     Returns:
-        :class:`agentnb.DataChecks`: empty where there is nothing to look at, and then ``ok``.
+        :class:`agentnb.DataChecks`: empty, and therefore ``ok``, if there is nothing to look at.
 
     Example:
         >>> agentnb.compare({"orders": orders, "customers": customers},

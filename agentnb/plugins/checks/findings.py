@@ -28,11 +28,11 @@ _TASKS = {
 
 
 class Findings:
-    """What was found about one table that a step changed.
+    """Collects the findings about one table that a step changed.
 
     Attributes:
-        before: The table as it was; None where there was none.
-        after: The table as it is.
+        before: The table before the step; None if there was none.
+        after: The table after the step.
     """
 
     def __init__(self, before: ReadTable | None, after: ReadTable) -> None:
@@ -89,7 +89,7 @@ def _question(cause: str, table: str, columns: Sequence[str], others: Sequence[s
 
 
 def counted(number: int, one: str, many: str = "") -> str:
-    """A number with its word.
+    """Returns a number with its word.
 
     Example:
         >>> counted(1, "row"), counted(1200, "row")
@@ -99,7 +99,7 @@ def counted(number: int, one: str, many: str = "") -> str:
 
 
 def quoted(names: Sequence[str], most: int = 2) -> str:
-    """Names between backticks, the first ones of many.
+    """Returns names between backticks, only the first ones of many.
 
     Example:
         >>> quoted(["a", "b", "c"])

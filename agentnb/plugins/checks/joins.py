@@ -24,14 +24,14 @@ _PROBED = 500
 
 @dataclass
 class Join:
-    """*result* has the rows of *left* with columns of *right*.
+    """A join: *result* has the rows of *left* and columns of *right*.
 
     Attributes:
-        left_on: The columns of the left table that are its keys.
-        right_on: Those of the right table.
-        matches: How many rows of the right table fit each row of the left one.
-        repeated_keys: How many keys of the left table the right one has more than once.
-        right_distinct: How many keys the right table has.
+        left_on: The key columns of the left table.
+        right_on: The key columns of the right table.
+        matches: How many rows of the right table match each row of the left one.
+        repeated_keys: How many keys of the left table occur more than once in the right one.
+        right_distinct: How many different keys the right table has.
         share: The part of the left table's rows that was read.
     """
 
@@ -316,9 +316,10 @@ def _tell_unmatched(findings: Findings, join: Join) -> None:
 
 
 def _is_fan_out(findings: Findings, join: Join) -> bool:
-    """True if rows of the left table are there more often than they should be.
+    """True if the result repeats rows of the left table by mistake.
 
-    One row to many, such as a customer and the orders, is meant; a table whose key should be unique and is not, is not.
+    One row to many, such as a customer and the orders, is intended; a key that should be unique, but is not, is a
+    mistake.
     """
     left, right = join.left, join.right
     is_unique_left = len(join.left_on) == 1 and left.is_unique(join.left_on[0])

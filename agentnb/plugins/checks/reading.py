@@ -1,6 +1,7 @@
-"""Reads tables of any library the same way: pandas, polars, Arrow by narwhals, arrays by NumPy.
+"""Reads tables of any library in the same way: pandas, polars, Arrow by narwhals, arrays by NumPy.
 
-Lazy ones are not computed. Nothing is imported that the user has not, but narwhals and, in a forked process, pyarrow.
+It does not compute lazy tables. It imports nothing that the user has not imported, except narwhals and, in a forked
+process, pyarrow.
 """
 
 from __future__ import annotations

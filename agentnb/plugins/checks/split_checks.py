@@ -29,7 +29,7 @@ _TARGETS = ("y", "Y", "target", "targets", "label", "labels", "outcome")
 
 
 def part_of(name: str) -> tuple[str, str, str] | None:
-    """Which part a table is by its name, the word, and the rest of the name; None where it is none.
+    """Returns the part that a table's name says it is, the word for it, and the rest of the name; None if none.
 
     Example:
         >>> part_of("X_train"), part_of("df"), part_of("holdout")

@@ -191,14 +191,14 @@ class Column:
 
 
 class ReadTable:
-    """One table as it is read.
+    """A table of any library, in the form that the checks read.
 
     Attributes:
         name: Its name.
         rows: How many rows it has.
-        columns: Its columns by their names, those that are read.
+        columns: The columns that are read, by name.
         width: How many columns it has.
-        index: Its index, a column for each level; none where it only counts the rows.
+        index: Its index, a column for each level; empty if it only counts the rows.
         library: ``pandas``, ``polars``, ``numpy`` …
         native: The library's own object.
     """

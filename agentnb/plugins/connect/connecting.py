@@ -29,15 +29,15 @@ CLOSE_SECONDS = 5.0
 
 
 class Remote:
-    """Another host's conversations; :func:`connect` makes it.
+    """Another host's conversations; :func:`connect` creates it.
 
-    The last line of a cell shows its chat. It is a context manager: at the end of the block it is closed.
+    In the last line of a cell it shows its chat. It is a context manager: it is closed at the end of the block.
 
     Args:
         mirror: The other host's channels, mirrored here.
         client: The client of the connection.
         model: The widget model of its chat.
-        address: Where it is, without the token.
+        address: The other host's address, without the token.
     """
 
     def __init__(self, mirror: MirroredHost, client: HostClient, model: HostModel, address: str) -> None:
@@ -53,7 +53,7 @@ class Remote:
     def state(self) -> LinkState:
         """Returns the state of the connection.
 
-        ``"connected"``; ``"cut"``: it connects again by itself; ``"ended"``: it was closed, or the other host refuses.
+        ``"connected"``; ``"cut"``: it reconnects by itself; ``"ended"``: it was closed, or the other host refuses it.
         """
         return self._client.state
 
@@ -68,10 +68,10 @@ class Remote:
         return tuple(current_host().loop.call(lambda: self._mirror.root.state.sessions or ()))
 
     def chat(self, session: str | None = None) -> Any:
-        """The chat widget with the other host's conversations.
+        """Returns the chat widget with the other host's conversations.
 
         Args:
-            session: The ``resource`` of the conversation that is shown first; by default the page chooses.
+            session: The ``resource`` of the conversation to show first; by default the page chooses.
         """
         what: dict[str, Any] = {"kind": "chat"}
         if session is not None:
@@ -105,18 +105,18 @@ def connect(
 ) -> Remote:
     """Show another host's conversations in a chat of this notebook, over the Agent Host Protocol.
 
-    The other host is a kernel that is served (:func:`agentnb.serve`), or another one that speaks the protocol. What you
-    do in the chat happens there, as far as the token allows: prompts, answers, approvals; mentions (``@df``) are that
-    kernel's, and only kernels with agentnb have them. Where the connection is cut it
-    connects again by itself, and the chat shows what it missed.
+    The other host is a kernel that :func:`agentnb.serve` serves, or any other host that speaks the protocol. Your
+    prompts, answers and approvals take effect there, as far as the token allows. Mentions (``@df``) refer to that
+    kernel; only kernels with agentnb support them. A lost connection is restored by itself, and the chat shows what it
+    missed.
 
     Args:
-        url: The address: ``ws://…`` on this machine, ``wss://…`` elsewhere. The token may stand in it (``?token=…``;
-            ``?agentnb_token=…`` where ``token`` is that of a Jupyter server in between; ``?tkn=…`` for VS Code's host).
-        token: The token, where it does not occur in the address.
-        certificate: A file with the certificate that the other host's is checked by (PEM); those of this machine by
-            default.
-        insecure: Whether to go beyond this machine without TLS: everybody in between can read the token.
+        url: The address: ``ws://…`` on this machine, ``wss://…`` elsewhere. It may contain the token (``?token=…``;
+            ``?agentnb_token=…`` if ``token`` is that of a Jupyter server in between; ``?tkn=…`` for VS Code's host).
+        token: The token, if the address does not contain it.
+        certificate: A file with the certificate (PEM) that verifies the other host's certificate; by default those of
+            this machine.
+        insecure: True to connect to another machine without TLS: everybody in between can read the token.
 
     Returns:
         The connection; in the last line of a cell it shows the chat.

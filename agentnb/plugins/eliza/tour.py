@@ -1,6 +1,6 @@
 """The tour: answers to the prompts that an empty conversation suggests, in real cells, plots and edits.
 
-There is no model: each prompt has one answer, made of what came with it.
+It has no model: each prompt has one answer, made from what came with the prompt.
 """
 
 from __future__ import annotations

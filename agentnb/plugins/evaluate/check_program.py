@@ -1,7 +1,7 @@
-"""The program that runs a task's check, closed in: see :mod:`agentnb.plugins.evaluate.checking`.
+"""The program that runs a task's check, isolated: see :mod:`agentnb.plugins.evaluate.checking`.
 
-Its arguments are two descriptors: a file with what to check (JSON), and where to write what came out (JSON). It needs
-only the standard library; what the check imports is the check's own business.
+Its arguments are two file descriptors: it reads the input (JSON) from the first, and writes the result (JSON) to the
+second. It needs only the standard library; the check itself may import more.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ _NETWORK = ("socket.connect", "socket.bind", "socket.sendto", "socket.sendmsg", 
 
 
 class Run:
-    """What a check is given: what the agent said, and what it left.
+    """The input of a check: the agent's answer, and the files that it left.
 
     Attributes:
-        answer: All that the agent said.
-        folder: Its workspace afterwards. The check may write there; nothing of that stays.
-        task: The task's folder, which the agent never had: data that is held back is read from there.
-        notebook: The notebook that the agent left, with what its cells showed when they were run from the top (nbformat
-            as a dict); None where it left none.
-        verified: Whether that notebook runs from the top and gives what it shows; None where it left none.
-        findings: Why not, a sentence each.
+        answer: The agent's whole answer.
+        folder: Its workspace after the run. The check may write there; its changes are discarded.
+        task: The task's folder, which the agent never had: the check reads held-back data there.
+        notebook: The notebook that the agent left, with the outputs of a run from the top (nbformat as a dict); None if
+            it left none.
+        verified: True if that notebook runs from the top and gives the outputs it shows; None if it left none.
+        findings: Why it is not verified, a sentence each.
     """
 
     def __init__(self, order: dict[str, Any]) -> None:
@@ -82,13 +82,13 @@ class Run:
             raise AssertionError(f"{name} cannot be read: {error}") from None
 
     def compare(self, name: str, wanted: Any, key: list[str], *, tolerance: float = 1e-6) -> bool | str:
-        """Whether a CSV file that the agent was to leave has the columns and rows of *wanted*, in whatever order.
+        """Returns True if a CSV file of the agent has the columns and rows of *wanted*, in any order.
 
         Args:
             name: The file.
             wanted: A pandas data frame.
-            key: The columns whose values name a row.
-            tolerance: How far numbers may be off, as a part of them.
+            key: The columns whose values identify a row.
+            tolerance: The allowed error of a number, relative to the wanted one; absolute for those below 1.
 
         Returns:
             True, or what is wrong.
@@ -125,9 +125,10 @@ class Run:
         return "\n".join(texts)
 
     def python(self, code: str, seconds: float = CODE_SECONDS) -> str:
-        """What *code* prints in a process of its own, in the workspace: for modules that the agent wrote.
+        """Returns what *code* prints in its own process, in the workspace: to test modules that the agent wrote.
 
-        Wrong if it fails. Never import what an agent wrote into the check itself: it could decide the outcome.
+        The run is wrong if the code fails. Never import what an agent wrote into the check itself: it could decide the
+        outcome.
         """
         environment = {**os.environ, "PYTHONPATH": str(self.folder)}
         command = [sys.executable, "-c", code]

@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 
 
 class TaskKernel:
-    """A kernel of its own, with the notebook of a task.
+    """A separate kernel, with the notebook of a task.
 
     Attributes:
-        is_closed_in: Whether what its code does stays in the workspace.
+        is_closed_in: True if what its code does stays in the workspace.
     """
 
     def __init__(self, workspace: Path, notebook: str, hidden: Sequence[str], title: str) -> None:

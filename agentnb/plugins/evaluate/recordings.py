@@ -21,12 +21,12 @@ _UNSAFE = re.compile(r"[^\w.-]+")
 
 
 class Recordings:
-    """A folder with a cassette for each run, and the results of when they were recorded.
+    """A folder with a cassette for each run, and the results of the recorded runs.
 
     Attributes:
         folder: The folder.
-        is_replayed: Whether it is replayed; else it is recorded.
-        recorded: The results of the recording; None while it is made.
+        is_replayed: True if runs are replayed; False if they are recorded.
+        recorded: The results of the recording; None while recording.
     """
 
     def __init__(self, folder: Path, *, is_replayed: bool) -> None:
@@ -62,7 +62,7 @@ class Recordings:
         return next((each for each in self.recorded.of(agent, task) if each.run == run), None)
 
     def check(self, tasks: Sequence[str], agents: Sequence[str], runs: int) -> None:
-        """See that everything that is to be replayed is there.
+        """Check that all runs to replay are recorded.
 
         Raises:
             UsageError: If a recording is missing.
@@ -89,10 +89,10 @@ class Recordings:
 
 
 def check_report(path: Path) -> None:
-    """See that a report can be written, before agents are paid for it.
+    """Check that a report can be written, before agents cost anything.
 
     Raises:
-        UsageError: If it cannot.
+        UsageError: If it cannot be written.
     """
     can = os.access(path, os.W_OK) if path.exists() else os.access(path.parent, os.W_OK)
     if path.is_dir() or not path.parent.is_dir() or not can:

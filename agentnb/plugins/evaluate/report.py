@@ -166,7 +166,7 @@ def comparison_lines(comparison: ResultComparison) -> list[str]:
 
 
 def right_of(results: list[RunResult]) -> str:
-    """How many of the runs of a task are right.
+    """Returns how many of the runs of a task are right.
 
     Example:
         >>> from agentnb.plugins.evaluate.results import RunResult

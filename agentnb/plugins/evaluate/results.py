@@ -16,16 +16,16 @@ if TYPE_CHECKING:
 
 
 class Figures(msgspec.Struct, frozen=True, kw_only=True):
-    """What an agent said, asked for and used in a run.
+    """The agent's answer, permission requests and usage in a run.
 
     Attributes:
         answer: The agent's answer.
         asked: How often it asked for permission.
         denied: How often that was denied.
-        tokens: The tokens that it used, where it says so.
-        costs: What it cost, by currency, where it says so.
-        seconds: How long it took.
-        is_confined: Whether it could reach its workspace only.
+        tokens: The tokens that it used, if it reports them.
+        costs: The cost by currency, if it reports it.
+        seconds: How long it took, in seconds.
+        is_confined: True if it could reach only its workspace.
     """
 
     answer: str = ""
@@ -55,13 +55,13 @@ class RunResult(Figures, frozen=True, kw_only=True, omit_defaults=True):
 
     Attributes:
         task: The task's name.
-        agent: The agent, as it was named.
+        agent: The agent, as the user named it.
         run: The run's number, from 1.
-        outcome: What came of it.
+        outcome: The outcome.
         why: Why it is not right, a sentence.
         files: The files that it changed in its workspace.
-        verified: Whether the notebook that it left runs from the top; None where it left none.
-        findings: Why not, a sentence each.
+        verified: True if the notebook that it left runs from the top; None if it left none.
+        findings: Why it is not verified, a sentence each.
     """
 
     task: str
@@ -85,11 +85,11 @@ class Evaluation(msgspec.Struct, frozen=True, kw_only=True):
     """All results.
 
     Attributes:
-        agentnb_eval: The version of this form.
+        agentnb_eval: The version of the file format.
         tasks: The tasks, by name.
-        agents: The agents, as they were named.
+        agents: The agents, as the user named them.
         runs: How often each agent did each task.
-        results: The results, by agent, task and run.
+        results: The results, ordered by agent, task and run.
     """
 
     agentnb_eval: int
@@ -161,10 +161,10 @@ def sums_of(results: Iterable[RunResult]) -> AgentSums:
 
 
 def read_evaluation(path: Path, what: str) -> Evaluation:
-    """The evaluation in the file *path*; *what* names the file in errors.
+    """Returns the evaluation in the file *path*; errors call the file *what*.
 
     Raises:
-        UsageError: If it cannot be read, or is none.
+        UsageError: If it cannot be read, or is not an evaluation.
     """
     hint = "agentnb eval … --json FILE writes one."
     try:
@@ -187,10 +187,10 @@ class ResultComparison(NamedTuple):
 
 
 def check_baseline(before: Evaluation, tasks: Sequence[str], agents: Sequence[str], path: Path) -> None:
-    """See that an earlier evaluation can be compared with one of these tasks and agents.
+    """Check that an earlier evaluation can be compared with one of these tasks and agents.
 
     Raises:
-        UsageError: If it is of other tasks or agents, or has tasks that are not run now.
+        UsageError: If it shares no task or no agent with it, or has tasks that are not run now.
     """
     for what, wanted, known in (("tasks", tasks, before.tasks), ("agents", agents, before.agents)):
         if not set(wanted) & set(known):

@@ -1,7 +1,7 @@
 """The program of one run: it opens a conversation in the task's workspace, prompts the agent, and reports.
 
-It reads an :class:`Order` on stdin and writes a :class:`Report` to stdout, both as JSON. A process of its own has a
-cassette of its own, and what an agent does to it ends with it.
+It reads an :class:`Order` on stdin and writes a :class:`Report` to stdout, both as JSON. It is a separate process, so
+that it has its own cassette, and so that anything an agent does to the process ends with it.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ CLOSE_SECONDS = 10.0
 
 
 class Order(msgspec.Struct, frozen=True, kw_only=True):
-    """What is to be done.
+    """The input of one run.
 
     Attributes:
         agent: The agent's name.
@@ -52,10 +52,10 @@ class Order(msgspec.Struct, frozen=True, kw_only=True):
         title: The conversation's title.
         prompt: The prompt.
         workspace: The folder that the agent works in.
-        notebook: The notebook, a path in it; empty where there is none.
-        seconds: How long the agent may take.
+        notebook: The notebook, a path in the workspace; empty if there is none.
+        seconds: How long the agent may take, in seconds.
         hidden: Files and folders that the kernel must not see.
-        confine: Whether it is confined; None: where something confines here.
+        confine: True to confine the agent; None: confine it if this machine can.
     """
 
     agent: str
@@ -70,13 +70,13 @@ class Order(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Report(Figures, frozen=True, kw_only=True):
-    """What came of it, besides its figures.
+    """The outcome of one run, besides its figures.
 
     Attributes:
-        error: Why the agent did not come to an end; empty where it did.
-        is_mismatch: Whether that is because of the recording.
-        is_over_day: Whether that is because the budget of a day is used up, or cannot be counted.
-        transcript: What was said, for the report.
+        error: Why the agent did not finish; empty if it did.
+        is_mismatch: True if the recording is the reason.
+        is_over_day: True if the reason is that the budget of a day is used up, or cannot be counted.
+        transcript: The conversation, for the report.
     """
 
     error: str = ""

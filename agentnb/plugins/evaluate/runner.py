@@ -57,7 +57,7 @@ class _Wanted(NamedTuple):
 
 
 class EvaluationRunner:
-    """Runs everything, some runs at a time; what is *done* is not run again.
+    """Runs all tasks, several runs at a time; results in *done* are used again.
 
     Once the budget of a day is used up, no further run begins.
     """

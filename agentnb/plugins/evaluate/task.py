@@ -38,12 +38,12 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         name: The name of its folder.
         folder: Its folder.
-        title: A line for people.
-        prompt: What the agent is asked.
-        notebook: The notebook that the agent works in, a path in the workspace; empty where there is none.
-        seconds: How long the agent may take.
-        check_seconds: How long the check may take.
-        digest: Another one for another task: of all its files.
+        title: A title for people, in one line.
+        prompt: The agent's prompt.
+        notebook: The notebook that the agent works in, a path in the workspace; empty if there is none.
+        seconds: How long the agent may take, in seconds.
+        check_seconds: How long the check may take, in seconds.
+        digest: The digest of all its files.
     """
 
     name: str
@@ -67,7 +67,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_tasks(words: Iterable[str]) -> list[Task]:
-    """The tasks in folders: each is a task itself, or has tasks in it.
+    """Returns the tasks in folders: each folder is a task, or contains tasks.
 
     Raises:
         UsageError: If a folder has no task, two tasks have the same name, or one cannot be read.

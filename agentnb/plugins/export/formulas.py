@@ -1,7 +1,7 @@
-"""LaTeX to MathML for a page that can do nothing.
+"""Converts LaTeX to MathML for a page that can do nothing.
 
-It is made for authors, not for text of strangers, so that nothing it makes is taken as it is: its tree is gone through,
-and each element and attribute is written here if it is on a list of those of MathML Core.
+The library latex2mathml is made for authors, not for text of strangers, so its output is never used as it is: its tree
+is walked, and each element and attribute is written here only if it is on a list of those of MathML Core.
 """
 
 from __future__ import annotations

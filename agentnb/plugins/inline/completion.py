@@ -52,9 +52,9 @@ def _nearest(above: tuple[str, ...]) -> str:
 
 
 def _names(text: str) -> list[str]:
-    """Comments such as ``# frame: DataFrame``; none where agents have no access to the kernel.
+    """Returns comments such as ``# frame: DataFrame``; none if agents have no access to the kernel.
 
-    Of a value only its type is looked at: that runs nothing of the user's.
+    It looks only at a value's type, which runs no code of the user.
     """
     from agentnb.host.environment import current_environment
 
@@ -80,12 +80,12 @@ _Id = Annotated[str, msgspec.Meta(max_length=256)]
 
 
 class CompleteParams(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Asks what comes at the cursor of a cell.
+    """Requests a completion at the cursor of a cell.
 
     Attributes:
-        id: What `inline/cancel` names.
+        id: The completion's id, for `inline/cancel`.
         prefix: The cell's text before the cursor.
-        suffix: The cell's text behind it.
+        suffix: The cell's text after the cursor.
         above: The code cells above, in their order; the page leaves out the first of many.
         cell_id: The cell.
         path: The notebook's path on the Jupyter server.
@@ -100,12 +100,12 @@ class CompleteParams(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class CompletionResult(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """What comes at the cursor.
+    """The completion at the cursor.
 
     Attributes:
-        text: What to insert; empty where nothing is suggested.
+        text: The text to insert; empty if nothing is suggested.
         took: How long the model took, in milliseconds.
-        error: Why there is none, where something is wrong.
+        error: Why there is none, if something is wrong.
     """
 
     text: str = ""
@@ -114,7 +114,7 @@ class CompletionResult(msgspec.Struct, frozen=True, kw_only=True, rename="camel"
 
 
 class CancelParams(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Drops a completion: the user has typed on, or the cell is gone.
+    """Cancels a completion: the user has typed on, or the cell is gone.
 
     Attributes:
         id: The completion.

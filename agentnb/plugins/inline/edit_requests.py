@@ -165,7 +165,7 @@ class CellEditedParams(msgspec.Struct, frozen=True, kw_only=True, rename="camel"
         channel: The conversation's URI.
         turn_id: The turn.
         cell_id: The cell.
-        known: The state that the page knows; empty: the answer comes at once.
+        known: The state that the page knows; if it is empty, the answer comes at once.
     """
 
     channel: str
@@ -175,14 +175,14 @@ class CellEditedParams(msgspec.Struct, frozen=True, kw_only=True, rename="camel"
 
 
 class EditedResult(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """How the edit of a cell goes.
+    """The state of a cell edit.
 
     Attributes:
         state: ``"waiting"`` behind another turn, ``"working"``, or how the turn ended.
         error: Why it failed.
-        is_decided: Whether the agent changed the cell, or proposed a change on which the user has decided.
-        code: The one code block of the answer, where the agent did not change the cell itself.
-        saved: The prompt as the cell's metadata is to keep it; None where the notebook is to say nothing.
+        is_decided: True if the agent changed the cell, or proposed a change that the user has accepted or refused.
+        code: The one code block of the answer, if the agent did not change the cell itself.
+        saved: The prompt to save in the cell's metadata; None if the notebook should not save it.
     """
 
     state: State
@@ -205,10 +205,10 @@ class StopCellEditParams(msgspec.Struct, frozen=True, kw_only=True, rename="came
 
 
 class StopResult(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Whether it was stopped.
+    """The result of stopping a turn.
 
     Attributes:
-        is_stopped: False where it had ended before.
+        is_stopped: False if it had ended before.
     """
 
     is_stopped: bool

@@ -1,7 +1,7 @@
-"""Completions by the agent of the conversation, where it suggests next edits (ACP ``nes/…``, unstable in v1).
+"""Completions by the conversation's agent, if it suggests next edits (ACP ``nes/…``, unstable in v1).
 
-Taken are suggestions of the kind ``edit`` that insert at the cursor: JupyterLab's inline completer shows nothing else.
-The document of a suggestion is one cell: the notebook's address with the cell's id behind ``#``.
+Only suggestions of the kind ``edit`` that insert at the cursor are used: JupyterLab's inline completer shows nothing
+else. A suggestion's document is one cell: the notebook's address with the cell's id after ``#``.
 """
 
 from __future__ import annotations

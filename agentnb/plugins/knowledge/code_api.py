@@ -47,11 +47,11 @@ class CodeAnswer(Rows[Any]):
     """The answer to a question about code; a table when displayed.
 
     Args:
-        found: Its rows: :class:`agentnb.plugins.knowledge.code.CodeLocation`, ``Description``, ``Completion``,
+        matches: Its rows: :class:`agentnb.plugins.knowledge.code.CodeLocation`, ``Description``, ``Completion``,
             ``Diagnostic`` or ``CodeAction``.
         question: The question.
         names: The names of the cells, by id.
-        workspace: The folder that paths are shown from.
+        workspace: The folder that displayed paths are relative to.
         note: Why jedi gave the answer instead of the language server; else empty.
 
     Attributes:
@@ -124,19 +124,19 @@ def code(
 ) -> CodeAnswer | RenamingAnswer:
     """Answer a question about the code of the notebook and of the files in the current folder.
 
-    The code cells are one Python module, in the order in which they ran. Where the code does not say what a name is,
-    the type of the live variable does; no object of yours is called or asked for attributes.
+    It reads the code cells as one Python module, in the order in which they ran. If the code does not show what a name
+    is, it uses the type of the live variable; it never calls your objects or reads their attributes.
 
     Args:
         question: ``"definition"`` or ``"references"`` of a name, ``"describe"`` (signature and documentation),
-            ``"complete"``, ``"problems"`` (syntax errors, and what the language server of the settings finds) or
-            ``"rename"``, which changes nothing. The language server alone answers ``"symbols"`` (of the notebook, or of
-            a file), ``"workspace_symbols"``, ``"implementation"``, ``"type_definition"``, ``"actions"`` (the changes
+            ``"complete"``, ``"problems"`` (syntax errors, and the findings of the language server in the settings) or
+            ``"rename"``, which changes nothing. Only a language server answers ``"symbols"`` (of the notebook, or of a
+            file), ``"workspace_symbols"``, ``"implementation"``, ``"type_definition"``, ``"actions"`` (the changes
             that it offers at a place) and ``"format"``; these change nothing either.
-        symbol: The name, or several with dots, as ``"df.merge"``. Without a cell or file it is looked up as if it were
+        symbol: The name, or a dotted name such as ``"df.merge"``. Without a cell or file it is looked up as if it were
             typed below the last cell.
-        cell: The cell that it stands in: its id, or the n of its ``In [n]``.
-        file: Instead of a cell: a Python file.
+        cell: The cell that contains it: its id, or the n of its ``In [n]``.
+        file: A Python file that contains it, instead of a cell.
         line: The line, from 1.
         column: The column, from 0, in characters; instead of a symbol.
         new_name: The new name, for ``"rename"``.

@@ -29,9 +29,9 @@ class ResearchAnswer(Rows[ResearchFinding]):
         package: The package.
         version: Its version.
         text: The findings as Markdown, each with ``file:line``.
-        is_cached: Whether it was found earlier in this kernel.
+        is_cached: True if this kernel has answered the question before.
         reused: How many earlier findings of this version it started from.
-        is_checked: Whether the agent returned findings; False for an answer in its own words, without places.
+        is_checked: True if the agent returned findings; False for an answer in its own words, without places.
     """
 
     def __init__(self, research: Research) -> None:
@@ -59,20 +59,20 @@ class ResearchAnswer(Rows[ResearchFinding]):
 def research(question: str, package: str, version: str | None = None, *, agent: str | None = None) -> ResearchAnswer:
     """Ask an agent a question about a package; it answers from the source, with file and line.
 
-    The agent gets a conversation of its own, without your kernel, in which it can read the source of the package and
-    do nothing else. The conversation is not shown; the history has it. It may take five minutes, three run at once, and
-    an answer is kept until the kernel ends. Its findings are kept for later researches of the same version, which start
-    from them; :func:`forget_research` deletes them. Interrupt the cell to stop it.
+    The agent gets a separate conversation without your kernel, in which it can only read the source of the package.
+    The chat does not show this conversation, but the history does. A research may take five minutes; at most three run
+    at once. An answer is kept until the kernel ends. The findings are kept for later researches of the same version,
+    which start from them; :func:`forget_research` deletes them. Interrupt the cell to stop it.
 
     Args:
         question: The question, in plain words.
         package: The name of a distribution, or of a module.
-        version: A version; one that is not installed is fetched from pip's index, unpacked, and never run. By default
-            the installed one.
+        version: A version, by default the installed one; another one is fetched from pip's index, unpacked, and never
+            run.
         agent: The agent's name, as for :func:`agentnb.start`.
 
     Raises:
-        UsageError: If there is no such package, or the agent takes no MCP.
+        UsageError: If there is no such package, or the agent does not support MCP.
         AgentError: If the agent fails, or does not answer in time.
 
     Example:
@@ -98,7 +98,7 @@ def research(question: str, package: str, version: str | None = None, *, agent: 
 
 
 def forget_research(package: str | None = None, version: str | None = None) -> int:
-    """Delete the earlier findings, so that the next one starts from nothing.
+    """Delete the earlier findings, so that the next research starts from nothing.
 
     Args:
         package: The package; all by default.

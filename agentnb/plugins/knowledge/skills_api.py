@@ -22,8 +22,8 @@ class Skills(Rows[FoundSkill]):
     """Skills; a table when displayed.
 
     Args:
-        found: The skills.
-        library: Where they are from.
+        skills: The skills.
+        library: The library that they are from.
     """
 
     def __init__(self, skills: Iterable[FoundSkill], library: SkillLibrary) -> None:
@@ -31,10 +31,10 @@ class Skills(Rows[FoundSkill]):
         self._library = library
 
     def show(self, skill: str) -> str:
-        """All that agents can read of a skill, whether you trust it or not; with lines to look at first.
+        """Returns everything that agents can read of a skill, trusted or not, with the lines to check first.
 
         Args:
-            skill: Its id, or its name where only one has it.
+            skill: Its id, or its name if only one skill has that name.
 
         Raises:
             UsageError: If there is no such skill, or it cannot be read.
@@ -42,20 +42,20 @@ class Skills(Rows[FoundSkill]):
         return shown_skill(named_skill(skill, self))
 
     def trust(self, package: str) -> Skills:
-        """Let agents have the skills of a package, in the version that is installed. Look at them first.
+        """Give agents the skills of a package, in the installed version. Look at the skills first.
 
         Args:
             package: The distribution's name.
 
         Raises:
-            UsageError: If it has none.
+            UsageError: If it has no skills.
         """
         return Skills(self._library.trust(package), self._library)
 
     def revoke(self, package: str) -> bool:
-        """Take the skills of a package from agents; False where you did not trust it.
+        """Take the skills of a package from agents; False if you did not trust it.
 
-        The chat does not ask for them again, in this version and as they are now.
+        The chat does not ask about them again, for this version and their current content.
 
         Args:
             package: The distribution's name.
@@ -72,12 +72,12 @@ class Skills(Rows[FoundSkill]):
 
 
 def skills() -> Skills:
-    """The skills and tools that installed packages and the current folder bring for agents.
+    """Returns the skills and tools for agents that installed packages and the current folder contain.
 
-    An agent with access to the kernel gets the name and description of those that you trust. It can read a skill; a
-    tool, and a script of a skill, it can have run, which your policy decides as about all code and commands.
+    An agent with access to the kernel gets the name and description of those that you trust. It can read a skill. It
+    can also run a tool, or a script of a skill, if your policy allows that, as for all code and commands.
     ``.show(skill)``, ``.trust(package)`` and ``.revoke(package)`` of the table do what they say; your trust holds for
-    one version of a package and for what its skills and tools are now.
+    one version of a package and for the current content of its skills and tools.
 
     Example:
         >>> agentnb.skills()  # doctest: +SKIP

@@ -1,8 +1,8 @@
-"""Abilities of models (tools, images, thinking) and the length of their context: found out once, and kept.
+"""Abilities of models (tools, images, thinking) and their context length: determined once, and stored.
 
-Where nobody tells whether tools work, one short request with a tool is tried: servers refuse it if they do not.
-llama.cpp takes such a request also where the model's chat template has no place for tools, and the model never hears of
-them; so its template counts first.
+If no server reports whether tools work, one short request with a tool is tried: servers refuse it if they do not.
+llama.cpp accepts such a request even if the model's chat template has no place for tools, so that the model never sees
+them; therefore its template is checked first.
 """
 
 from __future__ import annotations

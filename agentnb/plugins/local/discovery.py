@@ -1,6 +1,6 @@
-"""Finds model servers, and lists what models they have.
+"""Finds model servers, and lists their models.
 
-Not checked: who on this machine listens there; on a machine that you share, set the base URL.
+Not checked: who listens on this machine's ports; on a machine that you share, set the base URL.
 """
 
 from __future__ import annotations

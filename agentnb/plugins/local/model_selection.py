@@ -33,10 +33,10 @@ TELL_SECONDS = 1.0
 
 
 class AbilityLookup:
-    """The models of an agent's process that are still to be asked about.
+    """Finds out the abilities of the models of an agent's process, if they are not known.
 
     Args:
-        tell: Tells the client anew what there is to choose.
+        tell: Sends the client the current choices again.
     """
 
     def __init__(self, tell: Callable[[], Awaitable[None]]) -> None:
@@ -108,8 +108,8 @@ class ModelChoice:
     """The models of an agent's process.
 
     Args:
-        settings: Which servers and model are used.
-        tell: Tells the client anew what its sessions can choose.
+        settings: The settings for servers and model.
+        tell: Sends the client the current choices of its sessions again.
     """
 
     def __init__(self, settings: LocalSettings, tell: Callable[[], Awaitable[None]]) -> None:

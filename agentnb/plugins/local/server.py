@@ -1,6 +1,6 @@
-"""One model server, over HTTP: its models, its answers, and in words what is wrong with it.
+"""One model server, over HTTP: its models, its answers, and its errors in words.
 
-The key goes to the address that the user has set and nowhere else: a redirect to another host is an error.
+The key goes only to the address that the user has set: a redirect to another host is an error.
 """
 
 from __future__ import annotations

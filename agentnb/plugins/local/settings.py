@@ -1,6 +1,6 @@
-"""Which server and model are used: what the user has set on the command line, in the environment, or in a file.
+"""The settings for server and model, from the command line, the environment, or a file.
 
-A key is never in it: the settings name the variable that holds the key.
+They never contain a key: they name the variable that holds it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""One turn: the model answers, its tool calls are carried out, and it goes on with what they gave, until it has done.
+"""One turn: the model answers, its tool calls run, and it continues with their results until it is done.
 
-A request that the server turns down for the moment is sent again after a pause, and that is shown. An answer that has
-begun is never asked for twice.
+A request that the server refuses for the moment is sent again after a pause, and the user sees that. An answer that has
+begun is never requested twice.
 """
 
 from __future__ import annotations

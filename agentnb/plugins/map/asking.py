@@ -35,10 +35,10 @@ class AnswerRefused(AnswerUnfit):
 
 
 def check_answer(check: Callable[[Any], Any], body: Body) -> None:
-    """Have the user's function check an answer.
+    """Call the user's function to check an answer.
 
     Raises:
-        AnswerRefused: If it raises, or says what is wrong: of data checks the causes, and no value.
+        AnswerRefused: If it raises, or returns what is wrong; of data checks only the causes, no values.
     """
     try:
         problem = check(body.text if body.output is None else body.output)
@@ -118,10 +118,10 @@ class BatchQuestion(msgspec.Struct, frozen=True, kw_only=True):
         return self.key(self.prompt)[:12]
 
     def check(self) -> None:
-        """See whether its agent can be started here.
+        """Check that its agent can be started here.
 
         Raises:
-            AgentnbError: If it cannot.
+            AgentnbError: If it cannot be started.
         """
         given = self.options
         configured(*(given[each] for each in ("agent", "command", "env", "cwd")), mcp_servers=given["mcp_servers"])

@@ -34,26 +34,26 @@ _POLL_SECONDS = 0.2  # a blocked main thread looks up this often, so that Ctrl-C
 
 
 class Batch(BatchStatus[Answer_co], Sequence[Answer_co]):
-    """Answers in the order of the inputs: each its text, or its value where ``output=`` says a type.
+    """Answers in the order of the inputs: each a text, or a value of the type in ``output=``.
 
-    Reading an answer waits for it. An input that failed raises :class:`agentnb.BatchFailed` there, or is None with
-    ``on_error="keep"``. An interrupt (Ctrl-C, the kernel's stop button) while it is waited for cancels the batch;
-    finished answers are kept.
+    Reading an answer waits for it. If its input failed, this raises :class:`agentnb.BatchFailed`, or returns None with
+    ``on_error="keep"``. An interrupt (Ctrl-C, the kernel's stop button) during the wait cancels the batch; finished
+    answers are kept.
 
     Args:
         question: The part that is the same for all inputs.
         inputs: The prompts.
-        records: Where the rows are.
-        cassette: Where answers are recorded; None where they are not.
-        total: How many inputs there are; None where only going through them tells.
-        on_error: What reading a failed answer does.
+        records: The store of the rows.
+        cassette: The cassette that records answers; None if they are not recorded.
+        total: How many inputs there are; None if that is not known in advance.
+        on_error: What happens when a failed answer is read.
         concurrency: How many inputs are asked at once.
-        cluster: Where agents are asked; None: here.
+        cluster: The cluster that runs the agents; None for this machine.
 
     Attributes:
         id: Its id, for ``resume=``.
         total: As given.
-        note: What is to be said about where it is kept; empty where all is well.
+        note: Why it cannot be resumed later; empty if it can.
 
     Example:
         >>> batch = agentnb.map("Name the colour of {input}.", ["grass", "snow"], agent="claude")  # doctest: +SKIP
@@ -124,10 +124,10 @@ class Batch(BatchStatus[Answer_co], Sequence[Answer_co]):
         yield from unanswered
 
     def result(self, number: int) -> BatchResult[Answer_co]:
-        """The result of one input, once it has ended.
+        """Returns the result of one input, once it has ended.
 
         Args:
-            number: Its place, from 0.
+            number: The input's place, from 0.
 
         Raises:
             IndexError: If there is no such input, or the batch ended before it was asked.
@@ -163,11 +163,11 @@ class Batch(BatchStatus[Answer_co], Sequence[Answer_co]):
 
         Args:
             timeout: Seconds; None waits forever.
-            check: Whether a failed input raises; None: as ``on_error`` says.
+            check: True to raise if an input failed; None to do as ``on_error`` says.
 
         Raises:
             BatchFailed: If an input failed, or the batch ended before its inputs did.
-            TimeoutError: If it has not ended by then; it continues. Where nobody watches the notebook (nbconvert,
+            TimeoutError: If it has not ended by then; it continues. If nobody watches the notebook (nbconvert,
                 papermill), it is cancelled when the cell that gave up ends.
         """
         if not self._wait_for(lambda: self.done, timeout):
@@ -179,7 +179,7 @@ class Batch(BatchStatus[Answer_co], Sequence[Answer_co]):
         """Block until inputs are asked.
 
         Raises:
-            AgentnbError: If they cannot be: a cluster does not answer, or lacks something.
+            AgentnbError: If they cannot be asked: a cluster does not answer, or lacks something.
         """
         self._wait_for(self._runner.opened.is_set)
         self._raise_if_broken()
@@ -189,7 +189,7 @@ class Batch(BatchStatus[Answer_co], Sequence[Answer_co]):
         return self._checked(None)
 
     def to_frame(self) -> Any:
-        """A pandas data frame: a row for each input that was asked, with the labels of the inputs as its index.
+        """Returns a pandas data frame with a row for each asked input, indexed by the labels of the inputs.
 
         Raises:
             UsageError: If pandas is not installed.

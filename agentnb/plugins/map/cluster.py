@@ -1,6 +1,6 @@
 """Runs a batch on a Dask cluster (https://distributed.dask.org): tasks carry inputs, small answers come back.
 
-What the agents need comes as a plugin, to workers that join later too, and never with a task.
+A plugin brings everything that the agents need, also to workers that join later; tasks never carry it.
 """
 
 from __future__ import annotations

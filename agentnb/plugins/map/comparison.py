@@ -41,7 +41,7 @@ class Comparison:
             timeout: Seconds for each; None waits forever.
 
         Raises:
-            TimeoutError: If one has not ended by then.
+            TimeoutError: If one has not ended in time.
         """
         for each in self.batches.values():
             each.wait(timeout, check=False)
@@ -68,7 +68,7 @@ class Comparison:
         return [_most(each[number] for each in columns if number in each) for number in range(length)]
 
     def to_frame(self) -> Any:
-        """A pandas data frame with a row for each input and a column of answers for each agent; waits for all.
+        """Returns a pandas data frame, a row for each input and a column for each agent; waits for all answers.
 
         Raises:
             UsageError: If pandas is not installed.

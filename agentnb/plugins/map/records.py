@@ -49,10 +49,10 @@ CREATE TABLE IF NOT EXISTS tries (
 
 
 class RowsFile:
-    """The file, or where it cannot be used one that goes with the kernel; safe from any thread.
+    """The rows' file, or a temporary one until the kernel ends if that cannot be used; safe from any thread.
 
     Attributes:
-        note: Why it cannot be resumed later; empty where it can.
+        note: Why it cannot be resumed later; empty if it can.
     """
 
     def __init__(self, what: str, environ: Mapping[str, str] = os.environ, *, must_exist: bool) -> None:

@@ -1,7 +1,7 @@
-"""Asks: some sessions at a time, each for one input, until the inputs end or something stops it.
+"""Asks inputs: several sessions at a time, each for one input, until the inputs end or something stops it.
 
-All of it runs on one thread of its own with a loop of its own: the user's thread is free. An iterator of the user's is
-gone through on another one, so that one that is slow keeps no answer waiting.
+All of it runs on its own thread with its own event loop, so that the user's thread is free. Another thread reads the
+user's iterator, so that a slow iterator delays no answer.
 """
 
 from __future__ import annotations

@@ -155,52 +155,52 @@ def map(
 ) -> Batch:
     """Ask an agent the same question about many inputs; returns at once, answers arrive in the background.
 
-    Each input has a session of its own, so no answer knows of another. What comes is kept in a file beside the log: a
-    batch that was interrupted, or whose kernel was restarted, goes on with ``resume=``.
+    Each input has its own session, so no answer knows of another. The answers are kept in a file beside the log:
+    ``resume=`` continues a batch that was interrupted, or whose kernel was restarted.
 
     Args:
-        prompt: A template with fields in braces (``"Classify: {text}"``), or a function that is given each row and
-            returns the prompt, or the prompt and what it mentions, as :meth:`agentnb.Session.prompt` takes it. Fields
-            are columns, keys of mappings, or ``{input}`` for inputs without names. ``{{`` and ``}}`` are braces;
-            missing values (None, NaN) are empty.
-        inputs: A list, a dict, a Series, a DataFrame (pandas, polars), a Dask DataFrame or bag, or any iterable; one
-            that is lazy is gone through as it is needed, on the batch's thread.
+        prompt: A template with fields in braces (``"Classify: {text}"``), or a function that gets each row and returns
+            the prompt, or the prompt and its mentions, as :meth:`agentnb.Session.prompt` takes it. Fields are columns,
+            keys of mappings, or ``{input}`` for inputs without names. ``{{`` and ``}}`` are braces; missing values
+            (None, NaN) are empty.
+        inputs: A list, a dict, a Series, a DataFrame (pandas, polars), a Dask DataFrame or bag, or any iterable; a lazy
+            one is read as it is needed, on a thread of the batch.
         agent: As for :func:`agentnb.start`.
         command: As for :func:`agentnb.start`.
         env: As for :func:`agentnb.start`.
         model: As for :func:`agentnb.start`.
         cwd: As for :func:`agentnb.start`; all inputs share it (``"shared"``: the current folder). ``"isolated"``: each
-            input has a copy of the current folder, and a process of the agent in it; what the agent changes there is in
-            the result (``changes``), and ``result.keep()`` makes it in the folder.
+            input has a copy of the current folder, with its own agent process; the result lists the changes that the
+            agent made there (``changes``), and ``result.keep()`` applies them to the folder.
         permissions: As for :func:`agentnb.start`; ``"deny"`` by default, since nobody wants to be asked 1,000 times.
         mcp_servers: As for :func:`agentnb.start`.
         verify: As for :func:`agentnb.start`: an answer is done once the notebooks that its turn wrote are verified.
         concurrency: How many inputs are asked at once.
         processes: How many processes of the agent they share.
-        output: What answers must be: a msgspec, dataclass or pydantic type, any other type such as ``list[str]`` or
-            ``Literal["good", "bad"]``, or a JSON schema. The answer is read as JSON and checked; one that does not fit
-            is asked for once more, with the error.
-        check: A function of the input and the answer that says what is wrong with it: a text, data checks
-            (:func:`agentnb.compare`), an ``assert``; nothing where it is fine. The input is then asked again, with that
-            (of data checks without values), as after a failure.
+        output: The type of the answers: a msgspec, dataclass or pydantic type, any other type such as ``list[str]`` or
+            ``Literal["good", "bad"]``, or a JSON schema. The answer is read as JSON and checked; if it does not fit,
+            the agent is asked once more, with the error.
+        check: A function of the input and the answer that returns what is wrong (a text or data checks,
+            :func:`agentnb.compare`) or fails with an ``assert``; it returns nothing if all is well. The input is then
+            asked again, with the problem (of data checks without values), as after a failure.
         timeout: Seconds for an input; None for no limit.
         retries: How often an input is asked again after a failure.
-        backoff: Seconds of the first pause when the agent says that its model is busy (429 and its like); each further
-            pause is twice as long, a minute at most. All inputs wait then.
+        backoff: Seconds of the first pause when the agent reports that its model is busy (429 and similar); each
+            further pause is twice as long, a minute at most. All inputs wait then.
         on_error: ``"raise"``: the first failure ends the batch, and reading its answer raises; ``"keep"``: the others
-            go on, and the answer is None.
+            continue, and the answer is None.
         max_failures: End the batch after so many failures.
-        max_cost: End it when it has cost that much, in whatever currency the agent says.
-        budget: What all inputs together may use: some of tokens, money, time and turns, such as ``"2M tokens, $20, 1
-            h"``. At the limit the batch ends with the reason, and what is being asked is cancelled; ``resume=`` with a
-            larger budget goes on. Answers that it had before count; those of a cassette do not.
-        resume: The id of a batch: inputs that it has answers to are not asked again.
-        cassette: A file of recorded answers: those that it has are not asked for, the others are added. Where a
-            notebook is recorded or replayed, a file beside its cassette by default.
-        executor: Where agents run: None for this machine; a ``distributed.Client``, a Dask cluster or the address of a
-            scheduler (``"tcp://host:8786"``) for its workers, as many inputs at once on each as it has threads. Then
-            *concurrency* inputs are with the cluster at once.
-        progress: Whether to show a bar.
+        max_cost: End it when it has cost that much, in any currency that the agent reports.
+        budget: A limit for all inputs together: some of tokens, money, time and turns, such as ``"2M tokens, $20, 1
+            h"``. At the limit the batch ends with the reason, and running inputs are cancelled; ``resume=`` with a
+            larger budget continues it. Its earlier answers count; those from a cassette do not.
+        resume: The id of a batch: inputs that it has answered are not asked again.
+        cassette: A file of recorded answers: inputs with an answer in it are not asked, the other answers are added. If
+            a notebook is recorded or replayed, a file beside its cassette by default.
+        executor: Where agents run: None for this machine; for the workers of a Dask cluster a ``distributed.Client``,
+            the cluster or the address of its scheduler (``"tcp://host:8786"``). Each worker asks as many inputs at once
+            as it has threads; *concurrency* limits how many inputs are with the cluster at once.
+        progress: True to show a progress bar.
 
     Returns:
         The batch: a sequence of the answers in the order of the inputs.
@@ -288,14 +288,14 @@ def compare_agents(
         prompt: As for :func:`agentnb.map`.
         agents: Names of agents, or mappings of arguments of :func:`agentnb.map` (``agent``, ``model``, ``command``,
             ``env``), with ``name`` for the column.
-        inputs: As for :func:`agentnb.map`; a lazy one is gone through first.
+        inputs: As for :func:`agentnb.map`; a lazy one is read completely first.
         **options: The other arguments of :func:`agentnb.map`, for all of them; failures are kept by default.
 
     Returns:
         A table side by side, with time, cost and agreement.
 
     Raises:
-        UsageError: If there are not two agents, or two have the same name.
+        UsageError: If there are fewer than two agents, or two have the same name.
 
     Example:
         >>> agentnb.compare_agents("Classify: {input}", ["claude", "codex"], complaints)  # doctest: +SKIP
@@ -317,10 +317,10 @@ def dask_missing(error: ImportError) -> UsageError:
 
 
 def cluster_of(executor: Any, question: BatchQuestion, batch: str) -> Cluster:
-    """The agents of a batch on a cluster, with what the settings here say of them.
+    """Returns the agents of a batch on a cluster, with the default settings of this machine.
 
     Raises:
-        UsageError: If Dask is not installed, or *executor* is no cluster.
+        UsageError: If Dask is not installed, or *executor* is not a cluster.
     """
     try:
         from agentnb.plugins.map.cluster import Cluster as Made

@@ -1,6 +1,6 @@
-"""The agents of a batch on a worker of a cluster: asks what tasks bring, and keeps answers until the batch has them.
+"""The agents of a batch on a cluster's worker: asks the inputs in tasks, and keeps answers until the batch has them.
 
-The submitter's settings come with the plugin, never with a task: arguments, variables, policy.
+The submitter's settings (arguments, variables, policy) come with the plugin, never with a task.
 """
 
 from __future__ import annotations
@@ -63,10 +63,7 @@ class WorkerAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
 
 
 def log_place() -> str:
-    """Returns where conversations of this process are kept: the machine and the log's file.
-
-    Empty where they are not.
-    """
+    """Returns where this process keeps conversations: the machine and the log's file; empty if it keeps none."""
     log = log_location(os.environ)
     return "" if log is None else f"{platform.node()}:{log.absolute()}"
 
@@ -197,9 +194,9 @@ class WorkerAgents:
 
 
 class _Answers:
-    """The answers of a batch on this machine, until the batch has them: a worker that is killed has none in memory.
+    """Stores a batch's answers on this machine until the batch has them, because a killed worker loses its memory.
 
-    A file that cannot be used is done without: the input is asked again.
+    Without a usable file there is no store: the input is asked again.
     """
 
     def __init__(self, batch: str, *, is_used: bool) -> None:

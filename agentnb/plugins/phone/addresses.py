@@ -21,7 +21,7 @@ class Way(NamedTuple):
 
     Attributes:
         address: The address of this machine to listen at.
-        origin: The origin of the Jupyter server that passes their requests on; empty where none does.
+        origin: The origin of the Jupyter server that forwards their requests; empty if none does.
     """
 
     address: str
@@ -39,10 +39,10 @@ def network_addresses() -> list[str]:
 
 
 def wanted_way(address: str, origin: str) -> Way:
-    """The way that a page names.
+    """Returns the way that a page names.
 
     Raises:
-        UsageError: If it is none.
+        UsageError: If the origin is invalid, or the address is not one of this machine.
     """
     if origin:
         if address or not _ORIGIN.fullmatch(origin):

@@ -28,14 +28,14 @@ MEMORY = "phone"
 
 
 class PhonePairing:
-    """Phones of one kernel. On the host's thread.
+    """The phones of one kernel. Runs on the host's thread.
 
     Args:
         host: The host that they answer for.
-        listener: What they connect to.
+        listener: The listener that they connect to.
         way: How they reach it.
         port: Its port.
-        code_seconds: For how long a code that no phone has used can be used.
+        code_seconds: How long an unused code stays valid, in seconds.
     """
 
     def __init__(self, host: Host, listener: WebSocketListener, way: Way, port: int, code_seconds: float) -> None:

@@ -19,12 +19,12 @@ class PhoneStatusParams(msgspec.Struct, frozen=True, kw_only=True, rename="camel
 
 
 class PhoneStatusResult(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """How it stands.
+    """The state of the phones.
 
     Attributes:
-        is_on: Whether phones may connect.
-        phones: The names of those that are connected.
-        addresses: The addresses of the kernel's machine, those that other machines reach first.
+        is_on: True if phones may connect.
+        phones: The names of the connected phones.
+        addresses: The addresses of the kernel's machine; those that other machines reach come first.
     """
 
     is_on: bool
@@ -33,11 +33,11 @@ class PhoneStatusResult(msgspec.Struct, frozen=True, kw_only=True, rename="camel
 
 
 class PairParams(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Lets one more phone connect. Phones that came another way are unpaired.
+    """Lets one more phone connect; unpairs phones that came another way.
 
     Attributes:
         address: The address of the kernel's machine that the phone reaches.
-        origin: Instead: the origin of the Jupyter server that passes the phone's requests on.
+        origin: Instead of *address*: the origin of the Jupyter server that forwards the phone's requests.
     """
 
     address: str = ""
@@ -45,10 +45,10 @@ class PairParams(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class PairResult(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """A code.
+    """The code for one phone.
 
     Attributes:
-        name: What the chat and the log call the phone.
+        name: The phone's name in the chat and the log.
         token: Its token, for the fragment of the page's address.
         port: The port that the kernel listens at.
     """

@@ -1,12 +1,12 @@
-"""The key of a cell's metadata that says who wrote it: one line of text, without anything secret.
+"""The key in a cell's metadata for the cell's authors: one line of text without secrets.
 
 ::
 
     "agentnb": "claude sonnet-5 2026-11-28 0f3a91c2/77b01d4e 1-4,7 9c41d2aa"
 
 Agent, model, day, the beginnings of the conversation's and the turn's ids, lines, and a digest of these lines; several
-turns are separated by "; ". Nothing in it changes when the cell is run. Whoever can write the notebook can write the
-key: what it says is shown as text, and a line counts only where its digest is right.
+turns are separated by "; ". Running the cell does not change it. Anyone who can write the notebook can write the key:
+so its content is shown as text, and lines count only if their digest is right.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ class SavedCell(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """A cell.
 
     Attributes:
-        id: Its id; empty where it has none.
+        id: Its id; empty if it has none.
         kind: ``"code"``, ``"markdown"`` or ``"raw"``.
         source: Its text.
         count: The number of its last run.
-        saved: What its metadata says of who wrote it, whoever says so.
+        saved: The authors according to its metadata, which anyone may have written.
     """
 
     id: str = ""
@@ -57,7 +57,7 @@ class SavedCell(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 def read_file(path: Path) -> str:
-    """The text of a notebook's file.
+    """Returns the text of a notebook's file.
 
     Raises:
         UsageError: If it cannot be read.
@@ -73,10 +73,10 @@ def read_file(path: Path) -> str:
 
 
 def cells_of(text: str, named: str = "The notebook") -> tuple[SavedCell, ...]:
-    """The cells of a notebook.
+    """Returns the cells of a notebook.
 
     Raises:
-        UsageError: If *text* is none.
+        UsageError: If *text* is not a notebook.
     """
     try:
         content = read_json(text)
@@ -124,12 +124,12 @@ _NOT_IN_A_WORD = re.compile(r"[^\w.:+@-]+", re.ASCII)
 
 
 class SavedTurn(NamedTuple):
-    """A turn as the notebook itself names it.
+    """A turn that the notebook itself names.
 
     Attributes:
         turn: The turn.
         lines: Its lines, from 0.
-        is_unchanged: Whether the cell still has these lines.
+        is_unchanged: True if the cell still has these lines.
     """
 
     turn: ProvenanceTurn
@@ -162,7 +162,7 @@ def from_metadata(saved: str, source: str) -> list[SavedTurn]:
 
 
 def in_ranges(lines: Iterable[int]) -> str:
-    """Lines that are counted from 0 as people count them.
+    """Returns lines, counted from 0, as text in which they are counted from 1.
 
     Example:
         >>> in_ranges([0, 1, 2, 6])

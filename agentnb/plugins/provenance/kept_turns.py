@@ -46,7 +46,7 @@ class WantedNotebook(NamedTuple):
 
     Attributes:
         ids: The ids of its cells.
-        path: Its file; None where that is not known.
+        path: Its file; None if that is not known.
     """
 
     ids: Collection[str]
@@ -64,9 +64,9 @@ class KeptTurns:
     def about(
         self, wanted: WantedNotebook, log: LogStore | None, open_here: Iterable[ConversationRecord] = ()
     ) -> list[TurnSteps]:
-        """The turns of all conversations that changed cells of a notebook, the earliest first.
+        """Returns the turns of all conversations that changed cells of a notebook, the earliest first.
 
-        *open_here*: what is known of conversations that this kernel has open; their files may be older.
+        *open_here*: the records of conversations that this kernel has open; their files may be older.
         """
         with self._lock:
             return self._about(wanted, log, open_here)

@@ -1,8 +1,8 @@
-"""The author of each line of a notebook, from the texts that its cells had, one after the other.
+"""The author of each line of a notebook, determined from the successive texts of its cells.
 
-A line belongs to who wrote it, wherever it went since: a cell that is split, merged, moved, copied or brought back by
-an undo keeps its lines' authors. Texts are all that is known, so a user who types a line that an agent has written
-elsewhere may be taken for that agent.
+A line belongs to its author wherever it moves: a cell that is split, merged, moved, copied or restored by an undo keeps
+its lines' authors. Only texts are known, so if a user types a line that an agent has written elsewhere, the agent may
+count as its author.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ _SIGNIFICANT = re.compile(rb"[^\W_]")
 
 
 class CellChange(NamedTuple):
-    """What an agent did to one cell: the texts before and after; None where there is no cell.
+    """An agent's change of one cell: the texts before and after; None if there is no cell.
 
-    The id of a cell that a tool call made is not known to the call, and empty: a later change of the turn has it.
+    A tool call does not know the id of a cell that it made, which is then empty; a later change of the turn has it.
     """
 
     cell: str
@@ -65,7 +65,7 @@ class _Lines:
     def fill(self, lines: Sequence[bytes], authors: list[Author | _Open], *, moved: bool = False) -> None:
         """Give open lines the authors of the longest equal runs of lines; *moved*: these are no longer where they were.
 
-        One line with few letters and digits counts only where nothing else was moved from there or to here.
+        One line with few letters and digits counts only if nothing else was moved from there or to here.
         """
         at = 0
         while at < len(lines):

@@ -58,8 +58,8 @@ _kept = KeptTurns()
 def provenance(notebook: str | os.PathLike[str] | None = None) -> Provenance:
     """Returns which lines of a notebook agents wrote, in which turn, and which cells you have edited since.
 
-    It compares the notebook with the agents' turns that agentnb has saved on this machine. Lines stay their author's
-    where cells are split, merged, moved or copied. What the notebook's own metadata says counts where nothing is kept.
+    It compares the notebook with the agents' turns that agentnb has saved on this machine. Lines keep their author if
+    cells are split, merged, moved or copied. A cell's own metadata counts only if no saved turn wrote in the cell.
 
     Args:
         notebook: The notebook's file; the notebook of this kernel by default, as the page has it now.

@@ -30,8 +30,8 @@ class CellsParams(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """Returns which lines of a notebook agents wrote.
 
     Attributes:
-        path: The notebook's file, absolute, or its path on the Jupyter server; the kernel's own notebook where empty.
-        cells: The cells as the page has them; empty: as they were saved, with the changes that the kernel knows.
+        path: The notebook's file, absolute, or its path on the Jupyter server; empty for the kernel's own notebook.
+        cells: The cells as the page has them; empty for the saved ones, with the changes that the kernel knows.
     """
 
     path: str = ""
@@ -42,8 +42,8 @@ class MarkedCell(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """A cell that contains lines by an agent.
 
     Attributes:
-        cell: It.
-        saved: What its metadata should say, where the notebook is to say it; None: as it does now.
+        cell: The cell.
+        saved: The authors to save in its metadata; None to leave the metadata as it is.
     """
 
     cell: CellProvenance
@@ -51,13 +51,13 @@ class MarkedCell(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class CellsResult(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """The cells in which lines of agents stand.
+    """The cells that contain lines by agents.
 
     Attributes:
-        cells: They, in the notebook's order.
+        cells: These cells, in the notebook's order.
         turns: The turns that wrote them.
         titles: The agents' names for people, by their names.
-        is_saved: Whether the notebook is to say it, too, in the metadata of its cells.
+        is_saved: True if the notebook saves the authors, too, in the metadata of its cells.
     """
 
     cells: tuple[MarkedCell, ...]
@@ -71,25 +71,25 @@ class SettledParams(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class SettledResult(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Whether it is so.
+    """The result of the wait.
 
     Attributes:
-        is_settled: Whether no turn runs.
+        is_settled: True if no turn runs.
     """
 
     is_settled: bool
 
 
 class PlacedParams(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Notes that the user put code of an agent's answer into a cell: the agent wrote it.
+    """Notes that the user put code of an agent's answer into a cell, so that the agent counts as its author.
 
     Attributes:
         channel: The conversation.
-        turn_id: The turn whose answer it is from.
+        turn_id: The turn that gave the answer.
         cell_id: The cell.
         notebook: The notebook's path on the Jupyter server.
-        before: The text that the cell had; None where it is new.
-        after: The text that it has.
+        before: The cell's text before; None if it is new.
+        after: The cell's text after.
     """
 
     channel: str

@@ -121,12 +121,12 @@ NOTHING = "No lines by agents were found."
 
 
 class LineRange(NamedTuple):
-    """Lines of a cell, one after the other, that have one author.
+    """Consecutive lines of a cell that have one author.
 
     Attributes:
         first: The first line, from 1.
         last: The last line.
-        turn: Which of :attr:`Provenance.turns` wrote them; None: you.
+        turn: The index in :attr:`Provenance.turns` of the turn that wrote them; None: you.
     """
 
     first: int
@@ -139,13 +139,13 @@ class CellProvenance(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
     Attributes:
         index: Its place in the notebook, from 0.
-        id: Its id; empty where it has none.
+        id: Its id; empty if it has none.
         kind: ``"code"``, ``"markdown"`` or ``"raw"``.
-        count: The number of its last run; None where it was not run.
+        count: The number of its last run; None if it was not run.
         line_count: How many lines it has.
-        lines: Its lines by their authors, without blank lines at the ends; empty where the lines are not known.
-        turns: Which of :attr:`Provenance.turns` wrote in it, the earliest first.
-        is_edited: Whether you have edited the agent's lines since.
+        lines: Its lines by their authors, without blank lines at the ends; empty if the lines are not known.
+        turns: The indexes in :attr:`Provenance.turns` of the turns that wrote in it, the earliest first.
+        is_edited: True if you have edited the agent's lines since.
         agent_line_count: How many lines agents wrote, without blank ones.
     """
 
@@ -176,11 +176,11 @@ class Provenance(Table, Rows[CellProvenance]):
     Args:
         cells: The cells, in the notebook's order.
         turns: The turns that wrote them.
-        notebook: The notebook's path; empty where it has none.
+        notebook: The notebook's path; empty if it has none.
         cell_count: How many cells the notebook has.
-        line_count: How many lines that are not blank they have.
-        verified: When the notebook was verified as it stands, in milliseconds since 1970; None: it is not.
-        note: What is not known, and why; empty where all is well.
+        line_count: How many lines they have, without blank ones.
+        verified: When the current notebook was verified, in milliseconds since 1970; None if it was not.
+        note: What is not known, and why; empty if all is known.
     """
 
     _head = ("cell", "lines", "by", "turn", "when", "prompt", "edited")

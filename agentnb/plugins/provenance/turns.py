@@ -22,13 +22,13 @@ class ProvenanceTurn(msgspec.Struct, frozen=True, kw_only=True, rename="camel", 
         session: The conversation's URI.
         turn: The turn's id.
         agent: The agent's name.
-        model: The language model's id; empty where that is not known.
-        number: Which turn of its conversation it is, from 1; None where that is not known.
-        time: When it ended, in milliseconds since 1970; None where that is not known.
-        prompt: The first words of the prompt; empty where the conversation is not in this machine's log.
+        model: The language model's id; empty if that is not known.
+        number: The turn's number in its conversation, from 1; None if that is not known.
+        time: When it ended, in milliseconds since 1970; None if that is not known.
+        prompt: The first words of the prompt; empty if the conversation is not in this machine's log.
         title: The conversation's title.
-        is_kept: Whether the conversation is in this machine's log.
-        from_notebook: Whether only the notebook itself says so, in the metadata of its cells.
+        is_kept: True if the conversation is in this machine's log.
+        from_notebook: True if only the notebook itself names the turn, in the metadata of its cells.
     """
 
     session: str
@@ -48,8 +48,8 @@ class TurnStep(NamedTuple):
 
     Attributes:
         changes: The changes.
-        undone: Whether they were taken back, or are not in the notebook yet.
-        time: When, in milliseconds since 1970, where that is not in the turn itself.
+        undone: True if they were undone, or are not in the notebook yet.
+        time: The time of the changes, in milliseconds since 1970, if it differs from the turn's time.
     """
 
     changes: tuple[CellChange, ...]

@@ -1,8 +1,8 @@
-"""What a rehearsal is refused, as its supervisor sees it: writes elsewhere, addresses, Unix sockets, other processes.
+"""The attempts that a rehearsal is refused: writes elsewhere, addresses, Unix sockets, other processes.
 
-Seccomp asks the supervisor about each call that could do such a thing. Another thread can change what the supervisor
-reads of a call, so only the report depends on it: namespaces or Landlock refuse. Sockets that lead outside are not
-made: the process gets one that leads nowhere, so that it continues and names the address that it wants to reach.
+Seccomp asks the supervisor about each such call. Another thread can change the arguments that the supervisor reads, so
+only the report depends on them: namespaces or Landlock refuse the call. Sockets that lead outside are not made: the
+process gets one that leads nowhere, so that it continues and names the address that it wants to reach.
 """
 
 from __future__ import annotations

@@ -139,10 +139,10 @@ def begin_code(
     descriptors: Collection[int] = (),
     shared: Sequence[tuple[str, str]] = (),
 ) -> Callable[[], Rehearsal]:
-    """Begin to rehearse: fork this process.
+    """Begin to rehearse code: fork this process.
 
-    To be called on the thread whose code it is. *descriptors* stay open in the fork; *shared* are the folders that are
-    changed for real (:func:`agentnb.plugins.sandbox.namespaces.enter`).
+    Call it on the thread of that code. *descriptors* stay open in the fork; *shared* are the folders that really change
+    (:func:`agentnb.plugins.sandbox.namespaces.enter`).
     """
     if not limits.is_linux():
         return lambda: unavailable("Code can be rehearsed on Linux only.")

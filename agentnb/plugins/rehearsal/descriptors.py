@@ -1,7 +1,7 @@
-"""Cutting a forked process off from what it inherited: open files, sockets, and memory that is shared with others.
+"""Cuts a forked process off from what it inherited: open files, sockets, and memory that it shares with others.
 
-So each file is opened anew, in the file system that the process sees now; everything else is replaced by ``/dev/null``;
-and shared memory becomes a private copy.
+It opens each file anew, in the file system that the process sees now, replaces everything else by ``/dev/null``, and
+makes shared memory a private copy.
 """
 
 from __future__ import annotations
@@ -110,9 +110,9 @@ def _text_and_digest(descriptor: int) -> tuple[bytes | None, bytes]:
 
 
 def replace_descriptors(keep: Collection[int], sink: int) -> None:
-    """Replace every open descriptor that is none of *keep*.
+    """Replace every open descriptor that is not in *keep*.
 
-    ``/proc`` must still be there, and show this process.
+    ``/proc`` must still be mounted, and show this process.
     """
     nothing = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
     for descriptor in _open_descriptors():

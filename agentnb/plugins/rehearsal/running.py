@@ -68,9 +68,9 @@ class Running:
         self._seconds = seconds
 
     def wait(self) -> tuple[SupervisorReport, Rehearsal]:
-        """Wait until it has ended; interrupted, end it.
+        """Wait until the rehearsal has ended; end it if this is interrupted.
 
-        To be called once, on any thread.
+        Call it once, on any thread.
         """
         try:
             self._read(time.monotonic() + self._seconds + GRACE_SECONDS)

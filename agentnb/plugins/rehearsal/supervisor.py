@@ -1,7 +1,7 @@
-"""The process between agentnb and what is rehearsed: it sets the scene, waits, ends everything, and tells what changed.
+"""The process between agentnb and the rehearsal: it isolates the rehearsal, waits, ends everything, and lists changes.
 
-It runs in a fork of the kernel (for code) or as a program of its own (for commands, ``python -I -S``), so it needs only
-the standard library. Where the system lets users make namespaces it uses them; else Landlock; else there is no
+It runs in a fork of the kernel (for code) or as a separate program (for commands, ``python -I -S``), so it needs only
+the standard library. It uses namespaces if the system lets users make them, else Landlock; without both there is no
 rehearsal.
 """
 

@@ -1,6 +1,6 @@
-"""Thread pools of compiled libraries in a forked process: their threads are not there, and who waits for them hangs.
+"""Thread pools of compiled libraries in a forked process: a fork lacks their threads, and waiting for them hangs.
 
-With one thread no pool is used.
+With only one thread, no pool is used.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""A connection to an agent over HTTP: what is sent is posted, what comes are events of streams.
+"""A connection to an agent over HTTP: it posts messages to the agent, and gets messages as events of streams.
 
-There is a stream for the connection and one for each session, as the protocol's proposal has it
+It has one stream for the connection and one for each session, as in the protocol's proposal
 (https://agentclientprotocol.com/rfds/streamable-http-websocket-transport).
 """
 

@@ -1,7 +1,7 @@
 """Landlock: a process gives up access to files, TCP ports, signals and abstract sockets, for itself and its children.
 
-Nothing else is needed for it: no rights, no namespace. See https://docs.kernel.org/userspace-api/landlock.html. What a
-version of the kernel cannot refuse is left out (:data:`SINCE`).
+It needs no rights and no namespace. See https://docs.kernel.org/userspace-api/landlock.html. Access that a version of
+the kernel cannot refuse is left out (:data:`SINCE`).
 
 Not prevented by any version so far: changing the permissions, owner and times of the user's other files, seeing that a
 file exists, and connecting to a Unix socket that has a path (:mod:`agentnb.plugins.sandbox.seccomp` refuses the last).

@@ -71,10 +71,10 @@ def enter(
     files: int,
     shared: Iterable[tuple[str, str]] = (),
 ) -> Room:
-    """Go into namespaces of one's own; children get process ids of their own.
+    """Move this process into its own namespaces; children get their own process ids.
 
-    Only a process with one thread can (a forked one has one). Of *shared*, pairs of folders, the first one is found at
-    the second one's path, too, and is changed for real at both.
+    Only a process with one thread can do this (a forked one has one). *shared* are pairs of folders: the first one is
+    found at the second one's path, too, and is changed for real at both.
     """
     outermost = _outermost(targets)
     unshare_as_user(ALL)

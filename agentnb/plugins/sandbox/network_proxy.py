@@ -1,7 +1,7 @@
 """The proxy of a confined agent: its only way to the network, which leads to the hosts that it may reach.
 
-It takes ``CONNECT`` and plain HTTP, and connects to the address that it has looked up and checked, so a name cannot
-lead elsewhere meanwhile.
+It accepts ``CONNECT`` and plain HTTP, and connects to the address that it has looked up and checked, so that a name
+cannot lead elsewhere in the meantime.
 """
 
 from __future__ import annotations

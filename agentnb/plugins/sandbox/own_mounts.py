@@ -1,7 +1,7 @@
-"""A view of the file system of one's own: other folders are read-only, and terminals are new ones.
+"""A private view of the file system: other folders are read-only, and terminals are new ones.
 
-It does not look at calls that change permissions, owners, times and extended attributes, and it cannot tell the
-terminals of others from one's own.
+Not checked: calls that change permissions, owners, times and extended attributes. It cannot tell other processes'
+terminals from its own.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ _APART = ("/dev", "/proc", "/sys")
 
 
 def enter(write: Sequence[str]) -> bool:
-    """Go there, if the system allows it; it is tried in a fork, as who is half in cannot come back.
+    """Enter this view, if the system allows it; a fork tries it first, as a process that is half in cannot come back.
 
-    Only a process with one thread can.
+    Only a process with one thread can do this.
     """
     if not works_in_fork(lambda: _enter(write)):
         return False

@@ -1,7 +1,7 @@
-"""A network of a process's own (a network namespace of Linux) with nothing in it but a loopback and listening sockets.
+"""A process's own network (a network namespace of Linux) with nothing in it but a loopback and listening sockets.
 
-The sockets are handed to another process, outside, which accepts what connects to them: the only way out. They belong
-to the network in which they were made, whoever holds them. See network_namespaces(7).
+Another process, outside, gets the sockets and accepts connections to them: the only way out. The sockets belong to the
+network in which they were made, whoever holds them. See network_namespaces(7).
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ _SET_FLAGS, _UP_AND_RUNNING = 0x8914, 0x41
 
 
 def enter(meeting: str, servers: Sequence[tuple[str, int]] = ()) -> int | None:
-    """Go into a network of one's own, and hand its listening sockets over; None where the system does not allow it.
+    """Enter a private network, and hand its listening sockets over; None if the system does not allow it.
 
-    Only a process with one thread can.
+    Only a process with one thread can do this.
     """
     if not _leave():
         return None
@@ -59,10 +59,10 @@ def join(link: socket | None, proxy: str) -> None:
 
 
 def address_parts(address: str) -> tuple[int, str, str, list[tuple[str, int]], str]:
-    """The parts of a proxy's address (:attr:`agentnb.plugins.sandbox.network_proxy.NetworkProxy.address`).
+    """Returns the parts of a proxy's address (:attr:`agentnb.plugins.sandbox.network_proxy.NetworkProxy.address`).
 
-    Its port; what is reached without it, round it and in a network of one's own; the servers that are handed on; where
-    sockets are handed over.
+    Its port; the hosts that bypass it, outside and inside a private network; the servers that are handed on; the path
+    where sockets are handed over.
     """
     _, port, around, within, named, meeting = address.split(";", 5)
     servers = [(host, int(number)) for host, number in map(str.split, named.split(",") if named else ())]

@@ -1,6 +1,6 @@
-"""Requests to the proxy of a confined agent: what it was asked for, and what is handed on of it.
+"""Requests to the proxy of a confined agent: the request itself, and the part of it that is passed on.
 
-``CONNECT`` and plain HTTP to an ``http://`` address (RFC 9110, 7.4 and 9.3.6); all else is refused.
+It accepts ``CONNECT`` and plain HTTP to an ``http://`` address (RFC 9110, 7.4 and 9.3.6), and refuses all else.
 """
 
 from __future__ import annotations

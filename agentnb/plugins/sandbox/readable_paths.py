@@ -1,7 +1,7 @@
-"""What a confined agent reads besides the workspace: the system, installed programs, what git and installers need.
+"""The paths that a confined agent reads besides the workspace: the system, programs, and files for git and installers.
 
-It cannot write the user's caches: what lies there is run later by programs that are not confined (a wheel in the cache
-of pip, say), so a shared cache would be a way out.
+It cannot write the user's caches: programs that are not confined run their content later (a wheel in the cache of pip,
+say), so a shared cache would be a way out.
 """
 
 from __future__ import annotations
@@ -52,9 +52,9 @@ def own_folder(agent: str) -> Path:
 def confined_variables(
     agent: str, temporary: Path, said: Mapping[str, str], *, runner: str = ""
 ) -> tuple[Path, dict[str, str]]:
-    """The folder of the confined *agent*, which is made, and the variables that lead to it and to *temporary*.
+    """Make the confined *agent*'s folder; returns it, and the variables that lead to it and to *temporary*.
 
-    Where the folder cannot be made, the caches are in *temporary*, and go with it.
+    If the folder cannot be made, the caches are in *temporary*, and are deleted with it.
     """
     folder = own_folder(agent)
     try:

@@ -18,12 +18,12 @@ _KERNEL = re.compile(r"^[ \t]*%%?agents?\b.*\s(?:-k|--kernel)\b|kernel_tools\s*=
 
 
 class LeftOut(NamedTuple):
-    """What is left out with the cells that ask agents.
+    """The cells that ask agents, which a run leaves out, and the cells that need them.
 
     Attributes:
-        agents: Those cells.
-        needing: The cells that use what they define.
-        changes_kernel: Whether an agent may have changed variables: what is below may differ by that.
+        agents: The cells that ask agents.
+        needing: The cells that use names which those define.
+        changes_kernel: True if an agent may have changed variables: cells below may give other results.
     """
 
     agents: tuple[Cell, ...] = ()

@@ -29,10 +29,10 @@ class NameEvent(NamedTuple):
     """One thing that a cell does with a name.
 
     Attributes:
-        what: ``use``, ``call``, ``bind``, ``delete``; ``unknown`` where it may define any name, which *name* explains.
+        what: ``use``, ``call``, ``bind``, ``delete``; ``unknown`` if it may define any name, which *name* explains.
         name: The name.
         line: The line in the cell, from 1.
-        is_sure: Whether it happens whenever the cell runs.
+        is_sure: True if it happens whenever the cell runs.
     """
 
     what: str
@@ -42,12 +42,12 @@ class NameEvent(NamedTuple):
 
 
 class CellNames(NamedTuple):
-    """What a cell does with names.
+    """The names that a cell uses and defines.
 
     Attributes:
-        events: In the order in which they happen.
-        functions: What the functions and classes that it defines use once they are called.
-        error: Why it cannot be read as Python; None where it can.
+        events: The events, in the order in which they happen.
+        functions: The names that its functions and classes use once they are called.
+        error: Why it cannot be read as Python; None if it can.
         error_line: The line of the error.
     """
 

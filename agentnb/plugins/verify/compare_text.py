@@ -1,7 +1,7 @@
-"""Compares two texts as a reader does: what is another one at each run does not count.
+"""Compares two texts as a reader does: values that differ in each run do not count.
 
-Tokens are compared one by one. Numbers may differ by the tolerance or by one unit of their last decimal; addresses,
-unique ids and temporary paths may differ; so may moments that are the present, in a line that says something else, too.
+It compares token by token. Numbers may differ by the tolerance or by one unit of their last decimal; addresses, unique
+ids and temporary paths may differ; so may times that are about now, in a line that says something else, too.
 """
 
 from __future__ import annotations
@@ -52,13 +52,13 @@ NEAR = timedelta(hours=36)
 
 
 class Difference(NamedTuple):
-    """Where two texts differ first.
+    """The first difference between two texts.
 
     Attributes:
         kind: ``text``, ``number``, ``moment``, ``duration``, ``warning``, ``bytes`` or ``widget``.
         stored: The line in the notebook.
         now: The line of the run.
-        is_mild: Whether it does not count: only durations, moments or warnings differ.
+        is_mild: True if it does not count: only durations, moments or warnings differ.
     """
 
     kind: str

@@ -14,12 +14,12 @@ _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
 class FunctionNames(NamedTuple):
-    """The names of a function that are not its own.
+    """The names from outside a function that it uses or sets.
 
     Attributes:
-        used: Those that it uses.
-        bound: Those that it sets, by ``global``.
-        sure: Those that it uses whenever it is called: outside of branches, handlers and inner functions.
+        used: The names that it uses.
+        bound: The names that it sets, by ``global``.
+        sure: The names that it uses in each call: outside of branches, handlers and inner functions.
     """
 
     used: frozenset[str] = frozenset()

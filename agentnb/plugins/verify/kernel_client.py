@@ -1,6 +1,6 @@
 """Starts a kernel and speaks with it (Jupyter's messaging protocol, over ZeroMQ); for the program that runs notebooks.
 
-It needs only pyzmq, which is wherever kernels are, and starts in a tenth of the time that `jupyter_client` takes.
+It needs only pyzmq, which every kernel has, and starts in a tenth of the time that `jupyter_client` takes.
 """
 
 from __future__ import annotations
@@ -144,7 +144,7 @@ class Kernel:
     # --- its life ---
 
     def wait_until_ready(self) -> dict[str, Any]:
-        """Wait until it answers on both channels; what it says of itself.
+        """Wait until the kernel answers on both channels; returns its description of itself.
 
         Raises:
             KernelLost: If it does not start.

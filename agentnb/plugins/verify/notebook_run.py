@@ -1,6 +1,7 @@
-"""The program that runs a notebook's cells in a kernel of its own, closed in: see :mod:`agentnb.plugins.verify.run`.
+"""The program that runs a notebook's cells in its own kernel, isolated: see :mod:`agentnb.plugins.verify.run`.
 
-Its argument is two descriptors: a file with what to run (JSON), and where to write what happens (a JSON object a line).
+Its arguments are two file descriptors: it reads its input from the first (JSON), and writes events to the second (a
+JSON object a line).
 """
 
 from __future__ import annotations

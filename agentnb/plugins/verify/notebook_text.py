@@ -108,10 +108,10 @@ def read_file(path: Path) -> str:
 
 
 def read_notebook(text: str | dict[str, Any], path: Path | None = None) -> Notebook:
-    """The notebook in *text*.
+    """Returns the notebook in *text*.
 
     Raises:
-        UsageError: If it is none.
+        UsageError: If it is not a notebook.
     """
     named = "The notebook" if path is None else path.name
     content = _parsed(text, named) if isinstance(text, str) else text

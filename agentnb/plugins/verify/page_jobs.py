@@ -29,22 +29,22 @@ Status: TypeAlias = Literal["none", "running", "ended"]
 
 
 class VerificationState(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """How a verification stands.
+    """The state of a verification.
 
     Attributes:
         status: ``"none"``, ``"running"`` or ``"ended"``.
-        revision: Grows with each change.
+        revision: A number that grows with each change.
         done: How many cells have run.
-        all: How many are to be run.
+        all: How many cells are to be run.
         time: When it ended, in milliseconds since 1970; 0 before.
-        is_stale: Whether code cells have been changed or run since it began.
-        mark: The mark of the code that the page gave that began it; empty where no page did.
-        ok: Whether nothing was found.
-        findings: What was found.
+        is_stale: True if code cells have been changed or run since it began.
+        mark: The mark of the code from the page that began it; empty if no page did.
+        ok: True if nothing was found.
+        findings: The findings.
         summary: The result in one line.
-        not_checked: What was not looked at.
-        task: What to tell an agent that is to mend what was found; empty where nothing was.
-        error: Why it could not be done; empty where it could.
+        not_checked: What was not checked.
+        task: The prompt for an agent that is to fix the findings; empty if there are none.
+        error: Why it failed; empty if it did not.
     """
 
     status: Status = "none"

@@ -23,14 +23,14 @@ LONGEST_TEXT = 16 * 1024 * 1024
 
 
 class BeginVerificationParams(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Begin to verify a notebook; where it is being verified, that goes on.
+    """Begin to verify a notebook; if a verification is running, that goes on instead.
 
     Attributes:
-        path: The notebook's file, absolute, or its path on the Jupyter server; the kernel's own notebook where empty.
-        text: The notebook as the page has it, as JSON; empty: as it was saved, with the changes that the kernel knows.
-        mark: The page's mark of the code in *text*, which other pages compare with theirs; empty: none.
-        fast: Whether only the names in the cells are looked at, and nothing is run.
-        seconds: How long the cells may take in all.
+        path: The notebook's file, absolute, or its path on the Jupyter server; empty for the kernel's own notebook.
+        text: The notebook as the page has it, as JSON; empty for the saved one, with the changes that the kernel knows.
+        mark: The page's mark of the code in *text*, which other pages compare with theirs; empty for none.
+        fast: True to check only the names in the cells, without running any.
+        seconds: How long all cells together may take, in seconds.
     """
 
     path: str = ""
@@ -41,7 +41,7 @@ class BeginVerificationParams(msgspec.Struct, frozen=True, kw_only=True, rename=
 
 
 class StateParams(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Returns how a verification stands; waits for news.
+    """Returns the state of a verification; waits for news.
 
     Attributes:
         path: The notebook's file, as in ``verify/begin``.
@@ -53,7 +53,7 @@ class StateParams(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class StopVerificationParams(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Stop a verification; what was known before holds again.
+    """Stop a verification; the result before it counts again.
 
     Attributes:
         path: The notebook's file, as in ``verify/begin``.

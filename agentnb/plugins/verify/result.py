@@ -55,7 +55,7 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         index: Its place among all cells, from 0.
-        id: Its id in the file; its place where it has none.
+        id: Its id in the file; its place if it has none.
         label: Its execution count as Jupyter shows it.
     """
 
@@ -71,10 +71,10 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One reason why a notebook is not verified.
 
     Attributes:
-        kind: What kind of reason.
+        kind: The kind of reason.
         cause: The cause in a sentence.
-        cell: The cell; None where it is about the whole notebook.
-        evidence: What shows it: an error, or what was shown and what came out.
+        cell: The cell; None if it is about the whole notebook.
+        evidence: The evidence: an error, or the saved and the new output.
         advice: What to do.
         related: Other cells that it concerns.
     """
@@ -95,16 +95,16 @@ class Verification(msgspec.Struct, frozen=True, kw_only=True):
     """The answer of :func:`agentnb.verify`.
 
     Attributes:
-        ok: Whether nothing was found.
-        findings: What was found, in the notebook's order.
-        seconds: How long it took.
+        ok: True if nothing was found.
+        findings: The findings, in the notebook's order.
+        seconds: How long it took, in seconds.
         not_checked: What was not checked or not isolated, a sentence each.
-        notebook: The notebook's path; empty where there is none.
-        cells: How many code cells there are.
+        notebook: The name of the notebook's file; empty if it has none.
+        cells: How many code cells it has.
         ran: How many of them were run.
         runs: How many times the notebook was run; 0 if it was only checked.
-        way: How it was isolated: ``"namespaces"``, ``"Landlock"``, ``"copy"``; empty where nothing was run.
-        digest: The digest of the text that this is about.
+        way: How it was isolated: ``"namespaces"``, ``"Landlock"``, ``"copy"``; empty if nothing was run.
+        digest: The digest of the verified text.
     """
 
     ok: bool

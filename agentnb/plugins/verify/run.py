@@ -47,7 +47,7 @@ LEFT_OUT = frozenset(
 
 
 def copy(source: Path, target: Path) -> None:
-    """Copy *source*.
+    """Copy the folder *source* to *target*.
 
     Raises:
         UsageError: If it is too large.
@@ -185,14 +185,14 @@ def _kernel_spec(name: str) -> Any:
 
 
 class RunOptions(NamedTuple):
-    """What holds for each run of a verification.
+    """The options for each run of a verification.
 
     Attributes:
-        seconds: How long the cells may take in all.
-        hosts: The hosts that they may reach.
-        progress: Is called with how many cells have run, and how many there are.
-        stop: Ends it once it is set.
-        ran: Is called with the first run, once it has ended.
+        seconds: How long all cells together may take, in seconds.
+        hosts: The hosts that the cells may reach.
+        progress: Called with how many cells have run, and how many there are.
+        stop: Ends the run once it is set.
+        ran: Called with the first run, once it has ended.
     """
 
     seconds: float = SECONDS

@@ -30,11 +30,11 @@ SIMILAR = 0.6
 
 
 class LiveKernel(NamedTuple):
-    """What the notebook's own kernel knows.
+    """The names and the history of the notebook's own kernel.
 
     Attributes:
         names: The user's names that it has now.
-        history: What was run, by execution count.
+        history: The code that was run, by execution count.
     """
 
     names: frozenset[str]

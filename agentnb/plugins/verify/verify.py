@@ -32,19 +32,19 @@ def verify(
     cwd: str | os.PathLike[str] | None = None,
     network: Sequence[str] | None = None,
 ) -> Verification:
-    """Returns whether a notebook runs from the top and reproduces the results it shows.
+    """Verify that a notebook runs from the top and reproduces the results it shows.
 
-    It runs in a fresh kernel that is closed in: on a copy of the files, without network, with limits of time, memory,
+    The notebook runs in a fresh, isolated kernel: on a copy of the files, without network, with limits of time, memory,
     processes and disk. Your files are not changed.
 
     Args:
         notebook: The notebook's file, or its content as a dict; the notebook of this kernel by default, as the page
             has it now.
-        run: False for the answer that the names in the cells give without running any.
-        seconds: How long the cells may take in all, up to a day.
-        cwd: The folder that it runs in; the notebook's own by default.
-        network: The hosts that it may reach, such as ``["api.example.org", "*.example.net:8443"]``; those of the
-            setting ``verify_network`` by default, which names none.
+        run: False to check only the names in the cells, without running any.
+        seconds: How long all cells together may take, in seconds, up to a day.
+        cwd: The folder that it runs in; the notebook's own folder by default.
+        network: The hosts that it may reach, such as ``["api.example.org", "*.example.net:8443"]``; by default those of
+            the setting ``verify_network``, which names none by default.
 
     Returns:
         The findings; a table when displayed.

@@ -61,10 +61,10 @@ def check_notebook(
     Args:
         content: The text, or the content as a dict.
         folder: The folder that it runs in.
-        path: Its file, where it has one.
-        run: False for the answer that the names in the cells give without running any.
-        live: What the notebook's own kernel knows.
-        options: What holds for each of its runs.
+        path: Its file, if it has one.
+        run: False to check only the names in the cells, without running any.
+        live: The names and the history of the notebook's own kernel.
+        options: The options for each of its runs.
 
     Raises:
         Stopped: If *options.stop* was set before its end.

@@ -1,4 +1,4 @@
-"""A component in Python: what stands between client and agent, as a class with one method per thing it may change.
+"""A component in Python, between client and agent: a class with one method for each thing that it may change.
 
 Its methods run on agentnb's own thread.
 """

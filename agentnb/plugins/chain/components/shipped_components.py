@@ -204,11 +204,11 @@ LONGEST_MESSAGE = 64 * 1024
 
 
 class WireLog(Component):
-    """Writes the wire down: a line for each message, with the time and where it goes.
+    """Writes each message to a file, one per line, with the time, the sender and the receiver.
 
-    The file is ``AGENTNB_WIRE_LOG``, else a new one in the folder ``wire`` of agentnb's data; its owner alone may read
-    it. What looks like a credential, and the values of secret environment variables, are written as ``***``. Not
-    masked: what you and the agent write about otherwise.
+    The file is ``AGENTNB_WIRE_LOG``, else a new one in the folder ``wire`` of agentnb's data; only its owner may read
+    it. Text that looks like a credential, and the values of secret environment variables, are written as ``***``. Not
+    masked: any other text that you and the agent write.
     """
 
     name = "log"

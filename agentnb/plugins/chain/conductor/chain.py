@@ -336,9 +336,9 @@ class Chain:
         self._put(origin, target, DOWN, RawMessage(method=first, id=message.id, params=message.params), answered)
 
     def _merged(self, target: int, answer: RawMessage) -> RawMessage:
-        """The answer to ``initialize`` of a place: what it leaves out is as the place below it said.
+        """Returns a place's answer to ``initialize``; fields that it lacks come from the place below it.
 
-        MCP over ACP is always offered: where the agent cannot, the conductor bridges it.
+        MCP over ACP is always offered: if the agent does not support it, the conductor bridges it.
         """
         own = answer.read_result()
         below = self._target(target, DOWN, INITIALIZE)
@@ -417,10 +417,9 @@ class Chain:
     # --- more than one can take ---
 
     def full(self, index: int, *, is_full: bool) -> None:
-        """The place *index* cannot take more for now, or can again: the place below it, which it gets most from, waits.
+        """Pause the place below *index*, its main sender, while *index* cannot take more; resume it afterwards.
 
-        What goes down (prompts, answers) is never held up, so two components that are both full cannot wait for each
-        other.
+        Messages that go down (prompts, answers) are never held up, so two full components cannot wait for each other.
         """
         if is_full == self._states[index].is_full:
             return

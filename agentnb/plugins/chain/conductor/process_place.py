@@ -1,13 +1,13 @@
-"""A place in the chain that is a program: a component or the agent, spoken to over its stdin and stdout.
+"""A place in the chain that is a program: a component or the agent, connected by its stdin and stdout.
 
-A component gets what comes from above as plain ACP, and what comes from below in an envelope; what it sends in an
-envelope goes down, everything else goes up. There are three forms of the envelope, by age; a component hears the form
-that it uses itself:
+A component gets messages from above as plain ACP, and messages from below in an envelope. A message that it sends in an
+envelope goes down; all others go up. The envelope has three forms, the newest first; a component gets the form that it
+uses itself:
 
-- ``proxy/successor`` and ``proxy/initialize``, as the request for discussion has them;
-- ``_proxy/successor`` and ``_proxy/initialize``, as the Rust SDK's conductor has them;
-- ``_proxy/successor/request`` and ``_proxy/successor/notification``, with ``initialize`` and ``_meta.proxy``, as that
-  conductor had them before.
+- ``proxy/successor`` and ``proxy/initialize``, as in the request for discussion;
+- ``_proxy/successor`` and ``_proxy/initialize``, as in the Rust SDK's conductor;
+- ``_proxy/successor/request`` and ``_proxy/successor/notification``, with ``initialize`` and ``_meta.proxy``, as in
+  earlier versions of that conductor.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""One JSON-RPC message as the conductor sees it: method and id are read, everything else stays the bytes it was.
+"""One JSON-RPC message as the conductor sees it: it reads method and id, and keeps all other bytes as they are.
 
-So ``params``, ``result`` and ``error`` are never decoded and encoded again, unless somebody in the chain wants to look
-at them: order of members, numbers and unknown members stay.
+It decodes ``params``, ``result`` and ``error`` only if somebody in the chain wants to look at them. Otherwise the order
+of members, numbers and unknown members do not change.
 """
 
 from __future__ import annotations
@@ -101,9 +101,9 @@ _BEGINNING = re.compile(rb'\{\s*"jsonrpc"\s*:\s*"2\.0"\s*,\s*"method"\s*:\s*"ses
 
 
 def are_updates(lines: list[bytes]) -> bool:
-    """True if each of *lines* begins as an ACP ``session/update`` does, all in the same way.
+    """True if each of *lines* begins like an ACP ``session/update``, all in the same way.
 
-    Told without decoding, because most of what agents write is that.
+    It decodes nothing, because most lines that agents write are updates.
     """
     beginning = _BEGINNING.match(lines[0]) if lines else None
     return beginning is not None and all(line.startswith(beginning[0]) for line in lines)

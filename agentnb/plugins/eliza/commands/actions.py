@@ -117,10 +117,10 @@ async def run(reply: Reply, rest: str) -> None:
 
 
 def tool_kind(name: str) -> ToolKind:
-    """The tool kind that a user named.
+    """Returns the tool kind that a user named.
 
     Raises:
-        Misuse: There is none of that name.
+        Misuse: If no kind has that name.
     """
     for kind in KINDS:
         if kind == name:

@@ -22,12 +22,12 @@ class SlashCommand(msgspec.Struct, frozen=True):
     """One slash command.
 
     Args:
-        name: Without the slash.
-        hint: What is written after it; empty if nothing.
+        name: Its name, without the slash.
+        hint: The arguments to write after it; empty if it takes none.
         example: A whole prompt.
-        help: What it does, in markdown; its first sentence stands for the whole in a list.
-        group: The heading it is listed under.
-        run: Does it.
+        help: What it does, in markdown; a list shows only the first paragraph.
+        group: The heading that lists it.
+        run: The function that carries it out.
     """
 
     name: str
@@ -72,10 +72,10 @@ def listed() -> list[SlashCommand]:
 
 
 def find(text: str) -> tuple[SlashCommand, str] | None:
-    """The command that a prompt is, and what is written after it; None for ordinary words.
+    """Returns the command in a prompt, and the text after it; None for ordinary words.
 
     Raises:
-        Trouble: It looks like a command, and there is none of that name.
+        Trouble: If it looks like a command, but no command has that name.
     """
     match = _COMMAND.match(text)
     if not match:
@@ -91,10 +91,10 @@ def find(text: str) -> tuple[SlashCommand, str] | None:
 
 
 def whole(text: str, name: str, low: int, high: int) -> int:
-    """A whole number that a user wrote.
+    """Returns a whole number that a user wrote.
 
     Raises:
-        Misuse: It is none, or it is out of bounds.
+        Misuse: If it is not a whole number, or is out of bounds.
     """
     try:
         number = int(text)
@@ -106,10 +106,10 @@ def whole(text: str, name: str, low: int, high: int) -> int:
 
 
 def needed(text: str, name: str) -> str:
-    """Text of the user's that must not be empty.
+    """Returns the user's text, which must not be empty.
 
     Raises:
-        Misuse: It is nothing.
+        Misuse: If it is empty.
     """
     if not text:
         raise Misuse(f"{name} is missing.")
@@ -117,10 +117,10 @@ def needed(text: str, name: str) -> str:
 
 
 def first_word(text: str) -> tuple[str, str]:
-    """Split off the first word, which may stand in quotes.
+    """Split off the first word, which may be in quotes.
 
     Raises:
-        Misuse: A quote is never closed.
+        Misuse: If a quote is never closed.
     """
     text = text.lstrip()
     if text[:1] not in {'"', "'"}:

@@ -31,8 +31,8 @@ class TimeIsUp(BaseException):
 class Deadline:
     """Runs one piece of work at a time.
 
-    An analysis by another library cannot be asked to stop, so the thread that runs it gets an exception. A thread
-    that does not end by that (it is in C code) is left alone, and no other work runs before it has ended.
+    An analysis by another library has no way to be stopped, so its thread gets an exception. A thread that continues
+    (because it is in C code) is left alone, and no other work runs before it has ended.
     """
 
     def __init__(self) -> None:

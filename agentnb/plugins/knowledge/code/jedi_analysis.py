@@ -70,9 +70,9 @@ class JediAnalysis:
         return script
 
     def bindings(self, definitions: Iterable[Any]) -> list[Any]:
-        """The definitions *definitions* by ``goto``; one that binds no name is replaced by the binding before it.
+        """Returns the bindings of *definitions*; one that binds no name is replaced by the binding before it.
 
-        For jedi ``df["x"] = 1`` defines ``df``, since it says what is in it; here only what binds a name defines it.
+        For jedi ``df["x"] = 1`` defines ``df``, since it says what is in it; here a definition must bind the name.
         """
         return [bound for name in definitions for bound in _binding(name)]
 

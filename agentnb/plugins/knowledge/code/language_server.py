@@ -1,7 +1,7 @@
-"""A language server: a program that is started at its first question and ends with this process.
+"""A language server: a program that starts at its first question and ends with this process.
 
-What the program says is not trusted: what it asks to change or to show is refused, and one that dies, does not answer
-in time or sends too much is ended.
+The program is not trusted: its requests to change or show something are refused, and it is ended if it dies, does not
+answer in time or sends too much.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Answers of a language server about a notebook and its workspace, in terms of cells and files.
 
-A cell that Python cannot read is left blank in it, so that it spoils no other cell.
+The server sees a cell that is not valid Python as blank, so that it does not spoil other cells.
 """
 
 from __future__ import annotations

@@ -11,10 +11,10 @@ class Question(NamedTuple):
     """A question about code.
 
     Attributes:
-        nothing: What the agent reads where there is no answer.
-        method: The request of the Language Server Protocol that answers it; empty where jedi can, too.
-        capability: What a server has to offer for it.
-        needs: What it is called where a server does not offer it.
+        nothing: The text for the agent if there is no answer.
+        method: The request of the Language Server Protocol that answers it; empty if jedi can answer it, too.
+        capability: The capability that a server needs for it.
+        needs: Its name in the error if no server offers it.
     """
 
     nothing: str
@@ -76,7 +76,7 @@ class CodePlace(msgspec.Struct, frozen=True, kw_only=True):
 class CodeLocation(msgspec.Struct, frozen=True, kw_only=True):
     """The position of a name.
 
-    A cell is told by its id, so that this stays true where the cell moves.
+    It names a cell by its id, so that it stays true if the cell moves.
     """
 
     name: str

@@ -83,10 +83,7 @@ class CodeService:
 
     @property
     def failure(self) -> str:
-        """Returns why jedi had to give the last answer instead of the language server, as whole sentences.
-
-        Else empty.
-        """
+        """Returns, as whole sentences, why jedi gave the last answer instead of the language server; else empty."""
         return "" if self._server is None else self._server.failure
 
     def ask(self, question: str, place: CodePlace) -> list[Any]:
@@ -300,9 +297,9 @@ class _Question:
         return renaming(self._service.root, self._module, new_name, self.references(), self.definition())
 
     def _in_notebook(self, definitions: Iterable[Any], known: Collection[tuple[int, int]]) -> Iterator[Any]:
-        """The names in the cells that mean *definitions* and are not known: of a file, or used before they are defined.
+        """Yields names in cells that mean *definitions* and are not *known*: of a file, or used before the definition.
 
-        Cells may have been moved, or not have run; jedi finds a use before the definition from the use only.
+        Cells may have moved, or not have run; jedi finds a use before the definition only from the use.
         """
         wanted = {(each.module_path, each.line, each.column) for each in definitions}
         names = {each.name for each in definitions}

@@ -1,7 +1,7 @@
-"""Fetches a version of a package that is not installed: a wheel by pip, else the source distribution from pip's index.
+"""Fetches a version of a package that is not installed: a wheel by pip, or the source distribution from pip's index.
 
-pip's own settings count: its index, its proxy, its cache. It is given wheels only, because it would run a source
-distribution to look at it. That is read from the index directly (the simple API, PEP 503 and 691).
+It uses pip's own settings: its index, its proxy, its cache. pip fetches wheels only, because it would run a source
+distribution to look at it. So a source distribution is read directly from the index (the simple API, PEP 503 and 691).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Unpacks wheels, source distributions and zipped eggs.
 
-Sizes are counted while they are written, so a small archive cannot fill the disk.
+It counts the bytes that it writes, so that a small archive cannot fill the disk.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Researches: questions about packages, each answered by a conversation of its own with the same agent.
+"""Researches: questions about packages, each answered in a separate conversation with the same agent.
 
-Such a conversation has two private tools and no kernel, reads the source of its package and nothing else, and is not
-shown as a tab; the user can open it. Everything here runs on the host's thread.
+Such a conversation has two private tools and no kernel, and can only read the source of its package. No tab shows it,
+but the user can open it. Everything here runs on the host's thread.
 """
 
 from __future__ import annotations
@@ -61,9 +61,9 @@ _FLOORS = frozenset({None, "outside"})
 
 
 class ResearchLimit:
-    """Decides in the place of questions: nobody looks at the conversation of a research.
+    """Decides permission requests without asking: no user looks at the conversation of a research.
 
-    A rule of the user or the project that denies still denies, and files that may hold secrets stay closed.
+    A deny rule of the user or the project still denies, and files that may hold secrets stay closed.
     """
 
     def __init__(self, sources: Sequence[PackageSource]) -> None:
