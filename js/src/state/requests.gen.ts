@@ -18,7 +18,7 @@ export interface AccessRule {
   readonly note?: string;
 }
 
-/** `actions`: one flush, with what the page has not seen of all its channels. */
+/** `actions`: one flush, with everything that the page has not seen of all its channels. */
 export interface ActionsParams {
   readonly flush: number;
   readonly envelopes: readonly Envelope[];
@@ -33,7 +33,7 @@ export interface AgentKeptSession {
   readonly modifiedAt?: number;
 }
 
-/** How an agent of the catalogue, or one of the user's own, is started. */
+/** The start command of an agent, from the catalogue or the user's own. */
 export interface AgentLaunch {
   readonly name: string;
   readonly title: string;
@@ -44,7 +44,7 @@ export interface AgentLaunch {
   readonly problem?: string;
 }
 
-/** Something that was changed since, in its three versions. */
+/** A conflict with a later change, in three versions. */
 export interface ChangeConflict {
   readonly id: string;
   readonly path: string;
@@ -54,7 +54,7 @@ export interface ChangeConflict {
   readonly merged?: string;
 }
 
-/** Lines of a file's change, from 0, up to the one behind the last. */
+/** Lines of a file's change, from 0; each end is the line after the last one. */
 export interface ChangeHunk {
   readonly beforeStart: number;
   readonly beforeEnd: number;
@@ -64,7 +64,7 @@ export interface ChangeHunk {
   readonly after: string;
 }
 
-/** Add one MCP server to those of the settings, or remove one; the others stay as they are. */
+/** Add one MCP server to the settings, or remove one; the others stay unchanged. */
 export interface ChangeMcpServerParams {
   readonly name: string;
   readonly server?: McpServerChange;
@@ -80,7 +80,7 @@ export interface ChangeOwnAgentParams {
   readonly confirmed?: string;
 }
 
-/** The user changes a rule or a trusted folder of the own policy file in the page. */
+/** Change a rule or a trusted folder in the user's own policy file. */
 export interface ChangePolicyParams {
   readonly action: "add" | "remove" | "trust" | "untrust";
   readonly rule?: AccessRule;
@@ -90,7 +90,7 @@ export interface ChangePolicyParams {
   readonly confirmed?: string;
 }
 
-/** `changeSetting`: the user changes a setting in the page. */
+/** `changeSetting`: change a setting for the user. */
 export interface ChangeSettingParams {
   readonly name: string;
   readonly value?: unknown;
@@ -100,14 +100,14 @@ export interface ChangeSettingParams {
   readonly confirmed?: string;
 }
 
-/** The user trusts the skills of an installed package, refuses them, or trusts them no more. */
+/** Trust the skills of an installed package for the user, refuse them, or revoke the trust. */
 export interface ChangeSkillTrustParams {
   readonly action: "refuse" | "revoke" | "trust";
   readonly package: string;
   readonly digest?: string;
 }
 
-/** `changeStorage`: compact, check, repair, export or import the log, or delete conversations of it. */
+/** `changeStorage`: compact, check, repair, export or import the log, or delete conversations from it. */
 export interface ChangeStorageParams {
   readonly action: "check" | "compact" | "deleteAll" | "export" | "import" | "remove" | "repair";
   readonly olderThanDays?: number;
@@ -116,7 +116,7 @@ export interface ChangeStorageParams {
   readonly path?: string;
 }
 
-/** What came of it. */
+/** The result. */
 export interface ChangeStorageResult {
   readonly message: string;
   readonly count: number;
@@ -129,12 +129,12 @@ export interface ChangeTarget {
   readonly hunk?: ChangeHunk;
 }
 
-/** Whether it was changed. */
+/** The result of a change. */
 export interface ChangedResult {
   readonly confirm?: string;
 }
 
-/** The whole state of a channel (AHP `Snapshot`), and what a page must know beside it. */
+/** The whole state of a channel (AHP `Snapshot`), with more data for the page. */
 export interface ChannelSnapshot {
   readonly resource: string;
   readonly state: JsonObject;
@@ -144,12 +144,12 @@ export interface ChannelSnapshot {
   readonly gap?: string;
 }
 
-/** Start an agent for a moment, open a session in an empty folder, and say how it is. */
+/** Start an agent briefly, open a session in an empty folder, and report its state. */
 export interface CheckAgentParams {
   readonly agent: string;
 }
 
-/** How an agent is. */
+/** The state of an agent. */
 export interface CheckAgentResult {
   readonly state: string;
   readonly message: string;
@@ -159,18 +159,18 @@ export interface CheckAgentResult {
   readonly models?: readonly string[];
 }
 
-/** List what can stand after the `@` that is being typed. */
+/** List the possible continuations of the `@` that the user is typing. */
 export interface CompleteParams {
   readonly channel: string;
   readonly start: string;
 }
 
-/** The things that can be mentioned, the best first; empty if they are not found in time. */
+/** The possible mentions, the best first; empty if they are not found in time. */
 export interface CompleteResult {
   readonly items: readonly Suggestion[];
 }
 
-/** Open a new tab, whose id the page makes. */
+/** Open a new tab. */
 export interface CreateSessionParams {
   readonly agent?: string;
   readonly tabId?: string;
@@ -180,17 +180,17 @@ export interface CreateSessionParams {
   readonly reuse?: boolean;
 }
 
-/** Delete a session from the log for good, with what its turns changed. */
+/** Delete a session from the log permanently, with the stored changes of its turns. */
 export interface DeleteSessionParams {
   readonly channel: string;
 }
 
-/** Say what the freedom Auto runs at once in a conversation: that depends on what can confine or preview it here. */
+/** Describe what the freedom Auto runs at once; that depends on whether a sandbox and previews are available here. */
 export interface DescribeFreedomParams {
   readonly channel?: string;
 }
 
-/** What Auto comes to. */
+/** The effect of the freedom Auto. */
 export interface DescribeFreedomResult {
   readonly auto: string;
 }
@@ -200,13 +200,13 @@ export interface DisposeSessionParams {
   readonly channel: string;
 }
 
-/** `draft`: the text that is typed, and not sent, in a tab of a window; empty when there is none. */
+/** `draft`: the text that is typed, but not sent, in a tab of a window; empty if there is none. */
 export interface DraftParams {
   readonly channel: string;
   readonly text: string;
 }
 
-/** Copy a session of the log, so that it can go on in two ways. */
+/** Copy a session in the log, so that the conversation can continue in two ways. */
 export interface DuplicateSessionParams {
   readonly channel: string;
 }
@@ -220,18 +220,18 @@ export interface DuplicateSessionResult {
 /** Done; there is nothing to say. */
 export interface EmptyResult {}
 
-/** `exportSession`: a session of the log as a document. */
+/** `exportSession`: export a session in the log as a document. */
 export interface ExportSessionParams {
   readonly channel: string;
   readonly form?: "html" | "ipynb" | "jsonl" | "md";
 }
 
-/** The document, without the credentials that are known here. */
+/** The document, without the credentials that agentnb knows. */
 export interface ExportSessionResult {
   readonly text: string;
 }
 
-/** A range of large content, as the answer's bytes. */
+/** Fetch a range of large content, as the answer's bytes. */
 export interface FetchContentParams {
   readonly channel: string;
   readonly uri: string;
@@ -246,17 +246,17 @@ export interface FetchContentResult {
   readonly size: number;
 }
 
-/** A part of the front end that is not loaded at once, as the answer's bytes. */
+/** Fetch a part of the front end that is not loaded at once, as the answer's bytes. */
 export interface FetchModuleParams {
   readonly name: string;
 }
 
-/** The module; its text is the one buffer beside the message. */
+/** The module; its text is the only buffer of the message. */
 export interface FetchModuleResult {
   readonly size: number;
 }
 
-/** Older turns of a chat (AHP `fetchTurns`). */
+/** Fetch older turns of a chat (AHP `fetchTurns`). */
 export interface FetchTurnsParams {
   readonly channel: string;
   readonly before?: string;
@@ -271,7 +271,7 @@ export interface FetchTurnsResult {
   readonly index: number;
 }
 
-/** One name in a folder. */
+/** One entry of a folder. */
 export interface FileEntry {
   readonly name: string;
   readonly kind: "file" | "folder" | "link" | "other";
@@ -279,12 +279,12 @@ export interface FileEntry {
   readonly size?: number;
 }
 
-/** Copy a session into a tab of its own, where its agent can (`agentProcess.fork`). */
+/** Copy a session into its own tab, if its agent can (`agentProcess.fork`). */
 export interface ForkSessionParams {
   readonly channel: string;
 }
 
-/** What an agent may do without asking because the user said so. */
+/** A permission of an agent to act without asking, because the user said so. */
 export interface Grant {
   readonly id: string;
   readonly scope: "conversation" | "folder" | "turn" | "user";
@@ -294,7 +294,7 @@ export interface Grant {
   readonly title?: string;
 }
 
-/** `initialize`: a page is ready, and follows these channels (AHP `initialize`). */
+/** `initialize`: introduce a page, which then follows these channels (AHP `initialize`). */
 export interface InitializeParams {
   readonly protocolVersions: readonly number[];
   readonly initialSubscriptions?: readonly string[];
@@ -302,7 +302,7 @@ export interface InitializeParams {
   readonly accepts?: readonly string[];
 }
 
-/** Who answers, in which version, and what the page lacks. */
+/** The host, the version, and everything that the page lacks. */
 export interface InitializeResult {
   readonly protocolVersion: number;
   readonly hostId: string;
@@ -314,13 +314,13 @@ export interface InitializeResult {
   readonly actions?: readonly Envelope[];
 }
 
-/** Run the command that installs an agent; the user saw it and agreed. */
+/** Run the command that installs an agent; the user has seen it and agreed. */
 export interface InstallAgentParams {
   readonly agent: string;
   readonly command: string;
 }
 
-/** Undo, redo or keep changes (AHP `invokeChangesetOperation`). */
+/** Undo, redo, keep or apply changes (AHP `invokeChangesetOperation`). */
 export interface InvokeChangesetOperationParams {
   readonly channel: string;
   readonly operationId: "apply" | "keep" | "redo" | "undo";
@@ -329,7 +329,7 @@ export interface InvokeChangesetOperationParams {
   readonly onwards?: boolean;
 }
 
-/** What came of it (AHP `InvokeChangesetOperationResult`); the change sets' channels have the new states. */
+/** The result (AHP `InvokeChangesetOperationResult`); the change sets' channels have the new states. */
 export interface InvokeChangesetOperationResult {
   readonly message: string;
   readonly conflicts?: readonly ChangeConflict[];
@@ -350,13 +350,13 @@ export interface ListAgentSessionsParams {
   readonly cursor?: string;
 }
 
-/** One page, as the agent orders them. */
+/** One page of sessions, in the agent's order. */
 export interface ListAgentSessionsResult {
   readonly sessions: readonly AgentKeptSession[];
   readonly cursor?: string;
 }
 
-/** Returns what is in a folder of a session's workspace. */
+/** List the contents of a folder of a session's workspace. */
 export interface ListFilesParams {
   readonly channel: string;
   readonly path?: string;
@@ -369,7 +369,7 @@ export interface ListFilesResult {
   readonly more: number;
 }
 
-/** The folders in a folder of the home or the kernel's folder, to choose one. */
+/** List the folders in a folder, to choose one; only in the home folder and the kernel's folder. */
 export interface ListFoldersParams {
   readonly path?: string;
 }
@@ -390,7 +390,7 @@ export interface ListGrantsResult {
   readonly grants: readonly Grant[];
 }
 
-/** `listSessions`: the sessions that the log has kept, the latest first. */
+/** `listSessions`: list the sessions in the log, the latest first. */
 export interface ListSessionsParams {
   readonly search?: string;
   readonly here?: boolean;
@@ -440,7 +440,7 @@ export interface McpServerChange {
 /** Measure how much agentnb keeps on disk, by kind, agent and folder. */
 export interface MeasureStorageParams {}
 
-/** What is kept. */
+/** The storage that agentnb uses. */
 export interface MeasureStorageResult {
   readonly path: string;
   readonly rows: readonly KeptStorage[];
@@ -458,14 +458,14 @@ export interface MentionPreview {
   readonly contentType?: string;
 }
 
-/** A model that an agent offers in a conversation that is open. */
+/** A model that an agent offers in an open conversation. */
 export interface OfferedModel {
   readonly agent: string;
   readonly id: string;
   readonly name: string;
 }
 
-/** Open a session that an agent keeps itself, in a tab of its own (ACP `session/load`). */
+/** Open a session that an agent keeps itself, in its own tab (ACP `session/load`). */
 export interface OpenAgentSessionParams {
   readonly agent: string;
   readonly id: string;
@@ -490,25 +490,25 @@ export interface PolicyRule {
   readonly text: string;
 }
 
-/** `pong`: the kernel is there. */
+/** `pong`: the kernel answers a page's `ping`. */
 export interface PongParams {
   readonly hostId: string;
   readonly indexes?: Readonly<Record<string, number>>;
 }
 
-/** List what the mentions of a draft would attach, if it were sent now. */
+/** List the attachments that the mentions of a draft would add if it were sent now. */
 export interface PreviewMentionsParams {
   readonly channel: string;
   readonly text: string;
   readonly label?: string;
 }
 
-/** The attachments; none where the user's objects could not be looked at in time. */
+/** The attachments; empty if the user's objects could not be inspected in time. */
 export interface PreviewMentionsResult {
   readonly items: readonly MentionPreview[];
 }
 
-/** Show the latest turns of a session of the log, as plain text. */
+/** Show the latest turns of a session in the log, as plain text. */
 export interface PreviewSessionParams {
   readonly channel: string;
 }
@@ -520,7 +520,7 @@ export interface PreviewSessionResult {
   readonly turns: readonly TurnPreview[];
 }
 
-/** A range of what one side of a change holds, as the answer's bytes. */
+/** Read a range of the content of one side of a change, as the answer's bytes. */
 export interface ReadChangeParams {
   readonly channel: string;
   readonly id: string;
@@ -536,7 +536,7 @@ export interface ReadChangeResult {
   readonly binary: boolean;
 }
 
-/** `readFile`: a range of a file of a session's workspace, or its first or last lines, as bytes. */
+/** `readFile`: read a range of a file of a session's workspace, or its first or last lines, as bytes. */
 export interface ReadFileParams {
   readonly channel: string;
   readonly path: string;
@@ -546,7 +546,7 @@ export interface ReadFileParams {
   readonly tail?: number;
 }
 
-/** The bytes are in `_buffers`, as base64; none where the range begins behind the file's end. */
+/** The bytes are in `_buffers`, as base64; none if the range begins after the file's end. */
 export interface ReadFileResult {
   readonly path: string;
   readonly offset: number;
@@ -554,50 +554,50 @@ export interface ReadFileResult {
   readonly modified: number;
 }
 
-/** `reconnect`: a page that knows this kernel, or one before it, says what it has seen (AHP `reconnect`). */
+/** `reconnect`: introduce a page that has seen channels of this kernel or an earlier one (AHP `reconnect`). */
 export interface ReconnectParams extends InitializeParams {
   readonly hostId: string;
   readonly lastSeen?: Readonly<Record<string, number>>;
 }
 
-/** Look again which agents are installed. */
+/** Check again which agents are installed. */
 export interface RefreshAgentsParams {}
 
-/** Which agents are installed now. */
+/** The agents that are installed now. */
 export interface RefreshAgentsResult {
   readonly installed: readonly string[];
 }
 
-/** Preview what a permission request is about; the tool call's details show it. */
+/** Preview the command or code of a permission request; the tool call's details show the result. */
 export interface RehearseToolCallParams {
   readonly channel: string;
   readonly toolCallId: string;
   readonly input?: string;
 }
 
-/** Start the agent of a session anew; the transcript stays. */
+/** Restart the agent of a session; the transcript stays. */
 export interface RestartAgentParams {
   readonly channel: string;
 }
 
-/** Open a session of the log again. */
+/** Open a session from the log again. */
 export interface ResumeSessionParams {
   readonly channel: string;
 }
 
-/** Take a grant back: the agent asks again from its next request on, in every open conversation. */
+/** Revoke a grant: the agent asks again from its next request on, in every open conversation. */
 export interface RevokeGrantParams {
   readonly id?: string;
   readonly channel?: string;
   readonly toolCallId?: string;
 }
 
-/** The grant holds no more. */
+/** The grant is revoked. */
 export interface RevokeGrantResult {
   readonly message: string;
 }
 
-/** Go back to before a message: the transcript is cut there, and the history has a copy of it. */
+/** Go back to before a message: cut the transcript there, and keep a copy of the conversation in the history. */
 export interface RewindSessionParams {
   readonly channel: string;
   readonly turnId?: string;
@@ -634,14 +634,14 @@ export interface SessionRecord {
   readonly archived?: boolean;
 }
 
-/** `sessionsChanged`: sessions of the log have changed, in this kernel or another one; the list is to be fetched. */
+/** `sessionsChanged`: sessions in the log have changed, in this kernel or another one; fetch the list again. */
 export interface SessionsChangedParams {
   readonly added: readonly string[];
   readonly removed: readonly string[];
   readonly changed: readonly string[];
 }
 
-/** A setting as it is now. */
+/** A setting with its current value. */
 export interface SettingInfo {
   readonly name: string;
   readonly title: string;
@@ -659,13 +659,13 @@ export interface SettingInfo {
   readonly empty?: string;
 }
 
-/** What another place says of a setting, and does not count. */
+/** A value of a setting from another place, which has no effect. */
 export interface SettingLayer {
   readonly source: string;
   readonly value: unknown;
 }
 
-/** `settingsChanged`: settings, rules or trusted folders have changed; the list is to be fetched. */
+/** `settingsChanged`: settings, rules or trusted folders have changed; fetch the list again. */
 export interface SettingsChangedParams {}
 
 /** Settings that are shown together. */
@@ -679,23 +679,23 @@ export interface StopInstallParams {
   readonly agent: string;
 }
 
-/** Stop the code that a tool call runs in the kernel, and only that; the turn goes on. */
+/** Stop the code that a tool call runs in the kernel, and only that; the turn continues. */
 export interface StopToolCallParams {
   readonly channel: string;
   readonly toolCallId: string;
 }
 
-/** Follow this channel from its present state on (AHP `subscribe`). */
+/** Follow a channel from its current state on (AHP `subscribe`). */
 export interface SubscribeParams {
   readonly channel: string;
 }
 
-/** The present state of the channel. */
+/** The current state of the channel. */
 export interface SubscribeResult {
   readonly snapshot: ChannelSnapshot;
 }
 
-/** Give examples for an empty conversation, made of the cells, tables and errors that there are. */
+/** Suggest prompts for an empty conversation, made from the existing cells, tables and errors. */
 export interface SuggestPromptsParams {
   readonly channel: string;
 }
@@ -718,7 +718,7 @@ export interface TabChannels {
   readonly chat: string;
 }
 
-/** Say what would happen if an agent wanted to run a command, or to use a file; nothing is run. */
+/** Test how the policy decides if an agent wants to run a command, or to use a file; nothing is run. */
 export interface TestPolicyParams {
   readonly command?: string;
   readonly path?: string;
@@ -726,7 +726,7 @@ export interface TestPolicyParams {
   readonly agent?: string;
 }
 
-/** What would happen. */
+/** The policy's decision. */
 export interface TestPolicyResult {
   readonly outcome: "allow" | "ask" | "deny";
   readonly message: string;
@@ -744,12 +744,12 @@ export interface TurnPreview {
 /** `unknownClient`: the kernel does not know this page (any more); the page sends `initialize` again. */
 export interface UnknownClientParams {}
 
-/** Follow this channel no more (AHP `unsubscribe`). */
+/** Stop following a channel (AHP `unsubscribe`). */
 export interface UnsubscribeParams {
   readonly channel: string;
 }
 
-/** Rename a session of the log, pin it, archive it, or take that back. */
+/** Rename, pin or archive a session in the log, or take that back. */
 export interface UpdateSessionParams {
   readonly channel: string;
   readonly title?: string;
@@ -757,12 +757,12 @@ export interface UpdateSessionParams {
   readonly archived?: boolean;
 }
 
-/** Tell this page when sessions of the log change, or tell it no more. */
+/** Start or stop telling this page when sessions in the log change. */
 export interface WatchSessionsParams {
   readonly on: boolean;
 }
 
-/** Tell this page when what `listSettings` answers changes, or tell it no more. */
+/** Start or stop telling this page when the answer of `listSettings` changes. */
 export interface WatchSettingsParams {
   readonly on: boolean;
 }

@@ -63,14 +63,14 @@ export interface AgentSelection {
   readonly uri: string;
 }
 
-/** Ours: an install of an agent, running or ended. */
+/** Ours: the installation of an agent, running or ended. */
 export interface AgentSetup {
   readonly state: "checking" | "done" | "failed" | "running" | "stopped";
   readonly message?: string;
   readonly terminal: TerminalView;
 }
 
-/** Ours: who answered the question whether a tool may run. The host says so, whatever a client claims. */
+/** Ours: who answered a permission request. The host sets it, whatever a client claims. */
 export interface Answerer {
   readonly kind: string;
   readonly clientId?: string;
@@ -254,7 +254,7 @@ export interface ChatInputBooleanQuestion extends ChatInputQuestionBase {
   readonly defaultValue?: boolean;
 }
 
-/** A request for input is settled and goes away (AHP `chat/inputCompleted`). */
+/** A request for input is settled and removed (AHP `chat/inputCompleted`). */
 export interface ChatInputCompleted extends KnownAction {
   readonly type: "chat/inputCompleted";
   readonly requestId: string;
@@ -276,7 +276,7 @@ export interface ChatInputIntegerQuestion extends ChatInputQuestionBase {
   readonly defaultValue?: number;
 }
 
-/** Asks to choose some (AHP `ChatInputMultiSelectQuestion`). */
+/** Asks to choose several options (AHP `ChatInputMultiSelectQuestion`). */
 export interface ChatInputMultiSelectQuestion extends ChatInputQuestionBase {
   readonly kind: "multi-select";
   readonly options: readonly ChatInputOption[];
@@ -323,7 +323,7 @@ export interface ChatInputQuestionBase {
   readonly required?: boolean;
 }
 
-/** A request for input that waits (AHP `ChatInputRequest`). */
+/** A request for input that waits for an answer (AHP `ChatInputRequest`). */
 export interface ChatInputRequest {
   readonly id: string;
   readonly message?: string;
@@ -386,7 +386,7 @@ export interface ChatInputTextQuestion extends ChatInputQuestionBase {
   readonly defaultValue?: string;
 }
 
-/** How a chat came to be (AHP `ChatOrigin`). */
+/** The origin of a chat (AHP `ChatOrigin`). */
 export interface ChatOrigin {
   readonly kind: string;
   readonly chat?: string;
@@ -401,7 +401,7 @@ export interface ChatPendingMessageRemoved extends KnownAction {
   readonly id: string;
 }
 
-/** A message waits; the same id again replaces it (AHP `chat/pendingMessageSet`). */
+/** A message waits; it replaces one with the same id (AHP `chat/pendingMessageSet`). */
 export interface ChatPendingMessageSet extends KnownAction {
   readonly type: "chat/pendingMessageSet";
   readonly kind: PendingMessageKind;
@@ -409,7 +409,7 @@ export interface ChatPendingMessageSet extends KnownAction {
   readonly message: Message;
 }
 
-/** Another order of the queued messages (AHP `chat/queuedMessagesReordered`). */
+/** The queued messages get another order (AHP `chat/queuedMessagesReordered`). */
 export interface ChatQueuedMessagesReordered extends KnownAction {
   readonly type: "chat/queuedMessagesReordered";
   readonly order: readonly string[];
@@ -453,7 +453,7 @@ export interface ChatState {
   readonly promptSuggestions?: readonly string[];
 }
 
-/** A chat as its session lists it (AHP `ChatSummary`). */
+/** A chat in the list of its session (AHP `ChatSummary`). */
 export interface ChatSummary {
   readonly resource: string;
   readonly title: string;
@@ -480,14 +480,14 @@ export interface ChatSummaryChanges {
   readonly workingDirectories?: readonly string[];
 }
 
-/** The tool has ended (AHP `chat/toolCallComplete`). */
+/** The tool call has ended (AHP `chat/toolCallComplete`). */
 export interface ChatToolCallComplete extends ToolCallAction {
   readonly type: "chat/toolCallComplete";
   readonly result: ToolCallResult;
   readonly requiresResultConfirmation?: boolean;
 }
 
-/** The answer to the question whether a tool may run (AHP `chat/toolCallConfirmed`). */
+/** The answer to the permission request of a tool call (AHP `chat/toolCallConfirmed`). */
 export interface ChatToolCallConfirmed extends ToolCallAction {
   readonly type: "chat/toolCallConfirmed";
   readonly approved: boolean;
@@ -513,7 +513,7 @@ export interface ChatToolCallDelta extends ToolCallAction {
   readonly invocationMessage?: StringOrMarkdown;
 }
 
-/** The input is whole, or a running tool needs leave again (AHP `chat/toolCallReady`). */
+/** The input is complete, or a running tool needs permission again (AHP `chat/toolCallReady`). */
 export interface ChatToolCallReady extends ToolCallAction {
   readonly type: "chat/toolCallReady";
   readonly invocationMessage: StringOrMarkdown;
@@ -541,13 +541,13 @@ export interface ChatToolCallStart extends ToolCallAction {
   readonly details?: ToolCallDetails;
 }
 
-/** The history is cut short; the running turn goes with it (AHP `chat/truncated`). */
+/** The history is cut after a turn; the running turn is removed, too (AHP `chat/truncated`). */
 export interface ChatTruncated extends KnownAction {
   readonly type: "chat/truncated";
   readonly turnId?: string;
 }
 
-/** The turn was broken off (AHP `chat/turnCancelled`). */
+/** The turn was cancelled (AHP `chat/turnCancelled`). */
 export interface ChatTurnCancelled extends KnownAction {
   readonly type: "chat/turnCancelled";
   readonly turnId: string;
@@ -556,7 +556,7 @@ export interface ChatTurnCancelled extends KnownAction {
   readonly holdQueue?: boolean;
 }
 
-/** The turn is over (AHP `chat/turnComplete`). */
+/** The turn is complete (AHP `chat/turnComplete`). */
 export interface ChatTurnComplete extends KnownAction {
   readonly type: "chat/turnComplete";
   readonly turnId: string;
@@ -589,7 +589,7 @@ export interface ConfirmationOption {
   readonly optionKind?: string;
 }
 
-/** Large content kept elsewhere (AHP `ResourceReponsePart`, kind `contentRef`). */
+/** Large content that is stored elsewhere (AHP `ResourceReponsePart`, kind `contentRef`). */
 export interface ContentRefResponsePart {
   readonly kind: "contentRef";
   readonly uri: string;
@@ -604,7 +604,7 @@ export interface ContentResponsePart {
   readonly block: JsonObject;
 }
 
-/** Ours: how full the model's context is (ACP `usage_update`). */
+/** Ours: the usage of the model's context (ACP `usage_update`). */
 export interface ContextUsage {
   readonly used: number;
   readonly size: number;
@@ -617,7 +617,7 @@ export interface Cost {
   readonly currency: string;
 }
 
-/** Ours: something about a table that a step changed and that may be a mistake. */
+/** Ours: a possible mistake in a table that a step changed. */
 export interface DataCheck {
   readonly table: string;
   readonly cause: string;
@@ -633,7 +633,7 @@ export interface DataCheck {
   readonly question?: string;
 }
 
-/** An action in its place (AHP `ActionEnvelope`; ours counts per channel). */
+/** An action with its channel and index (AHP `ActionEnvelope`; ours counts per channel). */
 export interface Envelope {
   readonly channel: string;
   readonly first?: number;
@@ -644,7 +644,7 @@ export interface Envelope {
   readonly repeated?: boolean;
 }
 
-/** What went wrong (AHP `ErrorInfo`). */
+/** An error (AHP `ErrorInfo`). */
 export interface ErrorInfo {
   readonly errorType: string;
   readonly message: string;
@@ -658,25 +658,25 @@ export interface ErrorResponsePart {
   readonly error: ErrorInfo;
 }
 
-/** A question of the agent, where it was put (AHP `InputRequestResponsePart`). */
+/** A question from the agent, at its place in the answer (AHP `InputRequestResponsePart`). */
 export interface InputRequestResponsePart {
   readonly kind: "inputRequest";
   readonly request: ChatInputRequest;
   readonly response?: "accept" | "cancel" | "decline";
 }
 
-/** Base of the actions that this version knows; each says its `type` on the wire. */
+/** Base of the actions that this version knows; each carries its `type` on the wire. */
 export interface KnownAction {
   readonly time?: number;
   readonly _meta?: JsonObject;
 }
 
-/** Text to be read as Markdown. */
+/** Markdown text. */
 export interface Markdown {
   readonly markdown: string;
 }
 
-/** Text of the answer, in Markdown; grows by `chat/delta` (AHP `MarkdownResponsePart`). */
+/** Text of the answer, in Markdown; `chat/delta` adds to it (AHP `MarkdownResponsePart`). */
 export interface MarkdownResponsePart {
   readonly kind: "markdown";
   readonly id: string;
@@ -705,7 +705,7 @@ export type MessageAttachment =
   | MessageResourceAttachment
   | MessageAnnotationsAttachment;
 
-/** What all attachments have (AHP `MessageAttachmentBase`). */
+/** The fields that all attachments have (AHP `MessageAttachmentBase`). */
 export interface MessageAttachmentBase {
   readonly label: string;
   readonly range?: TextRange;
@@ -721,7 +721,7 @@ export interface MessageEmbeddedResourceAttachment extends MessageAttachmentBase
   readonly selection?: TextSelection;
 }
 
-/** Who wrote a message (AHP `MessageOrigin`). */
+/** The author of a message (AHP `MessageOrigin`). */
 export interface MessageOrigin {
   readonly kind: string;
 }
@@ -772,7 +772,7 @@ export interface ProjectInfo {
   readonly displayName: string;
 }
 
-/** Ours: an update of a kind that we do not know, shown generically. */
+/** Ours: an update of an unknown kind, shown generically. */
 export interface RawResponsePart {
   readonly kind: "x-agentnb/raw";
   readonly id: string;
@@ -780,7 +780,7 @@ export interface RawResponsePart {
   readonly payload: unknown;
 }
 
-/** What the model thinks; grows by `chat/reasoning` (AHP `ReasoningResponsePart`). */
+/** The reasoning of the model; `chat/reasoning` adds to it (AHP `ReasoningResponsePart`). */
 export interface ReasoningResponsePart {
   readonly kind: "reasoning";
   readonly id: string;
@@ -839,7 +839,7 @@ export interface RootAgentsChanged extends KnownAction {
   readonly agents: readonly AgentInfo[];
 }
 
-/** Settings of the host changed (AHP `root/configChanged`). */
+/** The host's settings changed (AHP `root/configChanged`). */
 export interface RootConfigChanged extends KnownAction {
   readonly type: "root/configChanged";
   readonly config: JsonObject;
@@ -852,7 +852,7 @@ export interface RootConfigState {
   readonly values: JsonObject;
 }
 
-/** What every client sees first (AHP `RootState`). */
+/** The first state that every client gets (AHP `RootState`). */
 export interface RootState {
   readonly agents: readonly AgentInfo[];
   readonly activeSessions?: number;
@@ -908,7 +908,7 @@ export interface SessionChatAdded extends KnownAction {
   readonly summary: ChatSummary;
 }
 
-/** A chat is gone (AHP `session/chatRemoved`). */
+/** A chat was removed (AHP `session/chatRemoved`). */
 export interface SessionChatRemoved extends KnownAction {
   readonly type: "session/chatRemoved";
   readonly chat: string;
@@ -928,7 +928,7 @@ export interface SessionConfigChanged extends KnownAction {
   readonly replace?: boolean;
 }
 
-/** Settings of a session: what there is, and what is chosen (AHP `SessionConfigState`). */
+/** Settings of a session: the available ones and their values (AHP `SessionConfigState`). */
 export interface SessionConfigState {
   readonly schema: JsonObject;
   readonly values: JsonObject;
@@ -1021,7 +1021,7 @@ export interface SessionState {
   readonly agentProcess?: AgentProcess;
 }
 
-/** A session as lists show it (AHP `SessionSummary`). */
+/** A session in a list (AHP `SessionSummary`). */
 export interface SessionSummary {
   readonly resource: string;
   readonly provider: string;
@@ -1065,7 +1065,7 @@ export interface TerminalInfo {
   readonly lifecycle: JsonObject;
 }
 
-/** Ours: a terminal that the agent opened, as it is shown. */
+/** Ours: a terminal that the agent opened, as views show it. */
 export interface TerminalView {
   readonly id: string;
   readonly command: string;
@@ -1106,7 +1106,7 @@ export interface ToolCallAction extends KnownAction {
   readonly toolCallId: string;
 }
 
-/** What is known of a tool call in every state (AHP `ToolCallBase`). */
+/** The fields of a tool call in every state (AHP `ToolCallBase`). */
 export interface ToolCallBase {
   readonly toolCallId: string;
   readonly toolName: string;
@@ -1116,7 +1116,7 @@ export interface ToolCallBase {
   readonly details?: ToolCallDetails;
 }
 
-/** It was not run, or its result not used (AHP `ToolCallCancelledState`). */
+/** The tool call was not run, or its result was not used (AHP `ToolCallCancelledState`). */
 export interface ToolCallCancelledState extends ToolCallBase {
   readonly status: "cancelled";
   readonly invocationMessage: StringOrMarkdown;
@@ -1128,7 +1128,7 @@ export interface ToolCallCancelledState extends ToolCallBase {
   readonly answeredBy?: Answerer;
 }
 
-/** Ours: what a tool call would do to a cell of an open notebook, which its page shows in the cell. */
+/** Ours: the change that a tool call would make to a cell of an open notebook; the page shows it in the cell. */
 export interface ToolCallCell {
   readonly notebook: string;
   readonly action: string;
@@ -1143,7 +1143,7 @@ export interface ToolCallCell {
   readonly newTags?: readonly string[];
 }
 
-/** Ours: one thing that a research found, and the place that shows it. */
+/** Ours: one finding of a research, with its place in the source. */
 export interface ToolCallCitation {
   readonly text: string;
   readonly place?: string;
@@ -1159,14 +1159,14 @@ export interface ToolCallCompletedState extends ToolCallFinishedBase {
   readonly status: "completed";
 }
 
-/** Where a tool comes from (AHP `ToolCallContributor`). */
+/** The source of a tool (AHP `ToolCallContributor`). */
 export interface ToolCallContributor {
   readonly kind: string;
   readonly clientId?: string;
   readonly customizationId?: string;
 }
 
-/** Ours: what ACP says about a tool call and AHP has no field for. */
+/** Ours: the details of a tool call that ACP has and AHP has no field for. */
 export interface ToolCallDetails {
   readonly kind?: string;
   readonly locations?: readonly ToolCallLocation[];
@@ -1207,7 +1207,7 @@ export interface ToolCallLocation {
   readonly line?: number;
 }
 
-/** Someone must allow it (AHP `ToolCallPendingConfirmationState`). */
+/** The tool call needs permission (AHP `ToolCallPendingConfirmationState`). */
 export interface ToolCallPendingConfirmationState extends ToolCallBase {
   readonly status: "pending-confirmation";
   readonly invocationMessage: StringOrMarkdown;
@@ -1224,7 +1224,7 @@ export interface ToolCallPendingResultConfirmationState extends ToolCallFinished
   readonly status: "pending-result-confirmation";
 }
 
-/** Ours: what code or a command did in a closed-in copy. Nothing of it has been done for real. */
+/** Ours: the preview of code or a command, run in an isolated copy. Nothing was done for real. */
 export interface ToolCallRehearsal {
   readonly status: string;
   readonly input?: string;
@@ -1248,7 +1248,7 @@ export interface ToolCallRehearsal {
   readonly way?: string;
 }
 
-/** Ours: the answer to a question about a package, which a kernel tool gave. */
+/** Ours: the answer of a kernel tool to a question about a package. */
 export interface ToolCallResearch {
   readonly package: string;
   readonly version: string;
@@ -1262,7 +1262,7 @@ export interface ToolCallResponsePart {
   readonly toolCall: ToolCallState;
 }
 
-/** How a tool call ended (AHP `ToolCallResult`). */
+/** The result of a tool call (AHP `ToolCallResult`). */
 export interface ToolCallResult {
   readonly success: boolean;
   readonly pastTenseMessage: StringOrMarkdown;
@@ -1271,7 +1271,7 @@ export interface ToolCallResult {
   readonly error?: ToolCallError;
 }
 
-/** Ours: what the policy says about a tool call that must be allowed. */
+/** Ours: the policy's assessment of a tool call that needs permission. */
 export interface ToolCallRisk {
   readonly severity: string;
   readonly reason: string;
@@ -1285,7 +1285,7 @@ export interface ToolCallRun {
   readonly content?: readonly ToolContent[];
 }
 
-/** It works (AHP `ToolCallRunningState`). */
+/** The tool call runs (AHP `ToolCallRunningState`). */
 export interface ToolCallRunningState extends ToolCallBase {
   readonly status: "running";
   readonly invocationMessage: StringOrMarkdown;
@@ -1405,7 +1405,7 @@ export interface Turn {
   readonly changes?: TurnChanges;
 }
 
-/** Ours: what a turn changed, in numbers; its change-set channel has the changes themselves. */
+/** Ours: the numbers of changes in a turn; the changes themselves are in its changeset channel. */
 export interface TurnChanges {
   readonly status: "computing" | "error" | "ready";
   readonly error?: ErrorInfo;
@@ -1466,7 +1466,7 @@ export interface XCommandsChanged extends KnownAction {
   readonly commands: readonly AgentCommand[];
 }
 
-/** Ours: one config option got another value (ACP `session/set_config_option`). */
+/** Ours: a config option got another value (ACP `session/set_config_option`). */
 export interface XConfigOptionChosen extends KnownAction {
   readonly type: "x-agentnb/configOptionChosen";
   readonly configId: string;
@@ -1479,7 +1479,7 @@ export interface XConfigOptionsChanged extends KnownAction {
   readonly configOptions: readonly JsonObject[];
 }
 
-/** Ours: how full the model's context is (ACP `usage_update`). */
+/** Ours: the usage of the model's context (ACP `usage_update`). */
 export interface XContextUsageChanged extends KnownAction {
   readonly type: "x-agentnb/contextUsageChanged";
   readonly used: number;
@@ -1487,7 +1487,7 @@ export interface XContextUsageChanged extends KnownAction {
   readonly cost?: Cost;
 }
 
-/** Ours: an action on a turn that is already finished, as some agents go on talking. */
+/** Ours: an action on a turn that has already finished, since some agents continue to send updates. */
 export interface XLate extends KnownAction {
   readonly type: "x-agentnb/late";
   readonly turnId: string;
@@ -1513,7 +1513,7 @@ export interface XPartRemoved extends KnownAction {
   readonly partId: string;
 }
 
-/** Ours: the agent's plan, new or replaced whole (ACP `plan`). */
+/** Ours: the agent's plan, new or replaced as a whole (ACP `plan`). */
 export interface XPlanSet extends KnownAction {
   readonly type: "x-agentnb/planSet";
   readonly turnId: string;
@@ -1561,14 +1561,14 @@ export interface XTerminalOpened extends KnownAction {
   readonly terminal: TerminalView;
 }
 
-/** Ours: what ACP says beyond AHP, in whatever state the call is (ACP `tool_call_update`). */
+/** Ours: the details from ACP that AHP has no field for, in any state of the call (ACP `tool_call_update`). */
 export interface XToolCallDetailsChanged extends ToolCallAction {
   readonly type: "x-agentnb/toolCallDetailsChanged";
   readonly displayName?: string;
   readonly details: ToolCallDetails;
 }
 
-/** Ours: what a finished turn changed, in numbers; the changes themselves are in its change-set channel. */
+/** Ours: the numbers of changes in a finished turn; the changes themselves are in its changeset channel. */
 export interface XTurnChanges extends KnownAction {
   readonly type: "x-agentnb/turnChanges";
   readonly turnId: string;
