@@ -240,7 +240,7 @@ def resume(
         mcp_servers=servers,
         directories=tuple(more),
         kernel_tools=kernel_access,
-        kernel_access="run" if kernel_tools else None,
+        kernel_access=None if kernel_tools is None else "run" if kernel_tools else "off",
         chain=host.environment.default_components(),
         mode=mode,
         network=confinement.network,

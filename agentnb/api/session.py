@@ -247,7 +247,8 @@ class Session(SessionAgent):
         """How freely the agent works: ``"ask"``, ``"edit"`` or ``"auto"``; set it to one of them to change that.
 
         A change applies from the agent's next request on, in a running turn too; open requests that it covers are
-        answered. It is ``"custom"`` if the conversation's settings are none of the three.
+        answered. It is ``"custom"`` if the conversation's settings are none of the three. Setting it also gives the
+        agent full access to the kernel if the conversation has one, and replaces a function set as :attr:`permissions`.
 
         Raises:
             UsageError: If it is set to anything else.

@@ -2,6 +2,7 @@
 
 ``AGENTNB_CASSETTE`` names the file; ``AGENTNB_CASSETTE_MODE`` sets the mode: ``auto`` (the default) replays it if it
 exists and otherwise records it, ``record`` records it again, ``replay`` requires that it exists, ``off`` ignores it.
+``builtin`` needs no file: only the built-in eliza starts.
 """
 
 from __future__ import annotations

@@ -213,7 +213,7 @@ class SessionOptions(msgspec.Struct, frozen=True, kw_only=True):
     mcp_servers: tuple[McpServer, ...] = ()
     directories: tuple[Path, ...] = ()
     kernel_tools: bool | None = None
-    kernel_access: Literal["run"] | None = None
+    kernel_access: Literal["run", "off"] | None = None
     chain: tuple[Any, ...] = ()
     mode: Mode = "ask"
     title: str | None = None

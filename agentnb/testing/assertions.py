@@ -37,9 +37,9 @@ def assert_text(
         raise AssertionError(f"The agent did not say {text.strip()!r}, but {answer!r}.")
     for words in [contains] if isinstance(contains, str) else contains:
         if words not in answer:
-            raise AssertionError(f"The agent did not say {words!r}. It answer {answer!r}.")
+            raise AssertionError(f"The agent did not say {words!r}. It answered {answer!r}.")
     if matches is not None and not re.search(matches, answer):
-        raise AssertionError(f"What the agent answer does not match {matches!r}. It answer {answer!r}.")
+        raise AssertionError(f"The agent's answer does not match {matches!r}. It answered {answer!r}.")
     return turn
 
 

@@ -45,7 +45,8 @@ class StateParams(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
     Attributes:
         path: The notebook's file, as in ``verify/begin``.
-        revision: The last revision that the page knows: the answer waits until there is a newer one, an hour at most.
+        revision: The last revision that the page knows: the answer waits until there is a newer one, an hour at most;
+            -1 (the default): it comes at once.
     """
 
     path: str = ""

@@ -83,6 +83,26 @@ names(agentnb.resume(session.tab_id))
     assert (printed, said) == (["[]", "['docs']", "['docs']", "['more']", "[]", "[]"], "")
 
 
+def test_a_session_opened_again_has_its_earlier_kernel_access_or_the_one_asked_for(tmp_path: Path) -> None:
+    code = f"""
+import os, agentnb
+os.environ["AGENTNB_LOG"] = {str(tmp_path / "log.db")!r}
+def has(session):
+    print(session.kernel_tools)
+    session.close()
+session = agentnb.start("eliza", kernel_tools=True)
+session.prompt("/say kept").wait(120)
+has(session)
+session = agentnb.resume(session.tab_id)
+session.kernel_tools = False
+has(session)
+has(agentnb.resume(session.tab_id))
+has(agentnb.resume(session.tab_id, kernel_tools=True))
+has(agentnb.resume(session.tab_id, kernel_tools=False))
+"""
+    assert tell(code) == (["True", "False", "False", "True", "False"], "")
+
+
 def test_the_review_of_cells_is_one_setting_in_the_page_and_in_config() -> None:
     """What was chosen in a page before the extension was loaded is kept; each of them shows what the other has set."""
     code = """
