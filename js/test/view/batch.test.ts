@@ -1,6 +1,7 @@
 /** A batch's rows below its bar: groups, a click that opens a conversation there, and what cannot be opened. */
 import { afterEach, expect, test } from "vitest";
 import batch from "../../src/batch";
+import { eventually } from "../eventually";
 
 type Listener = (content: never) => void;
 const ROWS = [
@@ -80,7 +81,7 @@ test("a module that was late asks for the rows that it missed, and hears of late
   const [model, page] = [new Model(), new GivenUp()];
   model.found.set("7", page);
   shown(model);
-  await expect.poll(() => page.comm.received).toBeDefined();
+  await eventually(() => expect(page.comm.received).toBeDefined());
   await page.comm.received?.("rows");
   expect(heard).toEqual([{ method: "request_state" }, "rows"]);
 });
