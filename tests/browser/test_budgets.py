@@ -1,4 +1,4 @@
-"""Budgets in a real JupyterLab: the line from 80 % on, the question at the limit, the next turn."""
+"""Budgets in a real JupyterLab: the line from 80 % on, the question at the limit, next turn."""
 
 from __future__ import annotations
 

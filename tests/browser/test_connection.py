@@ -28,14 +28,14 @@ BUSY = "import time\nprint('it blocks')\ntime.sleep(300)"
 
 @pytest.fixture
 def responsive_kernel(kernelspecs: Path) -> str:
-    """A kernel that hears pages while a cell blocks it."""
+    """A kernel that pages can reach during a cell."""
     assert (kernelspecs / "kernels/ipykernel7").exists()
     return "ipykernel7"
 
 
 @pytest.fixture
 def blocked_kernel(kernelspecs: Path) -> str:
-    """A kernel that a blocking cell makes deaf to pages."""
+    """A kernel that pages cannot reach during a cell."""
     if not (kernelspecs / "kernels/ipykernel6").exists():
         pytest.skip("no ipykernel6: `make test-kernel` makes it")
     return "ipykernel6"

@@ -86,7 +86,7 @@ MOVING = """(view) => view.shadowRoot.getAnimations()
 
 @pytest.fixture
 def deaf(kernelspecs: Path) -> str:
-    """A kernel that a blocking cell makes deaf to pages."""
+    """A kernel that pages cannot reach during a cell."""
     if not (kernelspecs / "kernels/ipykernel6").exists():
         pytest.skip("no ipykernel6: `make test-kernel` makes it")
     return "ipykernel6"

@@ -1,4 +1,4 @@
-"""A turn has a few lines, and a conversation goes back, in a real JupyterLab; by mouse and by keyboard."""
+"""A turn is a few lines, and a conversation goes back, in a real JupyterLab; by mouse and by keyboard."""
 
 from __future__ import annotations
 

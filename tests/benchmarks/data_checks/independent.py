@@ -1,4 +1,4 @@
-"""Faults and ordinary steps by an author who has not read the checks: ``independent.txt``."""
+"""Faults and ordinary steps by someone who has not read the checks: ``independent.txt``."""
 
 from __future__ import annotations
 
