@@ -22,7 +22,7 @@ session"""
 
 
 def test_large_output_is_shown_in_part_and_whole_on_demand(lab: Lab, kernelspecs: object) -> None:
-    """ "Show all" loads the last line; the change is compared; the picture has its pixels."""
+    """The last line loads with "Show all"; the change is compared; the picture has its pixels."""
     lab.open("large.ipynb", notebook(SESSION, kernel="ipykernel7"))
     cell = lab.cell(0)
     cell.run()
