@@ -1,6 +1,6 @@
-"""Runs every benchmark and prints one table; ``make bench``. Modules beside this one give rows by ``measure()``.
+"""Runs every benchmark and prints one table; ``make bench``. Each module here has rows in ``measure()``.
 
-With ``--page FILE`` before the names of benchmarks it also writes them as a page of the documentation.
+With ``--page FILE`` before the names of benchmarks it also writes a page of the documentation.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from tests.benchmarks.row import Row
 
 
 def main() -> int:
-    """Print the table; 1 if a limit was not kept."""
+    """Prints the table; returns 1 on failure."""
     chosen = sys.argv[1:]
     page = Path(chosen[1]) if chosen[:1] == ["--page"] else None
     chosen = chosen[2:] if page else chosen
@@ -41,7 +41,6 @@ def main() -> int:
 
 
 def table(rows: list[Row]) -> str:
-    """Lay the rows out in columns."""
     head = ("what", "measured", "beside", "ratio", "limit", "")
     lines = [head, *(row.columns() for row in rows)]
     widths = [max(len(line[column]) for line in lines) for column in range(len(head))]

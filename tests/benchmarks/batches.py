@@ -1,7 +1,7 @@
-"""What an input of a batch costs: by concurrency on one machine, and on a Dask cluster beside that.
+"""Cost of an input of a batch: by concurrency on one machine, beside a Dask cluster.
 
-``AGENTNB_BATCH_INPUTS`` inputs each (200). Each measurement runs in a process of its own, with a home of its own;
-processor time is that of kernel and agents.
+A batch has ``AGENTNB_BATCH_INPUTS`` inputs (200). Each measurement runs in its own process with its own home;
+processor time is that of the kernel and the agents.
 """
 
 from __future__ import annotations
@@ -79,12 +79,12 @@ print(json.dumps({"seconds": took, "ended": time.monotonic() - pressed[0]}))
 def run(
     number: int, concurrency: int, *, workers: int = 0, threads: int = 1, prompt: str = "/say {input}"
 ) -> dict[str, float]:
-    """One batch: seconds, processor seconds, megabytes that the kernel grew."""
+    """Runs a batch; returns seconds, processor seconds, kernel growth in MB."""
     return _in_a_process(PROGRAM, number, concurrency, workers, threads, prompt)
 
 
 def _in_a_process(program: str, *arguments: object) -> dict[str, float]:
-    """What *program* prints at its end, with a home of its own."""
+    """Returns the numbers that *program* prints last."""
     with tempfile.TemporaryDirectory() as home:
         environment = {**os.environ, "HOME": home, "AGENTNB_DATA_DIR": home, "JUPYTER_CONFIG_DIR": home}
         workspace = os.path.join(home, "workspace")  # noqa: PTH118 - a text for the process
@@ -96,14 +96,13 @@ def _in_a_process(program: str, *arguments: object) -> dict[str, float]:
 
 
 def interrupted() -> Row:
-    """How long after Ctrl-C all inputs that run are cancelled; what was done is kept."""
+    """Measures the time from Ctrl-C until all running inputs are cancelled."""
     found = _in_a_process(INTERRUPT, INPUTS, INTERRUPTED)
     what = f"an interrupt with {INTERRUPTED} running, until they are cancelled"
     return Row(what=what, value=found["seconds"], unit="s", at_most=INTERRUPT_SECONDS)
 
 
 def measure() -> list[Row]:
-    """The rows of ``make bench``."""
     plain = {each: run(INPUTS, each) for each in CONCURRENCIES}
     rows = [interrupted()]
     for each, found in plain.items():

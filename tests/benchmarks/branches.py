@@ -1,4 +1,4 @@
-"""Three branches beside a kernel with large frames: how long they take to begin, and the memory of all processes."""
+"""Three branches beside a kernel with large frames: their start time, and the memory of all processes."""
 
 from __future__ import annotations
 
@@ -40,7 +40,6 @@ tries = agentnb.branches(PROMPT, {TRIES}, agents=[AGENT])
 
 
 def measure() -> list[Row]:
-    """The rows of ``make bench``."""
     if sys.platform != "linux" or psutil.virtual_memory().available < 4 * SIZE:
         print("no branches: they need Linux and 4 GB of memory that is free", file=sys.stderr)
         return []
@@ -77,7 +76,7 @@ def _value(kernel: RunningKernel, code: str) -> Any:
 
 
 def _memory(kernel: RunningKernel) -> float:
-    """The memory in MB of the kernel and of all that it started: pages that they share count once."""
+    """Returns the memory in MB of the kernel and its children; shared pages count once."""
     own = psutil.Process(kernel.pid)
     return sum(_proportional(each) for each in (own, *own.children(recursive=True))) / 1e6
 

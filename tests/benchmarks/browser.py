@@ -21,10 +21,10 @@ ROOT = Path(__file__).parents[2]
 
 @contextmanager
 def a_lab(notebooks: Path | None = None) -> Iterator[Lab]:
-    """One page with a server, folders and a profile of its own.
+    """Opens a page with its own server, folders and profile.
 
     Args:
-        notebooks: What is served, if it is to have a certain name.
+        notebooks: The served folder, if it needs a certain name.
     """
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         home = Path(folder)

@@ -1,4 +1,4 @@
-"""What a chain of components costs per chunk: from the agent's pipe to the reduced state, with and without."""
+"""Cost of a chain of components per chunk: from the agent's pipe to the reduced state, with and without."""
 
 from __future__ import annotations
 
@@ -25,21 +25,20 @@ class Nothing(Component):
 
 
 class Looks(Component):
-    """Looks at each chunk, and changes nothing."""
+    """Sees each chunk and changes nothing."""
 
     def on_update(self, session_id: str, update: dict[str, Any]) -> dict[str, Any] | None:
         return update
 
 
 async def seconds(components: list[Any]) -> float:
-    """The best of several rounds, in seconds."""
+    """Returns the best of several rounds."""
     spawn = partial(ChainProcess.spawn, components=components)
     took = [await (reduced(CHUNKS, spawn) if components else reduced(CHUNKS)) for _ in range(ROUNDS)]
     return min(took)
 
 
 def measure() -> list[Row]:
-    """The rows of ``make bench``."""
     return asyncio.run(_rows())
 
 

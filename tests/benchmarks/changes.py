@@ -1,7 +1,7 @@
 """Snapshots of a workspace: time and disk, beside ``git stash create`` in the same folder and run.
 
-Time on the clock, which is what a prompt waits for: the best of several rounds, in which each takes its turn, so that
-a busy machine slows all of them.
+Measured is the time on the clock, because a prompt waits for it: the best of several rounds. The two take turns, so
+that a busy machine slows both.
 """
 
 from __future__ import annotations
@@ -28,7 +28,6 @@ MOST_BESIDE = 1.0
 
 
 def measure() -> list[Row]:
-    """The rows of ``make bench``."""
     return [row for size in SIZES for row in _rows(size)]
 
 
@@ -71,7 +70,7 @@ def _rows(size: int) -> list[Row]:
 
 
 def _fill(workspace: Path, size: int) -> int:
-    """Write *size* files like modules of Python; gives their bytes."""
+    """Writes *size* files like Python modules; returns their bytes."""
     chance = random.Random(1)
     total = 0
     for number in range(size):
@@ -84,7 +83,7 @@ def _fill(workspace: Path, size: int) -> int:
 
 
 def _wait_until_old(workspace: Path) -> None:
-    """A snapshot reads files again that were written in the two seconds before: those of a real workspace are older."""
+    """Waits until the files are two seconds old, as in a real workspace: a snapshot reads newer ones again."""
     newest = max(path.lstat().st_mtime for path in workspace.rglob("*"))
     threading.Event().wait(max(0.0, newest + OLD_SECONDS - time.time()))  # for the clock: nothing tells it
 

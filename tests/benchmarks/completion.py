@@ -1,4 +1,4 @@
-"""Completions in a cell: what the page, the comm and the kernel take beside the model."""
+"""Completions in a cell: time of page, comm and kernel, without the model's."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ABOVE = 40
 
 
 def measure() -> list[Row]:
-    """Type *TIMES* letters in a notebook with many cells and names, each followed by a suggestion."""
+    """Types *TIMES* letters in a notebook with many cells and names; a suggestion follows each."""
     with subprocess.Popen([sys.executable, str(SERVER)], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
         ports = json.loads(process.stdout.readline())

@@ -32,8 +32,6 @@ ROUNDS = 3
 
 
 class Reducing:
-    """A listener that keeps a chat."""
-
     def __init__(self) -> None:
         message = Message(text="", origin=MessageOrigin(kind="user"))
         chat = ChatState(resource="x", title="", status=1, modified_at="1970-01-01T00:00:00.000Z", turns=())
@@ -80,7 +78,7 @@ class Reducing:
 
 
 async def routed(chunks: int) -> float:
-    """Seconds for *chunks*: each decoded, in order, its session found."""
+    """Returns the seconds to decode, order and route *chunks*."""
     seen = 0
 
     def route(batch: list[tuple[str, Any]]) -> None:
@@ -105,7 +103,7 @@ async def routed(chunks: int) -> float:
 
 
 async def reduced(chunks: int, spawn: Any = SpawnedAgent.spawn) -> float:
-    """Seconds for *chunks* to be in the state."""
+    """Returns the seconds to reduce *chunks*."""
     agent = await Agent.launch(SPEC, cwd=Path.cwd(), spawn=spawn)
     listener = Reducing()
     new = await agent.open_session(OpenRequest(cwd=str(Path.cwd())), listener)
@@ -123,7 +121,7 @@ async def reduced(chunks: int, spawn: Any = SpawnedAgent.spawn) -> float:
 
 
 async def official(chunks: int) -> float:
-    """Seconds for the official SDK's client to hand over *chunks*."""
+    """Returns the seconds that the official SDK's client takes."""
     import acp
 
     class Client:
@@ -147,18 +145,15 @@ async def official(chunks: int) -> float:
 
 
 def text(chunks: int) -> list[dict[str, Any]]:
-    """A prompt that says how many."""
     return [{"type": "text", "text": str(chunks)}]
 
 
 async def rate(measure: Callable[[int], Awaitable[float]], chunks: int) -> float:
-    """The median of chunks per second."""
     rates = [chunks / await measure(chunks) for _ in range(ROUNDS)]
     return float(statistics.median(rates))
 
 
 def measure() -> list[Row]:
-    """The rows of ``make bench``."""
     return asyncio.run(_rows(CHUNKS))
 
 

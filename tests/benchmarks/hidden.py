@@ -1,7 +1,7 @@
-"""Kernel memory while a page stays hidden for a million chunks, in a process of its own.
+"""Kernel memory while a page stays hidden for a million chunks, in a separate process.
 
-What may grow is the text itself, which the state holds; what a hidden page has not seen is not kept for it. The log's
-bound is reached early, so that the second half of the chunks shows what each of them leaves behind.
+Only the text itself may grow, because the state holds it; nothing is kept for a hidden page. The log's limit is
+reached early, so that the second half of the chunks shows how much each chunk leaves behind.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ PAGES = ("hidden", "none")
 
 
 def stream(page: str, chunks: int) -> dict[str, float]:
-    """Bytes of resident memory that this process has more after half of the chunks, and after all."""
+    """Returns the growth of resident memory in bytes after half of the chunks, and after all."""
     workload = Workload(1, page)
     memory = psutil.Process(os.getpid()).memory_info
     before, marks = memory().rss, []
@@ -49,7 +49,6 @@ def stream(page: str, chunks: int) -> dict[str, float]:
 
 
 def measure() -> list[Row]:
-    """The rows of ``make bench``."""
     found = {page: _apart(page) for page in PAGES}
     text = CHUNKS * len(TEXT)
     hidden, nobody = found["hidden"], found["none"]

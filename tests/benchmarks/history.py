@@ -1,7 +1,7 @@
 """The log of 10,000 conversations and 1,000,000 turns: its first page, and a search, beside a log a tenth as large.
 
-Measured is the time on the clock of one call, as a page waits for it; the best of some. The search index is made first,
-as the first searches of a user do it.
+Measured is the time on the clock of one call, as a page waits for it; the best of some. The search index exists
+already.
 """
 
 from __future__ import annotations
@@ -33,7 +33,6 @@ WORDS = [
 
 
 def measure() -> list[Row]:
-    """The rows of ``make bench``."""
     with tempfile.TemporaryDirectory() as folder:
         small, large = (_Log(Path(folder, f"{count}.db"), count) for count in (CONVERSATIONS // 10, CONVERSATIONS))
         return [row for what in _QUESTIONS for row in _rows(what, small, large)]
@@ -44,7 +43,7 @@ class _Log:
 
     Args:
         path: Its file.
-        count: How many conversations it has.
+        count: Number of conversations.
     """
 
     def __init__(self, path: Path, count: int) -> None:

@@ -33,7 +33,6 @@ print(spent(load_ipython), spent(load_agentnb), spent(load_extension), spent(loa
 
 
 def measure() -> list[Row]:
-    """Each in fresh processes; medians."""
     kernel, added, loaded, widgets = map(statistics.median, zip(*(_once() for _ in range(RUNS)), strict=True))
     return [
         Row(what="import agentnb, beside ipykernel", value=added, unit="ms", beside=kernel, beside_name="ipykernel"),

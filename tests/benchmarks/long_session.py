@@ -1,4 +1,4 @@
-"""Fills a session with turns such as a working day leaves behind; copied beside the benchmark's notebook."""
+"""Fills a session with the turns of a working day; copied beside the benchmark's notebook."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ TABLE = "index,residual\n" + "12,4.31\n" * 60
 
 
 def fill(session: Session, turns: int) -> None:
-    """Let *turns* turns have happened, each with a prompt, a tool call and an answer of about a kilobyte."""
+    """Adds *turns* turns, each with a prompt, a tool call and an answer of about a kilobyte."""
     host = current_host()
 
     def happen() -> None:

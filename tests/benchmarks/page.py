@@ -1,7 +1,7 @@
-"""What the chat costs the page: its main thread while an answer streams, bursts, long conversations, two views, size.
+"""Cost of the chat in the page: its main thread while an answer streams, bursts, long conversations, two views, size.
 
-Chromium counts the time that the page's main thread is at work (``Performance.getMetrics``); everything that JupyterLab
-itself does meanwhile is in it.
+Chromium counts the busy time of the page's main thread (``Performance.getMetrics``); JupyterLab's own work is part
+of it.
 """
 
 from __future__ import annotations
@@ -43,7 +43,6 @@ DRAWN = """(words) => new Promise((resolve) => {
 
 
 def measure() -> list[Row]:
-    """Every row; one JupyterLab for all."""
     with a_lab() as lab:
         lab.open("page.ipynb", notebook(*CELLS, kernel="python3"))
         lab.page.set_default_timeout(4 * PATIENCE_MS)
@@ -60,7 +59,7 @@ def measure() -> list[Row]:
 
 
 def _run(lab: Lab, index: int) -> float:
-    """Run a cell to its end; returns the seconds that took."""
+    """Runs a cell to its end; returns the seconds."""
     start = time.perf_counter()
     lab.cell(index).run()
     lab.expect_idle()
@@ -87,7 +86,7 @@ def _burst(lab: Lab, index: int, count: int) -> Row:
 
 
 def _long(lab: Lab) -> Row:
-    """From the click to the last answer's pixels, the round trip to the kernel included."""
+    """Measures from the click to the last answer's pixels, with the kernel's round trip."""
     _run(lab, 5)
     cell = lab.cell(6)
     cell.focus()

@@ -1,6 +1,6 @@
-"""A rehearsal of code beside the size of the namespace; the start of an agent confined beside not confined.
+"""A rehearsal of code by size of the namespace; the start of a confined agent beside an unconfined one.
 
-A size that does not fit into the memory that is free is left out, and the table says so.
+A size that does not fit into the free memory is left out, and the table says so.
 """
 
 from __future__ import annotations
@@ -51,7 +51,6 @@ print(statistics.median(taken))
 
 
 def measure() -> list[Row]:
-    """The rows of ``make bench``."""
     return [*_rehearsals(), *_starts()]
 
 
@@ -91,7 +90,7 @@ def _starts() -> list[Row]:
 
 
 async def _start(folder: Path, confine: Confine | None) -> float:
-    """Milliseconds until an agent that does nothing else has written its first bytes."""
+    """Returns the milliseconds until an agent writes its first bytes."""
     told = asyncio.Event()
     begun = time.perf_counter()
     spec = custom(["/bin/sh", "-c", "echo ready; read line"], name="ready")

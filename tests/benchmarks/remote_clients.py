@@ -1,6 +1,6 @@
-"""Clients from elsewhere on one conversation (`agentnb.serve`): what each costs the kernel, and how late they hear.
+"""Remote clients of one conversation (`agentnb.serve`): the kernel's cost for each, and their delay.
 
-The clients are real WebSockets in a process of their own. An agent's words come 200 times a second.
+The clients are real WebSockets in a separate process. The agent sends 200 chunks a second.
 """
 
 from __future__ import annotations
@@ -68,12 +68,12 @@ asyncio.run(main())
 
 
 class Load(NamedTuple):
-    """What one round gave.
+    """The result of one round.
 
     Attributes:
         cpu: Seconds of the kernel's CPU.
-        heard: Chunks that each client heard.
-        lag: Milliseconds until a chunk was heard, the median.
+        heard: Chunks that each client got.
+        lag: Median delay of a chunk in milliseconds.
         latest: The same for the slowest hundredth.
     """
 
@@ -84,7 +84,7 @@ class Load(NamedTuple):
 
 
 def measure() -> list[Row]:
-    """Nobody, one client and many, beside each other."""
+    """Compares no client, one client and many."""
     session = agentnb.start("eliza", cwd=tempfile.mkdtemp())
     session.prompt("/say ready").wait()
     os.environ["JUPYTER_RUNTIME_DIR"] = tempfile.mkdtemp()
@@ -133,14 +133,14 @@ def _load(session: agentnb.Session, address: str, tokens: list[str]) -> Load:
 
 
 def _cpu_of(session: agentnb.Session) -> float:
-    """Seconds of CPU that it takes to say all, and to send it."""
+    """Returns the CPU seconds to produce and send all chunks."""
     begun = time.process_time()
     _speak(session)
     return time.process_time() - begun
 
 
 def _speak(session: agentnb.Session) -> None:
-    """Say the time, so often a second, in a turn that no agent has to be there for."""
+    """Sends the time many times a second, in a turn that needs no agent."""
     host, name = current_host(), f"{session.agent}:/{session.tab_id}"
     conversation = host.conversations[name]
     turn = new_id()

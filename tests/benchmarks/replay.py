@@ -1,4 +1,4 @@
-"""What a replay costs: a turn from a cassette beside the same turn with the agent itself, and starting the player."""
+"""Cost of a replay: a turn from a cassette beside the same turn with the agent, and the replayer's start."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ for number in range(int(sys.argv[2])):
 
 
 def measure() -> list[Row]:
-    """Medians of the turns of one process each, recorded first."""
+    """Returns medians of turns in one process each."""
     with tempfile.TemporaryDirectory() as folder:
         live_start, live = _run(folder, "off")
         _run(folder, "record")

@@ -27,7 +27,7 @@ set on one machine: on a slower one compare with an earlier version, measured th
 
 
 def report(groups: Mapping[str, Sequence[Row]], before: float, left_out: Sequence[str] = ()) -> str:
-    """The page for the rows of each benchmark that ran, under the first line of the benchmark's docstring.
+    """Returns the page: each benchmark's rows under the first line of its docstring.
 
     Args:
         groups: The rows, by that line.
@@ -46,7 +46,6 @@ def report(groups: Mapping[str, Sequence[Row]], before: float, left_out: Sequenc
 
 
 def section(title: str, rows: Sequence[Row]) -> str:
-    """One benchmark's table."""
     title = title.replace("``", "`")
     lines = [f"## {title}", "", "| what | measured | beside | ratio | limit | |", "|---|---|---|---|---|---|"]
     lines += ["| " + " | ".join(cell.replace("|", "\\|") for cell in row.columns()) + " |" for row in rows]
@@ -54,7 +53,7 @@ def section(title: str, rows: Sequence[Row]) -> str:
 
 
 def machine() -> str:
-    """The class of this machine, without its name: cores, memory, system, Python."""
+    """Returns the machine's class, not its name: cores, memory, system, Python."""
     memory = round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30)
     system = f"{platform.system()} {'.'.join(platform.release().split('.')[:2])}"
     return f"{os.cpu_count()} cores ({platform.machine()}), {memory} GB, {system}, Python {platform.python_version()}"

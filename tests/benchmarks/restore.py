@@ -1,7 +1,7 @@
 """A session of 1,000 turns after a reload: how long until the transcript is painted again.
 
-The clock begins with the page's ``initialize``, when our front end has been loaded; what JupyterLab needs until then is
-the same for any notebook, and shown beside. Painted is the animation frame after the one that has the last answer.
+The clock begins with the page's ``initialize``, when our front end has been loaded; JupyterLab's time before that is
+the same for any notebook, and shown beside. Painted means the animation frame after the one with the last answer.
 """
 
 from __future__ import annotations
@@ -51,12 +51,11 @@ class Restored:
 
     @property
     def took(self) -> float:
-        """From our first word to the paint."""
+        """From ``initialize`` to the paint."""
         return self.painted - self.initialize
 
 
 def measure() -> list[Row]:
-    """The rows of ``make bench``."""
     with a_lab() as lab:
         found = {turns: _best(lab, turns) for turns in TURNS}
     few, many = (found[turns] for turns in TURNS)

@@ -7,15 +7,15 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """What was measured, what it is compared with, and what it must keep.
+    """A measured number, what it is compared with, and its limits.
 
     Args:
         what: A few words.
         value: The number.
         unit: Its unit.
         beside: The number it is compared with, in the same unit.
-        beside_name: What that is.
-        at_least: The smallest ratio ``value / beside`` (or value, without *beside*) that is good enough.
+        beside_name: The name of *beside*.
+        at_least: The smallest accepted ratio ``value / beside`` (or value, without *beside*).
         at_most: The largest.
 
     Example:
@@ -38,7 +38,7 @@ class Row:
 
     @property
     def kept(self) -> bool | None:
-        """Whether the limit was kept; None where there is none."""
+        """True if the limit was kept; None without a limit."""
         judged = self.value if self.ratio is None else self.ratio
         if self.at_least is not None and judged < self.at_least:
             return False
@@ -47,7 +47,6 @@ class Row:
         return None if self.at_least is None and self.at_most is None else True
 
     def columns(self) -> tuple[str, str, str, str, str, str]:
-        """The row as texts."""
         beside = "" if self.beside is None else f"{self.beside_name} {self.beside:,.1f} {self.unit}"
         limits = [f"≥ {self.at_least:g}" if self.at_least is not None else ""]
         limits += [f"≤ {self.at_most:g}" if self.at_most is not None else ""]

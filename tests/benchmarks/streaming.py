@@ -1,8 +1,8 @@
-"""Plain text at 200 chunks a second for ten seconds: how late it is shown, how smoothly, and what that costs.
+"""Plain text at 200 chunks a second for ten seconds: how late and how smoothly it is shown, and the cost.
 
-The agent counts, and keeps the moment of each number in a file. A page is measured twice: once with a probe that reads
-the end of the view at each animation frame (lag, paints), once without one (the main thread, the websocket). A short
-turn comes first: parts of the page that are fetched once are no part of a stream.
+The agent counts, and writes the time of each number to a file. A page is measured twice: with a probe that reads
+the end of the view at each animation frame (lag, paints), and without it (the main thread, the websocket). A short
+turn comes first, because the page fetches some parts once.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ SHOWN = f"() => window.agentnbSeen.length > 2 && window.agentnbSeen.at(-1)[1] ==
 
 @dataclass
 class Socket:
-    """What went over the websockets: messages and bytes to the page, ours and all; messages from the page."""
+    """Traffic of the websockets: messages and bytes to the page, ours and all; messages from the page."""
 
     flushes: int = 0
     frames: int = 0
@@ -54,7 +54,6 @@ class Socket:
     counts: bool = False
 
     def watch(self, socket: WebSocket) -> None:
-        """Count what *socket* carries."""
         socket.on("framereceived", self._received)
         socket.on("framesent", self._sent)
 
@@ -69,7 +68,6 @@ class Socket:
 
 
 def measure() -> list[Row]:
-    """The rows of ``make bench``."""
     with a_lab() as lab:
         socket = Socket()
         lab.page.on("websocket", socket.watch)
@@ -87,7 +85,7 @@ def measure() -> list[Row]:
 
 
 def _stream(lab: Lab, name: str, count: int = COUNT) -> list[float]:
-    """Ask in the chat, so that no cell runs meanwhile; returns when each number was said."""
+    """Prompts in the chat, so that no cell runs; returns the time of each number."""
     times = lab.server.folder / f"{name}.json"
     box = lab.cell(0).output.get_by_role("textbox").first
     box.fill(f"{count} {1000 / PER_SECOND} {times}")
@@ -99,7 +97,7 @@ def _stream(lab: Lab, name: str, count: int = COUNT) -> list[float]:
 
 
 def _unwatched(lab: Lab, socket: Socket) -> dict[str, float]:
-    """Shares of the page's main thread while the text streams, in percent."""
+    """Returns the main thread's load in percent while text streams."""
     page = lab.page.context.new_cdp_session(lab.page)
     page.send("Performance.enable")
     _stream(lab, "first", PER_SECOND)

@@ -1,6 +1,6 @@
-"""What one chunk costs the kernel while 1, 10 or 50 sessions stream at once to one page.
+"""The kernel's cost of one chunk while 1, 10 or 50 sessions stream at once to one page.
 
-Counted is the processor time of mapper, reducer, log and delivery; the page's own work is not the kernel's.
+Counted is the processor time of mapper, reducer, log and delivery, without the page's own work.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ LIMIT = 2.0
 
 
 def cost(sessions: int) -> float:
-    """Microseconds of processor time for one chunk, best of some runs."""
+    """Returns the processor time of one chunk in microseconds."""
     return min(_run(sessions) for _ in range(RUNS))
 
 
@@ -55,7 +55,6 @@ def _must_be_the_same(workload: Workload, rounds: int) -> None:
 
 
 def measure() -> list[Row]:
-    """The rows of ``make bench``."""
     costs = {sessions: cost(sessions) for sessions in SESSIONS}
     rows = [Row(what="chunks through the kernel, 1 session", value=1e6 / costs[1], unit="/s")]
     return rows + [

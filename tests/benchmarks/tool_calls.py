@@ -1,7 +1,7 @@
-"""What tool calls and permission requests cost the kernel when one turn has very many, and how long another tab waits.
+"""The kernel's cost of very many tool calls and permission requests in one turn, and the delay of another tab.
 
 Counted is the processor time of mapper, reducers, log and delivery for three updates a call, and of delivery to a page;
-for a permission request that of the policy, the question on its card and the user's answer, too.
+for a permission request also that of the policy, the question on its card and the user's answer.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ OPTIONS = [{"optionId": kind, "name": kind, "kind": kind} for kind in ("allow_on
 
 
 def updates(number: int) -> list[dict[str, Any]]:
-    """What an agent says of one call: begun, running, done."""
+    """Updates of one tool call: pending, running, done."""
     call = {"toolCallId": f"call-{number}"}
     begun = {"title": f"Read file {number}", "kind": "read", "status": "pending", "rawInput": {"path": f"{number}.py"}}
     content = [{"type": "content", "content": {"type": "text", "text": "12 lines"}}]
@@ -38,7 +38,7 @@ def updates(number: int) -> list[dict[str, Any]]:
 
 
 def run(calls: int, page: str = "seen") -> tuple[float, float]:
-    """The seconds of processor time for all *calls* of one turn, and the longest that one read or flush took."""
+    """Returns the processor seconds for *calls* of one turn, and those of the longest read or flush."""
     workload = Workload(1, page)
     workload.begin_turns()
     workload.spent = longest = 0.0
@@ -57,7 +57,7 @@ def run(calls: int, page: str = "seen") -> tuple[float, float]:
 
 
 async def _asked(requests: int) -> float:
-    """The seconds of processor time for *requests* permission requests of one turn, each answered by the user."""
+    """Returns the processor seconds for *requests* permission requests of one turn, answered by the user."""
     workload = Workload(1)
     workload.host.environment.connect(attached=lambda: True)
     workload.begin_turns()
@@ -97,12 +97,10 @@ async def _asked(requests: int) -> float:
 
 
 def asked(requests: int) -> float:
-    """See :func:`_asked`."""
     return asyncio.run(_asked(requests))
 
 
 def measure() -> list[Row]:
-    """The rows of ``make bench``."""
     questions = min(asked(REQUESTS) for _ in range(RUNS))
     fewer = min(asked(REQUESTS // 2) for _ in range(RUNS))
     whole = min(run(CALLS)[0] for _ in range(RUNS))

@@ -1,6 +1,6 @@
 """Variables kept for undo before an agent's code runs: time and memory, beside a copy of the same frame.
 
-The time is that of the whole watch without the code: what can be reached, the snapshot, and the names.
+The time is that of the whole watch without the code: reachable objects, the snapshot, and the names.
 """
 
 from __future__ import annotations
@@ -26,7 +26,6 @@ MOST_TO_A_COPY = 0.05
 
 
 def measure() -> list[Row]:
-    """The rows of ``make bench``."""
     frame = pd.DataFrame(np.zeros((ROWS, COLUMNS)) + 1)
     size = int(frame.memory_usage().sum())
     copied = _best(frame.copy)
@@ -64,7 +63,7 @@ def _best(work: Any) -> float:
 
 
 def _begun(names: dict[str, Any], code: str) -> tuple[float, VariableWatch]:
-    """The seconds before code runs, and its watch, which holds what is kept."""
+    """Returns the seconds before code runs, and the watch."""
     watch = VariableWatch(lambda: dict(names), Reach(code), Watches(), lambda _changes: None)
     began = time.perf_counter()
     watch.begin_step()

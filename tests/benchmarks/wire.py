@@ -1,6 +1,6 @@
 """Bytes to the page per byte of text: our delivery against a plain send per chunk, at several lengths and rates.
 
-Counted are the messages as Jupyter gets them, as JSON; time is the test's own, so the numbers are the same everywhere.
+Counted are the messages as JSON; time is simulated, so the numbers are the same everywhere.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ TIME = 1_790_000_000_000
 
 
 def wire_bytes(chunks: int, rate: int) -> int:
-    """What the kernel sends while *chunks* of five characters come, *rate* a second, to a page that keeps up."""
+    """Returns the bytes for *chunks* of five characters, *rate* a second, to a page that keeps up."""
     loop = ManualLoop()
     host = Host(loop)
     sent: list[int] = []
@@ -69,7 +69,7 @@ def wire_bytes(chunks: int, rate: int) -> int:
 
 
 def plain_bytes(chunks: int) -> int:
-    """The same with one custom message per chunk, as small as a widget would send it."""
+    """Returns the bytes of one custom message per chunk, as small as a widget's."""
     message = {"method": "custom", "content": {"turn": TURN, "part": PART, "text": delta().content}}
     return chunks * len(encode(message))
 
@@ -91,7 +91,6 @@ def _exchange(service: Service, page: Page) -> None:
 
 
 def measure() -> list[Row]:
-    """The rows of ``make bench``."""
     rows = []
     for chunks in LENGTHS:
         plain = plain_bytes(chunks) / text_bytes(chunks)

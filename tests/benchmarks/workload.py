@@ -1,4 +1,4 @@
-"""A kernel with some sessions and one page, in one process and without waiting: time is the benchmark's own."""
+"""A kernel with some sessions and one page, in one process and without waiting: time is simulated."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ CHUNK = {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "te
 
 
 class Workload:
-    """The real host, service, delivery, log, mapper and reducers, and a page that hears and acknowledges.
+    """The real host, service, delivery, log, mapper and reducers, and a page that acknowledges messages.
 
     Args:
-        sessions: How many sessions there are; the page follows all of them.
-        page: What the page is: seen, hidden, or not there.
+        sessions: The number of sessions; the page follows all of them.
+        page: The page's state: seen, hidden, or none.
     """
 
     def __init__(self, sessions: int, page: str = "seen") -> None:
@@ -45,7 +45,7 @@ class Workload:
         self.pass_time(1_000)
 
     def begin_turns(self) -> None:
-        """A new turn in every session; the one before it is over."""
+        """Ends the turns and begins a new one in every session."""
         self._turns += 1
         for conversation in self.conversations:
             if (active := conversation.chat.state.active_turn) is not None:
@@ -54,17 +54,17 @@ class Workload:
             conversation.dispatch(ChatTurnStarted(turn_id=f"turn-{self._turns}", message=message))
 
     def say(self, conversation: Conversation) -> None:
-        """The agent says one chunk."""
+        """The agent sends one chunk."""
         deliver([CHUNK], conversation.events)
 
     def pass_time(self, milliseconds: int) -> None:
-        """Let time pass, then let the page hear and answer all that was sent to it."""
+        """Lets time pass, then lets the page answer all messages."""
         self.loop.advance(milliseconds)
         while self.page is not None and (self._incoming or self.page.outgoing):
             self._hear(self.page)
 
     def kernel(self, do: Any, *arguments: Any) -> None:
-        """Do something that the kernel does; its processor time is counted in ``spent``."""
+        """Calls a kernel function and adds its processor time to ``spent``."""
         began = time.process_time()
         do(*arguments)
         self.spent += time.process_time() - began

@@ -1,4 +1,4 @@
-"""axe-core, the accessibility checker, run on what is ours in a page."""
+"""axe-core, the accessibility checker, for our parts of a page."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SERIOUS = frozenset({"serious", "critical"})
 
 
 def serious(page: Page) -> list[dict[str, Any]]:
-    """Returns what axe-core finds in our views that is serious or critical."""
+    """Returns axe-core's serious and critical findings in our views."""
     if not page.evaluate("typeof axe !== 'undefined'"):
         page.evaluate(SCRIPT.read_text(encoding="utf-8"))
     return [found for found in page.evaluate(RUN) if found["impact"] in SERIOUS]

@@ -1,4 +1,4 @@
-"""The chat of one output, as its reader meets it: what was said, exactly, and how it stands."""
+"""The chat of one output, as a page object: its exact text and its state."""
 
 from __future__ import annotations
 
@@ -18,13 +18,11 @@ COPIED = """async (button) => {
 
 
 def counted(words: int) -> str:
-    """Returns what `/slow` and `/flood` say, to the letter."""
+    """Returns the exact answer of `/slow` and `/flood`."""
     return "".join(f"{number} " for number in range(1, words + 1))
 
 
 class Chat:
-    """A chat view."""
-
     def __init__(self, place: Locator) -> None:
         self.root = place.locator(".root.chat").first
         self.box = self.root.get_by_role("textbox").first
@@ -38,21 +36,20 @@ class Chat:
         self.box.press("Enter")
 
     def count_slowly(self, words: int = 100, milliseconds: int = 20) -> str:
-        """Have the agent count, and see it begin; returns what it will have said."""
+        """Starts a counting answer, waits for its beginning; returns the whole."""
         self.say(f"/slow {words} {milliseconds}")
         self.expect_text("5 6 7")
         return counted(words)
 
     def expect_text(self, text: str | re.Pattern[str]) -> None:
-        """See a text."""
         self.root.get_by_text(text).last.wait_for(timeout=PATIENCE_MS)
 
     def expect_banner(self, text: str | re.Pattern[str]) -> None:
-        """See what it says of the connection."""
+        """Waits for a connection message."""
         self.banner.get_by_text(text).wait_for(timeout=PATIENCE_MS)
 
     def answer(self, turns: int = 1) -> str:
-        """The last answer to the letter, once so many have ended."""
+        """Returns the exact last answer, after *turns* turns."""
         expect(self.copy).to_have_count(turns, timeout=PATIENCE_MS)
         said: str = self.copy.last.evaluate(COPIED)
         return said

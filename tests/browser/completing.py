@@ -1,4 +1,4 @@
-"""Turns the completion of code on for a page of JupyterLab, as a user does with `agentnb settings`, and off again."""
+"""Turns code completion on for a page of JupyterLab, as a user does with `agentnb settings`, and off again."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ FORGOTTEN = f"""async () => {{
 
 
 def begin(lab: Lab, name: str, url: str, *cells: str, kernel: str) -> Side:
-    """Open a notebook of *cells* below one that names the model server, and load the page with completion on."""
+    """Opens a notebook whose first cell names the model server, then reloads the page with completion on."""
     wanted = {"local_url": url, "local_model": "fills", "completion": "local"}
     first = "import agentnb\n" + "\n".join(f"agentnb.settings().set({each!r}, {wanted[each]!r})" for each in wanted)
     lab.open(name, notebook(first, *cells, kernel=kernel))
@@ -42,7 +42,7 @@ def begin(lab: Lab, name: str, url: str, *cells: str, kernel: str) -> Side:
 
 
 def end(lab: Lab) -> None:
-    """Forget the settings, in the kernel's files and in JupyterLab: pages of other tests would have them."""
+    """Resets the settings in the kernel's files and in JupyterLab, so that other tests do not get them."""
     names = ("completion", "local_url", "local_model")
     lab.cell(0).write("\n".join(f"agentnb.settings().reset({name!r})" for name in names))
     lab.cell(0).run()

@@ -1,4 +1,4 @@
-"""One JupyterLab and one Chromium for the browser tests of a process; kernels of its own for each.
+"""One JupyterLab and one Chromium for the browser tests of a process; kernels are per test.
 
 Tests of Notebook 7 (``@pytest.mark.notebook7``) share another page, so that JupyterLab's stays.
 """
@@ -60,7 +60,6 @@ VIEWPORT: ViewportSize = {"width": 1280, "height": 900}
 
 @pytest.fixture(scope="session")
 def chromium() -> str:
-    """The path of the browser."""
     found = subprocess.run([sys.executable, ROOT / "scripts/chromium.py"], capture_output=True, text=True, check=False)
     assert found.returncode == 0, found.stderr
     return found.stdout.strip()
@@ -68,9 +67,9 @@ def chromium() -> str:
 
 @pytest.fixture(scope="session")
 def profile(chromium: str) -> Iterator[BrowserContext]:
-    """The one browser, with a profile on the disk: only there Chromium keeps compiled scripts from page to page.
+    """The one browser, with a profile on disk: only there Chromium keeps compiled scripts from page to page.
 
-    With less motion: what moves costs a tenth of the processor, and tests of motion ask for it.
+    With reduced motion: animations cost a tenth of the processor, and tests of motion turn it on.
     """
     folder = ""  # Playwright makes one, and removes it
     with sync_playwright() as playwright:
@@ -91,7 +90,6 @@ def browser(profile: BrowserContext) -> Browser:
 
 @pytest.fixture(scope="session")
 def server(home: Path, kernelspecs: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """The one JupyterLab."""
     folder = tmp_path_factory.mktemp("notebooks")
     server = jupyter.start(home, folder, f"--MultiKernelManager.default_kernel_name={KERNEL}")
     yield server
@@ -100,7 +98,7 @@ def server(home: Path, kernelspecs: Path, tmp_path_factory: pytest.TempPathFacto
 
 @pytest.fixture(scope="session")
 def bare(kernelspecs: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The site folder of a kernel ``bare`` that has what agentnb needs, and not agentnb."""
+    """The site folder of a kernel ``bare`` with agentnb's dependencies, without agentnb."""
     site = tmp_path_factory.mktemp("bare")
     for entry in Path(pytest.__file__).parent.parent.iterdir():
         if "agentnb" not in entry.name and entry.suffix != ".pth":
@@ -119,14 +117,14 @@ def bare(kernelspecs: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def limited_server(home: Path, kernelspecs: Path, tmp_path: Path) -> Iterator[Server]:
-    """A JupyterLab that lets few messages through, and drops the others."""
+    """A JupyterLab with a low message limit; it drops the others."""
     server = jupyter.start(home, tmp_path, "--ZMQChannelsWebsocketConnection.iopub_msg_rate_limit=30")
     yield server
     server.stop()
 
 
 def new_lab(profile: BrowserContext, server: Server) -> Lab:
-    """A new page for JupyterLab, which finds nothing of what other pages have left in the browser but its cache."""
+    """Opens a new page for JupyterLab without data of other pages, except the browser's cache."""
     lab = Lab(profile.new_page(), server, PICTURES)
     lab.forget_other_pages()
     return lab
@@ -134,7 +132,7 @@ def new_lab(profile: BrowserContext, server: Server) -> Lab:
 
 @pytest.fixture
 def lab_on(profile: BrowserContext, request: pytest.FixtureRequest) -> Iterator[Callable[[Server], Lab]]:
-    """Make pages that only one test uses; afterwards their kernels and agents are gone."""
+    """Makes pages for one test; afterwards ends their kernels and agents."""
     labs: list[Lab] = []
     failed = request.session.testsfailed
 
@@ -153,19 +151,17 @@ def lab_on(profile: BrowserContext, request: pytest.FixtureRequest) -> Iterator[
 
 @pytest.fixture
 def open_lab(lab_on: Callable[[Server], Lab], server: Server) -> Callable[[], Lab]:
-    """Make pages on the one JupyterLab."""
     return lambda: lab_on(server)
 
 
 class Kept:
-    """The pages that the tests share, one after the other: one of each kind."""
+    """The shared pages: one of each kind."""
 
     def __init__(self, profile: BrowserContext, server: Server) -> None:
         self._profile, self._server = profile, server
         self._free: dict[str, Lab] = {}
 
     def take(self, kind: str = "jupyterlab") -> Lab:
-        """The page of a kind, empty."""
         lab = self._free.pop(kind, None)
         if lab is None:
             lab = new_lab(self._profile, self._server)
@@ -175,7 +171,7 @@ class Kept:
         return lab
 
     def give_back(self, lab: Lab, *, passed: bool, kind: str = "jupyterlab") -> None:
-        """Empty a page for the next test of its kind, or throw it away."""
+        """Empty a page for the next test of its kind, or close it."""
         if passed and kind not in self._free and self._emptied(lab, kind):
             self._free[kind] = lab
         else:
@@ -183,7 +179,7 @@ class Kept:
         self._server.end_sessions()
 
     def _emptied(self, lab: Lab, kind: str) -> bool:
-        """Empty a page; says whether it is as a new one."""
+        """Empty a page; returns True if it is like new."""
         lab.page.set_viewport_size(VIEWPORT)
         if kind == "notebook7":
             return lab.leave()
@@ -192,13 +188,12 @@ class Kept:
 
 @pytest.fixture(scope="session")
 def kept(profile: BrowserContext, server: Server) -> Kept:
-    """The pages that stay."""
     return Kept(profile, server)
 
 
 @pytest.fixture
 def lab(kept: Kept, request: pytest.FixtureRequest) -> Iterator[Lab]:
-    """A page for JupyterLab, or for Notebook 7; what its console says about us is a failure."""
+    """A page for JupyterLab or Notebook 7; a console message about us fails the test."""
     kind = "notebook7" if request.node.get_closest_marker("notebook7") else "jupyterlab"
     lab, failed = kept.take(kind), request.session.testsfailed
     with watched(lab, request) as faults:
@@ -209,13 +204,12 @@ def lab(kept: Kept, request: pytest.FixtureRequest) -> Iterator[Lab]:
 
 @pytest.fixture
 def side(lab: Lab, kernelspecs: Path) -> Side:
-    """The sidebar of a page."""
     return Side(lab.page)
 
 
 @contextlib.contextmanager
 def watched(lab: Lab, request: pytest.FixtureRequest, page: str = "") -> Iterator[list[str]]:
-    """Collects what the console says about us while a test runs; leaves a picture of one that fails."""
+    """Collects console messages about us during a test; takes a picture if it fails."""
     faults: list[str] = []
     console: list[str] = []
     failed = request.session.testsfailed
@@ -246,7 +240,7 @@ def watched(lab: Lab, request: pytest.FixtureRequest, page: str = "") -> Iterato
 
 
 def shown(lab: Lab) -> str:
-    """Returns the beginning of the text that a page shows, or what its browser does where the page does not answer."""
+    """Returns the beginning of the page's text, or the browser's activity if the page does not answer."""
     if lab.page.is_closed():
         return "(closed)"
     try:
@@ -258,7 +252,7 @@ def shown(lab: Lab) -> str:
 
 
 def renderers() -> Iterator[str]:
-    """Yields how busy the process of each page is, and what its main thread waits for: a loop, or a lock."""
+    """Yields the load of each page's process, and what its main thread waits for: a loop, or a lock."""
     for process in psutil.Process().children(recursive=True):
         with contextlib.suppress(psutil.Error, OSError):
             if "--type=renderer" in process.cmdline():
@@ -267,12 +261,12 @@ def renderers() -> Iterator[str]:
 
 
 def plain(request: pytest.FixtureRequest) -> str:
-    """The test's name as part of a file's name."""
+    """Returns the test's name for file names."""
     return re.sub(r"\W+", "-", request.node.name).strip("-")
 
 
 def picture(lab: Lab, name: str) -> None:
-    """Leave a screenshot of how a test failed; a text of the same name has what its console said."""
+    """Takes a screenshot of a failed test; a text of the same name has its console messages."""
     if not lab.page.is_closed():
         with contextlib.suppress(Error):  # a page that does not answer cannot be drawn
             lab.picture(name, timeout=ANSWER_MS)

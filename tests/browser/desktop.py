@@ -1,4 +1,4 @@
-"""A desktop that a browser on Linux shows its notifications on: a message bus of its own, and who takes them there."""
+"""A desktop for notifications of a browser on Linux: a separate message bus and a notification service."""
 
 from __future__ import annotations
 
@@ -43,15 +43,13 @@ CLOSED_BY_PROGRAM = 3
 
 @dataclass(frozen=True)
 class Shown:
-    """A notification as the desktop shows it."""
-
     number: int
     title: str
     text: str
 
 
 class Desktop:
-    """What shows notifications; a context manager."""
+    """A notification service; a context manager."""
 
     def __init__(self, folder: Path, daemon: str) -> None:
         config, socket = folder / "bus.conf", folder / "bus"
@@ -82,21 +80,20 @@ class Desktop:
 
     @property
     def shown(self) -> tuple[Shown, ...]:
-        """All that it was given, first to last."""
+        """Returns all notifications in order."""
         with self._changed:
             return tuple(self._shown)
 
     def wait_shown(self, count: int) -> Shown:
-        """Wait until it was given so many; the last of these."""
+        """Waits for *count* notifications; returns the last."""
         self._wait(lambda: len(self._shown) >= count, f"{count} notifications")
         return self.shown[count - 1]
 
     def wait_closed(self, number: int) -> None:
-        """Wait until the browser has taken one back."""
+        """Waits until the browser has closed one."""
         self._wait(lambda: number in self._closed, f"the end of notification {number}")
 
     def click(self, number: int) -> None:
-        """Click a notification."""
         self._link.send(new_signal(DESKTOP, "ActionInvoked", "us", (number, "default")))
 
     def _wait(self, is_so: Callable[[], bool], what: str) -> None:

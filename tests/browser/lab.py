@@ -1,7 +1,6 @@
-"""JupyterLab in a browser, as its user meets it: a page object. Waits for what can be seen, never for time.
+"""JupyterLab in a browser, as a page object. Waits for visible changes, never for time.
 
-What has yet to appear is waited for by ``wait_for``: while ``expect`` waits for it, Playwright describes the whole page
-again and again.
+``wait_for`` waits for new elements: while ``expect`` waits for them, Playwright describes the whole page repeatedly.
 """
 
 from __future__ import annotations
@@ -93,46 +92,43 @@ class Cell:
         self.widget = self.output.locator(".jupyter-widgets-view, .jupyter-widgets").first
 
     def button(self, name: str) -> Locator:
-        """A button in its output, by its exact name."""
         return self.output.get_by_role("button", name=name, exact=True)
 
     def focus(self) -> None:
-        """Put the cursor into its editor."""
         self.locator.locator(".jp-InputArea-editor .cm-content").click()
 
     def run(self) -> None:
-        """Run it, as Ctrl+Enter does, and no other one."""
+        """Run only this cell, as Ctrl+Enter does."""
         self.focus()
         expect(self.locator).to_have_class(re.compile("jp-mod-active"))
         self.locator.page.keyboard.press("Control+Enter")
 
     def write(self, source: str) -> None:
-        """Replace its source, as typing does."""
+        """Replace its source by keyboard."""
         self.focus()
         self.locator.page.keyboard.press("Control+a")
         self.locator.page.keyboard.insert_text(source)
 
     def expect_running(self) -> None:
-        """See its star."""
         expect(self.prompt).to_have_text("[*]:", timeout=PATIENCE_MS)
 
     def expect_done(self, count: int | None = None) -> None:
-        """See its execution count: any, or the one given."""
+        """Waits for its execution count: any, or *count*."""
         pattern = re.compile(r"^\[\d+\]:$") if count is None else re.compile(rf"^\[{count}\]:$")
         expect(self.prompt).to_have_text(pattern, timeout=PATIENCE_MS)
 
     def expect_text(self, text: str | re.Pattern[str]) -> None:
-        """See a text in its output, live view included."""
+        """Waits for a text in output or live view."""
         self.output.get_by_text(text).first.wait_for(timeout=PATIENCE_MS)
 
     def expect_static(self, text: str | re.Pattern[str]) -> None:
-        """See a text in a markdown output, and no live view left."""
+        """Waits for a markdown text without a live view."""
         self.markdown.get_by_text(text).first.wait_for(timeout=PATIENCE_MS)
         expect(self.output.locator(".jupyter-widgets")).to_have_count(0, timeout=PATIENCE_MS)
 
 
 class Lab:
-    """A page with JupyterLab in it."""
+    """A page with JupyterLab."""
 
     def __init__(self, page: Page, server: Server, pictures: Path) -> None:
         self.page = page
@@ -156,13 +152,13 @@ class Lab:
         self.expect_idle()
 
     def open_nothing(self) -> None:
-        """Show the page without a notebook, which one that was emptied does."""
+        """Show JupyterLab without a notebook, like an emptied page."""
         if not self.workspace:
             self.workspace = "empty"
             self.page.goto(f"{self.server.url}/lab/workspaces/{self.workspace}?token=browser-tests&reset")
 
     def open_too(self, name: str, document: Any) -> None:
-        """Open one more notebook in the same page and wait for its kernel."""
+        """Open another notebook in the same page and wait for its kernel."""
         nbformat.write(document, self.server.folder / name)
         self.command("docmanager:open", path=name)
         self.page.evaluate(CONNECTED)
@@ -170,29 +166,29 @@ class Lab:
 
     @contextmanager
     def layout_saved(self, word: str) -> Iterator[None]:
-        """What happens inside ends when the page has saved a layout with *word* in it."""
+        """The block ends when the page has saved a layout with *word* in it."""
         with self.page.expect_response(
             lambda answer: answer.request.method == "PUT" and word in (answer.request.post_data or "")
         ):
             yield
 
     def expect_in_kernel(self, expression: str, value: object) -> None:
-        """See a Python expression become a value, asked silently, between whatever the kernel does."""
+        """Waits for a Python expression's value, by silent requests between the kernel's work."""
         as_json = f"__import__('json').dumps({expression})"
         self.page.evaluate(BECOMES, [as_json, repr(json.dumps(value)), PATIENCE_MS])
 
     def forget_other_pages(self) -> None:
-        """Remove what pages of this server have left in the browser, but its cache."""
+        """Remove the browser's data of this server's pages, except the cache."""
         browser = self.page.context.new_cdp_session(self.page)
         browser.send("Storage.clearDataForOrigin", {"origin": self.server.url, "storageTypes": "local_storage"})
         browser.detach()
 
     def is_wide(self) -> bool:
-        """True if the sidebar was made wide, which it stays."""
+        """True if the sidebar has a saved width."""
         return bool(self.page.evaluate("localStorage.getItem('agentnb sidebar width')"))
 
     def clear(self) -> bool:
-        """Close what is open, for another test; says whether the page is as a new one."""
+        """Close everything for another test; returns True if the page is like new."""
         self.page.emulate_media(forced_colors="null", reduced_motion="reduce")
         self.page.keyboard.press("Escape")
         if not self.page.evaluate(CLEARED):
@@ -201,7 +197,7 @@ class Lab:
         return True
 
     def leave(self) -> bool:
-        """Leave what is open for an empty page, for another test; says whether the page is as a new one."""
+        """Leave everything for an empty page, for another test; returns True if the page is like new."""
         self.page.emulate_media(forced_colors="null", reduced_motion="reduce")
         self._leave()
         return True
@@ -211,20 +207,20 @@ class Lab:
         self.page.goto("about:blank")
 
     def reload(self, *, busy: bool = False) -> None:
-        """Load the page again, with the layout that it has saved."""
+        """Load the page again, with its saved layout."""
         self.page.goto(f"{self.server.url}/lab/workspaces/{self.workspace}")
         self.panel.locator(".jp-CodeCell").first.wait_for(timeout=PATIENCE_MS)
         if not busy:
             self.page.evaluate(CONNECTED)
 
     def load_again(self) -> None:
-        """Load the page again, and open the notebook that it shows, and nothing else."""
+        """Load the page again with only its current notebook."""
         name = self.page.evaluate("() => window.jupyterapp.shell.currentWidget.context.path")
         self.page.goto(f"{self.server.url}/lab/workspaces/{self.workspace}?reset")
         self.open(name)
 
     def reopen(self) -> None:
-        """Save the notebook, leave the page, end the kernel; open it anew, in a page just loaded, with a new kernel."""
+        """Save the notebook, leave the page and end the kernel; then open it in a new page with a new kernel."""
         name = self.page.evaluate("() => window.jupyterapp.shell.currentWidget.context.path")
         self.save()
         self._leave()
@@ -237,22 +233,20 @@ class Lab:
         self.page.wait_for_function(IDLE, timeout=PATIENCE_MS, polling=50)
 
     def cell(self, index: int) -> Cell:
-        """The code cell at an index, from 0."""
         return Cell(self.panel.locator(".jp-CodeCell").nth(index))
 
     def run_cells(self, count: int) -> None:
-        """Run that many code cells of a new kernel, from the first, and see each done before the next."""
+        """Run the first *count* code cells of a new kernel, one after the other."""
         for index in range(count):
             self.cell(index).run()
             self.cell(index).expect_done(index + 1)
 
     def command(self, name: str, **arguments: Any) -> None:
-        """Run a command of JupyterLab and wait until it has been done."""
+        """Run a command of JupyterLab and wait until it ends."""
         script = "([name, args]) => window.jupyterapp.commands.execute(name, args).then(() => null)"
         self.page.evaluate(script, [name, arguments])
 
     def save(self) -> None:
-        """Save the notebook."""
         self.command("docmanager:save")
 
     def interrupt(self) -> None:
@@ -266,14 +260,14 @@ class Lab:
         self.expect_idle()
 
     def theme(self, name: str) -> None:
-        """Change to a theme, and see it."""
+        """Set a theme and wait for it."""
         light = "true" if "Light" in name else "false"
         self.command("apputils:change-theme", theme=name)
         expect(self.page.locator("body")).to_have_attribute("data-jp-theme-light", light, timeout=PATIENCE_MS)
         expect(self.page.locator("#jupyterlab-splash")).to_have_count(0, timeout=PATIENCE_MS)
 
     def close_connection_errors(self) -> None:
-        """From now on close JupyterLab's own dialog about the connection whenever it is in the way."""
+        """From now on close JupyterLab's dialog about the connection whenever it appears."""
         dialog = self.page.locator(".jp-Dialog", has_text="Server Connection Error")
         self.page.add_locator_handler(dialog, lambda shown: shown.get_by_role("button", name="Close").click())
 
@@ -282,6 +276,5 @@ class Lab:
         return nbformat.read(self.server.folder / name, as_version=4)
 
     def picture(self, name: str, timeout: int = PATIENCE_MS) -> None:
-        """Take a screenshot."""
         self.pictures.mkdir(parents=True, exist_ok=True)
         self.page.screenshot(path=self.pictures / f"{name}.png", timeout=timeout)

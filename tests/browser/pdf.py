@@ -1,4 +1,4 @@
-"""The words in a PDF that Chromium has printed: enough of the format to read those, and no more."""
+"""Reads the words of a PDF that Chromium has printed: supports only that part of the format."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _RANGE = re.compile(rb"<([0-9A-Fa-f]{4})> (?:<([0-9A-Fa-f]{4})> )?<([0-9A-Fa-f]{
 
 
 def words(data: bytes) -> str:
-    """All letters that are shown in the PDF *data*, without spaces, in the order in which they are drawn."""
+    """Returns all visible letters of the PDF *data*, without spaces, in drawing order."""
     objects = {number: (head, _unpacked(stream)) for number, head, stream in _OBJECT.findall(data)}
     fonts = {name: _letters(objects, number) for head, _ in objects.values() for name, number in _FONT.findall(head)}
     found = []
@@ -26,7 +26,7 @@ def words(data: bytes) -> str:
 
 
 def _letters(objects: dict[bytes, tuple[bytes, bytes]], number: bytes) -> dict[int, str]:
-    """The letters of a font's glyphs, as its own table says."""
+    """Returns the letters of a font's glyphs."""
     table = re.search(rb"/ToUnicode (\d+) 0 R", objects[number][0])
     letters: dict[int, str] = {}
     for first, last, letter in _RANGE.findall(objects[table[1]][1] if table else b""):

@@ -1,4 +1,4 @@
-"""A real JupyterLab server, as a process of its own."""
+"""A real JupyterLab server in a separate process."""
 
 from __future__ import annotations
 
@@ -46,8 +46,6 @@ def free_port() -> int:
 
 @dataclass
 class Server:
-    """A running server."""
-
     process: subprocess.Popen[bytes]
     port: int
     folder: Path
@@ -56,18 +54,18 @@ class Server:
 
     @property
     def url(self) -> str:
-        """Its address, without the token."""
+        """Its address without the token."""
         return f"http://127.0.0.1:{self.port}"
 
     def api(self, path: str, method: str = "GET") -> object:
-        """Ask its REST interface."""
+        """Call its REST API."""
         request = Request(f"{self.url}/api/{path}", method=method, headers={"Authorization": f"token {TOKEN}"})  # noqa: S310 - loopback
         with urlopen(request, timeout=60) as answer:  # noqa: S310 - loopback
             body = answer.read()
         return json.loads(body) if body else None
 
     def end_sessions(self) -> None:
-        """Shut every kernel down, and see their agents go with them."""
+        """Shuts down every kernel and checks that their agents end."""
         left = agents_below(self.process.pid)
         sessions = self.api("sessions")
         assert isinstance(sessions, list)
@@ -77,7 +75,6 @@ class Server:
         assert alive == [], "agents outlived their kernel"
 
     def stop(self) -> None:
-        """End it and all below it."""
         below = psutil.Process(self.process.pid).children(recursive=True)
         self.process.terminate()
         try:
@@ -94,7 +91,7 @@ class Server:
 
 
 def agents_below(pid: int) -> list[psutil.Process]:
-    """Return the processes of built-in agents that descend from a process."""
+    """Returns the processes of built-in agents below a process."""
     return [process for process in psutil.Process(pid).children(recursive=True) if _is_agent(process)]
 
 
@@ -106,7 +103,7 @@ def _is_agent(process: psutil.Process) -> bool:
 
 
 def start(home: Path, folder: Path, *options: str, port: int | None = None, within: Sequence[str] = ()) -> Server:
-    """Start JupyterLab, by the command *within* where there is one, and wait until it answers."""
+    """Starts JupyterLab, with the command *within* if given, and waits until it answers."""
     _write_settings(home)
     command = [
         *within, sys.executable, "-m", "jupyterlab", "--no-browser", "--expose-app-in-browser", "--allow-root",
@@ -134,7 +131,7 @@ def start(home: Path, folder: Path, *options: str, port: int | None = None, with
 
 
 def _accepts_connections(process: subprocess.Popen[bytes], port: int) -> bool:
-    """Wait for the port: Jupyter Server logs its address before it binds, and ends where the port was taken since."""
+    """Waits for the port: Jupyter Server logs its address before it binds, and ends if the port was taken since."""
     until = time.monotonic() + START_SECONDS
     while process.poll() is None and time.monotonic() < until:
         with socket.socket() as probe:

@@ -1,4 +1,4 @@
-"""The sidebar in JupyterLab and Notebook 7, as its user meets it: a page object."""
+"""The sidebar in JupyterLab and Notebook 7, as a page object."""
 
 from __future__ import annotations
 
@@ -27,8 +27,6 @@ SOURCES = "() => window.jupyterapp.shell.currentWidget.content.model.sharedModel
 
 
 class Side:
-    """The sidebar of one page."""
-
     def __init__(self, page: Page) -> None:
         self.page = page
         self.panel = page.locator("#agentnb-sidebar")
@@ -43,21 +41,19 @@ class Side:
         self.question = self.chat.locator(".permission, .waiting-link")
 
     def open(self) -> None:
-        """Click the icon."""
         self.icon.click()
         self.panel.wait_for(timeout=PATIENCE_MS)
 
     def expect_state(self, state: str) -> None:
-        """See what the active notebook's part shows: ``shown``, ``missing``, ``no kernel``, …."""
+        """Waits for the active notebook's state: ``shown``, ``missing``, ``no kernel``, …."""
         self.session.and_(self.page.locator(f"[data-state='{state}']")).wait_for(timeout=PATIENCE_MS)
 
     def expect_chat(self) -> None:
-        """See the chat."""
         self.expect_state("shown")
         self.chat.wait_for(timeout=PATIENCE_MS)
 
     def start(self, agent: str = "eliza") -> None:
-        """Begin a conversation with an agent, chosen by the pill of the box."""
+        """Begins a conversation with an agent through the box's pill."""
         self.expect_chat()
         self.pill.click()
         name = NAMES.get(agent, agent)
@@ -66,17 +62,16 @@ class Side:
         expect(self.box).to_be_editable(timeout=PATIENCE_MS)
 
     def say(self, text: str) -> None:
-        """Type a prompt and send it."""
         self.box.fill(text)
         self.box.press("Enter")
 
     def say_and_wait(self, text: str) -> None:
-        """The same, until it has left the box: before the conversation is there, Enter waits for it."""
+        """Also waits until the box is empty: Enter waits for a new conversation."""
         self.say(text)
         expect(self.box).to_have_value("", timeout=PATIENCE_MS)
 
     def allow(self) -> None:
-        """Answer the question with yes where it is asked, in the chat or in a cell, once it can be answered."""
+        """Allows the permission request in the chat or in a cell, once it is enabled."""
         card = self.chat.locator(".permission").get_by_role("button", name="Allow", exact=True)
         cell = self.page.locator(".jp-NotebookPanel:not(.lm-mod-hidden) .agentnb-cell-bar[data-armed=true]")
         button = card.or_(cell.get_by_role("button", name="Accept", exact=True)).first
@@ -85,37 +80,36 @@ class Side:
         button.click()
 
     def choose_freedom(self, word: str) -> None:
-        """Choose how freely the agent works: Ask, Edit or Auto, or Custom… for what is behind it."""
+        """Chooses the freedom of the agent: Ask, Edit or Auto, or opens Custom…."""
         self.freedom.click()
         self.chat.get_by_role("menuitem", name=re.compile(f"^{word}")).click()
 
     @property
     def freedom(self) -> Locator:
-        """The control that says how freely the agent works."""
+        """The control for the agent's freedom."""
         return self.chat.locator(".freedom-button")
 
     def custom(self) -> Locator:
-        """Open what is behind the freedom, and see it."""
+        """Opens the panel of *Custom…*."""
         self.choose_freedom("Custom…")
         panel = self.chat.get_by_role("dialog", name="Custom freedom")
         panel.get_by_role("group", name="Allowed without asking").wait_for(timeout=PATIENCE_MS)
         return panel
 
     def button(self, name: str) -> Locator:
-        """A button of the chat or the notice, by its name."""
+        """Returns a button of the chat or the notice."""
         return self.session.get_by_role("button", name=name)
 
     def expect_text(self, text: str) -> None:
-        """See a text in the chat."""
         self.chat.get_by_text(text).first.wait_for(timeout=PATIENCE_MS)
 
     def expect_answer(self, text: str) -> None:
-        """See what the agent has said, whole; a prompt that asks for it has the text, too."""
+        """Waits for a whole answer; the prompt may have the same text."""
         said = self.chat.locator(".answer").get_by_text(text, exact=True)
         said.first.wait_for(timeout=PATIENCE_MS)
 
     def resize(self, width: int) -> None:
-        """Drag the panel's edge until it is so wide, in pixels."""
+        """Drags the panel's edge to *width* in pixels."""
         box = self.panel.bounding_box()
         assert box is not None
         edge, middle = box["x"] - 2, box["y"] + 300
@@ -125,7 +119,7 @@ class Side:
         self.page.mouse.up()
 
     def draw_back(self) -> bool:
-        """Drag the panel's edge to where a new page has it; says whether it is there, which a hidden one is not."""
+        """Drags the panel's edge to a new page's width; returns True on success, False if hidden."""
         if not self.panel.is_visible():
             return False
         self.resize(FIRST_WIDTH)
@@ -141,11 +135,11 @@ def install(site: Path) -> str:
 
 
 def sources(lab: Lab) -> list[str]:
-    """The code cells of the shown notebook, as they read."""
+    """Returns the code cells' text in the open notebook."""
     return list(lab.page.evaluate(SOURCES))
 
 
 def expect_sources(lab: Lab, expected: list[str]) -> None:
-    """See these code cells in the shown notebook, behind the first one."""
+    """Waits for these code cells after the first one."""
     script = f"(expected) => JSON.stringify(({SOURCES})().slice(1)) === JSON.stringify(expected)"
     lab.page.wait_for_function(script, arg=expected)

@@ -1,4 +1,4 @@
-"""One session with an assistant, from the first prompt to the last, in Notebook 7."""
+"""A whole session with an assistant in Notebook 7."""
 
 from __future__ import annotations
 
@@ -20,13 +20,12 @@ LOAD = 'sales = {"north": 12, "south": 30, "east": 0}'
 
 @pytest.fixture
 def classic(lab: Lab, kernelspecs: Path) -> Classic:
-    """A page with Notebook 7."""
     return Classic(lab)
 
 
 @pytest.mark.notebook7
 def test_a_session_that_loads_plots_fixes_edits_and_explains_works_in_notebook_7(classic: Classic, lab: Lab) -> None:
-    """Changes of cells are reviewed first and, after the switch, afterwards, both in the cells."""
+    """Cell changes are reviewed before, and after the switch to Edit after, they apply."""
     classic.open("assistant.ipynb", "north, south = 12, 30", SETUP, "east = 0\nshare = south / east")
     lab.run_cells(2)
     classic.button.click()

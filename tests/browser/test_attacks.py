@@ -1,4 +1,4 @@
-"""Every attack of ``tests/cases/attacks``, said by a hostile agent into one page: nothing acts, it stays usable."""
+"""A hostile agent sends every attack of ``tests/cases/attacks`` to one page: nothing runs, it stays usable."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ LOOK = """async ([selector]) => {
 
 
 def opened(lab: Lab) -> tuple[Cell, list[str]]:
-    """The chat full of attacks, and every request that the page has made to anywhere else."""
+    """Returns the chat full of attacks, and every request of the page to other servers."""
     elsewhere: list[str] = []
     lab.page.on(
         "request", lambda request: None if request.url.startswith(_ours(lab)) else elsewhere.append(request.url)

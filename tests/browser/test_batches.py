@@ -1,4 +1,4 @@
-"""A batch in a real JupyterLab: its bar, its rows, and the conversation that a row opens."""
+"""A batch in a real JupyterLab: its bar, its rows, and a row's conversation."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ batch_model.BatchModel._esm = "await new Promise((later) => setTimeout(later, 40
 
 
 def test_a_row_of_a_batch_opens_its_conversation_and_is_in_the_saved_notebook_without_its_kernel(lab: Lab) -> None:
-    """Failures stand under their reason with a count, the answers below; saved, they are a table."""
+    """Failures are grouped by reason, above the answers; the saved notebook has a table."""
     lab.open("batch.ipynb", notebook(ASK, kernel="ipykernel7"))
     cell = lab.cell(0)
     cell.run()
@@ -57,7 +57,7 @@ def test_a_row_of_a_batch_opens_its_conversation_and_is_in_the_saved_notebook_wi
 
 
 def test_rows_come_and_open_though_their_module_loaded_too_late(lab: Lab) -> None:
-    """What the kernel said meanwhile is asked for again."""
+    """The page requests the missed messages again."""
     lab.open("late-batch.ipynb", notebook("%load_ext agentnb\n" + LATE + ASK, kernel="ipykernel7"))
     cell = lab.cell(0)
     cell.run()

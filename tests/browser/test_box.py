@@ -1,4 +1,4 @@
-"""The box first: from an empty JupyterLab to an answer, the agent pill, and what goes wrong on the way."""
+"""The box first: from an empty JupyterLab to an answer, the agent pill, and errors on the way."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ TURN_ENDS = "view => [...view.shadowRoot.querySelectorAll('.turn-end button')].l
 
 @pytest.fixture(scope="module")
 def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The program of a known agent, which says back what it is told; nothing else runs it."""
+    """The program of a known agent that repeats its prompts; no other test runs it."""
     return known_agent.install(tmp_path_factory.mktemp("agent") / "prefix", "goose", "moody")
 
 
 @pytest.fixture(scope="module", autouse=True)
 def _equipped(kernelspecs: Path, tmp_path_factory: pytest.TempPathFactory, program: Path) -> Iterator[None]:
-    """Meanwhile the kernel that new notebooks get finds one real agent, and no earlier conversation."""
+    """The default kernel finds one real agent and no earlier conversation in these tests."""
     file = kernelspecs / "kernels" / KERNEL / "kernel.json"
     before = file.read_text(encoding="utf-8")
     path = f"{program.parent}{os.pathsep}{os.environ['PATH']}"
@@ -45,7 +45,7 @@ def _equipped(kernelspecs: Path, tmp_path_factory: pytest.TempPathFactory, progr
 
 
 def test_from_an_empty_jupyterlab_a_click_and_enter_lead_to_an_answer(lab: Lab) -> None:
-    """By the launcher's card, and by the sidebar's own box, which opens a notebook."""
+    """By the launcher's card, and by the sidebar's box, which opens a notebook."""
     side = Side(lab.page)
     lab.open_nothing()
     lab.page.locator(".jp-LauncherCard", has_text="Agent").wait_for(timeout=PATIENCE_MS)
@@ -72,7 +72,7 @@ def test_from_an_empty_jupyterlab_a_click_and_enter_lead_to_an_answer(lab: Lab) 
 
 
 def test_the_agent_pill_works_by_keyboard_and_few_controls_are_seen(lab: Lab) -> None:
-    """Open, arrows, letters, Escape; another agent takes an empty conversation's place; three conversations at rest."""
+    """Open, arrows, letters, Escape; another agent replaces an empty conversation; three conversations at rest."""
     lab.open("pill.ipynb", notebook("x = 1", kernel=KERNEL))
     side = Side(lab.page)
     side.open()
@@ -116,7 +116,7 @@ def test_the_agent_pill_works_by_keyboard_and_few_controls_are_seen(lab: Lab) ->
 
 
 def test_a_conversation_that_cannot_be_begun_leaves_the_text_with_what_to_do(lab: Lab, program: Path) -> None:
-    """The agent's program is gone when the message is sent; once it is back, Enter sends it."""
+    """The agent's program is missing at the first Enter; once it is back, Enter sends."""
     lab.open("failed.ipynb", notebook("x = 1", kernel=KERNEL))
     side = Side(lab.page)
     side.open()
@@ -137,7 +137,7 @@ def test_a_conversation_that_cannot_be_begun_leaves_the_text_with_what_to_do(lab
 
 
 def test_without_a_conversation_fix_starts_the_default_agent_and_sends(lab: Lab) -> None:
-    """What is for the agent is folded in the bubble; the title is of the user's words; ``%agent`` is known there."""
+    """The bubble folds the agent's part; the title has the user's words; ``%agent`` works there."""
     lab.open("fix.ipynb", notebook("1 / 0", "%agent what is this?", kernel=KERNEL))
     lab.cell(0).run()
     lab.cell(0).expect_done(1)

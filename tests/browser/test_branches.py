@@ -1,4 +1,4 @@
-"""Tries side by side in a real JupyterLab: in the cell and in the chat; one is kept, parts are, others go."""
+"""Tries side by side in JupyterLab, in the cell and in the chat; the user keeps one or parts of one."""
 
 from __future__ import annotations
 
@@ -46,13 +46,13 @@ FEATURES = "open('features.py').read()[:9]"
 
 
 def choose(card: Locator, item: str) -> None:
-    """Choose in the menu of a try."""
+    """Chooses in a try's menu."""
     card.get_by_role("button", name=re.compile("^More for")).click()
     card.get_by_role("menuitem", name=item, exact=True).click()
 
 
 def begin(lab: Lab, name: str) -> Cell:
-    """Open a notebook whose third cell has three tries, and see them done."""
+    """Opens a notebook whose third cell runs three tries; waits for them."""
     document = notebook(SETUP.replace("NOTEBOOK", name), "score", BEGIN, kernel="ipykernel7")
     document.cells[1].id = "now"
     lab.open(name, document)
@@ -69,7 +69,7 @@ def begin(lab: Lab, name: str) -> Cell:
 
 
 def look(lab: Lab, cell: Cell, name: str) -> None:
-    """Pictures, narrow and wide, light and dark; axe finds nothing, and nothing is cut off."""
+    """Takes pictures, narrow and wide, light and dark; checks axe and cut-off content."""
     for theme, width in (("Dark", 420), ("Light", 420), ("Light", 1200), ("Dark", 1200)):
         lab.theme(f"JupyterLab {theme}")
         lab.page.set_viewport_size({"width": width + 1000, "height": 1400})  # with both sidebars
@@ -81,7 +81,6 @@ def look(lab: Lab, cell: Cell, name: str) -> None:
 
 
 def keep_parts(card: Locator, *parts: str) -> None:
-    """Choose parts of a try, and keep them."""
     if not card.get_by_role("checkbox").count():
         choose(card, "Keep parts…")
     for part in parts:
@@ -90,26 +89,26 @@ def keep_parts(card: Locator, *parts: str) -> None:
 
 
 def expect_conflict(card: Locator, *words: str) -> None:
-    """See in the card that the user has changed these."""
+    """Waits until the card names the user's changes."""
     for word in words:
         expect(card.get_by_role("alert")).to_contain_text(word, timeout=PATIENCE_MS)
     expect(card.get_by_role("alert")).to_contain_text("Nothing was kept")
 
 
 def change(lab: Lab, *calls: str) -> None:
-    """The user changes something: expressions that the kernel evaluates."""
+    """Makes a user's change through expressions in the kernel."""
     lab.expect_in_kernel(f"[{', '.join(calls)}] and None", None)
 
 
 def undo(side: Side, card: Locator, title: str) -> None:
-    """Go from a try to the turn that kept it, and undo that."""
+    """Goes from a try to the turn that kept it; undoes it."""
     card.get_by_role("button", name="Changes and Undo").click()
     expect(side.chat.get_by_role("tab", selected=True)).to_contain_text(title, timeout=PATIENCE_MS)
     side.chat.get_by_role("button", name="Undo", exact=True).click(timeout=PATIENCE_MS)
 
 
 def test_one_of_the_tries_in_a_cell_is_kept_with_its_outputs_and_undo_takes_it_back(lab: Lab) -> None:
-    """They stand side by side with their measures, pictures, data checks and changes; the others vanish."""
+    """They are side by side with measures, pictures, data checks and changes; the others vanish."""
     cell = begin(lab, "branches.ipynb")
     tries = cell.output.get_by_role("article")
     second, third = (cell.output.get_by_role("article", name=f"Try {number}") for number in (2, 3))
@@ -146,7 +145,7 @@ def test_one_of_the_tries_in_a_cell_is_kept_with_its_outputs_and_undo_takes_it_b
 
 
 def test_parts_of_tries_are_kept_and_nothing_of_the_users_is_overwritten(lab: Lab) -> None:
-    """A variable, a file, a cell; then the user changes each of them, and the card says so."""
+    """A variable, a file, a cell; then the card refuses to overwrite a user's changes."""
     cell = begin(lab, "parts.ipynb")
     side, tries = Side(lab.page), cell.output.get_by_role("article")
     first, second, third = (tries.nth(index) for index in range(3))
@@ -184,7 +183,7 @@ def test_parts_of_tries_are_kept_and_nothing_of_the_users_is_overwritten(lab: La
 
 
 def test_text_of_the_message_box_is_tried_three_ways(lab: Lab) -> None:
-    """With the conversation's agent; they are stopped, looked into and discarded."""
+    """With the conversation's agent; the user stops, inspects and discards them."""
     lab.open("ways.ipynb", notebook("import agentnb", TALKS, kernel="ipykernel7"))
     lab.run_cells(2)
     side = Side(lab.page)

@@ -1,4 +1,4 @@
-"""Budgets in a real JupyterLab: the line from 80 % on, the question at the limit, and going on."""
+"""Budgets in a real JupyterLab: the line from 80 % on, the question at the limit, next turn."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ session = agentnb.start("spends", command=command, budget="$5", title="Spends")"
 
 
 def test_budget_is_said_at_80_percent_and_asked_about_at_the_limit(lab: Lab, kernelspecs: Path) -> None:
-    """Quietly in the chat and near the box; the turn waits for the answer and goes on, or stops."""
+    """A line in the chat and near the box; the turn waits for the answer, continues or stops."""
     lab.open("budgets.ipynb", notebook(START, kernel="ipykernel7"))
     lab.run_cells(1)
     side = Side(lab.page)

@@ -1,4 +1,4 @@
-"""Changes that an agent proposes, reviewed in the cells of a real JupyterLab."""
+"""Review of an agent's proposed changes in the cells of a real JupyterLab."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ STEPS = [
 def test_proposed_changes_are_accepted_in_their_cells_by_keyboard_and_by_mouse_and_not_in_the_chat(
     lab: Lab, kernelspecs: Path
 ) -> None:
-    """The difference is in the cell and not in the notebook; the chat has one line for each, which leads there."""
+    """The cell shows the difference, the notebook stays unchanged; the chat has one line per change, as a link."""
     lab.open("reviewed.ipynb", notebook(SETUP, "a = 1\nprint(a)", kernel="ipykernel7"))
     lab.run_cells(2)
     side = Side(lab.page)
@@ -99,9 +99,9 @@ def the_keyboard_goes_over_the_bar_and_out_of_the_notebook(lab: Lab) -> None:
 def test_a_review_in_two_pages_is_answered_in_either_and_followed_in_the_other(
     lab: Lab, open_lab: Callable[[], Lab], kernelspecs: Path
 ) -> None:
-    """The page where a change is accepted has it; the marks go in both, and nothing is applied twice.
+    """The page of the click applies a change; the marks vanish in both, and nothing is applied twice.
 
-    What the user wrote meanwhile into the cell in one page stays there, and can be accepted in the other one alone.
+    A user's edit of the cell in one page stays there, and only the other page can accept the change.
     """
     lab.open("two-pages.ipynb", notebook(SETUP, "a = 1\nprint(a)", kernel="ipykernel7"))
     lab.run_cells(2)
@@ -169,9 +169,9 @@ def a_decision_is_in_the_other_page_whose_chat_is_closed(pages: tuple[Lab, Lab],
 def test_a_cell_that_the_user_changed_or_deleted_says_so_and_nothing_offers_to_allow_it(
     lab: Lab, kernelspecs: Path
 ) -> None:
-    """The cell says it, and offers to accept again once the user's change is undone; a deleted one leaves a refusal.
+    """The cell says it, and offers to accept again after the user's undo; a deleted one leaves a refusal.
 
-    A restart of the kernel takes what waits out of the cells.
+    A restart of the kernel removes pending changes from the cells.
     """
     lab.open("conflict.ipynb", notebook(SETUP, "a = 1\nprint(a)", kernel="ipykernel7"))
     lab.run_cells(2)
@@ -279,7 +279,7 @@ def test_code_from_the_chat_that_replaces_a_cell_shows_the_difference_and_can_be
 
 
 def changed(name: str, **arguments: object) -> list[dict[str, object]]:
-    """A call of a kernel tool, and the wait for its answer."""
+    """Returns steps for one kernel tool call."""
     return [{"start": [name, arguments]}, {"end": 1}]
 
 
@@ -290,7 +290,7 @@ CELLS = """() => window.jupyterapp.shell.currentWidget.content.model.sharedModel
 def test_cells_that_are_moved_split_and_deleted_when_accepted_in_the_cells_come_back_with_undo_of_the_turn(
     lab: Lab, kernelspecs: Path
 ) -> None:
-    """What would happen is marked in the notebook; types, order and outputs come back in one step."""
+    """The notebook marks the proposals; types, order and outputs come back in one step."""
     setup = SETUP.replace("sys, agentnb", "sys, agentnb, os").replace("kernel_tools", "cwd=os.getcwd(), kernel_tools")
     lab.open("structure.ipynb", notebook(setup, "a = 1\nb = 2", "print(3)", "d = 4", kernel="ipykernel7"))
     lab.run_cells(4)
@@ -336,7 +336,7 @@ SCROLL = "(index) => window.jupyterapp.shell.currentWidget.content.scrollToItem(
 
 @pytest.fixture
 def set_mode(home: Path) -> Iterator[Callable[[str], None]]:
-    """Sets the windowing mode for pages that are loaded from now on, until the test ends."""
+    """Sets the windowing mode of pages loaded until the test ends."""
     file = home / "lab-settings/@jupyterlab/notebook-extension/tracker.jupyterlab-settings"
     before = file.read_text()
     yield lambda mode: cast("None", file.write_text(json.dumps({"windowingMode": mode})))
@@ -346,7 +346,7 @@ def set_mode(home: Path) -> Iterator[Callable[[str], None]]:
 def test_what_stands_in_cells_outside_the_view_is_seen_there_in_each_windowing_mode(
     lab: Lab, kernelspecs: Path, set_mode: Callable[[str], None]
 ) -> None:
-    """*Next change* scrolls to a proposal and goes to its bar, which covers no code; failed cells have buttons."""
+    """*Next change* scrolls to a proposal and focuses its bar, which covers no code; failed cells have buttons."""
     lines = "\n".join(f"# {number}" for number in range(12))
     document = notebook(SETUP, *(f"x = {number}\n{lines}" for number in range(1, 40)), kernel="ipykernel7")
     document.cells[30]["id"] = "proposed"

@@ -1,4 +1,4 @@
-"""What a turn changed, in a real JupyterLab: seen, undone and redone."""
+"""The changes of a turn in a real JupyterLab: review, undo and redo."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ REVIEW = """async () => (await axe.run('.agentnb-review', { resultTypes: ['viola
 
 
 def call(tool: str, **arguments: str) -> list[dict[str, object]]:
-    """One call of a kernel tool, to its end."""
+    """Steps for one kernel tool call."""
     return [{"start": [tool, arguments]}, {"end": 1}]
 
 
@@ -51,7 +51,7 @@ STEPS = [
 
 
 def test_a_turn_is_reviewed_undone_and_redone(lab: Lab, side: Side) -> None:
-    """Files that the agent wrote itself, cells and a variable: one undone, all undone, all redone."""
+    """The agent's files, cells and a variable: undo one, undo all, redo all."""
     folder = lab.server.folder / "changed"
     folder.mkdir()
     (folder / "fit.py").write_text(OLD, encoding="utf-8")
@@ -110,7 +110,7 @@ def test_a_turn_is_reviewed_undone_and_redone(lab: Lab, side: Side) -> None:
 
 
 def expect_buttons_side_by_side(lab: Lab, file: Path) -> None:
-    """Undo, redo and keep a change of *file* beside its difference, by the keyboard."""
+    """Undoes, redoes and keeps a change of *file* beside its diff, by keyboard."""
     lab.page.get_by_role("tab", name=re.compile("^Changes: ")).click()
     review = lab.page.locator(".agentnb-review:visible")
     review.get_by_role("button", name="Undo fit.py").press("Enter")
@@ -127,7 +127,7 @@ def expect_buttons_side_by_side(lab: Lab, file: Path) -> None:
 
 
 def test_a_notebook_that_the_user_saved_during_a_turn_is_no_file_beside_its_cells(lab: Lab, side: Side) -> None:
-    """What the agent did to a file and a cell is undone; what the user wrote stays."""
+    """Undo reverts the agent's change of a file and a cell, not the user's text."""
     setup = SETUP.replace("changed", ".").replace('"allow"', '"ask"')
     lab.open("own.ipynb", notebook(setup, "a = 1", "", kernel="ipykernel7"))
     lab.run_cells(2)
@@ -190,7 +190,7 @@ def test_parts_of_a_file_are_kept_undone_and_redone_beside_the_notebook(lab: Lab
 
 
 def test_a_notebook_that_an_agent_wrote_while_it_was_open_gets_its_cells(lab: Lab, side: Side) -> None:
-    """They are applied with a click; then JupyterLab saves the notebook without a question."""
+    """A click applies them; then JupyterLab saves the notebook without a question."""
     lab.open("written.ipynb", notebook(SETUP.replace("changed", "."), "a = 1", "b = 2", kernel="ipykernel7"))
     lab.run_cells(1)
     lab.save()
@@ -213,5 +213,4 @@ def test_a_notebook_that_an_agent_wrote_while_it_was_open_gets_its_cells(lab: La
 
 
 def button(side: Side, name: str) -> Locator:
-    """A button of the chat, by its exact name."""
     return side.session.get_by_role("button", name=name, exact=True)

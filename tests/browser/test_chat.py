@@ -1,4 +1,4 @@
-"""The chat widget, typed into by a user."""
+"""The chat widget with a user's input."""
 
 from __future__ import annotations
 
@@ -25,7 +25,6 @@ def chat(lab: Lab, kernel_name: str) -> Cell:
 
 
 def say(cell: Cell, text: str) -> None:
-    """Type a prompt and press Enter."""
     box = cell.output.get_by_role("textbox").first
     box.wait_for(timeout=PATIENCE_MS)
     box.fill(text)
@@ -33,9 +32,9 @@ def say(cell: Cell, text: str) -> None:
 
 
 def test_a_prompt_typed_in_the_box_is_answered_asked_about_and_stopped_in_two_views(chat: Cell, lab: Lab) -> None:
-    """Enter sends; Python and the second view see the same; no cell runs: clicks reach the agent anyway.
+    """Enter sends; Python and the second view show the same; no cell runs: clicks reach the agent anyway.
 
-    Code is coloured also where the page must fetch what colours it first.
+    Code is also coloured in a language whose module loads later.
     """
     say(chat, "/say A typed **answer** came.\n\n```rust\nfn main() {}\n```")
     chat.output.get_by_text("answer", exact=True).first.wait_for(timeout=PATIENCE_MS)
@@ -72,7 +71,7 @@ NOT_CONFINED = CHAT.replace("start()", "start(confine=False)")
 
 
 def test_the_agent_pill_says_whether_the_agent_is_confined(lab: Lab, kernelspecs: object) -> None:
-    """As soon as the agent runs, which it does when somebody begins to write."""
+    """It shows this once the agent runs, after the user begins to write."""
     lab.open("confined.ipynb", notebook(NOT_CONFINED, CHAT, kernel="ipykernel7"))
     lines = ("Not confined. It can read and change what you can", "Confined: it can write only to")
     for chat, line in zip((lab.cell(0), lab.cell(1)), lines, strict=True):

@@ -1,4 +1,4 @@
-"""What a research found and what an agent uses, in a real JupyterLab: light, dark and in 320 px."""
+"""A research's citations and an agent's *Uses* line in JupyterLab: light, dark and in 320 px."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ QUESTION = {"question": "Where is JSONDecodeError defined?", "package": "json"}
 
 
 def install(site: Path) -> None:
-    """A package with a skill, as pip would install it."""
+    """Installs a package with a skill, as pip does."""
     files = {
         "graphs/__init__.py": "",
         "graphs/skills/graphs-basics/SKILL.md": SKILL,
@@ -39,7 +39,7 @@ def install(site: Path) -> None:
 
 
 def test_citations_and_uses_when_opened_say_where_and_what_it_costs(lab: Lab, kernelspecs: Path) -> None:
-    """A place opens to its lines, with its own marked; the line *Uses* to components, packages and skills."""
+    """A citation opens its lines and marks its own; the line *Uses* opens components, packages and skills."""
     install(lab.server.folder / "site")
     lab.open("cited.ipynb", notebook(SETUP, kernel="ipykernel7"))
     lab.run_cells(1)

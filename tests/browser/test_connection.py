@@ -1,4 +1,4 @@
-"""What the chat says when its kernel cannot be reached, and that it goes on by itself once it can."""
+"""The chat reports an unreachable kernel, and continues by itself once the kernel is back."""
 
 from __future__ import annotations
 
@@ -28,21 +28,21 @@ BUSY = "import time\nprint('it blocks')\ntime.sleep(300)"
 
 @pytest.fixture
 def responsive_kernel(kernelspecs: Path) -> str:
-    """A kernel that hears pages while a cell blocks it."""
+    """A kernel that pages can reach during a cell."""
     assert (kernelspecs / "kernels/ipykernel7").exists()
     return "ipykernel7"
 
 
 @pytest.fixture
 def blocked_kernel(kernelspecs: Path) -> str:
-    """A kernel that hears no page while a cell blocks it."""
+    """A kernel that pages cannot reach during a cell."""
     if not (kernelspecs / "kernels/ipykernel6").exists():
         pytest.skip("no ipykernel6: `make test-kernel` makes it")
     return "ipykernel6"
 
 
 def opened(lab: Lab, name: str, kernel: str, *cells: str) -> Chat:
-    """Open a notebook whose first cell, already run, shows the chat."""
+    """Opens a notebook; runs its first cell, which shows the chat."""
     lab.open(f"{name}-{kernel}.ipynb", notebook(CHAT, *cells, kernel=kernel))
     cell = lab.cell(0)
     cell.run()
@@ -53,7 +53,7 @@ def opened(lab: Lab, name: str, kernel: str, *cells: str) -> Chat:
 
 
 def test_a_restart_leaves_a_view_that_says_so_and_leads_to_the_new_one(lab: Lab, responsive_kernel: str) -> None:
-    """In the middle of an answer: what had come stays, and the draft; nothing claims to work, nothing can be sent."""
+    """During an answer: the text so far and the draft stay; nothing seems to run, and the user cannot send."""
     chat = opened(lab, "restarted", responsive_kernel, "#\n" * 70, CHAT)
     chat.count_slowly(1_000, 20)
     chat.box.fill("a draft")
@@ -83,7 +83,7 @@ def test_a_restart_leaves_a_view_that_says_so_and_leads_to_the_new_one(lab: Lab,
 
 
 def a_kernel_that_died_or_was_shut_down_is_said_to_have_ended(lab: Lab, chat: Chat) -> None:
-    """In the middle of an answer: JupyterLab starts another one by itself; the view is not of that one."""
+    """During an answer: JupyterLab starts a new kernel by itself; the view does not belong to it."""
     chat.count_slowly(1_000, 20)
     lab.cell(1).write("import os\nos._exit(3)")
     lab.cell(1).run()
@@ -96,7 +96,7 @@ def a_kernel_that_died_or_was_shut_down_is_said_to_have_ended(lab: Lab, chat: Ch
 
 
 def test_a_busy_kernel_is_not_a_gone_one(lab: Lab, blocked_kernel: str) -> None:
-    """A cell blocks: an answer streams on, the chat says so, what is typed waits until the cell is interrupted."""
+    """A cell blocks: an answer streams, the chat says so, a message waits until the cell is interrupted."""
     chat = opened(lab, "busy", blocked_kernel, BUSY)
     expected = chat.count_slowly()
     blocking = lab.cell(1)
@@ -114,7 +114,7 @@ def test_a_busy_kernel_is_not_a_gone_one(lab: Lab, blocked_kernel: str) -> None:
 
 
 def test_a_kernel_with_subshells_hears_while_a_cell_blocks(lab: Lab, responsive_kernel: str) -> None:
-    """The chat goes on as if no cell ran, and an interrupt of the cell is none of its business."""
+    """The chat works as if no cell ran, and an interrupt of the cell does not affect it."""
     chat = opened(lab, "hears", responsive_kernel, BUSY)
     blocking = lab.cell(1)
     blocking.run()
@@ -133,7 +133,7 @@ def test_a_kernel_with_subshells_hears_while_a_cell_blocks(lab: Lab, responsive_
 def test_a_server_that_is_stopped_and_started_again_takes_the_kernel_with_it_and_the_view_says_so(
     home: Path, kernelspecs: Path, tmp_path: Path, profile: BrowserContext
 ) -> None:
-    """First no connection, then no kernel; without a reload the draft is there, and a cell that is run goes on."""
+    """First no connection, then no kernel; without a reload the draft stays, and a newly run cell works."""
     assert (kernelspecs / "kernels/ipykernel7").exists()
     server = start(home, tmp_path)
     lab = new_lab(profile, server)
@@ -165,7 +165,7 @@ def test_a_server_that_is_stopped_and_started_again_takes_the_kernel_with_it_and
 
 
 def test_a_cut_connection_is_said_and_made_good(open_lab: Callable[[], Lab], responsive_kernel: str) -> None:
-    """The network is away in the middle of an answer; a prompt typed meanwhile is answered once it is back."""
+    """The network fails during an answer; a prompt typed meanwhile is answered after it returns."""
     lab = open_lab()
     cut = False
     sockets: list[WebSocketRoute] = []

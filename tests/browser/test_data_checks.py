@@ -1,4 +1,4 @@
-"""Data checks in a real JupyterLab: on the card's preview, below the turn, and what each click does."""
+"""Data checks in a real JupyterLab: on the card's preview, below the turn, and each click's result."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ QUESTION = (
 def test_checks_are_on_the_preview_and_below_the_turn_and_each_click_does_what_it_says(
     lab: Lab, kernelspecs: Path
 ) -> None:
-    """The rows are shown in a cell, the assertion is a cell, the question is in the box and not sent."""
+    """A cell shows the rows, the assertion is a cell, and the box has the unsent question."""
     del kernelspecs
     lab.open("joined.ipynb", notebook(SETUP, kernel="ipykernel7"))
     lab.run_cells(1)

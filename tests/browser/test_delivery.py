@@ -1,4 +1,4 @@
-"""What the agent sent is what every view shows, to the letter, whatever the page does meanwhile."""
+"""Every view shows exactly the agent's text, whatever the page does meanwhile."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ for one in __import__("gc").get_objects())"""
 
 
 def test_cell_deleted(lab: Lab, kernelspecs: object) -> None:
-    """With the live view in its output; another view and what stays of the turn are whole, and the kernel frees it."""
+    """A cell with a live view; another view and the saved turn are whole, and the kernel frees the view."""
     cells = ("%load_ext agentnb", "turn = %agent -b /slow 100000 20", "turn.session", "")
     lab.open("deleted.ipynb", notebook(*cells, kernel="ipykernel7"))
     lab.run_cells(3)
@@ -46,7 +46,7 @@ def test_cell_deleted(lab: Lab, kernelspecs: object) -> None:
 
 @pytest.fixture(scope="module")
 def room(kept: Kept, request: pytest.FixtureRequest, kernelspecs: object) -> Iterator[Lab]:
-    """One page and one kernel for all of these."""
+    """One page and one kernel for these tests."""
     lab, failed = kept.take(), request.session.testsfailed
     lab.open(NAME, notebook(CHAT, "", TALL, TALL, kernel="ipykernel7"))
     yield lab
@@ -68,7 +68,7 @@ def chat(room: Lab) -> Iterator[Chat]:
 
 
 def shown_again(room: Lab) -> Chat:
-    """The session, displayed by another cell."""
+    """Shows the session in another cell."""
     cell = room.cell(1)
     cell.write("session")
     cell.run()
@@ -76,7 +76,7 @@ def shown_again(room: Lab) -> Chat:
 
 
 def test_out_of_sight(room: Lab, chat: Chat) -> None:
-    """Scrolled away, its output taken out of the page and put back, its notebook behind another tab."""
+    """Scrolled away, its output removed from the page and put back, its notebook behind another tab."""
     expected = chat.count_slowly(200)
     notebook_area = room.panel.locator(".jp-WindowedPanel-outer")
     notebook_area.evaluate("e => e.scrollTo(0, e.scrollHeight)")
@@ -105,7 +105,7 @@ def test_second_display_and_new_view_for_output(room: Lab, chat: Chat) -> None:
 
 
 def test_last_view_cleared(room: Lab, chat: Chat) -> None:
-    """No view is left while the answer goes on; a new one shows it whole."""
+    """No view is left during the answer; a new one shows it whole."""
     expected = chat.count_slowly()
     room.cell(0).focus()
     room.command("notebook:clear-cell-output")
@@ -114,7 +114,7 @@ def test_last_view_cleared(room: Lab, chat: Chat) -> None:
 
 
 def test_cell_run_again(room: Lab, chat: Chat) -> None:
-    """The view's own cell is run again while the answer comes."""
+    """The view's cell runs again during the answer."""
     first = shown_again(room)
     expected = first.count_slowly()
     again = shown_again(room)
@@ -122,7 +122,7 @@ def test_cell_run_again(room: Lab, chat: Chat) -> None:
 
 
 def test_panel_closed_from_python(room: Lab, chat: Chat) -> None:
-    """`close()` takes the view away; the session goes on and is shown whole."""
+    """`close()` removes the view; the session continues in a new view."""
     expected = chat.count_slowly()
     cell = room.cell(1)
     cell.write("panel.close()\nsession")
@@ -132,7 +132,7 @@ def test_panel_closed_from_python(room: Lab, chat: Chat) -> None:
 
 
 def test_notebook_closed_and_opened_again(room: Lab, chat: Chat) -> None:
-    """The page forgets the model and everything in it; the kernel goes on."""
+    """The page drops the model and its content; the kernel continues."""
     expected = chat.count_slowly()
     room.save()
     room.command("application:close")
@@ -142,7 +142,7 @@ def test_notebook_closed_and_opened_again(room: Lab, chat: Chat) -> None:
 
 
 def test_page_reloaded_twice(room: Lab, chat: Chat) -> None:
-    """The page is loaded anew in the middle of an answer, and again before it has come back to rest."""
+    """The page reloads during an answer, and again before the first reload has finished."""
     expected = chat.count_slowly(300)
     room.save()
     room.page.reload()
@@ -152,7 +152,7 @@ def test_page_reloaded_twice(room: Lab, chat: Chat) -> None:
 
 
 def test_a_flood(chat: Chat) -> None:
-    """Twenty thousand pieces as fast as the agent can."""
+    """Twenty thousand chunks at full speed."""
     chat.say("/flood 20000")
     assert chat.answer() == counted(20_000)
 
@@ -167,7 +167,7 @@ LATE = """{
 
 @pytest.fixture
 def window(room: Lab, chat: Chat, request: pytest.FixtureRequest) -> Iterator[Page]:
-    """A second, slow browser window on the same notebook, which shows the same chat; a failure leaves its picture."""
+    """A second, slow browser window with the same notebook and chat; a failure leaves its picture."""
     expect(chat.box).to_be_editable(timeout=PATIENCE_MS)
     room.save()
     second = Lab(room.page.context.new_page(), room.server, PICTURES)
@@ -179,7 +179,7 @@ def window(room: Lab, chat: Chat, request: pytest.FixtureRequest) -> Iterator[Pa
 
 
 def test_two_windows(chat: Chat, window: Page) -> None:
-    """What is asked in one is answered in both, and each may ask."""
+    """Both show each other's answers, and both can prompt."""
     other = Chat(window.locator(".jp-CodeCell").first)
     expected = chat.count_slowly()
     assert [other.answer(), chat.answer()] == [expected, expected]
@@ -211,7 +211,7 @@ FLUSH = re.compile(rb'"flush":\s*(\d+)[,}]')
 def test_jupyters_message_limiter_reached_by_another_widget(
     limited_server: Server, lab_on: Callable[[Server], Lab]
 ) -> None:
-    """Another widget is noisy, so the server drops messages, ours too; nothing is missing in the end."""
+    """Another widget makes the server drop messages, ours too; the chat recovers all of them."""
     lab = lab_on(limited_server)
     flushes: set[int] = set()
 

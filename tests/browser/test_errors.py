@@ -1,4 +1,4 @@
-"""*Fix with agent* on a cell that failed, in a real JupyterLab."""
+"""*Fix with agent* on a failed cell in a real JupyterLab."""
 
 from __future__ import annotations
 
@@ -46,7 +46,6 @@ COVERED = """(buttons) => {
 
 @pytest.fixture
 def classic(lab: Lab, kernelspecs: Path) -> Classic:
-    """A page with Notebook 7."""
     return Classic(lab)
 
 
@@ -56,7 +55,7 @@ def fixing(lab: Lab, index: int) -> Locator:
 
 
 def test_a_click_on_a_failed_cell_has_it_fixed_and_the_edit_is_reviewed(lab: Lab, side: Side) -> None:
-    """The sidebar opens, the error goes to the conversation, the change of the cell is asked for and can be undone."""
+    """The sidebar opens, the conversation gets the error, the cell's change needs approval and can be undone."""
     lab.open("fix.ipynb", notebook(SETUP, "total, count = 4, 0\ntotal / count", "1 / 0", ONE_LINE, kernel="ipykernel7"))
     lab.run_cells(4)
     lab.cell(3).expect_text("The prompt has no field")
@@ -90,7 +89,7 @@ def test_a_click_on_a_failed_cell_has_it_fixed_and_the_edit_is_reviewed(lab: Lab
 def test_the_shortcut_sends_an_error_that_is_only_in_the_file_once_an_agent_is_chosen(
     lab: Lab, side: Side, tmp_path: Path
 ) -> None:
-    """The kernel has not seen it: the traceback in the output goes along. Nothing was said here before."""
+    """The kernel has not run the cell: the message has the output's traceback. No conversation exists."""
     log = f"import os\nos.environ['AGENTNB_DATA_DIR'] = {str(tmp_path)!r}"
     document = notebook(log, "1 / zero", kernel="ipykernel7")
     error = nbformat.v4.new_output(
@@ -127,7 +126,7 @@ def test_the_shortcut_sends_an_error_that_is_only_in_the_file_once_an_agent_is_c
 def test_errors_in_notebook_7_are_fixed_and_reviewed_by_keyboard_and_explained_by_the_toolbar(
     classic: Classic, lab: Lab
 ) -> None:
-    """One edit is accepted and run, one refused; that of a cell which is deleted under review does nothing."""
+    """One edit is accepted and run, one rejected; an edit of a cell deleted under review does nothing."""
     page, side = classic.page, classic.side
     failing = ["total, count = 4, 0\ntotal / count", "share, parts = 1, 0\nshare / parts", "1 / 0"]
     classic.open("fix-keys.ipynb", SETUP, *failing)

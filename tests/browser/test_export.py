@@ -1,4 +1,4 @@
-"""The exported page in a browser: it can do nothing, and on paper nothing is folded away."""
+"""The exported page in a browser: it runs nothing, and on paper nothing is folded."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SAID = (
 
 
 def test_a_page_runs_nothing_and_prints_whole(browser: Browser, tmp_path: Path) -> None:
-    """No dialog, no request, no word on the console; folded on the screen, open in print."""
+    """No dialog, no request, no console message; folded on the screen, open in print."""
     file = tmp_path / "said.html"
     hostile = tuple(DocumentEntry(kind="answer", source=source) for source in HOSTILE)
     file.write_text(
@@ -126,7 +126,7 @@ def test_formulas_are_drawn_and_a_wide_one_scrolls(
 
 
 def test_the_documented_command_prints_what_was_asked_and_answered(chromium: str, tmp_path: Path) -> None:
-    """`agentnb export`, then Chromium alone: the PDF holds prompts, answers, and what is folded on the screen."""
+    """`agentnb export`, then only Chromium: the PDF has prompts, answers, and the folded parts."""
     source = ROOT / "tests/cassettes/eliza.ipynb"
     command = [sys.executable, "-m", "agentnb", "export", str(source), "--to", "html", "--output", "fit.html"]
     subprocess.run(command, cwd=tmp_path, check=True)

@@ -1,4 +1,4 @@
-"""The chat's own features, used as a reader uses them, in a real JupyterLab."""
+"""The chat's features as a reader uses them, in a real JupyterLab."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ HAND_OVER = """(box, [kind, data]) => {
 
 @pytest.fixture(scope="module")
 def room(kept: Kept, request: pytest.FixtureRequest, kernelspecs: object) -> Iterator[Lab]:
-    """One page and one kernel for all of these."""
+    """One page and one kernel for these tests."""
     lab, failed = kept.take(), request.session.testsfailed
     cells = [SETUP, "agentnb.chat(session)", "len(session.chat.turns), session.chat.turns[-1].message.attachments"]
     lab.open("features.ipynb", notebook(*cells, kernel="ipykernel7"))
@@ -45,7 +45,6 @@ def room(kept: Kept, request: pytest.FixtureRequest, kernelspecs: object) -> Ite
 
 @pytest.fixture
 def lab(room: Lab, request: pytest.FixtureRequest) -> Iterator[Lab]:
-    """The page, for one test."""
     with watched(room, request) as faults:
         yield room
     assert faults == []
@@ -64,24 +63,23 @@ def chat(lab: Lab) -> Iterator[Cell]:
 
 
 def box(cell: Cell) -> Locator:
-    """The box to write in."""
     return cell.output.get_by_role("textbox", name=re.compile("^Message to"))
 
 
 def answered(cell: Cell, words: str) -> None:
-    """Wait until the last turn has ended, and see words in its answer."""
+    """Waits until the last turn has ended with *words* in its answer."""
     answer = cell.output.locator("[data-turn]").last.locator(".answer")
     answer.filter(has_text=words).wait_for(timeout=PATIENCE_MS)
     cell.output.locator("[data-turn]").last.locator(".turn-end").wait_for(timeout=PATIENCE_MS)
 
 
 def offers(cell: Cell, text: str | re.Pattern[str] = "") -> Locator:
-    """Returns what is offered to complete."""
+    """Returns the offered completions."""
     return cell.output.get_by_role("listbox", name="Completions").get_by_role("option").filter(has_text=text)
 
 
 def test_a_mention_is_completed_from_the_kernel_and_taken_along(chat: Cell, lab: Lab) -> None:
-    """``@ro`` offers the variable with its type; sent, the kernel attaches it."""
+    """``@ro`` offers the variable with its type; the kernel attaches it."""
     box(chat).press_sequentially("What is @ro")
     option = offers(chat, "rows")
     expect(option).to_contain_text("list, length 3", timeout=PATIENCE_MS)
@@ -93,7 +91,7 @@ def test_a_mention_is_completed_from_the_kernel_and_taken_along(chat: Cell, lab:
 
 
 def test_a_command_is_completed(chat: Cell, lab: Lab) -> None:
-    """They come when one goes to the box, not by its being shown; Escape closes the list and leaves the text."""
+    """The agent starts when the box gets the focus, not before; Escape closes the list and keeps the text."""
     lab.expect_in_kernel("session.state.lifecycle", "creating")
     box(chat).focus()
     lab.expect_in_kernel("session.state.lifecycle", "ready")
@@ -124,7 +122,7 @@ def test_a_tab_is_renamed_closed_and_brought_back(chat: Cell, lab: Lab) -> None:
 
 
 def test_a_draft_survives_reload_and_a_restarted_kernel(chat: Cell, lab: Lab) -> None:
-    """Typed and not sent: there after a reload; offered after the kernel was started anew."""
+    """The unsent text is there after a reload, and offered after a kernel restart."""
     box(chat).press_sequentially("half a thought")
     lab.save()
     lab.load_again()
@@ -140,7 +138,7 @@ def test_a_draft_survives_reload_and_a_restarted_kernel(chat: Cell, lab: Lab) ->
 
 
 def test_pictures_chosen_pasted_and_dropped_go_with_the_message(chat: Cell, lab: Lab) -> None:
-    """Shown before they are sent, and known to Python afterwards; one is taken away again."""
+    """Pictures show before sending, and Python has them afterwards; one is removed again."""
     chosen = FilePayload(name="plot.png", mimeType="image/png", buffer=PIXEL)
     chat.output.locator("input[type=file]").set_input_files(chosen)
     expect(chat.output.get_by_role("img", name="plot.png")).to_be_visible()
@@ -159,7 +157,7 @@ def test_pictures_chosen_pasted_and_dropped_go_with_the_message(chat: Cell, lab:
 
 
 def test_waiting_messages_are_changed_moved_removed_and_sent_now(chat: Cell) -> None:
-    """While a turn runs: four wait; one is edited, one moved up, one removed, one sent at once, which ends the turn."""
+    """Four messages wait; one is edited, one moved up, one removed, and one sent at once, which ends the turn."""
     say(chat, "/hang")
     chat.output.get_by_text("I am silent until you cancel.").wait_for(timeout=PATIENCE_MS)
     queue = chat.output.get_by_role("list", name="Queued messages").get_by_role("listitem")
@@ -183,7 +181,7 @@ def test_waiting_messages_are_changed_moved_removed_and_sent_now(chat: Cell) -> 
 
 
 def test_stop_with_queued_messages_holds_them_until_continue(chat: Cell, lab: Lab) -> None:
-    """A message sent meanwhile runs at once; the queue goes on when it is told to."""
+    """A message sent meanwhile runs at once; the queue waits for *Continue*."""
     say(chat, "/hang")
     chat.output.get_by_text("I am silent until you cancel.").wait_for(timeout=PATIENCE_MS)
     queue = chat.output.get_by_role("list", name="Queued messages")
@@ -201,7 +199,7 @@ def test_stop_with_queued_messages_holds_them_until_continue(chat: Cell, lab: La
 
 
 def test_settings_are_chosen_a_form_is_answered_and_a_conversation_is_saved(chat: Cell, lab: Lab) -> None:
-    """Before the first prompt already; the agent's questions, a wrong answer named; a turn, then all, as Markdown."""
+    """Settings before the first prompt; the form names a wrong answer; a turn, then all, as Markdown."""
     box(chat).focus()
     chat.output.locator(".pill").click()
     chat.output.get_by_role("combobox", name="Pieces").select_option("whole")
@@ -240,7 +238,7 @@ def test_settings_are_chosen_a_form_is_answered_and_a_conversation_is_saved(chat
 
 
 def a_changed_file_is_downloaded(chat: Cell, lab: Lab) -> None:
-    """From the line at the end of the turn that wrote it, with its change; the bytes are those of the disk."""
+    """From the turn's last line, with its change; the bytes are the file's current ones."""
     say(chat, "/write kept.bin <b>first</b>")
     chat.button("Allow").click()
     chat.output.get_by_role("button", name="Review", exact=True).last.click(timeout=PATIENCE_MS)
@@ -258,7 +256,7 @@ def a_changed_file_is_downloaded(chat: Cell, lab: Lab) -> None:
 
 
 def test_code_goes_from_a_cells_chat_below_the_active_cell(chat: Cell, lab: Lab) -> None:
-    """The cell of the chat that is clicked in is the active one; a single step of Undo takes the code back."""
+    """The active cell is the one whose chat is clicked; one Undo removes the code."""
     say(chat, "/say ```python\nprint(6 * 7)\n```")
     answered(chat, "print")
     chat.button("Insert below the active cell").click()
@@ -269,7 +267,7 @@ def test_code_goes_from_a_cells_chat_below_the_active_cell(chat: Cell, lab: Lab)
 
 
 def test_words_are_found_in_the_conversation(chat: Cell, lab: Lab) -> None:
-    """Ctrl+F opens the finder; Enter goes on; Escape closes it."""
+    """Ctrl+F opens it; Enter goes to a match; Escape closes it."""
     for word in ("alpha", "beta", "alpha again"):
         say(chat, f"/say {word}")
         answered(chat, word)
@@ -286,7 +284,7 @@ def test_words_are_found_in_the_conversation(chat: Cell, lab: Lab) -> None:
 
 
 def test_a_turn_that_failed_is_sent_again(chat: Cell) -> None:
-    """The error says why when it is opened; its button sends the message again, to an agent started anew."""
+    """The opened error shows the cause; its button sends the message again, to a new agent process."""
     say(chat, "/crash")
     again = chat.button("Send again")
     again.wait_for(timeout=PATIENCE_MS)

@@ -1,4 +1,4 @@
-"""The first minutes with the chat: it opens wide enough, says what it can do, and offers what fits the notebook."""
+"""The first minutes with the chat: it opens wide enough, explains itself, and offers examples for the notebook."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ EXAMPLES = ["Explain @cell:1", "Plot @petals by species", "Fix the last error: @
 
 
 def test_an_empty_chat_opens_wide_and_offers_examples_of_the_notebook(lab: Lab, side: Side) -> None:
-    """They are clicked into the box by mouse or keyboard, and not sent; a kernel can be started from the sidebar."""
+    """A click or key puts one into the box without sending; the sidebar can start a kernel."""
     lab.open("first.ipynb", notebook(TABLE, "petals.colour", kernel="ipykernel7"))
     lab.run_cells(2)
     side.open()

@@ -1,4 +1,4 @@
-"""The chat and live answers in a front end that keeps the rules of VS Code and Colab: outputs in sandboxed frames."""
+"""The chat and live answers in a front end with the rules of VS Code and Colab: outputs in sandboxed frames."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CHAT = "%load_ext agentnb\nimport agentnb\nsession = agentnb.start('eliza')\nses
 
 
 class Framed:
-    """A page with the front end, and one kernel."""
+    """A page with the front end and one kernel."""
 
     def __init__(self, page: Page, server: Server, kind: str) -> None:
         self.page, self.kind = page, kind
@@ -33,7 +33,7 @@ class Framed:
         self.page.evaluate("(code) => run(code)", code)
 
     def view(self, index: int) -> Locator:
-        """A widget's view, in the order in which they were shown."""
+        """Returns the view of the widget shown at *index*."""
         if self.kind == "webview":
             return self.page.frame_locator("iframe").locator(".view").nth(index)
         return self.page.frame_locator("iframe").nth(index).locator(".view")
@@ -42,7 +42,7 @@ class Framed:
 def test_chat_and_live_answers_when_outputs_are_in_sandboxed_frames_work_as_in_vs_code_and_colab(
     profile: BrowserContext, server: Server
 ) -> None:
-    """Prompts, questions, a part that is loaded on demand, and the text that stays; without storage or a notebook."""
+    """Prompts, questions, a part loaded on demand, and the saved text; without storage or a notebook."""
     for kind in ("webview", "output"):
         framed = Framed(profile.new_page(), server, kind)
         framed.run(CHAT)

@@ -1,4 +1,4 @@
-"""How freely an agent works, in a real JupyterLab: the control and *Custom…*."""
+"""The agent's freedom in a real JupyterLab: the control and *Custom…*."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.browser.side import Side
 
 
 def look(lab: Lab, side: Side, name: str, show: Callable[[], object]) -> None:
-    """Take pictures of what *show* opens, light and narrow, dark and wide; axe finds nothing wrong in either."""
+    """Takes pictures after *show*, light and narrow, dark and wide; checks both with axe."""
     for width, theme in ((1_200, "Dark"), (420, "Light")):
         lab.page.set_viewport_size({"width": 1_900, "height": 1_000})
         lab.page.keyboard.press("Escape")
@@ -26,7 +26,7 @@ def look(lab: Lab, side: Side, name: str, show: Callable[[], object]) -> None:
 
 
 def test_a_freedom_is_chosen_in_place_and_counts_for_the_card_that_waits(lab: Lab, kernelspecs: Path) -> None:
-    """By mouse, then by keyboard; the turn goes on as it was."""
+    """By mouse, then by keyboard; the turn continues."""
     lab.open("freedom.ipynb", notebook("x = 1", kernel="ipykernel7"))
     lab.run_cells(1)
     side = Side(lab.page)
@@ -64,7 +64,7 @@ def test_a_freedom_is_chosen_in_place_and_counts_for_the_card_that_waits(lab: La
 
 
 def custom_has_the_settings_behind_it_and_full_trust_behind_a_confirmation(lab: Lab, side: Side) -> None:
-    """Each setting makes it Custom; full trust is seen in the control; Escape closes the panel."""
+    """Each setting makes it Custom; the control shows full trust; Escape closes the panel."""
     panel = side.custom()
     panel.get_by_role("combobox", name="Kernel").select_option("look")
     expect(side.freedom).to_have_text("Custom", timeout=PATIENCE_MS)

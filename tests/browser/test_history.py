@@ -1,4 +1,4 @@
-"""The history panel: conversations of an earlier kernel, found, read, opened and deleted without leaving the page."""
+"""The history panel: conversations of an earlier kernel are found, read, opened and deleted in the page."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ NARROW = "(host, width) => { host.style.width = width; }"
 
 
 def expect_menu_in_place(row: Locator) -> None:
-    """Open a row's menu, and see its button stay where it is in the row."""
+    """Opens a row's menu and checks that its button does not move."""
     row.hover()
     more = row.get_by_role("button", name="More: ")
     top = more.evaluate(TOP)
@@ -42,7 +42,7 @@ def expect_menu_in_place(row: Locator) -> None:
 
 
 def test_conversations_of_an_earlier_kernel_are_searched_previewed_opened_and_deleted(lab: Lab) -> None:
-    """By keyboard where it can be; a deletion can be undone for a while, and is for good after that."""
+    """By keyboard if possible; a deletion can be undone for a while, then it is final."""
     cells = (EARLIER, "import agentnb\nagentnb.chat()", LEFT)
     lab.open("history.ipynb", notebook(*cells, kernel="ipykernel7"))
     lab.run_cells(1)

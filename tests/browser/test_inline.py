@@ -1,4 +1,4 @@
-"""Help while the user types, in a real JupyterLab: an edit of one cell, completions, comments on lines."""
+"""Help during typing in a real JupyterLab: an edit of one cell, completions, comments on lines."""
 
 from __future__ import annotations
 
@@ -26,22 +26,20 @@ METADATA = "(key) => window.jupyterapp.shell.currentWidget.content.model.sharedM
 
 
 class Agent:
-    """The agent of a notebook, which does what the test has written down."""
+    """A notebook's agent, which follows the test's script."""
 
     def __init__(self, file: Path) -> None:
         self.file = file
 
     def will(self, *steps: dict[str, Any]) -> None:
-        """Do these in the next turns (tests/agents/calls_kernel.py)."""
+        """Set the next turns' steps (tests/agents/calls_kernel.py)."""
         self.file.write_text(json.dumps(steps))
 
     def replaces(self, cell_id: str, source: str) -> None:
-        """Call the tool for that."""
         self.will({"start": ["replace_cell", {"cell": cell_id, "source": source}]}, {"end": 1})
 
     @property
     def setup(self) -> str:
-        """The code that starts it."""
         command = [str(ROOT / "tests/agents/calls_kernel.py"), str(self.file)]
         return f"import sys, agentnb\nsession = agentnb.start(command=[sys.executable, *{command}], title='Scribe')"
 
@@ -54,12 +52,12 @@ def agent(tmp_path: Path) -> Agent:
 
 
 def form(lab: Lab) -> Locator:
-    """The box or the line of an edit or a comment, in a cell."""
+    """The form of an edit or a comment in a cell."""
     return lab.panel.locator(".agentnb-cell-form")
 
 
 def opened(lab: Lab, name: str, agent: Agent, *cells: str) -> Any:
-    """A notebook whose conversation has begun, and its document."""
+    """Opens a notebook, starts its session; returns the document."""
     document = notebook(agent.setup, *cells, kernel="ipykernel7")
     lab.open(name, document)
     lab.run_cells(1)
@@ -67,7 +65,7 @@ def opened(lab: Lab, name: str, agent: Agent, *cells: str) -> Any:
 
 
 def wish(lab: Lab, at: int, text: str) -> None:
-    """Press the shortcut in a cell and say what is wanted, by keyboard."""
+    """Presses the shortcut in a cell and types a prompt."""
     lab.cell(at).focus()
     lab.page.keyboard.press("Control+k")
     expect(form(lab).locator("textarea")).to_be_focused()
@@ -76,7 +74,7 @@ def wish(lab: Lab, at: int, text: str) -> None:
 
 
 def test_cell_is_edited_from_a_prompt_in_it_with_one_decision(lab: Lab, agent: Agent, kernelspecs: Path) -> None:
-    """The agent's own change is the difference in the cell; code in an answer is put in and can be undone."""
+    """The agent's own change is the cell's difference; code from an answer is inserted and can be undone."""
     document = opened(lab, "edited.ipynb", agent, "a = 1\nprint(a)", "")
     lab.cell(1).run()
     lab.cell(1).expect_done(2)
@@ -186,7 +184,7 @@ def test_what_goes_wrong_with_an_edit_is_said_in_the_cell(lab: Lab, agent: Agent
 def test_first_edit_of_a_notebook_starts_the_default_agent_or_says_what_is_missing(
     open_lab: Callable[[], Lab], models: Models, kernelspecs: Path, tmp_path: Path
 ) -> None:
-    """Without the sidebar. Its kernel has files of its own: an agent that was used is the default."""
+    """Without the sidebar. The kernel has separate files: the last used agent is the default."""
     spec = json.loads((kernelspecs / "kernels/ipykernel7/kernel.json").read_text("utf-8"))
     spec["env"] = {f"AGENTNB_{each}_DIR": str(tmp_path / each) for each in ("CONFIG", "DATA")}
     (kernelspecs / "kernels/apart").mkdir()
@@ -209,7 +207,7 @@ def test_first_edit_of_a_notebook_starts_the_default_agent_or_says_what_is_missi
 
 
 def test_edit_waits_for_a_busy_kernel_and_says_so(lab: Lab, kernelspecs: Path, tmp_path: Path) -> None:
-    """Where a kernel has no second shell."""
+    """On a kernel without subshells."""
     if not (kernelspecs / "kernels/ipykernel6").exists():
         pytest.skip("no ipykernel6: `make test-kernel` makes it")
     done = tmp_path / "done"
@@ -226,7 +224,7 @@ def test_edit_waits_for_a_busy_kernel_and_says_so(lab: Lab, kernelspecs: Path, t
 
 
 def comment(lab: Lab, at: int, text: str, *keys: str) -> None:
-    """Comment on a line of a cell, by keyboard: *keys* go there from the cell's first line."""
+    """Comments on a line of a cell by keyboard: *keys* go there from the first line."""
     lab.cell(at).focus()
     for key in ("Control+Home", *keys, "Control+Alt+m"):
         lab.page.keyboard.press(key)
@@ -239,7 +237,7 @@ def comment(lab: Lab, at: int, text: str, *keys: str) -> None:
 def test_comments_on_lines_go_with_the_next_message_and_survive_a_reload(
     lab: Lab, agent: Agent, kernelspecs: Path
 ) -> None:
-    """Added, edited, removed by keyboard; a line that changed since is said; the message has cell, lines and code."""
+    """Added, edited, removed by keyboard; a changed line is marked; the message has cell, lines and code."""
     opened(lab, "commented.ipynb", agent, "a = 1\nb = 2\nprint(a)", "c = 3", "d = 4")
     lab.cell(1).run()
     lab.cell(1).expect_done(2)
@@ -311,7 +309,7 @@ MANY = """() => {
 
 
 def test_thousand_comments_do_not_slow_the_page(lab: Lab, agent: Agent, kernelspecs: Path) -> None:
-    """Fifty are listed, one mark stands for all of a line, and all go with one message."""
+    """Fifty are listed, each line has one mark, and all go with one message."""
     cell = "\n".join(f"line_{number} = 1" for number in range(20))
     opened(lab, "many.ipynb", agent, *[cell] * 25)
     lab.save()
@@ -338,7 +336,7 @@ def test_thousand_comments_do_not_slow_the_page(lab: Lab, agent: Agent, kernelsp
 
 @pytest.fixture
 def completes(lab: Lab, models: Models, kernelspecs: Path) -> Iterator[Lab]:
-    """A notebook in which a model completes what is typed."""
+    """A notebook with a model's completions."""
     completing.begin(lab, "completed.ipynb", models.url("ollama"), "", "", kernel="ipykernel7")
     yield lab
     completing.end(lab)
@@ -347,7 +345,7 @@ def completes(lab: Lab, models: Models, kernelspecs: Path) -> Iterator[Lab]:
 def test_completion_is_grey_text_that_tab_takes_and_typing_or_deleting_the_cell_drops(
     completes: Lab, models: Models
 ) -> None:
-    """In JupyterLab's own inline completer; the request to the model ends with its cell, too."""
+    """In JupyterLab's inline completer; deleting the cell ends the request to the model."""
     lab, grey = completes, completes.page.locator(".jp-GhostText")
     lab.cell(1).write("# fills: total = 1\n")
     lab.page.keyboard.type("x")
@@ -374,7 +372,7 @@ def test_completion_is_grey_text_that_tab_takes_and_typing_or_deleting_the_cell_
 
 @pytest.mark.notebook7
 def test_edit_and_comment_work_in_notebook_7(lab: Lab, agent: Agent, kernelspecs: Path) -> None:
-    """By keyboard, with the sidebar closed until it is opened."""
+    """By keyboard; the sidebar is closed at first."""
     classic = Classic(lab)
     document = notebook(agent.setup, "a = 1", kernel="ipykernel7")
     classic.open("inline-classic.ipynb", *[cell["source"] for cell in document.cells])

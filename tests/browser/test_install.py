@@ -1,4 +1,4 @@
-"""An agent that is not installed: the command is shown, run in a terminal, checked, and a conversation starts."""
+"""A missing agent: the chat shows the command, runs it in a terminal, checks it, and starts a conversation."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.unit.agent.installers import make_installers
 
 
 def test_an_agent_is_installed_from_the_list_and_answers(lab: Lab, side: Side, tmp_path: Path) -> None:
-    """By an npm that is a program of the tests; nothing runs before the reader has seen the command and said yes."""
+    """By npm as a test program; nothing runs before the user has seen the command and agreed."""
     folder = make_installers(tmp_path / "path", "npm")
     environment = {"PATH": str(folder), "AGENTNB_DATA_DIR": str(tmp_path), "INSTALLER_PREFIX": str(tmp_path / "prefix")}
     lab.open("install.ipynb", notebook(f"import os\nos.environ.update({environment!r})", kernel="ipykernel7"))

@@ -1,4 +1,4 @@
-"""What an agent may do with the kernel, and an agent in a terminal: the switches in the chat, in both front ends."""
+"""The kernel access of an agent, and an agent in a terminal: the switches in the chat, in both front ends."""
 
 from __future__ import annotations
 
@@ -24,17 +24,15 @@ Press = Callable[[Locator], None]
 
 
 def click(button: Locator) -> None:
-    """As the mouse does."""
     button.click()
 
 
 def enter(button: Locator) -> None:
-    """As the keyboard does."""
     button.press("Enter")
 
 
 def change_access(lab: Lab, side: Side, press: Press) -> None:
-    """Let the agent look, run, then neither; the kernel shows what it could do, and the first look is said."""
+    """Lets the agent look, run, then neither; checks in the kernel; the chat reports the first look."""
     side.expect_chat()
     press(side.pill)
     press(side.agents.get_by_role("button", name="Tour").first)
@@ -56,7 +54,7 @@ def change_access(lab: Lab, side: Side, press: Press) -> None:
 
 
 def choose(lab: Lab, side: Side, access: str) -> None:
-    """Choose in *Custom…* what the agent may do with the kernel."""
+    """Chooses the kernel access in *Custom…*."""
     switch = side.custom().get_by_role("combobox", name="Kernel")
     switch.select_option(access)
     expect(switch).to_have_value(access)
@@ -64,7 +62,7 @@ def choose(lab: Lab, side: Side, access: str) -> None:
 
 
 def press_answer(side: Side, press: Press) -> None:
-    """Allow what is asked for, once it can be answered."""
+    """Allows the request, once it is enabled."""
     allow = side.chat.locator(".permission").get_by_role("button", name="Allow", exact=True)
     expect(allow).not_to_have_attribute("aria-disabled", "true")
     press(allow)
@@ -72,7 +70,7 @@ def press_answer(side: Side, press: Press) -> None:
 
 
 def pair(lab: Lab, side: Side, press: Press) -> None:
-    """Pair the kernel in the chat, see who is connected, answer what they ask for, end it."""
+    """Pairs the kernel in the chat, checks the clients, answers their request, unpairs."""
     press(side.chat.get_by_role("button", name="Conversation", exact=True))
     press(side.chat.get_by_role("menuitem", name="Pair a terminal agent"))
     question = side.chat.get_by_role("alertdialog", name="Pair a terminal agent?")
@@ -98,7 +96,7 @@ def pair(lab: Lab, side: Side, press: Press) -> None:
 
 
 def test_kernel_access_and_a_terminal_agent_are_switched_by_mouse_in_jupyterlab(lab: Lab, kernelspecs: Path) -> None:
-    """The agent can do what the switch says; a program in a terminal works while the kernel is paired."""
+    """The agent has the switch's access; a terminal program works while the kernel is paired."""
     lab.open("access.ipynb", notebook(CELL, kernel="ipykernel7"))
     lab.run_cells(1)
     side = Side(lab.page)

@@ -1,4 +1,4 @@
-"""Changes wait in the cells: shortcuts answer all of them; where their kernel is killed, none is applied."""
+"""Pending changes in cells: shortcuts answer all of them; if the kernel is killed, none is applied."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ CLICK = "(buttons) => buttons[0]?.click()"
 
 
 def propose(lab: Lab, side: Side, number: int) -> None:
-    """Have two changes wait in the cells, and put the cursor into the code of one."""
+    """Makes the agent propose two changes, and focuses the code of one."""
     replaced = {"start": ["replace_cell", {"cell": "2", "source": f"a = 1\nprint(a + {number})"}]}
     inserted = {"start": ["insert_cell", {"below": "2", "source": f"b = {number}"}]}
     side.say(json.dumps([replaced, inserted, {"end": 2}]))
@@ -47,7 +47,7 @@ def all_changes_are_rejected_and_accepted_by_their_keys(lab: Lab, side: Side) ->
 def test_proposals_whose_kernel_is_killed_go_unapplied_and_the_message_can_be_sent_again(
     lab: Lab, kernelspecs: Path
 ) -> None:
-    """An answer that the dead kernel never heard counts for nothing."""
+    """An answer that the dead kernel did not get has no effect."""
     del kernelspecs
     lab.open("killed.ipynb", notebook(SETUP, "a = 1\nprint(a)", PROCESS, kernel="ipykernel7"))
     lab.run_cells(3)

@@ -1,4 +1,4 @@
-"""A notebook of 5,000 cells, and one in which two cells have one id, in a real JupyterLab."""
+"""A notebook of 5,000 cells, and one with two cells of the same id, in a real JupyterLab."""
 
 from __future__ import annotations
 
@@ -44,12 +44,11 @@ DOUBLED = """(source) => {
 
 
 def told(lab: Lab) -> list[tuple[int, int]]:
-    """What the page has told of the notebook since this was asked last: cells and characters of each message."""
+    """Returns the page's messages about the notebook since the last call: cells and characters of each."""
     return [(cells, size) for cells, size in lab.page.evaluate("() => window.told.splice(0)")]
 
 
 def run_at(lab: Lab, index: int) -> None:
-    """Go to a cell and run it."""
     lab.page.evaluate(GO, index)
     lab.command("notebook:run-cell")
 
@@ -62,7 +61,7 @@ def fix_by_keyboard(lab: Lab, button: Locator) -> None:
 
 
 def chips(side: Side) -> Locator:
-    """Returns what the mentions of the message attach."""
+    """Returns the chips of the message's mentions."""
     return side.chat.get_by_role("list", name="Attached by mentions").get_by_role("button")
 
 
@@ -103,7 +102,7 @@ def test_large_notebook_and_doubled_ids_when_fixed_reviewed_and_mentioned_stay_u
 
 
 def doubled_ids_stay_usable(lab: Lab, side: Side) -> None:
-    """Which of two cells with one id failed is clear, and which the user is in; a change is refused."""
+    """The failed and the active one of two cells with one id are clear; a change is refused."""
     lab.open_too("doubled.ipynb", notebook(SETUP, "first / second", kernel="ipykernel7"))
     assert lab.page.evaluate(DOUBLED, FAIL) == 2
     run_at(lab, 0)

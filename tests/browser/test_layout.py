@@ -1,6 +1,6 @@
-"""Where things are in the chat, drawn by a real browser from the scenes of the development page: no kernel is needed.
+"""The layout of the chat, drawn by a real browser from the scenes of the development page, without a kernel.
 
-A page at 200 % zoom is one of half the width and height, with two device pixels for each of its own.
+A page at 200 % zoom has half the width and height, and two device pixels per pixel.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Show = Callable[..., Page]
 
 @pytest.fixture(scope="module")
 def body() -> str:
-    """The development page, with its script in it."""
+    """The development page with its script."""
     command = ["node", "--input-type=module", "-e", BUNDLE]
     script = subprocess.run(command, cwd=ROOT / "js", check=True, capture_output=True, text=True).stdout
     return PAGE % script.replace("</script", "<\\/script")
@@ -38,7 +38,7 @@ def body() -> str:
 
 @pytest.fixture(scope="module")
 def windows(browser: Browser, body: str) -> Iterator[dict[int, BrowserContext]]:
-    """By scale: windows whose pages remember nothing. Each page had one of its own, which takes longer to make."""
+    """Windows by scale; their pages store nothing. A window per page would take longer."""
     made = {scale: browser.new_context(device_scale_factor=scale) for scale in (1, 2)}
     for window in made.values():
         window.route("**/*", lambda route: route.fulfill(body=body, content_type="text/html"))
@@ -50,7 +50,7 @@ def windows(browser: Browser, body: str) -> Iterator[dict[int, BrowserContext]]:
 
 @pytest.fixture
 def show(windows: dict[int, BrowserContext]) -> Iterator[Show]:
-    """Opens a scene in a page of its own."""
+    """Opens a scene in a new page."""
     pages: list[Page] = []
 
     def open_scene(scene: str, width: int = 640, height: int = 800, scale: int = 1) -> Page:
@@ -67,7 +67,7 @@ def show(windows: dict[int, BrowserContext]) -> Iterator[Show]:
 
 
 def off_screen(page: Page, selector: str) -> list[Any]:
-    """The elements of *selector* that a click at their middle would not hit, by their names."""
+    """Returns the names of *selector*'s elements that a click at their middle would not hit."""
     found: list[Any] = page.evaluate(
         """async (selector) => {
           await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
@@ -101,7 +101,7 @@ def off_screen(page: Page, selector: str) -> list[Any]:
     ],
 )
 def test_buttons_at_200_percent_zoom_are_on_the_screen(show: Show, scene: str, selector: str) -> None:
-    """Those of a card also while its beginning is read; and nothing is wider than the screen, nor than twice that."""
+    """A card's buttons also at its beginning; and nothing is wider than the screen, or twice that width."""
     page = show(scene, **ZOOMED, scale=2)
     assert off_screen(page, selector) == []
     if scene.startswith("permission"):
@@ -116,7 +116,7 @@ def test_a_chat_however_narrow_is_never_wider_than_its_place(show: Show, scene: 
 
 
 def expect_no_wider(page: Page) -> None:
-    """See that the page fits its width, and twice that."""
+    """Checks that the page fits in 320 and 640 pixels."""
     for width in (320, 640):
         page.set_viewport_size({"width": width, "height": 800})
         assert page.evaluate("document.documentElement.scrollWidth") <= width
@@ -146,7 +146,7 @@ def test_undo_of_a_closed_conversation_is_one_line(show: Show) -> None:
 
 
 def test_tabs_without_room_have_a_list_that_names_each(show: Show) -> None:
-    """Those that fit have none; a conversation far off is chosen from the list, and its tab is seen then."""
+    """Tabs that fit have no list; the list opens a far conversation, and scrolls to its tab."""
     assert show("empty", width=1200).get_by_role("button", name="All ").count() == 0
     page = show("many-tabs", width=640)
     page.get_by_role("button", name="All 14 conversations").click()
@@ -180,7 +180,7 @@ def test_thinking_while_it_grows_keeps_its_height_and_shows_its_end(show: Show) 
 
 
 def test_a_fold_longer_than_the_chat_opens_with_its_head_in_sight(show: Show) -> None:
-    """The chat lets go of its end for it, and takes hold again when the fold is closed."""
+    """The chat stops following its end, and follows again when the fold is closed."""
     page = show("tools", height=420)
     page.evaluate(
         """() => {
@@ -219,7 +219,7 @@ SIZES = [(320, 400), (420, 700), (640, 1200)]
 
 
 def open_list(page: Page) -> Locator:
-    """Open *More options* of the card with the mouse, which stays where it was pressed."""
+    """Opens *More options* of the card with the mouse, which stays there."""
     card = page.locator(".permission")
     expect(card.locator(".permission-options")).to_have_attribute("data-armed", "true")
     card.get_by_role("button", name="More options").click()
@@ -231,7 +231,7 @@ def open_list(page: Page) -> Locator:
 def test_the_list_of_a_card_is_not_under_the_pointer_and_the_first_click_on_reject_counts(
     show: Show, width: int, height: int
 ) -> None:
-    """A hurried second click would choose what holds for good."""
+    """A hurried second click would choose a permanent option."""
     page = show("permission-wider", width=width, height=height)
     card = open_list(page)
     card.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
@@ -246,7 +246,7 @@ def test_the_list_of_a_card_is_not_under_the_pointer_and_the_first_click_on_reje
 
 
 def test_the_list_of_a_card_below_a_cell_is_seen_whole(show: Show) -> None:
-    """There is little above the card: the list scrolls instead of being cut off."""
+    """Little space is above the card: the list scrolls and is not cut off."""
     page = show("turn-permission")
     open_list(page)
     assert off_screen(page, ".menu, .permission-options button") == []

@@ -1,4 +1,4 @@
-"""Large content and long chats: what is not in the page at once, and how it gets there."""
+"""Large content and long chats: parts that the page loads later, and how they load."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ session"""
 
 
 def test_large_output_is_shown_in_part_and_whole_on_demand(lab: Lab, kernelspecs: object) -> None:
-    """The last line is there after "Show all"; the change is compared; the picture has its pixels."""
+    """The last line loads with "Show all"; the change is compared; the picture has its pixels."""
     lab.open("large.ipynb", notebook(SESSION, kernel="ipykernel7"))
     cell = lab.cell(0)
     cell.run()
@@ -52,7 +52,7 @@ def test_large_output_is_shown_in_part_and_whole_on_demand(lab: Lab, kernelspecs
 
 
 def test_a_long_chat_opens_with_its_latest_turns_after_a_reload(lab: Lab) -> None:
-    """The others come when they are wanted, once each, in order."""
+    """The others load on demand, once each, in order."""
     lab.open("long-chat.ipynb", notebook(MANY, "session", kernel="ipykernel7"))
     first = lab.cell(0)
     first.run()
@@ -73,7 +73,7 @@ def test_a_long_chat_opens_with_its_latest_turns_after_a_reload(lab: Lab) -> Non
 
 
 def test_a_new_kernel_offers_what_the_notebook_had_open(lab: Lab) -> None:
-    """A click brings the conversation back, with its transcript, and it is gone on with."""
+    """A click restores the conversation with its transcript, and the user continues it."""
     first = "import agentnb\nsession = agentnb.start()\nsession.prompt('/say remember me').wait()\nsession"
     lab.open("again.ipynb", notebook(first, "import agentnb\nagentnb.chat()", kernel="ipykernel7"))
     lab.run_cells(1)

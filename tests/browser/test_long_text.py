@@ -1,7 +1,7 @@
 """Long and hostile texts in every field of the view: the page's longest task stays short, so that the page answers.
 
-Tasks are measured in processor time, as Chromium's trace tells it for the page's main thread, and compared with a task
-of fixed work in the same page.
+The processor time of tasks is from Chromium's trace of the page's main thread, and compared with a task of fixed work
+in the same page.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ process.stdout.write(made.outputFiles[0].text)
 
 @pytest.fixture(scope="module")
 def view(browser: Browser) -> Iterator[Page]:
-    """A page with the real view, and functions that put a text into one of its fields."""
+    """A page with the real view, and functions that put a text into a field."""
     command = ["node", "--input-type=module", "-e", BUNDLE]
     script = subprocess.run(command, cwd=ROOT / "js", check=True, capture_output=True, text=True).stdout
     page = browser.new_page(viewport={"width": 1000, "height": 800})
@@ -103,7 +103,7 @@ def view(browser: Browser) -> Iterator[Page]:
 
 
 def longest_task(page: Page, case: tuple[str, str, str], size: int, pieces: int = 1) -> float:
-    """The longest task's processor time while a text is drawn, opened and scrolled through, in reference tasks."""
+    """Returns the longest task's processor time for drawing, opening and scrolling a text, in reference tasks."""
     where, field, name = case
     unit = UNITS[name]
     page.evaluate("(given) => prepare(...given)", [where, field, BEGINNINGS.get(name, ""), unit, size // len(unit)])
@@ -117,7 +117,7 @@ def longest_task(page: Page, case: tuple[str, str, str], size: int, pieces: int 
 
 
 def ratio(events: list[dict[str, Any]]) -> float:
-    """The longest task between the marks "draw" and "drawn", divided by the shortest of those marked "reference"."""
+    """Returns the longest task between the marks "draw" and "drawn", divided by the shortest "reference" task."""
     marks = [event for event in events if event.get("cat") == "blink.user_timing"]
     thread = next((mark["pid"], mark["tid"]) for mark in marks if mark["name"] == "draw")
     tasks = [
@@ -134,11 +134,11 @@ def ratio(events: list[dict[str, Any]]) -> float:
 
 @pytest.mark.parametrize("case", AT_ONCE, ids=" ".join)
 def test_a_text_of_2_mb_when_it_comes_at_once_makes_no_long_task(view: Page, case: tuple[str, str, str]) -> None:
-    """No task is as long as the reference, which is 100 ms of an ordinary processor."""
+    """No task is longer than the reference: 100 ms on an ordinary processor."""
     assert any(longest_task(view, case, SIZE) < 1 for _ in range(RUNS))
 
 
 @pytest.mark.parametrize("case", STREAMED, ids=" ".join)
 def test_a_text_of_300_kb_when_it_streams_makes_no_long_task(view: Page, case: tuple[str, str, str]) -> None:
-    """The last block stays short however much came before."""
+    """The last block stays short for any length of text."""
     assert any(longest_task(view, case, STREAMED_SIZE, PIECES) < 1 for _ in range(RUNS))

@@ -40,7 +40,7 @@ LOOP = "made = agentnb.loop(PROMPT, metric='auc()', agent=AGENT, tries=20)\nmade
 
 
 def look(lab: Lab, cell: Cell, name: str) -> None:
-    """Pictures, narrow and wide, light and dark; axe finds nothing, and nothing is wider than the cell."""
+    """Takes pictures, narrow and wide, light and dark; checks axe and the width."""
     for theme, width in (("Dark", 420), ("Light", 420), ("Light", 1200), ("Dark", 1200)):
         lab.theme(f"JupyterLab {theme}")
         lab.page.set_viewport_size({"width": width + 420, "height": 1100})
@@ -52,7 +52,7 @@ def look(lab: Lab, cell: Cell, name: str) -> None:
 
 
 def test_a_loops_ledger_is_shown_while_it_runs_and_an_interrupt_stops_it(lab: Lab) -> None:
-    """What is kept stays, nothing of the other tries does; the ledger is in the notebook's file."""
+    """Kept results stay, other tries leave nothing; the ledger is in the notebook's file."""
     lab.open("loop.ipynb", notebook(SETUP, LOOP, kernel="ipykernel7"))
     lab.run_cells(1)
     cell = lab.cell(1)

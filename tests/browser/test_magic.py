@@ -1,4 +1,4 @@
-"""``%agent`` in a cell of a real JupyterLab: on both kernels where a click reaches a running cell."""
+"""``%agent`` in a cell of a real JupyterLab, on both kernels whose running cells get clicks."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ SILENT = "I am silent until you cancel."
 
 
 def opened(lab: Lab, name: str, kernel: str, *cells: str) -> list[Cell]:
-    """Open a notebook whose first cell, already run, loads the magics; the other cells."""
+    """Opens a notebook, runs its first cell (it loads the magics), returns the others."""
     lab.open(f"{name}-{kernel}.ipynb", notebook(LOAD, *cells, kernel=kernel))
     lab.run_cells(1)
     return [lab.cell(index) for index in range(1, len(cells) + 1)]
 
 
 def test_an_answer_streams_and_clicks_allow_reject_and_stop_while_the_cell_runs(lab: Lab, kernel_name: str) -> None:
-    """Words are seen and clicks count while the cell runs; afterwards the answer is plain markdown."""
+    """Text streams and clicks work while the cell runs; afterwards the answer is plain markdown."""
     cells = ("%agent /slow 100000 20", "%agent /ask edit", "%agent /ask execute", "%agent /hang")
     streaming, allowed, rejected, silent = opened(lab, "clicks", kernel_name, *cells)
     streaming.run()
@@ -52,7 +52,7 @@ def test_an_answer_streams_and_clicks_allow_reject_and_stop_while_the_cell_runs(
 
 
 def test_cells_keep_their_own_turns_and_an_interrupt_ends_one_with_a_clean_line(lab: Lab, kernel_name: str) -> None:
-    """Prompts of one session end in their own cells, also in the background; an interrupt drops the queued."""
+    """Each prompt ends in its own cell, also in the background; an interrupt drops the queued."""
     cells = (
         "%agent /say the first answer",
         "%agent /say the second answer",
@@ -86,7 +86,7 @@ def test_cells_keep_their_own_turns_and_an_interrupt_ends_one_with_a_clean_line(
 
 
 def test_the_answer_outlives_the_kernel(lab: Lab, kernelspecs: object) -> None:
-    """After a restart prompts are typed and answered as before; reopened with a new kernel, the answers still read."""
+    """After a restart prompts work as before; in a new kernel the answers are still readable."""
     asked, talked = opened(lab, "reopen", "ipykernel7", "%agent /say before", "")
     asked.run()
     asked.expect_static("before")

@@ -1,4 +1,4 @@
-"""Forty agents, one of them with 200 models, in the agent pill of a real JupyterLab."""
+"""Forty agents, one with 200 models, in the agent pill of a real JupyterLab."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.conftest import ROOT
 
 
 def test_one_of_forty_agents_and_one_of_200_models_are_found_by_keyboard(lab: Lab, tmp_path: Path) -> None:
-    """The list stays in the window, scrolls, and is searched; a name that no agent has says so."""
+    """The list stays in the window, scrolls, and has a search; an unknown name gets a message."""
     agents = tmp_path / "agents"
     agents.mkdir()
     words = json.dumps([sys.executable, str(ROOT / "tests/agents/many_models.py")])

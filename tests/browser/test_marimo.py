@@ -1,4 +1,4 @@
-"""The chat and a turn in marimo, which shows anywidget's widgets by itself."""
+"""The chat and a turn in marimo, which supports anywidget's widgets."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ COMMAND = [sys.executable, "-m", "marimo", "edit", "--headless", "--no-token", "
 
 @pytest.fixture
 def marimo(home: Path, tmp_path: Path) -> Iterator[str]:
-    """The address of a marimo that shows the notebook; it ends with all below it."""
+    """The address of a marimo with the notebook; all its processes end with it."""
     (tmp_path / "chat.py").write_text(NOTEBOOK, encoding="utf-8")
     (tmp_path / "config/marimo").mkdir(parents=True)
     (tmp_path / "config/marimo/marimo.toml").write_text(AT_ONCE, encoding="utf-8")
@@ -83,7 +83,7 @@ def marimo(home: Path, tmp_path: Path) -> Iterator[str]:
 
 
 def test_marimo_shows_the_chat_and_a_turn_and_hears_clicks_and_words(marimo: str, profile: BrowserContext) -> None:
-    """A question of a turn in a cell's output is answered there; a prompt is typed into the chat, and answered."""
+    """A turn's question in a cell's output is answered there; a prompt in the chat gets an answer."""
     page = profile.new_page()
     page.goto(marimo)
     outputs = page.locator(".output-area")

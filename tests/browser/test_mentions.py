@@ -1,4 +1,4 @@
-"""*Add to Chat*, and what mentions attach, in a real JupyterLab."""
+"""*Add to Chat*, and mentions' attachments, in a real JupyterLab."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_selected_code_and_an_output_are_added_to_the_chat_and_go_to_the_agent(l
 
 
 def an_svg_with_scripts_goes_as_a_picture_and_nothing_of_it_acts(lab: Lab, side: Side) -> None:
-    """The page draws it as an image: no script runs, and nothing is loaded from elsewhere."""
+    """The page draws it as an image: no script runs, and no other server gets a request."""
     elsewhere: list[str] = []
     lab.page.on("request", lambda one: elsewhere.append(one.url) if "elsewhere.invalid" in one.url else None)
     lab.cell(2).run()

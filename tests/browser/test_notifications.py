@@ -1,4 +1,4 @@
-"""Who looks elsewhere is called: real notifications on a real desktop, from a browser that shows them there."""
+"""Notifications for a user who looks elsewhere: real ones on a real desktop, from a browser that shows them."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def desktop(tmp_path: Path) -> Iterator[Desktop]:
 
 @pytest.fixture
 def context(browser: Browser, chromium: str, desktop: Desktop) -> Iterator[BrowserContext]:
-    """A browser on this desktop, whose user has not been asked for anything."""
+    """A browser on this desktop without any permission from its user."""
     context = browser.browser_type.launch_persistent_context(
         "",
         executable_path=chromium,
@@ -63,7 +63,7 @@ def context(browser: Browser, chromium: str, desktop: Desktop) -> Iterator[Brows
 
 
 class Away:
-    """A user with a conversation that will ask, and other things to look at."""
+    """A user with a conversation that will ask, and with other pages."""
 
     def __init__(self, context: BrowserContext, lab: Lab) -> None:
         self.context, self.lab, self.page = context, lab, lab.page
@@ -74,11 +74,11 @@ class Away:
         self.stop = self.side.chat.get_by_role("button", name="Stop", exact=True)
 
     def in_kernel(self, expression: str) -> None:
-        """Evaluate an expression beside the chat."""
+        """Evaluates an expression in the kernel."""
         assert self.page.evaluate(IN_KERNEL, ["waits.ipynb", expression]) == "ok"
 
     def allow(self) -> None:
-        """Answer the question, and see the turn end."""
+        """Allow, and wait for the turn's end."""
         button = self.side.chat.get_by_role("button", name="Allow once", exact=True)
         button.click()
         expect(button).to_have_count(0)
@@ -90,7 +90,7 @@ class Away:
         self.page.wait_for_function(f"!{HAS_FOCUS}", polling=50)  # a page behind another one draws nothing
 
     def expect_conversation(self, title: str) -> None:
-        """See the conversation that called, and no marks left."""
+        """Waits for the notifying conversation, without marks."""
         expect(self.side.head).to_have_text("waits.ipynb")
         expect(self.side.chat.get_by_role("tab", selected=True)).to_contain_text(title)
         expect(self.mark).to_have_count(0)
@@ -100,7 +100,7 @@ class Away:
 
 @pytest.fixture
 def away(context: BrowserContext, server: Server) -> Iterator[Away]:
-    """The page, which knows when another page is in front, as pages of users do."""
+    """The page, which notices another page in front, as users' pages do."""
     lab = Lab(context.pages[0], server, PICTURES)
     lab.open("waits.ipynb", notebook(BEGIN, kernel="ipykernel7"))
     # Playwright has each page believe that it has the focus, and says so again to each document that is loaded.
@@ -110,7 +110,7 @@ def away(context: BrowserContext, server: Server) -> Iterator[Away]:
 
 
 def test_who_looks_elsewhere_is_notified_and_a_click_leads_to_the_conversation(away: Away, desktop: Desktop) -> None:
-    """After an opt-in and the browser's leave; each question once, until it was answered, and in our own words."""
+    """After opt-in and the browser's permission; each question once, until its answer, in fixed text."""
     away.lab.cell(0).run()
     away.lab.cell(0).expect_done()
     away.side.open()
@@ -139,7 +139,7 @@ def test_who_looks_elsewhere_is_notified_and_a_click_leads_to_the_conversation(a
 
 
 def switch_on(away: Away) -> None:
-    """In the settings, by a click that asks the browser: it refuses at first, and the page says so."""
+    """In the settings, by a click that asks the browser: its first refusal is shown."""
     away.lab.command("agentnb:settings")
     expect(away.switch).not_to_be_checked()
     assert away.page.evaluate("Notification.permission") == "default"
@@ -156,7 +156,7 @@ def switch_on(away: Away) -> None:
 
 
 def call_from_another_page(away: Away, desktop: Desktop) -> None:
-    """The sidebar is closed, and another notebook is before it; the title and both marks call, too."""
+    """The sidebar is closed, and another notebook is in front; the title and both marks show it."""
     away.side.chat.get_by_role("tab", name="Last").click()
     away.side.icon.click()
     expect(away.side.panel).to_be_hidden()
@@ -177,7 +177,7 @@ def call_from_another_page(away: Away, desktop: Desktop) -> None:
 
 
 def call_from_another_tab(away: Away, desktop: Desktop) -> None:
-    """The page is in front, with another notebook; an answer from elsewhere takes the notification back."""
+    """The page is in front, with another notebook; an answer from Python closes the notification."""
     away.lab.command("docmanager:open", path="another.ipynb")
     away.chat.evaluate(OUT_OF_SIGHT)
     assert away.page.evaluate(HAS_FOCUS)

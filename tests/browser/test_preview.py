@@ -1,4 +1,4 @@
-"""The preview of a permission request, in a real JupyterLab: seen before it is allowed, and then done so."""
+"""The preview of a permission request in a real JupyterLab; the allowed action matches it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ LOOKS = (("Light", 1_200), ("Dark", 320))
 
 
 def test_code_is_previewed_on_its_card_and_done_as_previewed(lab: Lab, kernelspecs: Path) -> None:
-    """The card shows variables, the file's diff and what is printed, as text; nothing is done until it is allowed."""
+    """The card shows variables, the file's diff and printed text, as text; nothing runs until the user allows it."""
     del kernelspecs
     file = lab.server.folder / "previewed.txt"
     file.write_text("one\n", encoding="utf-8")

@@ -1,4 +1,4 @@
-"""The mark of who wrote a cell, in a real JupyterLab: what it says, where it leads, what is saved."""
+"""The mark of a cell's author in a real JupyterLab: its text, its link, and the saved notebook."""
 
 from __future__ import annotations
 
@@ -30,7 +30,6 @@ METADATA = (
 
 
 def turn(*calls: list[Any]) -> str:
-    """A prompt that makes the agent call tools."""
     return json.dumps([step for call in calls for step in ({"start": call}, {"end": 1})])
 
 
@@ -43,7 +42,7 @@ def card(lab: Lab) -> Locator:
 
 
 def test_mark_says_who_wrote_the_lines_and_leads_to_the_turn(lab: Lab, kernelspecs: Path) -> None:
-    """Hover, keyboard and click; edits of the user; a conversation that was closed; light and dark, wide and narrow."""
+    """Hover, keyboard and click; the user's edits; a closed conversation; light and dark, wide and narrow."""
     document = notebook(SETUP, "import math\nx = 1", "print(x)", kernel="ipykernel7")
     document.cells[0].metadata["tags"] = ["skip-execution"]
     lab.open("written.ipynb", document)
@@ -103,7 +102,7 @@ REPLACING = "import math\nx = math.sqrt(2)"
 def test_code_that_is_taken_from_an_answer_is_the_agents_and_marks_are_there_before_the_chat_is(
     lab: Lab, kernelspecs: Path
 ) -> None:
-    """*Insert below* and *Replace the active cell*; opened anew with another kernel, the log says so."""
+    """*Insert below* and *Replace the active cell*; in a new kernel, the log knows the author."""
     del kernelspecs
     setup = f"{SETUP}\nagentnb.settings().set('provenance_in_notebook', False)"
     document = notebook(setup, "import math\nx = 1", kernel="ipykernel7")
@@ -131,7 +130,7 @@ def test_code_that_is_taken_from_an_answer_is_the_agents_and_marks_are_there_bef
 
 
 def _cards_name_the_turns(lab: Lab) -> None:
-    """The first marked cell has one line that the user wrote and one of the second turn, the other the first turn's."""
+    """The first marked cell has a line of the user and one of the second turn, the other cell the first turn's."""
     for mark, number in ((marks(lab).first, 2), (marks(lab).last, 1)):
         expect(mark.locator("i")).to_have_count(1)
         mark.hover()
@@ -140,7 +139,7 @@ def _cards_name_the_turns(lab: Lab) -> None:
 
 
 def test_notebook_that_says_who_wrote_its_cells_is_marked_when_it_is_opened_without_a_kernel(lab: Lab) -> None:
-    """A cell whose lines are as they were, one that was edited since, and nonsense, which claims nothing."""
+    """A cell with unchanged lines, one edited since, and invalid metadata, which marks nothing."""
     document = notebook(TAKEN, f"{TAKEN}\nx = 1", "y = 2", kernel="nothing")
     document.metadata["kernelspec"]["language"] = "nothing"
     turn = ProvenanceTurn(session="claude:/0f3a91c2d4", turn="77b01d4e00", agent="claude", model="sonnet-5")

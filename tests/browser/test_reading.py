@@ -1,4 +1,4 @@
-"""What is read in a notebook: cells for agents as text, kept formulas, diagrams, code that runs in the kernel."""
+"""Reading in a notebook: agent cells as text, kept formulas, diagrams, code in the kernel."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ STEPS = [
 
 
 def test_answers_and_code_are_read_in_the_notebook(lab: Lab, kernelspecs: Path) -> None:
-    """A cell for an agent is text, its kept formulas are typeset, a diagram is drawn, code is stopped alone."""
+    """An agent cell is text, its kept formulas are typeset, a diagram is drawn, stop ends only the code."""
     ask = "%%agent -n\n/say It isn't \\(x_1 < 2\\), nor [\\(y_2\\)]"
     lab.open("read.ipynb", notebook(SETUP, ask, kernel="ipykernel7"))
     text = lab.cell(1).locator.locator(".agentnb-agent-text")

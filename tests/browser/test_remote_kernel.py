@@ -1,4 +1,4 @@
-"""A real JupyterLab whose kernels another server starts, with the network between them and files of their own."""
+"""A real JupyterLab with kernels of another server, the network between them, and separate files."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ UNANSWERED = re.compile(r"The kernel (isn't responding|is running a cell)")
 def test_turn_with_a_kernel_behind_a_gateway_asks_here_and_writes_files_there(
     server: Server, lab_on: Callable[[Server], Lab]
 ) -> None:
-    """In a cell, by %agent; the chat opens afterwards."""
+    """By %agent in a cell; the chat opens afterwards."""
     lab = lab_on(server)
     lab.open("far.ipynb", notebook(BEGIN, "%agent /write notes.txt hello", kernel="ipykernel7"))
     lab.run_cells(1)
@@ -56,7 +56,7 @@ def test_turn_with_a_kernel_behind_a_gateway_asks_here_and_writes_files_there(
 def test_cell_that_an_agent_behind_a_gateway_proposes_is_accepted_in_the_page(
     server: Server, lab_on: Callable[[Server], Lab]
 ) -> None:
-    """The notebook is here, the agent there: its change is decided and saved here, and runs there."""
+    """The notebook is here, the agent there: its change is accepted and saved here, runs there."""
     lab = lab_on(server)
     lab.open("changed.ipynb", notebook(SETUP, "a = 1\nprint(a)", kernel="ipykernel7"))
     lab.run_cells(2)
@@ -79,7 +79,7 @@ def test_cell_that_an_agent_behind_a_gateway_proposes_is_accepted_in_the_page(
 def test_gateway_that_drops_in_mid_turn_is_said_and_nothing_is_lost_when_it_is_back(
     server: Server, lab_on: Callable[[Server], Lab], relay: Relay
 ) -> None:
-    """The server connects anew, or it gives up at once, as usual after half a minute: then the page has it connect."""
+    """The server reconnects, or gives up at once (usually after half a minute): then the page makes it connect."""
     lab = lab_on(server)
     chat = chat_of_a_started_kernel(lab, "dropped.ipynb")
     expected = chat.count_slowly(1_000)
@@ -99,7 +99,7 @@ def test_gateway_that_drops_in_mid_turn_is_said_and_nothing_is_lost_when_it_is_b
 def test_cell_that_ends_while_the_gateway_is_gone_keeps_the_chat_from_nothing(
     server: Server, lab_on: Callable[[Server], Lab], relay: Relay
 ) -> None:
-    """JupyterLab never hears that the cell has ended, and may call the kernel busy for ever."""
+    """JupyterLab never learns that the cell ended, and may show the kernel as busy forever."""
     lab = lab_on(server)
     with create_server(("127.0.0.1", 0)) as listening:
         waiting = f"import socket\nsocket.create_connection({listening.getsockname()!r}).recv(1)"
@@ -119,7 +119,7 @@ def test_cell_that_ends_while_the_gateway_is_gone_keeps_the_chat_from_nothing(
 def test_connection_that_the_kernel_no_longer_reads_is_made_anew(
     server: Server, lab_on: Callable[[Server], Lab], home: Path
 ) -> None:
-    """As where a gateway was left with two connections of a page: the kernel reads one, the page has the other."""
+    """As after a gateway kept two connections of a page: the kernel reads one, the page has the other."""
     lab = lab_on(server)
     chat = chat_of_a_started_kernel(lab, "unread.ipynb")
     with another_in_its_place(lab, home):
@@ -130,9 +130,9 @@ def test_connection_that_the_kernel_no_longer_reads_is_made_anew(
 
 
 def chat_of_a_started_kernel(lab: Lab, name: str, *cells: str) -> Chat:
-    """The chat of a notebook whose kernel was there before the page.
+    """Returns the chat of a notebook whose kernel started before the page.
 
-    jupyter_server leaves two connections to a gateway open where a page comes while its kernel starts.
+    jupyter_server leaves two connections to a gateway open if a page opens while its kernel starts.
     """
     document = notebook(BEGIN, *cells, kernel="ipykernel7")
     nbformat.write(document, lab.server.folder / name)
@@ -147,7 +147,7 @@ def chat_of_a_started_kernel(lab: Lab, name: str, *cells: str) -> Chat:
 
 
 def start(server: Server, name: str) -> None:
-    """Start the kernel of a notebook, and see it answer."""
+    """Start a notebook's kernel; wait for its answer."""
     body = {"path": name, "name": name, "type": "notebook", "kernel": {"name": "ipykernel7"}}
     headers = {"Authorization": f"token {TOKEN}", "Content-Type": "application/json"}
     request = Request(f"{server.url}/api/sessions", data=json.dumps(body).encode(), headers=headers)  # noqa: S310 - loopback
@@ -163,7 +163,7 @@ def start(server: Server, name: str) -> None:
 
 
 def whole_answers(chat: Chat, turns: int) -> list[list[str]]:
-    """The words of each answer, once so many turns have ended and the chat says nothing more of the connection."""
+    """Returns the words of each answer, after *turns* turns and without a connection message."""
     expect(chat.banner).to_have_count(0, timeout=PATIENCE_MS)
     expect(chat.copy).to_have_count(turns, timeout=PATIENCE_MS)
     answers: list[str] = chat.root.locator(".turn .answer").all_text_contents()
@@ -172,7 +172,7 @@ def whole_answers(chat: Chat, turns: int) -> list[list[str]]:
 
 @contextmanager
 def another_in_its_place(lab: Lab, home: Path) -> Iterator[None]:
-    """Another client has the page's identity at the kernel, which no longer reads what the page's sockets send."""
+    """Another client takes the page's identity at the kernel, which then ignores the page's sockets."""
     kernel, identity = lab.page.evaluate("""() => {
         const { id, clientId } = window.jupyterapp.shell.currentWidget.sessionContext.session.kernel;
         return [id, clientId];

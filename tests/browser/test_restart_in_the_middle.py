@@ -1,4 +1,4 @@
-"""What a user does while the kernel restarts is done, or visibly is not."""
+"""A user's action during a kernel restart works, or visibly does not."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ REVOKE = """async (isFirst) => {
 
 @pytest.mark.parametrize("in_new", [False, True])
 def test_a_message_sent_around_a_restart_is_in_its_conversation_or_its_box(lab: Lab, side: Side, in_new: bool) -> None:
-    """Also in the first moment in which the new kernel's box is there: it goes to the conversation that opens again."""
+    """Also in the new kernel's box at its first moment: the message goes to the reopened conversation."""
     lab.open("around.ipynb", notebook("x = 1", kernel="ipykernel7"))
     side.open()
     side.start()
@@ -59,7 +59,7 @@ def test_a_message_sent_around_a_restart_is_in_its_conversation_or_its_box(lab: 
 
 @pytest.mark.parametrize("is_first", [True, False])
 def test_a_grant_revoked_around_a_restart_is_gone_or_still_listed(lab: Lab, side: Side, is_first: bool) -> None:
-    """The list and what the agent may do agree afterwards."""
+    """The list and the agent's permissions agree."""
     lab.open("revoked.ipynb", notebook("x = 1", kernel="ipykernel7"))
     side.open()
     side.start()

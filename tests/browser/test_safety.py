@@ -1,4 +1,4 @@
-"""What an agent says is text: nothing of it runs in the page, live or kept."""
+"""An agent's output is text: none of it runs in the page, live or saved."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ATTACK = " ".join(
 
 
 def test_a_hostile_answer_runs_nothing(lab: Lab, kernelspecs: object) -> None:
-    """Script, event attributes and script links stay text: while it streams, when it is kept, and when reopened."""
+    """Script, event attributes and script links stay text: live, saved, and reopened."""
     lab.open(
         "hostile.ipynb", notebook("%load_ext agentnb", f"%agent /say {ATTACK}", "%agent /markdown", kernel="ipykernel7")
     )

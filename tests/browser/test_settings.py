@@ -1,4 +1,4 @@
-"""The settings: the page in the chat, JupyterLab's own editor and the user's file hold the same values."""
+"""The settings: the page in the chat, JupyterLab's editor and the user's file have the same values."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ BEFORE_ADVANCED = """(panel) => {
 
 
 def advanced(panel: Locator) -> None:
-    """Open the settings that are not on the first screen."""
+    """Opens the advanced settings."""
     panel.get_by_text("Advanced", exact=True).click()
 
 
 @pytest.fixture(autouse=True)
 def _no_settings_left(home: Path) -> Iterator[None]:
-    """A test that fails half-way leaves no file of settings to the others."""
+    """A test that fails half-way leaves no settings file for the others."""
     yield
     for name in (USER, "local.toml"):
         (config_folder() / name).unlink(missing_ok=True)
 
 
 def test_the_settings_page_the_editor_of_jupyterlab_and_the_file_hold_the_same_values(lab: Lab, side: Side) -> None:
-    """A change in one is seen in the others; what lets agents do more is asked, and the editor goes back after a no."""
+    """A change in one shows in the others; more freedom for agents needs a yes, and a no resets the editor."""
     lab.open("settings.ipynb", notebook("1", kernel="ipykernel7"))
     side.open()
     side.expect_chat()
@@ -68,12 +68,11 @@ def test_the_settings_page_the_editor_of_jupyterlab_and_the_file_hold_the_same_v
 
 
 def in_editor(lab: Lab, name: str) -> Locator:
-    """A field of JupyterLab's own editor."""
     return lab.page.locator(f"[id='jp-SettingsEditor-agentnb:plugin_{name}']")
 
 
 def what_is_half_typed_in_the_editor_reaches_no_file(lab: Lab, panel: Locator, file: Path) -> None:
-    """Another change goes both ways meanwhile; what was typed counts once the focus leaves the field."""
+    """Another change syncs both ways meanwhile; the typed text is saved once the field loses focus."""
     file.write_text('agent = "claude"\n', encoding="utf-8")
     expect(in_editor(lab, "agent")).to_have_value("claude")
     expect(in_editor(lab, "font_size")).to_have_value("1")
@@ -95,7 +94,7 @@ def what_is_half_typed_in_the_editor_reaches_no_file(lab: Lab, panel: Locator, f
 
 
 def test_an_agent_of_ones_own_is_added_answers_and_is_removed(lab: Lab, side: Side) -> None:
-    """In the settings, by command and variable; what the variable holds is written, and not shown."""
+    """In the settings, by command and variable; the file has the value, the page hides it."""
     lab.open("own-agent.ipynb", notebook("1", kernel="ipykernel7"))
     side.open()
     side.expect_chat()
@@ -135,7 +134,7 @@ def test_an_agent_of_ones_own_is_added_answers_and_is_removed(lab: Lab, side: Si
 
 
 def test_the_first_screen_is_short_says_what_was_changed_and_works_by_keyboard_alone(lab: Lab, side: Side) -> None:
-    """A tooltip says where a value comes from; the dot resets; a megabyte that is pasted is refused at once."""
+    """A tooltip names a value's source; the dot resets; a pasted megabyte is refused at once."""
     lab.open("calm-settings.ipynb", notebook("1", kernel="ipykernel7"))
     side.open()
     side.expect_chat()

@@ -86,7 +86,7 @@ MOVING = """(view) => view.shadowRoot.getAnimations()
 
 @pytest.fixture
 def deaf(kernelspecs: Path) -> str:
-    """A kernel that hears no page while a cell blocks it."""
+    """A kernel that pages cannot reach during a cell."""
     if not (kernelspecs / "kernels/ipykernel6").exists():
         pytest.skip("no ipykernel6: `make test-kernel` makes it")
     return "ipykernel6"
@@ -95,7 +95,7 @@ def deaf(kernelspecs: Path) -> str:
 def test_one_click_opens_the_chat_without_any_code_and_a_reload_keeps_it(
     lab: Lab, side: Side, kernel_name: str
 ) -> None:
-    """The icon loads agentnb: no cell has run, and the chat answers; after a reload also a running turn is there."""
+    """The icon loads agentnb: the chat answers without any cell; a reload keeps even a running turn."""
     cells = ("import agentnb\nagentnb.sidebar()", "%agent /hang")
     lab.open(f"side-{kernel_name}.ipynb", notebook(*cells, kernel=kernel_name))
     with lab.layout_saved("agentnb-sidebar"):
@@ -126,7 +126,7 @@ def test_one_click_opens_the_chat_without_any_code_and_a_reload_keeps_it(
 
 
 def test_the_chat_comes_back_after_a_restart_of_the_kernel(lab: Lab, side: Side) -> None:
-    """With the conversation that was shown, its freedom and what was typed, also an empty one; ``%agent`` works."""
+    """With the open conversation, its freedom and the draft, also an empty one; ``%agent`` works."""
     lab.open("side-restart.ipynb", notebook("%agent /say what is this?", kernel=KERNEL))
     side.open()
     side.start()
@@ -158,9 +158,9 @@ def test_the_chat_comes_back_after_a_restart_of_the_kernel(lab: Lab, side: Side)
 
 
 def test_the_chat_opens_while_a_cell_blocks_the_kernel(lab: Lab, side: Side) -> None:
-    """On a kernel with subshells the chat need not wait for the cell, which is not told that something was executed.
+    """On a kernel with subshells the chat need not wait for the cell, which gets no execution events.
 
-    Matplotlib would else show and close the figure that the cell is drawing. After a reload it need not wait, either.
+    Otherwise Matplotlib would show and close the cell's unfinished figure. After a reload it need not wait, either.
     """
     lab.open("side-busy.ipynb", notebook(ASKS, BLOCKS, kernel=KERNEL))
     cell = lab.cell(0)
@@ -191,7 +191,7 @@ def test_the_chat_opens_while_a_cell_blocks_the_kernel(lab: Lab, side: Side) -> 
 
 
 def test_where_no_page_is_heard_the_sidebar_says_so_and_opens_afterwards(lab: Lab, side: Side, deaf: str) -> None:
-    """With ipykernel 6, a blocking cell and a reload nothing reaches the kernel; what to do is said."""
+    """With ipykernel 6, a blocking cell and a reload nothing reaches the kernel; a notice helps."""
     lab.open("side-deaf.ipynb", notebook(BLOCKS, kernel=deaf))
     with lab.layout_saved("agentnb-sidebar"):
         side.open()
@@ -208,7 +208,7 @@ def test_where_no_page_is_heard_the_sidebar_says_so_and_opens_afterwards(lab: La
 
 
 def test_each_notebook_has_its_own_chat(lab: Lab, side: Side) -> None:
-    """Switching tabs switches the chat with it; each keeps its own conversation; closed ones take it along."""
+    """A tab switch also switches the chat; each keeps its conversation; a closed notebook closes its chat."""
     lab.open("side-one.ipynb", notebook("x = 1", kernel=KERNEL))
     side.open()
     side.start()
@@ -232,7 +232,7 @@ def test_each_notebook_has_its_own_chat(lab: Lab, side: Side) -> None:
 
 
 def test_where_agentnb_is_missing_the_sidebar_says_what_to_type(lab: Lab, side: Side, bare: Path) -> None:
-    """The exact commands; one goes into a cell by a click; once installed, the chat opens by itself."""
+    """The exact commands; a click puts one into a cell; once installed, the chat opens by itself."""
     lab.open("side-bare.ipynb", notebook(install(bare), kernel="bare"))
     side.open()
     side.expect_state("missing")
@@ -252,7 +252,7 @@ def test_where_agentnb_is_missing_the_sidebar_says_what_to_type(lab: Lab, side: 
 
 
 def test_code_is_run_in_a_cell_of_its_own(lab: Lab, side: Side) -> None:
-    """It stands below the active cell, with its output, and can be undone as any cell."""
+    """The cell is below the active cell, with its output, and can be undone."""
     lab.open("side-run.ipynb", notebook("x = 20", kernel=KERNEL))
     lab.run_cells(1)
     lab.command("agentnb:run", source="x + 22")
@@ -297,7 +297,7 @@ def test_code_is_run_in_a_cell_of_its_own(lab: Lab, side: Side) -> None:
 
 
 def test_cells_are_put_back_in_one_step_unless_the_user_changed_them(lab: Lab, side: Side) -> None:
-    """As undo of a turn does it: deleted, replaced and inserted at once, and Ctrl+Z takes all of that back."""
+    """Like a turn's undo: delete, replace and insert at once; one Ctrl+Z reverts all of it."""
     lab.open("side-change.ipynb", notebook(CHANGE, "b = 1", "c = 1", kernel=KERNEL))
     side.open()
     side.expect_chat()
@@ -324,9 +324,9 @@ def test_cells_are_put_back_in_one_step_unless_the_user_changed_them(lab: Lab, s
 
 
 def test_the_kernel_knows_the_notebook_as_it_reads_now_and_mentions_mean_its_cells(lab: Lab, side: Side) -> None:
-    """The active cell, what is typed into it and what is selected there, without a cell being run; and who saves.
+    """The active cell, its unsaved text and the selection, without running a cell; and who saves.
 
-    Autosave saves as a notebook's context does; the user's keys and menus run a command.
+    Autosave saves through the notebook's context; the user's keys and menus run a command.
     """
     cells = ("secret = 1", "other = 2", "%agent /context @cells")
     lab.open("side-state.ipynb", notebook(*cells, kernel=KERNEL))
@@ -354,7 +354,7 @@ def test_the_kernel_knows_the_notebook_as_it_reads_now_and_mentions_mean_its_cel
 
 
 def test_commands_stand_in_palette_and_menu_and_a_shortcut_goes_to_the_chat_and_back(lab: Lab, side: Side) -> None:
-    """The menu's mark follows the sidebar; Ctrl+Shift+O opens it, goes to its box, and to the notebook again.
+    """The menu's mark follows the sidebar; Ctrl+Shift+O opens it, focuses its box, then the notebook again.
 
     The history opens from the palette while the sidebar is closed.
     """
@@ -391,7 +391,7 @@ def test_commands_stand_in_palette_and_menu_and_a_shortcut_goes_to_the_chat_and_
 
 
 def code_is_inserted_run_and_put_in_place_by_buttons_and_commands(lab: Lab, side: Side) -> None:
-    """Into the notebook that is active; each is one step of Undo; focus and draft stay, keys typed there do nothing."""
+    """Into the active notebook; each is one Undo step; focus and draft stay, typed keys run no command."""
     side.resize(300)
     side.say("/say ```python\nprint(6 * 7)\n```")
     side.button("Insert below the active cell").click()
@@ -438,7 +438,7 @@ def code_is_inserted_run_and_put_in_place_by_buttons_and_commands(lab: Lab, side
 
 
 def code_goes_below_a_markdown_cell(lab: Lab) -> None:
-    """Instead of replacing it, and a notification says so."""
+    """The cell stays, and a notification says so."""
     lab.page.keyboard.press("Escape")
     lab.command("notebook:change-cell-to-markdown")
     lab.command("agentnb:replace-active", source="y = 2")
@@ -484,7 +484,7 @@ def test_the_sidebar_fits_every_width_and_theme(lab: Lab, side: Side) -> None:
 
 
 def nothing_moves_where_motion_is_reduced(lab: Lab, side: Side) -> None:
-    """While a turn runs: with motion, the page animates; with less asked for, nothing does."""
+    """During a turn the page animates; with reduced motion it does not."""
     lab.page.emulate_media(reduced_motion="no-preference")
     side.say("/hang")
     side.button("Stop").wait_for(timeout=PATIENCE_MS)
@@ -495,7 +495,7 @@ def nothing_moves_where_motion_is_reduced(lab: Lab, side: Side) -> None:
 
 @pytest.fixture(scope="module")
 def without_extension(profile: BrowserContext, server: Server, kernelspecs: Path) -> Iterator[Lab]:
-    """A page that has not got our extension."""
+    """A page without our extension."""
     lab = new_lab(profile, server)
     network = profile.new_cdp_session(lab.page)
     network.send("Network.enable")
@@ -506,7 +506,7 @@ def without_extension(profile: BrowserContext, server: Server, kernelspecs: Path
 
 
 def test_without_the_extension_the_chat_is_shown_and_the_reason(without_extension: Lab) -> None:
-    """Neither extension nor sidecar: the chat stands under the cell, with what to install where."""
+    """Without extension and sidecar the chat is below the cell, with the install command."""
     hidden = "import sys\nsys.modules['sidecar'] = None\nimport agentnb\nagentnb.sidebar()"
     lab = without_extension
     lab.open("side-absent.ipynb", notebook(hidden, kernel=KERNEL))
@@ -519,7 +519,7 @@ def test_without_the_extension_the_chat_is_shown_and_the_reason(without_extensio
 
 
 def test_without_the_extension_sidecar_holds_the_chat(without_extension: Lab) -> None:
-    """The ``sidecar`` package has a right area of its own."""
+    """The ``sidecar`` package has its own right area."""
     lab = without_extension
     lab.open("side-sidecar.ipynb", notebook("import agentnb\nagentnb.sidebar()", kernel=KERNEL))
     cell = lab.cell(0)

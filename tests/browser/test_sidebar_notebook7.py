@@ -1,4 +1,4 @@
-"""The sidebar in a real Notebook 7: no icon bar there, a button in the notebook's toolbar instead."""
+"""The sidebar in a real Notebook 7: a button in the notebook's toolbar instead of an icon bar."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.notebook7
 
 
 class Classic:
-    """A page with Notebook 7 in it."""
+    """A page with Notebook 7."""
 
     def __init__(self, lab: Lab) -> None:
         self.page, self.server = lab.page, lab.server
@@ -43,7 +43,6 @@ class Classic:
 
 @pytest.fixture
 def classic(lab: Lab, kernelspecs: Path) -> Classic:
-    """A page with Notebook 7."""
     return Classic(lab)
 
 
@@ -71,7 +70,7 @@ def test_one_click_opens_the_chat_and_a_reload_keeps_it(classic: Classic, lab: L
 
 
 def _the_chats_own_items(side: Side) -> None:
-    """A choice, an answer as it streams, a question by keyboard, completion, a picture, find; a draft is left."""
+    """A choice, a streamed answer, a question by keyboard, completion, a picture, find; leaves a draft."""
     side.pill.click()
     side.chat.get_by_role("combobox", name="Pieces").select_option("letter")
     side.page.keyboard.press("Escape")
@@ -104,7 +103,7 @@ def _the_chats_own_items(side: Side) -> None:
 
 
 def test_python_and_the_palette_open_the_sidebar(classic: Classic, lab: Lab) -> None:
-    """``%agents sidebar`` works as in JupyterLab, also where it is open; so do the palette and the View menu."""
+    """``%agents sidebar`` works as in JupyterLab, even if it is open; so do the palette and the View menu."""
     classic.open("classic-python.ipynb", "%load_ext agentnb", "%agents sidebar", "1 / 0")
     lab.run_cells(1)
     for count in (2, 3):
@@ -130,7 +129,7 @@ def test_python_and_the_palette_open_the_sidebar(classic: Classic, lab: Lab) -> 
 def test_the_shortcut_goes_there_and_back_and_a_kernel_without_agentnb_is_told_what_to_install(
     classic: Classic, lab: Lab, bare: Path
 ) -> None:
-    """Ctrl+Shift+O, as in JupyterLab; the line to install goes into a cell, and once installed the chat opens."""
+    """Ctrl+Shift+O, as in JupyterLab; the install command goes into a cell; after it the chat opens."""
     classic.open("classic-keys.ipynb", install(bare), kernel="bare")
     lab.cell(0).focus()
     lab.page.keyboard.press("Control+Shift+O")
@@ -150,7 +149,7 @@ def test_the_shortcut_goes_there_and_back_and_a_kernel_without_agentnb_is_told_w
 
 
 def test_the_chat_comes_back_after_a_restart_and_puts_code_into_the_notebook(classic: Classic, lab: Lab) -> None:
-    """With its conversation; a code block is inserted, run, put in place; each undoably."""
+    """With its conversation; a code block is inserted, run, put in place, each undone."""
     classic.open("classic-restart.ipynb", "x = 1")
     classic.button.click()
     classic.side.start()
@@ -176,7 +175,7 @@ def test_the_chat_comes_back_after_a_restart_and_puts_code_into_the_notebook(cla
 
 
 def test_selected_code_and_an_output_are_attached_by_keyboard_and_by_mouse(classic: Classic) -> None:
-    """The shortcut and the output's context menu write the mentions; their chips are opened by keyboard."""
+    """The shortcut and the output's context menu write the mentions; the keyboard opens their chips."""
     page, side = classic.page, classic.side
     draw = (
         f"from base64 import b64decode\nfrom IPython.display import Image\nImage(b64decode({PIXEL_TEXT!r}), width=90)"

@@ -1,4 +1,4 @@
-"""What an administrator has decided, as a page shows it: calmly, and with no way around it."""
+"""An administrator's policy in the page: shown calmly, without a way around it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ mcp_servers = { docs = { url = "https://mcp.example.org" } }
 
 @pytest.fixture(autouse=True)
 def policy(home: Path) -> Iterator[Path]:
-    """The site's file, which is gone afterwards."""
+    """The site's policy file, deleted at the end."""
     path = home / "jupyter/site/agentnb/policy.toml"
     path.parent.mkdir(parents=True)
     path.write_text(POLICY, encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Skills of an imported package are offered in the chat, in a real JupyterLab; by mouse and by keyboard."""
+"""The chat offers the skills of an imported package, in a real JupyterLab; by mouse and by keyboard."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ session = agentnb.start("eliza", kernel_tools=True, permissions="allow")"""
 
 
 def install(site: Path, package: str, *skills: str) -> None:
-    """A package with skills, as pip would install it."""
+    """Installs a package with skills, as pip does."""
     files = {f"{package}/__init__.py": ""}
     files |= {f"{package}/skills/{name}/SKILL.md": SKILL.format(name=name, package=package) for name in skills}
     files[f"{package}-1.2.dist-info/METADATA"] = f"Metadata-Version: 2.1\nName: {package}\nVersion: 1.2\n"
@@ -34,13 +34,13 @@ def install(site: Path, package: str, *skills: str) -> None:
 
 
 def armed(button: Locator) -> Locator:
-    """The button, once it can be pressed."""
+    """Returns the button, once enabled."""
     expect(button).to_have_attribute("aria-disabled", "false", timeout=PATIENCE_MS)
     return button
 
 
 def test_skills_of_imported_packages_are_trusted_refused_and_revoked_in_the_chat(lab: Lab, kernelspecs: Path) -> None:
-    """One line that opens; *Trust* by mouse, *Not now* and *Revoke* by keyboard; no answer is asked for twice."""
+    """One line that opens; *Trust* by mouse, *Not now* and *Revoke* by keyboard; each question once."""
     install(lab.server.folder / "offered", "asking_trees", "trees-basics", "trees-plots")
     install(lab.server.folder / "offered", "asking_woods", "woods-basics")
     lab.open("offered.ipynb", notebook(SETUP, kernel="ipykernel7"))

@@ -1,4 +1,4 @@
-"""Ten states of the chat in a real JupyterLab, by keyboard alone, each looked at with axe."""
+"""Ten states of the chat in a real JupyterLab, by keyboard alone, each checked with axe."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ NEW = OLD.replace("line 5\n", "line five\n").replace("line 30\n", "")
 
 
 def go(page: Page, name: str, key: str = "Tab") -> None:
-    """Press a key until something whose name begins so has the focus."""
+    """Presses a key until the focused element's name matches *name*."""
     passed = []
     for _ in range(MOST):
         page.keyboard.press(key)
@@ -52,28 +52,27 @@ class Walk:
         self.review = self.chat.get_by_role("button", name="Review", exact=True)
 
     def say(self, *steps: object) -> None:
-        """Write what the agent is to do, and send it."""
+        """Sends the agent its steps."""
         expect(self.side.box).to_be_focused(timeout=PATIENCE_MS)
         self.keys.insert_text(json.dumps(steps))
         self.keys.press("Enter")
 
     def press(self, name: str, key: str = "Tab") -> None:
-        """Go to something by a key, and press Enter."""
+        """Go to an element, and press Enter."""
         go(self.page, name, key)
         self.keys.press("Enter")
 
     def choose(self, menu: str, item: str, key: str = "Shift+Tab") -> None:
-        """Open a menu and choose of it."""
+        """Chooses an item in a menu."""
         self.press(menu, key)
         self.chat.get_by_role("menu").wait_for(timeout=PATIENCE_MS)
         self.press(item, "ArrowDown")
 
     def clean(self, state: str) -> None:
-        """See that axe finds nothing."""
         assert (state, serious(self.page)) == (state, [])
 
     def to_box(self) -> None:
-        """Go on from wherever the focus is."""
+        """Moves the focus to the box."""
         go(self.page, "Message to")
 
     def rest(self) -> None:
@@ -168,7 +167,7 @@ class Walk:
 
 
 def test_ten_states_of_the_chat_are_used_by_keyboard_alone_and_axe_finds_nothing(lab: Lab, kernelspecs: Path) -> None:
-    """From the box at rest to going back; what opens gives the focus back when it goes."""
+    """From the idle box to going back; a closed element returns the focus."""
     folder = lab.server.folder / "states"
     folder.mkdir()
     (folder / "long.txt").write_text(OLD, encoding="utf-8")

@@ -1,4 +1,4 @@
-"""An answer that streams leaves the reader in peace: what is selected, where the page stands, where the focus is."""
+"""A streaming answer does not disturb the reader: the selection, the scroll position and the focus stay."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ MOVES = """() => {
 
 
 def opened(lab: Lab) -> Cell:
-    """A chat with two screens of text in it."""
+    """A chat with two screens of text."""
     lab.open("streaming.ipynb", notebook(CHAT, kernel="ipykernel7"))
     cell = lab.cell(0)
     cell.run()
@@ -71,7 +71,7 @@ def opened(lab: Lab) -> Cell:
 
 
 def test_a_stream_leaves_the_selection_the_place_and_the_focus_in_peace(lab: Lab, kernelspecs: object) -> None:
-    """Words chosen in the growing paragraph are the same afterwards; the page stays where the reader put it."""
+    """The selection in the growing paragraph stays; the page stays at the reader's scroll position."""
     chat = opened(lab)
     say(chat, LONG)
     chat.expect_text(re.compile("20 21 22"))
@@ -91,7 +91,7 @@ def test_a_stream_leaves_the_selection_the_place_and_the_focus_in_peace(lab: Lab
 
 
 def marks_move_only_while_no_text_comes(chat: Cell, lab: Lab) -> None:
-    """The dots and the tab's ring show that a silent agent works; beside growing text they stand still."""
+    """The dots and the tab's ring move for a silent agent; beside growing text they stand still."""
     lab.page.emulate_media(reduced_motion="no-preference")
     say(chat, LONG)
     lab.page.wait_for_function(RESTS, timeout=PATIENCE_MS)
@@ -109,7 +109,7 @@ def marks_move_only_while_no_text_comes(chat: Cell, lab: Lab) -> None:
 
 
 def the_focus_is_never_stolen_from_typing(chat: Cell, lab: Lab) -> None:
-    """A permission card comes while a message is being written: what is typed goes on into the message."""
+    """A permission card appears during typing: the text still goes into the message."""
     box = chat.output.get_by_role("textbox", name=re.compile("^Message to"))
     say(chat, "/ask edit")
     box.press_sequentially("I am still ", delay=20)

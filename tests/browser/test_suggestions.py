@@ -1,4 +1,4 @@
-"""What an agent suggests to send next, in a real JupyterLab."""
+"""An agent's suggested next prompts, in a real JupyterLab."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def group(side: Side, name: str) -> Locator:
 
 
 def test_what_the_agent_suggests_is_clicked_into_the_box_and_goes_with_the_next_prompt(lab: Lab, side: Side) -> None:
-    """By mouse and by keyboard; a long one is cut, its tooltip is whole."""
+    """By mouse and by keyboard; a long one is cut, its tooltip has all."""
     lab.open("suggestions.ipynb", notebook(SETUP, kernel="ipykernel7"))
     lab.run_cells(1)
     side.open()

@@ -1,4 +1,4 @@
-"""The chat in another language: a pseudo-locale made of the catalogue, in which every message is marked and longer."""
+"""The chat in another language: a pseudo-locale made of the catalogue, with every message marked and longer."""
 
 from __future__ import annotations
 
@@ -57,12 +57,12 @@ CUT = """() => [...document.querySelectorAll("#agentnb-sidebar .agentnb-view")].
 
 
 def pseudo(text: str) -> str:
-    """The text with marks round it, and longer; its places stay."""
+    """The text, longer, between marks; its placeholders stay."""
     return f"{MARKS[0]}{text}{'~' * round(LONGER * len(text))}{MARKS[1]}"
 
 
 def entries(found: dict[Message, set[str]]) -> dict[str, Any]:
-    """The catalogue as JupyterLab has it."""
+    """The catalogue in JupyterLab's form."""
     head = {"domain": "agentnb", "language": LANGUAGE, "plural_forms": "nplurals=2; plural=(n != 1);"}
     texts = {each.id: [pseudo(each.id)] for each in found if not each.plural}
     plurals = {each.id: [pseudo(each.id), pseudo(each.plural)] for each in found if each.plural}
@@ -71,7 +71,7 @@ def entries(found: dict[Message, set[str]]) -> dict[str, Any]:
 
 @pytest.fixture
 def foreign(tmp_path: Path, kernelspecs: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
-    """A JupyterLab whose language is another one, with a language pack for it."""
+    """A JupyterLab with another language and its language pack."""
     site, home, folder = (tmp_path / name for name in ("site", "home", "notebooks"))
     locale = site / PACK / "locale" / LANGUAGE / "LC_MESSAGES"
     info = site / f"{PACK}-1.dist-info"
@@ -90,7 +90,7 @@ def foreign(tmp_path: Path, kernelspecs: Path, monkeypatch: pytest.MonkeyPatch) 
 
 
 def untranslated(lab: Lab) -> list[str]:
-    """What is on the screen, is ours, and has no mark."""
+    """Returns our visible texts without a mark."""
     found: list[str] = lab.page.evaluate(SHOWN)
     return [each for each in found if not any(mark in each for mark in MARKS) and not OURS.match(each)]
 

@@ -30,7 +30,7 @@ HEIGHTS = """(turn) => [...turn.querySelectorAll('.answer > :not(.part-markdown)
 
 @pytest.fixture
 def side(lab: Lab, kernelspecs: Path) -> Side:
-    """The sidebar beside a notebook, with a conversation in it."""
+    """The sidebar with a conversation beside a notebook."""
     del kernelspecs
     side = Side(lab.page)
     lab.open("work.ipynb", notebook(SETUP, kernel="ipykernel7"))
@@ -43,7 +43,7 @@ def side(lab: Lab, kernelspecs: Path) -> Side:
 
 
 def does(side: Side, text: str, answer: str) -> Locator:
-    """The turn of a prompt, when it has ended; the pointer is elsewhere."""
+    """Prompts; returns the ended turn, with the pointer elsewhere."""
     side.say(text)
     side.expect_answer(answer)
     expect(side.chat.locator(".stop")).to_have_count(0)
@@ -52,7 +52,7 @@ def does(side: Side, text: str, answer: str) -> Locator:
 
 
 def choose(side: Side, at: int, name: str) -> None:
-    """Choose in the menu of a turn."""
+    """Chooses in a turn's menu."""
     turn = side.chat.locator(".turn").nth(at)
     turn.hover()
     turn.get_by_role("button", name="Turn", exact=True).click()
@@ -68,7 +68,7 @@ RESTART_AND_SEND = """() => {
 
 
 def test_a_turn_that_did_much_is_a_few_lines_at_rest(lab: Lab, side: Side) -> None:
-    """14 cells and a command are one line, which opens; copy, time and menu come with the pointer or the focus."""
+    """14 cells and a command are one line, which opens; copy, time and menu show on hover or focus."""
     turn = does(side, "Analyse it", "All fourteen cells are in place: they load, clean and plot the data.")
     turn.get_by_role("button", name="Undo", exact=True).wait_for(timeout=PATIENCE_MS)
     assert sum(turn.evaluate(HEIGHTS)) <= 6 * LINE
@@ -95,7 +95,7 @@ def test_a_turn_that_did_much_is_a_few_lines_at_rest(lab: Lab, side: Side) -> No
 
 
 def undo_of_many_new_cells_is_said_once(lab: Lab, turn: Locator) -> None:
-    """On the line of the changes; JupyterLab goes on, and redo brings them back."""
+    """On the changes' line; JupyterLab still works, and redo brings them back."""
     turn.get_by_role("button", name="Review").click()
     expect(turn.locator(".change")).to_have_count(15)
     assert {round(row.bounding_box()["height"]) for row in turn.locator(".change").all()} <= {34, 35, 36}  # type: ignore[index]
@@ -108,7 +108,7 @@ def undo_of_many_new_cells_is_said_once(lab: Lab, turn: Locator) -> None:
 
 
 def calls_that_fail_for_one_cause_are_one_card_with_one_sentence(side: Side) -> None:
-    """What else they said is folded."""
+    """Other messages are folded."""
     turn = does(side, "Query it", "The warehouse does not answer.")
     expect(turn.locator(".is-failed")).to_have_count(1)
     expect(turn.get_by_text("Failed 3 times")).to_be_visible()
@@ -144,7 +144,7 @@ def much_of_everything_keeps_the_page_alive(lab: Lab, side: Side) -> None:
 
 
 def test_a_conversation_goes_back_is_edited_and_cleared(lab: Lab, side: Side) -> None:
-    """The message is in the box again; files are as they were where that is wanted."""
+    """The message is in the box again; files go back if the user chooses it."""
     folder = lab.server.folder
     for name in ("one.txt", "two.txt", "three.txt"):
         does(side, f"Write {name} new", f"Wrote {name}.")
@@ -168,7 +168,7 @@ def test_a_conversation_goes_back_is_edited_and_cleared(lab: Lab, side: Side) ->
 
 
 def going_back_over_a_conflict_says_what_stays(lab: Lab, side: Side) -> None:
-    """Nothing has changed before it is chosen."""
+    """Nothing changes before the choice."""
     file = lab.server.folder / "b.txt"
     file.write_text("before\n")
     turn = does(side, "Write b.txt new", "Wrote b.txt.")
@@ -185,7 +185,7 @@ def going_back_over_a_conflict_says_what_stays(lab: Lab, side: Side) -> None:
 
 
 def a_message_is_edited_and_sent_again(lab: Lab, side: Side) -> None:
-    """By keyboard; what came after it goes, and the agent is told what is left."""
+    """By keyboard; later turns go, and the agent gets the remaining ones."""
     does(side, "Say first", "first")
     does(side, "Say second", "second")
     does(side, "Say third", "third")
@@ -206,7 +206,7 @@ def a_message_is_edited_and_sent_again(lab: Lab, side: Side) -> None:
 
 
 def a_conversation_that_is_cleared_stays_so_after_a_restart(lab: Lab, side: Side) -> None:
-    """History has what was said; a restart brings back nothing of it."""
+    """The history keeps the turns; a restart restores none of them."""
     side.chat.get_by_role("button", name="Conversation", exact=True).click()
     side.chat.get_by_role("menuitem", name="Clear conversation").click()
     side.chat.get_by_role("alertdialog").get_by_role("button", name="Clear", exact=True).click()
@@ -219,7 +219,7 @@ def a_conversation_that_is_cleared_stays_so_after_a_restart(lab: Lab, side: Side
 
 
 def test_the_conversations_that_were_open_are_tabs_again_after_a_restart(lab: Lab, kernelspecs: Path) -> None:
-    """By themselves, with the one that was shown in front."""
+    """The last shown one is in front."""
     del kernelspecs
     begin = 'import agentnb\nfor word in ("one", "two"):\n    agentnb.start("eliza").prompt(f"/say {word}").wait()'
     lab.open("tabs.ipynb", notebook(begin, kernel="ipykernel7"))
@@ -241,7 +241,7 @@ def test_the_conversations_that_were_open_are_tabs_again_after_a_restart(lab: La
 
 
 def a_message_sent_while_the_kernel_restarts_is_not_lost(lab: Lab, side: Side) -> None:
-    """It is in the conversation, or in the box again."""
+    """The conversation or the box has it."""
     side.box.fill("/say kept")
     side.box.focus()
     lab.page.evaluate(RESTART_AND_SEND)

@@ -1,4 +1,4 @@
-"""The mark of a verification in a notebook's toolbar and below a turn, in a real JupyterLab and Notebook 7."""
+"""The mark of a verification in a notebook's toolbar and below a turn, in JupyterLab and Notebook 7."""
 
 from __future__ import annotations
 
@@ -27,23 +27,18 @@ RUN_DELETED = "z = 1\nprint(z)"
 
 
 class Mark:
-    """The mark of one notebook."""
-
     def __init__(self, place: Locator) -> None:
         self.node = place.locator(".agentnb-verify")
         self.main = self.node.locator(".agentnb-verify-main")
 
     def button(self, name: str) -> Locator:
-        """One of its buttons."""
         return self.node.get_by_role("button", name=name, exact=True)
 
     def expect(self, words: str | re.Pattern[str]) -> None:
-        """See what it says."""
         expect(self.main).to_have_text(words, timeout=PATIENCE_MS)
 
 
 def toolbar(lab: Lab) -> Mark:
-    """The mark in the notebook's toolbar."""
     return Mark(lab.panel.locator(".jp-NotebookPanel-toolbar"))
 
 
@@ -63,7 +58,7 @@ def mended(lab: Lab, name: str) -> None:
 def test_notebook_is_verified_as_it_reads_in_the_editor_and_the_mark_is_stale_once_code_changes(
     lab: Lab, kernelspecs: Path
 ) -> None:
-    """By keyboard, with the chat closed: what is not saved counts, Markdown does not; text that is back is verified."""
+    """By keyboard, with the chat closed: unsaved code counts, Markdown does not; restored text is verified."""
     lab.open("verified.ipynb", notebook("x = 40", "print(x + 1)", kernel="ipykernel7"))
     lab.cell(1).write("print(x + 2)")
     lab.run_cells(2)
@@ -93,7 +88,7 @@ def test_notebook_is_verified_as_it_reads_in_the_editor_and_the_mark_is_stale_on
 
 
 def test_finding_leads_to_its_cell_and_is_mended_by_the_agent_and_verified(lab: Lab, kernelspecs: Path) -> None:
-    """The agent gets the finding folded in the message; after its turn the notebook is verified by itself."""
+    """The message has the finding, folded; after the agent's turn the verification starts by itself."""
     mended(lab, "mended.ipynb")
     side = Side(lab.page)
     side.open()
@@ -141,7 +136,7 @@ def test_finding_leads_to_its_cell_and_is_mended_by_the_agent_and_verified(lab: 
 def test_agent_clears_outputs_interrupts_a_cell_and_restarts_the_kernel_where_it_may(
     lab: Lab, kernelspecs: Path
 ) -> None:
-    """Outputs come back with the turn's Undo; the card of a restart names what is lost, and it waits for the turn."""
+    """The turn's Undo restores outputs; a restart's card names what is lost, and it waits for the turn."""
     setup = SETUP.replace("mends_cells", "calls_kernel").replace('freedom="auto"', "kernel_tools=True")
     endless = "import time\nwhile True:\n    time.sleep(0.05)"
     lab.open("tools.ipynb", notebook(setup, "a = 41\nprint(a + 1)", endless, kernel="ipykernel7"))
@@ -180,7 +175,7 @@ def test_agent_clears_outputs_interrupts_a_cell_and_restarts_the_kernel_where_it
 
 
 def test_verification_is_stopped_and_begins_anew(lab: Lab, kernelspecs: Path) -> None:
-    """It says how far it is; what was known before is shown again."""
+    """It shows its progress; a stop restores the earlier result."""
     lab.open("stopped.ipynb", notebook("x = 1", WAITS, kernel="ipykernel7"))
     mark = toolbar(lab)
     mark.main.click()
@@ -196,7 +191,7 @@ def test_verification_is_stopped_and_begins_anew(lab: Lab, kernelspecs: Path) ->
 def test_verification_in_one_window_is_followed_in_the_other_and_is_stale_where_the_text_is_another(
     lab: Lab, open_lab: Callable[[], Lab], kernelspecs: Path
 ) -> None:
-    """Either window stops what the other one began."""
+    """Each window can stop the other's run."""
     lab.open("two-windows.ipynb", notebook("x = 40", "print(x + 1)", kernel="ipykernel7"))
     lab.run_cells(2)
     lab.save()

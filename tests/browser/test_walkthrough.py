@@ -1,4 +1,4 @@
-"""A walkthrough and a research in a real JupyterLab: their places are shown, cells marked, files opened at the line."""
+"""A walkthrough and a research in JupyterLab: they show places, mark cells, open files at the line."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ STEPS = [
 
 
 def test_walkthrough_when_its_steps_are_gone_through_shows_and_marks_each_place(lab: Lab, kernelspecs: Path) -> None:
-    """Next opens the file with the line selected, Back marks the cell again."""
+    """Next opens the file with the line selected; Back marks the cell again."""
     (lab.server.folder / "model.py").write_text(MODEL)
     lab.open("walked.ipynb", notebook(SETUP, "import model\nmodel.fit(4)", kernel="ipykernel7"))
     lab.run_cells(2)

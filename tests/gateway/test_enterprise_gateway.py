@@ -49,7 +49,7 @@ def server(home: Path, tmp_path: Path, gateway: str, monkeypatch: pytest.MonkeyP
 
 
 def test_kernel_of_an_enterprise_gateway_answers_a_page_and_gives_its_own_files(server: Server) -> None:
-    """A turn, a file of the kernel's folder, a part of the page; all through the kernel's channels."""
+    """A turn, a file of the kernel's folder and a page module go through the kernel's channels."""
     page = GatewayPage(server, started(server))
     try:
         assert page.ask("readFile", channel=page.chat, path="here.txt")["buffers"] == (b"of the kernel's machine",)

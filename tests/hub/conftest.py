@@ -1,4 +1,4 @@
-"""One hub for the tests of this folder, with its two users' servers, and a browser for each of them."""
+"""One hub for the tests of this folder, with two users' servers and a browser for each user."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ log_days = 365
 
 @pytest.fixture(scope="session")
 def hub(home: Path) -> Iterator[Hub]:
-    """The hub, with a policy of its site."""
+    """The hub, with a site policy."""
     if not (PYTHON.exists() and PROXY.exists() and shutil.which("node")):
         pytest.skip("no JupyterHub: `make test-hub` installs it")
     folder = Path(tempfile.mkdtemp(prefix="agentnb-hub-"))  # pytest's own is closed to other users
@@ -49,5 +49,5 @@ def hub(home: Path) -> Iterator[Hub]:
 
 @pytest.fixture(scope="session")
 def tokens(hub: Hub) -> dict[str, str]:
-    """A token of each user, whose server runs."""
+    """A token per user, with a running server."""
     return {name: hub.spawn(name) for name in hub.homes}

@@ -1,4 +1,4 @@
-"""A real JupyterHub with configurable-http-proxy behind a base URL, as a process of its own, and its users' kernels."""
+"""A real JupyterHub with configurable-http-proxy behind a base URL, in a separate process, and its users' kernels."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ ARGUMENTS = (
 
 
 class Hub:
-    """A hub that can be stopped and started again while the servers of its users go on."""
+    """A hub that can stop and start while its users' servers go on."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -63,7 +63,6 @@ class Hub:
 
     @property
     def url(self) -> str:
-        """Its address, with the base URL."""
         return f"http://127.0.0.1:{self.port}/team"
 
     def start(self) -> None:
@@ -96,13 +95,12 @@ class Hub:
         self._wait(lambda: self.ask("/hub/api/") is not None)
 
     def stop(self) -> None:
-        """Stop the hub alone: the proxy and the users' servers go on."""
+        """Stop the hub only: the proxy and the users' servers go on."""
         assert self.process is not None
         self.process.terminate()
         self.process.wait(START_SECONDS)
 
     def end(self) -> None:
-        """Stop all of it."""
         found = [each for each in psutil.process_iter() if self._is_ours(each)]
         if self.process is not None:
             found += psutil.Process(self.process.pid).children(recursive=True) if self.process.poll() is None else []
@@ -113,7 +111,7 @@ class Hub:
         psutil.wait_procs(found, timeout=20)
 
     def _is_ours(self, process: psutil.Process) -> bool:
-        """Whether a process works for one of the users, or is the proxy."""
+        """True for a process of one of the users, and for the proxy."""
         try:
             environment = process.environ()
         except psutil.Error:
@@ -123,7 +121,6 @@ class Hub:
         )
 
     def agents_of(self, name: str) -> list[psutil.Process]:
-        """The agents that work for a user."""
         found = []
         for each in psutil.process_iter():
             try:
@@ -134,7 +131,7 @@ class Hub:
         return found
 
     def ask(self, path: str, method: str = "GET", token: str | None = None, body: object = None) -> Any:
-        """The answer to a request at the hub or, by its path, at a user's server; the status where it is an error."""
+        """Returns the answer to a request at the hub or, by its path, at a user's server; on an error its status."""
         data = None if body is None else json.dumps(body).encode()
         headers = {"Authorization": f"token {token or self.token}"}
         request = Request(f"{self.url}{path}", data=data, method=method, headers=headers)  # noqa: S310 - loopback
@@ -149,7 +146,7 @@ class Hub:
         return json.loads(text) if text else {}
 
     def spawn(self, name: str) -> str:
-        """Start the server of a user; returns a token of that user's."""
+        """Start a user's server; returns a token of the user."""
         self.ask(f"/hub/api/users/{name}", "POST")
         self.ask(f"/hub/api/users/{name}/server", "POST")
         self._wait(lambda: (self.ask(f"/hub/api/users/{name}") or {}).get("server"))
@@ -157,7 +154,7 @@ class Hub:
         return token
 
     def cull(self, name: str) -> None:
-        """Stop the server of a user as the culler of idle servers does."""
+        """Stop a user's server as the culler of idle servers does."""
         self.ask(f"/hub/api/users/{name}/server", "DELETE")
         self._wait(lambda: not self.ask(f"/hub/api/users/{name}")["servers"])
 
@@ -174,7 +171,7 @@ class Hub:
 
 
 class UserKernel:
-    """A kernel of a user, driven through the hub's proxy as a page drives it."""
+    """A user's kernel, driven through the hub's proxy as by a page."""
 
     def __init__(self, hub: Hub, name: str, token: str) -> None:
         made = hub.ask(f"/user/{name}/api/kernels", "POST", token, {"path": "", "name": "python3"})
@@ -185,11 +182,10 @@ class UserKernel:
         self._socket = self._stack.enter_context(opened)
 
     def close(self) -> None:
-        """Leave it."""
         self._stack.close()
 
     def run(self, code: str, value: str = "None") -> Any:
-        """Run code; returns the value of an expression afterwards, which JSON can hold."""
+        """Run code; then returns the value of an expression, through JSON."""
         sent = uuid.uuid4().hex
         expression = f"__import__('json').dumps({value})"
         content = {
@@ -211,12 +207,11 @@ class UserKernel:
 
 
 def channels_of(hub: Hub, name: str, kernel: str) -> str:
-    """The address of a kernel's socket."""
     return f"{hub.url.replace('http', 'ws', 1)}/user/{name}/api/kernels/{kernel}/channels"
 
 
 def with_kill(process: psutil.Process) -> None:
-    """End a process that may have gone."""
+    """End a process, if it exists."""
     try:
         process.kill()
     except psutil.Error:
@@ -227,7 +222,7 @@ _ROOT = ["--allow-root"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
 
 
 def _write_settings(home: Path) -> None:
-    """Pages that do nothing by themselves, and no tour at the start."""
+    """Turns off automatic actions of the page and the tour."""
     files: Mapping[str, object] = {
         ".jupyter/labconfig/page_config.json": PAGE_CONFIG,
         **{

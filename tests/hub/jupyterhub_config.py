@@ -1,6 +1,6 @@
-"""The configuration of the hub under test: two users, the dummy authenticator, each user in processes of their own.
+"""The configuration of the hub under test: two users, the dummy authenticator, separate processes for each user.
 
-Run by the hub. With the superuser's rights each user has a user id of their own; else all have ours, and homes apart.
+The hub runs it. With root's rights each user has a separate user id; without them all share ours, with separate homes.
 """
 
 import json

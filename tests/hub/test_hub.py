@@ -1,4 +1,4 @@
-"""A real JupyterHub: two users who reach nothing of each other, and the chat through the hub's proxy."""
+"""A real JupyterHub: two users without access to each other, and the chat through the hub's proxy."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ own = [subprocess.run([sys.executable, "-m", "agentnb", *words], capture_output=
 
 @pytest.fixture(scope="module")
 def alice(hub: Hub, tokens: dict[str, str]) -> Iterator[UserKernel]:
-    """Her kernel: a conversation was had, it is served, and it is paired."""
+    """Her kernel, with a conversation, served and paired."""
     with contextlib.closing(UserKernel(hub, "alice", tokens["alice"])) as kernel:
         kernel.run(ALICE)
         yield kernel
@@ -79,7 +79,6 @@ def alice(hub: Hub, tokens: dict[str, str]) -> Iterator[UserKernel]:
 
 @pytest.fixture(scope="module")
 def bob(hub: Hub, tokens: dict[str, str]) -> Iterator[UserKernel]:
-    """The other user's kernel."""
     with contextlib.closing(UserKernel(hub, "bob", tokens["bob"])) as kernel:
         yield kernel
 
@@ -87,7 +86,7 @@ def bob(hub: Hub, tokens: dict[str, str]) -> Iterator[UserKernel]:
 def test_a_user_does_not_reach_the_server_or_a_kernel_of_another(
     hub: Hub, tokens: dict[str, str], alice: UserKernel
 ) -> None:
-    """Through the proxy: requests and sockets are refused, with a token that is good for one's own."""
+    """The proxy refuses requests and sockets, even with the other user's valid token."""
     assert hub.ask("/user/bob/api/status", token=tokens["bob"])["started"]
     for path in ("api/status", "api/kernels", "api/contents", f"api/kernels/{alice.id}"):
         assert hub.ask(f"/user/alice/{path}", token=tokens["bob"]) in {403, 404}
@@ -100,7 +99,7 @@ def test_a_user_does_not_reach_the_server_or_a_kernel_of_another(
 def test_a_user_sees_nothing_of_anothers_conversations_sockets_logs_and_snapshots(
     hub: Hub, alice: UserKernel, bob: UserKernel
 ) -> None:
-    """As the other user, in a kernel: files, sockets, processes, and agentnb's own commands."""
+    """The other user's kernel tries files, sockets, processes, and agentnb's commands."""
     if not hub.has_own_users:
         pytest.skip("another user may not run this Python")
     private = alice.run("", "private")
@@ -114,7 +113,7 @@ def test_a_user_sees_nothing_of_anothers_conversations_sockets_logs_and_snapshot
 
 
 def test_a_served_kernel_lets_another_user_in_with_its_token_only(alice: UserKernel) -> None:
-    """It listens on this machine, which all users share."""
+    """All users share this machine's loopback."""
     address = alice.run("", "server.address").replace("ws", "http", 1)
     upgrade = {"Connection": "Upgrade", "Upgrade": "websocket", "Sec-WebSocket-Version": "13"}
     for token in ("", "guessed"):
@@ -128,7 +127,7 @@ def test_a_served_kernel_lets_another_user_in_with_its_token_only(alice: UserKer
 def test_the_sites_policy_holds_for_every_user_and_the_administrator_sees_who_allowed_what(
     hub: Hub, alice: UserKernel, bob: UserKernel
 ) -> None:
-    """Variables and files of a user do not widen it; the stream has one file a user, which others cannot read."""
+    """A user's variables and files do not widen it; each user has an audit file that others cannot read."""
     code = """
 import os, agentnb
 os.environ["JUPYTER_CONFIG_DIR"] = os.environ["AGENTNB_CONFIG_DIR"] = os.path.expanduser("~/own")
@@ -165,7 +164,7 @@ session.prompt("/ask edit").wait(90, check=False)
 def test_the_chat_works_through_the_proxy_while_the_hub_restarts_and_a_culled_server_leaves_nothing_behind(
     hub: Hub, tokens: dict[str, str], profile: BrowserContext
 ) -> None:
-    """Sign in, a cell, a prompt; without the hub; after a reload; after the proxy was cut; after the culler came."""
+    """Sign in, run a cell, prompt; then without the hub, after a reload, after a proxy cut, after the culler."""
     work = hub.homes["alice"] / "work"
     nbformat.write(notebook("6 * 7", kernel="python3"), work / "work.ipynb")
     if hub.has_own_users:
@@ -222,7 +221,7 @@ def test_the_chat_works_through_the_proxy_while_the_hub_restarts_and_a_culled_se
 
 
 def _server(hub: Hub) -> Server:
-    """Alice's server, as the page object of the browser tests wants it."""
+    """Returns Alice's server for the page object of the browser tests."""
 
     class OfAlice:
         url = f"{hub.url}/user/alice"

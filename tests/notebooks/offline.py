@@ -1,4 +1,4 @@
-"""Runs a program in a network of its own that has nothing but loopback: ``unshare -rn python offline.py PROGRAM …``."""
+"""Runs a program in a separate network with loopback only: ``unshare -rn python offline.py PROGRAM …``."""
 
 from __future__ import annotations
 

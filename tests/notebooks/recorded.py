@@ -1,4 +1,4 @@
-"""Notebooks that talk to an agent which is installed only while they are recorded."""
+"""Notebooks with prompts to an agent that is installed only for the recording."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ CELLS = (
 
 
 def notebook(path: Path, *cells: str) -> Path:
-    """A notebook of these cells, not run yet."""
+    """Write a notebook without outputs."""
     document = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
     document.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3", "language": "python"}
     for number, cell in enumerate(document.cells):
@@ -36,7 +36,7 @@ def notebook(path: Path, *cells: str) -> Path:
 
 
 def stand_in(folder: Path) -> dict[str, str]:
-    """An environment in which `opencode` is eliza under another name."""
+    """Returns an environment with eliza as `opencode`."""
     program = folder / "bin/opencode"
     program.parent.mkdir(exist_ok=True)
     program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m agentnb.plugins.eliza\n', encoding="utf-8")
@@ -45,12 +45,12 @@ def stand_in(folder: Path) -> dict[str, str]:
 
 
 def bare_path() -> str:
-    """A PATH with nothing but the system's own programs and this Python's."""
+    """Returns a PATH with only the system's programs and this Python's."""
     return os.pathsep.join([str(Path(sys.executable).parent), "/usr/bin", "/bin"])
 
 
 def without_agents() -> dict[str, str]:
-    """An environment in which no agent is installed."""
+    """Returns an environment without agents."""
     whole = {**os.environ, "PATH": bare_path(), "PYTHONPATH": str(ROOT), "PYTHONUTF8": "1"}
     return {**whole, "AGENTNB_AGENT": "eliza"}  # not the one used last: npx would start it
 
@@ -58,7 +58,7 @@ def without_agents() -> dict[str, str]:
 def run(
     *words: str, cwd: Path, env: dict[str, str] | None = None, seconds: int = 200
 ) -> subprocess.CompletedProcess[str]:
-    """A Python module run as a program, without agents."""
+    """Run a Python module as a program, without agents."""
     command = [sys.executable, "-m", *words]
     whole = env or without_agents()
     return subprocess.run(
@@ -81,7 +81,7 @@ def execute(path: Path, **environment: str) -> subprocess.CompletedProcess[str]:
 
 
 def execute_here(path: Path, env: dict[str, str]) -> None:
-    """The same as `execute`, with the part of nbconvert that runs cells: no program but the kernel is started."""
+    """Like `execute`, with the part of nbconvert that runs cells: only the kernel is a separate program."""
     document = nbformat.read(path, as_version=4)
     with tempfile.TemporaryDirectory(prefix="kernel-") as sockets:
         client = NotebookClient(
@@ -95,7 +95,7 @@ def execute_here(path: Path, env: dict[str, str]) -> None:
 
 
 def record(path: Path) -> None:
-    """Record the notebook's cassette, and store its outputs as a replay gives them."""
+    """Record the notebook's cassette, and store the outputs of a replay."""
     cassette = {"AGENTNB_CASSETTE": f"{path.stem}.cassette.jsonl"}
     execute_here(path, {**stand_in(path.parent), **cassette, "AGENTNB_CASSETTE_MODE": "record"})
     (path.parent / "bin/opencode").unlink()
@@ -109,12 +109,12 @@ NAMED = (*PYTEST, "--disable-plugin-autoload", "-p", "agentnb.pytest_plugin")
 
 
 def with_plugin(option: str) -> tuple[str, ...]:
-    """Pytest with the plugin that has this option, and the option."""
+    """Returns pytest's arguments for this option and its plugin."""
     return (*NAMED, "-p", option.removeprefix("--").removesuffix("-lax"), option)
 
 
 def run_with(runner: str, path: Path, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Run the notebook at *path* with a program for notebooks, and replay the cassette beside it, if there is one."""
+    """Run the notebook at *path* with a notebook runner; replays the cassette beside it, if there is one."""
     env = {**without_agents(), **environment}
     if runner in ("nbval", "nbval-lax", "nbmake"):
         return run(*with_plugin(f"--{runner}"), path.name, cwd=path.parent, env=env)

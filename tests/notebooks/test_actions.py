@@ -1,4 +1,4 @@
-"""The GitHub Actions example of the docs: its steps are run, as they stand there, in a fresh checkout."""
+"""The GitHub Actions example of the docs: the test runs its steps unchanged in a fresh checkout."""
 
 from __future__ import annotations
 
@@ -21,7 +21,6 @@ PAGE = ROOT / "docs/how-to/ci.md"
 
 
 def steps() -> list[dict[str, Any]]:
-    """The steps of the example."""
     text = re.search(r"```yaml\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
     assert text is not None
     workflow = yaml.safe_load(text[1])
@@ -31,7 +30,7 @@ def steps() -> list[dict[str, Any]]:
 
 @pytest.fixture(scope="module")
 def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A notebook, recorded with another Python, and its cassette beside it."""
+    """A notebook that names another Python version, and its cassette."""
     path = notebook(tmp_path_factory.mktemp("made") / "fit.ipynb", *CELLS)
     record(path)
     text = path.read_text(encoding="utf-8")
@@ -42,7 +41,7 @@ def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def checkout(original: Path, tmp_path: Path) -> Path:
-    """A repository that holds these two, and nothing else."""
+    """A repository with only these two files."""
     folder = tmp_path / "checkout"
     folder.mkdir()
     for name in ("fit.ipynb", "fit.cassette.jsonl"):
@@ -72,7 +71,7 @@ def shell(step: dict[str, Any], folder: Path) -> subprocess.CompletedProcess[str
 
 
 def test_the_example_runs(checkout: Path) -> None:
-    """Every step that is a command; what is installed already need not be fetched."""
+    """Runs every command step; installed packages are not downloaded."""
     commands = [step for step in steps() if "run" in step]
     assert len(commands) == 4
     for step in commands:

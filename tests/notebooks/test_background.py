@@ -1,4 +1,4 @@
-"""Turns that no cell waits for, under every program that runs notebooks: they are finished, or they fail the run."""
+"""Turns that no cell waits for, under every notebook runner: they finish, or they fail the run."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ CANCELLED = (LOAD, "turn = %agent -b /hang", "turn.cancel()", "print(turn.wait(6
 
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
-    """Makes a notebook with its cassette and its outputs, when it is first asked for."""
+    """Makes a notebook with its cassette and its outputs at the first call."""
     folder = tmp_path_factory.mktemp("background")
 
     def one(name: str) -> Path:
@@ -60,7 +60,7 @@ OTHERWISE = {
 def test_background_turn_under_pytest_passes_with_the_recorded_prompt_only(
     recorded: Callable[[str], Path], tmp_path: Path, runner: str
 ) -> None:
-    """Each notebook that changed fails, with the recorded and today's prompt and the error's class; the others pass."""
+    """A notebook with a changed prompt fails; the error shows its class, the recorded prompt and today's."""
     for path in [copied(recorded(name), tmp_path) for name in NOTEBOOKS]:
         changed = path.with_name(f"changed-{path.name}")
         changed.write_text(as_changed(path), encoding="utf-8")
@@ -96,14 +96,14 @@ def test_background_turn_passes_with_the_recorded_prompt_only(
 
 
 def as_changed(path: Path) -> str:
-    """The notebook with another prompt than the recorded one."""
+    """Returns the notebook with a changed prompt."""
     text = path.read_text(encoding="utf-8")
     assert "150 old" in text
     return text.replace("150 old", "150 new")
 
 
 def test_table_of_a_background_batch_is_whole_in_the_saved_notebook(tmp_path: Path) -> None:
-    """In the last cell: the one below the prompt is as it was at the beginning."""
+    """The last cell has it; the prompt's cell keeps its first output."""
     cells = (f"{LOAD}\nxs = [1, 2]", "%%agent -b map xs\n/say answer {input}", "print('done')")
     path = notebook(tmp_path / "batch.ipynb", *cells)
     execute_here(path, without_agents())
@@ -114,7 +114,7 @@ def test_table_of_a_background_batch_is_whole_in_the_saved_notebook(tmp_path: Pa
 
 @pytest.mark.parametrize("runner", ["nbconvert", "nbval"])
 def test_turn_that_fails_after_the_last_cell_fails_the_run(tmp_path: Path, runner: str) -> None:
-    """An agent that dies in the background, without any cassette."""
+    """Without a cassette, an agent dies in the background."""
     path = notebook(tmp_path / "dies.ipynb", LOAD, "%agent -b /crash")
     done = run_with(runner, path)
     assert done.returncode != 0
@@ -123,7 +123,7 @@ def test_turn_that_fails_after_the_last_cell_fails_the_run(tmp_path: Path, runne
 
 @pytest.mark.parametrize("runner", ["nbconvert", "nbval-lax"])
 def test_background_turn_that_a_later_cell_cancels_is_not_waited_for_before(tmp_path: Path, runner: str) -> None:
-    """Only the last cell waits: an agent that hangs can be stopped by the cell after."""
+    """Only the last cell waits: a later cell can stop an agent that hangs."""
     path = notebook(tmp_path / "hangs.ipynb", *CANCELLED)
     done = run_with(runner, path)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -158,7 +158,7 @@ except TimeoutError as error:
 
 
 def test_turn_or_batch_that_a_cell_gave_up_on_is_cancelled_at_the_end_of_that_cell(tmp_path: Path) -> None:
-    """The last cell does not wait for it; within the cell it can be waited for again."""
+    """The last cell does not wait for it; a later wait in the same cell works."""
     path = notebook(tmp_path / "gives-up.ipynb", LOAD, GAVE_UP, GIVEN_UP)
     execute_here(path, without_agents())
     first, second = ("".join(output.text for output in cell.outputs) for cell in nbformat.read(path, 4).cells[1:])
@@ -171,14 +171,14 @@ def test_turn_or_batch_that_a_cell_gave_up_on_is_cancelled_at_the_end_of_that_ce
 
 
 def test_turn_whose_timeout_fails_the_cell_is_cancelled_there(tmp_path: Path) -> None:
-    """The run ends with that error, at once, though the cell is the last one."""
+    """The run ends with that error at once, even in the last cell."""
     path = notebook(tmp_path / "fails.ipynb", START, "session.prompt('/hang').wait(1)")
     with pytest.raises(CellExecutionError, match="TurnTimeout: The turn did not end in 1 s"):
         execute_here(path, without_agents())
 
 
 def test_answer_of_a_background_turn_is_in_the_saved_notebook_once(tmp_path: Path) -> None:
-    """In the last cell, in the order of the prompts; an answer that a cell has shown is not shown again."""
+    """Answers are in the last cell, in the order of the prompts, without those that a cell has shown."""
     cells = (
         LOAD,
         "turn = %agent -b /say shown",

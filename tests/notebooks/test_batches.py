@@ -1,4 +1,4 @@
-"""A notebook that asks about many inputs, recorded with an agent and replayed without it."""
+"""A notebook with a batch of many inputs, recorded with an agent and replayed without it."""
 
 from __future__ import annotations
 

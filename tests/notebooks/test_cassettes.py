@@ -1,4 +1,4 @@
-"""The recorded notebooks of eliza, OpenCode and Gemini CLI: the same bytes each time, with no agent and no network."""
+"""The recorded notebooks of eliza, OpenCode and Gemini CLI replay to the same bytes, with no agent and no network."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ ASK_OUTSIDE = "import socket; socket.create_connection(('192.0.2.1', 9), timeout
 
 
 def refused() -> dict[str, str]:
-    """An environment in which no Python process gets a network but loopback: what runs here are such processes."""
+    """Returns an environment that limits Python processes to loopback; this test runs only Python processes."""
     env = without_agents()
     return {**env, "PYTHONPATH": os.pathsep.join([str(REFUSING), env["PYTHONPATH"]])}
 
 
 @functools.cache
 def offline() -> list[str]:
-    """Returns what runs a program in a network of its own."""
+    """Returns a command prefix for no network, or nothing."""
     alone = ["unshare", "-rn", sys.executable, str(Path(__file__).with_name("offline.py"))]
     allowed = sys.platform == "linux" and shutil.which("unshare") is not None
     tried = allowed and subprocess.run([*alone, "true"], capture_output=True, check=False).returncode == 0
@@ -44,12 +44,11 @@ def offline() -> list[str]:
 
 
 def with_this_python(notebook: bytes) -> bytes:
-    """*notebook* as nbconvert stores it with this Python, whose version it notes."""
+    """Returns *notebook* as nbconvert stores it with this Python's version."""
     return re.sub(rb'"version": "3[^"]*"', f'"version": "{platform.python_version()}"'.encode(), notebook)
 
 
 def without_outputs(notebook: bytes) -> str:
-    """*notebook* before it was run."""
     document = json.loads(notebook)
     for cell in document["cells"]:
         if cell["cell_type"] == "code":
@@ -70,7 +69,7 @@ def test_there_is_no_network(way: str) -> None:
 
 
 def test_three_agents_and_work_in_a_kernel_are_recorded() -> None:
-    """One of them ours, two of others; ``kernel`` is OpenCode at work in the kernel."""
+    """One agent is ours, two are others; ``kernel`` is OpenCode with the kernel."""
     assert NAMES == ["eliza", "gemini", "kernel", "opencode"]
 
 

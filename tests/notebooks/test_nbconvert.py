@@ -1,4 +1,4 @@
-"""nbconvert: executing without a front end, and reading without a kernel."""
+"""nbconvert: execution without a front end, and reading without a kernel."""
 
 from __future__ import annotations
 
@@ -21,13 +21,12 @@ def convert(folder: Path, *options: str) -> None:
 
 
 def test_execute_gives_the_stored_outputs(tmp_path: Path) -> None:
-    """The same prompts give the same markdown under nbconvert as stored."""
     convert(tmp_path, "--execute", "--to", "notebook")
     assert _markdown(tmp_path / "quickstart.ipynb") == _markdown(QUICKSTART)
 
 
 def test_html_shows_the_answers_offline(tmp_path: Path) -> None:
-    """The answers read in plain HTML, where no widget can be."""
+    """Plain HTML cannot show a widget, so it has the answers."""
     convert(tmp_path, "--to", "html")
     page = (tmp_path / "quickstart.html").read_text(encoding="utf-8")
     assert "widget-view" not in page

@@ -26,7 +26,6 @@ from tests.notebooks.recorded import (
 
 @pytest.fixture(scope="module")
 def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A recorded notebook."""
     path = notebook(tmp_path_factory.mktemp("recorded") / "fit.ipynb", *CELLS)
     record(path)
     return path
@@ -34,7 +33,7 @@ def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def recorded(original: Path, tmp_path: Path) -> Path:
-    """A copy of it, elsewhere; what the agent wrote when it was recorded is not there."""
+    """A copy in another folder, without the agent's files of the recording."""
     for name in ("fit.ipynb", "fit.cassette.jsonl"):
         shutil.copy(original.parent / name, tmp_path / name)
     return tmp_path / "fit.ipynb"
@@ -49,7 +48,7 @@ def reworded(path: Path, before: str, after: str) -> None:
 
 @pytest.mark.parametrize("options", [("--nbval",), ("--nbmake",)])
 def test_runners_play_the_cassette(recorded: Path, options: tuple[str, ...]) -> None:
-    """The outputs are the stored ones, and what the agent wrote is written again."""
+    """The outputs match, and the replay writes the agent's file again."""
     done = run(*with_plugin(*options), "fit.ipynb", cwd=recorded.parent)
     assert done.returncode == 0, done.stdout
     assert (recorded.parent / "report.txt").read_text(encoding="utf-8") == "The fit converged.\n"
@@ -67,7 +66,7 @@ def test_a_changed_prompt_fails_with_the_diff(recorded: Path, options: tuple[str
 
 
 def cut(notebook: Path, cells: int) -> None:
-    """Leave the notebook its first *cells*."""
+    """Keeps only the first *cells*."""
     document = json.loads(notebook.read_text(encoding="utf-8"))
     document["cells"] = document["cells"][:cells]
     notebook.write_text(json.dumps(document), encoding="utf-8")
@@ -84,7 +83,7 @@ def test_turns_that_no_cell_asks_for_are_named(recorded: Path) -> None:
 
 
 def test_in_parallel(recorded: Path) -> None:
-    """Notebooks at the same time, each with its own cassette; what was not asked for comes from every worker."""
+    """Each notebook uses its own cassette; every worker reports unexpected prompts."""
     folder = recorded.parent
     for name in ("one", "two", "three"):
         (folder / name).mkdir()
@@ -169,7 +168,7 @@ def test_a_broken_cassette_fails_with_its_line(recorded: Path) -> None:
 
 
 def test_it_is_silent_where_it_is_not_used(tmp_path: Path) -> None:
-    """It imports nothing of agentnb's but itself and what adds the options of verification, and says nothing."""
+    """It imports nothing of agentnb but itself and the verification options, and prints nothing."""
     (tmp_path / "test_nothing.py").write_text(
         """
 import sys
@@ -187,7 +186,7 @@ def test_nothing():
 
 
 def test_the_session_fixture_plays_the_tests_own_cassette(tmp_path: Path) -> None:
-    """Recorded with --agentnb-record, then played without the agent; the helpers say what a turn did."""
+    """Recorded with --agentnb-record, then replayed without the agent; the helpers check the turn."""
     (tmp_path / "test_agent.py").write_text(
         """
 import pytest
@@ -245,7 +244,7 @@ QUIET = (
 
 @pytest.fixture(scope="module")
 def looked_at_by_nobody(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A notebook that looks at no turn, recorded, both of whose prompts are others by now."""
+    """A recorded notebook that shows no turn; both prompts have changed since."""
     path = notebook(tmp_path_factory.mktemp("quiet") / "quiet.ipynb", *QUIET)
     cassette = {"AGENTNB_CASSETTE": "quiet.cassette.jsonl", "AGENTNB_CASSETTE_MODE": "record"}
     execute_here(path, {**without_agents(), **cassette})
@@ -256,7 +255,6 @@ def looked_at_by_nobody(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def quiet(looked_at_by_nobody: Path, tmp_path: Path) -> Path:
-    """A copy of it."""
     for name in ("quiet.ipynb", "quiet.cassette.jsonl"):
         shutil.copy(looked_at_by_nobody.parent / name, tmp_path / name)
     return tmp_path / "quiet.ipynb"
@@ -264,7 +262,7 @@ def quiet(looked_at_by_nobody: Path, tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("option", ["--nbval-lax", "--nbmake"])
 def test_a_prompt_at_which_no_cell_looks_fails_too(quiet: Path, option: str) -> None:
-    """The cell that prompted fails, with the diff and how to record again; the summary has every deviation."""
+    """The prompt's cell fails with the diff and how to record again; the summary has all deviations."""
     done = run(*with_plugin(option), "quiet.ipynb", cwd=quiet.parent)
     assert done.returncode == 1, done.stdout
     failed = [line.split(" - ")[0] for line in done.stdout.splitlines() if line.startswith("FAILED")]
@@ -281,7 +279,7 @@ def test_a_prompt_at_which_no_cell_looks_fails_too(quiet: Path, option: str) -> 
 
 
 def test_a_kernel_says_at_its_end_what_was_not_as_recorded(quiet: Path) -> None:
-    """Under nbconvert the cell that prompted fails; on stderr the kernel also names the turns nobody asked for."""
+    """Under nbconvert the cell of the prompt fails; on stderr the kernel also names unused recorded turns."""
     done = execute(quiet, AGENTNB_CASSETTE="quiet.cassette.jsonl", AGENTNB_CASSETTE_MODE="replay")
     assert done.returncode == 1
     assert f"agentnb: not as recorded in {quiet.parent / 'quiet.cassette.jsonl'}: Session " in done.stderr
@@ -292,7 +290,7 @@ def test_a_kernel_says_at_its_end_what_was_not_as_recorded(quiet: Path) -> None:
 
 
 def test_a_notebook_without_a_cassette_may_use_the_built_in_agent_only(tmp_path: Path) -> None:
-    """A real agent is not started unnoticed, unless the environment says so."""
+    """A real agent starts only if the environment allows it."""
     notebook(tmp_path / "mixed.ipynb", "%load_ext agentnb", "%agent /say Yes", "%agent -n -a opencode /say No")
     env = stand_in(tmp_path)
     done = run(*with_plugin("--nbval-lax"), "mixed.ipynb", cwd=tmp_path, env=env)
@@ -347,7 +345,7 @@ def test_beside_the_test(agentnb_replay):
 
 
 def test_each_test_has_a_cassette_of_its_own_and_must_keep_to_it(tmp_path: Path) -> None:
-    """Classes and parameters are in the path; a turn that nobody looks at fails, so does a missing notebook."""
+    """The path has classes and parameters; a changed prompt fails unread, and a missing notebook fails too."""
     folder = tmp_path / "tests"
     folder.mkdir()
     (folder / "test_it.py").write_text(FIXTURES, encoding="utf-8")

@@ -1,4 +1,4 @@
-"""The notebooks as they are stored: fit for comparing, and readable without a kernel."""
+"""The stored notebooks can be compared and read without a kernel."""
 
 from __future__ import annotations
 
@@ -15,18 +15,17 @@ NOTEBOOKS = sorted([*ROOT.glob("notebooks/*.ipynb"), *ROOT.glob("tests/notebooks
 
 @pytest.fixture(params=NOTEBOOKS, ids=lambda path: path.stem)
 def cells(request: pytest.FixtureRequest) -> list[Any]:
-    """The code cells of each notebook in turn."""
     path: Path = request.param
     return [cell for cell in nbformat.read(path, as_version=4).cells if cell.cell_type == "code"]
 
 
 def test_every_cell_has_been_run_in_order(cells: list[Any]) -> None:
-    """Nbval compares only cells with an execution count: a stripped notebook would pass for nothing."""
+    """Nbval compares only cells with an execution count: a stripped notebook would always pass."""
     assert [cell.execution_count for cell in cells] == list(range(1, len(cells) + 1))
 
 
 def test_every_prompt_has_exactly_one_final_output(cells: list[Any]) -> None:
-    """With no front end a turn is one markdown output; an error is one error output."""
+    """Without a front end a turn has one markdown output."""
     kinds = [[_kind(output) for output in cell.outputs] for cell in cells if _is_prompt(cell)]
     assert kinds == [["display_data text/markdown"]] * len(kinds)
 
@@ -38,7 +37,7 @@ def test_nothing_needs_a_kernel_to_be_read(cells: list[Any]) -> None:
 
 
 def test_errors_are_one_line(cells: list[Any]) -> None:
-    """What the user did wrong shows no traceback: only the message, and of a long one its first line once more."""
+    """A user's mistake shows no traceback: only the message, and a long message's first line again."""
     errors = [output for cell in cells for output in cell.outputs if output.output_type == "error"]
     long = ["\n" in error.traceback[0] for error in errors]
     assert [error.traceback[1:] for error in errors] == [

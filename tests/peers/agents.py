@@ -1,4 +1,4 @@
-"""The real agents: what npm or PyPI calls them, and how each is kept at home with a scripted model."""
+"""The real agents: names at npm or PyPI, and settings for a scripted model in a throw-away home."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ class Peer:
 
     Args:
         name: Its name in our catalogue.
-        package: Its name at npm, or at PyPI.
-        version: The version to drive.
+        package: Its name at npm or PyPI.
+        version: The version to test.
         program: Its program.
         configure: Writes its settings into a home, given the model server's address; returns its environment.
-        finds_sessions: Whether it always loads a session that another process of it had.
-        python: For an agent from PyPI: the oldest Python that it runs on.
-        beside: Packages of npm that are installed with it, and whose programs it finds first: a newer Node.
+        finds_sessions: True if it always loads a session of another of its processes.
+        python: For an agent from PyPI: the oldest Python that it supports.
+        beside: Packages of npm to install with it; their programs come first on its PATH (a newer Node).
 
     Attributes:
-        folder: Where it is installed.
-        executable: Its program, once it is installed.
+        folder: The folder of its installation.
+        executable: Its program after the installation.
     """
 
     name: str
@@ -55,10 +55,10 @@ class Peer:
         return self.folder / ("node_modules/.bin" if self.python is None else "bin") / self.program
 
     def installing(self) -> list[list[str]]:
-        """The commands that install it into its folder.
+        """Returns the commands that install it.
 
         Raises:
-            LookupError: If this machine has nothing to install it with.
+            LookupError: If this machine has no npm or no suitable Python.
         """
         if self.python is None:
             npm = shutil.which("npm")
@@ -73,7 +73,7 @@ class Peer:
         """Install it into its folder, unless it is there.
 
         Raises:
-            LookupError: If this machine has nothing to install it with.
+            LookupError: If this machine has no npm or no suitable Python.
             subprocess.CalledProcessError: If that fails; its ``stderr`` says why.
         """
         if not self.executable.exists():
@@ -82,10 +82,10 @@ class Peer:
                 subprocess.run(command, capture_output=True, text=True, check=True, timeout=seconds)
 
     def at_home(self, home: Path, server: str) -> dict[str, str]:
-        """Write its settings into the throw-away *home*; the environment in which it finds nothing of the user's.
+        """Write its settings into the throw-away *home*; returns an environment without the user's settings.
 
         Args:
-            home: A folder; made where it is missing.
+            home: A folder; created if missing.
             server: The model server's address, without a slash at its end.
         """
         home.mkdir(parents=True, exist_ok=True)
@@ -96,7 +96,7 @@ class Peer:
 
 
 def _python(oldest: tuple[int, int]) -> str:
-    """A Python that is as new as *oldest*: this one, one on the PATH, or one of pyenv's."""
+    """Returns a Python no older than *oldest*: this one, one on the PATH, or pyenv's."""
     if sys.version_info >= oldest:
         return sys.executable
     names = [f"python{oldest[0]}.{minor}" for minor in range(oldest[1], oldest[1] + 3)]

@@ -31,7 +31,7 @@ def peer(request: pytest.FixtureRequest) -> Peer:
 
 @pytest.fixture
 def program(peer: Peer) -> str:
-    """The installed program's path; installed once into the cache."""
+    """The program's path; installed once into the cache."""
     try:
         peer.install(INSTALL_SECONDS)
     except LookupError as error:
@@ -43,7 +43,6 @@ def program(peer: Peer) -> str:
 
 @pytest.fixture
 def workspace(tmp_path: Path) -> Path:
-    """Where the agent works."""
     folder = tmp_path / "work"
     folder.mkdir()
     return folder
@@ -51,7 +50,7 @@ def workspace(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def model_server(tmp_path: Path, workspace: Path) -> Iterator[str]:
-    """The address of a model server whose answers are scripted by the prompt: ``[[shell]]`` calls the shell tool."""
+    """A model server whose answers the prompt scripts: ``[[shell]]`` calls the shell tool."""
     if not SCRIPT.exists():
         pytest.skip(f"no scripted model server at {SCRIPT}")
     with model.served(tmp_path / "model.log", workspace) as address:
@@ -60,22 +59,22 @@ def model_server(tmp_path: Path, workspace: Path) -> Iterator[str]:
 
 @pytest.fixture
 def environment(peer: Peer, model_server: str, tmp_path: Path) -> dict[str, str]:
-    """Environment variables that keep the agent at home: its own HOME, no updates, no model list from afar."""
+    """The agent's environment: a separate HOME, no updates, no download of a model list."""
     return peer.at_home(tmp_path / "agent-home", model_server)
 
 
 @pytest.fixture
 def spec(peer: Peer, program: str) -> AgentSpec:
-    """Our catalogue's description of it, with the program from the cache."""
+    """Its entry in our catalogue, with the program from the cache."""
     described = find(peer.name)
     return replace(described, command=(program, *described.command[1:]))
 
 
 @pytest.fixture
 def host() -> Iterator[Host]:
-    """A host with somebody to ask; when it is closed, no process that it started is left.
+    """A host with an attached user; the fixture checks that the closed host leaves no process.
 
-    A browser of an earlier test still runs in this process and may start more processes: those are not the host's.
+    A browser of an earlier test runs in this process too; the check ignores its processes.
     """
     host, before = Host(), set(psutil.Process().children())
     host.environment.connect(attached=lambda: True)
@@ -89,7 +88,7 @@ def host() -> Iterator[Host]:
 
 @pytest.fixture
 def start(host: Host, spec: AgentSpec, environment: dict[str, str], workspace: Path) -> Any:
-    """Start a session with the agent in a permission mode."""
+    """Starts a session with the agent."""
 
     def begin(mode: Any = "ask") -> Session:
         return Session(host.loop.call(lambda: host.open(spec, cwd=workspace, env=environment, mode=mode)))

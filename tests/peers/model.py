@@ -1,8 +1,8 @@
-"""The scripted model server of the reference data, which gives our tools the arguments that they need.
+"""The scripted model server of the reference data, with the arguments that our tools need.
 
 ``python -m tests.peers.model PORT LOG WORKSPACE``
 
-A prompt says which tools the model calls (``[[read shell]]``). A step may say with what, as an address does:
+A prompt names the tools that the model calls (``[[read shell]]``). A step may have arguments, as a URL does:
 ``kernel/look_up_code?question=definition&symbol=fit`` (:func:`call`).
 """
 
@@ -36,10 +36,10 @@ START_SECONDS = 30
 
 
 def call(tool: str, **arguments: str) -> str:
-    """A step of a prompt: a call of *tool*, or of the first one in whose name that is, with *arguments*.
+    """Returns a step of a prompt: a call of *tool*, or of the first tool whose name contains it, with *arguments*.
 
     Args:
-        tool: A name; that of an MCP server's tool with the server's before it, since some agents call them by code.
+        tool: A name; for an MCP server's tool with the server's before it, as some agents call them by code.
         arguments: The arguments.
 
     Example:
@@ -50,11 +50,11 @@ def call(tool: str, **arguments: str) -> str:
 
 
 def start(log: Path, workspace: Path | str) -> tuple[subprocess.Popen[bytes], int]:
-    """Start the server as a process of its own.
+    """Start the server in a separate process.
 
     Args:
-        log: Where it notes what it is asked.
-        workspace: The folder of the files that it has agents write.
+        log: The file that logs its requests.
+        workspace: The folder of the files that agents write.
 
     Returns:
         The process and its port on 127.0.0.1; it listens a moment later.
@@ -68,7 +68,7 @@ def start(log: Path, workspace: Path | str) -> tuple[subprocess.Popen[bytes], in
 
 @contextmanager
 def served(log: Path, workspace: Path | str) -> Iterator[str]:
-    """The address of a server that runs as long as the block does; the arguments are those of :func:`start`."""
+    """The address of a server that runs during the block; the arguments are those of :func:`start`."""
     process, port = start(log, workspace)
     try:
         _await_port(port, process)
@@ -79,7 +79,7 @@ def served(log: Path, workspace: Path | str) -> Iterator[str]:
 
 
 def _await_port(port: int, process: subprocess.Popen[bytes]) -> None:
-    """Wait until the server listens: its port refuses until then, and refusing takes no time to answer."""
+    """Wait until the server listens: until then its port refuses connections at once."""
     for _ in range(START_SECONDS * 10):
         if process.poll() is not None:
             break
@@ -96,7 +96,7 @@ def _await_port(port: int, process: subprocess.Popen[bytes]) -> None:
 
 
 def _named(step: str, schema: dict[str, Any]) -> dict[str, Any]:
-    """The arguments of a step of :func:`call`, as the tool with *schema* takes them."""
+    """Returns the arguments of a step of :func:`call` for the tool with *schema*."""
     tool, _, words = step.partition("?")
     given: dict[str, Any] = dict(parse_qsl(words))
     if tool.endswith("return_response"):
@@ -110,7 +110,6 @@ def _named(step: str, schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Serve until the process is ended."""
     spec = importlib.util.spec_from_file_location("fake_llm", SCRIPT)
     assert spec is not None
     assert spec.loader is not None

@@ -53,20 +53,19 @@ KERNEL = (
 
 
 def main(names: list[str]) -> None:
-    """Record what was named, by default everything."""
+    """Record the given notebooks, by default all."""
     for name in names or NAMES:
         with tempfile.TemporaryDirectory(prefix="agentnb-record-") as folder:
             record(name, Path(folder))
 
 
 def cells_of(name: str) -> tuple[str, ...]:
-    """The cells of one notebook."""
     apart = {"eliza": ELIZA, "kernel": KERNEL}
     return apart.get(name) or tuple(cell.format(agent=name) for cell in REAL)
 
 
 def record(name: str, folder: Path) -> None:
-    """Record one notebook with its agent; what is stored are the outputs of its replay."""
+    """Record one notebook with its agent; stores the outputs of its replay."""
     work = folder / "work"
     work.mkdir()
     path = work / f"{name}.ipynb"

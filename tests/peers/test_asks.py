@@ -1,4 +1,4 @@
-"""Real agents with their own default settings: under Ask nothing is written or run before somebody was asked.
+"""Real agents with their default settings: under Ask they write and run nothing before they ask the user.
 
 With ``AGENTNB_AGENT_MATRIX=FILE`` each test adds its row to that file; ``make agent-matrix`` makes the table in
 ``docs/reference/agents.md`` of it.
@@ -26,7 +26,7 @@ MATRIX = os.environ.get("AGENTNB_AGENT_MATRIX")
 
 @pytest.fixture
 def environment(peer: Peer, model_server: str, tmp_path: Path) -> dict[str, str]:
-    """As for every real agent, but without settings that make it ask."""
+    """The real agent's environment without settings that make it ask."""
     found = peer.at_home(tmp_path / "agent-home", model_server)
     for file in (tmp_path / "agent-home").rglob("opencode.json"):
         config = json.loads(file.read_text(encoding="utf-8"))
@@ -36,21 +36,21 @@ def environment(peer: Peer, model_server: str, tmp_path: Path) -> dict[str, str]
 
 
 def note(peer: Peer, **found: Any) -> None:
-    """Add what was found to the matrix, if one is made."""
+    """Adds a row to the matrix file, if set."""
     if MATRIX is not None:
         with Path(MATRIX).open("a", encoding="utf-8") as rows:
             rows.write(json.dumps({"agent": peer.name, "version": peer.version, **found}) + "\n")
 
 
 def ends_or_asks(host: Host, session: Session, turn: Turn) -> bool:
-    """Wait until *turn* asks, or is over; True if it asks."""
+    """Wait until *turn* asks or ends; True if it asks."""
     until(host, session, lambda: pending(session) or turn.done, SECONDS)
     return bool(pending(session))
 
 
 @pytest.mark.parametrize("peer", EVERYONE, indirect=True)
 def test_an_agent_with_its_own_settings_asks_under_ask(host: Host, start: Start, peer: Peer, workspace: Path) -> None:
-    """Or does nothing: what is not allowed is not done, neither an edit nor a command."""
+    """Without approval the agent neither edits a file nor runs a command."""
     session = start("ask")
     asked = 0
     for words in ("[[write]] Write it.", "[[shell]] Run it."):
@@ -67,7 +67,7 @@ def test_an_agent_with_its_own_settings_asks_under_ask(host: Host, start: Start,
 
 @pytest.mark.parametrize("peer", EVERYONE, indirect=True)
 def test_what_an_agent_does_by_default_is_undone(host: Host, start: Start, peer: Peer, workspace: Path) -> None:
-    """Under Allow it keeps its own mode; what it wrote by its own tools is undone."""
+    """Under Allow it keeps its own mode; undo reverts files of its own tools."""
     session = start("allow")
     turn = session.prompt("[[write text]] Write it.").wait(timeout=SECONDS).raise_for_error()
     wrote = bool(list(workspace.iterdir()))  # Codex is in a sandbox of its own, which some machines refuse

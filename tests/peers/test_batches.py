@@ -1,4 +1,4 @@
-"""A batch with a real agent: each input a session of one process, answers in order, changes of isolated inputs."""
+"""A batch with a real agent: one session per input in one process, ordered answers, changes of isolated inputs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SECONDS = 300
 def test_a_batch_is_answered_and_its_isolated_inputs_hand_back_what_they_wrote(
     spec: AgentSpec, environment: dict[str, str], workspace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The folder itself stays as it is until it is kept."""
+    """The folder stays unchanged until `keep()`."""
     monkeypatch.chdir(workspace)
     options: dict[str, Any] = {"command": spec.command, "env": environment, "progress": False}
     answers = agentnb.map("[[text]] Say something about {input}.", ["one", "two", "three"], concurrency=2, **options)

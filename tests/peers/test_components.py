@@ -1,4 +1,4 @@
-"""A component in TypeScript, on the official SDK, in a chain with one in Python."""
+"""A TypeScript component, with the official SDK, in a chain with a Python one."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ESBUILD = ROOT / "js/node_modules/.bin/esbuild"
 
 @pytest.fixture
 def typescript(peer: Peer, program: str, tmp_path: Path) -> AgentSpec:
-    """The component, built with the SDK that the agent from npm brings."""
+    """The component, built with the SDK in the agent's npm package."""
     missing = [name for name, there in (("node", shutil.which("node")), ("esbuild", ESBUILD.exists())) if not there]
     if missing:
         pytest.skip(f"{' and '.join(missing)} not installed here (AGENTNB_PEERS, {CACHE})")
@@ -38,7 +38,7 @@ def typescript(peer: Peer, program: str, tmp_path: Path) -> AgentSpec:
 
 @pytest.mark.parametrize("peer", ["codex"], indirect=True)
 async def test_component_on_the_official_sdk_changes_prompts_in_a_chain(typescript: AgentSpec) -> None:
-    """It is initialized by the form that it knows, changes the prompt, and passes on the rest; cancel goes through."""
+    """It is initialized in the form that it knows, changes the prompt, and forwards all else, a cancel too."""
     async with conducted(proxy(), typescript, proxy("plain", "old")) as client:
         assert await client.prompt("hi") == {"stopReason": "end_turn"}
         while client.text != "HI":  # newer versions of the SDK pass the answer on before what came ahead of it

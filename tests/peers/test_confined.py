@@ -1,4 +1,4 @@
-"""Whole turns of real agents that are confined: an edit and a command, as when they are free."""
+"""Whole turns of confined real agents: an edit and a command, as without confinement."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ pytestmark = [pytest.mark.peers, pytest.mark.skipif(WAY is None, reason=WHY)]
 
 @pytest.fixture
 def no_keyring(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A machine without a session bus: where there may be a keyring, some agents are confined on request only."""
+    """Removes the session bus: if there may be a keyring, some agents are confined on request only."""
     monkeypatch.delenv("DBUS_SESSION_BUS_ADDRESS", raising=False)
     monkeypatch.delenv("XDG_RUNTIME_DIR", raising=False)
 
@@ -35,7 +35,7 @@ def no_keyring(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_an_agent_does_a_whole_turn_confined_as_it_is_by_default(
     host: Host, spec: AgentSpec, environment: dict[str, str], workspace: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """It edits a file and runs a command in the workspace; health says to what it is confined."""
+    """It edits a file and runs a command in the workspace; ``health()`` shows the confinement."""
     asked = replace(host.environment.default_options(spec, workspace), env=environment, mode="allow")
     assert (asked.network, asked.is_unasked) == ("all", True)
     began = time.monotonic()
@@ -53,7 +53,7 @@ def test_an_agent_does_a_whole_turn_confined_as_it_is_by_default(
 def test_codex_runs_commands_confined_in_its_mode_without_a_sandbox_of_its_own(
     host: Host, spec: AgentSpec, environment: dict[str, str], workspace: Path
 ) -> None:
-    """In its others they fail: its own sandbox cannot be made inside of another."""
+    """In other modes they fail: its sandbox cannot start inside another."""
     open_ = host.loop.call(lambda: host.open(spec, cwd=workspace, env=environment, mode="allow", network="all"))
     session = Session(open_)
     session.set_mode("agent-full-access")
@@ -65,7 +65,7 @@ def test_codex_runs_commands_confined_in_its_mode_without_a_sandbox_of_its_own(
 
 @pytest.fixture
 def fetches(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The model's command fetches a page from a host that the agent may not reach."""
+    """The model's command fetches a page from a blocked host."""
     (workspace / "fetch.py").write_text(FETCH, encoding="utf-8")
     monkeypatch.setenv(COMMAND, f"{sys.executable} fetch.py http://evil.example.org/")
 
@@ -75,7 +75,7 @@ def fetches(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_confined_agent_reaches_its_model_and_no_other_host(
     host: Host, spec: AgentSpec, model_server: str, environment: dict[str, str], workspace: Path
 ) -> None:
-    """The only host that it may reach is the model's; its own command is refused another one, and the turn says so."""
+    """The model's host is the only allowed one; the agent's command cannot reach another, and the turn says so."""
     model = urlsplit(model_server).netloc
     open_ = host.loop.call(
         lambda: host.open(

@@ -1,4 +1,4 @@
-"""OpenCode from npm by *Install* in the chat, on a machine without it, and a turn with it, in a real JupyterLab."""
+"""OpenCode from npm by *Install* in the chat, on a machine without it, and a turn with it, in JupyterLab."""
 
 from __future__ import annotations
 
@@ -25,12 +25,11 @@ pytestmark = pytest.mark.peers
 
 @pytest.fixture
 def side(lab: Lab, kernelspecs: Path) -> Side:
-    """The sidebar of a page."""
     return Side(lab.page)
 
 
 def test_opencode_is_installed_from_npm_and_takes_a_turn(lab: Lab, side: Side, tmp_path: Path) -> None:
-    """Three clicks, and no terminal: into a prefix that is not on the PATH; its model is the scripted one."""
+    """Three clicks without a terminal; the prefix is not on the PATH, and the model is the scripted one."""
     if not model.SCRIPT.exists():
         pytest.skip(f"no scripted model server at {model.SCRIPT}")
     if shutil.which("npm") is None or shutil.which("opencode") is not None:

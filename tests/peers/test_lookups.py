@@ -1,7 +1,7 @@
 """Real agents ask about code and packages: the tools `look_up_code` and `research`, over a real kernel.
 
-The model is the scripted one: the prompt says which tools it calls. A research is answered by a second conversation
-with the same agent, whose model reads the source of the package and returns what it found.
+The model is scripted: the prompt names the tools that it calls. A second conversation with the same agent answers a
+research; its model reads the package's source and returns its findings.
 """
 
 from __future__ import annotations
@@ -48,12 +48,12 @@ def kernel(kernelspecs: Path, tmp_path: Path) -> Iterator[RunningKernel]:
 
 @pytest.fixture
 def session(kernel: RunningKernel, spec: AgentSpec, environment: dict[str, str], workspace: Path) -> Session:
-    """A conversation with the agent, which has access to the kernel."""
+    """A conversation with the agent, with kernel access."""
     return Session(kernel, list(spec.command), environment, workspace)
 
 
 class Session:
-    """A conversation of the user's in the kernel."""
+    """A conversation in the kernel."""
 
     def __init__(self, kernel: RunningKernel, command: list[str], environment: dict[str, str], workspace: Path) -> None:
         self._kernel = kernel
@@ -61,7 +61,7 @@ class Session:
         self._run(f"import agentnb\nsession = agentnb.start({options}, permissions='allow')")
 
     def prompt(self, *calls: str) -> list[dict[str, Any]]:
-        """The turn's tool calls behind a prompt for which the model makes *calls*: title, status, text, citations."""
+        """Prompts with *calls* for the model; returns the turn's tool calls: title, status, text, citations."""
         self._run(f"turn = session.prompt('[[{' '.join(calls)}]]').wait(timeout={SECONDS}).raise_for_error()")
         self._run(TOLD)
         told: list[dict[str, Any]] = json.loads(ast.literal_eval(self._kernel.run("json.dumps(told)").values[0]))
@@ -74,7 +74,7 @@ class Session:
 
 @pytest.mark.parametrize("peer", ASKS, indirect=True)
 def test_an_agent_looks_up_code_of_the_notebook(session: Session) -> None:
-    """Definition, uses and documentation of a name, in the cells that ran; each answer is in its tool call."""
+    """Definition, uses and documentation of a name from cells that ran; each answer is in its tool call."""
     asked = "definition", "references", "describe"
     questions = [call("kernel/look_up_code", question=each, symbol="total") for each in asked]
     definition, references, described = session.prompt(*questions)

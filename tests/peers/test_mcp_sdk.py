@@ -1,4 +1,4 @@
-"""The official MCP client, of the Python SDK, uses a real kernel that was paired, by ``agentnb mcp``."""
+"""The official MCP client of the Python SDK uses a paired real kernel through ``agentnb mcp``."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def sdk() -> str:
 def test_the_official_client_uses_a_paired_kernel_as_the_policy_says(
     sdk: str, kernelspecs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It initialises, lists the tools and looks; code that no one could be asked about is refused, then allowed."""
+    """It initialises, lists the tools and looks; code is refused without a user to ask, then allowed."""
     monkeypatch.setenv("AGENTNB_DATA_DIR", str(tmp_path / "data"))
     command = [sdk, str(ROOT / "tests/agents/mcp_sdk.py"), sys.executable, "-m", "agentnb", "mcp"]
     with RunningKernel.started("ipykernel7", tmp_path) as kernel:
@@ -68,7 +68,7 @@ def test_the_official_client_uses_a_paired_kernel_as_the_policy_says(
 
 
 def answer(stdin: IO[str] | None, stdout: IO[str] | None, call: list[Any]) -> tuple[bool, str]:
-    """Have the client make a call; whether it failed, and what it said."""
+    """Makes the client call; returns (failed, answer)."""
     assert stdin is not None
     assert stdout is not None
     stdin.write(f"{json.dumps(call)}\n")

@@ -1,4 +1,4 @@
-"""`agentnb local` with real model servers from the package index, and a model whose weights are set by hand."""
+"""`agentnb local` with real model servers from the package index, and a model with hand-set weights."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Server:
 
     Attributes:
         url: Its base URL.
-        model: What it calls its model.
+        model: Its name for the model.
         process: Its process.
     """
 
@@ -54,21 +54,20 @@ class Server:
 
     @property
     def place(self) -> str:
-        """Host and port."""
         return self.url.removeprefix("http://").removesuffix("/v1")
 
     @property
     def found_by_port(self) -> dict[str, str]:
-        """The variables with which it is found as one at a usual port is."""
+        """Variables that find the server as if at a usual port."""
         return {"AGENTNB_LOCAL_PORTS": self.place.partition(":")[2]}
 
 
 @contextmanager
 def llama_cpp(folder: Path, *options: str, context: int = CONTEXT) -> Iterator[Server]:
-    """llama.cpp's server, which takes *context* tokens in each of two conversations.
+    """llama.cpp's server, with *context* tokens for each of two conversations.
 
     Args:
-        folder: Where the model is written to.
+        folder: The folder for the model.
         options: ``plain``: a model whose chat template has no tools.
         context: Tokens.
     """
@@ -88,7 +87,7 @@ def llama_cpp(folder: Path, *options: str, context: int = CONTEXT) -> Iterator[S
 
 @contextmanager
 def mlx(folder: Path) -> Iterator[Server]:
-    """MLX's server, which says that it listens, and not where."""
+    """MLX's server, which prints that it listens, not where."""
     written = folder / "tiny"
     subprocess.run([PYTHON, PROGRAMS / "mlx_folder.py", written], check=True)
     (folder / "hub").mkdir()
@@ -120,13 +119,12 @@ def _installed() -> None:
 
 @pytest.fixture(scope="module", params=list(STARTED))
 def kind(request: pytest.FixtureRequest) -> str:
-    """Each kind of server in turn."""
     return str(request.param)
 
 
 @pytest.fixture(scope="module")
 def server(kind: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """A server of each kind, with the model."""
+    """A server of each kind."""
     with STARTED[kind](tmp_path_factory.mktemp("model")) as started:
         yield started
 
@@ -136,7 +134,7 @@ Chat = Callable[..., Session]
 
 @pytest.fixture
 def chat(tmp_path: Path) -> Iterator[Chat]:
-    """Start a session with the model of a server that is found by its port."""
+    """Starts sessions with the model of a server found by its port."""
     with ExitStack() as sessions:
 
         def begin(server: Server, **options: Any) -> Session:
@@ -148,7 +146,6 @@ def chat(tmp_path: Path) -> Iterator[Chat]:
 
 
 def until_text(turn: Turn, text: str) -> None:
-    """Wait until the answer begins with *text*."""
     for _ in turn:
         if turn.text.startswith(text):
             return
@@ -159,7 +156,7 @@ def until_text(turn: Turn, text: str) -> None:
 def test_check_finds_the_server_and_says_what_its_model_can_do(
     kind: str, server: Server, named: bool, tmp_path: Path
 ) -> None:
-    """At one of the ports that are looked at, or at its base URL; the second time, it is known."""
+    """It checks a known port or a base URL; the second check shows the stored abilities."""
     where = {"AGENTNB_LOCAL_URL": server.url} if named else server.found_by_port
     env = {**os.environ, **where, "AGENTNB_DATA_DIR": str(tmp_path)}
     command = [sys.executable, "-m", "agentnb", "local", "--check"]
@@ -179,7 +176,7 @@ print(json.dumps([[each.text, each.thoughts, [[c.title, c.status] for c in each.
 
 @pytest.mark.parametrize("kernel_name", ["ipykernel7"], indirect=True)  # it is the same on any
 def test_turns_in_a_kernel_have_text_thoughts_and_a_tool_call(server: Server, kernel: RunningKernel) -> None:
-    """The server takes tool calls and thoughts out of what the model writes; the file's contents go back to it."""
+    """The server parses tool calls and thoughts from the model's text; the file's contents go back to it."""
     (kernel.folder / "numbers.csv").write_text("n\n1\n", encoding="utf-8")
     done = kernel.run(KERNEL.format(variables=server.found_by_port, patience=PATIENCE), timeout=4 * PATIENCE)
     assert done.status == "ok", done.error
@@ -191,7 +188,7 @@ def test_turns_in_a_kernel_have_text_thoughts_and_a_tool_call(server: Server, ke
 
 
 def test_tokens_are_counted_and_the_context_is_known(kind: str, server: Server, chat: Chat) -> None:
-    """In the server's own numbers; MLX does not say how long its context is."""
+    """The numbers are the server's; MLX does not report its context size."""
     session = chat(server)
     turn = session.prompt("Hi").wait(PATIENCE)
     assert turn.usage is not None
@@ -204,7 +201,7 @@ def test_tokens_are_counted_and_the_context_is_known(kind: str, server: Server, 
 
 
 def test_stop_in_the_middle_of_an_answer_ends_it_and_the_next_is_whole(server: Server, chat: Chat) -> None:
-    """Two conversations at once get their own answers; what was said stays."""
+    """Two conversations at once get separate answers; earlier text stays."""
     sessions = [chat(server), chat(server)]
     turns = [session.prompt("Tell me a STORY") for session in sessions]
     for turn in turns:
@@ -217,7 +214,7 @@ def test_stop_in_the_middle_of_an_answer_ends_it_and_the_next_is_whole(server: S
 
 
 def test_context_that_is_too_small_is_said_with_the_servers_own_numbers(chat: Chat, tmp_path: Path) -> None:
-    """Also by the check, before."""
+    """The check reports it before the first prompt."""
     with llama_cpp(tmp_path, context=SMALL) as small:
         env = {**os.environ, **small.found_by_port, "AGENTNB_DATA_DIR": str(tmp_path)}
         command = [sys.executable, "-m", "agentnb", "local", "--check"]
@@ -234,7 +231,7 @@ def test_context_that_is_too_small_is_said_with_the_servers_own_numbers(chat: Ch
 def test_server_that_is_killed_in_the_middle_of_an_answer_is_said_to_be_gone(
     kind: str, chat: Chat, tmp_path: Path
 ) -> None:
-    """What was said stays; the next prompt finds no server."""
+    """The text stays; the next prompt finds no server."""
     with STARTED[kind](tmp_path) as killed:
         session = chat(killed)
         turn = session.prompt("Tell me a STORY")
@@ -251,7 +248,7 @@ def test_server_that_is_killed_in_the_middle_of_an_answer_is_said_to_be_gone(
 
 
 def test_model_whose_template_has_no_tools_is_told_apart_before_the_first_prompt(chat: Chat, tmp_path: Path) -> None:
-    """The server would take the tools, and the model never hear of them; what it writes like a call is text."""
+    """The server would accept the tools and hide them from the model; text that looks like a call is text."""
     with llama_cpp(tmp_path, "plain") as plain:
         session = chat(plain)
         session.open(PATIENCE)

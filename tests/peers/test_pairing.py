@@ -1,4 +1,4 @@
-"""Real agents, with their own MCP clients, use a paired kernel by ``agentnb mcp``."""
+"""Real agents use a paired kernel through ``agentnb mcp`` and their own MCP clients."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SECONDS = 180
 
 @pytest.fixture
 def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    """A data folder that only this test's kernel and its agent use."""
+    """A data folder for only this test's kernel and agent."""
     monkeypatch.setenv("AGENTNB_DATA_DIR", str(tmp_path / "data"))
     return str(tmp_path / "data")
 
@@ -32,9 +32,9 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 def test_an_agent_runs_code_in_a_paired_kernel_once_the_user_allows_it(
     host: Host, spec: AgentSpec, environment: dict[str, str], workspace: Path, data: str
 ) -> None:
-    """The card is in a conversation named after the agent's MCP client; the agent goes on with the result.
+    """The card is in a conversation named after the agent's MCP client; the agent continues with the result.
 
-    Gemini CLI 0.61 did not call the tool here: with the scripted model it is not known why.
+    Gemini CLI 0.61 did not call the tool here with the scripted model; the reason is unknown.
     """
     tools, asked = Tools(), Event()
 

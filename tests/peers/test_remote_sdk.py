@@ -1,4 +1,4 @@
-"""The official SDK of npm: an agent that its own server serves, and one that speaks the draft of version 2."""
+"""The official npm SDK: an agent behind its server, and one with the draft of version 2."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ SCRIPT = ROOT / "tests/agents/sdk_server.mjs"
 
 @pytest.fixture(scope="module")
 def sdk() -> Path:
-    """The folder with the SDK, installed once into the cache."""
+    """The folder of the SDK, installed once into the cache."""
     folder = CACHE / f"npm-sdk-{SDK}"
     if shutil.which("npm") is None:
         pytest.skip(f"npm not installed here (AGENTNB_PEERS, {CACHE})")
@@ -46,7 +46,7 @@ def sdk() -> Path:
 
 @pytest.fixture
 def reached(sdk: Path, relay: Relay) -> Iterator[Relay]:
-    """The network between here and the agent."""
+    """The network between us and the agent."""
     with subprocess.Popen(["node", str(SCRIPT), str(sdk)], stdout=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout is not None
@@ -60,7 +60,7 @@ def reached(sdk: Path, relay: Relay) -> Iterator[Relay]:
 def test_agent_of_the_npm_sdk_is_reached_and_resumed(
     reached: Relay, start: Callable[..., Session], agentnb_events: Events, tmp_path: Path, scheme: str
 ) -> None:
-    """It reads a file of this machine; the connection is cut, and the session goes on."""
+    """It reads a file of this machine; after a cut connection the session continues."""
     (tmp_path / "here.txt").write_text("of this machine")
     session = start(command=[f"{scheme}://{reached.place}/acp"])
     assert session.prompt("note tulips").wait(PATIENCE).text == "noted tulips"
@@ -72,7 +72,6 @@ def test_agent_of_the_npm_sdk_is_reached_and_resumed(
 
 
 async def test_agent_of_the_npm_sdk_that_speaks_version_2_answers(sdk: Path, tmp_path: Path) -> None:
-    """By the SDK's own types."""
     from agentnb.acp.agent import Agent
     from agentnb.acp.opening import OpenRequest
 

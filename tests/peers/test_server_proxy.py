@@ -1,4 +1,4 @@
-"""A served kernel through the real jupyter-server-proxy, which the Makefile puts into an environment of its own."""
+"""A served kernel through the real jupyter-server-proxy, which the Makefile installs in a separate environment."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ WRONG = "w" * 43
 
 @pytest.fixture
 def jupyter(tmp_path: Path) -> Iterator[str]:
-    """A Jupyter server with the proxy; its ``host:port``."""
+    """The ``host:port`` of a Jupyter server with the proxy."""
     if not PROGRAM.exists():
         pytest.skip(f"no jupyter-server-proxy: {PROGRAM} is missing; `make test-peers` makes it")
     folders = {f"JUPYTER_{each}_DIR": str(tmp_path / each.lower()) for each in ("CONFIG", "DATA", "RUNTIME")}
@@ -51,7 +51,7 @@ def jupyter(tmp_path: Path) -> Iterator[str]:
 
 
 def outcome(address: str, token: str, **headers: str) -> Any:
-    """The version that a client is answered with, the HTTP status that refuses it, or that it is cut off."""
+    """Returns the version in the answer, the HTTP status of a refusal, or "closed"."""
     try:
         client = Client(address, token, headers=headers)
     except InvalidStatus as refused:
@@ -65,14 +65,14 @@ def outcome(address: str, token: str, **headers: str) -> Any:
 
 
 def cookie(page: str) -> str:
-    """What a browser has that was signed in."""
+    """The cookie of a signed-in browser."""
     with urlopen(f"{page}/api/status?token={JUPYTER}", timeout=60) as answer:  # noqa: S310 - loopback
         found: str = answer.headers["Set-Cookie"]
     return found.partition(";")[0]
 
 
 def test_the_path_of_a_proxy_works_with_both_tokens_and_the_checks_hold(jupyter: str) -> None:
-    """The proxy wants its own token; the kernel wants its own, a name in `hosts`, and an origin in `origins`."""
+    """The proxy needs its own token; the kernel needs its own, a name in `hosts`, and an origin in `origins`."""
     page = f"http://{jupyter}"
 
     def at(server: agentnb.Server, query: str = f"?token={JUPYTER}") -> str:
@@ -99,7 +99,7 @@ def test_the_path_of_a_proxy_works_with_both_tokens_and_the_checks_hold(jupyter:
 
 
 def test_phone_loads_its_page_and_answers_through_the_proxy(jupyter: str) -> None:
-    """Signed in there, with the code in a header that no log has; the page's own path is where it connects."""
+    """It is signed in there; the code is in a header, never in a log; the page connects to its own path."""
     from agentnb.plugins.phone.requests import PairParams
     from tests.unit.plugins.phone.conftest import Phones
 

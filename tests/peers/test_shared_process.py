@@ -1,4 +1,4 @@
-"""Real agents with several sessions in one process: each calls the kernel tools that its own session was given."""
+"""Real agents with several sessions in one process: each calls its own session's kernel tools."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ def test_sessions_of_one_process_use_the_kernel_tools_of_their_own(
 ) -> None:
     """In turn and at the same time.
 
-    Not among them: opencode keeps the servers of all sessions by name; with the scripted model Gemini CLI 0.61, Codex
-    2.6 and Qwen Code 0.15 call no kernel tool, so it is not known of them.
+    Not tested: opencode keeps all sessions' servers by name; Gemini CLI 0.61, Codex 2.6 and Qwen Code 0.15 call no
+    kernel tool with the scripted model, so their behaviour is unknown.
     """
     host.environment.connect(shell=Tools())
     host.environment.job_queue.is_main_thread_busy = lambda: False

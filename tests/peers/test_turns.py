@@ -1,6 +1,6 @@
 """Whole turns of real agents: an edit, a command, permissions given and refused, a cancel, an old session.
 
-Behind each test no process of the agent's is left (the ``host`` fixture looks).
+The ``host`` fixture checks that no agent process is left after a test.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Start = Callable[..., Session]
 
 
 def pending(session: Session) -> list[str]:
-    """The tool calls that wait for an answer."""
+    """Returns the pending tool calls' ids."""
     active = session.chat.active_turn
     parts = active.response_parts if active is not None else ()
     calls = [part.tool_call for part in parts if isinstance(part, ToolCallResponsePart)]
@@ -31,7 +31,6 @@ def pending(session: Session) -> list[str]:
 
 
 def test_a_turn_with_an_edit_and_a_command_that_are_allowed(start: Start, workspace: Path) -> None:
-    """The file is there, the command ran, and the answer came whole."""
     turn = start("allow").prompt("[[write shell text]] Please do it.").wait(timeout=SECONDS).raise_for_error()
     assert turn.stop_reason == "end_turn"
     assert [call.status for call in turn.tool_calls] == ["completed", "completed"]
@@ -41,7 +40,7 @@ def test_a_turn_with_an_edit_and_a_command_that_are_allowed(start: Start, worksp
 
 
 def test_a_turn_with_an_edit_and_a_command_that_are_denied(start: Start, workspace: Path) -> None:
-    """The agent is told no by its own option: nothing happens, and the session takes the next prompt."""
+    """The agent gets its own reject option: it does nothing, and the session takes the next prompt."""
     session = start("deny")
     turn = session.prompt("[[write shell text]] Please do it.").wait(timeout=SECONDS)
     assert turn.done
@@ -51,7 +50,7 @@ def test_a_turn_with_an_edit_and_a_command_that_are_denied(start: Start, workspa
 
 
 def test_what_an_agent_wrote_by_its_own_tools_is_undone_and_redone(start: Start, workspace: Path) -> None:
-    """A file that it wrote, one that it edited and one that its command wrote; others stay."""
+    """A file that it wrote, one that it edited and one of its command; other files stay."""
     (workspace / "mine.txt").write_text("mine\n", encoding="utf-8")
     session = start("allow")
     written = session.prompt("[[write shell text]] Please do it.").wait(timeout=SECONDS).raise_for_error()
@@ -73,7 +72,7 @@ def test_what_an_agent_wrote_by_its_own_tools_is_undone_and_redone(start: Start,
 
 
 def test_a_cancel_while_a_permission_is_open(host: Host, start: Start, workspace: Path) -> None:
-    """The turn ends at once, the agent answers in time, the same process takes the next prompt."""
+    """The turn ends at once, the agent answers in time, its process takes the next prompt."""
     session = start("ask")
     turn = session.prompt("[[write]]")
     until(host, session, lambda: pending(session), SECONDS)
@@ -86,7 +85,7 @@ def test_a_cancel_while_a_permission_is_open(host: Host, start: Start, workspace
 
 
 def reopened(host: Host, start: Start, meanwhile: Callable[[], object] = lambda: None) -> tuple[Session, str, str]:
-    """A session that another process of the agent had, what the host made of it, and what had been said.
+    """Returns an agent's session in a new process, how the host opened it, and the earlier answer.
 
     *meanwhile* is called when no process of the agent runs.
     """
@@ -101,7 +100,7 @@ def reopened(host: Host, start: Start, meanwhile: Callable[[], object] = lambda:
 
 
 def again(session: Session) -> str:
-    """The first part of the next turn after a restart, behind which nothing is shown twice."""
+    """Restarts; checks that nothing is shown twice; returns the next turn's first part."""
     shown = [turn.text for turn in session.turns]
     session.restart(timeout=SECONDS)
     assert [turn.text for turn in session.turns] == shown
@@ -112,7 +111,7 @@ def again(session: Session) -> str:
 
 @pytest.mark.parametrize("peer", [name for name in PEERS if PEERS[name].finds_sessions], indirect=True)
 def test_an_old_session_is_loaded_by_another_process_and_shown_once(host: Host, start: Start) -> None:
-    """With what was said; after a restart of that process nothing is shown twice, nothing is lost."""
+    """Its text is loaded; after a restart of that process nothing is shown twice or lost."""
     session, how, said = reopened(host, start)
     assert how == "loaded"
     until(host, session, lambda: said in "".join(turn.text for turn in session.turns), SECONDS)
@@ -122,9 +121,9 @@ def test_an_old_session_is_loaded_by_another_process_and_shown_once(host: Host, 
 
 @pytest.mark.parametrize("peer", [name for name in PEERS if not PEERS[name].finds_sessions], indirect=True)
 def test_an_agent_that_does_not_find_its_own_session_gets_a_new_one(host: Host, start: Start, tmp_path: Path) -> None:
-    """Gemini CLI offers ``session/load``; where its files are gone there is a new session.
+    """Gemini CLI offers ``session/load``; without its files a new session opens.
 
-    With its files 0.61 finds it where the minute has changed since: it names them by the minute, and writes over one.
+    With its files, 0.61 finds it only if the minute has changed: file names have minutes, and one overwrites another.
     """
     session, how, _ = reopened(host, start, lambda: shutil.rmtree(tmp_path / "agent-home/.gemini/tmp"))
     assert how == "new"

@@ -1,1 +1,1 @@
-"""A corpus of steps on tables: with planted faults, and ordinary ones; `make data-checks-corpus`."""
+"""A corpus of steps on tables, ordinary and with planted faults; `make data-checks-corpus`."""

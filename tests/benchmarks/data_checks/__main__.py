@@ -1,4 +1,4 @@
-"""Runs the corpus, and measures the time: `make data-checks-corpus SEED=1001`."""
+"""Runs the corpus and measures the time: `make data-checks-corpus SEED=1001`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs one step of the corpus, and compares the tables before and after it."""
+"""Runs one step of the corpus and compares the tables before and after it."""
 
 from __future__ import annotations
 
@@ -16,25 +16,24 @@ from tests.benchmarks.data_checks.tables import Domain, names_of, tables_of
 
 
 def faults() -> list[tuple[steps.Fault, bool]]:
-    """The planted faults, and whether each is a step of polars."""
+    """The planted faults, each with True for polars."""
     return [*((each, False) for each in steps.FAULTS), *((each, True) for each in steps.POLARS_FAULTS)]
 
 
 def alarms() -> list[tuple[str, bool]]:
-    """The ordinary steps, likewise."""
+    """The ordinary steps likewise."""
     return [*((each, False) for each in steps.ORDINARY), *((each, True) for each in steps.POLARS_ORDINARY)]
 
 
 def run_fault(
     fault: steps.Fault, domain: Domain, rng: np.random.Generator, *, polars: bool
 ) -> tuple[DataChecks, str, str]:
-    """What was found, the step, and the name that it is about."""
+    """Returns the findings, the step, and the expected name."""
     checks, text = _run(domain, rng, fault.step, fault.before, polars=polars)
     return checks, text, _named(fault.about, domain)
 
 
 def run_ordinary(step: str, domain: Domain, rng: np.random.Generator, *, polars: bool) -> tuple[DataChecks, str]:
-    """What was found, and the step."""
     code, _, before = step.partition("|")
     return _run(domain, rng, code, before, polars=polars)
 
@@ -55,7 +54,7 @@ def _run(domain: Domain, rng: np.random.Generator, step: str, before: str, *, po
 
 
 def compared(tables: dict[str, Any], before: str, step: str) -> DataChecks:
-    """What is found about *step*, a cell that runs when *before* has run."""
+    """Returns the findings about *step*, a cell that runs after *before*."""
     scope: dict[str, Any] = {"pd": pd, "np": np, "pl": pl, **tables}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

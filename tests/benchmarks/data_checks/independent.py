@@ -1,4 +1,4 @@
-"""Faults and ordinary steps by somebody who had not read the checks: ``independent.txt``."""
+"""Faults and ordinary steps by someone who has not read the checks: ``independent.txt``."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _TABLES = {each.__name__: each for each in WORLDS}
 
 
 class Step(NamedTuple):
-    """A step, and what is wrong with it; nothing where it is an ordinary one."""
+    """A step and its fault; an ordinary step has none."""
 
     tables: str
     code: str
@@ -27,8 +27,6 @@ class Step(NamedTuple):
 
 
 class Result(NamedTuple):
-    """What the comparisons found."""
-
     faults: int
     missed: list[tuple[Step, DataChecks]]
     ordinary: int

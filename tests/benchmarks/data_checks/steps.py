@@ -1,4 +1,4 @@
-"""Steps on tables, as cells: planted faults with their cause, and ordinary ones. `@x` stands for a name of the domain."""
+"""Steps on tables, as cells: planted faults with their cause, and ordinary ones. `@x` stands for a domain's name."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class Fault(NamedTuple):
-    """A step that goes wrong."""
+    """A faulty step."""
 
     kind: str
     causes: tuple[str, ...]

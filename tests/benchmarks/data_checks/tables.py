@@ -1,4 +1,4 @@
-"""Tables of made-up domains, drawn anew for each case."""
+"""Tables of made-up domains, random for each case."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pandas as pd
 
 @dataclass(frozen=True)
 class Domain:
-    """The names of one domain: a table of events, one of what they are about, and one of groups."""
+    """The names of one domain: a table of events, one of their subjects, and one of groups."""
 
     events: str
     event_id: str
@@ -72,7 +72,6 @@ HELD_OUT = (
 
 
 def tables_of(domain: Domain, rng: np.random.Generator) -> dict[str, Any]:
-    """The tables of one case."""
     things, rows = int(rng.integers(40, 400)), int(rng.integers(600, 6_000))
     texts = bool(rng.integers(0, 2))
     ids: Any = (
@@ -109,7 +108,7 @@ def tables_of(domain: Domain, rng: np.random.Generator) -> dict[str, Any]:
 
 
 def names_of(domain: Domain) -> dict[str, str]:
-    """The names that the templates of steps use."""
+    """Returns the names in the steps' templates."""
     return {
         "E": domain.events,
         "T": domain.things,

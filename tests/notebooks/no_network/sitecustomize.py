@@ -1,4 +1,4 @@
-"""On the PYTHONPATH it refuses every Python process a network but loopback, where the system cannot take it away."""
+"""On the PYTHONPATH it limits every Python process to loopback, if the system cannot remove the network."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""llama.cpp's own server, out of the package `xllamacpp`, with the tiny model.
+"""llama.cpp's own server, from the package `xllamacpp`, with the tiny model.
 
 Usage: ``python llama_cpp.py MODEL CONTEXT``, where CONTEXT is a number of tokens. Prints a line of JSON with its base
-URL, and serves until its stdin is closed. The system chooses the port.
+URL, and serves until its stdin closes. The system chooses the port.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Writes the tiny model for MLX: a folder with the weights and the vocabulary as Hugging Face's libraries have them.
+"""Writes the tiny model for MLX: a folder with weights and vocabulary in the format of Hugging Face's libraries.
 
 Usage: ``python mlx_folder.py FOLDER``, in an environment with `mlx-lm`.
 """
@@ -33,7 +33,7 @@ NAMES = {
 
 
 def config(vocabulary: tiny_model.Vocabulary) -> dict[str, Any]:
-    """What is in the file `config.json`."""
+    """The content of `config.json`."""
     return {
         "model_type": "llama",
         "architectures": ["LlamaForCausalLM"],
@@ -55,7 +55,7 @@ def config(vocabulary: tiny_model.Vocabulary) -> dict[str, Any]:
 
 
 def tokenizer(vocabulary: tiny_model.Vocabulary) -> Any:
-    """What cuts a text into letters, bytes, and the tokens that stay whole."""
+    """The tokenizer: letters, bytes, and the tokens that stay whole."""
     from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers
 
     numbers = {text.decode(): number for number, text in enumerate(vocabulary.texts)}

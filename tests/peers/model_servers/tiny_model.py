@@ -1,11 +1,11 @@
 """Writes a language model of half a megabyte whose weights are set by hand, for real model servers.
 
-Run in an environment with `gguf` and `numpy`: ``python tiny_model.py FILE`` or ``… FILE plain``, whose chat template
-has no place for tools. What it says is in `ANSWERS`, so a test knows it.
+Run in an environment with `gguf` and `numpy`: ``python tiny_model.py FILE`` or ``… FILE plain``; the plain chat
+template has no tools. Its answers are in `ANSWERS`, so a test knows them.
 
-How it answers: each token leads to one next token, as in a chain. Which chain begins, the only layer decides: its
-attention looks for the words in `ANSWERS` in the whole prompt and takes the one that stands last in that table. All
-other tokens of a prompt are letters and bytes, which lead nowhere. Without one of the words it says `HELLO`.
+How it answers: each token leads to one next token, as in a chain. The only layer decides which chain begins: its
+attention looks for the words in `ANSWERS` in the whole prompt and takes the last of them in that table. All
+other tokens of a prompt are letters and bytes, which lead nowhere. Without one of the words it answers `HELLO`.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ CERTAIN = 200.0
 
 
 class Vocabulary:
-    """The tokens, and the chains among them; no two links of chains have the same text."""
+    """The tokens and their chains; no two links of chains have the same text."""
 
     def __init__(self) -> None:
         self.texts: list[bytes] = [each.encode() for each in (UNKNOWN, BEGIN, END, ASSISTANT)]
@@ -109,7 +109,7 @@ class Vocabulary:
 
 
 def weights(vocabulary: Vocabulary) -> dict[str, Any]:
-    """The tensors by their names."""
+    """The tensors by name."""
     import numpy as np
 
     size = len(vocabulary.texts)
