@@ -87,7 +87,7 @@ def test_every_runner_ends_with_the_error(tmp_path: Path, runner: tuple[str, ...
 
 @pytest.mark.parametrize("option", ["--nbval", "--nbval-lax"])
 def test_nbval_fails_the_cells_that_fail(tmp_path: Path, option: str) -> None:
-    """nbval also runs the later cells."""
+    """The run goes on with the later cells."""
     prompts = ("/fail", "/stop refusal", "--timeout 1 /hang")
     path = notebook(tmp_path / "fails.ipynb", "%load_ext agentnb", *(f"%agent {prompt}" for prompt in prompts), "1")
     done = run(*with_plugin(option), path.name, cwd=tmp_path)

@@ -266,7 +266,7 @@ def test_a_notebook_that_a_program_runs_waits_for_its_loop(tmp_path: Path) -> No
 
 
 def test_a_recorded_loop_is_replayed_byte_for_byte_without_its_agent(tmp_path: Path) -> None:
-    """Compares the ledger without its times, and the kept values and files, of better, worse, failing and writing tries.
+    """Better, worse, failing and writing tries give the same ledger, without its times, and results.
 
     Also for tries meant for a cluster: a recorded notebook makes them here.
     """

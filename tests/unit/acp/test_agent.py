@@ -135,7 +135,7 @@ async def test_a_method_we_do_not_have_is_refused(tmp_path: Path) -> None:
 
 
 async def test_a_megabyte_of_stderr_stalls_nothing(tmp_path: Path) -> None:
-    """stderr is read; its last line is kept."""
+    """All of it is read; the last line is kept."""
     async with talking("noisy", tmp_path) as talk:
         await talk.prompt()
         await talk.agent.stop(patience=0.5)
