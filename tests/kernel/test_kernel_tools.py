@@ -150,7 +150,7 @@ def test_an_agent_that_knows_only_stdio_comes_by_the_bridge(kernel: RunningKerne
 def test_a_cassette_does_it_all_again(kernel: RunningKernel) -> None:
     """A replayed session runs the code again, under today's policy: if denied today, the turn fails.
 
-    It also fails if the code gives or changes something else; the same with a bridged agent.
+    It also fails if the code gives something else. A bridged agent's code runs again, too.
     """
     kernel.run("%agents record tools.cassette.jsonl\nxs = [1]")
     assert kernel.run(f"%agent -n {ALLOW} /kernel run xs.append(2); print(len(xs))").status == "ok"

@@ -298,7 +298,7 @@ def test_compaction_goes_on_after_its_turn() -> None:
 
 
 def test_notice_is_plain_text_and_said_once_in_a_row() -> None:
-    """An unknown severity is not shown; a repeated notice is shown once."""
+    """An unknown severity has no prefix; a repeated notice is shown once."""
     notice = {"sessionUpdate": "notice", "severity": "error", "title": "**Quota**", "description": "Half of it."}
     odd = {"sessionUpdate": "notice", "severity": "_mine", "title": "Well"}
     said = [part.content for part in parts(notice, notice, odd)]

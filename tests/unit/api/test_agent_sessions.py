@@ -57,7 +57,7 @@ def test_a_session_of_another_program_is_found_opened_gone_on_with_and_deleted(
 
 
 def test_a_page_is_a_table_that_says_how_to_get_the_next(tmp_path: Path) -> None:
-    """As text and HTML; the contents are escaped."""
+    """In text and HTML; the contents are escaped."""
     command = [sys.executable, str(AGENTS / "keeps.py"), "list"]
     first = agentnb.history(kept_by="mine", command=command, folder=tmp_path)
     assert repr(first).splitlines()[0].split() == ["id", "title", "when", "folder"]
