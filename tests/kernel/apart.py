@@ -1,4 +1,4 @@
-"""Runs a program as on another machine: the same paths, other files; only ports are shared."""
+"""Runs a program as on another machine: the same paths, other files, shared ports."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 
 def apart(folder: Path) -> list[str]:
-    """The command before a program that makes it see an empty *folder* of its own."""
+    """Returns the command prefix that makes a program see an empty *folder*."""
     unshare = shutil.which("unshare")
     if unshare is None or subprocess.run([unshare, "-Urm", "true"], check=False, capture_output=True).returncode != 0:
         pytest.skip("no user namespaces here")

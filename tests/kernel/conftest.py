@@ -1,4 +1,4 @@
-"""Real kernels, of both kinds, with agentnb loaded."""
+"""Real kernels of both kinds with agentnb loaded."""
 
 from __future__ import annotations
 
@@ -17,13 +17,12 @@ if TYPE_CHECKING:
 
 @pytest.fixture(autouse=True)
 def data_folder(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No test's kernel knows which agents another test has used: the one used last is the default."""
+    """Gives each test an empty data folder, since the agent used last is the default."""
     monkeypatch.setenv("AGENTNB_DATA_DIR", str(tmp_path_factory.mktemp("data")))
 
 
 @pytest.fixture
 def kernel(kernel_name: str, tmp_path: Path) -> Iterator[RunningKernel]:
-    """A kernel with agentnb loaded, once of each kind."""
     with RunningKernel.started(kernel_name, tmp_path) as running:
         loaded = running.run("%load_ext agentnb")
         assert loaded.status == "ok", loaded.error
@@ -32,13 +31,12 @@ def kernel(kernel_name: str, tmp_path: Path) -> Iterator[RunningKernel]:
 
 @pytest.fixture(scope="session")
 def shared_kernels(kernelspecs: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SharedKernels]:
-    """The kernels that tests of this process share."""
     with contextlib.closing(SharedKernels(tmp_path_factory.mktemp)) as kernels:
         yield kernels
 
 
 @pytest.fixture
 def shared_kernel(kernel_name: str, shared_kernels: SharedKernels) -> Iterator[RunningKernel]:
-    """As ``kernel``, but other tests have used it before, and nothing that they did is left in it."""
+    """A loaded kernel that earlier tests have used and left clean."""
     with shared_kernels.for_one_test(kernel_name) as running:
         yield running

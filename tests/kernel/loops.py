@@ -43,7 +43,7 @@ model = Model(1)
 
 @contextlib.contextmanager
 def started(folder: Path) -> Iterator[RunningKernel]:
-    """A kernel with agentnb and what the tests use."""
+    """Starts a kernel with the tests' helpers."""
     (folder / "work").mkdir(exist_ok=True)
     with RunningKernel.started("ipykernel7", folder / "work") as kernel:
         value(kernel, f"%load_ext agentnb\nexec({SETUP!r}, globals())\nOURS = {{*globals(), 'OURS', 'CELLS'}}")
@@ -51,7 +51,7 @@ def started(folder: Path) -> Iterator[RunningKernel]:
 
 
 def value(kernel: RunningKernel, code: str, **options: Any) -> Any:
-    """The value of the last line of *code* in the kernel."""
+    """Returns the value of the last line of *code*."""
     result = kernel.run(code, **options)
     assert result.status == "ok", result.traceback or result.error
     with contextlib.suppress(SyntaxError, ValueError):  # an object
@@ -60,18 +60,17 @@ def value(kernel: RunningKernel, code: str, **options: Any) -> Any:
 
 
 def run_of(x: float) -> dict[str, Any]:
-    """A step that sets the model's score."""
     return {"run": f"model.x = {x}"}
 
 
 def loop(*steps: dict[str, Any], **options: Any) -> str:
-    """Code that runs a loop to its end, and what came of it."""
+    """Returns code that runs a loop and evaluates to its outcome."""
     words = "".join(f", {name}={option!r}" for name, option in options.items())
     return f"made = loop(*{list(steps)!r}{words}).wait(); outcome(made)"
 
 
 def is_watchdog(process: psutil.Process) -> bool:
-    """True for what ends the processes of a program that was killed; it stays with the program."""
+    """True for the process that ends a killed program's children; it lives with the program."""
     with contextlib.suppress(psutil.Error):
         return any("watchdog" in word for word in process.cmdline())
     return False

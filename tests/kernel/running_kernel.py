@@ -37,7 +37,7 @@ agentnb.host.current_host().listen(_tell)
 
 @dataclass
 class Result:
-    """What one request caused."""
+    """One request's reply and outputs."""
 
     reply: dict[str, Any] = field(default_factory=dict)
     outputs: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
@@ -69,12 +69,12 @@ class Result:
 
 
 def without_ports(sockets: str) -> dict[str, str]:
-    """Settings of a kernel manager; a free port that it chose could be taken by another before the kernel binds it."""
+    """Returns settings without TCP ports: another process could take a free port before the kernel binds it."""
     return {} if sys.platform == "win32" else {"transport": "ipc", "ip": f"{sockets}/socket"}
 
 
 class RunningKernel:
-    """A kernel and a client of it."""
+    """A kernel and its client."""
 
     def __init__(self, manager: KernelManager, client: BlockingKernelClient, folder: Path) -> None:
         self.folder = folder
@@ -87,7 +87,7 @@ class RunningKernel:
     @classmethod
     @contextlib.contextmanager
     def started(cls, kernel_name: str, folder: Path) -> Iterator[RunningKernel]:
-        """A kernel of the kind *kernel_name* that runs in *folder*."""
+        """Starts a kernel of the kind *kernel_name* in *folder*."""
         with tempfile.TemporaryDirectory(prefix="kernel-") as sockets:
             yield from cls._started(KernelManager(kernel_name=kernel_name, **without_ports(sockets)), folder)
 
@@ -110,15 +110,14 @@ class RunningKernel:
         return int(self.manager.provisioner.pid)  # type: ignore[union-attr]
 
     def descendants(self) -> list[psutil.Process]:
-        """Every process below the kernel."""
         return list(psutil.Process(self.pid).children(recursive=True))
 
     def run(self, code: str, *, clickable: bool = False, console: bool = False, timeout: float = WAIT_S) -> Result:
-        """Run *code* and wait for everything that it causes."""
+        """Runs *code* and waits for everything that it causes."""
         return self.finish(self.send(code, clickable=clickable, console=console), timeout=timeout)
 
     def send(self, code: str, *, clickable: bool = False, console: bool = False) -> str:
-        """Ask for *code* to be run; returns the request's id."""
+        """Requests *code* to be run; returns the request's id."""
         content = {"code": code, "silent": False, "store_history": True, "user_expressions": {}, "stop_on_error": True}
         metadata = {"cellId": uuid.uuid4().hex} if clickable else {}
         message = self.client.session.msg(
@@ -130,7 +129,7 @@ class RunningKernel:
         return message_id
 
     def finish(self, message_id: str, *, timeout: float = WAIT_S) -> Result:
-        """Wait until the request has its reply and the kernel is idle again."""
+        """Waits until the request has its reply and the kernel is idle."""
         result = self.results[message_id]
         self.until(lambda: result.idle, timeout=timeout)
         while not result.reply:
@@ -141,7 +140,7 @@ class RunningKernel:
         return result
 
     def until(self, ready: Callable[[], bool], *, timeout: float = WAIT_S) -> None:
-        """Take messages until *ready*."""
+        """Reads messages until *ready*."""
         deadline = time.monotonic() + timeout
         while not ready():
             left = deadline - time.monotonic()
@@ -151,46 +150,45 @@ class RunningKernel:
                 self._take(self.client.get_iopub_msg(timeout=min(left, 1.0)))
 
     def until_busy(self, message_id: str) -> None:
-        """Take messages until the request's code runs."""
+        """Reads messages until the code has output."""
         self.until(lambda: bool(self.results[message_id].outputs))
 
     def until_update(self, display_id: str) -> None:
-        """Take messages until the display *display_id* has been replaced, by whatever cell or thread."""
+        """Reads messages until any cell or thread has replaced the display *display_id*."""
         self.until(lambda: display_id in self.updated)
 
     def notice_words(self) -> None:
-        """From the next cell on, let `until_words` know when an agent says its next words."""
+        """Makes the agent's next text, from the next cell on, end `until_words`."""
         os.mkfifo(self.folder / "words")
         assert self.run(_TELL).status == "ok"
 
     def until_words(self) -> None:
-        """Wait until an agent has said something; once for each `notice_words`."""
+        """Waits for an agent's text; once for each `notice_words`."""
         (self.folder / "words").read_bytes()
         (self.folder / "words").unlink()
 
     def comm(self, target: str, data: dict[str, Any]) -> str:
-        """Open a comm, as a page does; says its id."""
+        """Opens a comm, as a page does; returns its id."""
         comm_id = uuid.uuid4().hex
         content = {"comm_id": comm_id, "target_name": target, "data": data}
         self.client.shell_channel.send(self.client.session.msg("comm_open", content))
         return comm_id
 
     def say(self, comm_id: str, message: dict[str, Any]) -> None:
-        """Say something on a widget's comm, as a page does."""
+        """Sends a message on a widget's comm, as a page does."""
         self.tell(comm_id, {"method": "custom", "content": message})
 
     def tell(self, comm_id: str, data: dict[str, Any]) -> None:
-        """Say something on a comm that is no widget's, as a page does."""
+        """Sends a message on a comm without a widget, as a page does."""
         content = {"comm_id": comm_id, "data": data}
         self.client.shell_channel.send(self.client.session.msg("comm_msg", content))
 
     def close_comm(self, comm_id: str) -> None:
-        """Close a comm, as a page does."""
+        """Closes a comm, as a page does."""
         content = {"comm_id": comm_id, "data": {}}
         self.client.shell_channel.send(self.client.session.msg("comm_close", content))
 
     def interrupt(self) -> None:
-        """As the interrupt button does."""
         self.manager.interrupt_kernel()
 
     def _take(self, message: dict[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""Kernels that many tests use, one after another, each test from where ``%load_ext agentnb`` leaves a kernel."""
+"""Kernels that many tests use one after another; each test starts from a freshly loaded extension."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ LEFT = """
 
 
 def _words(process: psutil.Process) -> list[str]:
-    """Returns what a process was started with; nothing of one that has ended meanwhile."""
+    """Returns a process's command line, or nothing if it has ended."""
     try:
         return list(process.cmdline())
     except psutil.NoSuchProcess:
@@ -34,7 +34,7 @@ def _words(process: psutil.Process) -> list[str]:
 
 
 class SharedKernels:
-    """One kernel of each kind, started when it is first asked for."""
+    """One kernel of each kind, started at first use."""
 
     def __init__(self, new_folder: Callable[[str], Path]) -> None:
         self._new_folder = new_folder
@@ -43,7 +43,7 @@ class SharedKernels:
 
     @contextlib.contextmanager
     def for_one_test(self, kernel_name: str) -> Iterator[RunningKernel]:
-        """The kernel of the kind *kernel_name*, for one test."""
+        """Yields a clean kernel of the kind *kernel_name*."""
         running = self._running.pop(kernel_name, None) or self._started(kernel_name)
         yield running
         back = running.run(BACK)
@@ -59,5 +59,4 @@ class SharedKernels:
         return running
 
     def close(self) -> None:
-        """End them."""
         self._ends.close()

@@ -83,7 +83,7 @@ def test_a_variable_that_is_mentioned_goes_to_the_agent(shared_kernel: RunningKe
 
 
 def test_the_last_error_is_sent_to_be_fixed_and_can_be_mentioned(kernel: RunningKernel) -> None:
-    """With the cells and the values; the words of an error of the user's own class are those that the cell showed."""
+    """The prompt has the cells and values; a custom error's text is the one that the cell showed."""
     assert "No cell has failed" in kernel.run("%agent fix").error
     kernel.run(
         "class Mine(ValueError):\n    def __str__(self):\n        return 'my words'\ndef f(x):\n    raise Mine(x)"
@@ -109,7 +109,7 @@ def test_the_last_error_is_sent_to_be_fixed_and_can_be_mentioned(kernel: Running
 
 
 def test_the_latest_figure_goes_to_the_agent(kernel: RunningKernel) -> None:
-    """As it was displayed, and with the cell that showed it; `eliza` says what came."""
+    """The attachment is the picture as displayed, with its cell."""
     picture = r"b'\x89PNG\r\n\x1a\nit'"
     source = f"class Figure:\n    def _repr_png_(self):\n        return {picture}\nprint('drawn')\ndisplay(Figure())"
     kernel.run(source)
@@ -135,7 +135,6 @@ def test_the_same_turn_gives_the_same_output(shared_kernel: RunningKernel) -> No
 
 @pytest.mark.parametrize("cell", ["%agent /slow 100000 20", "%%time\n%agent /slow 100000 20"])
 def test_an_interrupt_cancels_the_turn_at_once_and_aborts_what_is_queued(cell: str, kernel: RunningKernel) -> None:
-    """An interrupt cancels the turn, which would take half an hour, at once and aborts what is queued."""
     kernel.notice_words()
     running, queued = kernel.send(cell), kernel.send("print('never')")
     kernel.until_words()
@@ -214,7 +213,7 @@ def test_tabs_are_opened_listed_used_and_closed(shared_kernel: RunningKernel) ->
 
 
 def test_a_model_is_chosen_for_a_new_tab_and_for_one_that_is_open(kernel: RunningKernel, tmp_path: Path) -> None:
-    """One that is not offered is said, and the tab keeps its own."""
+    """A model that is not offered is an error and changes nothing."""
     (tmp_path / "agents").mkdir()
     command = json.dumps([sys.executable, str(ROOT / "tests/agents/many_models.py")])
     (tmp_path / "agents" / "many.toml").write_text(f'name = "many"\ntitle = "Many"\ncommand = {command}\n')

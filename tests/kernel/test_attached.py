@@ -1,4 +1,4 @@
-"""Who is there, in a real kernel: a page that introduces itself, leaves, or whose comm is closed."""
+"""Page presence in a real kernel: a page introduces itself, leaves, or its comm closes."""
 
 from __future__ import annotations
 
@@ -54,7 +54,6 @@ HELLO = {"protocolVersions": [WINDOW.current], "visible": True}
 
 @pytest.fixture
 def model(kernel: RunningKernel) -> str:
-    """The id of the host model's comm."""
     return kernel.run(BEGIN).values[0].strip("'")
 
 
@@ -64,7 +63,7 @@ def said(method: str, **more: object) -> dict[str, object]:
 
 
 def test_a_page_is_there_from_its_first_word_until_it_is_gone(kernel: RunningKernel, model: str) -> None:
-    """One that says that it leaves may be loading anew, so it still counts; one whose comm is closed does not."""
+    """A page that leaves may be reloading, so it still counts until its comm closes."""
     before = kernel.run("frontend.attached()").values
     kernel.say(model, said("initialize", id=1, params=HELLO))
     kernel.run("await until(frontend.attached)")
@@ -80,7 +79,7 @@ def test_a_page_is_there_from_its_first_word_until_it_is_gone(kernel: RunningKer
 
 
 def test_an_agent_reads_the_notebook_as_the_page_has_it(kernel: RunningKernel, model: str) -> None:
-    """Unsaved, whole or a line of it; and as it is on disk when the page has saved it, or names another one."""
+    """Unsaved contents win, whole or by line; saved or other notebooks are read from disk."""
     path = kernel.folder / "fit.ipynb"
     made = new_notebook(cells=[new_code_cell("saved", id="a")])
     text = f"{nbformat.writes(made)}\n"
@@ -110,7 +109,7 @@ def test_an_agent_reads_the_notebook_as_the_page_has_it(kernel: RunningKernel, m
 def test_the_time_in_which_a_cell_blocks_the_pages_loop_is_not_counted_as_their_silence(
     kernel: RunningKernel, model: str
 ) -> None:
-    """A page that speaks to the main thread's loop is not heard while a cell blocks that."""
+    """A page that uses the main thread's loop cannot be heard while a cell blocks it."""
     kernel.say(model, said("initialize", id=1, params=HELLO))
     kernel.run("await until(frontend.attached)")
     blocking = "while not frontend.blocked_seconds():\n    time.sleep(0.1)"
@@ -119,7 +118,7 @@ def test_the_time_in_which_a_cell_blocks_the_pages_loop_is_not_counted_as_their_
 
 
 def test_what_a_page_says_is_no_execution(kernel: RunningKernel, model: str) -> None:
-    """IPython's events are for cells only: matplotlib would else show and close a figure that a cell is drawing."""
+    """Only cells fire IPython's events; otherwise matplotlib would close a figure that a cell is drawing."""
     kernel.run("told = []; get_ipython().events.register('post_execute', lambda: told.append('a cell'))")
     kernel.run("told.clear()")
     kernel.say(model, said("initialize", id=1, params=HELLO))
@@ -129,7 +128,7 @@ def test_what_a_page_says_is_no_execution(kernel: RunningKernel, model: str) -> 
 
 
 def test_a_streaming_text_comes_in_short_messages(kernel: RunningKernel, model: str) -> None:
-    """To a page that accepts them: without channel and part, and without the header of a request."""
+    """A page that accepts them gets messages without channel, part and request header."""
     kernel.say(model, said("initialize", id=1, params={**HELLO, "accepts": ["text"]}))
     tab = kernel.run("session = agentnb.start()\nsession.tab_id").values[0].strip("'")
     kernel.say(model, said("subscribe", id=2, params={"channel": f"eliza:/{tab}/chat"}))

@@ -1,4 +1,4 @@
-"""What a cell shows of a batch besides its bar."""
+"""A batch's cell output besides its bar."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from tests.kernel.running_kernel import RunningKernel
 
 
 def test_a_batch_that_runs_has_no_table_below_its_bar(shared_kernel: RunningKernel) -> None:
-    """It would say for ever how far the batch was when the cell ended; in another cell it says how far it is now."""
+    """The table would never change again; a later cell shows the progress by then."""
     begun = shared_kernel.run(
         "import agentnb\nbatch = agentnb.map('{input}', ['/hang'], agent='eliza')\nbatch", clickable=True
     )

@@ -1,4 +1,4 @@
-"""Branches of a real kernel: tries run side by side in copies, one is kept, and nothing stays of the others."""
+"""Branches of a real kernel: tries run in copies, one is kept, and the others leave nothing behind."""
 
 from __future__ import annotations
 
@@ -90,14 +90,14 @@ for each in os.listdir():
 
 @pytest.fixture(scope="module")
 def shared(kernelspecs: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningKernel]:
-    """One kernel for the tests that leave it as it was."""
+    """One kernel for tests that leave it unchanged."""
     with RunningKernel.started("ipykernel7", tmp_path_factory.mktemp("branches")) as kernel:
         value(kernel, "%load_ext agentnb\nOURS = {*globals(), 'OURS'}")
         yield kernel
 
 
 def set_up(kernel: RunningKernel) -> RunningKernel:
-    """The kernel with what the tests use."""
+    """Adds the tests' files and variables."""
     for name in ("kept.txt", "gone.txt"):
         (kernel.folder / name).write_text(f"{name}\n")
     value(kernel, f"exec({SETUP!r}, globals())")
@@ -106,7 +106,7 @@ def set_up(kernel: RunningKernel) -> RunningKernel:
 
 @pytest.fixture
 def loaded(shared: RunningKernel, kernel_name: str) -> Iterator[RunningKernel]:
-    """The one kernel, with nothing of other tests."""
+    """The shared kernel without other tests' data."""
     del kernel_name
     yield set_up(shared)
     value(shared, CLEAN)
@@ -114,12 +114,12 @@ def loaded(shared: RunningKernel, kernel_name: str) -> Iterator[RunningKernel]:
 
 @pytest.fixture
 def alone(kernel: RunningKernel) -> RunningKernel:
-    """A kernel of the test's own."""
+    """A kernel for this test only."""
     return set_up(kernel)
 
 
 def value(kernel: RunningKernel, code: str) -> Any:
-    """The value of the last line of *code* in the kernel."""
+    """Returns the value of the last line of *code*."""
     result = kernel.run(code)
     assert result.status == "ok", result.traceback or result.error
     with contextlib.suppress(SyntaxError, ValueError):  # an object
@@ -128,7 +128,7 @@ def value(kernel: RunningKernel, code: str) -> Any:
 
 
 def program(seed: int) -> str:
-    """Code that changes variables and files; a step that fails changes nothing."""
+    """Returns code that changes variables and files; a step that fails changes nothing."""
     chance = random.Random(seed)
     lines = []
     for _ in range(chance.randint(4, 14)):
@@ -139,7 +139,7 @@ def program(seed: int) -> str:
 
 
 def test_keeping_a_try_is_having_done_it_and_undo_takes_it_back(loaded: RunningKernel) -> None:
-    """Generated: values, what is the same object, and files byte for byte, with their modes and links."""
+    """Compares values, object identity, and files with their modes and links, for generated programs."""
     value(loaded, "a = [1]; b = a; c = pd.DataFrame({'x': [1, 2]}); d = np.arange(3); e = Thing(a)")
     for seed in range(FIRST, LAST + 1):
         code = program(seed)
@@ -152,12 +152,12 @@ def test_keeping_a_try_is_having_done_it_and_undo_takes_it_back(loaded: RunningK
 
 
 def explained(kernel: RunningKernel, seed: int, one: str, other: str) -> bool:
-    """Fail, and show both."""
+    """Fails and shows both."""
     pytest.fail(f"seed {seed}:\n{program(seed)}\n{one}: {value(kernel, one)}\n{other}: {value(kernel, other)}")
 
 
 def test_what_others_share_with_a_kept_variable_is_shared_afterwards(loaded: RunningKernel) -> None:
-    """Also where the code of the try did not name them: a list with the frame, a view of the array."""
+    """Also for objects that the try does not name: a list with the frame, a view of the array."""
     value(loaded, "df = pd.DataFrame({'x': [1, 2]}); frames = [df]; deep = {0: frames}; row = np.arange(3)")
     value(loaded, "def f(): return n\nn, g, part = 1, [f], row[:2]")
     code = "df.v = 7; df.loc[0, 'x'] = 5; row[:] = 9; xs.append(frames); f.also = xs\ndef h(): return n"
@@ -171,7 +171,7 @@ def test_what_others_share_with_a_kept_variable_is_shared_afterwards(loaded: Run
 
 
 def test_a_new_function_and_the_new_variable_that_it_uses_are_kept_and_are_no_conflict(loaded: RunningKernel) -> None:
-    """Unpickling the function brings the variable before the user's are compared."""
+    """Unpickling the function sets the variable before the user's are compared."""
     value(loaded, "turn = tries('def size(): return len(parts)\\nparts = [size]').keep(1)")
     assert value(loaded, "(size(), parts[0] is size)") == (1, True)
     assert value(loaded, "turn.undo()\n('size' in globals(), 'parts' in globals())") == (False, False)
@@ -205,7 +205,6 @@ def test_tries_are_measured_and_the_best_is_kept_and_of_the_others_nothing_stays
 
 
 def test_what_the_user_changed_meanwhile_is_a_conflict_and_other_parts_can_be_kept(loaded: RunningKernel) -> None:
-    """Nothing of the user's is overwritten."""
     value(loaded, 'made = tries(\'xs.append(9); new = 7; open("kept.txt", "w").write("try"); open("n", "w").close()\')')
     value(loaded, "open('kept.txt', 'w').write('mine')")
     conflict = loaded.run("made.keep(1)")
@@ -288,7 +287,7 @@ NO_FILE_ABOVE = "import resource as r; r.setrlimit(r.RLIMIT_FSIZE, ({}, r.getrli
 
 
 def test_a_full_disk_is_an_error_and_leaves_the_notebook_as_it_was(loaded: RunningKernel) -> None:
-    """While the workspace is copied, and while a try is kept; then there is room."""
+    """The disk is full while the workspace is copied and while a try is kept."""
     value(loaded, "open('large.bin', 'wb').write(b'1' * 2 ** 24); n = 1")
     code = "n = 2; open('a.txt', 'w').write('a'); open('kept.txt', 'a').write('b'); open('large.bin', 'ab').write(b'2')"
     value(loaded, f"made = tries({code!r}); before = files()")
@@ -306,7 +305,7 @@ def test_a_full_disk_is_an_error_and_leaves_the_notebook_as_it_was(loaded: Runni
 
 
 def test_a_kernel_that_cannot_fork_is_replayed_and_that_is_said(alone: RunningKernel) -> None:
-    """Polars' threads are not in a fork."""
+    """Polars' threads do not survive a fork."""
     value(alone, "import polars as pl\nframe = pl.DataFrame({'a': [1, 2]})")
     value(alone, "made = tries('total = frame[\"a\"].sum(); xs.append(3)')")
     assert "Polars cannot calculate in a copy" in value(alone, "repr(made)")

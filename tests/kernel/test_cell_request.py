@@ -1,4 +1,4 @@
-"""A cell ends as itself, whatever a page sends meanwhile."""
+"""A cell keeps its own id, whatever a page sends."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ CELLS, MESSAGES, ROWS = 20, 1000, 4
 
 
 def test_a_cell_that_awaits_ends_as_itself_while_a_page_sends_messages(kernel: RunningKernel) -> None:
-    """Comm messages arrive at every moment of a row of cells that await; each cell becomes idle by its own name."""
+    """Comm messages arrive while cells await; the kernel still reports each cell idle by its id."""
     cells = [cell for _ in range(ROWS) for cell in _row(kernel)]
     assert [kernel.results[cell].idle for cell in cells] == [True] * CELLS
 
 
 def _row(kernel: RunningKernel) -> list[str]:
-    """A row of cells and what comes meanwhile: so few that ZeroMQ keeps their answers (1,000) until they are read."""
+    """Sends cells and comm messages; few enough that ZeroMQ keeps the replies (1,000) until they are read."""
     client = kernel.client
     cells = [kernel.send("import asyncio; await asyncio.sleep(0.01)") for _ in range(CELLS // ROWS)]
     for _ in range(MESSAGES // ROWS):

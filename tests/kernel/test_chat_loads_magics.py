@@ -19,13 +19,12 @@ NOTE = "%agent works here because the chat is open."
 
 @pytest.fixture
 def plain_kernel(kernel_name: str, tmp_path: Path) -> Iterator[RunningKernel]:
-    """A kernel in which nothing is loaded."""
     with RunningKernel.started(kernel_name, tmp_path) as running:
         yield running
 
 
 def open_chat(kernel: RunningKernel) -> None:
-    """Ask the kernel what the sidebar asks it."""
+    """Sends the request that the sidebar sends."""
     content = {"code": "", "silent": True, "store_history": False, "allow_stdin": False, "stop_on_error": False}
     request = {**content, "user_expressions": {"agentnb": BOOT}}
     kernel.client.shell_channel.send(kernel.client.session.msg("execute_request", request))
@@ -44,7 +43,7 @@ def open_chat(kernel: RunningKernel) -> None:
 def test_agent_magic_when_only_the_chat_is_open_answers_and_says_once_what_the_notebook_lacks(
     plain_kernel: RunningKernel, cell: str
 ) -> None:
-    """A question mark at the end is no question to IPython; ``%load_ext`` comes behind it without a word."""
+    """IPython must not take the final question mark for help; a later ``%load_ext`` prints nothing."""
     open_chat(plain_kernel)
     first = plain_kernel.run(cell, timeout=60)
     assert first.status == "ok", first.error

@@ -1,4 +1,4 @@
-"""In a kernel of Colab, views name the widget manager that loads them: else Colab shows none but ipywidgets' own."""
+"""In Colab, views name the widget manager that loads them; otherwise Colab shows only ipywidgets' own."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ VIEW = "application/vnd.jupyter.widget-view+json"
 
 
 def managers(result: Any) -> list[str]:
-    """The widget manager of each view that a request has shown."""
+    """Returns the widget manager of each displayed view."""
     shown = [content for kind, content in result.outputs if kind in {"display_data", "execute_result"}]
     views = [each for each in shown if VIEW in each["data"]]
     return [
@@ -32,7 +32,7 @@ def managers(result: Any) -> list[str]:
 
 @ONE_KERNEL
 def test_views_in_colab_name_the_manager_that_loads_them_and_nobody_has_to_enable_it(kernel: RunningKernel) -> None:
-    """What Colab's kernels have in ``google.colab.output`` is here by the names that its source has."""
+    """The fake ``google.colab.output`` uses the names from Colab's source."""
     package = kernel.folder / "google" / "colab"
     package.mkdir(parents=True)
     (package / "output.py").write_text(OUTPUT)

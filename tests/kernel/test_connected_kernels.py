@@ -51,13 +51,13 @@ class KernelsPage(MirroringPage):
 
 @pytest.fixture(autouse=True)
 def runtime(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A runtime folder that only this test's kernels use."""
+    """A runtime folder for this test's kernels only."""
     monkeypatch.setenv("JUPYTER_RUNTIME_DIR", str(tmp_path / "runtime"))
 
 
 @pytest.fixture
 def network() -> Iterator[Relay]:
-    """Returns what lies between the two kernels."""
+    """The relay between the two kernels."""
     loop = HostLoop()
     relay = Relay(loop)
     yield relay
@@ -67,7 +67,7 @@ def network() -> Iterator[Relay]:
 
 @pytest.fixture
 def there(kernel_name: str, tmp_path: Path) -> Iterator[RunningKernel]:
-    """The kernel whose conversations they are."""
+    """The kernel that has the conversations."""
     (tmp_path / "there").mkdir()
     with RunningKernel.started(kernel_name, tmp_path / "there") as running:
         yield running
@@ -82,20 +82,20 @@ def here(kernel_name: str, tmp_path: Path) -> Iterator[RunningKernel]:
 
 
 def serve(there: RunningKernel, *hosts: str, token: str | None = None) -> tuple[str, str, str]:
-    """Serve the kernel, with a conversation: the address, the token, and the conversation's channel."""
+    """Serves the kernel; returns its address, token, and a conversation's channel."""
     served = there.run(SERVE.format(hosts=hosts, token=token))
     address, token, tab_id = served.stdout.split()
     return address, token, f"eliza:/{tab_id}"
 
 
 def connect(here: RunningKernel, address: str, token: str) -> KernelsPage:
-    """Connect the other kernel, and open a page on its chat."""
+    """Connects the other kernel and opens a page on its chat."""
     shown = here.run(f"import agentnb\nremote = agentnb.connect({address!r}, {token!r})\nremote.chat().host")
     return KernelsPage(here, shown.values[0].strip("'").removeprefix("IPY_MODEL_"))
 
 
 def stands(state: str) -> Any:
-    """True if the page says that the connection stands so."""
+    """True if the page shows the connection in *state*."""
     return lambda root: root.config.values[REMOTE_HOST]["state"] == state
 
 
@@ -103,7 +103,7 @@ def stands(state: str) -> Any:
 def test_a_page_works_in_another_kernel_through_a_cut_until_that_kernel_restarts(
     there: RunningKernel, here: RunningKernel, network: Relay
 ) -> None:
-    """It prompts, approves and cancels there, says how the connection stands, and loses nothing."""
+    """The page prompts, approves and cancels there, shows the connection's state, and loses nothing."""
     address, token, session = serve(there, network.place)
     chat = f"{session}/chat"
     network.lead_to(address)
@@ -158,7 +158,6 @@ def test_a_page_works_in_another_kernel_through_a_cut_until_that_kernel_restarts
 def test_a_kernel_that_was_killed_is_gone_where_its_file_says_so_and_else_looked_for(
     there: RunningKernel, here: RunningKernel, network: Relay
 ) -> None:
-    """It said nothing."""
     address, token, session = serve(there, network.place)
     network.lead_to(address)
     page = connect(here, f"ws://{network.place}/", token)

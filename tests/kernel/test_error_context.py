@@ -1,4 +1,4 @@
-"""An error that the user's code caught, given to the agent: with the lines of the cells."""
+"""The agent gets an error that the user's code caught, with the lines of the cells."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""A kernel behind a gateway: jupyter_server's client of gateways, a second server with files of its own, a WebSocket.
+"""A kernel behind a gateway: jupyter_server's gateway client, a second server with its own files, a WebSocket.
 
-The second server sees the same paths with other files, as another machine has them.
+The second server sees the same paths with other files, like another machine.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ print(model, session.chat.resource, os.environ.get("JPY_SESSION_NAME"))"""
 
 @pytest.fixture
 def tries() -> int:
-    """How often the server connects anew to a gateway that is gone."""
+    """How often the server reconnects to a lost gateway."""
     return 100
 
 
 @pytest.fixture
 def server(home: Path, kernelspecs: Path, tmp_path: Path, relay: Relay, tries: int) -> Iterator[Server]:
-    """A server whose kernels another one starts, with the network between them."""
+    """A server that gets its kernels from another server, through a relay."""
     folder = tmp_path / "shared-path"
     folder.mkdir()
     gateway = jupyter.start(home, folder, within=apart(folder))
@@ -61,7 +61,7 @@ def server(home: Path, kernelspecs: Path, tmp_path: Path, relay: Relay, tries: i
 
 
 class GatewayPage(MirroringPage):
-    """A page on a kernel's WebSocket, as JupyterLab has one; it asks again where something is missing."""
+    """A page on a kernel's WebSocket, like JupyterLab's; it requests missing state again."""
 
     def __init__(self, server: Server, kernel: str) -> None:
         address = f"{server.url.replace('http', 'ws')}/api/kernels/{kernel}/channels?token={TOKEN}"
@@ -73,7 +73,7 @@ class GatewayPage(MirroringPage):
         self.follow(self.chat.removesuffix("/chat"), self.chat)
 
     def run(self, code: str) -> str:
-        """Run a cell; returns what it has printed."""
+        """Runs a cell; returns its printed text."""
         sent = self._tell(
             "execute_request", {"code": code, "silent": False, "store_history": True, "allow_stdin": False}
         )
@@ -104,7 +104,6 @@ class GatewayPage(MirroringPage):
                 return {"buffers": (), **bytes_apart(said)}
 
     def close(self) -> None:
-        """Leave."""
         self._end.close()
 
     def _notified(self, message: dict[str, Any]) -> None:
@@ -121,7 +120,7 @@ class GatewayPage(MirroringPage):
 
 
 def started(server: Server) -> str:
-    """The id of a new kernel."""
+    """Starts a kernel; returns its id."""
     body = json.dumps({"name": "ipykernel7"}).encode()
     headers = {"Authorization": f"token {TOKEN}", "Content-Type": "application/json"}
     request = Request(f"{server.url}/api/kernels", data=body, headers=headers)  # noqa: S310 - loopback
@@ -130,14 +129,14 @@ def started(server: Server) -> str:
 
 
 def said_in(turn: Any) -> str:
-    """What the agent has said in *turn*."""
+    """Returns the agent's text in *turn*."""
     return "".join(part.content for part in turn.response_parts if hasattr(part, "message_id"))
 
 
 def test_kernel_behind_a_gateway_gives_its_own_files_and_loses_nothing_where_the_gateway_drops(
     server: Server, relay: Relay
 ) -> None:
-    """Bytes arrive; in mid-turn the network is cut, and comes back; each word is there once."""
+    """Files arrive, and each word comes once although the network drops in mid-turn."""
     (server.folder / "here.txt").write_text("of the server", encoding="utf-8")
     page = GatewayPage(server, started(server))
     try:
@@ -163,14 +162,14 @@ def test_kernel_behind_a_gateway_gives_its_own_files_and_loses_nothing_where_the
 
 
 def wait_for_log(server: Server, words: bytes) -> None:
-    """Wait until the server has written *words*."""
+    """Waits until the server has logged *words*."""
     while not any(words in line for line in server.log):
         assert server.process.poll() is None
         server.reader.join(0.05)
 
 
 def test_kernel_that_shares_only_its_ports_keeps_its_files(kernelspecs: Path, tmp_path: Path) -> None:
-    """As in a container: the agent writes there, and undo is there; the folder of that name here has nothing of it."""
+    """As with a container: write and undo act on the kernel's files, never on this machine's."""
     folder = kernelspecs / "kernels/apart"
     folder.mkdir(exist_ok=True)
     argv = [

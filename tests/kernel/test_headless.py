@@ -1,4 +1,4 @@
-"""Nobody is there: a turn ends in one way or another, says why, and stops the run where it must."""
+"""Runs without a user: how a turn ends, its message, and when it stops the run."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_a_turn_that_does_not_end_well_is_an_error_of_its_class(
 
 @ONE_KERNEL
 def test_where_nobody_is_there_a_turn_has_a_limit_of_its_own(kernel: RunningKernel) -> None:
-    """Half an hour by default; where somebody is there, or another limit is given, it does not count."""
+    """Half an hour by default; a user or another limit overrides it."""
     assert kernel.run("from agentnb.ipython.config import Agentnb\nAgentnb().headless_timeout").values == ["1800.0"]
     kernel.run("%config Agentnb.headless_timeout = 0.01")
     result = kernel.run("%agent /hang")
@@ -75,7 +75,7 @@ def test_a_permission_is_denied_with_its_reason(shared_kernel: RunningKernel) ->
     ids=["nbconvert", "papermill", "nbclient", "nbmake", "ipython"],
 )
 def test_every_runner_ends_with_the_error(tmp_path: Path, runner: tuple[str, ...], prompt: str, error: str) -> None:
-    """Exit code 1, the error's class in what is printed, and nothing behind it is run."""
+    """Exit code 1, the error's class in the output, and no later cell runs."""
     cells = ("%load_ext agentnb", f"%agent {prompt}", "open('reached', 'w')")
     notebook(tmp_path / "fails.ipynb", *cells)
     (tmp_path / "fails.ipy").write_text("\n".join(cells), encoding="utf-8")
@@ -87,7 +87,7 @@ def test_every_runner_ends_with_the_error(tmp_path: Path, runner: tuple[str, ...
 
 @pytest.mark.parametrize("option", ["--nbval", "--nbval-lax"])
 def test_nbval_fails_the_cells_that_fail(tmp_path: Path, option: str) -> None:
-    """It runs those behind them, too; one that may fail is marked."""
+    """The run goes on with the later cells."""
     prompts = ("/fail", "/stop refusal", "--timeout 1 /hang")
     path = notebook(tmp_path / "fails.ipynb", "%load_ext agentnb", *(f"%agent {prompt}" for prompt in prompts), "1")
     done = run(*with_plugin(option), path.name, cwd=tmp_path)
@@ -132,7 +132,7 @@ def test_without_a_terminal_nothing_is_told(tmp_path: Path) -> None:
 
 @ONE_KERNEL
 def test_a_batch_that_no_cell_waits_for_is_waited_for_at_the_end(kernel: RunningKernel) -> None:
-    """What fails in it fails that cell, unless it is kept; where somebody watches the cell ends at once."""
+    """A failed input fails that cell, unless errors are kept; with a user, the cell ends at once."""
     kernel.run("import agentnb\ndef ask(text, **options):\n    return agentnb.map('{input}', [text], **options)")
     assert kernel.run("batch = ask('/slow 20 5')").status == "ok"
     assert kernel.run("batch.done").values == ["True"]

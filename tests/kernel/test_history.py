@@ -1,4 +1,4 @@
-"""A session outlives its kernel: found again, opened again, gone on with."""
+"""A session outlives its kernel: it is found, opened and continued."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tests.kernel.running_kernel import ONE_KERNEL, RunningKernel
 
 @ONE_KERNEL
 def test_a_killed_kernels_session_is_gone_on_with_in_the_next(kernel_name: str, tmp_path: Path) -> None:
-    """A turn was running when the kernel was killed: it is over, and what had been said is there."""
+    """The turn that ran when the kernel was killed has ended with an error."""
     with RunningKernel.started(kernel_name, tmp_path) as kernel:
         kernel.run(f"%load_ext agentnb\n%agents new\n%agent /say residuals of {kernel_name}")
         kernel.run("%agent -b /hang", console=True)

@@ -1,4 +1,4 @@
-"""Agents reach into a real kernel: while a cell waits for them, while it idles, while it is busy; or may not."""
+"""Agents use a real kernel: while a cell waits for them, while it idles, while it is busy; or may not."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ STDIO = f"[{sys.executable!r}, {str(ROOT / 'tests/agents/starts_mcp.py')!r}]"
 
 
 def test_code_runs_while_the_cell_waits_for_the_turn(kernel: RunningKernel) -> None:
-    """On the main thread, in the user's namespace.
+    """The code runs on the main thread, in the user's namespace.
 
-    It can await; where the cell blocks it cannot, and all else goes on.
+    It can await, except in a cell that blocks.
     """
     kernel.run("import threading\nxs = [1, 2]")
     code = "print(threading.current_thread() is threading.main_thread())\nxs.append(3)\nsum(xs)"
@@ -50,7 +50,7 @@ def test_code_runs_while_the_cell_waits_for_the_turn(kernel: RunningKernel) -> N
 
 
 def test_code_runs_while_the_kernel_idles_and_waits_while_a_cell_runs(kernel: RunningKernel) -> None:
-    """A background turn with a user there: between cells, or never where the cell does not end in time."""
+    """A background turn runs code between cells, and fails if the cell does not end in time."""
     kernel.run("import agentnb, asyncio, os\nsession = agentnb.start(kernel_tools=True, permissions='allow')")
     os.mkfifo(kernel.folder / "ran")
     kernel.run(
@@ -75,7 +75,7 @@ print(turn.text, 'never' in globals())"""
 
 
 def test_the_interrupt_stops_the_code_and_the_turn(kernel: RunningKernel) -> None:
-    """Where it runs and where it awaits."""
+    """Both running and awaiting code stop."""
     os.mkfifo(kernel.folder / "beat")
     kernel.run(f"{BUSY}\ndef beat():\n    open('beat', 'w').close()")
     for code in ("beat(); work()", "beat(); await wait()"):
@@ -90,7 +90,7 @@ def test_the_interrupt_stops_the_code_and_the_turn(kernel: RunningKernel) -> Non
 
 @ONE_KERNEL
 def test_interrupt_ends_the_cell_that_the_kernel_runs_and_asks_first(kernel: RunningKernel) -> None:
-    """A cell that waits for the turn is none; where nobody may be asked, nothing is interrupted."""
+    """A cell that waits for the turn is not interrupted, nor any without permission."""
     kernel.run("import agentnb\nsession = agentnb.start(kernel_tools=True, permissions='allow')")
     interrupted = kernel.run(f"{BUSY}\nturn = session.prompt('/mcp kernel interrupt {{}}')\nwork()")
     assert interrupted.error.startswith("KeyboardInterrupt")
@@ -105,7 +105,7 @@ def test_interrupt_ends_the_cell_that_the_kernel_runs_and_asks_first(kernel: Run
 
 @ONE_KERNEL
 def test_what_runs_is_asked_for_and_looking_is_not(kernel: RunningKernel) -> None:
-    """Where nobody is: denied, with the reason; each decision is in the log."""
+    """Without a user, code is denied with the reason; the log has each decision."""
     kernel.run("secret = 'x'\nxs = [1]")
     denied = kernel.run("%agent -n --kernel /kernel run xs.append(2)").displayed()[0]
     assert "No front end is attached to ask" in denied
@@ -125,7 +125,7 @@ def test_what_runs_is_asked_for_and_looking_is_not(kernel: RunningKernel) -> Non
 
 @ONE_KERNEL
 def test_an_agent_that_knows_only_stdio_comes_by_the_bridge(kernel: RunningKernel) -> None:
-    """With the session's own word; nothing of it is left when the session closes or the kernel is killed."""
+    """Each session has its own token; its socket is gone when it closes or the kernel is killed."""
     kernel.run("import agentnb, json\nxs = [1]")
     begin = f"agentnb.start(command={STDIO}, permissions='allow', kernel_tools=True)"
     kernel.run(f"one, two = {begin}, {begin}")
@@ -148,9 +148,9 @@ def test_an_agent_that_knows_only_stdio_comes_by_the_bridge(kernel: RunningKerne
 
 @ONE_KERNEL
 def test_a_cassette_does_it_all_again(kernel: RunningKernel) -> None:
-    """In a session that is replayed the code runs again, under today's policy: denied today, the turn fails.
+    """A replayed session runs the code again, under today's policy: if denied today, the turn fails.
 
-    So it does where it gives or changes something else, and where the recorded agent came by the bridge.
+    It also fails if the code gives something else. A bridged agent's code runs again, too.
     """
     kernel.run("%agents record tools.cassette.jsonl\nxs = [1]")
     assert kernel.run(f"%agent -n {ALLOW} /kernel run xs.append(2); print(len(xs))").status == "ok"

@@ -1,4 +1,4 @@
-"""A cell that a page has sent, with the live view; here nobody draws it, as with a page that cannot show widgets."""
+"""A cell sent by a page with the live view; nothing draws it here, as in a page without widgets."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_the_live_view_is_replaced_in_place_by_the_record_at_the_end(shared_kern
 
 
 def test_text_stands_in_for_a_view_that_nobody_draws(kernel: RunningKernel) -> None:
-    """Text stands in for a view that nobody draws, and grows while the turn goes on."""
+    """The text grows while the turn runs."""
     running = kernel.send("%agent /slow 100000 20", clickable=True)
     shown = kernel.results[running].displayed
     kernel.until(lambda: len({text for text in shown() if text.strip()}) > 2)
@@ -47,7 +47,6 @@ def test_text_stands_in_for_a_view_that_nobody_draws(kernel: RunningKernel) -> N
 
 
 def test_a_background_turn_leaves_its_record_where_its_view_was(shared_kernel: RunningKernel) -> None:
-    """A background turn leaves its record where its view was, while other cells run."""
     begun = shared_kernel.send("turn = %agent -b /slow 5 20", clickable=True)
     shared_kernel.finish(begun)
     (_, shown) = next(output for output in shared_kernel.results[begun].outputs if output[0] == "display_data")
@@ -56,7 +55,7 @@ def test_a_background_turn_leaves_its_record_where_its_view_was(shared_kernel: R
 
 
 def test_a_cell_that_blocks_does_not_hang_on_a_question_and_text_only_is_a_setting(kernel: RunningKernel) -> None:
-    """A turn that asks while its cell blocks is denied where no page is there, and never hangs."""
+    """Without a page, the turn's permission request is denied."""
     result = kernel.run("%%time\n%agent /ask edit", clickable=True)
     assert "**Permission denied.**" in result.displayed()[-1]
     kernel.run("%config Agentnb.view = 'text'")
@@ -65,7 +64,7 @@ def test_a_cell_that_blocks_does_not_hang_on_a_question_and_text_only_is_a_setti
 
 
 def test_a_console_gets_the_words_printed(kernel: RunningKernel) -> None:
-    """`jupyter console` and qtconsole replace no output: every turn can be read there, short or long."""
+    """`jupyter console` and qtconsole cannot replace output, so short and long turns are printed."""
     short = kernel.run("%agent /say Hi", console=True)
     assert "Hi" == short.stdout.strip()
     assert "1 2 3 4 5" == kernel.run("%agent /slow 5 1", console=True).stdout.strip()

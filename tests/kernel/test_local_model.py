@@ -1,4 +1,4 @@
-"""A turn of `agentnb local` in a real kernel: it edits a file and uses the kernel, and the policy decides."""
+"""A turn of `agentnb local` in a real kernel: it edits a file and uses the kernel, under the policy."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ CALLS = [
 
 @pytest.mark.parametrize("kernel_name", ["ipykernel7"], indirect=True)  # it is the same on any
 def test_turn_with_an_edit_and_kernel_tools_does_what_the_policy_allows(kernel: RunningKernel, models: Models) -> None:
-    """Allowed, the file and the variable change, and the model hears the new value; denied, nothing does."""
+    """Allowed, the file and variable change, and the model gets the new value; denied, nothing changes."""
     file = kernel.folder / "fit.py"
     file.write_text("step = 1.0\n", encoding="utf-8")
     prompt = json.dumps([{"calls": [call]} for call in CALLS])

@@ -1,4 +1,4 @@
-"""A loop in a real kernel: better tries are kept, nothing stays of the others, and it ends at each of its limits."""
+"""A loop in a real kernel: it keeps better tries, leaves nothing of the others, and ends at each limit."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def shared(kernelspecs: Path, tmp_path_factory: pytest.TempPathFactory) -> Itera
 
 @pytest.fixture
 def loaded(shared: RunningKernel) -> RunningKernel:
-    """The kernel with a model, a function that scores it, and nothing of other tests."""
+    """The kernel with a model and a scoring function, without other tests' data."""
     value(shared, CELLS)
     return shared
 
@@ -65,7 +65,7 @@ def test_tries_that_improve_the_metric_are_kept_and_of_the_others_nothing_stays(
 
 
 def test_what_the_metric_is_made_of_cannot_be_changed_by_a_try(loaded: RunningKernel) -> None:
-    """Data in place or bound anew, a file, code of the notebook; a library that is patched is not brought along."""
+    """Tries change data, a file and the notebook's code; a patched library is not kept."""
     steps = (
         {"run": "y_test[:] = 9; model.x = 5"},
         {"run": "y_test = np.ones(99)"},
@@ -112,7 +112,7 @@ def test_a_metric_that_gives_no_number_now_is_said_at_once(loaded: RunningKernel
 
 
 def test_a_metric_that_fails_in_a_try_fails_that_try(loaded: RunningKernel) -> None:
-    """It raises, is NaN, is no number, hangs, ends the process; five in a row end the loop."""
+    """It raises, is NaN or no number, hangs or exits; five failures in a row end the loop."""
     hangs = "class Slow:\n    def __mul__(self, _):\n        while True: pass\nmodel.x = Slow()"
     ends = "class Ends:\n    def __mul__(self, _): import os; os._exit(1)\nmodel.x = Ends()"
     codes = ("model.x = None", "model.x = float('nan')", "model.x = 1j", hangs, ends)
@@ -124,7 +124,7 @@ def test_a_metric_that_fails_in_a_try_fails_that_try(loaded: RunningKernel) -> N
 
 
 def test_a_gain_by_chance_is_evaluated_again(loaded: RunningKernel) -> None:
-    """The function is lucky at its first call in a copy, and only there."""
+    """The function is lucky only at its first call in a copy."""
     value(
         loaded, "calls = []\ndef lucky():\n    calls.append(1)\n    return model.x + (len(calls) == 1) * gift\ngift = 0"
     )
@@ -136,7 +136,7 @@ def test_a_gain_by_chance_is_evaluated_again(loaded: RunningKernel) -> None:
 
 
 def test_the_loop_ends_within_a_turn_of_each_limit(loaded: RunningKernel) -> None:
-    """A try that runs when the time comes or the budget is used up is stopped, and nothing of it is kept."""
+    """A try that runs when the time or the budget ends is stopped, and nothing of it is kept."""
     waits = {"run": "model.x = 9", "wait": True}
     value(loaded, "from datetime import datetime, timedelta")
     soon = "datetime.now() + timedelta(seconds=3)"
@@ -194,7 +194,7 @@ def test_an_interrupt_while_the_kernel_is_copied_stops_the_loop(loaded: RunningK
 
 
 def test_at_a_limit_it_asks_where_somebody_is_there(loaded: RunningKernel) -> None:
-    """By a card in the chat, or in Python; without an answer it waits."""
+    """The user answers a card or in Python; until then the loop waits."""
     steps = [run_of(2), run_of(3), run_of(4), run_of(5)]
     value(loaded, "host = agentnb.host.current_host(); host.environment.connect(attached=lambda: True)")
     # the page answers the card; a conversation of the host's own is no session that Python opened
@@ -216,7 +216,7 @@ def test_at_a_limit_it_asks_where_somebody_is_there(loaded: RunningKernel) -> No
 
 
 def _until(kernel: RunningKernel, code: str, wanted: object) -> None:
-    """Wait until *code* gives what is wanted; between two looks the kernel is free."""
+    """Waits until *code* gives *wanted*; the kernel is free between checks."""
     for _ in range(600):
         if value(kernel, code, clickable=True) == wanted:
             return
@@ -225,7 +225,7 @@ def _until(kernel: RunningKernel, code: str, wanted: object) -> None:
 
 
 def test_what_the_user_changes_meanwhile_stays_and_the_loop_goes_on_from_there(loaded: RunningKernel) -> None:
-    """A variable, then a file; both while the try is being kept. What the metric reads may change, too."""
+    """A variable, then a file, both while the loop keeps the try; data of the metric may change too."""
     steps = [{"run": "model = Model(model.x + 1)", "write": ["kept.txt", "try"]}]
     code = f"""
 mine = [lambda: globals().update(model=Model(5)), lambda: open("kept.txt", "w").write("mine")]
@@ -266,9 +266,9 @@ def test_a_notebook_that_a_program_runs_waits_for_its_loop(tmp_path: Path) -> No
 
 
 def test_a_recorded_loop_is_replayed_byte_for_byte_without_its_agent(tmp_path: Path) -> None:
-    """Better, worse, failing and file-writing tries; the ledger but for its times, and what was kept.
+    """Better, worse, failing and writing tries give the same ledger, without its times, and results.
 
-    Also where tries were to be made on a cluster: a recorded notebook makes them here.
+    Also for tries meant for a cluster: a recorded notebook makes them here.
     """
     agent = tmp_path / "agent"
     agent.mkdir()
@@ -307,7 +307,7 @@ LOSS = {"run": "open('best.txt', 'w').write('0')", "write": ["worse.txt", "0"]}
 
 
 def test_a_killed_loop_goes_on_where_it_was(kernelspecs: Path, tmp_path: Path) -> None:
-    """Killed at random points, again and again: what was kept is there, nothing of other tries, and it goes on."""
+    """Killed at random points: the kept tries are there, nothing of the others, and the loop continues."""
     chance, work = random.Random(33), tmp_path / "work"
     work.mkdir()
     (work / "best.txt").write_text("1.0")
@@ -348,7 +348,7 @@ def _killed_after(kernel: RunningKernel, code: str, chance: random.Random) -> No
 
 
 def test_many_tries_leave_no_trace_and_take_no_memory(loaded: RunningKernel) -> None:
-    """Opt-in for more: AGENTNB_LOOP_TRIES. Most are rejected, each in another way."""
+    """AGENTNB_LOOP_TRIES sets the number; most are rejected for different reasons."""
     steps = (
         {"run": "model.x = 0; junk = 1", "write": ["junk.txt", "junk"]},
         {"run": "import subprocess; subprocess.Popen(['sleep', '1000']); model.x = -1"},

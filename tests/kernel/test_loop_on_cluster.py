@@ -1,4 +1,4 @@
-"""A loop whose tries are made on a Dask cluster: kept as those of this machine are, and nothing stays on a worker."""
+"""A loop with tries on a Dask cluster: kept like local ones, and nothing stays on a worker."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ model = Model(1)
 
 
 class Workers:
-    """A cluster of one worker process, and what it has."""
+    """A cluster of one worker process."""
 
     def __init__(self, folder: Path) -> None:
         self.temporary = folder / "worker-temporary"
@@ -54,27 +54,25 @@ class Workers:
 
     @property
     def process(self) -> psutil.Process:
-        """The worker."""
         return psutil.Process(next(iter(self._cluster.workers.values())).pid)
 
     @property
     def below(self) -> list[psutil.Process]:
-        """The processes that it has started."""
+        """The processes that the worker started."""
         return [each for each in self.process.children(recursive=True) if not is_watchdog(each)]
 
     @property
     def files(self) -> list[Path]:
-        """What lies in its temporary folder."""
+        """The contents of its temporary folder."""
         return sorted(self.temporary.rglob("*"))
 
     def close(self) -> None:
-        """End them."""
         self._cluster.close()
 
 
 @pytest.fixture(scope="module")
 def workers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workers]:
-    """A worker that is a process of its own."""
+    """A worker in its own process."""
     made = Workers(tmp_path_factory.mktemp("workers"))
     yield made
     made.close()
@@ -90,23 +88,22 @@ def kernel(kernelspecs: Path, tmp_path_factory: pytest.TempPathFactory) -> Itera
 
 @pytest.fixture
 def loaded(kernel: RunningKernel) -> RunningKernel:
-    """The kernel with a model of 1."""
     value(kernel, SECOND)
     return kernel
 
 
 def value(kernel: RunningKernel, code: str, **options: Any) -> Any:
-    """The value of the last line of *code*; a try starts a kernel and an agent, which takes long on a slow machine."""
+    """Returns the value of the last line of *code*; allows for the slow start of a try's kernel and agent."""
     return loops.value(kernel, code, timeout=900, **options)
 
 
 def on(workers: Workers, *steps: dict[str, Any], **options: Any) -> str:
-    """Code of a loop on the cluster, and what came of it."""
+    """Returns code that runs a loop on the cluster."""
     return loop(*steps, executor=workers.address, **options)
 
 
 def test_tries_on_a_worker_are_kept_and_nothing_stays_of_them_there(loaded: RunningKernel, workers: Workers) -> None:
-    """A lock comes from running the cells there, the random table from here, a kept object is changed in place."""
+    """The worker's cells make the lock, the random table is sent, a kept object changes in place."""
     value(loaded, "alias, loose = [model], float(noise.sum())")
     below = {each.pid for each in workers.below}
     steps = (
@@ -135,7 +132,7 @@ def test_tries_on_a_worker_are_kept_and_nothing_stays_of_them_there(loaded: Runn
 
 
 def test_a_try_on_a_worker_is_stopped_at_a_limit_and_by_cancel(loaded: RunningKernel, workers: Workers) -> None:
-    """Its agent says what it did by then; nothing of it is kept."""
+    """The agent's text so far stays, and nothing else of the try."""
     below = {each.pid for each in workers.below}
     waits = {"run": "model.x = 9", "wait": True}
     states, best, why = value(loaded, on(workers, {**waits, "cost": 6}, budget=5))
@@ -179,7 +176,7 @@ def test_a_cluster_that_cannot_make_tries_is_said_at_once(loaded: RunningKernel,
 
 
 def test_a_killed_loop_on_a_cluster_goes_on_there(kernelspecs: Path, workers: Workers, tmp_path: Path) -> None:
-    """And the try that ran on a worker ends."""
+    """The try that ran on a worker ends, too."""
     waits = {"run": "model.x = 9", "wait": True}
     with started(tmp_path) as kernel:
         value(kernel, f"{FIRST}\n{SECOND}")

@@ -1,4 +1,4 @@
-"""Thousands of connections to a served kernel: most are refused, it goes on, and it holds neither memory nor files."""
+"""Thousands of connections to a served kernel: it refuses most, stays up, and frees memory and files."""
 
 from __future__ import annotations
 
@@ -39,13 +39,12 @@ REQUEST = (
 
 
 class Crowd(NamedTuple):
-    """Connections of four kinds in turn: silent, half a request, a wrong token, a good one that says nothing then."""
+    """Opens connections of four kinds in turn: silent, half a request, wrong token, valid but then silent."""
 
     place: str
     token: str
 
     def connect(self, number: int) -> socket.socket:
-        """One more connection."""
         host, _, port = self.place.rpartition(":")
         connection = socket.create_connection((host, int(port)), timeout=60)
         token = self.token if number % 4 == 3 else "w" * 43
@@ -57,7 +56,7 @@ class Crowd(NamedTuple):
 
 
 def still_open(connections: list[socket.socket]) -> list[socket.socket]:
-    """Those that the kernel has not closed; the others are closed here, too."""
+    """Returns the connections that the kernel still holds; closes the others."""
     poll = select.poll()
     for connection in connections:
         poll.register(connection, select.POLLIN)
@@ -85,13 +84,13 @@ def _has_ended(connection: socket.socket) -> bool:
 
 
 def until(ready: Callable[[], bool], between: Callable[[], object]) -> None:
-    """Ask again, with *between* between, until *ready*."""
+    """Calls *between* until *ready*."""
     while not ready():
         between()
 
 
 def connected(address: str, token: str) -> Client:
-    """A client, once there is room for one."""
+    """Returns a client, once there is room."""
     while True:
         try:
             return Client(address, token)
@@ -101,7 +100,7 @@ def connected(address: str, token: str) -> Client:
 
 @pytest.mark.parametrize("kernel_name", ["ipykernel7"], indirect=True)  # the server is the same on any
 def test_a_crowd_of_connections_is_held_off_in_bounded_memory(kernel: RunningKernel) -> None:
-    """Who was there is answered meanwhile and afterwards; who comes when the crowd has gone is let in."""
+    """Earlier clients get answers throughout; new ones are admitted once the crowd has gone."""
     address, token, deaf_token, many = kernel.run(SERVE).stdout.split()
     place, process = urlsplit(address).netloc, psutil.Process(kernel.pid)
     good = Client(address, token)

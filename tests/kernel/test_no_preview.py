@@ -55,7 +55,7 @@ calls = [call.status for call in turn.tool_calls]
 def test_card_of_code_that_cannot_be_rehearsed_says_why(
     kernelspecs: Path, tmp_path: Path, kernel_name: str, setup: str, reason: str
 ) -> None:
-    """In the tool call's state, as each page gets it; nothing has run, and the question could still be answered."""
+    """The tool call's state has the reason; nothing has run, and the request is still open."""
     folder = kernelspecs / "kernels" / "graphics"
     folder.mkdir(exist_ok=True)
     argv = [sys.executable, "-Xfrozen_modules=off", "-c", _KERNEL_WITH_CARD, "-f", "{connection_file}"]

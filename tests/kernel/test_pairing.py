@@ -1,4 +1,4 @@
-"""An MCP client in a terminal uses a real kernel that was paired, by ``agentnb mcp``."""
+"""An MCP client in a terminal uses a paired kernel through ``agentnb mcp``."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ OWN = ["paired_notebooks", "use_notebook"]
 
 @pytest.fixture
 def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A data folder that only this test's kernels and programs use."""
+    """A data folder for this test's kernels and programs only."""
     monkeypatch.setenv("AGENTNB_DATA_DIR", str(tmp_path / "data"))
     return tmp_path / "data"
 
 
 @ONE_KERNEL
 def test_a_paired_kernel_is_used_from_a_terminal_and_a_killed_one_is_gone(data: Path, kernel: RunningKernel) -> None:
-    """Only once it is paired: between cells, behind a long one, with the policy; its end is told of once."""
+    """Only after pairing: between cells, after a long one, under the policy; its end is reported once."""
     kernel.run("%load_ext agentnb\nxs = [1, 2]")
     with McpClient(cwd=kernel.folder) as client:
         assert client.tools()[:3] == [*OWN, "variables"]
@@ -58,7 +58,7 @@ def test_a_paired_kernel_is_used_from_a_terminal_and_a_killed_one_is_gone(data: 
 def test_a_kernel_that_vs_code_has_started_is_paired_under_its_notebooks_name(
     data: Path, kernel_name: str, tmp_path: Path
 ) -> None:
-    """VS Code starts kernels without a Jupyter server, and names the notebook in a variable; its file is read."""
+    """VS Code starts kernels without a Jupyter server and names the notebook in a variable."""
     notebook = tmp_path / "fit.ipynb"
     cell = {"cell_type": "code", "id": "a", "metadata": {}, "source": "x = 1", "outputs": [], "execution_count": 1}
     notebook.write_text(json.dumps({"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}))

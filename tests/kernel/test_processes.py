@@ -1,4 +1,4 @@
-"""Nothing outlives the kernel, however it ends."""
+"""No process outlives the kernel, however it ends."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @pytest.mark.parametrize("end", ["shutdown", "restart", "kill"])
 def test_no_process_is_left_when_the_kernel_ends(end: str, kernel: RunningKernel) -> None:
-    """Neither of an agent that is done nor of one that is silent or speaks."""
+    """For agents that are done, silent, or in mid-answer."""
     turns = ("/say Hello", "-t silent -b /hang", "-t speaks -b /slow 500 100")
     result = kernel.run("\n".join(f"%agent {turn}" for turn in turns), console=True)
     assert result.status == "ok", result.error

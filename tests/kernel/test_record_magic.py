@@ -1,4 +1,4 @@
-"""`%agents record`: from here to there, whatever the environment says."""
+"""`%agents record` records from start to stop, whatever the environment sets."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tests.kernel.running_kernel import ONE_KERNEL, RunningKernel
 
 @ONE_KERNEL
 def test_what_starts_in_between_is_recorded(kernel: RunningKernel) -> None:
-    """A tab that was open before is not, nor is one that starts after; the same agent shares no process over it."""
+    """Tabs opened before or after are not recorded; the recorded tab gets its own agent process."""
     assert kernel.run("%agents record").error.startswith("UsageError: %agents record needs a path.")
     assert kernel.run("%agents record stop").error.startswith("UsageError: Nothing is being recorded.")
     assert "is not a folder" in kernel.run("%agents record none/a.jsonl").error
@@ -33,7 +33,7 @@ def test_what_starts_in_between_is_recorded(kernel: RunningKernel) -> None:
 
 @ONE_KERNEL
 def test_an_agent_that_is_started_early_is_recorded_too(kernel: RunningKernel) -> None:
-    """It is the process that the session then uses, not another."""
+    """The session uses the process that was started early."""
     kernel.run("%agents record said.cassette.jsonl")
     kernel.run("import agentnb\nagentnb.warm()")
     kernel.run("%agent Hello")

@@ -1,4 +1,4 @@
-"""Code is rehearsed in a copy of a real kernel: whatever it does, the kernel goes on unharmed, and nothing remains."""
+"""Rehearsals in a copy of a real kernel: whatever the code does, the kernel is unharmed, and nothing remains."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ BAD = {
 
 
 def test_rehearse_code_that_misbehaves_leaves_the_kernel_unharmed(kernel: RunningKernel) -> None:
-    """Each of a list of bad inputs; afterwards variables, files, sockets, threads and descriptors are as before."""
+    """After each bad input, variables, files, sockets, threads and descriptors are as before."""
     (kernel.folder / "keep.txt").write_text("kept\n")
     assert kernel.run(SETUP).status == "ok"
     before = kernel.run("facts()").values
@@ -112,7 +112,7 @@ def test_rehearse_code_that_misbehaves_leaves_the_kernel_unharmed(kernel: Runnin
 
 @needs_namespaces
 def test_rehearse_code_shows_what_it_would_do(kernel: RunningKernel) -> None:
-    """Variables, files, programs, addresses, printed text, the last value, pictures; as a magic, and as a table."""
+    """Variables, files, programs, addresses, printed text, the last value, and pictures; also as a magic."""
     (kernel.folder / "keep.txt").write_text("kept\n")
     assert kernel.run(SETUP).status == "ok"
     code = """
@@ -202,7 +202,7 @@ ROWS: dict[str, dict[str, Any]] = {
 
 @needs_namespaces
 def test_rehearse_code_with_data_pictures_and_a_debugger_attached(kernel: RunningKernel) -> None:
-    """The table of the first trials, in a kernel with 20 GB of data, a figure, coverage and a debugger."""
+    """The first trials' table, in a kernel with 20 GB of data, a figure, coverage and a debugger."""
     setup = kernel.run(DATA)
     assert setup.status == "ok", setup.traceback
     before = kernel.run("facts()").values
@@ -229,7 +229,7 @@ writer = threading.Thread(target=write); writer.start(); begun.wait()
 
 @needs_namespaces
 def test_files_that_the_kernel_itself_writes_meanwhile_are_no_change(kernel: RunningKernel) -> None:
-    """Such as agentnb's own log: short and long; a line that the code adds is the one that its diff shows."""
+    """For example agentnb's log; the diff of a log shows only the line that the code adds."""
     (kernel.folder / "keep.txt").write_text("kept\n")
     assert kernel.run(SETUP + GROWING).status == "ok"
     slow = "total = sum(range(2_000_000))"

@@ -1,4 +1,4 @@
-"""A kernel that is served from a terminal and by its magic, and the clients that it restarts under."""
+"""A kernel served from a terminal and by its magic, and clients that survive its restart."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def runtime(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A runtime folder that only this test's kernels and programs use."""
+    """A runtime folder for this test's kernels and programs only."""
     monkeypatch.setenv("JUPYTER_RUNTIME_DIR", str(tmp_path / "runtime"))
     return tmp_path / "runtime"
 
 
 def listed() -> dict[str, ServedKernel]:
-    """The kernels that are served, by the names of their clients."""
+    """Returns the served kernels by the names of their clients."""
     return {" ".join(kernel.clients): kernel for kernel in served_kernels()}
 
 
@@ -36,7 +36,7 @@ def listed() -> dict[str, ServedKernel]:
 def test_a_kernel_is_served_from_a_terminal_and_its_clients_survive_its_restart(
     runtime: Path, kernel: RunningKernel, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """It is asked over Jupyter's protocol; after a restart it is served anew, and a client says who it is again."""
+    """Jupyter's protocol carries the request; after a restart a client must initialize again."""
     connection_file = kernel.manager.connection_file
     assert [main(["serve", *words]) for words in ([], ["--list"], ["--kernel", "none"])] == [1, 1, 1]
     assert "No running kernel begins with 'none'" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""Plain IPython in a real terminal: text as it comes, and Ctrl-C."""
+"""Plain IPython in a real terminal: streamed text and Ctrl-C."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def _heed_control_c() -> None:
-    """As a terminal's shell does it; a shell without job control ignores SIGINT in what it starts behind itself."""
+    """Restores SIGINT: a shell without job control ignores it in background processes."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
@@ -52,7 +52,7 @@ def terminal(tmp_path: Path) -> Iterator[pexpect_types.spawn]:
 
 
 def test_the_answer_is_printed_as_text(terminal: pexpect_types.spawn) -> None:
-    """The answer is printed as text, once, and the turn is the value."""
+    """The text is printed once; the cell's value is the turn."""
     terminal.sendline("%agent /say Isn't it?")
     terminal.expect(r"In \[3\]: ")
     assert ["Isn't it?", "Out[2]: <Turn complete: eliza>"] == [line for line in terminal.before.splitlines() if line]
@@ -61,7 +61,7 @@ def test_the_answer_is_printed_as_text(terminal: pexpect_types.spawn) -> None:
 
 
 def test_control_c_cancels_the_turn_and_leaves_the_prompt(terminal: pexpect_types.spawn) -> None:
-    """Words stream while the turn runs; Ctrl-C ends it with one line."""
+    """Text streams while the turn runs; Ctrl-C ends it with one line."""
     terminal.sendline("%agent /slow 100000 20")
     terminal.expect("3 4 5")
     terminal.sendintr()

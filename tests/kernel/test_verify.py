@@ -1,4 +1,4 @@
-"""A kernel verifies its own notebook: it knows what was run, and nothing of it changes."""
+"""A kernel verifies its own notebook from its history, without any change to it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FACTS = "import json; print(json.dumps([sorted(globals()), sorted(os.listdir()),
 def test_verify_in_the_notebooks_own_kernel_names_the_deleted_cell_and_changes_nothing(
     kernel: RunningKernel, tmp_path: Path
 ) -> None:
-    """By the kernel's history; with a run and without; as a magic, too."""
+    """With and without a run; also as a magic."""
     path = saved(tmp_path, notebook(cell("x = gone + 1", 4), cell("print(x)", 5, "2\n")))
     kernel.run(f"%load_ext agentnb\nimport os, json; os.environ['JPY_SESSION_NAME'] = {str(path)!r}")
     kernel.run("gone = 1")
@@ -44,7 +44,7 @@ def test_verify_in_the_notebooks_own_kernel_names_the_deleted_cell_and_changes_n
 
 
 def test_agent_magic_with_verify_ends_once_the_notebook_that_was_written_is_verified(kernel: RunningKernel) -> None:
-    """The agent gets what was found in the same turn; the cell shows that it is verified."""
+    """The agent gets the findings in the same turn."""
     line = f"{sys.executable} {ROOT / 'tests/agents/mends_notebooks.py'}"
     write = f"from agentnb.agent.own_agents import write_agent\nwrite_agent('mends', {line!r}, {{}}, state='')"
     kernel.run(f"%load_ext agentnb\n{write}")

@@ -1,6 +1,6 @@
 """The order of the unit tests, and which of them are slow.
 
-The longest files come first, then those of some seconds (``FIRST``), so that no process is left alone with one at the
+The longest files come first, then those of some seconds (``FIRST``), so that no worker runs a long file alone at the
 end.
 """
 
@@ -81,14 +81,14 @@ FILES_WITH_PROCESSES = {
 
 @pytest.fixture
 def heeded() -> Iterator[None]:
-    """SIGINT raises KeyboardInterrupt, as for a user; in the background and in xdist's workers it is ignored."""
+    """Makes SIGINT raise KeyboardInterrupt; background processes and xdist's workers ignore it."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put the tests of long files first; the others stay in their order."""
+    """Puts the tests of long files first and keeps the others' order."""
     places = {name: place for place, name in enumerate(FIRST)}
     items.sort(key=lambda item: min(places.get(name, len(places)) for name in _names(item)))
     for item in items:
@@ -98,7 +98,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def _names(item: pytest.Item) -> tuple[str, str]:
-    """The file's name, alone and with its folder's."""
+    """Returns the file's name, without and with its folder's."""
     return item.path.name, f"{item.path.parent.name}/{item.path.name}"
 
 
@@ -107,7 +107,7 @@ Site = Callable[..., Path]
 
 @pytest.fixture
 def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Site:
-    """Writes the site's policy file; with a name, another one behind it in Jupyter's order of folders."""
+    """Writes the site's policy file; *name* chooses a later folder in Jupyter's order."""
     names = ("first", "second")
     monkeypatch.setenv("JUPYTER_CONFIG_PATH", os.pathsep.join(str(tmp_path / name) for name in names))
     monkeypatch.setenv("AGENTNB_CONFIG_DIR", str(tmp_path / "user"))

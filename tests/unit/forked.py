@@ -1,4 +1,4 @@
-"""Programs that use agentnb, each a process of its own: forked from one that has imported it, which takes most time."""
+"""Programs that use agentnb, forked from a process that has imported it, since the import takes longest."""
 
 from __future__ import annotations
 
@@ -47,12 +47,12 @@ else:
 
 
 def run_script(code: str, *words: str, cwd: Path = ROOT, **env: str) -> subprocess.CompletedProcess[str]:
-    """As ``python -c code words``, with *env* besides our own environment."""
+    """Runs like ``python -c code words``, with *env* added to this environment."""
     return _run(code, ["-c", *words], cwd, env)
 
 
 def run_agentnb(*words: str, cwd: Path = ROOT, **env: str) -> subprocess.CompletedProcess[str]:
-    """As ``python -m agentnb words``, with *env* besides our own environment."""
+    """Runs like ``python -m agentnb words``, with *env* added to this environment."""
     return _run(None, ["agentnb", *words], cwd, env)
 
 

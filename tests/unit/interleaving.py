@@ -1,4 +1,4 @@
-"""Another thread's step, put between any two steps of the code under test: what a race does once in a thousand runs."""
+"""Puts another thread's step between any two lines of the tested code, to provoke rare races."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MOST = 200
 
 
 class Step:
-    """The *number*-th line of a module that this thread runs."""
+    """The *number*-th line that this thread runs of some modules."""
 
     def __init__(self, number: int) -> None:
         self.left = number
@@ -22,7 +22,7 @@ class Step:
 
 @contextlib.contextmanager
 def interrupted_at(number: int, modules: Sequence[ModuleType], happen: Callable[[], object]) -> Iterator[Step]:
-    """Call *happen* before the *number*-th line of *modules* that this thread runs inside the body."""
+    """Calls *happen* before the *number*-th line of *modules* that this thread runs in the body."""
     step = Step(number)
     files = {module.__file__ for module in modules}
 
@@ -45,7 +45,7 @@ def interrupted_at(number: int, modules: Sequence[ModuleType], happen: Callable[
 
 
 def every_step(run: Callable[[int], Step]) -> int:
-    """Call *run* with 1, 2, 3, … until there is no such step any more; returns how many there were."""
+    """Calls *run* with 1, 2, 3, … until no such step is left; returns the number of steps."""
     number = 1
     while run(number).reached:
         number += 1

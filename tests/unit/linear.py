@@ -1,9 +1,9 @@
 """Measures whether a search or a function takes time in proportion to the length of its text.
 
-Texts are runs of characters and of beginnings of what an expression matches, because a search that starts over at each
-of them is what makes an expression quadratic. A size at which twice the text takes more than three times as long ends
-the measurement, so that a quadratic one costs little. So does a size that took so little that the largest would be fast
-even if the time grew with the square, so that a linear one does too.
+Texts are runs of characters and of beginnings of a match, because a search that starts over at each of them makes an
+expression quadratic. The measurement ends at a size where twice the text takes more than three times as long, so a
+quadratic expression costs little. It also ends at a size so quick that the largest would be fast even if the time grew
+with the square, so a linear one costs little, too.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ _ONCE = {"match", "fullmatch", "search"}
 def growth(
     run: Callable[[str], object], unit: str, head: str = "", largest: int = MEGABYTE, *, is_loop: bool = False
 ) -> str | None:
-    """Returns what to say of *run* where twice the text takes more than three times as long."""
+    """Returns a message if twice the text takes *run* more than three times as long."""
     for size in (each for each in SIZES if each <= largest):
         took = _took(run, head, unit, size)
         if took * (largest / size) ** 2 < _BEARABLE:
@@ -80,9 +80,9 @@ def growth(
 
 
 def is_linear(run: Callable[[int], object], size: int) -> bool:
-    """True if *run* takes less than eight times as long for four times *size*: sixteen times is the square.
+    """True if *run* takes less than eight times as long for four times *size*; quadratic time is sixteen times.
 
-    What else the machine does only makes a measurement longer, so it is the shortest of some, taken in turn.
+    Other load only makes a measurement longer, so it compares the shortest of several alternating ones.
     """
     small: list[float] = []
     large: list[float] = []
@@ -95,7 +95,7 @@ def is_linear(run: Callable[[int], object], size: int) -> bool:
 
 
 def _quickest(run: Callable[[str], object], head: str, unit: str, size: int) -> list[float]:
-    """For the text, half of it and a quarter, in turn: a machine that is busy for a while is so for all."""
+    """Times the text, half and a quarter of it, in turn, so that a busy machine affects all."""
     rounds = [[_took(run, head, unit, size // part) for part in (1, 2, 4)] for _ in range(3)]
     return [min(each) for each in zip(*rounds, strict=True)]
 
@@ -106,7 +106,7 @@ def _took(run: Callable[[str], object], head: str, unit: str, size: int) -> floa
 
 
 def _seconds(run: Callable[[], object]) -> float:
-    """Of this thread alone: servers that other tests left run in theirs."""
+    """Returns the seconds of this thread only; earlier tests' servers use others."""
     with _without_collection():
         began = time.thread_time()
         run()
@@ -115,7 +115,7 @@ def _seconds(run: Callable[[], object]) -> float:
 
 @contextmanager
 def _without_collection() -> Iterator[None]:
-    """A collection looks at what all earlier tests have left, at a moment that has nothing to do with this one."""
+    """Disables garbage collection, which would count the leftovers of earlier tests."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:
@@ -126,7 +126,7 @@ def _without_collection() -> Iterator[None]:
 
 
 def modules() -> Iterator[ModuleType]:
-    """Every module of the package."""
+    """Yields every module of the package."""
     for info in pkgutil.walk_packages(agentnb.__path__, "agentnb."):
         if not info.name.endswith("__main__"):
             yield importlib.import_module(info.name)
@@ -134,7 +134,7 @@ def modules() -> Iterator[ModuleType]:
 
 @functools.cache
 def expressions() -> dict[str, tuple[re.Pattern[Any], set[str]]]:
-    """Every compiled expression of the package by where it stands, and the methods that it is used with."""
+    """Returns the package's compiled expressions by their place, with the methods used."""
     found: dict[str, tuple[re.Pattern[Any], set[str]]] = {}
     places: dict[int, str] = {}
     for module in modules():
@@ -149,7 +149,7 @@ def expressions() -> dict[str, tuple[re.Pattern[Any], set[str]]]:
 
 
 def searching(pattern: re.Pattern[Any], methods: set[str]) -> Callable[[str], object]:
-    """A function that looks through a whole text with *pattern* as the package does."""
+    """Returns a function that searches a text with *pattern* as the package does."""
     once = methods and methods <= _ONCE
     search = getattr(pattern, "search" if "search" in methods else min(methods)) if once else None
     binary = isinstance(pattern.pattern, bytes)
@@ -166,14 +166,14 @@ def searching(pattern: re.Pattern[Any], methods: set[str]) -> Callable[[str], ob
 
 
 def beginnings(pattern: re.Pattern[Any]) -> list[str]:
-    """Beginnings of a text that *pattern* matches."""
+    """Returns beginnings of a text that *pattern* matches."""
     source = pattern.pattern.decode("latin-1") if isinstance(pattern.pattern, bytes) else pattern.pattern
     text = _sample(_PARSER.parse(source, pattern.flags & ~re.UNICODE & ~re.LOCALE))
     return [text[:end] for end in range(1, len(text) + 1)][:40]
 
 
 def _sample(parsed: Any) -> str:
-    """A text like those that the parsed expression matches: of alternatives the first, of repetitions the fewest."""
+    """Returns a text that the parsed expression matches: first alternatives, fewest repetitions."""
     text = ""
     for operator, argument in parsed:
         match str(operator):
@@ -217,7 +217,7 @@ def _patterns(name: str, value: Any, depth: int) -> Iterator[tuple[str, re.Patte
 
 
 def _calls(module: ModuleType) -> Iterator[tuple[str, re.Pattern[Any], str]]:
-    """Where *module* uses an expression: a named one, or one that is written in the call."""
+    """Yields the uses of expressions in *module*, named or written in the call."""
     source = inspect.getsource(module)
     if not re.search(r"\bre\.", source) and not any(isinstance(value, re.Pattern) for value in vars(module).values()):
         return

@@ -1,4 +1,4 @@
-"""Running a coroutine in a test that is no coroutine itself."""
+"""Runs a coroutine in a synchronous test."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ T = TypeVar("T")
 
 
 def run(coroutine: Coroutine[Any, Any, T]) -> T:
-    """As ``asyncio.run``, on a thread and a loop of its own.
+    """Runs like ``asyncio.run``, on another thread with another loop.
 
-    On the main thread it would put away the loop of pytest-asyncio, and once nest-asyncio was applied in this process
-    ``asyncio.run`` closes its loop no more.
+    On the main thread it would remove pytest-asyncio's loop, and ``asyncio.run`` no longer closes its loop once
+    nest-asyncio was applied in this process.
     """
     with ThreadPoolExecutor(1) as thread:
         return thread.submit(_run, coroutine).result()

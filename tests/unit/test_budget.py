@@ -1,4 +1,4 @@
-"""The words of budgets: what is read is what was written, and nothing else is read."""
+"""The text form of budgets: reading returns what was written and accepts nothing else."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Amount = tuple[str, str, float, str]
 
 
 def amounts(unit: str) -> st.SearchStrategy[Amount]:
-    """Amounts of a unit."""
+    """Returns amounts of a unit."""
     match unit:
         case "cost":
             money = st.tuples(st.integers(1, 10**6), st.sampled_from(["USD", "EUR", "CHF"]))
@@ -30,7 +30,7 @@ BUDGETS = UNITS.flatmap(lambda units: st.tuples(*map(amounts, units)))
 
 @given(BUDGETS)
 def test_read_budget_gives_the_amounts_that_were_written(budget: tuple[Amount, ...]) -> None:
-    """In any order, each in its unit."""
+    """In any order, with their units."""
     limits = read_budget(", ".join(text for _, text, _, _ in budget))
     assert [(str(each.unit), round(each.amount, 2), each.currency) for each in limits] == [
         (unit, round(amount, 2), currency) for unit, _, amount, currency in budget
@@ -39,7 +39,7 @@ def test_read_budget_gives_the_amounts_that_were_written(budget: tuple[Amount, .
 
 @given(st.text(max_size=30))
 def test_read_budget_of_any_text_gives_limits_above_zero_or_says_what_is_wrong(text: str) -> None:
-    """Never another error, and never a limit that is no number."""
+    """No other error, and every limit is a finite number."""
     try:
         limits = read_budget(text)
     except UsageError as error:
@@ -52,7 +52,7 @@ def test_read_budget_of_any_text_gives_limits_above_zero_or_says_what_is_wrong(t
 
 @given(st.sampled_from(["tokens", "cost", "time", "turns"]), st.integers(1, 10**6), st.integers(0, 10**7))
 def test_going_on_adds_as_much_again_as_is_needed(unit: str, amount: int, used: int) -> None:
-    """After it the limit is not reached, and it was before the last part of what was added."""
+    """Afterwards the limit is not reached; with one part less it would be."""
     limit = Limit(unit=unit, amount=amount, currency="USD")  # type: ignore[arg-type]
     before = LimitUse(limit, used, amount)
     after = LimitUse(limit, used, amount + before.more)
@@ -62,7 +62,7 @@ def test_going_on_adds_as_much_again_as_is_needed(unit: str, amount: int, used: 
 
 
 def test_limits_of_a_scope_that_was_not_counted_are_left_out() -> None:
-    """A cost in another currency is none."""
+    """Costs in other currencies do not count."""
     limits = (*read_budget("$5", scope="day"), *read_budget("3 turns"))
     uses = uses_of(limits, {"conversation": Spent(turns=3)})
     assert [(each.limit.unit, each.is_reached, each.is_nearly_reached) for each in uses] == [("turns", False, True)]

@@ -1,4 +1,4 @@
-"""A cell and the sidebar load agentnb at the same moment, each on its thread; so do two threads of a user's program."""
+"""A cell and the sidebar import agentnb at the same moment on two threads; so do a user's threads."""
 
 from __future__ import annotations
 
@@ -52,17 +52,17 @@ IMPORTS = [
 @pytest.mark.parametrize("cell", CELLS)
 @pytest.mark.parametrize("attempt", range(2))
 def test_a_cell_and_the_sidebar_may_load_agentnb_at_the_same_moment(cell: str, attempt: int) -> None:
-    """Neither sees a module that is half there; the order of the two differs from run to run."""
+    """Neither gets a half imported module; the order of the two varies."""
     assert run(*([cell, SIDEBAR] if attempt % 2 else [SIDEBAR, cell])) == (0, "")
 
 
 @pytest.mark.parametrize(("one", "other"), [*pairwise(IMPORTS)])
 def test_two_threads_may_import_different_packages_at_the_same_moment(one: str, other: str) -> None:
-    """Also by statements of their own, which know of no lock of ours."""
+    """Also by plain import statements, which ignore agentnb's lock."""
     assert run(one, other) == (0, "")
 
 
 def run(*codes: str) -> tuple[int, str]:
-    """Run each code on a thread, all in a fresh process: its exit code, and what failed."""
+    """Runs each code on a thread of one fresh process; returns the exit code and errors."""
     done = subprocess.run([sys.executable, "-c", PROGRAM, *codes], capture_output=True, text=True, check=False)
     return done.returncode, done.stderr

@@ -1,4 +1,4 @@
-"""What makes the search for credentials cheap finds what the search without it finds."""
+"""The fast search for credentials finds the same as the full search."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ _PIECE = re.compile(
 
 
 def heads(shape: str) -> list[str]:
-    """Every way in which what matches *shape* begins, up to its first part that is not of a few words."""
+    """Returns every beginning of *shape*'s matches, up to the first part with many possible texts."""
     choices: list[list[str]] = []
     at = 0
     while (piece := _PIECE.match(shape, at)) is not None:
@@ -79,7 +79,7 @@ def heads(shape: str) -> list[str]:
 
 
 def variants(name: str) -> list[str]:
-    """The samples that are of the shape *name*, each with each of its literals in the place of the one it has."""
+    """Returns the samples of the shape *name*, with each literal replaced by each other one."""
     plain, literals = re.compile(SHAPES[name][0]), SHAPES[name][1:]
     swapped = (sample.replace(old, new) for sample in SAMPLES for old in literals for new in literals if old in sample)
     return [each for each in dict.fromkeys(swapped) if plain.search(each)]
@@ -93,7 +93,7 @@ def variants(name: str) -> list[str]:
 @example(text="secretoken=0f9e8d7c6b5a4321 tokey: 0f9e8d7c6b5a4321")
 @example(text="token" * 30 + " token=0f9e8d7c6b5a4321")
 def test_assignments_are_those_of_the_plain_expression(text: str) -> None:
-    """Names longer than what is looked back over, values that end in the middle of a word, letters that fold."""
+    """Names beyond the look-back, values that end inside a word, letters that fold."""
     found = [(match.span(), match.groupdict()) for match in assignments(text)]
     assert found == [(match.span(), match.groupdict()) for match in ASSIGNMENT.finditer(text)]
 
@@ -103,7 +103,7 @@ def test_assignments_are_those_of_the_plain_expression(text: str) -> None:
     words=st.sets(st.sampled_from(WORDS), min_size=1), text=st.lists(st.sampled_from(CASED), max_size=12).map("".join)
 )
 def test_words_in_any_case_are_those_that_ignoring_case_finds(words: set[str], text: str) -> None:
-    """Letters that fold too; of words with one beginning the first that matches counts."""
+    """Also for letters that fold; of words with the same beginning, the first match wins."""
     ordered = sorted(words)
     plain = re.compile("|".join(ordered), re.IGNORECASE)
     found = [match.span() for match in re.finditer(any_case(*ordered), text)]
@@ -112,20 +112,20 @@ def test_words_in_any_case_are_those_that_ignoring_case_finds(words: set[str], t
 
 @pytest.mark.parametrize("name", [name for name in CREDENTIALS if name.startswith("assignment")])
 def test_every_sample_of_an_assignment_is_found(name: str) -> None:
-    """The property above would hold for two that find nothing."""
+    """Otherwise the property test could compare two empty results."""
     assert list(assignments(f"say {CREDENTIALS[name]} once"))
 
 
 @pytest.mark.parametrize("name", SHAPES)
 def test_every_beginning_of_a_shape_holds_a_literal(name: str) -> None:
-    """Of its alternatives none is forgotten."""
+    """No alternative is forgotten."""
     known = [any(literal in head for literal in SHAPES[name][1:] or ("",)) for head in heads(SHAPES[name][0])]
     assert all(known) or (not any(known) and variants(name))
 
 
 @pytest.mark.parametrize(("name", "literal"), [(name, each) for name in SHAPES for each in SHAPES[name][1:]])
 def test_what_a_literal_stands_for_is_found(name: str, literal: str) -> None:
-    """One that is misspelt would be in no sample, and what it stands for would be written down."""
+    """With a misspelt literal, no sample would have it, and the credential would be written down."""
     holding = [text for text in variants(name) if literal in text]
     assert holding
     for text in holding:
@@ -135,7 +135,7 @@ def test_what_a_literal_stands_for_is_found(name: str, literal: str) -> None:
 
 
 def test_beginnings_are_told_apart() -> None:
-    """What the tests above rest on."""
+    """The tests above depend on it."""
     assert heads(SHAPES["OpenAI key"][0]) == ["sk-proj-", "sk-svcacct-", "sk-admin-", "sk-"]
     assert heads(SHAPES["Stripe key"][0])[:2] == ["sk_live_", "sk_test_"]
     assert heads(SHAPES["DigitalOcean token"][0]) == ["doo_v1_", "dop_v1_", "dor_v1_"]

@@ -1,4 +1,4 @@
-"""Every shape of a credential, in every place where something is written down or passed on."""
+"""Every shape of credential, in every place where text is written down or passed on."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ PLACES: dict[str, Written] = {
 
 @pytest.mark.parametrize("place", PLACES)
 def test_no_credential_of_any_shape_is_written_there(place: str, tmp_path: Path) -> None:
-    """All of them, each alone and in the middle of a line."""
+    """Each credential alone and inside a line."""
     for name, credential in CREDENTIALS.items():
         written = PLACES[place](f"say {credential} once", tmp_path)
         kept = bare(credential)
@@ -99,12 +99,11 @@ def test_no_credential_of_any_shape_is_written_there(place: str, tmp_path: Path)
 
 @pytest.mark.parametrize("text", HARMLESS)
 def test_prose_is_left_as_it_is(text: str) -> None:
-    """An export full of stars would not be read."""
     assert Credentials().hidden(text) == text
 
 
 def test_a_credential_that_the_tail_would_cut_is_not_shown_in_half() -> None:
-    """It is taken out first, then the tail is cut."""
+    """The credential is removed before the tail is cut."""
     secret = "ghp_" + "aB3" * 12
     tail = process(f"{secret}{'.' * (TAIL_CHARACTERS - 20)}").stderr_tail
     assert "aB3" not in tail
@@ -113,7 +112,7 @@ def test_a_credential_that_the_tail_would_cut_is_not_shown_in_half() -> None:
 @pytest.mark.parametrize("filler", [".", "\n"])
 @pytest.mark.parametrize("kept", [1, 20, 39])
 def test_a_credential_that_the_ring_has_cut_is_not_shown(filler: str, kept: int) -> None:
-    """Its beginning is forgotten, so nothing could say that the rest is one."""
+    """Without its beginning, the rest cannot be recognized."""
     secret = "ghp_" + "aB3" * 12
     started = process(f"{secret}{filler}")
     started.keep_stderr(b"\n" * (RING - kept - 1))
@@ -123,33 +122,33 @@ def test_a_credential_that_the_ring_has_cut_is_not_shown(filler: str, kept: int)
 @pytest.mark.parametrize("name", CREDENTIALS)
 @pytest.mark.parametrize("before", [0, 3, 10, 25])
 def test_a_credential_at_the_end_of_a_log_line_is_not_shown_in_part(name: str, before: int, tmp_path: Path) -> None:
-    """A record is cut to 2,000 characters after the credentials are out."""
+    """A record is cut to 2,000 characters after credentials are removed."""
     kept = bare(CREDENTIALS[name])
     written = audited(f"{'word ' * 400}"[: 2000 - before] + f" {CREDENTIALS[name]}", tmp_path)
     assert not any(kept[:length] in written for length in range(12, len(kept) + 1))
 
 
 def test_a_credential_behind_much_text_is_not_shown_in_part() -> None:
-    """Only the beginning of a long command is looked through; the first part of a credential at its end is left out."""
+    """Only a long command's beginning is searched; part of a credential at its end is left out."""
     for before in (59_990, 60_000, *range(61_900, 62_001, 9), 62_010):
         text = "TOKEN=" + "x" * before + " ghp_" + "aB3" * 12 + " " + "y" * 10_000
         assert "aB3" not in Credentials().beginning_of_command(text, 2000)
 
 
 def test_an_open_quote_hides_the_rest() -> None:
-    """The end of a password that was cut is not there."""
+    """The password's end was cut."""
     assert Credentials().hidden_in_command("--password 'open ses") == "--password ***"
     assert Credentials().hidden_in_command('PASSWORD="open ses') == "PASSWORD=***"
 
 
 def test_the_values_of_secret_variables_go_whatever_they_look_like() -> None:
-    """Those of six characters and more; folders and plain words stay."""
+    """Values of six characters and more; folders and plain words stay."""
     credentials = Credentials({"MY_TOKEN": "%a+b c", "PWD": "/home/ada/work", "API_KEY": "none"})
     assert credentials.hidden("%a+b c in /home/ada/work is none") == "*** in /home/ada/work is none"
     assert process("the key is open sesame", DB_PASSWORD="open sesame").stderr_tail == "the key is ***"
 
 
 def test_the_place_in_a_cassette_is_no_credential() -> None:
-    """Whatever the cassette is called: its line is what one has to go to."""
+    """The user needs the line number, whatever the cassette's name."""
     said = "tokenizer.cassette.jsonl:12: the cassette stops here, password:12: not"
     assert Credentials().hidden_in_command(said) == said.replace("password:12:", "password:***")

@@ -1,4 +1,4 @@
-"""The distribution: its name in every place that names it, what it requires, and the licences that it carries."""
+"""The distribution: its name in every place, its requirements, and its licences."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ ALLOWED = "Do not `pip install agentnb`"
 
 
 def test_the_name_is_the_same_in_metadata_code_and_front_end() -> None:
-    """`jupyter-agentnb` is what pip installs; the lab extension says so to JupyterLab's extension list."""
+    """Users install `jupyter-agentnb` with pip; the lab extension says so in JupyterLab's list."""
     install = json.loads((ROOT / "labextension/install.json").read_text(encoding="utf-8"))
     assert (PROJECT["name"], install["packageName"]) == (NAME, NAME)
     assert install["uninstallInstructions"] == f"pip uninstall {NAME}"
@@ -37,7 +37,7 @@ def test_the_name_is_the_same_in_metadata_code_and_front_end() -> None:
 
 
 def test_the_version_is_the_same_wherever_it_is_written() -> None:
-    """Metadata, module, front end, manual and changelog; the lab extension has it from the module."""
+    """Metadata, module, front end, manual and changelog; the lab extension gets it from the module."""
     version = PROJECT["version"]
     front_end = json.loads((ROOT / "js/package.json").read_text(encoding="utf-8"))["version"]
     lock = json.loads((ROOT / "js/package-lock.json").read_text(encoding="utf-8"))
@@ -48,7 +48,7 @@ def test_the_version_is_the_same_wherever_it_is_written() -> None:
 
 
 def test_the_changelog_when_it_is_read_has_each_version_and_each_section_once() -> None:
-    """The newest first, this version among them: a merge of two branches doubles nothing."""
+    """Newest first, including this version: merging branches must not double a section."""
     text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     releases = re.split(r"^## ", text, flags=re.MULTILINE)[1:]
     names = [release.splitlines()[0] for release in releases]
@@ -62,14 +62,14 @@ def test_the_changelog_when_it_is_read_has_each_version_and_each_section_once() 
 
 
 def test_no_text_tells_to_install_the_other_project() -> None:
-    """`pip install agentnb` installs another project, whatever page or message says it."""
+    """`pip install agentnb` installs another project."""
     texts = {path: path.read_text(encoding="utf-8") for pattern in PATTERNS for path in ROOT.glob(pattern)}
     wrong = [path for path, text in texts.items() if INSTALLED_BY_IMPORT_NAME.search(text.replace(ALLOWED, ""))]
     assert (wrong, len(texts) > 100) == ([], True)
 
 
 def test_every_bundled_package_has_its_licence_beside_the_front_end() -> None:
-    """In the wheel's package and in the lab extension, which is installed elsewhere."""
+    """In the wheel's package and the separately installed lab extension."""
     names = json.loads((ROOT / "js/package.json").read_text(encoding="utf-8"))["dependencies"]
     for folder in ("agentnb/static", "labextension"):
         text = (ROOT / folder / "THIRD-PARTY-LICENSES.txt").read_text(encoding="utf-8")
@@ -78,7 +78,7 @@ def test_every_bundled_package_has_its_licence_beside_the_front_end() -> None:
 
 
 def test_the_licence_expression_names_the_licence_of_each_bundled_package() -> None:
-    """And no other; their texts go along as licence files."""
+    """And no other; the licence files have the texts."""
     text = (ROOT / "agentnb/static/THIRD-PARTY-LICENSES.txt").read_text(encoding="utf-8")
     bundled = set(re.findall(r"^\S+ \d\S* \((.+)\)$", text, re.MULTILINE))
     lab = json.loads((ROOT / "labextension/package.json").read_text(encoding="utf-8"))
@@ -87,7 +87,7 @@ def test_the_licence_expression_names_the_licence_of_each_bundled_package() -> N
 
 
 def test_jupyterlabs_extension_manager_finds_who_made_the_extension_and_where() -> None:
-    """The same addresses as on the package index."""
+    """Its addresses are the package index's."""
     lab = json.loads((ROOT / "labextension/package.json").read_text(encoding="utf-8"))
     urls = PROJECT["urls"]
     assert lab["author"]["name"] == PROJECT["authors"][0]["name"]
@@ -97,13 +97,13 @@ def test_jupyterlabs_extension_manager_finds_who_made_the_extension_and_where() 
 
 
 def test_extras_are_for_users_alone() -> None:
-    """What tests, the manual and developers need is in dependency groups, which no distribution has."""
+    """Needs of tests, manual and developers are dependency groups, which distributions leave out."""
     assert set(PROJECT["optional-dependencies"]) == {"code", "dask", "export", "lab", "serve"}
     assert set(SETTINGS["dependency-groups"]) == {"dev", "docs", "test"}
 
 
 def test_each_requirement_has_a_floor_that_an_environment_can_be_made_of() -> None:
-    """`make test-floors` installs what this prints: one exact version for each requirement."""
+    """`make test-floors` installs the script's output: one exact version for each requirement."""
     done = subprocess.run([sys.executable, "scripts/floors.py"], cwd=ROOT, capture_output=True, text=True, check=True)
     floors = dict(re.findall(r"^([\w.-]+)==(\S+)", done.stdout, re.MULTILINE))
     named = [re.split(r"[>=\[ ;]", text)[0] for text in PROJECT["dependencies"]]
@@ -112,7 +112,7 @@ def test_each_requirement_has_a_floor_that_an_environment_can_be_made_of() -> No
 
 
 def test_the_conda_recipe_has_the_version_and_the_requirements_of_the_wheel() -> None:
-    """In conda's form: a space before the bounds, and no markers, since one package is for every Python."""
+    """In conda's form: a space before the bounds, and no markers, as one package serves every Python."""
     recipe = (ROOT / "conda/recipe.yaml").read_text(encoding="utf-8")
     run = re.search(r"^  run:\n((?:    - .+\n)+)", recipe, re.MULTILINE)
     assert run is not None
@@ -122,7 +122,7 @@ def test_the_conda_recipe_has_the_version_and_the_requirements_of_the_wheel() ->
 
 
 def test_a_wheel_wants_just_the_files_that_the_front_ends_build_makes() -> None:
-    """A file that the build no longer makes would let no wheel be built; one that is not named could be missing."""
+    """An obsolete file name would prevent every wheel; an unnamed file could be missing."""
     hook = SETTINGS["tool"]["hatch"]["build"]["hooks"]["jupyter-builder"]
     built = {f"agentnb/static/{path.name}" for path in (ROOT / "agentnb/static").iterdir()}
     assert set(hook["ensured-targets"]) == {*built, "labextension/package.json"}
@@ -138,7 +138,7 @@ PROGRAM = "import sys\nfrom agentnb.cli import main\nsys.exit(main())\n"
 
 @pytest.fixture(params=THEIRS)
 def overwritten(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
-    """A folder with packages, in which the other project was installed over this one, and with the program."""
+    """A folder with packages, in which the other project overwrote this one, and with the program."""
     package = tmp_path / "packages/agentnb"
     shutil.copytree(ROOT / "agentnb", package, ignore=shutil.ignore_patterns("static", "__pycache__"))
     files = {
@@ -162,7 +162,7 @@ def overwritten(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("program", ["agentnb", "-m agentnb"])
 def test_doctor_tells_what_to_do_where_the_other_project_has_overwritten_files(overwritten: Path, program: str) -> None:
-    """Whichever of its files are read first."""
+    """Whichever of its files Python reads first."""
     environment = {**os.environ, "PYTHONPATH": str(overwritten / "packages")}
     command = [sys.executable, *program.split(), "doctor"]
     done = subprocess.run(command, cwd=overwritten, env=environment, capture_output=True, text=True, check=False)
@@ -177,7 +177,7 @@ def test_doctor_tells_what_to_do_where_the_other_project_has_overwritten_files(o
 
 @pytest.fixture
 def beside(tmp_path: Path) -> Path:
-    """A folder with the other project's distribution, which is installed apart from this one."""
+    """A folder with the other project's distribution, installed separately."""
     package = tmp_path / "theirs/agentnb"
     package.mkdir(parents=True)
     (package / "__init__.py").write_text("__version__ = '0.3.10'", encoding="utf-8")
@@ -193,7 +193,7 @@ def beside(tmp_path: Path) -> Path:
 @pytest.mark.slow
 @pytest.mark.parametrize("first", ["theirs", "ours"])
 def test_doctor_says_that_the_other_project_is_installed_whichever_is_found_first(beside: Path, first: str) -> None:
-    """In the way, or behind: it is removed by the same command."""
+    """In both orders, the same command removes it."""
     folders = [str(beside / "theirs"), str(ROOT)]
     path = os.pathsep.join(folders if first == "theirs" else reversed(folders))
     command = [sys.executable, "agentnb", "doctor", "jupyter"]

@@ -1,4 +1,4 @@
-"""What the pages tell to type: it reads as it should, names what there is, and runs."""
+"""The examples on the pages are readable, name existing things, and run."""
 
 from __future__ import annotations
 
@@ -66,13 +66,13 @@ for block in Path(sys.argv[1]).read_text("utf-8").split("\\0"):
 
 @pytest.mark.parametrize("block", PYTHON, ids=lambda block: block.page)
 def test_python_can_be_typed_into_a_cell(block: Block) -> None:
-    """IPython reads it, magics included."""
+    """IPython can read it, with magics."""
     ast.parse(TransformerManager().transform_cell(block.text))
 
 
 @pytest.mark.parametrize("block", PYTHON, ids=lambda block: block.page)
 def test_a_prompt_is_only_what_is_meant(block: Block) -> None:
-    """It is not in the cell that loads the extension, and no remark of ours stands behind it."""
+    """It is not in the cell that loads the extension, and has no comment after it."""
     prompts = [line for line in block.text.splitlines() if line.startswith("%agent ")]
     assert not (prompts and "%load_ext" in block.text)
     assert [line for line in prompts if "#" in line] == []
@@ -88,7 +88,7 @@ def test_commands_and_options_that_are_named_exist() -> None:
 
 
 def test_every_variable_of_the_environment_is_in_the_settings() -> None:
-    """Those that a page names, and those that the code reads."""
+    """The variables on the pages and in the code."""
     code = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "agentnb").rglob("*.py"))
     named = set(re.findall(r"\"(AGENTNB_[A-Z0-9_]+)\"", code)) | set(
         re.findall(r"AGENTNB_[A-Z0-9_]+", "".join(PROSE.values()))
@@ -99,7 +99,7 @@ def test_every_variable_of_the_environment_is_in_the_settings() -> None:
 
 
 def test_the_files_that_are_shown_are_read(tmp_path: Path) -> None:
-    """The agent's description, the settings of local models, Codex's and the policy, as they stand on the pages."""
+    """The pages' agent description, local model and Codex settings, and policy are valid files."""
     of_page: dict[str, list[Any]] = {}
     for each in BLOCKS:
         if each.language == "toml":
@@ -133,7 +133,7 @@ def test_the_files_that_are_shown_are_read(tmp_path: Path) -> None:
 
 
 def test_the_pages_of_the_first_hour_run(tmp_path: Path) -> None:
-    """Cell by cell in one shell, with the built-in agent in the place of another."""
+    """All cells in one shell, with the built-in agent instead of another."""
     pages = ("README.md", "cells.md", "chat.md", "permissions.md", "agents.md", "history.md")
     blocks = [block.text for page in pages for block in BLOCKS if block.page == page and block.text.startswith(CELL)]
     blocks += [block.text for block in PYTHON if block.page == "python-asyncio.md"]

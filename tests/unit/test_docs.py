@@ -1,4 +1,4 @@
-"""The pages: their links lead somewhere, and they name nothing that is not there."""
+"""The pages' links work, and the pages name only existing things."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 
 
 def contents(page: Path) -> list[Path]:
-    """The pages that the lists of contents of *page* name, and those that these name."""
+    """Returns the pages in the lists of contents of *page*, recursively."""
     found: list[Path] = []
     for names in CONTENTS.findall(page.read_text(encoding="utf-8")):
         for name in (line for line in names.split() if not line.startswith(":")):
@@ -29,7 +29,7 @@ def contents(page: Path) -> list[Path]:
 
 
 def words(page: Path) -> int:
-    """How many words a reader sees: what has a letter or digit in it, without the lists of contents."""
+    """Returns the number of words with a letter or digit, without the lists of contents."""
     return len(re.findall(r"\S*\w\S*", CONTENTS.sub("", page.read_text(encoding="utf-8"))))
 
 
@@ -38,7 +38,7 @@ GUIDES = [page for page in SITE if page.parent == ROOT / "docs/how-to"]
 
 
 def test_every_link_leads_to_a_file() -> None:
-    """Relative links, from the page that has them."""
+    """Relative links, from their page."""
     dead = [
         f"{page.relative_to(ROOT)}: {link}"
         for page in PAGES
@@ -49,14 +49,14 @@ def test_every_link_leads_to_a_file() -> None:
 
 
 def anchors(page: Path) -> set[str]:
-    """What the headings of *page* are linked by, on the site and on code hosts."""
+    """Returns the link names of *page*'s headings, on the site and on code hosts."""
     headings = HEADING.findall(FENCE.sub("", page.read_text(encoding="utf-8")))
     plain = [re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", heading).lower() for heading in headings]
     return {re.sub(r"[^\w\- ]", "", heading).strip().replace(" ", "-") for heading in plain}
 
 
 def test_every_link_to_a_heading_finds_it() -> None:
-    """A heading that was renamed leaves a link that leads to the top of its page."""
+    """A link to a renamed heading leads to the top of the page."""
     dead = [
         f"{page.relative_to(ROOT)}: {link}#{anchor}"
         for page in PAGES
@@ -67,7 +67,7 @@ def test_every_link_to_a_heading_finds_it() -> None:
 
 
 def test_every_page_is_reached_from_the_index() -> None:
-    """A page that nothing links to is not found by anybody."""
+    """Readers cannot find a page without links to it."""
     linked = {
         (page.parent / link).resolve() for page in PAGES for link in LINK.findall(page.read_text(encoding="utf-8"))
     }
@@ -75,7 +75,6 @@ def test_every_page_is_reached_from_the_index() -> None:
 
 
 def test_every_make_target_that_is_named_exists() -> None:
-    """What a page tells to type can be typed."""
     defined = set(DEFINED.findall((ROOT / "Makefile").read_text(encoding="utf-8")))
     named = {
         word for page in PAGES for words in TARGET.findall(page.read_text(encoding="utf-8")) for word in words.split()
@@ -84,7 +83,7 @@ def test_every_make_target_that_is_named_exists() -> None:
 
 
 def test_decisions_are_listed_by_number_each_once() -> None:
-    """And each file is in the list."""
+    """The list has every file."""
     folder = ROOT / "docs/decisions"
     listed = re.findall(
         r"^- \[(\d+)\..*\((\d+)-.*\.md\)$", (folder / "README.md").read_text(encoding="utf-8"), re.MULTILINE
@@ -95,7 +94,7 @@ def test_decisions_are_listed_by_number_each_once() -> None:
 
 
 def test_site_for_users_is_short_enough_to_be_read() -> None:
-    """All of its pages together, and each guide. The changelog has a limit of its own."""
+    """The limits are for all pages together and each guide. The changelog has another limit."""
     counted = {str(page.relative_to(ROOT)): words(page) for page in SITE if page.name != "CHANGELOG.md"}
     assert sum(counted.values()) <= MOST_WORDS, counted
     assert {page.name: words(page) for page in GUIDES if words(page) > MOST_WORDS_OF_A_GUIDE} == {}
@@ -103,7 +102,7 @@ def test_site_for_users_is_short_enough_to_be_read() -> None:
 
 
 def test_page_that_is_not_on_the_site_is_listed_for_contributors() -> None:
-    """What no list of contents names is left out of the site's search; `docs/contributing.md` links it."""
+    """A page in no list of contents is not in the site's search; `docs/contributing.md` links it."""
     listed = [ROOT / "docs/contributing.md", *(ROOT / "docs/decisions").glob("*.md")]
     listed += [(ROOT / "docs" / link).resolve() for link in LINK.findall(listed[0].read_text(encoding="utf-8"))]
     assert set((ROOT / "docs").rglob("*.md")) - set(SITE) - set(listed) == set()
@@ -111,7 +110,7 @@ def test_page_that_is_not_on_the_site_is_listed_for_contributors() -> None:
 
 
 def test_release_in_the_changelog_is_short_and_says_nothing_twice() -> None:
-    """What a user notices, in at most 60 lines for each release."""
+    """Each release has at most 60 lines."""
     releases = re.split(r"^## ", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]
     assert [release.splitlines()[0] for release in releases if len(release.strip().splitlines()) > 60] == []
     entries = re.findall(r"^- .+$", "".join(releases), re.MULTILINE)
@@ -119,7 +118,7 @@ def test_release_in_the_changelog_is_short_and_says_nothing_twice() -> None:
 
 
 def test_data_flow_names_every_package() -> None:
-    """A package that the page does not name is found by reading the code only."""
+    """Otherwise a package could only be found by reading the code."""
     page = (ROOT / "docs/explanation/data-flow.md").read_text(encoding="utf-8")
     folder = ROOT / "agentnb"
     packages = {path.parent.relative_to(folder).as_posix() for path in folder.rglob("__init__.py")} - {"."}

@@ -1,4 +1,4 @@
-"""The user's folders, where there is a home and where there is none."""
+"""The user's folders, with and without a home."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ print(home(), config_folder(), find("eliza").title)
 )
 @pytest.mark.skipif(sys.platform != "linux", reason="the folders of a Linux home")
 def test_they_are_beside_jupyters_own(environ: dict[str, str], config: str, data: str) -> None:
-    """By Jupyter's own rules, or where our variables say."""
+    """By Jupyter's rules, or as agentnb's variables say."""
     assert (str(config_folder(environ)), str(data_folder(environ))) == (config, data)
 
 
@@ -41,7 +41,7 @@ def test_they_are_beside_jupyters_own(environ: dict[str, str], config: str, data
     not hasattr(os, "getuid") or os.getuid() != 0, reason="only root can become a user whom the system does not know"
 )
 def test_a_user_without_a_home_has_the_built_in_agents() -> None:
-    """A container's user id that no password file has, and no HOME: nothing is found, nothing fails."""
+    """A container's user id without a password entry, and no HOME: nothing fails."""
     environ = {name: value for name, value in os.environ.items() if not name.startswith(("JUPYTER", "AGENTNB"))}
     done = subprocess.run(
         [sys.executable, "-c", STRANGER], env=environ, cwd="/", capture_output=True, text=True, check=False

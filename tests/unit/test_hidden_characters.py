@@ -1,4 +1,4 @@
-"""Characters that nobody sees: one list for the kernel and the page, and nothing of Unicode's missing in it."""
+"""Invisible characters: the kernel and the page have the same list, and it covers Unicode."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SEEN = (
 
 
 def test_the_page_writes_out_the_same_characters() -> None:
-    """Both lists are written by hand, as each language reads them."""
+    """Both lists are written by hand in each language's syntax."""
     source = (ROOT / "js/src/view/plain.ts").read_text(encoding="utf-8")
     [written] = re.findall(r"const HIDDEN =\s+/(.*)/gu;", source)
     page = re.compile(re.sub(r"\\u(?:\{(\w+)\}|(\w{4}))", lambda found: chr(int(found[1] or found[2], 16)), written))
@@ -31,7 +31,7 @@ def test_the_page_writes_out_the_same_characters() -> None:
 
 
 def test_every_format_character_of_unicode_is_hidden_or_drawn() -> None:
-    """One that a later version of Unicode adds is looked at by whoever updates Python."""
+    """Whoever updates Python must decide about characters that a later Unicode adds."""
     formats = [each for each in ALL if unicodedata.category(each) == "Cf" and each not in JOINERS]
     assert len(formats) > 150
     left = [unicodedata.name(each) for each in formats if not _HIDDEN.match(each)]
@@ -42,7 +42,7 @@ def test_every_format_character_of_unicode_is_hidden_or_drawn() -> None:
     "char", ["\u200b", "\u061c", "\u202e", "\u2067", "\u3164", "\u1160", "\U000e0041", "\U000e0100", *JOINERS]
 )
 def test_a_command_with_a_hidden_character_is_high_wherever_it_stands(char: str) -> None:
-    """It would look like another one."""
+    """It would look like another command."""
     for command in (f"cat a{char}b.txt", f"ls {char}", f"echo 'x{char}'"):
         assert rate_command(command).severity == "high"
     assert rate_command("cat ä❤️.txt").severity == "none"
@@ -50,5 +50,5 @@ def test_a_command_with_a_hidden_character_is_high_wherever_it_stands(char: str)
 
 @pytest.mark.parametrize("text", ["ä", "日本", "❤️", "नमस्ते", "a\u00a0b", "مرحبا"])
 def test_letters_and_emoji_are_not_hidden(text: str) -> None:
-    """Nor are spaces that do not break."""
+    """Nor are non-breaking spaces."""
     assert not _HIDDEN.search(text)

@@ -1,4 +1,4 @@
-"""What an agent writes that cannot be read: it costs that line alone, whatever is wrong with it."""
+"""Unreadable messages from an agent: each costs only its line."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.unit.running import run
 
 
 class Heard:
-    """A connection whose notifications and answers are kept."""
+    """A connection that keeps notifications and answers."""
 
     def __init__(self) -> None:
         self.notes: list[Any] = []
@@ -37,7 +37,7 @@ class Heard:
 
 @given(lines=st.lists(hostile_lines(), min_size=1, max_size=6), cut=st.integers(1, 5_000))
 def test_a_line_that_cannot_be_read_when_between_good_ones_costs_itself_alone(lines: list[bytes], cut: int) -> None:
-    """Every notification and every answer around it arrives, in order, however the stream is cut into reads."""
+    """Every other notification and answer arrives in order, however the stream is cut into reads."""
 
     async def conversation() -> Heard:
         heard = Heard()
@@ -64,7 +64,7 @@ def nested(levels: int) -> str:
 
 @pytest.mark.parametrize("levels", [NESTING_LIMIT * 2, 10_000, 200_000])
 async def test_a_deep_answer_when_it_is_ours_arrives_without_its_depths(levels: int) -> None:
-    """The call that waits for it is not left waiting; what lies too deep is null."""
+    """The waiting call ends; values that are too deep become null."""
     heard = Heard()
     heard.connection.call("ask", {}, lambda result, error: heard.answers.append((result, error)))
     heard.connection.feed(
@@ -77,7 +77,7 @@ async def test_a_deep_answer_when_it_is_ours_arrives_without_its_depths(levels: 
 
 
 async def test_a_deep_request_is_served_and_answered() -> None:
-    """An agent that asks for a permission with an absurd input would otherwise wait for ever."""
+    """Otherwise an agent that requests permission with absurd input would wait forever."""
     heard = Heard()
     heard.connection.feed(f'{{"jsonrpc":"2.0","id":"q","method":"ask","params":{nested(5_000)}}}\n'.encode())
     await asyncio.sleep(0)
@@ -86,7 +86,7 @@ async def test_a_deep_request_is_served_and_answered() -> None:
 
 @given(st.integers(0, NESTING_LIMIT - 3), st.text(alphabet='[]{}"\\x', max_size=300))
 def test_what_is_not_too_deep_comes_through_whole(levels: int, text: str) -> None:
-    """Brackets and quotes inside of texts are no nesting."""
+    """Brackets and quotes inside strings are not nesting."""
     message = f'{{"jsonrpc":"2.0","method":"m","params":{{"deep":{nested(levels)},"text":{json.dumps(text)}}}}}'
     decoded = repair_message(message.encode())
     assert decoded.params == json.loads(message)["params"]
@@ -94,5 +94,4 @@ def test_what_is_not_too_deep_comes_through_whole(levels: int, text: str) -> Non
 
 @pytest.mark.parametrize("piece", [b"[", b'{"a":', b'"', b'\\"', b'"\\', b"[]", b"x", b"{", b"]"])
 def test_reading_takes_time_in_proportion_to_the_length(piece: bytes) -> None:
-    """Whatever the line repeats."""
     assert is_linear(lambda length: repair_messages([b'{"jsonrpc":' + piece * (length // len(piece))]), 150_000)

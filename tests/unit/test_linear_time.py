@@ -1,4 +1,4 @@
-"""Text from an agent never costs more time than in proportion to its length: every expression and reader of it."""
+"""Text from an agent costs linear time in every expression and reader."""
 
 from __future__ import annotations
 
@@ -126,31 +126,30 @@ READERS: dict[str, Callable[[str], object]] = {
 
 
 def test_expressions_are_found() -> None:
-    """The tests below would hold for none."""
+    """Otherwise the tests below would check nothing."""
     assert len(expressions()) > 150
     assert expressions()["agentnb.credentials.ASSIGNMENT"][1] == {"match"}
 
 
 def test_growth_of_a_quadratic_expression_is_told() -> None:
-    """The tests below would hold whatever the expressions are."""
+    """Otherwise the tests below would always pass."""
     quadratic = searching(re.compile(r"\w+@"), {"search"})
     assert "characters take" in (growth(quadratic, "x") or "")
     assert growth(searching(re.compile(r"\w@"), {"search"}), "x") is None
 
 
 def test_growth_of_a_quadratic_loop_is_told() -> None:
-    """As of an expression."""
     assert "characters take" in (growth(lambda text: [text[at:].count("yx") for at in range(len(text))], "x") or "")
 
 
 def test_work_in_the_square_of_its_size_is_told() -> None:
-    """And work in proportion to it is not."""
+    """Linear work is not reported."""
     assert not is_linear(lambda length: [("x" * length)[at:].count("yx") for at in range(length)], 1_000)
     assert is_linear(lambda length: [str(at).count("yx") for at in range(length)], 1_000)
 
 
 def slow_texts(pattern: re.Pattern[Any], methods: set[str]) -> Iterator[str | None]:
-    """What to say of each text: runs of characters, and of beginnings of what *pattern* matches."""
+    """Yields the results for runs of characters and of beginnings of what *pattern* matches."""
     run, heads = searching(pattern, methods), beginnings(pattern)
     for unit in (*UNITS, *some(MORE_UNITS), *heads[:12:3], *some(heads[12::8])):
         yield growth(run, unit)
@@ -160,14 +159,14 @@ def slow_texts(pattern: re.Pattern[Any], methods: set[str]) -> Iterator[str | No
 
 
 def test_every_expression_takes_linear_time_for_a_megabyte_of_one_thing() -> None:
-    """However many characters of a kind an agent sends."""
+    """Limits an agent's repeated characters."""
     slow = {name: [each for each in slow_texts(*used) if each] for name, used in expressions().items()}
     assert {name: texts for name, texts in slow.items() if texts} == {}
 
 
 @pytest.mark.parametrize("name", READERS)
 def test_a_reader_of_one_thing_takes_linear_time(name: str) -> None:
-    """Redaction, commands, paths and their neighbours."""
+    """Redaction, commands, paths and similar readers."""
     for unit in (*UNITS, *some((*MORE_UNITS, *CREDENTIAL_UNITS, *READER_UNITS))):
         assert growth(READERS[name], unit, largest=16_000) is None
     assert growth(READERS[name], "x", is_loop=True) is None
@@ -175,7 +174,7 @@ def test_a_reader_of_one_thing_takes_linear_time(name: str) -> None:
 
 @pytest.mark.parametrize("unit", [*UNITS, *MORE_UNITS, "a;", "a|", "if ", "a\n", "<<a ", "a=b ", "(", "{a,b}"])
 def test_a_command_that_is_too_long_is_not_read_and_asks(unit: str) -> None:
-    """So its length costs nothing, and it is never allowed unseen."""
+    """Its length costs nothing, and it is never allowed unread."""
     command = unit * (LONGEST_COMMAND // len(unit) + 1)
     rating = rate_command(command)
     assert (rating.severity, rating.readable, rating.asks) == ("high", False, True)
@@ -184,7 +183,7 @@ def test_a_command_that_is_too_long_is_not_read_and_asks(unit: str) -> None:
 
 @pytest.mark.parametrize("words", ["x ", "x;", "x\n", "x|", "<x ", "x=y ", "$(x) "])
 def test_a_command_of_too_many_words_is_not_read_and_asks(words: str) -> None:
-    """Looking at each word would hold up everything else; 999 words are read."""
+    """Reading every word would block everything else; 999 words are read."""
     rating = rate_command(f"echo {words * MOST_WORDS}x")
     assert (rating.severity, rating.readable, rating.asks) == ("high", False, True)
     assert rating.reason == "The command is too long to be read: more than 1,000 words."
@@ -192,13 +191,13 @@ def test_a_command_of_too_many_words_is_not_read_and_asks(words: str) -> None:
 
 
 def test_a_document_of_many_words_is_read() -> None:
-    """The words of a file that a command writes are no words of the command."""
+    """Words of a file that a command writes do not count as the command's."""
     assert rate_command(f"cat > notes.txt <<'END'\n{'word ' * 2_000}\nEND").readable
 
 
 @pytest.mark.parametrize("unit", ["a/", "../", "x", "./"])
 def test_a_path_that_is_too_long_is_not_followed(unit: str) -> None:
-    """Each folder in it would be looked at, with all that stands before it: a megabyte of them took minutes."""
+    """Each folder is checked with its parents: a megabyte of them took minutes."""
     with pytest.raises(OutsideWorkspace, match="no more than 4,096 can be opened"):
         WorkspaceBoundary(Path("/nowhere")).follow(unit * 100_000)
     assert real_path("/nowhere", f"b/{unit * 100_000}").startswith("/")

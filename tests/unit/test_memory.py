@@ -1,4 +1,4 @@
-"""How much memory the control groups of a container leave: real files as Linux writes them, and a real group."""
+"""The memory left by a container's control groups: real files as Linux writes them, and a real group."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ UNLIMITED = {V1: "9223372036854771712", V2: "max"}
 
 
 def group(folder: Path, names: tuple[str, str, str], limit: int | None, used: int, file_pages: int = 0) -> None:
-    """The files of one control group."""
+    """Writes the files of one control group."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / names[0]).write_text(f"{UNLIMITED[names] if limit is None else limit}\n")
     (folder / names[1]).write_text(f"{used}\n")
@@ -35,12 +35,12 @@ def names(request: pytest.FixtureRequest) -> tuple[str, str, str]:
 
 @pytest.fixture
 def tree(tmp_path: Path, names: tuple[str, str, str]) -> Path:
-    """Where groups that have memory are."""
+    """The folder of groups with memory limits."""
     return tmp_path if names is V2 else tmp_path / "memory"
 
 
 def free(tmp_path: Path, path: str) -> int | None:
-    """What groups in *tmp_path* leave to a process that is in the group *path*, in both versions."""
+    """Returns the memory that the groups leave to a process in the group *path*, in both versions."""
     own = tmp_path / "own"
     own.write_text(f"12:pids:/\n4:cpu,memory:{path}\n3:name=systemd:/a:b\nnonsense\n0::{path}\n")
     return free_in_container(tmp_path, own)
@@ -65,7 +65,7 @@ def test_limit_of_a_group_above_counts_where_it_leaves_less(
 def test_container_that_sees_its_own_group_as_the_root_has_that_ones_limit(
     tmp_path: Path, tree: Path, names: tuple[str, str, str]
 ) -> None:
-    """Docker without a name space for groups: the path is the host's, and only the root is there."""
+    """Docker without a group namespace: the path is the host's, but only the root is visible."""
     group(tree, names, 256 * MB, 100 * MB)
     assert free(tmp_path, "/docker/0f3a91c2") == 156 * MB
 
@@ -91,7 +91,7 @@ READ = "from agentnb.memory import available_memory, free_in_container; print(fr
 
 @contextlib.contextmanager
 def real_group(limit: int) -> Iterator[Path]:
-    """A group with a limit below this process's own, where the machine lets us make one."""
+    """A group with a limit below this process's group, if the machine allows it."""
     lines = [line.split(":", 2) for line in Path("/proc/self/cgroup").read_text().splitlines()]
     first = next((path for _, controllers, path in lines if "memory" in controllers.split(",")), None)
     last = next((path for _, controllers, path in lines if controllers == ""), "/")

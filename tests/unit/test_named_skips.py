@@ -1,4 +1,4 @@
-"""In CI a test that skips for a reason that nobody has named fails the run."""
+"""In CI, a test that skips for an unlisted reason fails the run."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ RUNS = {
 
 @pytest.mark.parametrize("run", RUNS.values(), ids=RUNS)
 def test_run_fails_when_a_test_skips_for_a_reason_that_is_not_named_and_it_is_ci(tmp_path: Path, run: Run) -> None:
-    """It names the test and the reason; elsewhere a skip is a skip."""
+    """The output has the test and the reason; outside CI the run passes."""
     (tmp_path / "pytest.ini").write_text("[pytest]\n")
     (tmp_path / "test_it.py").write_text(run.text.format(reason=run.reason))
     command = [sys.executable, "-m", "pytest", "-p", "tests.named_skips", *run.options]
@@ -70,7 +70,7 @@ def test_run_fails_when_a_test_skips_for_a_reason_that_is_not_named_and_it_is_ci
 
 
 def written_reasons() -> Iterator[str]:
-    """Each reason to skip that stands in a test as one string."""
+    """Yields each skip reason written as one string in a test."""
     for path in (ROOT / "tests").rglob("*.py"):
         source = path.read_text(encoding="utf-8")
         for node in ast.walk(ast.parse(source)) if "skip" in source else ():
@@ -83,12 +83,12 @@ def written_reasons() -> Iterator[str]:
     "reason", ["it ended without a report", UNNAMED, "js/node_modules is not installed", "the front end is not built"]
 )
 def test_a_reason_that_says_that_something_does_not_work_is_not_named(reason: str) -> None:
-    """What `make test` builds and installs must be there, and what agentnb does must work."""
+    """The products of `make test` must exist, and agentnb must work."""
     assert not is_fine(reason)
 
 
 def test_each_reason_that_is_written_in_a_test_is_named_or_is_not_allowed_in_ci() -> None:
-    """So that a new reason is a decision."""
+    """So each new reason is a decision."""
     assert sorted({each for each in written_reasons() if not is_fine(each)}) == [
         "js/node_modules is not installed",
         "no ipykernel6: `make test-kernel` makes it",

@@ -1,4 +1,4 @@
-"""The programs that run without installed packages (``python -I -S``) import nothing that is not Python's own."""
+"""Programs that run without installed packages (``python -I -S``) import only the standard library."""
 
 from __future__ import annotations
 
@@ -21,7 +21,6 @@ PROGRAMS = [
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda each: each.stem)
 def test_a_program_that_runs_without_installed_packages_can_be_loaded_there(program: Path) -> None:
-    """With all that it imports at its beginning."""
     script = "import runpy, sys; sys.path.append(sys.argv[1]); runpy.run_path(sys.argv[2], run_name='loaded')"
     words = [sys.executable, "-I", "-S", "-c", script, str(ROOT), str(program)]
     done = subprocess.run(words, capture_output=True, text=True, check=False)

@@ -1,4 +1,4 @@
-"""What is public is written down here, as text; a change of it is a decision (and a line in CHANGELOG.md)."""
+"""The public API as text; a change of it is a decision (and a line in CHANGELOG.md)."""
 
 from __future__ import annotations
 
@@ -314,7 +314,7 @@ def test_the_public_names_are_those_written_here() -> None:
 
 
 def test_every_error_is_reachable_from_the_package() -> None:
-    """Those of the tree, no more and no fewer, without a session; and so are the modules."""
+    """Exactly the errors of the tree, without a session; and the modules."""
     tree = {name for name, value in vars(agentnb.errors).items() if inspect.isclass(value) and value is not Any}
     assert (tree, set(ERRORS.split())) == (set(ERRORS.split()), tree)
     assert all(getattr(agentnb, name) is getattr(agentnb.errors, name) for name in tree)
@@ -322,12 +322,12 @@ def test_every_error_is_reachable_from_the_package() -> None:
 
 
 def test_dir_shows_the_public_names_only() -> None:
-    """What a Tab key offers."""
+    """Tab completion uses it."""
     assert dir(agentnb) == sorted({*agentnb.__all__, "map"})  # `import *` must not hide the built-in one
 
 
 def test_every_public_name_tells_what_it_is() -> None:
-    """A docstring each, members included."""
+    """Each has a docstring, members included."""
     named = set(agentnb.__all__) - {"__version__", *TYPES}
     silent = [name for name in named if not getattr(agentnb, name).__doc__]
     for kind in (agentnb.Session, agentnb.Turn):
@@ -336,19 +336,19 @@ def test_every_public_name_tells_what_it_is() -> None:
 
 
 def test_the_version_is_the_distributions() -> None:
-    """``agentnb.__version__`` says what pip installed."""
+    """``agentnb.__version__`` is the version that pip installed."""
     assert agentnb.__version__ == version(NAME)
 
 
 def test_importing_loads_nothing_heavy() -> None:
-    """``import agentnb`` brings in neither a front end, nor an agent's SDK, nor a loop."""
+    """``import agentnb`` loads no front end, agent SDK or event loop."""
     program = f"import sys, agentnb; print(*[name for name in {HEAVY!r} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.split() == []
 
 
 def test_using_it_loads_no_sdk() -> None:
-    """A whole turn in a plain process needs neither the official SDK nor a widget."""
+    """A whole turn in a plain process works without the official SDK and widgets."""
     program = (
         "import sys, agentnb\n"
         "session = agentnb.start()\n"
@@ -376,7 +376,7 @@ def _members(kind: type) -> list[str]:
 
 
 def _signature(value: Any) -> str:
-    """The arguments without annotations; nothing for a property."""
+    """Returns the arguments without annotations; nothing for a property."""
     if not callable(value):
         return ""
     found = inspect.signature(value)

@@ -1,4 +1,4 @@
-"""Releases: the workflows run only code that is pinned, and the bill of materials names what users get."""
+"""Releases: workflows run only pinned code, and the bill of materials lists what users get."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PINNED = re.compile(r"[\w-]+/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+")
 
 
 def test_workflows_run_actions_of_a_named_commit_alone() -> None:
-    """A tag can be moved to other code; a comment says the version for people and for dependabot."""
+    """A tag can move to other code; a comment has the version for people and dependabot."""
     used = [
         line for path in (ROOT / ".github/workflows").glob("*.yml") for line in USES.findall(path.read_text("utf-8"))
     ]
@@ -34,7 +34,7 @@ def test_what_publishes_has_a_hash_for_each_package() -> None:
 
 @pytest.mark.slow
 def test_the_bill_of_materials_names_each_package_that_users_get(tmp_path: Path) -> None:
-    """Those that are required and those whose code is in the front end; the second time it is equal to the byte."""
+    """Requirements and packages bundled in the front end; a second run gives the same bytes."""
     files = [tmp_path / "one.json", tmp_path / "two.json"]
     for file in files:
         subprocess.run([sys.executable, "scripts/sbom.py", str(file)], cwd=ROOT, check=True)
@@ -49,7 +49,7 @@ def test_the_bill_of_materials_names_each_package_that_users_get(tmp_path: Path)
 
 
 def test_the_map_for_reviewers_names_modules_and_tests_that_are_there() -> None:
-    """Every path in its table, and each row has both."""
+    """Every path in its table exists, and each row has both."""
     rows = re.findall(r"^\| (`.+)$", (ROOT / "SECURITY.md").read_text("utf-8"), re.MULTILINE)
     named = [re.findall(r"`((?:agentnb|js|tests)/[^`]+)`", row) for row in rows]
     assert [path for paths in named for path in paths if not (ROOT / path).exists()] == []

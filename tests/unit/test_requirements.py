@@ -1,4 +1,4 @@
-"""The table of requirements names tests that are there."""
+"""The table of requirements names existing tests."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ ROWS = ROW.findall(TABLE.read_text(encoding="utf-8"))
 
 @pytest.mark.parametrize(("row", "shown"), ROWS, ids=[row for row, _ in ROWS])
 def test_what_shows_a_requirement_is_there(row: str, shown: str) -> None:
-    """Each file, and in it the test of that name."""
+    """Each file, and the named test in it."""
     named = re.findall(r"`([^`]+?)::([^`]*)`", shown)
     gone = [f"{file}::{test}" for file, test in named if not _there(file, test)]
     assert (named != [], gone) == (True, []), row
 
 
 def test_no_requirement_stands_twice() -> None:
-    """And every line of the table is read."""
+    """The test reads every line of the table."""
     lines = re.findall(r"^\| [A-Z]\d", TABLE.read_text(encoding="utf-8"), re.MULTILINE)
     assert len({row for row, _ in ROWS}) == len(ROWS) == len(lines)
 

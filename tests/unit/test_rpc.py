@@ -1,4 +1,4 @@
-"""The connection: order, repairs, requests, and the end."""
+"""The connection: order, repairs, requests, and its end."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.unit.api.conftest import PATIENCE
 
 
 class End:
-    """The other end: what was written, and everything that came out, in order."""
+    """The other end: records the written messages and all events in order."""
 
     def __init__(self) -> None:
         self.sent: list[dict[str, Any]] = []
@@ -66,12 +66,12 @@ class End:
 
 
 def lines(*messages: dict[str, Any]) -> bytes:
-    """Messages as they stand on the wire."""
+    """Returns messages as lines."""
     return b"".join(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n" for message in messages)
 
 
 async def test_answers_and_notifications_keep_the_order_of_the_wire() -> None:
-    """An answer is handled between the notifications it came between, each run of which is one list."""
+    """Each run of notifications between answers is one list."""
     end = End()
     end.connection.call("ask", {}, end.done)
     end.connection.feed(lines({"method": "a"}, {"method": "b"}, {"id": 1, "result": 7}, {"method": "c"}))
@@ -87,7 +87,7 @@ async def test_an_id_that_comes_back_as_text_is_still_ours() -> None:
 
 
 async def test_a_log_line_with_an_id_is_no_answer() -> None:
-    """Some programs write their log, one JSON object a line, among their messages."""
+    """Some programs write JSON log lines among their messages."""
     end = End()
     end.connection.call("ask", {}, end.done)
     end.connection.feed(lines({"id": 1, "level": "info", "msg": "started"}))
@@ -97,7 +97,7 @@ async def test_a_log_line_with_an_id_is_no_answer() -> None:
 
 
 async def test_what_is_no_message_is_counted_and_survived() -> None:
-    """Stray text, null, arrays, numbers, half JSON, bad UTF-8, unknown answers: none of them stops the reader."""
+    """Stray text, null, arrays, numbers, half JSON, bad UTF-8, unknown answers: the reader goes on."""
     end = End()
     end.connection.feed(b'Hello\n\n \nnull\n[1]\n42\n"x"\n{"a":\n\xff\xfe\n{}\n' + lines({"id": 9, "result": 1}))
     end.connection.feed(
@@ -119,14 +119,14 @@ async def test_what_is_no_message_is_counted_and_survived() -> None:
     ],
 )
 def test_a_message_that_can_be_read_is_read(line: bytes, params: dict[str, Any]) -> None:
-    """Text before it, bad UTF-8, half an emoji, numbers that JSON does not have: the message is not lost."""
+    """Despite text before it, bad UTF-8, lone surrogates, or invalid JSON numbers."""
     message = repair_message(line)
     assert message.params == params
 
 
 @given(st.lists(st.text(max_size=20), max_size=8), st.data())
 def test_any_cutting_of_the_stream_gives_the_same_messages(texts: list[str], data: st.DataObject) -> None:
-    """Reads may end anywhere, in the middle of a character too."""
+    """Reads may end anywhere, even inside a character."""
     stream = b"".join(Lines.frame(encode({"method": "m", "params": [text]})) for text in texts)
     cutter, found, rest = Lines(), [], stream
     while rest:
@@ -145,14 +145,13 @@ async def test_the_last_line_counts_without_its_newline() -> None:
 
 
 async def test_a_line_without_end_closes_the_connection() -> None:
-    """Memory is bounded."""
+    """It limits the memory."""
     cutter = Lines(longest=10)
     with pytest.raises(ProtocolError):
         cutter.feed(b"x" * 11)
 
 
 async def test_a_request_is_answered_with_its_own_id_whatever_that_is() -> None:
-    """Ids are echoed as sent."""
     end = End()
     end.connection.feed(lines({"id": "q-1", "method": "echo", "params": {"x": 1}}))
     assert await end.answer() == {"jsonrpc": "2.0", "id": "q-1", "result": {"x": 1}}
@@ -163,7 +162,7 @@ async def test_a_request_is_answered_with_its_own_id_whatever_that_is() -> None:
     [("outside", -32602, "outside the workspace"), ("bug", -32603, "KeyError"), ("odd", -32603, "no JSON")],
 )
 async def test_what_goes_wrong_in_a_request_is_told_as_an_error(method: str, code: int, says: str) -> None:
-    """The agent hears why; the reader goes on."""
+    """The agent gets the reason; the reader goes on."""
     end = End()
     end.connection.feed(lines({"id": 1, "method": method}))
     error = (await end.answer())["error"]
@@ -180,7 +179,7 @@ async def test_a_request_taken_back_is_answered_as_cancelled() -> None:
 
 
 async def test_requests_do_not_hold_up_what_comes_behind_them() -> None:
-    """One that waits for a person leaves the updates flowing."""
+    """A request that waits for a person does not block updates."""
     end = End()
     end.connection.feed(lines({"id": 1, "method": "wait"}, {"method": "a"}))
     assert end.events == [["a"]]
@@ -197,7 +196,7 @@ async def test_no_answer_in_time_is_a_timeout_and_a_late_one_is_ignored() -> Non
 
 
 async def test_closing_fails_what_waits_with_the_reason() -> None:
-    """Once; requests made later fail the same way."""
+    """Once; later requests fail the same way."""
     end = End()
     end.connection.call("ask", {}, end.done)
     reason = AgentDied("gone")
@@ -208,7 +207,7 @@ async def test_closing_fails_what_waits_with_the_reason() -> None:
 
 
 async def test_a_callback_that_fails_does_not_stop_the_reader(caplog: pytest.LogCaptureFixture) -> None:
-    """It is logged."""
+    """The error is logged."""
     end = End()
 
     def broken(*_: object) -> None:
@@ -221,7 +220,7 @@ async def test_a_callback_that_fails_does_not_stop_the_reader(caplog: pytest.Log
 
 
 async def test_a_request_that_nobody_waits_for_any_more_is_taken_back() -> None:
-    """ACP `$/cancel_request`, the other way: too late, or given up; not for one that was answered."""
+    """ACP `$/cancel_request` from agentnb: after a timeout or cancellation, but not after an answer."""
     end = End()
     with pytest.raises(TimeoutError):
         await end.connection.request("slow", {}, 0.01)
@@ -257,7 +256,7 @@ BAD: dict[bytes, int] = {
 
 
 class Strict:
-    """A connection of a protocol that repairs nothing, and what it answers."""
+    """Records the answers of a connection whose protocol repairs nothing."""
 
     def __init__(self, dialect: Dialect) -> None:
         self.sent: list[Any] = []
@@ -279,7 +278,7 @@ class Strict:
 async def test_a_bad_message_is_answered_without_id_when_the_protocol_repairs_nothing(
     dialect: Dialect, data: bytes
 ) -> None:
-    """Nobody is asked, and the next message is answered."""
+    """It has no effect, and the next message is answered."""
     strict = Strict(dialect)
     strict.connection.receive(data)
     strict.connection.receive(b'{"jsonrpc":"2.0","id":"next","method":"echo"}')
@@ -289,7 +288,7 @@ async def test_a_bad_message_is_answered_without_id_when_the_protocol_repairs_no
 
 
 async def test_a_result_that_is_there_is_answered_before_the_next_message_is_read() -> None:
-    """One that takes a while comes when it is there."""
+    """A slow result comes later."""
     strict = Strict(AHP)
     for number, method in enumerate(("later", "echo")):
         strict.connection.receive(encode({"jsonrpc": "2.0", "id": number, "method": method}))
@@ -298,7 +297,7 @@ async def test_a_result_that_is_there_is_answered_before_the_next_message_is_rea
 
 
 async def test_a_batch_is_answered_with_one_array_and_nothing_for_notifications() -> None:
-    """MCP 2025-03-26; in other protocols it is no message."""
+    """MCP 2025-03-26; other protocols have no batches."""
     strict = Strict(MCP)
     strict.connection.feed(
         b'[{"jsonrpc":"2.0","id":1,"method":"later"},{"jsonrpc":"2.0","method":"x"},7,'
@@ -329,7 +328,7 @@ def test_messages_behind_headers_are_found_however_the_stream_is_cut(texts: list
 
 @pytest.mark.parametrize("head", [b"x" * 5_000, b"Content-Length: 9999999999\r\n\r\n", b"Content-Type: x\r\n\r\n{}"])
 async def test_a_header_without_a_usable_length_ends_the_connection(head: bytes) -> None:
-    """There is no finding the next message; what waits fails."""
+    """The next message cannot be found; waiting calls fail."""
     ends: list[Any] = []
     connection = Connection(lambda _: None, LSP, on_closed=ends.append)
     connection.call("ask", {}, lambda _result, error: ends.append(error))

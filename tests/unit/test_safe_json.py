@@ -1,4 +1,4 @@
-"""JSON that others wrote: every reader in the package survives it."""
+"""Every reader of foreign JSON in the package survives it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ PACKAGE = Path(agentnb.__file__).parent
 
 @given(hostile_lines())
 def test_reading_whatever_it_is_gives_a_value_or_a_value_error(line: bytes) -> None:
-    """And the value can be written again."""
+    """The value can be encoded again."""
     try:
         value = read_json(line)
     except ValueError:
@@ -40,7 +40,7 @@ def test_reading_whatever_it_is_gives_a_value_or_a_value_error(line: bytes) -> N
 
 
 def test_json_from_outside_is_read_in_one_place_only() -> None:
-    """`json.loads` raises RecursionError; nothing but `safe_json` calls it."""
+    """`json.loads` raises RecursionError; only `safe_json` may call it."""
     calls = [
         str(path.relative_to(PACKAGE))
         for path in PACKAGE.rglob("*.py")
@@ -89,7 +89,6 @@ READERS: dict[str, Callable[[Path], Any]] = {
 @pytest.mark.parametrize("name", READERS)
 @pytest.mark.parametrize("text", ["[" * 100_000, '{"a":' * 3_000, '{"a":' * 3_000 + "1" + "}" * 3_000, "\udcff", "\0"])
 def test_a_file_that_cannot_be_read_is_an_error_that_names_it(name: str, text: str, tmp_path: Path) -> None:
-    """Whatever is wrong with it."""
     path = tmp_path / "file.json"
     path.write_bytes(text.encode("utf-8", "surrogateescape") + b"\n")
     with pytest.raises(AgentnbError, match=r"file\.json"):
@@ -97,14 +96,14 @@ def test_a_file_that_cannot_be_read_is_an_error_that_names_it(name: str, text: s
 
 
 def test_settings_of_the_page_when_unreadable_disable_nothing(tmp_path: Path) -> None:
-    """As JupyterLab passes over them."""
+    """JupyterLab ignores them, too."""
     path = tmp_path / "page_config.json"
     path.write_text("[" * 100_000)
     assert [*disabled([path])] == []
 
 
 def test_a_deep_policy_file_is_a_problem_that_is_told(tmp_path: Path) -> None:
-    """And an agent's description is refused likewise: TOML nests too."""
+    """TOML nests too; an agent's description fails the same way."""
     path = tmp_path / "policy.toml"
     path.write_text("a = " + "[" * 50_000)
     problem = load(path, "user").problem
@@ -116,7 +115,7 @@ def test_a_deep_policy_file_is_a_problem_that_is_told(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("content", [b"[" * 100_000, b'{"a":' * 3_000 + b"1" + b"}" * 3_000, b"\xff", b"9" * 5_000])
 def test_a_record_that_is_damaged_is_one_that_is_not_there(content: bytes, tmp_path: Path) -> None:
-    """What a kernel has stored of its own, it can do without."""
+    """A kernel can do without its stored records."""
     path = tmp_path / "record.json"
     path.write_bytes(content)
     assert read_conversation_record(path) is None
@@ -126,7 +125,7 @@ def test_a_record_that_is_damaged_is_one_that_is_not_there(content: bytes, tmp_p
 
 @pytest.mark.parametrize("number", ["9" * 5_000, "-" + "1" * 6_000])
 def test_a_number_of_thousands_of_digits_in_a_policy_file_is_told(number: str, tmp_path: Path) -> None:
-    """Python refuses to read it with another error than that of a slip."""
+    """Python raises another error for it than for a syntax error."""
     path = tmp_path / "policy.toml"
     path.write_text(f"a = {number}\n")
     problem = load(path, "project").problem
@@ -137,7 +136,7 @@ def test_a_number_of_thousands_of_digits_in_a_policy_file_is_told(number: str, t
 
 
 def test_a_line_that_is_no_message_is_logged_without_its_text(caplog: pytest.LogCaptureFixture) -> None:
-    """It may hold a secret."""
+    """It may contain a secret."""
     with caplog.at_level(logging.DEBUG, "agentnb"):
         Connection(lambda _: None, ACP).receive(b'{"token": "sk-very-secret", "deep":' + b"[" * 1_000)
     assert "bytes is not a message" in caplog.text

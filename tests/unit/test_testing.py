@@ -1,4 +1,4 @@
-"""The shipped test tools: what they say when a case cannot be run."""
+"""The shipped test tools: their messages if a case cannot be run."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from agentnb.testing import load_cases, run_reducer_case, skip_reason
 
 
 def test_case_of_a_channel_that_is_not_there() -> None:
-    """A case for another channel is refused with the reason that it would be skipped for."""
+    """The error has the reason for which the case would be skipped."""
     case = {"description": "it rains", "reducer": "weather", "initial": {}, "actions": [], "expected": {}}
     assert "agentnb has no weather channel" == skip_reason(case)
     with pytest.raises(UsageError, match="'it rains' cannot be run: agentnb has no weather channel"):
@@ -26,7 +26,7 @@ def test_malformed_state() -> None:
 
 @pytest.mark.parametrize(("text", "message"), [("{", "is not JSON"), ("[]", "is not a reducer case"), ("{}", "needs")])
 def test_file_that_is_no_case(tmp_path: Path, text: str, message: str) -> None:
-    """A file that is not a case is named."""
+    """The error names it."""
     (tmp_path / "wrong.json").write_text(text, encoding="utf-8")
     with pytest.raises(UsageError, match=message) as caught:
         load_cases(tmp_path)
@@ -34,7 +34,7 @@ def test_file_that_is_no_case(tmp_path: Path, text: str, message: str) -> None:
 
 
 def test_folder_without_cases(tmp_path: Path) -> None:
-    """A folder with no case is an error: nothing passes by being absent."""
+    """Otherwise missing cases would pass."""
     with pytest.raises(UsageError, match="No reducer case"):
         load_cases(tmp_path)
     with pytest.raises(UsageError, match="No reducer case"):

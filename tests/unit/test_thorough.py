@@ -1,4 +1,4 @@
-"""What ``make test`` leaves out exists."""
+"""The tests that ``make test`` leaves out exist."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from tests.thorough import THOROUGH, WITH_IPYKERNEL_6, is_thorough
 
 
 def test_each_test_that_is_left_out_or_kept_by_name_exists() -> None:
-    """A list that names what is gone would leave out less, or more, than somebody meant."""
+    """A list with a wrong name would leave out too little or too much."""
     names = (each.partition("[")[0].partition("::") for each in (*THOROUGH, *WITH_IPYKERNEL_6))
     wrong = [file + name for file, _, name in names if f"def {name}" not in (ROOT / "tests" / file).read_text("utf-8")]
     assert wrong == []

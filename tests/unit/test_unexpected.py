@@ -1,4 +1,4 @@
-"""What is told of an error that nobody expected: its kind and its place, and nothing of the user's data."""
+"""The message of an unexpected error has its kind and place, and no user data."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from agentnb.safe_json import read_json
 
 
 def test_an_unexpected_error_is_told_with_its_place_in_agentnb_and_without_its_text() -> None:
-    """The innermost place counts; one outside of agentnb has none."""
+    """The innermost place counts; an error outside agentnb has none."""
     with pytest.raises(ValueError, match="nested") as raised:
         read_json(b"[" * 1_000 + b"secret")
     assert re.fullmatch(r"ValueError in agentnb\.safe_json, line \d+", unexpected(raised.value))

@@ -1,4 +1,4 @@
-"""The hosted workflow runs what a contributor can run: targets of the Makefile, and nothing else."""
+"""The hosted workflow runs only targets of the Makefile, as a contributor can."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ SUPPORTED = re.findall(
 
 
 def commands(workflow: Path) -> list[str]:
-    """Every command of every step."""
+    """Returns every command of every step."""
     jobs = yaml.safe_load(workflow.read_text(encoding="utf-8"))["jobs"]
     return [step["run"] for job in jobs.values() for step in job["steps"] if "run" in step]
 
 
 def test_every_step_of_the_ci_workflow_is_a_make_target() -> None:
-    """What fails in a hosted job can be repeated with the same command in a checkout."""
+    """A contributor can repeat what fails in a hosted job with the same command."""
     steps = commands(ROOT / ".github/workflows/ci.yml")
     assert steps
     assert [step for step in steps if not re.fullmatch(r"make [a-z0-9-]+", step)] == []
@@ -29,6 +29,5 @@ def test_every_step_of_the_ci_workflow_is_a_make_target() -> None:
 
 
 def test_ci_workflow_runs_every_supported_python() -> None:
-    """The matrix and the classifiers name the same versions."""
     jobs = yaml.safe_load((ROOT / ".github/workflows/ci.yml").read_text(encoding="utf-8"))["jobs"]
     assert jobs["fast"]["strategy"]["matrix"]["python"] == SUPPORTED

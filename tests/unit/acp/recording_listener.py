@@ -1,4 +1,4 @@
-"""What the tests here share: scripted agents as specs, a listener that remembers, and a session to talk in."""
+"""Helpers for these tests: specs of scripted agents, a recording listener, and a session to prompt."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ AGENTS = Path(__file__).parents[2] / "agents"
 
 
 def scripted(name: str, **fields: Any) -> AgentSpec:
-    """The agent of `tests/agents/<name>.py`."""
+    """Returns the spec of `tests/agents/<name>.py`."""
     command = (sys.executable, str(AGENTS / f"{name}.py"))
     return AgentSpec(name=name, title=name, command=command, **fields)
 
 
 def empty_chat(prompt: str | None = None) -> ChatState:
-    """A chat with nothing in it, or with turn `t1` running."""
+    """Returns a chat without turns, or with turn `t1` running."""
     chat = ChatState(resource="x:/1/chat", title="", status=1, modified_at="1970-01-01T00:00:00.000Z", turns=())
     if prompt is None:
         return chat
@@ -55,18 +55,17 @@ def empty_chat(prompt: str | None = None) -> ChatState:
 
 
 def turns_of(chat: ChatState) -> list[Turn | ActiveTurn]:
-    """All turns of *chat*, the running one last."""
     return [*chat.turns, *filter(None, [chat.active_turn])]
 
 
 def text_of(chat: ChatState) -> str:
-    """Everything the agent has said in *chat*, joined."""
+    """Returns the agent's text in *chat*."""
     parts = [part for turn in turns_of(chat) for part in turn.response_parts]
     return "".join(part.content for part in parts if isinstance(part, MarkdownResponsePart))
 
 
 def applied(chat: ChatState, update: dict[str, Any], turn_id: str | None = "t1") -> ChatState:
-    """*chat* after *update*."""
+    """Returns *chat* after *update*."""
     for action in map_update(update, chat, turn_id, 1):
         if action.channel_kind == "chat":
             chat = reduce_chat(chat, action)
@@ -74,7 +73,7 @@ def applied(chat: ChatState, update: dict[str, Any], turn_id: str | None = "t1")
 
 
 class RecordingListener:
-    """A listener that remembers what it heard, and lets everything through unless told otherwise."""
+    """A listener that records everything and allows everything by default."""
 
     speaking = "t1"
 
@@ -163,7 +162,7 @@ class RecordingListener:
 
 
 def saying(text: str) -> Message:
-    """Returns what a user says."""
+    """Returns a user's message."""
     return Message(text=text, origin=MessageOrigin(kind="user"))
 
 
@@ -176,7 +175,7 @@ class Talk:
         self.listener = listener
 
     def begin(self, text: str) -> asyncio.Future[PromptResult]:
-        """Prompt; the future is set inline, in the order of the wire."""
+        """Sends a prompt; the future's result keeps the order of the wire."""
         answer: asyncio.Future[PromptResult] = asyncio.get_running_loop().create_future()
 
         def done(result: PromptResult) -> None:
@@ -204,7 +203,7 @@ async def talking(
     env: dict[str, str] | None = None,
     **fields: Any,
 ) -> AsyncIterator[Talk]:
-    """A session with the scripted agent *name*; the agent is stopped at the end."""
+    """Opens a session with the scripted agent *name*; stops the agent at the end."""
     agent = await Agent.launch(scripted(name, **fields), cwd=cwd, env=env)
     try:
         listener = RecordingListener(option, deny)

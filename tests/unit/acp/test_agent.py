@@ -29,7 +29,6 @@ from tests.unit.api.conftest import PATIENCE
 
 
 async def test_an_agent_that_is_not_installed_is_named_with_what_to_type(tmp_path: Path) -> None:
-    """The install line is in the message."""
     spec = scripted("echo", install="npm install -g no-such-agent")
     missing = type(spec)(name="x", title="X", command=("no-such-agent",), install=spec.install)
     with pytest.raises(AgentNotFound, match=r"X is not installed.*'no-such-agent'.*npm install -g no-such-agent"):
@@ -37,13 +36,12 @@ async def test_an_agent_that_is_not_installed_is_named_with_what_to_type(tmp_pat
 
 
 async def test_a_folder_that_does_not_exist_is_named(tmp_path: Path) -> None:
-    """Before anything is started."""
     with pytest.raises(AgentStartFailed, match=r"nowhere.* does not exist"):
         await Agent.launch(scripted("echo"), cwd=tmp_path / "nowhere")
 
 
 async def test_dying_at_start_is_told_with_the_last_words_but_no_secret(tmp_path: Path) -> None:
-    """Exit status, the tail of stderr without colours, and no key."""
+    """It has the exit status and stderr's tail without colours and keys."""
     with pytest.raises(AgentStartFailed) as failure:
         await Agent.launch(scripted("dies_at_start"), cwd=tmp_path, env={"SCRIPTED_API_KEY": "sk-12345678"})
     said = str(failure.value)
@@ -52,7 +50,6 @@ async def test_dying_at_start_is_told_with_the_last_words_but_no_secret(tmp_path
 
 
 async def test_never_answering_initialize_ends_the_process_in_time(tmp_path: Path) -> None:
-    """A bounded wait, then a message with the last output."""
     with pytest.raises(
         AgentStartFailed, match=r"silent did not answer within 1 s after it was started.*(\n.*)*licence"
     ):
@@ -60,7 +57,7 @@ async def test_never_answering_initialize_ends_the_process_in_time(tmp_path: Pat
 
 
 async def test_rubbish_is_survived_and_nothing_readable_is_lost(tmp_path: Path) -> None:
-    """Three chunks among stray lines, each repaired, and an answer with a text id and NaN in it."""
+    """Three chunks among stray lines, each repaired; a response with a text id and NaN."""
     async with talking("rubbish", tmp_path) as talk:
         answer = await talk.prompt()
         assert (answer.stop_reason, talk.listener.text) == (
@@ -71,7 +68,7 @@ async def test_rubbish_is_survived_and_nothing_readable_is_lost(tmp_path: Path) 
 
 
 async def test_cancel_reaches_the_agent_before_the_answers_to_what_it_asked(tmp_path: Path) -> None:
-    """`session/cancel` first, then `cancelled` for the open question."""
+    """`session/cancel` comes first, then `cancelled` for the permission request."""
     async with talking("asks_unknown_call", tmp_path, option="later") as talk:
         answer = talk.begin("")
         await asyncio.wait_for(talk.listener.question.wait(), PATIENCE)
@@ -81,13 +78,13 @@ async def test_cancel_reaches_the_agent_before_the_answers_to_what_it_asked(tmp_
 
 
 async def test_a_question_taken_back_is_given_up(tmp_path: Path) -> None:
-    """The agent hears -32800, the turn goes on."""
+    """The agent receives -32800, and the turn goes on."""
     async with talking("gives_up", tmp_path, option="later") as talk:
         assert (await talk.prompt(), talk.listener.text) == (PromptResult("end_turn"), "-32800")
 
 
 async def test_stopping_an_agent_fails_what_waits_and_tells_the_listener(tmp_path: Path) -> None:
-    """Even one that does not listen."""
+    """Even if the agent ignores it."""
     async with talking("deaf", tmp_path) as talk:
         answer = talk.begin("")
         await asyncio.wait_for(talk.listener.spoken.wait(), PATIENCE)
@@ -101,7 +98,7 @@ async def test_stopping_an_agent_fails_what_waits_and_tells_the_listener(tmp_pat
 
 
 async def test_a_login_is_asked_for_with_the_ways_to_do_it(tmp_path: Path) -> None:
-    """ACP error -32000: the agent's methods by name, and the line to type."""
+    """ACP error -32000: the message has the login methods and the line to type."""
     agent = await Agent.launch(scripted("needs_login", login="scripted login"), cwd=tmp_path)
     try:
         with pytest.raises(AuthenticationRequired) as failure:
@@ -115,7 +112,7 @@ async def test_a_login_is_asked_for_with_the_ways_to_do_it(tmp_path: Path) -> No
 
 
 async def test_a_refused_prompt_says_why_without_secrets(tmp_path: Path) -> None:
-    """Code and data are kept, the key in the message is not."""
+    """The error keeps code and data, but not the key."""
     async with talking("refuses", tmp_path, env={"SCRIPTED_API_KEY": "sk-12345678"}) as talk:
         with pytest.raises(AgentRefused) as failure:
             await talk.prompt()
@@ -124,7 +121,7 @@ async def test_a_refused_prompt_says_why_without_secrets(tmp_path: Path) -> None
 
 
 async def test_a_method_we_do_not_have_is_refused(tmp_path: Path) -> None:
-    """-32601, and so is one that was not offered."""
+    """-32601, also if it was not offered."""
     requests = [
         ["session/share", {}],
         ["fs/read_text_file", {"path": "a"}],
@@ -138,7 +135,7 @@ async def test_a_method_we_do_not_have_is_refused(tmp_path: Path) -> None:
 
 
 async def test_a_megabyte_of_stderr_stalls_nothing(tmp_path: Path) -> None:
-    """It is drained; the last line is known."""
+    """All of it is read; the last line is kept."""
     async with talking("noisy", tmp_path) as talk:
         await talk.prompt()
         await talk.agent.stop(patience=0.5)
@@ -148,7 +145,6 @@ async def test_a_megabyte_of_stderr_stalls_nothing(tmp_path: Path) -> None:
 
 
 async def test_a_session_that_never_opens_is_given_up_in_time(tmp_path: Path) -> None:
-    """A bounded wait here too."""
     agent = await Agent.launch(scripted("deaf"), cwd=tmp_path)
     try:
         with pytest.raises(AgentError, match="did not answer session/new within 0 s"):
@@ -159,7 +155,7 @@ async def test_a_session_that_never_opens_is_given_up_in_time(tmp_path: Path) ->
 
 
 async def test_closing_a_session_ends_its_terminals_and_its_deliveries(tmp_path: Path) -> None:
-    """Nothing is heard after it."""
+    """No update arrives after it."""
     async with talking("echo", tmp_path) as talk:
         await talk.agent.close_session(talk.session_id)
         await talk.prompt("Hello")
@@ -167,7 +163,7 @@ async def test_closing_a_session_ends_its_terminals_and_its_deliveries(tmp_path:
 
 
 async def test_an_old_id_that_is_another_sessions_now_is_refused(tmp_path: Path) -> None:
-    """An agent that was started anew may count its sessions from the beginning: nobody hears another's words."""
+    """A restarted agent may count its sessions from 1 again: no session may get another's text."""
     agent = await Agent.launch(find("eliza"), cwd=tmp_path)
     try:
         one, former, two = RecordingListener(), RecordingListener(), RecordingListener()
@@ -194,7 +190,7 @@ async def test_an_old_id_that_is_another_sessions_now_is_refused(tmp_path: Path)
 
 
 async def test_an_extension_method_is_answered_by_whoever_knows_it(tmp_path: Path) -> None:
-    """By its session's listener, or without a session by any; what nobody knows is refused as unknown."""
+    """The session's listener answers, or any without a session; an unknown method is an error."""
     requests = [["_x/twice", {"value": 4}], ["_x/thrice", {"value": 4}]]
     async with talking("works", tmp_path) as talk:
         await talk.prompt(json.dumps(requests))
@@ -205,7 +201,7 @@ async def test_an_extension_method_is_answered_by_whoever_knows_it(tmp_path: Pat
 
 
 async def test_a_session_that_opens_too_late_is_given_up_and_closed(tmp_path: Path) -> None:
-    """The agent hears `$/cancel_request`; the session that it opens all the same is closed, and nobody hears of it."""
+    """The agent gets `$/cancel_request`; the session that it still opens is closed and ignored."""
     spec = scripted("keeps")
     spec = type(spec)(name="keeps", title="keeps", command=(*spec.command, "late", "close"))
     agent = await Agent.launch(spec, cwd=tmp_path)
@@ -228,7 +224,7 @@ async def test_a_session_that_opens_too_late_is_given_up_and_closed(tmp_path: Pa
 
 @pytest.mark.parametrize("turns", [0, 1, 2, 3, 5, 8, 13, 30])
 async def test_a_launch_that_is_given_up_leaves_no_process_and_no_task(tmp_path: Path, turns: int) -> None:
-    """At whatever moment: while the process comes up, or while it is asked who it is."""
+    """At any moment: while the process starts, or during `initialize`."""
     before, guarded = asyncio.all_tasks(), GUARD.groups
     launch = asyncio.ensure_future(Agent.launch(scripted("silent"), cwd=tmp_path))
     for _ in range(turns):
@@ -241,7 +237,7 @@ async def test_a_launch_that_is_given_up_leaves_no_process_and_no_task(tmp_path:
 
 
 async def test_update_that_follows_the_answer_to_a_choice_counts(tmp_path: Path) -> None:
-    """Both come in one read; the answer is older, and is heard first."""
+    """Both come in one read; the older response is applied first."""
     async with talking("changes_its_mind", tmp_path) as talk:
         heard = talk.listener.heard
         await talk.agent.set_config_option(talk.session_id, "size", "large", heard.extend)

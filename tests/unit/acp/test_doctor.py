@@ -18,7 +18,6 @@ from tests.unit.acp.recording_listener import AGENTS, scripted
 
 
 async def test_the_built_in_agent_is_ready() -> None:
-    """Nothing to do."""
     found = await examine(find("eliza"))
     assert (found.state, found.todo) == ("ready", None)
     assert found.version
@@ -39,39 +38,38 @@ async def test_the_built_in_agent_is_ready() -> None:
 async def test_what_is_wrong_is_named_with_what_to_type(
     spec: AgentSpec, state: str, said: str, todo: str | None
 ) -> None:
-    """Missing, not logged in, broken, too old."""
     found = await examine(spec)
     assert (found.state, found.todo) == (state, todo)
     assert said in found.message
 
 
 async def test_a_terminal_login_is_the_line_to_type() -> None:
-    """The agent's own, where the catalogue has none."""
+    """The agent's own, if the catalogue has none."""
     spec = scripted("wants_login")
     found = await examine(replace(spec, command=(*spec.command, "session")))
     assert (found.state, str(found.todo).endswith("--login")) == ("login", True)
 
 
 async def test_several_are_examined_in_order() -> None:
-    """One that fails does not spoil the others."""
+    """A failure does not affect the others."""
     found = await examine_all([scripted("dies_at_start"), scripted("echo")])
     assert [each.state for each in found] == ["broken", "ready"]
 
 
 @pytest.fixture
 def program(tmp_path: Path) -> Path:
-    """The agent that is too old, as a program of its own."""
+    """The outdated agent as a program."""
     return made(tmp_path, "scripted-agent")
 
 
 @pytest.fixture
 def mute(tmp_path: Path) -> Path:
-    """The same, but it tells no version."""
+    """The same, without a version."""
     return made(tmp_path, "mute-agent", "mute")
 
 
 def made(folder: Path, name: str, *words: str) -> Path:
-    """A program that runs ``too_old.py`` with *words* before its own arguments."""
+    """Returns a program that runs ``too_old.py`` with *words* before its arguments."""
     path = folder / name
     run = shlex.join([sys.executable, str(AGENTS / "too_old.py"), *words])
     path.write_text(f'#!/bin/sh\nexec {run} "$@"\n')
@@ -93,7 +91,7 @@ def made(folder: Path, name: str, *words: str) -> Path:
 async def test_an_agent_that_is_too_old_is_told_with_the_line_that_upgrades_it(
     program: Path, word: str, least: str | None, expected: tuple[str | None, ...]
 ) -> None:
-    """Whether it says its version in ACP, or is too old to speak it and only tells when asked with ``--version``."""
+    """The agent gives its version in ACP, or only with ``--version`` if it is too old for ACP."""
     spec = AgentSpec(
         name="x",
         title="X",
@@ -110,7 +108,7 @@ async def test_an_agent_that_is_too_old_is_told_with_the_line_that_upgrades_it(
 
 
 async def test_one_that_tells_no_version_is_not_called_old(mute: Path) -> None:
-    """It is broken, and says with what words."""
+    """It is broken, and its output is shown."""
     spec = AgentSpec(name="x", title="X", command=(str(mute), "--acp"), min_version="9", install="get x")
     found = await examine(spec)
     assert (found.state, found.todo) == ("broken", None)
@@ -118,13 +116,13 @@ async def test_one_that_tells_no_version_is_not_called_old(mute: Path) -> None:
 
 
 async def test_a_login_that_the_agent_does_by_itself_is_a_line_of_python() -> None:
-    """No command is to be typed: `codex login` is nothing that Codex's ACP package installs."""
+    """There is no command to type: Codex's ACP package does not install `codex login`."""
     found = await examine(scripted("needs_login"))
     assert (found.state, found.todo) == ("login", 'agentnb.start("needs_login").login()')
 
 
 async def test_a_reason_of_several_lines_is_shown_whole() -> None:
-    """The agent's last lines on stderr are what tells why."""
+    """The reason is in the last lines of stderr."""
     found = await examine(scripted("dies_at_start"))
     shown = checkups([found])
     assert [line for line in found.message.splitlines() if line.strip() not in shown] == []
@@ -132,7 +130,7 @@ async def test_a_reason_of_several_lines_is_shown_whole() -> None:
 
 
 def test_each_install_line_says_what_it_needs() -> None:
-    """`uv tool install` takes the Python that it is told, else one that may be too old; archived packages are gone."""
+    """`uv tool install` needs a Python version, as its default may be too old; archived packages are gone."""
     specs = {spec.name: spec for spec in known() if spec.origin == "built in"}
     uv = [spec for spec in specs.values() if (spec.install or "").startswith("uv tool install")]
     assert uv
@@ -143,7 +141,7 @@ def test_each_install_line_says_what_it_needs() -> None:
 
 
 def test_root_is_told_what_the_agent_wants_to_be_set() -> None:
-    """Only root, and only where it is not set."""
+    """Only root, while the variable is not set."""
     spec = scripted("echo", root_env={"SCRIPTED_SANDBOX": "1"})
     hint = root_hint(spec) or ""
     assert ("SCRIPTED_SANDBOX=1" in hint) == (os.geteuid() == 0)

@@ -1,4 +1,4 @@
-"""The files service, asked by a real agent and by itself."""
+"""The files service, used by a real agent and directly."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ def names(folder: Path) -> list[str]:
 
 @pytest.fixture
 async def files(tmp_path: Path) -> Files:
-    """The service, with a listener that lets everything through."""
+    """The service, with a listener that allows everything."""
     return Files(WorkspaceBoundary(tmp_path), RecordingListener())
 
 
 async def test_an_agent_that_asks_for_a_file_outside_the_workspace_is_told_so(tmp_path: Path) -> None:
-    """Reading and writing: the path and the workspace are named, nothing happens, the turn goes on."""
+    """For reads and writes, the error names path and workspace; nothing happens, and the turn goes on."""
     outside, inside = tmp_path / "outside.txt", tmp_path / "inside"
     outside.write_text("secret")
     inside.mkdir()
@@ -45,7 +45,7 @@ async def test_an_agent_that_asks_for_a_file_outside_the_workspace_is_told_so(tm
 
 
 async def test_an_agent_reads_and_writes(tmp_path: Path) -> None:
-    """Through the requests, with a preview of the change."""
+    """By ACP requests, with a preview of the change."""
     path = tmp_path / "new" / "a.txt"
     requests: list[Any] = [
         ["fs/write_text_file", {"path": str(path), "content": "one\ntwo\n"}],
@@ -76,13 +76,13 @@ async def test_an_agent_reads_and_writes(tmp_path: Path) -> None:
     ],
 )
 async def test_lines_are_counted_from_one(tmp_path: Path, files: Files, line: Any, limit: Any, content: str) -> None:
-    """ACP `line` and `limit`; what is no number is as if it were not there."""
+    """ACP `line` and `limit`; values that are not numbers are ignored."""
     (tmp_path / "f").write_text("a\nb\nc\n")
     assert await files.read({"path": str(tmp_path / "f"), "line": line, "limit": limit}) == {"content": content}
 
 
 async def test_what_an_editor_has_not_saved_is_read_as_it_stands_there(tmp_path: Path) -> None:
-    """By lines, too; a reader who is refused hears nothing of it, and where there is no file there is none."""
+    """By lines, too; a denied reader learns nothing, and a missing file stays missing."""
     cell = {"cell_type": "raw", "id": "a", "metadata": {}, "source": ["saved"]}
     path, listener = tmp_path / "a.ipynb", RecordingListener()
     path.write_text(json.dumps({"nbformat": 4, "cells": [cell]}), encoding="utf-8")
@@ -101,7 +101,6 @@ async def test_what_an_editor_has_not_saved_is_read_as_it_stands_there(tmp_path:
 
 
 async def test_links_out_of_the_workspace_are_followed_and_refused(tmp_path: Path) -> None:
-    """A link is where it leads to."""
     inside = tmp_path / "inside"
     inside.mkdir()
     (inside / "link").symlink_to(tmp_path)
@@ -113,7 +112,7 @@ async def test_links_out_of_the_workspace_are_followed_and_refused(tmp_path: Pat
 
 
 async def test_an_additional_directory_is_read_and_written_and_is_a_boundary_itself(tmp_path: Path) -> None:
-    """Below it no link is followed that was put there after the look."""
+    """A link placed below it after the check is not followed."""
     work, shared, outside = (tmp_path / name for name in ("work", "shared", "outside"))
     for folder in (work, shared, outside):
         folder.mkdir()
@@ -136,7 +135,7 @@ async def test_an_additional_directory_is_read_and_written_and_is_a_boundary_its
 
 
 async def test_a_denied_write_changes_nothing(tmp_path: Path) -> None:
-    """The reason is the listener's."""
+    """The error has the listener's reason."""
     (tmp_path / "f").write_text("old")
     with pytest.raises(PermissionDenied, match="not today"):
         await Files(WorkspaceBoundary(tmp_path), RecordingListener(deny="not today")).write(
@@ -146,7 +145,7 @@ async def test_a_denied_write_changes_nothing(tmp_path: Path) -> None:
 
 
 async def test_a_read_only_file_is_not_written_and_nobody_is_asked(tmp_path: Path, files: Files) -> None:
-    """To replace it by a new file would only take the right to write the folder."""
+    """Replacing it would only need write access to the folder."""
     locked = tmp_path / "locked.csv"
     locked.write_text("old")
     locked.chmod(0o444)
@@ -160,7 +159,6 @@ async def test_a_read_only_file_is_not_written_and_nobody_is_asked(tmp_path: Pat
 
 
 async def test_writing_keeps_the_mode_the_newlines_and_links_inside(tmp_path: Path, files: Files) -> None:
-    """Only the words change."""
     script, link = tmp_path / "run.sh", tmp_path / "link"
     script.write_bytes(b"a\r\nb\r\n")
     script.chmod(0o750)
@@ -171,7 +169,7 @@ async def test_writing_keeps_the_mode_the_newlines_and_links_inside(tmp_path: Pa
 
 
 async def test_a_change_is_shown_with_the_newlines_that_are_written(tmp_path: Path) -> None:
-    """A file of Windows keeps its newlines in every line, and the card shows no line that stays as it is as changed."""
+    """A Windows file keeps its line endings, and the card shows only the lines that really change."""
     listener, path = RecordingListener(), tmp_path / "win.txt"
     path.write_bytes(b"a\r\nb\r\n")
     await Files(WorkspaceBoundary(tmp_path), listener).write({"path": str(path), "content": "a\nB\r\n"})
@@ -182,7 +180,7 @@ async def test_a_change_is_shown_with_the_newlines_that_are_written(tmp_path: Pa
 
 
 class Slow(RecordingListener):
-    """Somebody saves *words* into *path* while the card is open, the first *times* times."""
+    """Saves *words* into *path* while the card is open, the first *times* times."""
 
     def __init__(self, path: Path, words: str, times: int) -> None:
         super().__init__()
@@ -195,7 +193,7 @@ class Slow(RecordingListener):
 
 
 async def test_what_was_saved_while_the_card_was_open_is_shown_before_it_is_replaced(tmp_path: Path) -> None:
-    """Asked again with the change as it is by then; without an answer to that, nothing is written."""
+    """The user must approve the new change; otherwise nothing is written."""
     path = tmp_path / "a.txt"
     for old in ("one", None):
         path.unlink(missing_ok=True)
@@ -220,7 +218,7 @@ async def test_a_file_that_never_stands_still_is_left_alone(tmp_path: Path) -> N
 
 
 async def preview(path: Path, content: str) -> tuple[list[str], ToolDiffContent]:
-    """Returns what the card says, and the change that it shows."""
+    """Returns the card's text and diff."""
     listener = RecordingListener()
     await Files(WorkspaceBoundary(path.parent), listener).write({"path": str(path), "content": content})
     *said, diff = listener.requests[0].preview or ()
@@ -264,7 +262,7 @@ async def test_a_file_that_is_no_text_is_not_called_new(tmp_path: Path) -> None:
 
 
 async def test_a_write_that_fails_leaves_the_file_as_it_was_and_nothing_beside_it(tmp_path: Path, files: Files) -> None:
-    """Whole or not at all: the new file is put in the place of the old one once it is written."""
+    """The new file replaces the old one only once it is complete."""
     path = tmp_path / "f"
     path.write_text("old")
     reader = path.open()
@@ -278,14 +276,14 @@ async def test_a_write_that_fails_leaves_the_file_as_it_was_and_nothing_beside_i
 
 
 async def test_a_name_as_long_as_a_name_can_be_is_written(tmp_path: Path, files: Files) -> None:
-    """The file that is written beside it has a shorter one."""
+    """The temporary file beside it has a shorter name."""
     path = tmp_path / ("🐿" * 63)
     await files.write({"path": str(path), "content": "x"})
     assert (path.read_text(), names(tmp_path)) == ("x", [path.name])
 
 
 async def test_what_is_no_text_file_is_refused_by_name(tmp_path: Path, files: Files) -> None:
-    """Folders, pipes, other encodings, parameters of the wrong type: an error, never a wait."""
+    """Folders, pipes, other encodings and parameters of the wrong type never block."""
     (tmp_path / "bytes").write_bytes(b"\xff\xfe")
     os.mkfifo(tmp_path / "pipe")
     for params, says in (

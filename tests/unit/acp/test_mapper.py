@@ -1,4 +1,4 @@
-"""The mapper: every update kind, every block, and everything that can be wrong with them."""
+"""The mapper: every kind of update and block, and everything that can be wrong with them."""
 
 from __future__ import annotations
 
@@ -56,17 +56,17 @@ IMAGE = {"type": "image", "data": "aGk=", "mimeType": "image/png"}
 
 
 def chunk(text: Any, kind: str = "agent_message_chunk", **more: Any) -> dict[str, Any]:
-    """An update with text."""
+    """Returns an update with text."""
     return {"sessionUpdate": kind, "content": {"type": "text", "text": text}, **more}
 
 
 def call(status: str | None = None, update: str = "tool_call_update", **more: Any) -> dict[str, Any]:
-    """An update of tool call `c1`."""
+    """Returns an update of tool call `c1`."""
     return {"sessionUpdate": update, "toolCallId": "c1", **({} if status is None else {"status": status}), **more}
 
 
 def after(*updates: dict[str, Any], prompt: str = "Hello there", turn_id: str | None = "t1") -> ChatState:
-    """A chat in which the agent has sent *updates*."""
+    """Returns a chat in which the agent has sent *updates*."""
     chat = empty_chat(prompt)
     for update in updates:
         chat = applied(chat, update, turn_id)
@@ -74,26 +74,26 @@ def after(*updates: dict[str, Any], prompt: str = "Hello there", turn_id: str | 
 
 
 def parts(*updates: dict[str, Any], prompt: str = "Hello there") -> list[Any]:
-    """The parts of the turn in which the agent has sent *updates*."""
+    """Returns the parts of a turn after *updates*."""
     turn = after(*updates, prompt=prompt).active_turn
     assert turn is not None
     return list(turn.response_parts)
 
 
 def only_call(*updates: dict[str, Any]) -> Any:
-    """The one tool call that *updates* make."""
+    """Returns the only tool call after *updates*."""
     (part,) = parts(*updates)
     assert isinstance(part, ToolCallResponsePart)
     return part.tool_call
 
 
 def finished() -> ChatState:
-    """A chat whose only turn is over."""
+    """Returns a chat whose only turn is over."""
     return reduce_chat(after(chunk("Hi")), ChatTurnComplete(turn_id="t1", time=2))
 
 
 def test_another_message_is_another_part() -> None:
-    """ACP `messageId`."""
+    """ACP `messageId` separates them."""
     assert parts(chunk("a"), chunk("b", messageId="1"), chunk("c", messageId="1"), chunk("d", messageId="2")) == [
         MarkdownResponsePart(id="p1", content="a"),
         MarkdownResponsePart(id="p2", content="bc", message_id="1"),
@@ -119,7 +119,7 @@ def test_other_blocks_of_a_message_are_kept_as_sent(block: dict[str, Any]) -> No
 
 
 def test_an_echo_of_the_prompt_is_not_shown_again() -> None:
-    """Whole, or piece by piece before the answer begins."""
+    """Whole, or in pieces before the answer."""
     user = "user_message_chunk"
     assert parts(chunk("Hello ", user), chunk("there", user), chunk("Hi"), chunk("Hello there", user)) == [
         MarkdownResponsePart(id="p1", content="Hi")
@@ -127,7 +127,7 @@ def test_an_echo_of_the_prompt_is_not_shown_again() -> None:
 
 
 def test_other_words_of_the_user_are_shown() -> None:
-    """Someone slipped them in."""
+    """Sent during the turn."""
     user = "user_message_chunk"
     assert parts(chunk("Hi"), chunk("Wait, ", user), chunk("there", user)) == [
         MarkdownResponsePart(id="p1", content="Hi"),
@@ -136,7 +136,7 @@ def test_other_words_of_the_user_are_shown() -> None:
 
 
 def test_a_tool_call_from_beginning_to_end() -> None:
-    """Status drives the lifecycle, everything else goes to the details, content replaces."""
+    """Status sets the state, other fields go to the details, content is replaced."""
     begun = call("pending", "tool_call", title="Run", kind="execute", rawInput={"command": ["bash", "-lc", "ls"]})
     running = call(
         "in_progress", title="Run ls", content=[{"type": "content", "content": {"type": "text", "text": "a"}}]
@@ -164,7 +164,7 @@ def test_a_tool_call_from_beginning_to_end() -> None:
 
 
 def test_every_kind_of_tool_content() -> None:
-    """Text, other blocks, diffs, terminals, and what we do not know."""
+    """Text, other blocks, diffs, terminals, and unknown types."""
     odd: list[Any] = [{"type": "content"}, {"type": "diff", "path": 1}, {"type": "chart"}, "text", None]
     items = [
         {"type": "content", "content": {"type": "text", "text": "a"}},
@@ -185,7 +185,7 @@ def test_every_kind_of_tool_content() -> None:
 
 
 def test_the_tool_is_named_as_the_agent_names_it() -> None:
-    """`name`, else a `toolName` in `_meta`, else the kind."""
+    """`name`, else `toolName` in `_meta`, else the kind."""
     meta = {"claudeCode": {"toolName": "Write"}}
     ways: list[dict[str, Any]] = [
         {"name": "write_file", "kind": "edit"},
@@ -198,7 +198,7 @@ def test_the_tool_is_named_as_the_agent_names_it() -> None:
 
 
 def test_locations_survive_what_is_wrong_with_them() -> None:
-    """Lines that are no numbers are left out, places without a path too."""
+    """Lines that are not numbers and locations without a path are left out."""
     locations = [{"path": "/a", "line": 3}, {"path": "/b", "line": "x"}, {"line": 1}, None]
     assert only_call(call(title="x", locations=locations)).details.locations == (
         ToolCallLocation(path="/a", line=3),
@@ -207,7 +207,7 @@ def test_locations_survive_what_is_wrong_with_them() -> None:
 
 
 def test_plans_replace_each_other_and_go() -> None:
-    """One part per plan, by the agent's own id."""
+    """One part per plan id."""
     step = {"content": "Look", "priority": "high", "status": "pending"}
     done = {**step, "status": "completed"}
     named = {"type": "items", "planId": "b", "entries": [step]}
@@ -230,7 +230,7 @@ def test_plans_replace_each_other_and_go() -> None:
 
 
 def test_a_part_id_is_never_used_twice() -> None:
-    """Though a part before was taken back."""
+    """Even after a part was removed."""
     plan = {"type": "items", "planId": "b", "entries": []}
     ids = [
         part.id
@@ -245,23 +245,22 @@ def test_a_part_id_is_never_used_twice() -> None:
 
 
 def compaction(kind: str = "compaction_update", **more: Any) -> dict[str, Any]:
-    """An update of compaction `k1`."""
+    """Returns an update of compaction `k1`."""
     return {"sessionUpdate": kind, "compactionId": "k1", **more}
 
 
 def summary(*texts: str) -> list[dict[str, Any]]:
-    """Blocks of text."""
     return [{"type": "text", "text": each} for each in texts]
 
 
 def one_call(*updates: dict[str, Any]) -> Any:
-    """The one call in the turn in which the agent has sent *updates*."""
+    """Returns the only call of the turn after *updates*."""
     (part,) = parts(*updates)
     return part.tool_call
 
 
 def test_compaction_is_one_line_that_grows_and_ends() -> None:
-    """What it keeps is streamed, or comes whole at the end, which counts."""
+    """The summary is streamed, or comes whole at the end, which wins."""
     began = compaction(status="in_progress")
     chunks = [compaction("compaction_summary_chunk", content=block) for block in summary("Kept: ", "all.")]
     running = one_call(began, *chunks)
@@ -285,13 +284,13 @@ def test_compaction_is_one_line_that_grows_and_ends() -> None:
     [({"status": "failed", "error": "no room"}, "no room"), ({"status": "cancelled"}, "It was cancelled.")],
 )
 def test_compaction_that_fails_says_why(fields: dict[str, Any], message: str) -> None:
-    """Cancelled counts as not done."""
+    """Cancelled counts as failed."""
     call = one_call(compaction(status="in_progress"), compaction(**fields))
     assert (call.success, call.error.message) == (False, message)
 
 
 def test_compaction_goes_on_after_its_turn() -> None:
-    """It stays where it began."""
+    """It stays in its first turn."""
     chat = after(compaction(status="in_progress"))
     chat = reduce_chat(chat, ChatTurnComplete(turn_id="t1", duration=1, time=1))
     chat = applied(chat, compaction(status="completed"), None)
@@ -299,7 +298,7 @@ def test_compaction_goes_on_after_its_turn() -> None:
 
 
 def test_notice_is_plain_text_and_said_once_in_a_row() -> None:
-    """What severities are unknown is shown as it is; a repeated one is one."""
+    """An unknown severity has no prefix; a repeated notice is shown once."""
     notice = {"sessionUpdate": "notice", "severity": "error", "title": "**Quota**", "description": "Half of it."}
     odd = {"sessionUpdate": "notice", "severity": "_mine", "title": "Well"}
     said = [part.content for part in parts(notice, notice, odd)]
@@ -308,7 +307,7 @@ def test_notice_is_plain_text_and_said_once_in_a_row() -> None:
 
 @pytest.mark.parametrize("update", CASES["what is not understood is kept raw"])
 def test_what_is_not_understood_is_kept_raw(update: dict[str, Any]) -> None:
-    """Unknown kinds, and known ones that cannot be read."""
+    """Unknown kinds, and known ones with unreadable fields."""
     name = update.get("sessionUpdate") or "update"
     assert parts(update) == [RawResponsePart(id="p1", name=name, payload=update)]
 
@@ -351,13 +350,13 @@ def test_what_is_not_understood_is_kept_raw(update: dict[str, Any]) -> None:
     ],
 )
 def test_what_concerns_the_session_is_for_its_channel(update: dict[str, Any], action: Any) -> None:
-    """And needs no turn."""
+    """They need no turn."""
     assert map_update(update, empty_chat(), None, 1) == (action,)
     assert action.channel_kind == "session"
 
 
 def suggested(*prompts: Any) -> Any:
-    """Returns what becomes of suggestions with these prompts."""
+    """Returns the suggestions mapped from *prompts*."""
     update = {"sessionUpdate": "prompt_suggestions_update", "suggestions": [{"prompt": each} for each in prompts]}
     (action,) = map_update(update, empty_chat(), None, 1)
     assert isinstance(action, XPromptSuggestionsChanged)
@@ -373,7 +372,7 @@ def link(uri: str) -> dict[str, Any]:
 
 
 def test_suggested_prompts_are_for_the_chats_channel() -> None:
-    """And need no turn; an empty list takes them back."""
+    """They need no turn; an empty list removes them."""
     update = {"sessionUpdate": "prompt_suggestions_update", "suggestions": [{"prompt": [said("Plot it")]}]}
     assert map_update(update, empty_chat(), None, 1) == (XPromptSuggestionsChanged(suggestions=("Plot it",), time=1),)
     assert XPromptSuggestionsChanged.channel_kind == "chat"
@@ -396,7 +395,7 @@ def test_suggested_prompts_are_for_the_chats_channel() -> None:
     ],
 )
 def test_a_suggested_prompt_is_text_as_its_user_would_write_it(prompt: Any, text: str) -> None:
-    """Files are mentions; what would hide or reorder text is gone, what a language needs is not."""
+    """Files become mentions; characters that hide or reorder text go, unless a language needs them."""
     assert suggested(prompt) == (text,)
 
 
@@ -411,25 +410,23 @@ def test_a_suggested_prompt_is_text_as_its_user_would_write_it(prompt: Any, text
     ],
 )
 def test_a_suggested_prompt_that_text_cannot_say_is_left_out(prompt: Any) -> None:
-    """Whole: a part of it is another prompt."""
+    """A part of it would be another prompt."""
     assert suggested(prompt, [said("Plot it")]) == ("Plot it",)
 
 
 def test_of_many_suggested_prompts_the_first_three_are_kept() -> None:
-    """Each once."""
     many = [[said(f"Plot {number // 2}")] for number in range(10_000)]
     assert suggested(*many) == ("Plot 0", "Plot 1", "Plot 2")
 
 
 def test_late_words_go_to_the_turn_they_belong_to() -> None:
-    """Wrapped, so that the running turn and its status stay."""
+    """The action names that turn, so the running turn and its status stay."""
     chat = applied(applied(finished(), chunk(" again")), call("completed", title="x"))
     (turn,) = chat.turns
     assert (text_of(chat), len(turn.response_parts), chat.active_turn) == ("Hi again", 2, None)
 
 
 def test_a_late_update_of_a_tool_call_finds_the_turn_that_made_it() -> None:
-    """Even while another turn runs."""
     from agentnb.state import ChatTurnStarted, Message, MessageOrigin
 
     chat = reduce_chat(after(call("in_progress", title="x")), ChatTurnComplete(turn_id="t1", time=2))
@@ -445,14 +442,14 @@ def test_a_late_update_of_a_tool_call_finds_the_turn_that_made_it() -> None:
 
 
 def test_words_before_any_turn_open_a_finished_one_of_their_own() -> None:
-    """Some agents greet."""
+    """Some agents send a greeting."""
     chat = applied(applied(empty_chat(), chunk("Welcome"), None), chunk("!"), None)
     assert ([turn.id for turn in chat.turns], text_of(chat), chat.active_turn) == (["agent-1"], "Welcome!", None)
     assert chat.turns[0].message.origin.kind == "agent"
 
 
 def test_an_old_conversation_that_is_replayed_becomes_turns() -> None:
-    """ACP `session/load`: the user's words begin each."""
+    """ACP `session/load`: each user message begins a turn."""
     user = "user_message_chunk"
     chat = empty_chat()
     for update in (chunk("One", user), chunk("Ein"), chunk("One", user), call("completed", "tool_call", title="x")):
@@ -470,7 +467,7 @@ OPTIONS = [
 
 
 def asked(chat: ChatState, tool_call: Any) -> tuple[str, Any]:
-    """The tool call that a permission request leads to, in its state."""
+    """Returns the id and state of a permission request's tool call."""
     call_id, actions = map_permission({"toolCall": tool_call, "options": OPTIONS}, chat, "t1", 1)
     for action in actions:
         chat = reduce_chat(chat, action)
@@ -480,7 +477,7 @@ def asked(chat: ChatState, tool_call: Any) -> tuple[str, Any]:
 
 
 def test_a_permission_request_for_an_unknown_call_announces_it() -> None:
-    """With every option by its name, odd kinds as a denial."""
+    """Options keep their names; unknown kinds are denials."""
     call_id, state = asked(empty_chat("x"), {"toolCallId": "c9", "title": "Write a.txt", "kind": "edit"})
     assert isinstance(state, ToolCallPendingConfirmationState)
     assert (call_id, state.confirmation_title, state.tool_name) == ("c9", "Write a.txt", "edit")
@@ -493,7 +490,7 @@ def test_a_permission_request_for_an_unknown_call_announces_it() -> None:
 
 @pytest.mark.parametrize("status", ["pending", "in_progress"])
 def test_a_permission_request_with_an_id_only_is_merged_with_what_is_known(status: str) -> None:
-    """The title, the input and the details stay."""
+    """Title, input and details stay."""
     chat = after(call(status, "tool_call", title="Run ls", rawInput={"a": 1}))
     call_id, state = asked(chat, {"toolCallId": "c1"})
     assert isinstance(state, ToolCallPendingConfirmationState)
@@ -507,20 +504,20 @@ def test_a_permission_request_with_an_id_only_is_merged_with_what_is_known(statu
 def test_a_permission_request_of_no_kind_is_of_the_kind_of_its_call_where_that_reads(
     announced: str, said: str, kind: str
 ) -> None:
-    """OpenCode asks so for what lies outside the workspace; what does more than reading keeps the kind it names."""
+    """OpenCode requests access outside the workspace this way; a kind beyond reading is kept."""
     chat = after(call("in_progress", "tool_call", title="x", kind=announced))
     assert asked(chat, {"toolCallId": "c1", "kind": said})[1].details.kind == kind
 
 
 @pytest.mark.parametrize("tool_call", [{"toolCallId": "c1"}, None, {}, [1]])
 def test_there_is_always_something_to_answer(tool_call: Any) -> None:
-    """A call that has ended, or no call at all: the question gets a place of its own."""
+    """If the call has ended or is missing, the request gets its own call."""
     _, state = asked(after(call("completed", "tool_call", title="x")), tool_call)
     assert isinstance(state, ToolCallPendingConfirmationState)
 
 
 def test_an_agent_that_does_not_wait_for_the_answer() -> None:
-    """Its call ends all the same: done, or skipped."""
+    """The call still ends: completed or cancelled."""
     for status, kind in (("completed", ToolCallCompletedState), ("failed", ToolCallCancelledState)):
         chat = empty_chat("x")
         for action in map_permission({"toolCall": {"toolCallId": "c1"}, "options": OPTIONS}, chat, "t1", 1)[1]:
@@ -552,7 +549,7 @@ def test_a_new_session_brings_modes_and_config_options() -> None:
 
 
 def test_terminals_of_the_agents_own_are_shown() -> None:
-    """What comes in `_meta`, under ids that we never made."""
+    """From `_meta`, with ids that agentnb did not create."""
     opened = call("in_progress", "tool_call", title="ls", _meta={"terminal_info": {"terminal_id": "z", "cwd": "/w"}})
     printed = call(_meta={"terminal_output": {"terminal_id": "z", "data": "a\n"}})
     ended = call("completed", _meta={"terminal_exit": {"terminal_id": "z", "exit_code": 0, "signal": None}})
@@ -567,7 +564,7 @@ def test_terminals_of_the_agents_own_are_shown() -> None:
 def test_a_command_that_ended_badly_has_failed_when_the_agent_calls_it_completed(
     ended: dict[str, Any], failure: str | None
 ) -> None:
-    """By its terminal or by the exit code in its raw output; of other tools an exit code says nothing."""
+    """By its terminal or the exit code in its raw output; other tools' exit codes are ignored."""
     terminal = [{"type": "terminal", "terminalId": "z"}]
     info = {"terminal_info": {"terminal_id": "z", "cwd": "/w"}}
     begun = call("in_progress", "tool_call", kind="execute", title="make", content=terminal, _meta=info)
@@ -579,7 +576,7 @@ def test_a_command_that_ended_badly_has_failed_when_the_agent_calls_it_completed
 
 @pytest.mark.parametrize(("ended", "said"), CASES["a failed call with raw output says why in words"])
 def test_a_failed_call_with_raw_output_says_why_in_words(ended: dict[str, Any], said: str) -> None:
-    """Its error is no JSON where the raw output has an error's text or an exit code."""
+    """Raw output with an error text or exit code is not shown as JSON."""
     terminal = [{"type": "terminal", "terminalId": "z"}]
     info = {"terminal_info": {"terminal_id": "z", "cwd": "/w"}}
     begun = call("in_progress", "tool_call", kind="execute", title="make", content=terminal, _meta=info)
@@ -647,7 +644,7 @@ UPDATES = st.builds(
 def test_nothing_an_agent_sends_raises_or_cannot_be_written(
     updates: list[dict[str, Any]], turn_id: str | None, running: bool
 ) -> None:
-    """Whatever is wrong with it, and the state that comes of it survives the wire."""
+    """Also, the resulting state can be encoded and decoded."""
     chat = empty_chat("Hello") if running else empty_chat()
     for update in updates:
         chat = applied(chat, update, turn_id)

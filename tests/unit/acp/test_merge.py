@@ -12,7 +12,7 @@ from tests.unit.acp.recording_listener import applied, empty_chat, text_of
 
 
 def chunk(text: str, kind: str = "agent_message_chunk", **more: Any) -> dict[str, Any]:
-    """An update with text."""
+    """Returns an update with text."""
     return {"sessionUpdate": kind, "content": {"type": "text", "text": text}, **more}
 
 
@@ -23,7 +23,6 @@ CHUNKS = st.lists(st.builds(lambda text, kind, more: chunk(text, kind, **more), 
 
 @given(CHUNKS)
 def test_merging_changes_nothing_that_can_be_seen(updates: list[dict[str, Any]]) -> None:
-    """The chat is the same with and without it."""
     one, other = empty_chat("hi"), empty_chat("hi")
     for update in updates:
         one = applied(one, update)

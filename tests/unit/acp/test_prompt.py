@@ -1,4 +1,4 @@
-"""What goes with a prompt: by what the agent can take, with a clear word where it cannot."""
+"""A prompt's attachments: sent as the agent accepts them, or named clearly as left out."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def embedded(mime: str) -> MessageEmbeddedResourceAttachment:
     ],
 )
 def test_an_attachment_is_sent_as_what_the_agent_can_take(mime: str, capabilities: dict[str, bool], kind: str) -> None:
-    """Text at last is text; anything else is named."""
+    """Text files fall back to text; others are named."""
     message = Message(text="look", origin=MessageOrigin(kind="user"), attachments=(embedded(mime),))
     blocks = prompt_blocks(message, capabilities)
     assert blocks[0] == {"type": "text", "text": "look"}

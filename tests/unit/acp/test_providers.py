@@ -1,4 +1,4 @@
-"""Model providers that an agent's description names are set before its first session, or it does not start."""
+"""The providers in an agent's description are set before its first session, or the agent does not start."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ MAIN = Provider(api_type="anthropic", base_url="https://gateway.example.org", to
     ],
 )
 async def test_provider_is_set_before_the_first_session(tmp_path: Path, provider: Provider, told: object) -> None:
-    """The token comes from a variable."""
+    """The token is in an environment variable."""
     env = {"GATEWAY_TOKEN": "t0ken"}
     async with talking("sets_providers", tmp_path, env=env, providers={"main": provider}) as talk:
         await talk.prompt("what?")
@@ -54,7 +54,7 @@ async def test_provider_is_set_before_the_first_session(tmp_path: Path, provider
 async def test_agent_whose_provider_cannot_be_set_does_not_start(
     tmp_path: Path, providers: dict[str, Provider], words: tuple[str, ...], message: str
 ) -> None:
-    """Its requests would go elsewhere than its user wants."""
+    """Its requests would go to the wrong provider."""
     spec = scripted("sets_providers", providers=providers)
     with pytest.raises(AgentStartFailed, match=message):
         await Agent.launch(replace(spec, command=(*spec.command, *words)), cwd=tmp_path)

@@ -1,4 +1,4 @@
-"""The terminals service, asked by a real agent and by itself."""
+"""The terminals service, used by a real agent and directly."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ MEGABYTE = 1024 * 1024
 
 
 def shown(listener: RecordingListener) -> str:
-    """Returns what the listener saw printed."""
+    """Returns the output that the listener got."""
     return "".join(action.data for action in listener.terminals if isinstance(action, XTerminalData))
 
 
 async def test_an_agent_runs_a_command(tmp_path: Path) -> None:
-    """Create, wait, read, release; the listener sees it open, print and end."""
+    """Create, wait, read, release; the listener gets its start, output and end."""
     requests: list[Any] = [
         ["terminal/create", {"command": "sh", "args": ["-c", SCRIPT], "env": [{"name": "WORD", "value": "hi"}]}],
         ["terminal/wait_for_exit", {"terminalId": "$terminal"}],
@@ -60,20 +60,20 @@ async def test_an_agent_runs_a_command(tmp_path: Path) -> None:
 
 @pytest.fixture
 async def listener() -> RecordingListener:
-    """A listener that lets everything through."""
+    """A listener that allows everything."""
     return RecordingListener()
 
 
 @pytest.fixture
 async def terminals(tmp_path: Path, listener: RecordingListener) -> AsyncIterator[Terminals]:
-    """The service; what still runs is ended."""
+    """The service; running commands are ended."""
     terminals = Terminals(WorkspaceBoundary(tmp_path), listener)
     yield terminals
     await terminals.close()
 
 
 async def test_a_whole_line_in_command_goes_to_the_shell(terminals: Terminals, listener: RecordingListener) -> None:
-    """Some agents do not split it."""
+    """Some agents do not split the line."""
     created = await terminals.create({"command": "echo one && echo two"})
     assert await terminals.wait_for_exit(created) == {"exitCode": 0, "signal": None}
     assert (shown(listener), listener.requests[0].command) == ("one\ntwo\n", "echo one && echo two")
@@ -82,7 +82,7 @@ async def test_a_whole_line_in_command_goes_to_the_shell(terminals: Terminals, l
 async def test_the_oldest_output_goes_at_the_limit_at_a_character(
     terminals: Terminals, listener: RecordingListener
 ) -> None:
-    """The agent gets the last bytes; the listener got all of it."""
+    """The agent gets the last bytes; the listener gets all."""
     created = await terminals.create({"command": "printf '%s' 'a€€'", "outputByteLimit": 4})
     await terminals.wait_for_exit(created)
     answer = await terminals.output(created)
@@ -92,7 +92,7 @@ async def test_the_oldest_output_goes_at_the_limit_at_a_character(
 async def test_killing_ends_the_command_and_its_children_and_keeps_the_output(
     terminals: Terminals, listener: RecordingListener
 ) -> None:
-    """The process group is gone, the terminal is not."""
+    """The process group is gone; the terminal stays."""
     line = f"{shlex.quote(sys.executable)} -c {shlex.quote(PAUSE)} & wait"
     created = await terminals.create({"command": line})
     await asyncio.wait_for(listener.printed.wait(), PATIENCE)
@@ -105,7 +105,7 @@ async def test_killing_ends_the_command_and_its_children_and_keeps_the_output(
 async def test_releasing_ends_the_command_that_runs_and_forgets_it(
     terminals: Terminals, listener: RecordingListener
 ) -> None:
-    """In a group of its own, which ends whole; ours goes on."""
+    """Its own process group ends whole; this one goes on."""
     created = await terminals.create({"command": sys.executable, "args": ["-c", PAUSE]})
     await asyncio.wait_for(listener.printed.wait(), PATIENCE)
     group = int(shown(listener))
@@ -118,7 +118,7 @@ async def test_releasing_ends_the_command_that_runs_and_forgets_it(
 
 
 async def test_output_is_told_while_the_command_runs(terminals: Terminals, listener: RecordingListener) -> None:
-    """To the listener and to an agent that asks; without an end that has not come."""
+    """The listener and the agent get it, without an exit status."""
     created = await terminals.create({"command": sys.executable, "args": ["-c", PAUSE]})
     await asyncio.wait_for(listener.printed.wait(), PATIENCE)
     assert await terminals.output(created) == {"output": shown(listener), "truncated": False}
@@ -126,7 +126,6 @@ async def test_output_is_told_while_the_command_runs(terminals: Terminals, liste
 
 
 async def test_closing_ends_every_command(terminals: Terminals, listener: RecordingListener) -> None:
-    """Nothing outlives its session."""
     for _ in range(3):
         listener.printed.clear()
         await terminals.create({"command": sys.executable, "args": ["-c", PAUSE]})
@@ -138,7 +137,7 @@ async def test_closing_ends_every_command(terminals: Terminals, listener: Record
 
 
 async def test_endless_output_does_not_starve_the_loop(terminals: Terminals, listener: RecordingListener) -> None:
-    """It is read no faster than it is shown: a piece is less than a burst and the one read that completes it."""
+    """Output is read no faster than it is shown: each piece is less than a burst plus one read."""
     created = await terminals.create({"command": "yes", "outputByteLimit": 1000})
     most, before = 0, 0
     while before < MEGABYTE:
@@ -161,6 +160,5 @@ async def test_endless_output_does_not_starve_the_loop(terminals: Terminals, lis
 async def test_what_cannot_be_run_is_refused_by_name(
     terminals: Terminals, params: dict[str, Any], error: type[Exception], says: str
 ) -> None:
-    """A clear error each."""
     with pytest.raises(error, match=says):
         await terminals.create(params)

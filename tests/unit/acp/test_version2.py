@@ -1,4 +1,4 @@
-"""Version 2 of ACP, a draft, with an agent that speaks it by its schema: what users see is as with version 1."""
+"""Version 2 of ACP, a draft, with an agent built from its schema: users see the same as with version 1."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ from tests.unit.api.conftest import PATIENCE
 
 
 def talking_2(cwd: Path) -> Any:
-    """A session with the agent that speaks version 2."""
+    """Opens a session with the agent that speaks version 2."""
     return talking("second_version", cwd, protocol=2)
 
 
 async def test_turn_ends_with_the_state_of_its_session_and_shows_the_same_things(tmp_path: Path) -> None:
-    """Whole messages, a call that grows, a terminal, a difference, a plan, a notice, unknown things."""
+    """Whole messages, a growing call, a terminal, a diff, a plan, a notice, and unknown updates."""
     async with talking_2(tmp_path) as talk:
         assert (talk.agent.name, talk.agent.version) == ("Second", "2.0")
         can = talk.agent.capabilities
@@ -62,7 +62,7 @@ async def test_turn_ends_with_the_state_of_its_session_and_shows_the_same_things
 
 
 async def test_permission_for_a_command_says_the_command(tmp_path: Path) -> None:
-    """The policy judges what would run, not a title."""
+    """The policy judges the command, not a title."""
     async with talking_2(tmp_path) as talk:
         await talk.prompt("ask")
         (question,) = talk.listener.asked
@@ -82,14 +82,14 @@ async def test_permission_for_a_command_says_the_command(tmp_path: Path) -> None
     ],
 )
 async def test_turn_that_fails_ends_with_why(tmp_path: Path, words: str, error: type[Exception], message: str) -> None:
-    """By its state, by the answer to the prompt, or by the end of the process."""
+    """By its state, by the prompt's response, or by the end of the process."""
     async with talking_2(tmp_path) as talk:
         with pytest.raises(error, match=message):
             await talk.prompt(words)
 
 
 async def test_cancelled_turn_ends_when_the_session_is_idle(tmp_path: Path) -> None:
-    """The answer to the prompt came long before."""
+    """The prompt's response came long before."""
     async with talking_2(tmp_path) as talk:
         answer = talk.begin("wait")
         talk.agent.cancel(talk.session_id)
@@ -97,7 +97,7 @@ async def test_cancelled_turn_ends_when_the_session_is_idle(tmp_path: Path) -> N
 
 
 async def test_options_are_chosen_and_an_old_session_is_replayed(tmp_path: Path) -> None:
-    """`session/load` is `session/resume` from the start there."""
+    """In it, `session/load` is `session/resume` from the start."""
     async with talking_2(tmp_path) as talk:
         heard: list[Action] = []
         await talk.agent.set_config_option(talk.session_id, "model", "large", heard.extend)
@@ -112,7 +112,7 @@ async def test_options_are_chosen_and_an_old_session_is_replayed(tmp_path: Path)
 
 
 async def test_agent_of_the_first_version_is_spoken_to_as_it_answers(tmp_path: Path) -> None:
-    """Trying the draft with an agent that does not have it costs nothing."""
+    """Trying the draft is safe with agents that lack it."""
     spec = replace(scripted("second_version", protocol=2), command=(*scripted("second_version").command, "1"))
     agent = await Agent.launch(spec, cwd=tmp_path)
     try:
@@ -125,7 +125,7 @@ async def test_agent_of_the_first_version_is_spoken_to_as_it_answers(tmp_path: P
 
 
 async def test_agent_that_answers_with_the_draft_unasked_is_refused_with_what_to_write(tmp_path: Path) -> None:
-    """Its description has to say so."""
+    """Its description must set `protocol = 2`."""
     script = "import wire; wire.answer(wire.receive(), {'protocolVersion': 2}); wire.receive()"
     folder = str(Path(__file__).parents[2] / "agents")
     spec = replace(

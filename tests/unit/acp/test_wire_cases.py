@@ -1,4 +1,4 @@
-"""The protocol's own messages, and a few of ours, through the connection: each is accepted, none changes on the way."""
+"""ACP's example messages, and a few of agentnb's, go through the connection unchanged and are accepted."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Case = dict[str, Any]
 
 
 def own_cases() -> list[Case]:
-    """The cases of this project: valid messages, and invalid ones with what is said about them."""
+    """Returns this project's cases: valid messages, and invalid ones with their errors."""
     return [case for path in sorted(OWN.glob("*.json")) for case in json.loads(path.read_text(encoding="utf-8"))]
 
 
@@ -33,7 +33,7 @@ def wire_cases(shared: Path) -> list[Case]:
 
 
 class Line:
-    """A connection whose other end is this test."""
+    """A connection whose other end is the test."""
 
     def __init__(self) -> None:
         self.notifications: list[tuple[str, Any]] = []
@@ -57,7 +57,7 @@ class Line:
 
 
 def round_trip(message: Any) -> Any:
-    """Returns what is decoded of a line with *message*, as a message again."""
+    """Decodes a line with *message* and returns it as a message again."""
     decoded = repair_message(json.dumps(message).encode())
     fields = {name: getattr(decoded, name) for name in ("method", "params", "id", "error")}
     kept = {name: value for name, value in fields.items() if value is not None}
@@ -67,7 +67,7 @@ def round_trip(message: Any) -> Any:
 
 
 async def carried(message: Case) -> None:
-    """Feed *message* and see it come out where it belongs, whole."""
+    """Feeds *message* and checks that it arrives whole."""
     line = Line()
     if "method" not in message:
         got: list[Any] = []
@@ -87,7 +87,7 @@ async def carried(message: Case) -> None:
 
 
 def understood(message: Case) -> bool:
-    """True if the message means something to the layers above, rather than being kept raw; raises if it is refused."""
+    """True if *message* is mapped rather than kept raw; raises if it is refused."""
     method, params = message.get("method"), message.get("params") or {}
     chat = empty_chat("Something else")
     match method:
@@ -115,7 +115,7 @@ async def test_every_valid_example_is_accepted_and_comes_through_whole(shared: P
 
 
 async def test_every_invalid_example_is_survived_and_the_connection_goes_on(shared: Path) -> None:
-    """Another message behind it is carried as usual; nothing raises in the mapper."""
+    """The next message is carried as usual; the mapper does not raise."""
     invalid = [case for case in wire_cases(shared) if not case["valid"]]
     for case in invalid:
         line = Line()
@@ -132,7 +132,7 @@ async def test_every_invalid_example_is_survived_and_the_connection_goes_on(shar
 
 
 async def test_every_golden_message_is_accepted(shared: Path) -> None:
-    """As the parameters, the result or the content that each is."""
+    """Each as parameters, result or content."""
     paths = sorted((shared / "cases/acp/golden").glob("*.json"))
     for path in paths:
         content = json.loads(path.read_text(encoding="utf-8"))
@@ -144,7 +144,7 @@ async def test_every_golden_message_is_accepted(shared: Path) -> None:
 
 
 def _message(name: str, content: Any) -> Case:
-    """A golden file as the message that it is part of."""
+    """Returns a golden file as a whole message."""
     if name.startswith("content_"):
         content = {"sessionUpdate": "agent_message_chunk", "content": content}
     elif name.startswith("tool_content_"):
@@ -166,7 +166,7 @@ def _message(name: str, content: Any) -> Case:
 
 @pytest.mark.parametrize("case", [case for case in own_cases() if case["valid"]], ids=lambda case: case["name"])
 async def test_our_own_valid_messages(case: Case) -> None:
-    """Those that the protocol's examples leave out."""
+    """They cover what the protocol's examples leave out."""
     message = case["message"]
     assert round_trip(message) == message
     await carried(message)
@@ -174,7 +174,7 @@ async def test_our_own_valid_messages(case: Case) -> None:
 
 
 def one_session(listener: RecordingListener) -> Sessions:
-    """One open session, `s`."""
+    """Returns sessions with one open, `s`."""
     sessions = Sessions()
     sessions.open("s", listener, ROOT).release()
     return sessions
@@ -186,7 +186,7 @@ def _invalid(kind: str) -> list[Case]:
 
 @pytest.mark.parametrize("case", _invalid("request"), ids=lambda case: case["name"])
 async def test_an_invalid_request_is_answered_with_what_is_wrong(case: Case) -> None:
-    """The agent gets an error that names the field."""
+    """The agent gets an error with the field's name."""
     message, sessions = case["message"], one_session(RecordingListener())
     sessions.asking[1] = RecordingListener()
     with pytest.raises(RpcError) as failure:
@@ -196,7 +196,7 @@ async def test_an_invalid_request_is_answered_with_what_is_wrong(case: Case) -> 
 
 @pytest.mark.parametrize("case", _invalid("notification"), ids=lambda case: case["name"])
 async def test_an_invalid_notification_is_kept_raw(case: Case) -> None:
-    """In the session that it names, else beside all sessions."""
+    """In its session, or beside all sessions if it names none."""
     listener, message = RecordingListener(), case["message"]
     sessions = one_session(listener)
     sessions.deliver([(message["method"], message.get("params"))])

@@ -1,4 +1,4 @@
-"""Programs that act as npm, npx, uv and uvx, in a folder to put on the PATH."""
+"""Fake npm, npx, uv and uvx programs in a folder for the PATH."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ INSTALLER = Path(__file__).parents[2] / "agents/installer.py"
 
 
 def make_installers(folder: Path, *names: str) -> Path:
-    """Put programs called *names* into *folder*, which may be the PATH then."""
+    """Puts programs called *names* into *folder*, which may be the PATH."""
     folder.mkdir(parents=True, exist_ok=True)
     for name in names:
         program = folder / name
@@ -20,5 +20,5 @@ def make_installers(folder: Path, *names: str) -> Path:
 
 
 def calls(log: Path) -> list[list[str]]:
-    """Returns what was called, each with its words."""
+    """Returns the logged calls with their arguments."""
     return [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []

@@ -1,4 +1,4 @@
-"""A stand-in for a kernel: starts the scripted agents named, says what runs, and waits to be killed."""
+"""A stand-in for a kernel: starts the named scripted agents, prints their ids, and waits to be killed."""
 
 import asyncio
 import json
@@ -13,13 +13,12 @@ from tests.unit.acp.recording_listener import RecordingListener, Talk, scripted
 
 
 def say(line: str) -> None:
-    """Tell the test."""
     sys.stdout.write(f"{line}\n")
     sys.stdout.flush()
 
 
 async def main() -> None:
-    """Start them, say so, wait."""
+    """Starts the agents, reports them, waits."""
     pids = []
     for name in sys.argv[2:]:
         agent = await Agent.launch(scripted(name), cwd=Path.cwd())

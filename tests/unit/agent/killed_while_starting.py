@@ -1,4 +1,4 @@
-"""Starts a program again and again, kills its subreaper at once, and says how many starts failed."""
+"""Starts a program repeatedly, kills its subreaper at once, and prints how many starts failed."""
 
 import asyncio
 import contextlib
@@ -13,12 +13,11 @@ STARTS = 20
 
 
 def children() -> set[int]:
-    """The processes that this one started."""
     return set(map(int, Path(f"/proc/self/task/{os.getpid()}/children").read_text(encoding="utf-8").split()))
 
 
 async def start() -> None:
-    """Start a program and kill its subreaper before it says the program's process id."""
+    """Starts a program and kills its subreaper before it reports the program's process id."""
     before = children()
     starting = asyncio.ensure_future(
         Child.spawn(
@@ -34,7 +33,6 @@ async def start() -> None:
 
 
 async def main() -> None:
-    """Start, and count."""
     ends = [await asyncio.gather(start(), return_exceptions=True) for _ in range(STARTS)]
     sys.stdout.write(f"{sum(isinstance(end, OSError) for [end] in ends)} failed\n")
 

@@ -1,4 +1,4 @@
-"""Agents that the user, a project or a package adds."""
+"""Agents added by the user, a project or a package."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MINE = 'name = "{name}"\ntitle = "{title}"\ncommand = ["my-agent", "--acp"]\n'
 
 @pytest.fixture
 def places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Path]:
-    """The folders of the user and of the project."""
+    """The user's and the project's agent folders."""
     user, project = tmp_path / "config/agentnb/agents", tmp_path / "project/.agentnb/agents"
     for folder in (user, project):
         folder.mkdir(parents=True)
@@ -30,7 +30,6 @@ def describe(folder: Path, name: str, title: str = "Mine") -> None:
 
 
 def test_a_user_adds_and_replaces_agents(places: tuple[Path, Path]) -> None:
-    """The user's word is the last."""
     user, _ = places
     describe(user, "mine")
     describe(user, "claude", "My Claude")
@@ -38,7 +37,7 @@ def test_a_user_adds_and_replaces_agents(places: tuple[Path, Path]) -> None:
 
 
 def test_a_project_adds_but_never_replaces(places: tuple[Path, Path]) -> None:
-    """Neither what is built in nor what the user has; and it is said."""
+    """It replaces neither built-in nor user agents; a notice says so."""
     user, project = places
     describe(user, "mine")
     for name in ("mine", "claude", "ours"):
@@ -48,7 +47,7 @@ def test_a_project_adds_but_never_replaces(places: tuple[Path, Path]) -> None:
 
 
 def test_a_broken_file_is_told_and_the_others_count(places: tuple[Path, Path]) -> None:
-    """Listing agents never fails because of one."""
+    """One broken file must not break the list."""
     user, _ = places
     (user / "broken.toml").write_text("name =", encoding="utf-8")
     (user / "empty.toml").write_text('name = "e"\ntitle = "E"\ncommand = []\n', encoding="utf-8")
@@ -61,7 +60,7 @@ def test_a_broken_file_is_told_and_the_others_count(places: tuple[Path, Path]) -
 def test_an_agent_whose_file_is_broken_is_named_with_file_line_and_key_where_it_is_used(
     places: tuple[Path, Path],
 ) -> None:
-    """Not as one that nobody has heard of."""
+    """It is not reported as unknown."""
     user, _ = places
     (user / "mine.toml").write_text('name = "mine"\ntitle = "Mine"\ncommand = "mine"\n', encoding="utf-8")
     with pytest.raises(UnknownAgent) as caught:
@@ -73,7 +72,7 @@ def test_an_agent_whose_file_is_broken_is_named_with_file_line_and_key_where_it_
 
 
 def test_a_folder_that_cannot_be_read_is_told(places: tuple[Path, Path]) -> None:
-    """Listing agents never fails because of it; a link that leads to itself is one that not even root can read."""
+    """Listing agents still works; even root cannot read a link to itself."""
     user, _ = places
     user.rmdir()
     user.symlink_to(user)
@@ -82,7 +81,7 @@ def test_a_folder_that_cannot_be_read_is_told(places: tuple[Path, Path]) -> None
 
 
 def test_a_package_adds_agents_by_entry_point(tmp_path: Path) -> None:
-    """A real installed package, seen by a new interpreter; one that is broken costs nobody else anything."""
+    """A real installed package in a new interpreter; a broken package affects no other."""
     site = tmp_path / "site"
     install(site, "extra", "spec = AgentSpec(name='extra', title='Extra', command=('extra',))")
     install(site, "broken", "spec = 1 / 0")
@@ -104,7 +103,7 @@ def test_a_package_adds_agents_by_entry_point(tmp_path: Path) -> None:
 
 
 def install(site: Path, name: str, code: str) -> None:
-    """A package that adds an agent, as pip leaves it."""
+    """Writes a package with an agent, as pip installs it."""
     info = site / f"{name}_agent-1.dist-info"
     info.mkdir(parents=True)
     (site / f"{name}_agent.py").write_text(f"from agentnb.agent import AgentSpec\n{code}\n", encoding="utf-8")

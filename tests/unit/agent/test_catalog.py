@@ -11,7 +11,6 @@ from agentnb.errors import UnknownAgent, UsageError
 
 
 def test_an_unknown_name_is_answered_with_close_ones_and_all() -> None:
-    """So that a slip costs nothing."""
     with pytest.raises(UnknownAgent) as failure:
         find("Cluade")
     said = str(failure.value)
@@ -20,7 +19,6 @@ def test_an_unknown_name_is_answered_with_close_ones_and_all() -> None:
 
 @pytest.mark.parametrize("command", ["opencode acp", [], ["", "x"]])
 def test_a_command_is_a_list_of_words(command: object) -> None:
-    """Anything else is refused."""
     with pytest.raises(UsageError, match="list of words"):
         custom(command)  # type: ignore[arg-type]
 
@@ -45,13 +43,13 @@ WHOLE = 'name = "x"\ntitle = "X"\ncommand = ["x"]\n'
     ],
 )
 def test_error_of_a_broken_description_names_the_line_and_the_key(text: str, said: str) -> None:
-    """Whoever finds it: the reader of TOML, of the fields, of MCP servers."""
+    """Also for errors found by the TOML, field and MCP server readers."""
     with pytest.raises(UsageError, match="This is not an agent's description: " + re.escape(said)):
         read(text, catalogue)
 
 
 def test_an_upgrade_is_a_line_of_its_own_where_installing_again_would_do_nothing() -> None:
-    """Uv and brew leave alone what is there."""
+    """Uv and brew keep an old version."""
     for spec in known():
         if spec.install is not None and not spec.install.startswith(("npm ", "curl ")):
             assert spec.upgrade is not None

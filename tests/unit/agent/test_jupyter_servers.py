@@ -1,4 +1,4 @@
-"""A confined agent cannot use the user's Jupyter server, which would run what it likes unconfined."""
+"""A confined agent cannot use the user's Jupyter server, which would run code unconfined."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ for port in sys.argv[1:]:
 
 @pytest.fixture
 def jupyter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
-    """The port of a Jupyter server that asks for no token."""
+    """The port of a Jupyter server without a token."""
     monkeypatch.setenv("JUPYTER_RUNTIME_DIR", str(tmp_path / "runtime"))
     command = [sys.executable, "-m", "jupyter_server", "--no-browser", "--port=0", "--IdentityProvider.token="]
     if os.geteuid() == 0:
@@ -55,7 +55,7 @@ def jupyter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
 
 @pytest.fixture
 def other() -> Iterator[int]:
-    """The port of a server that is no Jupyter server."""
+    """The port of a server other than Jupyter."""
 
     class Answers(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
@@ -82,7 +82,7 @@ def fetch(made: Confinement, folder: Path, *ports: int) -> list[str]:
 def test_a_confined_agent_with_the_network_reaches_every_server_but_jupyters(
     jupyter: int, other: int, tmp_path: Path
 ) -> None:
-    """The other agents and model servers of this machine stay in reach."""
+    """Other agents and model servers on this machine stay reachable."""
     made = confinement_of(Needs(), sys.executable, tmp_path, Confine(), os.environ)
     assert jupyter_ports() == (jupyter,)
     assert fetch(made, tmp_path, jupyter, other) == ["[Errno 13] Permission denied", "204"]
@@ -93,7 +93,7 @@ def test_a_confined_agent_with_the_network_reaches_every_server_but_jupyters(
 async def test_single_hosts_do_not_lead_to_jupyters_server(
     jupyter: int, other: int, tmp_path: Path, apart: bool
 ) -> None:
-    """Not where the user names its port, and not where he names the machine."""
+    """Neither if the user allows its port nor the whole machine."""
     for hosts in (("localhost",), (f"localhost:{jupyter}", f"localhost:{other}")):
         proxy = NetworkProxy(hosts, os.environ)
         await proxy.open(apart=apart)
@@ -109,7 +109,7 @@ async def test_single_hosts_do_not_lead_to_jupyters_server(
 def test_ports_of_servers_that_are_gone_or_broken_are_none_of_jupyters(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A file of a server that was killed stays behind; a hub names its own server's port."""
+    """A killed server leaves its file; a hub gives its own server's port."""
     monkeypatch.setenv("JUPYTER_RUNTIME_DIR", str(tmp_path))
     (tmp_path / "jpserver-1.json").write_text('{"port": 8888, "pid": 4194305}')
     (tmp_path / "jpserver-2.json").write_text("{")

@@ -1,4 +1,4 @@
-"""npm's settings of the user and of the machine count for agents that npx starts, also for confined ones."""
+"""npx uses the user's and the machine's npm settings, also for confined agents."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ https-proxy=http://proxy.example.org:8080
 
 @needs_npm
 async def test_npx_reads_the_machines_settings_although_it_has_another_prefix(tmp_path: Path) -> None:
-    """As npm itself says where they are; given by the user, that stays."""
+    """The path comes from npm; a user's setting stays."""
     env = {**os.environ, "HOME": str(tmp_path), "npm_config_prefix": str(tmp_path / "own")}
     for name in [each for each in env if each.lower() == "npm_config_globalconfig"]:
         del env[name]
@@ -44,7 +44,7 @@ async def test_npx_reads_the_machines_settings_although_it_has_another_prefix(tm
 async def test_an_agent_of_npx_starts_with_the_machines_registry(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The real npm, as the agent: what it takes for its registry."""
+    """The agent is the real npm, which prints its registry."""
     (tmp_path / "own/etc").mkdir(parents=True)
     (tmp_path / "own/etc/npmrc").write_text("registry=https://mirror.example.org/npm/\n", encoding="utf-8")
     for name in [each for each in os.environ if each.lower().startswith("npm_config_")]:
@@ -61,7 +61,7 @@ async def test_an_agent_of_npx_starts_with_the_machines_registry(
 
 
 def test_a_confined_agent_gets_a_copy_of_the_users_settings_without_logins(tmp_path: Path) -> None:
-    """Servers, certificates and proxies; no token, password or address."""
+    """It keeps servers, certificates and proxies, no tokens or addresses."""
     ca = tmp_path / "ca.pem"
     ca.write_text("", encoding="utf-8")
     (tmp_path / ".npmrc").write_text(NPMRC.format(ca=ca), encoding="utf-8")
@@ -77,7 +77,7 @@ def test_a_confined_agent_gets_a_copy_of_the_users_settings_without_logins(tmp_p
 
 
 def test_start_and_install_give_the_same_version() -> None:
-    """Of every agent that both can bring."""
+    """For every agent that both can install."""
     both = [spec for spec in catalogue().values() if spec.runner is not None and install_words(spec)]
     assert len(both) >= 10
     assert [spec.name for spec in both if spec.runner and spec.runner.package not in (install_words(spec) or ())] == []

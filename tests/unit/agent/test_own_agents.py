@@ -1,4 +1,4 @@
-"""The user's own descriptions of agents: written, changed and removed without touching what else stands there."""
+"""The user's own agent descriptions: written, changed and removed without touching other contents."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from agentnb.toml_file import parsed
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The user's folder of descriptions, not there yet; the current folder is a project."""
+    """The user's descriptions folder, not created yet; the current folder is a project."""
     (tmp_path / "work/.agentnb/agents").mkdir(parents=True)
     monkeypatch.setenv("AGENTNB_CONFIG_DIR", str(tmp_path / "conf"))
     monkeypatch.chdir(tmp_path / "work")
@@ -26,7 +26,7 @@ def own(name: str) -> OwnAgent:
 
 
 def test_an_agent_of_the_catalogue_is_replaced_by_what_is_based_on_it() -> None:
-    """Its title, login and variables stay; what installs or runs the catalogue's program is not about another one."""
+    """Its title, login and variables stay; install and run lines of the catalogue's program do not apply."""
     before = find("codex")
     write_agent("codex", "codex-acp", {"CODEX_API_KEY": "k-1"}, state="")
     assert (find("codex").command, find("codex").runner) == (before.command, before.runner)
@@ -42,7 +42,7 @@ def test_an_agent_of_the_catalogue_is_replaced_by_what_is_based_on_it() -> None:
 
 
 def test_what_a_person_wrote_into_the_file_stays(folder: Path) -> None:
-    """Comments, other keys, and the table of variables; the file's name may be another than the agent's."""
+    """Comments, other keys and the variables table stay; the file may have another name than the agent."""
     folder.mkdir(parents=True)
     text = (
         '# mine\nname = "mine"\ntitle = "My agent"\ncommand = ["a"]  # the best\nrank = 5\n\n'
@@ -80,7 +80,7 @@ def test_what_a_person_wrote_into_the_file_stays(folder: Path) -> None:
 def test_what_makes_no_sense_is_said_and_nothing_is_written(
     folder: Path, name: str, line: str, env: dict[str, str | None], said: str
 ) -> None:
-    """Without the value of a variable."""
+    """The error leaves out the variable's value."""
     with pytest.raises((UsageError, SettingsError)) as failure:
         write_agent(name, line, env, state="")
     assert (said in str(failure.value), "s3cret" in str(failure.value)) == (True, False)
@@ -88,7 +88,7 @@ def test_what_makes_no_sense_is_said_and_nothing_is_written(
 
 
 def test_what_was_changed_meanwhile_is_not_overwritten(folder: Path) -> None:
-    """Neither by an edit nor by a removal; nor is another agent's file, or one that cannot be read."""
+    """Neither an edit nor a removal overwrites it; another agent's or unreadable files stay, too."""
     write_agent("mine", "a", {}, state="")
     seen = own("mine").state
     write_agent("mine", "by-another-window", {}, state=seen)
@@ -113,7 +113,7 @@ def test_what_was_changed_meanwhile_is_not_overwritten(folder: Path) -> None:
 
 
 def test_a_description_is_based_on_nothing_but_the_catalogue(folder: Path) -> None:
-    """Not on one that is not there, nor on another of the user's; and a project's is based on none."""
+    """Neither a missing agent nor another of the user's is allowed; a project's may have no base."""
     folder.mkdir(parents=True)
     text = 'name = "fast"\nbased_on = "{}"\n'
     write_agent("mine", "a", {}, state="")

@@ -1,4 +1,4 @@
-"""Processes: started in a group of their own, stopped with all they started, never left behind."""
+"""Processes: started in their own group, stopped with all their children, never left behind."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ AT_ONCE = 4.0
 
 
 def alive(pid: int) -> bool:
-    """True if process *pid* runs; one that is only not yet waited for does not."""
+    """True if process *pid* runs; zombies do not count."""
     try:
         return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0] not in "ZX"
     except OSError:
@@ -44,12 +44,12 @@ def alive(pid: int) -> bool:
 
 
 def parent(pid: int) -> int:
-    """The process above *pid*."""
+    """Returns the parent's process id."""
     return int(Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[1])
 
 
 async def until_dead(*pids: int) -> None:
-    """Wait until none of *pids* runs."""
+    """Waits until none of *pids* runs."""
     deadline = asyncio.get_running_loop().time() + PATIENCE
     while any(map(alive, pids)):  # no system tells when a process that is not ours ends
         assert asyncio.get_running_loop().time() < deadline, f"still there: {list(filter(alive, pids))}"
@@ -57,20 +57,20 @@ async def until_dead(*pids: int) -> None:
 
 
 async def test_a_group_of_its_own(tmp_path: Path) -> None:
-    """An interrupt meant for the kernel does not reach it."""
+    """The kernel's interrupt does not reach it."""
     async with talking("echo", tmp_path) as talk:
         assert (os.getpgid(talk.agent.pid), os.getsid(talk.agent.pid)) == (talk.agent.pid, talk.agent.pid)
 
 
 async def test_an_agent_that_listens_leaves_when_its_stdin_closes(tmp_path: Path) -> None:
-    """By itself, with status 0."""
+    """It exits with status 0."""
     process = await SpawnedAgent.spawn(scripted("silent"), tmp_path)
     await process.stop()
     assert (process.child.returncode, group_alive(process.pid)) == (0, False)
 
 
 async def test_an_agent_that_ignores_everything_is_killed_in_time(tmp_path: Path) -> None:
-    """Stdin closed, terminated, killed: neither of the first two ends it, so only the third can have."""
+    """Closed stdin and SIGTERM do not end it, so SIGKILL must."""
     answered = asyncio.Event()
     process = await SpawnedAgent.spawn(scripted("stubborn"), tmp_path, on_output=lambda _: answered.set())
     request = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": 1}}
@@ -81,7 +81,6 @@ async def test_an_agent_that_ignores_everything_is_killed_in_time(tmp_path: Path
 
 
 async def test_children_go_with_the_agent_even_from_a_session_of_their_own(tmp_path: Path) -> None:
-    """Nothing that it started outlives it."""
     async with talking("leaves_children", tmp_path) as talk:
         await talk.prompt()
         children = [int(pid) for pid in talk.listener.text.split()]
@@ -91,7 +90,6 @@ async def test_children_go_with_the_agent_even_from_a_session_of_their_own(tmp_p
 
 
 async def test_children_go_when_the_agent_dies_by_itself(tmp_path: Path) -> None:
-    """A crash is no way out."""
     async with talking("leaves_children", tmp_path) as talk:
         await talk.prompt()
         children = [int(pid) for pid in talk.listener.text.split()]
@@ -103,7 +101,7 @@ async def test_children_go_when_the_agent_dies_by_itself(tmp_path: Path) -> None
 
 @pytest.mark.parametrize("way", ["launcher killed", "subreaper killed", "launcher ended"])
 async def test_an_agent_whose_launcher_ends_is_lost_at_once_and_ends(tmp_path: Path, way: str) -> None:
-    """The agent has the launcher's pipes and writes on and on, so its output never ends."""
+    """The agent keeps the launcher's pipes and writes forever, so its output never ends."""
     now = asyncio.get_running_loop().time
     async with talking("launches", tmp_path) as talk:
         prompt = asyncio.ensure_future(talk.prompt())
@@ -121,7 +119,7 @@ async def test_an_agent_whose_launcher_ends_is_lost_at_once_and_ends(tmp_path: P
 
 
 async def test_a_start_whose_subreaper_is_killed_ends_nothing_else() -> None:
-    """Its program has no process id yet, and 0 names the group of the process that starts it: a kernel, a terminal."""
+    """Its program has no process id yet, and 0 would mean the starting process's group: a kernel or terminal."""
     starts = await asyncio.create_subprocess_exec(
         sys.executable,
         STARTS,
@@ -137,7 +135,7 @@ async def test_a_start_whose_subreaper_is_killed_ends_nothing_else() -> None:
 @pytest.mark.parametrize("kind", ["one", "many"])
 @pytest.mark.parametrize("way", ["stopped", "killed"])
 async def test_daemons_without_a_trace_end_when_the_agent_ends(tmp_path: Path, way: str, kind: str) -> None:
-    """Forked twice, in other sessions, environment cleared, descriptors closed, signals ignored; no stranger ends."""
+    """Forked twice, other sessions, environment cleared, descriptors closed, signals ignored; other processes stay."""
     code = "import signal; signal.pause()"
     stranger = await asyncio.create_subprocess_exec(sys.executable, "-c", code, start_new_session=True)
     async with talking("leaves_daemons", tmp_path, env={"DAEMONS": kind}) as talk:
@@ -159,7 +157,7 @@ def environment(pid: int) -> bytes:
 
 
 def daemons(folder: Path) -> list[int]:
-    """Every running process that `leaves_daemons.py` left when it ran in *folder*, and those that these forked."""
+    """Returns the running processes that `leaves_daemons.py` left in *folder*, and their forks."""
     found = []
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         with contextlib.suppress(OSError):
@@ -170,7 +168,7 @@ def daemons(folder: Path) -> list[int]:
 
 @pytest.mark.parametrize("step", range(24))
 def test_a_start_that_is_given_up_leaves_no_pipe_open(tmp_path: Path, step: int) -> None:
-    """Whenever that is: asyncio forgets the pipes of a program that is given up while it connects them."""
+    """Cancelled at any step: asyncio forgets the pipes of a program if cancelled while it connects them."""
 
     async def give_up() -> None:
         options: Any = {"cwd": tmp_path, "env": dict(os.environ)}
@@ -195,7 +193,7 @@ def test_a_start_that_is_given_up_leaves_no_pipe_open(tmp_path: Path, step: int)
 
 
 def test_a_stop_that_ends_with_its_loop_leaves_no_program_and_nothing_open(tmp_path: Path) -> None:
-    """As where the kernel ends while an agent is given time to leave by itself."""
+    """For example, the kernel ends while an agent still has time to exit."""
     children: list[Child] = []
 
     async def begin_to_stop() -> None:
@@ -226,7 +224,7 @@ def test_a_stop_that_ends_with_its_loop_leaves_no_program_and_nothing_open(tmp_p
 
 
 async def test_the_environment_is_the_users_with_ours_on_top(tmp_path: Path) -> None:
-    """Keys and proxies reach the agent."""
+    """The agent gets keys and proxies."""
     output: list[bytes] = []
     code = "import os; print(os.environ['PATH'] != '', os.environ['MINE'], os.environ['SPEC'])"
     spec = type(scripted("echo"))(
@@ -254,7 +252,7 @@ async def test_what_cannot_be_executed_is_told(tmp_path: Path) -> None:
 
 
 class Kernel:
-    """A process that has agents, see `kernel.py`."""
+    """A process with agents, see `kernel.py`."""
 
     def __init__(self, way: str, *agents: str, cwd: Path) -> None:
         self.process = subprocess.Popen(
@@ -290,7 +288,7 @@ class Kernel:
 
 @pytest.fixture
 def kernels(tmp_path: Path) -> Any:
-    """Starts kernels; what is left of them is killed."""
+    """Starts kernels and kills the rest at the end."""
     started: list[Kernel] = []
 
     def start(way: str, *agents: str) -> Kernel:
@@ -304,7 +302,7 @@ def kernels(tmp_path: Path) -> Any:
 
 @pytest.mark.parametrize("group", [False, True], ids=["process", "group"])
 async def test_a_kernel_that_is_killed_leaves_nothing_behind(kernels: Any, group: bool) -> None:
-    """SIGKILL, alone or with its group: agents, stubborn ones, children in sessions of their own, the watchdog."""
+    """SIGKILL, alone or with its group: agents, stubborn ones, children in other sessions, the watchdog."""
     kernel = kernels("wait", "echo", "stubborn", "leaves_children")
     assert list(map(alive, [*kernel.agents, kernel.watchdog])) == [True] * 6
     kernel.kill(group=group)
@@ -313,7 +311,7 @@ async def test_a_kernel_that_is_killed_leaves_nothing_behind(kernels: Any, group
 
 @pytest.mark.parametrize("group", [False, True], ids=["process", "group"])
 async def test_a_kernel_that_is_killed_leaves_no_daemon_behind(kernels: Any, group: bool) -> None:
-    """Nor one that forked twice, left its session and cleared its environment."""
+    """Including one that forked twice, left its session and cleared its environment."""
     kernel = kernels("wait", "leaves_daemons")
     assert list(map(alive, kernel.agents)) == [True, True]
     kernel.kill(group=group)
@@ -321,14 +319,13 @@ async def test_a_kernel_that_is_killed_leaves_no_daemon_behind(kernels: Any, gro
 
 
 async def test_a_kernel_that_ends_without_stopping_its_agents_leaves_nothing_behind(kernels: Any) -> None:
-    """When it is gone, so are they."""
     kernel = kernels("exit", "stubborn", "leaves_children")
     await asyncio.to_thread(kernel.process.wait, PATIENCE)
     await until_dead(*kernel.agents, kernel.watchdog)
 
 
 async def test_a_forked_copy_of_the_kernel_keeps_nothing_alive(kernels: Any) -> None:
-    """`multiprocessing` forks; the copy does not hold the watchdog's pipe."""
+    """A `multiprocessing` fork must not hold the watchdog's pipe."""
     kernel = kernels("fork", "stubborn")
     assert kernel.line() == "forked\n"
     kernel.kill(group=False)
@@ -336,7 +333,7 @@ async def test_a_forked_copy_of_the_kernel_keeps_nothing_alive(kernels: Any) -> 
 
 
 async def test_a_watchdog_that_was_killed_is_replaced(tmp_path: Path) -> None:
-    """With the next group, and told of all."""
+    """The next group starts one for all groups."""
     guard = Guard()
     guard.add(2**22 + 1)
     first = guard.watchdog
@@ -352,7 +349,7 @@ async def test_a_watchdog_that_was_killed_is_replaced(tmp_path: Path) -> None:
 
 
 async def test_a_stopped_agent_is_guarded_no_more(tmp_path: Path) -> None:
-    """Its group's number may be given to others."""
+    """The system may reuse its group's number."""
     process = await SpawnedAgent.spawn(scripted("silent"), tmp_path)
     assert process.pid in GUARD.groups
     await process.stop()

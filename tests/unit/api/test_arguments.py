@@ -1,4 +1,4 @@
-"""Slips in a call are told at once, in the caller's words."""
+"""Wrong arguments are errors at once, in the caller's words."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ Start = Callable[..., Session]
     ],
 )
 def test_a_session_is_not_started_with_what_makes_no_sense(options: dict[str, Any], said: str) -> None:
-    """Each argument is named, with an example."""
+    """The error names each argument, with an example."""
     with pytest.raises(UsageError, match=said):
         agentnb.start(**options)
 
 
 def test_an_agent_or_a_command_that_is_not_there_is_named() -> None:
-    """At once, before anything is started; a near miss is guessed."""
+    """It fails before anything starts, with a guess at a misspelt name."""
     with pytest.raises(UnknownAgent, match=r"no agent called 'elisa'\. Did you mean 'eliza'"):
         agentnb.start("elisa")
     with pytest.raises(AgentNotFound, match=r"there is no command 'no-such-agent'"):
@@ -50,7 +50,7 @@ def test_an_agent_or_a_command_that_is_not_there_is_named() -> None:
 
 @pytest.mark.parametrize("context", ["df", 3])
 def test_context_is_a_list_even_for_one_object(start: Start, context: Any) -> None:
-    """A text's characters and a frame's column names are never meant."""
+    """A text's characters or a frame's column names are never meant."""
     with pytest.raises(UsageError, match=r"not one (str|int)\. Put it in brackets"):
         start().prompt("Look", context=context)
 
@@ -65,34 +65,31 @@ def test_any_list_of_objects_is_attached(start: Start, context: Any) -> None:
 
 @pytest.mark.parametrize("name", [3, None, "", " "])
 def test_a_name_in_context_is_text(start: Start, name: Any) -> None:
-    """The agent reads it."""
     with pytest.raises(UsageError, match=r"A name in context (must be text|is empty)"):
         start().prompt("Look", context={name: 1})
 
 
 @pytest.mark.parametrize("text", [None, 3, "", "  "])
 def test_a_prompt_is_text(start: Start, text: Any) -> None:
-    """And says something."""
     with pytest.raises(UsageError, match=r"The prompt (must be text|is empty)"):
         start().prompt(text)
 
 
 @pytest.mark.parametrize("wanted", ["", " ", None, 3])
 def test_a_session_is_resumed_by_an_id(wanted: Any) -> None:
-    """Nothing else names one."""
     with pytest.raises(UsageError, match=r"A session's id (must be text|is empty)"):
         agentnb.resume(wanted)
 
 
 @pytest.mark.parametrize("options", [{"search": 3}, {"limit": 0}, {"limit": "ten"}, {"limit": True}])
 def test_the_log_is_searched_for_text(options: dict[str, Any]) -> None:
-    """Up to a number of sessions."""
+    """The limit is a number of sessions."""
     with pytest.raises(UsageError):
         agentnb.history(**options)
 
 
 def test_a_closed_session_does_nothing_any_more(start: Start) -> None:
-    """It says so, whatever it is asked."""
+    """Every method fails with the same message."""
     session = start()
     session.close()
     for call in (session.restart, session.login, lambda: session.set_mode("x"), lambda: session.prompt("Hello")):
@@ -101,12 +98,11 @@ def test_a_closed_session_does_nothing_any_more(start: Start) -> None:
 
 
 def test_an_agent_without_logins_says_so(start: Start) -> None:
-    """Instead of an empty list of ways."""
     with pytest.raises(UsageError, match="Tour offers no login"):
         start().login()
 
 
 def test_the_chat_is_shown_for_a_session() -> None:
-    """An agent's name is none."""
+    """An agent's name is an error."""
     with pytest.raises(UsageError, match=r"'claude' is not a session\. agentnb\.start"):
         agentnb.chat("claude")  # type: ignore[arg-type]

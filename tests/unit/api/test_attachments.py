@@ -1,4 +1,4 @@
-"""Objects in `context=`: what has a picture goes as a picture, a path as a file, everything else as text."""
+"""Objects in `context=` go as pictures, files or text."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def figure() -> Figure:
 
 
 class Draws:
-    """An object of the user's that Jupyter shows as a picture."""
+    """A user's object that Jupyter shows as a picture."""
 
     def _repr_png_(self) -> bytes:
         return PNG
@@ -64,12 +64,12 @@ def sent(session: Session, *context: Any) -> list[list[str]]:
     ],
 )
 def test_what_has_a_picture_goes_as_a_picture(start: Callable[..., Session], make: Callable[[], Any]) -> None:
-    """Figures, axes, images of PIL and of IPython, bytes, and whatever Jupyter shows as a picture."""
+    """Figures, axes, PIL and IPython images, bytes, and anything Jupyter shows as a picture."""
     assert sent(start("blocks"), make()) == [["image", "image/png"]]
 
 
 def test_a_path_goes_as_a_file_and_as_a_picture_where_it_is_one(start: Callable[..., Session], tmp_path: Path) -> None:
-    """By its content, not its name; a folder by its address; what is not there is said at once."""
+    """Its content decides, not its name; a folder goes as a link; a missing path is an error at once."""
     (tmp_path / "chart").write_bytes(PNG)
     (tmp_path / "a b.csv").write_text("x\n1\n", encoding="utf-8")
     session = start("blocks")
@@ -96,21 +96,20 @@ def test_a_dict_gives_each_object_the_name_that_the_agent_reads(start: Callable[
 
 
 def test_other_bytes_go_as_text_where_they_are_text(start: Callable[..., Session]) -> None:
-    """Else an agent that takes no files is told of them."""
+    """Otherwise a note names them to an agent that takes no files."""
     texts = sent(start("blocks"), b"some text", b"%PDF-1.7 \xff", b"RIFF\xff\xff\xff\xffWAVE")
     assert [kind for kind, _ in texts] == ["text"] * 3
     assert "application/pdf" in texts[1][1]
 
 
 def test_a_picture_that_fails_or_is_too_large_is_described_with_the_reason() -> None:
-    """The prompt goes on without it."""
     failed, large = attachment_of(Fails()), attachment_of(PNG + bytes(4_000_000))
     assert "could not be drawn: RuntimeError: no ink." in str(failed)
     assert "An agent gets pictures of at most 3,145,728 bytes." in str(large)
 
 
 def test_many_inputs_with_pictures_send_them(tmp_path: Path) -> None:
-    """As the page on many inputs has it: a function gives text and context."""
+    """The example from the page on many inputs: a function returns text and context."""
     rows = [{"name": "red", "picture": PNG}, {"name": "blue", "picture": PICTURE}]
     command = [sys.executable, str(AGENTS / "blocks.py")]
     batch = agentnb.map(lambda row: (f"Describe {row['name']}.", [row["picture"]]), rows, command=command, cwd=tmp_path)

@@ -26,7 +26,7 @@ Start = Callable[..., Session]
 
 
 def does(session: Session, *steps: list[Any]) -> Turn:
-    """A turn in which the agent does *steps*."""
+    """Returns a turn after the agent did *steps*."""
     return session.prompt(json.dumps(steps)).wait(PATIENCE)
 
 
@@ -37,7 +37,7 @@ def files(folder: Path) -> dict[str, str]:
 
 
 def numbers(turn: Turn) -> TurnChanges:
-    """Returns what the chat's state says of the turn's changes."""
+    """Returns the turn's changes from the chat's state."""
     assert turn.changes is not None
     known = getattr(turn.snapshot, "changes", None)
     assert isinstance(known, TurnChanges)
@@ -46,12 +46,12 @@ def numbers(turn: Turn) -> TurnChanges:
 
 @pytest.fixture
 def session(start: Start) -> Session:
-    """A session with an agent that writes files by itself."""
+    """A session with an agent that writes files directly."""
     return start("writes_files")
 
 
 def test_a_turn_when_its_agent_wrote_files_by_itself_tells_what_changed(session: Session, tmp_path: Path) -> None:
-    """Whatever way it was done, and who did it as far as is known; the chat's state has the numbers."""
+    """However the agent changes files; who did it, if known; the chat's state has the numbers."""
     (tmp_path / "fit.py").write_text("a\nb\n")
     (tmp_path / "old.csv").write_text("1,2\n" * 20)
     (tmp_path / "gone.txt").write_text("x")
@@ -80,7 +80,7 @@ def test_a_turn_when_its_agent_wrote_files_by_itself_tells_what_changed(session:
 def test_the_files_of_a_turn_when_they_were_found_by_looking_are_those_of_its_changes(
     session: Session, tmp_path: Path
 ) -> None:
-    """In the words and the form that `turn.files` has always had."""
+    """They keep the wording and form of `turn.files`."""
     (tmp_path / "fit.py").write_text("a\nb\n")
     turn = does(session, ["write", "fit.py", "a\nc\n"], ["write", "new.py", "n\n"])
     assert [tuple(each[:4]) for each in turn.files] == [("fit.py", "changed", 1, 1), ("new.py", "created", 1, 0)]
@@ -88,7 +88,7 @@ def test_the_files_of_a_turn_when_they_were_found_by_looking_are_those_of_its_ch
 
 
 def test_a_turn_when_nothing_changed_says_so(session: Session) -> None:
-    """The state has zeros, the table a sentence."""
+    """The state has zeros."""
     turn = does(session)
     assert (repr(turn.changes), numbers(turn)) == ("Nothing was changed.", TurnChanges(status="ready", undoable=0))
 
@@ -96,7 +96,7 @@ def test_a_turn_when_nothing_changed_says_so(session: Session) -> None:
 def test_redo_one_by_one_when_a_later_turn_changed_a_redone_file_redoes_the_others(
     session: Session, tmp_path: Path
 ) -> None:
-    """One undo of two files; the redo of the second leaves the first alone."""
+    """Undo of two files; redo of the second leaves the first alone."""
     (tmp_path / "a.txt").write_text("a\n")
     (tmp_path / "b.txt").write_text("b\n")
     turn = does(session, ["write", "a.txt", "a1\n"], ["write", "b.txt", "b1\n"])
@@ -110,7 +110,7 @@ def test_redo_one_by_one_when_a_later_turn_changed_a_redone_file_redoes_the_othe
 def test_a_folder_when_an_earlier_turn_made_it_empty_is_as_the_last_turn_had_it(
     session: Session, tmp_path: Path
 ) -> None:
-    """One turn removes it with a file of the user's; one makes it anew after the user removed it."""
+    """One turn removes it with the user's file; one makes it again after the user removed it."""
     folder = tmp_path / "e"
     does(session, ["folder", "e"])
     (folder / "x").write_text("1\n")
@@ -129,7 +129,7 @@ def test_a_folder_when_an_earlier_turn_made_it_empty_is_as_the_last_turn_had_it(
 def test_undo_when_all_is_as_the_turn_left_it_brings_everything_back_and_redo_does_it_again(
     session: Session, tmp_path: Path
 ) -> None:
-    """Written, new, moved and deleted files; one alone, then all, and back."""
+    """Written, new, moved and deleted files: one alone, all, and back."""
     (tmp_path / "fit.py").write_text("a\n")
     (tmp_path / "old.csv").write_text("1,2\n" * 20)
     (tmp_path / "gone.txt").write_text("x")
@@ -158,7 +158,7 @@ def test_undo_when_all_is_as_the_turn_left_it_brings_everything_back_and_redo_do
 def test_undo_when_the_file_changed_since_merges_and_redo_takes_exactly_that_back(
     session: Session, tmp_path: Path
 ) -> None:
-    """The user's line stays in both directions."""
+    """The user's line stays both times."""
     lines = [f"line {number}\n" for number in range(20)]
     (tmp_path / "fit.py").write_text("".join(lines))
     turn = does(session, ["write", "fit.py", "".join(["agent\n", *lines[1:]])])
@@ -173,7 +173,7 @@ def test_undo_when_the_file_changed_since_merges_and_redo_takes_exactly_that_bac
 def test_undo_when_the_file_cannot_be_merged_changes_nothing_until_the_user_chooses(
     session: Session, tmp_path: Path
 ) -> None:
-    """Not even the other file; then *mine* leaves it, and *theirs* takes what undo makes of it."""
+    """Nor does the other file change; *mine* keeps the file, *theirs* takes the undone version."""
     (tmp_path / "a.txt").write_text("one\n")
     turn = does(session, ["write", "a.txt", "two\n"], ["write", "b.txt", "new\n"])
     (tmp_path / "a.txt").write_text("mine\n")
@@ -192,7 +192,7 @@ def test_undo_when_the_file_cannot_be_merged_changes_nothing_until_the_user_choo
 def test_undo_onwards_takes_back_every_later_turn_and_keeps_what_the_user_wrote_in_between(
     session: Session, tmp_path: Path
 ) -> None:
-    """Back to before this message."""
+    """It goes back to before this message."""
     lines = [f"line {number}\n" for number in range(20)]
     (tmp_path / "fit.py").write_text("".join(lines))
     does(session, ["write", "first.txt", "1"])
@@ -209,7 +209,7 @@ def test_undo_onwards_takes_back_every_later_turn_and_keeps_what_the_user_wrote_
 
 
 def test_the_conversation_when_several_turns_changed_a_file_shows_it_once(session: Session, tmp_path: Path) -> None:
-    """From before the first to after the last; what is as it was is left out."""
+    """From before the first turn to after the last; unchanged files are left out."""
     (tmp_path / "a.txt").write_text("1\n")
     does(session, ["write", "a.txt", "2\n"], ["write", "b.txt", "b\n"], ["write", "c.txt", "c\n"])
     does(session, ["write", "a.txt", "3\n"], ["delete", "b.txt"], ["move", "c.txt", "d.txt"])
@@ -222,7 +222,7 @@ def test_the_conversation_when_several_turns_changed_a_file_shows_it_once(sessio
 
 
 def test_keep_when_a_change_is_kept_undo_leaves_it_alone(session: Session, tmp_path: Path) -> None:
-    """Unless it is named."""
+    """Unless the call names it."""
     turn = does(session, ["write", "a.txt", "a"], ["write", "b.txt", "b"])
     assert [each.name for each in turn.keep("a.txt")] == ["a.txt"]
     assert (numbers(turn).kept, [each.name for each in turn.undo()]) == (1, ["b.txt"])
@@ -232,7 +232,7 @@ def test_keep_when_a_change_is_kept_undo_leaves_it_alone(session: Session, tmp_p
 
 
 def test_undo_when_a_turn_runs_in_the_workspace_is_refused(start: Start, tmp_path: Path) -> None:
-    """Also where it is another tab's."""
+    """Also if the turn runs in another tab."""
     pipe = tmp_path.parent / f"{tmp_path.name}.pipe"
     os.mkfifo(pipe)
     first, second = start("writes_files"), start("writes_files")
@@ -245,7 +245,7 @@ def test_undo_when_a_turn_runs_in_the_workspace_is_refused(start: Start, tmp_pat
 
 
 def test_changes_when_the_turn_has_not_ended_are_said_to_be_unknown(session: Session, tmp_path: Path) -> None:
-    """While it runs, and while it waits; the conversation's table has those of earlier turns."""
+    """While it runs and while it waits; the conversation's table has the changes of earlier turns."""
     pipe = tmp_path.parent / f"{tmp_path.name}.pipe"
     os.mkfifo(pipe)
     does(session, ["write", "a.txt", "a"])
@@ -267,7 +267,7 @@ def test_changes_when_the_turn_has_not_ended_are_said_to_be_unknown(session: Ses
 
 
 def test_a_change_when_two_tabs_work_in_one_folder_is_told_of_both(start: Start, tmp_path: Path) -> None:
-    """Each says what its own tool calls name, and what the other's do."""
+    """Each turn shows the files of its own tool calls and of the other tab's."""
     pipe = tmp_path.parent / f"{tmp_path.name}.pipe"
     os.mkfifo(pipe)
     first, second = start("writes_files"), start("writes_files", env={"APART": "1"})  # each with its own process
@@ -282,7 +282,7 @@ def test_a_change_when_two_tabs_work_in_one_folder_is_told_of_both(start: Start,
 
 
 def test_what_code_writes_right_after_a_turn_is_not_the_turns(session: Session, tmp_path: Path) -> None:
-    """`wait` returns when the last snapshot was taken."""
+    """`wait` returns after the last snapshot."""
     turn = does(session, ["write", "agent.txt", "a"])
     (tmp_path / "user.txt").write_text("u")
     assert [each.name for each in turn.changes] == ["agent.txt"]
@@ -291,7 +291,7 @@ def test_what_code_writes_right_after_a_turn_is_not_the_turns(session: Session, 
 def test_a_secret_when_it_changed_is_told_and_its_contents_are_stored_nowhere(
     session: Session, tmp_path: Path, home: Path
 ) -> None:
-    """It cannot be undone, and says why."""
+    """It cannot be undone, for this reason."""
     (tmp_path / ".env").write_text("KEY=swordfish-1\n")
     turn = does(session, ["write", ".env", "KEY=swordfish-2\n"])
     (change,) = turn.changes
@@ -303,7 +303,7 @@ def test_a_secret_when_it_changed_is_told_and_its_contents_are_stored_nowhere(
 
 
 def test_commands_when_a_turn_ran_some_are_named_as_what_cannot_be_undone(session: Session) -> None:
-    """Their effects elsewhere are not known."""
+    """Their other effects are unknown."""
     turn = does(session, ["run"], ["write", "a.txt", "a"])
     assert [note for note in turn.changes.notes if "Commands ran" in note] != []
 
@@ -319,7 +319,6 @@ def test_commands_when_a_turn_ran_some_are_named_as_what_cannot_be_undone(sessio
 def test_undo_when_what_is_named_makes_no_sense_says_so(
     session: Session, call: Callable[[Turn], object], error: str
 ) -> None:
-    """And changes nothing."""
     turn = does(session, ["write", "a.txt", "a"])
     with pytest.raises(UsageError, match=error):
         call(turn)
@@ -338,7 +337,7 @@ def test_changes_when_they_are_switched_off_are_not_looked_for(start: Start, mon
 
 
 def test_a_shell_shows_what_a_kept_conversation_changed_until_it_is_forgotten(tmp_path: Path) -> None:
-    """Its turns with their prompts and differences; and the doctor how much is stored."""
+    """Its turns with prompts and diffs; the doctor has the stored size."""
     command = [sys.executable, str(AGENTS / "writes_files.py")]
     with agentnb.start(command=command, cwd=tmp_path) as session:
         does(session, ["write", "a.txt", "swordfish\n"])
@@ -353,7 +352,7 @@ def test_a_shell_shows_what_a_kept_conversation_changed_until_it_is_forgotten(tm
 
 
 def test_a_copied_conversation_when_its_agent_can_copy_can_undo_the_same_turns(start: Start, tmp_path: Path) -> None:
-    """Its files: each on its own way from there."""
+    """Each conversation undoes its files independently."""
     session = start()
     session.permissions = "allow"
     session.prompt("/write a.txt new").wait(PATIENCE)
@@ -367,7 +366,7 @@ def test_a_copied_conversation_when_its_agent_can_copy_can_undo_the_same_turns(s
 
 
 def test_the_magics_show_undo_and_redo_what_a_tab_changed(session: Session, tmp_path: Path) -> None:
-    """By the turn's number or id; the last that can be where none is named."""
+    """By the turn's number or id; by default the last possible turn."""
     tabs: Any = SimpleNamespace(find=lambda _: session)
     first = does(session, ["write", "a.txt", "a"])
     does(session, ["write", "b.txt", "b"])
@@ -386,7 +385,7 @@ def test_the_magics_show_undo_and_redo_what_a_tab_changed(session: Session, tmp_
 
 
 def test_a_resumed_conversation_has_the_same_changes_and_can_undo(tmp_path: Path) -> None:
-    """What is known of them is kept beside the store."""
+    """The store keeps the changes."""
     command = [sys.executable, str(AGENTS / "writes_files.py")]
     with agentnb.start(command=command, cwd=tmp_path) as session:
         turn = does(session, ["write", "a.txt", "a"], ["write", "b.txt", "b"])

@@ -1,4 +1,4 @@
-"""A tab that was closed on purpose is not among those that were open when the kernel ended."""
+"""A tab closed by the user does not count as open when the kernel ended."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ print(*(record.open for record in store.sessions("", limit=9)))
 @pytest.mark.skipif(sys.platform == "win32", reason="the kernel is killed by a signal")
 @pytest.mark.parametrize("close", [ARCHIVE, LEAVE_SLOWLY, "closed.close()"], ids=["in the page", "slowly", "in Python"])
 def test_a_tab_closed_before_the_kernel_ended_is_not_open_in_the_log(close: str, tmp_path: Path) -> None:
-    """Also while it can still be brought back, and while its agent has not let it go."""
+    """Also while it can be reopened, and while its agent still holds it."""
     log = str(tmp_path / "log.db")
     killed = run_script(KILLED.format(close=close), cwd=tmp_path, AGENTNB_LOG=log)
     assert killed.returncode == -9, killed.stderr

@@ -1,4 +1,4 @@
-"""How turns and sessions end: failures that raise, waits that are given up, and `with`."""
+"""How turns and sessions end: raised failures, waits that time out, and `with`."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ WAYS: dict[str, Callable[[Turn], object]] = {
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("prompt", ["/fail", "/crash"])
 def test_waiting_for_a_turn_that_fails_raises_with_the_turn(start: Start, way: str, prompt: str) -> None:
-    """Whichever way one waits; the error has the turn, and the turn what went wrong."""
+    """For every way to wait, the exception has the turn, and the turn has the error."""
     turn = start().prompt(prompt)
     with pytest.raises(TurnFailed) as raised:
         WAYS[way](turn)
@@ -50,7 +50,7 @@ def test_waiting_for_a_turn_that_fails_raises_with_the_turn(start: Start, way: s
 
 
 def test_a_failure_can_be_looked_at_instead(start: Start) -> None:
-    """With ``check=False``, in both kinds of code."""
+    """With ``check=False``, in sync and async code."""
     session = start()
     failed = session.prompt("/fail").wait(PATIENCE, check=False)
     other = run(session.prompt("/fail").wait_async(PATIENCE, check=False))
@@ -59,7 +59,7 @@ def test_a_failure_can_be_looked_at_instead(start: Start) -> None:
 
 @pytest.mark.parametrize(("prompt", "reason"), [("/stop refusal", "refusal"), ("/stop max_tokens", "max_tokens")])
 def test_a_turn_that_ends_otherwise_is_returned(start: Start, prompt: str, reason: str) -> None:
-    """Refused or cut off is no failure of the agent's; raise_for_error tells refusals."""
+    """A refusal or cut-off is not an agent failure; raise_for_error raises on refusals."""
     turn = start().prompt(prompt).wait(PATIENCE)
     assert turn.stop_reason == reason
     if reason == "refusal":
@@ -80,7 +80,7 @@ async def wait_for_reading(turn: Turn) -> None:
 
 @pytest.mark.parametrize("wait", [wait_for, wait_for_reading])
 def test_a_wait_that_asyncio_gives_up_cancels_the_turn(start: Start, wait: Callable[[Turn], Awaitable[None]]) -> None:
-    """As it would cancel a task."""
+    """As asyncio cancels a task."""
     turn = start().prompt("/hang")
 
     async def waits() -> None:
@@ -106,7 +106,7 @@ def test_a_shielded_turn_goes_on(start: Start) -> None:
 
 
 def test_a_bounded_wait_in_async_code_leaves_the_turn_running(start: Start) -> None:
-    """It is the caller's own limit, not asyncio's."""
+    """The limit is agentnb's, not asyncio's."""
     turn = start().prompt("/hang")
     with pytest.raises(TurnTimeout) as raised:
         run(turn.wait_async(0.1))
@@ -114,7 +114,7 @@ def test_a_bounded_wait_in_async_code_leaves_the_turn_running(start: Start) -> N
 
 
 def test_a_session_is_closed_where_its_block_ends(start: Start) -> None:
-    """By an error, too; a running turn is cancelled."""
+    """Also after an exception; the running turn is cancelled."""
     session = start()
 
     def fail_inside() -> None:

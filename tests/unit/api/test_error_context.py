@@ -1,4 +1,4 @@
-"""An error that a script caught, as an agent is shown it."""
+"""How an agent gets an error that a script caught."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ except ZeroDivisionError as error:
 
 
 def test_error_of_a_script_when_it_runs_in_another_folder_shows_the_lines_of_the_script(tmp_path: Path) -> None:
-    """The workspace is the current folder; the program itself is the user's wherever it is."""
+    """The script is the user's code although it lies outside the workspace."""
     script, elsewhere = tmp_path / "programs/fit.py", tmp_path / "elsewhere"
     for folder in (script.parent, elsewhere):
         folder.mkdir()
@@ -34,7 +34,7 @@ def test_error_of_a_script_when_it_runs_in_another_folder_shows_the_lines_of_the
 
 
 def test_error_without_a_traceback_is_shown_by_its_message() -> None:
-    """One that was made and not raised."""
+    """For an exception that was never raised."""
     assert describe(ValueError("no such column")).model_representation == (
         "ValueError: ValueError\nValueError: no such column"
     )

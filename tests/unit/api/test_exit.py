@@ -1,4 +1,4 @@
-"""The end of a program that used agents: nothing is said, nothing is left, and the conversation is in the log."""
+"""A program that used agents ends without output or leftovers, and the log has the conversation."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ LISTED = "import agentnb; print(*(each.title for each in agentnb.history()))"
 
 
 def ran(code: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    """A program of its own, with what Python says in its development mode."""
+    """Runs a program in Python's development mode."""
     command = [sys.executable, "-X", "dev", "-c", code]
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=PATIENCE, check=False)
 
@@ -36,7 +36,7 @@ def ran(code: str, folder: Path) -> subprocess.CompletedProcess[str]:
 def test_a_script_ends_quietly_and_takes_its_agent_along(
     tmp_path: Path, last: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whether the session was closed, idle, or in the middle of a turn; what was said is kept."""
+    """With a closed, an idle or a busy session; the conversation is kept."""
     monkeypatch.setenv("AGENTNB_LOG", str(tmp_path / "log.db"))
     done = ran(TALK + last, tmp_path)
     text, pid = done.stdout.split()
@@ -48,7 +48,7 @@ def test_a_script_ends_quietly_and_takes_its_agent_along(
 def test_a_script_that_ends_before_the_log_was_written_for_the_first_time_writes_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In Python 3.12 no thread can be started any more when the interpreter ends: the log's runs by then."""
+    """Python 3.12 cannot start a thread while it exits, so the log's thread must run earlier."""
     monkeypatch.setenv("AGENTNB_LOG", str(tmp_path / "log.db"))
     done = ran(START, tmp_path)
     assert (done.returncode, done.stderr, done.stdout) == (0, "", "")

@@ -1,4 +1,4 @@
-"""What goes wrong with an agent: each a clear message with the remedy; the session and the transcript survive."""
+"""Agent failures: a clear message with the remedy; the session and the transcript survive."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Start = Callable[..., Session]
     ],
 )
 def test_an_agent_that_fails_ends_the_turn_with_what_happened(start: Start, script: str, said: str) -> None:
-    """The turn ends in an error that names the thing; nothing hangs."""
+    """The error names the cause; nothing hangs."""
     turn = start(script).prompt("hello").wait(PATIENCE, check=False)
     assert turn.error is not None
     assert turn.state == "error"
@@ -32,7 +32,7 @@ def test_an_agent_that_fails_ends_the_turn_with_what_happened(start: Start, scri
 
 
 def test_after_a_crash_the_next_prompt_starts_the_agent_again(start: Start) -> None:
-    """The transcript stays, its new session is given it, other sessions go on."""
+    """The new process gets the transcript; other sessions continue."""
     session, other = start(), start(env={"AGENTNB_TEST": "another process"})
     before = session.prompt("/say before").wait(PATIENCE, check=False).text
     other.prompt("/say other").wait(PATIENCE, check=False)
@@ -46,7 +46,7 @@ def test_after_a_crash_the_next_prompt_starts_the_agent_again(start: Start) -> N
 
 
 def test_every_session_of_an_agent_that_dies_is_told_and_goes_on(start: Start) -> None:
-    """One process, two tabs: both fail with the reason, both keep what was said, both can go on."""
+    """One process, two tabs: both fail with the reason, keep their text, and can continue."""
     session, other = start(), start()
     before = [each.prompt("/say before").wait(PATIENCE, check=False).text for each in (session, other)]
     running = other.prompt("/hang")
@@ -60,7 +60,7 @@ def test_every_session_of_an_agent_that_dies_is_told_and_goes_on(start: Start) -
 
 
 def test_prompts_that_wait_survive_a_crash(start: Start) -> None:
-    """The queue goes on with a new process."""
+    """A new process continues the queue."""
     session = start()
     crash, waiting = session.prompt("/crash"), session.prompt("/say still here")
     assert (crash.wait(PATIENCE, check=False).state, waiting.wait(PATIENCE, check=False).text) == (

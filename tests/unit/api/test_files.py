@@ -1,4 +1,4 @@
-"""``turn.files`` and ``session.files``: what was changed, and what lies in the workspace and nowhere else."""
+"""``turn.files`` and ``session.files``: the changed files, and the workspace's files only."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.unit.api.conftest import PATIENCE
 
 @pytest.fixture
 def work(tmp_path: Path) -> Path:
-    """The workspace, with something outside."""
+    """The workspace, with a file outside."""
     (tmp_path / "work").mkdir()
     (tmp_path / "secret.txt").write_text("outside")
     return tmp_path / "work"
@@ -31,13 +31,13 @@ def work(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def files(work: Path) -> SessionFiles:
-    """The files of a session there; all that they take from it is the folder."""
+    """The files of a session with only a folder."""
     conversation: Any = SimpleNamespace(cwd=work)
     return SessionFiles(conversation)
 
 
 def test_a_turn_tells_what_it_changed_and_the_session_shows_the_diff(work: Path) -> None:
-    """Eliza writes through agentnb: the changes are those of her tool calls, from turn to turn."""
+    """Eliza writes through agentnb, so each turn's changes come from its tool calls."""
     (work / "notes.txt").write_text("old\n")
     session = agentnb.start("eliza", cwd=work, permissions="allow")
     try:
@@ -56,7 +56,7 @@ def test_a_turn_tells_what_it_changed_and_the_session_shows_the_diff(work: Path)
 
 
 def test_changes_are_a_table_in_which_names_are_text() -> None:
-    """In HTML nothing of a name is markup, and no name ends its line."""
+    """File names are escaped in HTML and keep to one line."""
     table = FileChangeTable(
         [FileChange("a<b>\n.py", "changed", 2, 1, ""), FileChange("gone", "deleted", None, None, "")]
     )
@@ -74,7 +74,7 @@ ODD = ["a b.txt", "ü€.txt", "new\nline.txt", "tab\tname", "-rf", "<img src=x>
 
 @pytest.mark.parametrize("name", ODD)
 def test_any_name_can_be_listed_and_read(files: SessionFiles, work: Path, name: str) -> None:
-    """Blanks, other alphabets, newlines, what looks like an option or markup."""
+    """Spaces, other alphabets, newlines, names like options or markup."""
     (work / name).write_bytes(b"\0\xffbinary")
     (entry,) = files.list()
     assert (entry.name, entry.kind, entry.size) == (name, "file", 8)
@@ -84,7 +84,7 @@ def test_any_name_can_be_listed_and_read(files: SessionFiles, work: Path, name: 
 
 
 def test_a_name_that_is_no_text_is_listed_and_read(files: SessionFiles, work: Path) -> None:
-    """Bytes that are no UTF-8, as Python has them."""
+    """Bytes that are not UTF-8, as Python represents them."""
     name = os.fsdecode(b"\xff.txt")
     (work / name).write_text("x")
     assert [entry.name for entry in files.list()] == [name]
@@ -93,7 +93,7 @@ def test_a_name_that_is_no_text_is_listed_and_read(files: SessionFiles, work: Pa
 
 
 def test_a_folder_is_listed_folders_first_and_links_as_links(files: SessionFiles, work: Path) -> None:
-    """Whatever a link leads to; sizes are of files only."""
+    """Link targets do not matter; only files have sizes."""
     (work / "z").mkdir()
     (work / "z/inner.txt").write_text("12345")
     (work / "a.txt").write_text("1")
@@ -108,7 +108,7 @@ def test_a_folder_is_listed_folders_first_and_links_as_links(files: SessionFiles
 
 
 def test_a_large_folder_is_cut_and_says_so(files: SessionFiles, work: Path) -> None:
-    """The first by name."""
+    """It shows the first names."""
     for number in range(ENTRIES + 2):
         (work / f"{number:05}").touch()
     table = files.list()
@@ -118,7 +118,7 @@ def test_a_large_folder_is_cut_and_says_so(files: SessionFiles, work: Path) -> N
 
 
 def test_a_file_is_read_whole_in_part_and_by_lines(files: SessionFiles, work: Path) -> None:
-    """Where the piece is, is said with it."""
+    """The result has the part's position."""
     (work / "log").write_bytes(b"1\n22\n333\n4444")
     whole = files.read("log")
     assert (whole.text, whole.size, whole.cut, repr(whole)) == ("1\n22\n333\n4444", 13, False, "<log: 13 bytes>")
@@ -138,7 +138,7 @@ def test_a_file_is_read_whole_in_part_and_by_lines(files: SessionFiles, work: Pa
     [{"head": 1, "tail": 1}, {"head": 0}, {"tail": -1}, {"max_bytes": 0}, {"max_bytes": LARGEST + 1}, {"head": True}],
 )
 def test_numbers_that_make_no_sense_are_said(files: SessionFiles, work: Path, wrong: dict[str, Any]) -> None:
-    """With what to do."""
+    """The error has a hint."""
     (work / "a").touch()
     with pytest.raises(UsageError) as failure:
         files.read("a", **wrong)
@@ -147,7 +147,7 @@ def test_numbers_that_make_no_sense_are_said(files: SessionFiles, work: Path, wr
 
 @pytest.mark.parametrize("path", ["../secret.txt", "{outside}/secret.txt", "link", "up/secret.txt", "chain/secret.txt"])
 def test_nothing_leads_out_of_the_workspace(files: SessionFiles, work: Path, path: str) -> None:
-    """By ``..``, an absolute path, a link, a link to a link; neither to read nor to list."""
+    """By ``..``, an absolute path, a link, or a chain of links; neither read nor list."""
     (work / "link").symlink_to("../secret.txt")
     (work / "up").symlink_to("..")
     (work / "chain").symlink_to("up")
@@ -161,7 +161,7 @@ def test_nothing_leads_out_of_the_workspace(files: SessionFiles, work: Path, pat
 
 @pytest.mark.parametrize("path", ["a.txt", "sub/a.txt"])
 def test_what_was_looked_at_is_what_is_opened(work: Path, path: str) -> None:
-    """Somebody swaps the file, or a folder on the way, for a link between the look and the opening."""
+    """An attacker swaps the file or a parent folder for a link after the check."""
     (work / "sub").mkdir()
     (work / path).write_text("x")
     looked_at = WorkspaceBoundary(work).resolve(path)
@@ -176,14 +176,13 @@ def test_what_was_looked_at_is_what_is_opened(work: Path, path: str) -> None:
 
 
 def test_a_link_inside_the_workspace_is_followed(files: SessionFiles, work: Path) -> None:
-    """To the file that it leads to."""
     (work / "real.txt").write_text("x")
     (work / "alias").symlink_to("real.txt")
     assert files.read("alias")[:2] == ("real.txt", b"x")
 
 
 def test_what_is_no_file_or_no_folder_is_said(files: SessionFiles, work: Path) -> None:
-    """Missing, the other of the two, a pipe that nobody writes to, a socket."""
+    """Missing, the wrong type, a pipe without a writer, a socket."""
     (work / "folder").mkdir()
     (work / "file").touch()
     os.mkfifo(work / "pipe")
@@ -203,7 +202,7 @@ def test_what_is_no_file_or_no_folder_is_said(files: SessionFiles, work: Path) -
 
 
 def test_a_file_that_may_not_be_read_is_said(files: SessionFiles, work: Path) -> None:
-    """Where the system minds: root reads anything."""
+    """Except for root, who can read anything."""
     (work / "closed").write_text("x")
     (work / "closed").chmod(0)
     if os.access(work / "closed", os.R_OK):
@@ -215,7 +214,7 @@ def test_a_file_that_may_not_be_read_is_said(files: SessionFiles, work: Path) ->
 
 @pytest.mark.parametrize("name", [".env", "id_rsa", "a.pem", "sub/.netrc", "my.csv", "alias.txt"])
 def test_no_page_is_given_secrets_and_python_is(files: SessionFiles, work: Path, name: str) -> None:
-    """By what the path leads to, with what to type instead; the user's own patterns count."""
+    """The link's target counts, as do the user's patterns; the error has the Python call."""
     (work / "sub").mkdir()
     (work / ".env").write_text("KEY=1")
     (work / "alias.txt").symlink_to(".env")
@@ -231,7 +230,7 @@ def test_no_page_is_given_secrets_and_python_is(files: SessionFiles, work: Path,
 
 
 def test_no_page_is_given_a_file_that_is_too_large(files: SessionFiles, work: Path) -> None:
-    """Not even a piece of it: it would never have the whole."""
+    """Not even a part: the page could never have the whole file."""
     with (work / "large").open("wb") as file:
         file.truncate(LARGEST + 1)
     with pytest.raises(FileUnavailable, match=r"'large' has 67,108,865 bytes; files of up to 67,108,864"):

@@ -1,4 +1,4 @@
-"""Half surrogate pairs, as in names of files that are no UTF-8: no JSON and no database can hold them."""
+"""Lone surrogates, as in file names that are not UTF-8: neither JSON nor databases can hold them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ HALF, PAIR = "\udce9", "\N{GRINNING FACE}"
 
 
 def test_half_a_surrogate_pair_is_replaced_wherever_a_person_can_write_one(start: Start) -> None:
-    """In prompts, titles, attachments, and what is searched for; the log goes on, and whole pairs stay."""
+    """In prompts, titles, attachments and searches; the log still works, and whole pairs stay."""
     word = new_id()
     session = start(title=f"{word} caf{HALF} {PAIR}")
     turn = session.prompt(f"/say {word} a{HALF}b {PAIR}", [f"x{HALF}y", {f"caf{HALF}.csv": 1}]).wait(PATIENCE)

@@ -1,4 +1,4 @@
-"""What the log says in Python: by notebook and by folder, of its troubles and its losses."""
+"""The log in Python: by notebook and by folder, with its errors and losses."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ KEY = "ghp_" + "a1B2" * 9
 
 
 class Folder:
-    """A folder where scripts run, all with one log."""
+    """A folder where scripts run with one log."""
 
     def __init__(self, tmp_path: Path) -> None:
         self.path, self.log = tmp_path, tmp_path / "log.db"
@@ -31,7 +31,7 @@ class Folder:
         return self.run(f"import agentnb; print({expression})", folder, **env).stdout.strip()
 
     def shell(self, *words: str, code: int = 0) -> str:
-        """Returns what `agentnb WORDS` says here."""
+        """Returns the output of `agentnb WORDS` here."""
         done = run_agentnb(*words, cwd=self.path, AGENTNB_LOG=str(self.log))
         assert done.returncode == code, done.stderr
         return done.stdout + done.stderr
@@ -44,7 +44,7 @@ def here(tmp_path: Path) -> Folder:
 
 @pytest.fixture(scope="module")
 def two(tmp_path_factory: pytest.TempPathFactory) -> Folder:
-    """With a conversation of a script in the folder *one*, and a later one of a notebook in *two*."""
+    """The folder *one* has a script's conversation, *two* a later one of a notebook."""
     two = Folder(tmp_path_factory.mktemp("two"))
     two.run(BEGIN.format(cwd={}, text="/say the residuals are not normal"), "one")
     two.run(BEGIN.format(cwd={}, text="/say notebook"), "two", JPY_SESSION_NAME="two/fit.ipynb")
@@ -52,7 +52,7 @@ def two(tmp_path_factory: pytest.TempPathFactory) -> Folder:
 
 
 def test_here_is_the_notebook_and_without_one_the_folder(two: Folder) -> None:
-    """Consoles and scripts of one folder do not list those of all others."""
+    """Consoles and scripts list only their folder's conversations."""
     here, of_one, everywhere = (
         f"[row.title for row in agentnb.history({arguments})]" for arguments in ("here=True", "folder='../one'", "")
     )
@@ -64,7 +64,7 @@ def test_here_is_the_notebook_and_without_one_the_folder(two: Folder) -> None:
 
 
 def test_history_is_searched_and_narrowed_by_folder_agent_and_time(two: Folder) -> None:
-    """In Python and in a shell, by the same table; in JSON with all that is known; all that is given must hold."""
+    """In Python and a shell, with the same table; JSON has every field; filters combine."""
     hits = "[hit.text for row in agentnb.history('RESIDUALS') for hit in row.hits]"
     counts = ", ".join(
         f"len(agentnb.history({arguments}))"
@@ -83,7 +83,7 @@ def test_history_is_searched_and_narrowed_by_folder_agent_and_time(two: Folder) 
 
 
 def test_a_log_that_was_damaged_is_said_as_long_as_the_kernel_lives_and_nothing_is_printed(here: Folder) -> None:
-    """Nothing on standard error either, which is the running cell's."""
+    """Nor to standard error, which belongs to the running cell."""
     here.log.write_bytes(b"not a database at all, " * 100)
     script = """
 import agentnb
@@ -105,7 +105,7 @@ print(repr(agentnb.history()).splitlines()[-1] == agentnb.history().note)
 
 
 def test_what_was_lost_is_said_by_the_session(here: Folder) -> None:
-    """In Python, too, however often it is taken up."""
+    """Also in Python, after every resume."""
     here.run("import agentnb; s = agentnb.start('eliza'); agentnb.history(); s.prompt('/say x').wait(60); s.close()")
     lose = "c.execute('DELETE FROM entries WHERE at = (SELECT min(at) FROM entries WHERE channel LIKE ?)', ('%/chat',))"
     here.run(f"import sqlite3; c = sqlite3.connect('log.db'); assert {lose}.rowcount; c.commit()")
@@ -114,13 +114,13 @@ def test_what_was_lost_is_said_by_the_session(here: Folder) -> None:
 
 
 def test_a_title_is_cut_after_its_secrets_are_taken_out(here: Folder) -> None:
-    """Not before: half a key is no key to look at, and still half of one."""
+    """The other order could leave half a key, which no pattern finds."""
     here.run(BEGIN.format(cwd={}, text=f"/say in the folder of today {KEY} and on"))
     assert here.says("agentnb.history()[0].title") == "/say in the folder of today *** and on"
 
 
 def test_a_shell_arranges_what_kernels_have_kept(here: Folder) -> None:
-    """Several at once; Python sees it, and what cannot be done is said and the others are done."""
+    """Several at once; Python sees it; an error does not stop the others."""
     here.run("\n".join(BEGIN.format(cwd={}, text=text) for text in ("/say one", "/say two")))
     one, two = (row["id"] for row in json.loads(here.shell("history", "--json")))
     said = here.shell("conversation", one, two, "--pin", "--archive")
@@ -137,7 +137,7 @@ def test_a_shell_arranges_what_kernels_have_kept(here: Folder) -> None:
 
 
 def test_python_arranges_what_kernels_have_kept(here: Folder) -> None:
-    """Each call says how the session is then."""
+    """Each call returns the session's new state."""
     here.run(BEGIN.format(cwd={}, text="/say one"))
     script = """
 import agentnb
@@ -168,7 +168,7 @@ except agentnb.UsageError as error:
 
 
 def test_a_shell_says_what_is_kept_and_changes_it(here: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What would be deleted is only said, until --yes; the figures are rows in JSON."""
+    """Nothing is deleted without --yes; JSON has the figures as rows."""
     monkeypatch.setenv("AGENTNB_DATA_DIR", str(here.path / "data"))
     here.run(BEGIN.format(cwd={}, text="/say one"))
     rows = json.loads(here.shell("storage", "--json"))

@@ -1,4 +1,4 @@
-"""The caller's own loop, made re-entrant."""
+"""The caller's loop, made re-entrant."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from tests.unit.running import run
 
 
 async def nested() -> bool:
-    """Make the loop that runs here re-entrant."""
+    """Makes the running loop re-entrant."""
     return nest()
 
 
 def test_asyncio_run_after_a_nested_wait_closes_its_loop_as_before() -> None:
-    """nest-asyncio's own version leaves each of its loops open, for the rest of the process."""
+    """nest-asyncio's own version never closes its loops."""
     before = asyncio.run
     assert run(nested())
     assert asyncio.run is before

@@ -1,4 +1,4 @@
-"""The model that a session is started with."""
+"""The model with which a session starts."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ def model_of(session: Session) -> object:
 
 
 def test_the_first_prompt_goes_to_the_model_that_start_names(start: Start) -> None:
-    """And no prompt before it; another session has the agent's own choice."""
+    """No earlier prompt goes elsewhere; another session has the agent's default."""
     session = start("many_models", model="model-7")
     assert session.prompt("hello").wait(PATIENCE).text == "model-7, 5 characters"
 
 
 @pytest.mark.parametrize("words", [["both"], ["old"]])
 def test_a_model_is_chosen_by_its_id_or_its_name(start: Start, words: list[str]) -> None:
-    """Also where it is no config option, but as older agents have it."""
+    """Also with older agents, which have no config option for it."""
     for model in ("m2", "Two", "two"):
         session = start("settings", *words, model=model)
         session.open(PATIENCE)
@@ -35,7 +35,7 @@ def test_a_model_is_chosen_by_its_id_or_its_name(start: Start, words: list[str])
 
 
 def test_a_model_that_is_not_offered_fails_every_turn_with_the_models_that_are(start: Start) -> None:
-    """So does opening the session; no prompt reaches another model."""
+    """Opening the session fails, too; no prompt reaches another model."""
     session = start("settings", "both", model="m3")
     for _ in range(2):
         with pytest.raises(TurnFailed, match=r"does not offer the model 'm3'\. .*: m1, m2\."):
@@ -45,20 +45,19 @@ def test_a_model_that_is_not_offered_fails_every_turn_with_the_models_that_are(s
 
 
 def test_of_many_models_the_error_names_some(start: Start) -> None:
-    """And how many more there are."""
+    """It counts the rest."""
     with pytest.raises(NotOffered, match=r"model-0, model-1, .*, model-19 and 180 more\."):
         start("many_models", model="other").open(PATIENCE)
 
 
 def test_an_agent_without_models_says_that_it_has_none(start: Start) -> None:
-    """Eliza is one."""
     with pytest.raises(TurnFailed, match=r"has no choice of models, and 'haiku' was asked for\. Leave out model=\."):
         start(model="haiku").prompt("hello").wait(PATIENCE)
 
 
 @pytest.mark.parametrize("words", [[], ["resume"]])
 def test_the_model_stays_when_the_agent_restarts(start: Start, words: list[str]) -> None:
-    """Whether the agent takes its session up again or not; the one that was chosen last counts."""
+    """Also if the agent cannot resume its session; the last choice counts."""
     session = start("settings", "both", *words, model="m2")
     session.open(PATIENCE)
     session.restart(PATIENCE)
@@ -70,7 +69,7 @@ def test_the_model_stays_when_the_agent_restarts(start: Start, words: list[str])
 
 
 def test_a_copy_has_the_model_that_was_chosen_last(start: Start) -> None:
-    """Not the one that its session was started with."""
+    """It is not the model of the session's start."""
     session = start("settings", "both", "fork", model="m2")
     session.open(PATIENCE)
     session.set_option("model", "m1", PATIENCE)
@@ -81,7 +80,7 @@ def test_a_copy_has_the_model_that_was_chosen_last(start: Start) -> None:
 
 
 def test_a_session_that_is_open_gets_the_model_for_its_next_prompt(start: Start) -> None:
-    """Or says which models there are, and keeps its own."""
+    """An unknown model is an error and changes nothing."""
     session = start("many_models")
     assert session.prompt("hello").wait(PATIENCE).text == "model-0, 5 characters"
     again = start("many_models", session=AGENT_SESSION, model="Model-7")
@@ -93,7 +92,7 @@ def test_a_session_that_is_open_gets_the_model_for_its_next_prompt(start: Start)
 
 
 def test_another_model_is_chosen_by_its_id_or_its_name(start: Start) -> None:
-    """Also before the agent has started, in place of one that it does not offer; it stays when the agent restarts."""
+    """Also before the agent starts, instead of an unknown model; it survives the agent's restart."""
     session = start("settings", "both", "resume", model="m3")
     with pytest.raises(NotOffered, match="m1, m2"):
         session.open(PATIENCE)
@@ -107,13 +106,12 @@ def test_another_model_is_chosen_by_its_id_or_its_name(start: Start) -> None:
 
 @pytest.mark.parametrize("model", ["", 3])
 def test_a_model_that_is_no_text_is_refused(start: Start, model: object) -> None:
-    """At once."""
     with pytest.raises(UsageError, match="model"):
         start(model=model)
 
 
 def test_option_that_the_agent_changes_right_after_a_choice_is_shown_as_it_is(start: Start) -> None:
-    """Its update comes in one read with the answer."""
+    """The update comes in one read with the response."""
     session = start("changes_its_mind")
     session.open(PATIENCE)
     session.set_option("size", "large")

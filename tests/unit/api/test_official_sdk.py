@@ -1,4 +1,4 @@
-"""An agent on the official SDK, run by the host: our client works with somebody else's reading of ACP."""
+"""An agent built on the official SDK: agentnb works with another implementation of ACP."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.unit.api.conftest import AGENTS, PATIENCE
 
 
 class Copying:
-    """A session with that agent in a folder, and what it asked permission for."""
+    """A session with that agent, and its permission requests."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -30,7 +30,7 @@ class Copying:
 
 @pytest.fixture(scope="module")
 def copying(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Copying]:
-    """One for all tests here: the SDK takes a second to load."""
+    """All tests share it, since the SDK takes a second to load."""
     copying = Copying(tmp_path_factory.mktemp("sdk"))
     (copying.folder / "a.txt").write_text("one\ntwo\n", encoding="utf-8")
     yield copying
@@ -38,7 +38,7 @@ def copying(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Copying]:
 
 
 def test_a_tool_call_that_is_allowed_reads_and_writes_files_and_streams_its_answer(copying: Copying) -> None:
-    """The agent's file requests, its permission request, its updates and its chunks of text."""
+    """It covers file requests, a permission request, updates and text chunks."""
     copying.answer = "allow"
     turn = copying.session.prompt("copy a.txt b.txt").wait(PATIENCE)
     (call,) = turn.tool_calls
@@ -49,14 +49,14 @@ def test_a_tool_call_that_is_allowed_reads_and_writes_files_and_streams_its_answ
 
 
 def test_a_tool_call_that_is_denied_writes_nothing(copying: Copying) -> None:
-    """The agent is told which option was chosen."""
+    """The agent gets the chosen option."""
     copying.answer = "deny"
     turn = copying.session.prompt("copy a.txt c.txt").wait(PATIENCE)
     assert (turn.text, (copying.folder / "c.txt").exists()) == ("I leave it.", False)
 
 
 def test_a_file_that_cannot_be_read_fails_the_turn_with_the_error_of_the_sdk(copying: Copying) -> None:
-    """The SDK answers the prompt with what our client answered it."""
+    """The SDK answers the prompt with agentnb's error."""
     turn = copying.session.prompt("copy none.txt d.txt").wait(PATIENCE, check=False)
     assert turn.state == "error"
     assert turn.error is not None
@@ -64,7 +64,7 @@ def test_a_file_that_cannot_be_read_fails_the_turn_with_the_error_of_the_sdk(cop
 
 
 def test_cancelling_ends_a_turn(copying: Copying) -> None:
-    """The agent hears `session/cancel` while it serves the prompt."""
+    """The agent receives `session/cancel` while it serves the prompt."""
     turn = copying.session.prompt("wait")
     assert next(iter(turn)) == "Waiting."
     turn.cancel()

@@ -1,4 +1,4 @@
-"""Sessions that are closed leave nothing open: no files, no threads, no agents."""
+"""Closed sessions leave no files, threads or agents behind."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SESSIONS = 8
 def test_sessions_in_many_workspaces_when_closed_leave_no_files_threads_or_agents(
     tmp_path: Path, *, is_awaited: bool
 ) -> None:
-    """Each workspace has a store of its own, whose lock and thread end with its last session."""
+    """Each workspace has a store, whose lock and thread end with its last session."""
     process = psutil.Process()
     workspaces = [tmp_path / f"workspace-{number}" for number in range(SESSIONS)]
     threads, files = set(threading.enumerate()), _store_files(process)
@@ -38,12 +38,12 @@ def test_sessions_in_many_workspaces_when_closed_leave_no_files_threads_or_agent
 
 
 def _store_files(process: psutil.Process) -> set[str]:
-    """The files of stores that are open, by other tests' sessions too."""
+    """Returns the open files of stores, including those of other tests."""
     return {each.path for each in process.open_files() if each.path.endswith("/lock") or "/users/" in each.path}
 
 
 def _folder(process: psutil.Process) -> Path | None:
-    """The working directory of a process; None where it has ended."""
+    """Returns the working directory of a process, or None if it has ended."""
     try:
         return Path(process.cwd())
     except psutil.Error:

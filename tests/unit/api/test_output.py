@@ -1,4 +1,4 @@
-"""Answers of a type: asked for with the prompt, asked for again where they do not fit, read as a value."""
+"""Typed answers: prompted for, prompted for again if they do not fit, read as a value."""
 
 from __future__ import annotations
 
@@ -21,14 +21,13 @@ class Label:
 
 
 def test_an_answer_that_does_not_fit_is_asked_for_once_more_in_its_turn(start: Start) -> None:
-    """The value is that of the second answer."""
+    """The value comes from the second answer."""
     session = start("moody")
     turn = session.prompt("json-late", output=Label)
     assert (turn.output, len(session.turns), "I would rather talk." in turn.text) == (Label("good", 3), 1, True)
 
 
 def test_a_turn_with_output_can_be_awaited(start: Start) -> None:
-    """Then its value is there."""
     session = start("moody")
 
     async def answer() -> object:
@@ -38,7 +37,7 @@ def test_a_turn_with_output_can_be_awaited(start: Start) -> None:
 
 
 def test_an_answer_that_never_fits_raises_with_what_is_wrong_and_its_beginning(start: Start) -> None:
-    """After the second try; the session goes on."""
+    """After the second try; the session continues."""
     session = start("moody")
     turn = session.prompt("json-late", output=list[int])
     with pytest.raises(TurnFailed, match=r"Expected `array`, got `object`.* It begins with 'Here: "):
@@ -47,7 +46,7 @@ def test_an_answer_that_never_fits_raises_with_what_is_wrong_and_its_beginning(s
 
 
 def test_output_of_another_turn_or_a_cancelled_one_raises(start: Start) -> None:
-    """Without ``output=`` there is none; a stop is told as such."""
+    """It needs ``output=``; a cancelled turn raises TurnCancelled."""
     session = start("moody")
     with pytest.raises(UsageError, match="prompted without output="):
         _ = session.prompt("hello").wait().output
@@ -58,7 +57,6 @@ def test_output_of_another_turn_or_a_cancelled_one_raises(start: Start) -> None:
 
 
 def test_output_that_is_no_type_is_refused_before_anything_is_asked(start: Start) -> None:
-    """No turn begins."""
     session = start()
     with pytest.raises(UsageError, match="is not a type"):
         session.prompt("hello", output=object())

@@ -1,4 +1,4 @@
-"""Permission requests answered by a function of the user's, and by hand."""
+"""Permission requests answered by the user's function or by hand."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Start = Callable[..., Session]
 
 @contextmanager
 def attended() -> Iterator[None]:
-    """A front end is there."""
+    """Attaches a front end."""
     environment = current_host().environment
     before = environment.attached
     environment.connect(attached=lambda: True)
@@ -34,7 +34,7 @@ def attended() -> Iterator[None]:
 
 
 def questions(session: Session) -> QuestionTable:
-    """The session's questions, once there are any."""
+    """Returns the session's permission requests once there are any."""
     with agentnb.testing.events(name="policy.asked") as heard:
         if not session.questions:
             heard.wait_for("policy.asked", timeout=PATIENCE)
@@ -42,7 +42,7 @@ def questions(session: Session) -> QuestionTable:
 
 
 def test_a_callback_is_given_what_the_agent_wants_and_allows_it(start: Start, tmp_path: Path) -> None:
-    """Headless, too: nobody else is asked."""
+    """Also without a front end: it decides alone."""
     asked: list[PermissionRequest] = []
 
     def allow(request: PermissionRequest) -> str:
@@ -60,7 +60,7 @@ def test_a_callback_is_given_what_the_agent_wants_and_allows_it(start: Start, tm
 
 
 def test_a_callback_runs_on_a_thread_of_its_own(start: Start) -> None:
-    """Sync or async: other tabs go on meanwhile, even where it blocks."""
+    """Sync or async: other tabs continue even if it blocks."""
     names, go_on = [], threading.Event()
 
     def block(_: PermissionRequest) -> str:
@@ -84,7 +84,7 @@ def test_a_callback_runs_on_a_thread_of_its_own(start: Start) -> None:
 
 
 class Unprintable:
-    """Whatever is done with it raises."""
+    """Printing and comparing it raise."""
 
     def __repr__(self) -> str:
         raise ValueError("no repr")
@@ -128,7 +128,7 @@ BAD: dict[str, tuple[Callable[..., Any], str]] = {
 
 @pytest.mark.parametrize("case", BAD)
 def test_a_callback_that_misbehaves_denies_and_says_why(start: Start, case: str) -> None:
-    """In the transcript, and to the agent; the session goes on."""
+    """The transcript and agent get the reason; the session continues."""
     callback, words = BAD[case]
     session = start(permissions=callback, permission_timeout=0.2 if "hangs" in case else PATIENCE)
     turn = session.prompt("/run echo hi").wait(PATIENCE)
@@ -145,13 +145,13 @@ def test_a_callback_that_misbehaves_denies_and_says_why(start: Start, case: str)
     ids=["critical", "outside", "sensitive", "unreadable"],
 )
 def test_a_callbacks_yes_lowers_no_floor(start: Start, command: str) -> None:
-    """Critical and unreadable commands, sensitive files and what is outside: without a user it is denied."""
+    """Critical or unreadable commands, sensitive and outside files are denied without a user."""
     turn = start(permissions=lambda _: "allow").prompt(f"/run {command}").wait(PATIENCE)
     assert ("refused" in turn.text, "no front end is attached" in turn.text) == (True, True)
 
 
 def test_the_user_is_asked_where_a_callbacks_yes_is_not_enough(start: Start) -> None:
-    """Or where it says that the user decides."""
+    """Also if the callback leaves it to the user."""
     with attended():
         for callback, command in ((lambda _: "allow", "rm -rf nothing"), (lambda _: "ask", "echo hi")):
             session = start(permissions=callback)
@@ -164,7 +164,7 @@ def test_the_user_is_asked_where_a_callbacks_yes_is_not_enough(start: Start) -> 
 
 
 def test_a_callback_answers_with_one_of_the_options(start: Start) -> None:
-    """By its id, its label, or itself."""
+    """By its id, its label, or the option itself."""
     for pick in (lambda each: each.id, lambda each: each.label, lambda each: each):
 
         def allow(request: PermissionRequest, pick: Any = pick) -> Any:
@@ -174,7 +174,7 @@ def test_a_callback_answers_with_one_of_the_options(start: Start) -> None:
 
 
 def test_open_questions_are_listed_and_answered(start: Start) -> None:
-    """As a table; the first answer counts."""
+    """They show as a table; the first answer counts."""
     with attended():
         session = start()
         turn = session.prompt("/run echo hi")
@@ -192,7 +192,6 @@ def test_open_questions_are_listed_and_answered(start: Start) -> None:
 
 
 def test_the_permissions_can_be_set_to_a_function_and_back(start: Start) -> None:
-    """What is set last counts."""
     session = start(permissions="deny")
     allow = lambda _: "allow"  # noqa: E731
     session.permissions = allow
@@ -204,7 +203,7 @@ def test_the_permissions_can_be_set_to_a_function_and_back(start: Start) -> None
 
 
 def test_decisions_of_a_callback_are_in_the_log(start: Start) -> None:
-    """By whom: the callback."""
+    """The log names the callback."""
     with agentnb.testing.events(name="policy.decided") as heard:
         start(permissions=lambda _: "allow").prompt("/run echo hi").wait(PATIENCE)
     assert [event.data["by"] for event in heard] == ["callback"]

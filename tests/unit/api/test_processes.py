@@ -1,4 +1,4 @@
-"""Forks, threads and references: a session belongs to one process, is safe from any thread, and leaks nothing."""
+"""Forks, threads and references: a session belongs to one process, is thread-safe, and leaks nothing."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ print(session.prompt("/say still here").wait(120).text)
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
 def test_a_fork_starts_sessions_of_its_own_and_leaves_the_parents_alone(tmp_path: Path) -> None:
-    """The parent's session, and a turn that runs in it, say in the fork that they are not there; nothing waits."""
+    """In the fork, the parent's session and running turn raise at once."""
     command = [sys.executable, "-c", FORKED]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE, check=False)
     assert done.stdout.splitlines() == [
@@ -79,7 +79,7 @@ def test_many_threads_prompt_one_session_and_each_gets_its_answer(start: Start) 
 
 
 def test_looking_at_a_running_turn_again_and_again_costs_nothing(start: Start) -> None:
-    """It is one turn, however often it is asked for."""
+    """Every look returns the same turn."""
     session = start()
     turn = session.prompt("/hang")
     next(iter(turn))
@@ -94,7 +94,7 @@ def test_looking_at_a_running_turn_again_and_again_costs_nothing(start: Start) -
 
 
 def test_a_finished_turn_is_let_go(start: Start) -> None:
-    """Nothing holds it but its reader; the transcript has what was said."""
+    """Only its reader holds it; the transcript has its text."""
     session = start()
     seen = weakref.ref(session.prompt("/say gone").wait(PATIENCE))
     current_host().loop.call(lambda: None)  # its thread has left the turn's last callback

@@ -1,4 +1,4 @@
-"""What agentnb keeps on disk: measured, limited by age and size, checked, repaired, moved to another log, deleted."""
+"""agentnb's data on disk: measured, limited by age and size, checked, repaired, moved, deleted."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ RUBBISH = b"\xff" * 4096
 
 @pytest.fixture
 def log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The log's file, which this process means, too."""
+    """The log file, also this process's log."""
     monkeypatch.setenv("AGENTNB_LOG", str(tmp_path / "log.db"))
     monkeypatch.setenv("AGENTNB_DATA_DIR", str(tmp_path / "data"))
     return tmp_path / "log.db"
@@ -39,7 +39,7 @@ def log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def shell(log: Path, kernel: MakeHost, tmp_path: Path) -> Storage:
-    """Four conversations of an ended kernel, a day apart, the last one today; the oldest is pinned."""
+    """Four conversations of an ended kernel, a day apart, the last today; the oldest is pinned."""
     host = kernel()
     for number in range(4):
         talk(host, tmp_path, (f"question {number}", "answer " * 200 * (number + 1)), title=str(number))
@@ -53,7 +53,7 @@ def shell(log: Path, kernel: MakeHost, tmp_path: Path) -> Storage:
 
 
 def stored_at(log: Path, host: Host | None = None) -> Storage:
-    """The storage of the log at a path, without its figures."""
+    """Returns the storage of the log at a path, without figures."""
     return storage_of(ThisLog(LogStore(log, new_id()), host), measure=False)
 
 
@@ -62,12 +62,12 @@ def titles(log: Path) -> list[str]:
 
 
 def uris_of(log: Path) -> list[str]:
-    """The channels of the conversations that the log has."""
+    """Returns the channels of the log's conversations."""
     return [record.uri for record in LogStore(log, new_id()).sessions(archived=None)]
 
 
 def damage(log: Path, table: str) -> None:
-    """Overwrite the first page of *table* below its root."""
+    """Overwrites the first page of *table* below its root."""
     with closing(sqlite3.connect(log)) as connection:
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         bytes_of_page = connection.execute("PRAGMA page_size").fetchone()[0]
@@ -78,7 +78,7 @@ def damage(log: Path, table: str) -> None:
 
 
 def test_what_is_kept_is_measured_by_kind_agent_and_folder(shell: Storage, log: Path, tmp_path: Path) -> None:
-    """The kinds add up to all files; the data of agents and folders is theirs."""
+    """The kinds add up to all files; agents and folders have their shares."""
     LogStore(log, new_id()).find("question")
     shell = storage_of(shell_log())
     files = [path for path in tmp_path.iterdir() if path.is_file() and path.name.startswith("log")]
@@ -93,7 +93,7 @@ def test_what_is_kept_is_measured_by_kind_agent_and_folder(shell: Storage, log: 
 
 
 def test_old_conversations_are_deleted_after_a_dry_run(shell: Storage, log: Path) -> None:
-    """The dry run names those that are deleted then; the pinned one stays."""
+    """The dry run names what is then deleted; the pinned one stays."""
     planned = shell.remove(older_than_days=1.5)
     assert (planned.titles, planned.is_done, titles(log)) == (("1",), False, ["0", "3", "2", "1"])
     assert str(planned) == "1 conversation would be deleted.\n  1"
@@ -102,7 +102,7 @@ def test_old_conversations_are_deleted_after_a_dry_run(shell: Storage, log: Path
 
 
 def test_the_oldest_are_deleted_until_the_others_fit(shell: Storage, log: Path) -> None:
-    """Whatever the limit, no more than needed; nothing where all fit."""
+    """No more than the limit needs; nothing if all fit."""
     everything = next(row.bytes for row in shell if row.what == "agent")
     assert shell.remove(larger_than=everything).titles == ()
     assert shell.remove(larger_than=everything - 1).titles == ("1",)
@@ -123,13 +123,12 @@ def test_the_oldest_are_deleted_until_the_others_fit(shell: Storage, log: Path) 
     ids=repr,
 )
 def test_a_limit_that_makes_no_sense_is_refused(log: Path, limits: dict[str, object]) -> None:
-    """Nothing is looked at."""
     with pytest.raises(UsageError, match="For example"):
         stored_at(log).remove(**limits)  # type: ignore[arg-type]
 
 
 def test_limits_of_the_environment_are_kept_by_kernels(shell: Storage, log: Path, kernel: MakeHost) -> None:
-    """What is beyond them is deleted; without them nothing is, and one that makes no sense is none."""
+    """Without limits, or with invalid ones, nothing is deleted."""
     host, store = kernel(), LogStore(log, new_id())
     for said in ({}, {"AGENTNB_LOG_DAYS": "soon"}, {"AGENTNB_LOG_MAX": "much"}):
         assert host.loop.submit(keep_limits(store, host.stores, said)).result(60) == 0
@@ -139,7 +138,7 @@ def test_limits_of_the_environment_are_kept_by_kernels(shell: Storage, log: Path
 
 
 def test_what_a_kernel_has_open_is_never_deleted(log: Path, kernel: MakeHost, tmp_path: Path) -> None:
-    """By its own kernel, by another one or in a shell."""
+    """Neither by its own kernel, nor another, nor a shell."""
     host, other = kernel(), kernel("other.ipynb")
     talk(host, tmp_path, ("a", "b"), title="open")
     flushed(host)
@@ -155,7 +154,7 @@ def flushed(host: Host) -> None:
 
 
 def test_all_is_deleted_and_its_room_given_back(shell: Storage, log: Path) -> None:
-    """The pinned one, too; nothing of what was said is left in any file."""
+    """Also the pinned one; no file keeps any of the text."""
     LogStore(log, new_id()).find("question")
     assert shell.delete_all().titles == ("0", "3", "2", "1")
     before = storage_of(shell_log()).bytes
@@ -168,7 +167,7 @@ def test_all_is_deleted_and_its_room_given_back(shell: Storage, log: Path) -> No
 def test_all_is_deleted_also_where_a_workspace_is_gone(
     log: Path, kernel: MakeHost, tmp_path: Path, others: int
 ) -> None:
-    """With what turns changed there, unless another conversation needs that: then it waits until that one goes."""
+    """Also the turns' changes there, unless another conversation needs them; then they stay."""
     host, work = kernel(), tmp_path / "work"
     work.mkdir()
     (work / "file.txt").write_text("text", encoding="utf-8")
@@ -184,7 +183,7 @@ def test_all_is_deleted_also_where_a_workspace_is_gone(
 
 
 def test_a_sound_log_has_no_faults_and_is_repaired_to_itself(shell: Storage, log: Path) -> None:
-    """All conversations are in the new file, with their marks; the old file stays."""
+    """The new file has all conversations with their marks; the old file stays."""
     assert shell.check() == []
     done = shell.repair()
     assert (done.sessions, done.lost, titles(log)) == (4, (), ["0", "3", "2", "1"])
@@ -194,7 +193,7 @@ def test_a_sound_log_has_no_faults_and_is_repaired_to_itself(shell: Storage, log
 
 @pytest.mark.parametrize("table", ["turns", "snapshots", "entries", "usage"])
 def test_a_damaged_log_is_said_and_what_can_be_read_is_repaired(shell: Storage, log: Path, table: str) -> None:
-    """Whichever table is damaged, the new file is sound, and what is lost is named."""
+    """Whichever table is damaged, the new file is sound, and losses are named."""
     damage(log, table)
     assert shell.check() != []
     done = shell.repair()
@@ -204,7 +203,7 @@ def test_a_damaged_log_is_said_and_what_can_be_read_is_repaired(shell: Storage, 
 
 
 def test_a_repair_makes_the_texts_of_turns_anew_from_the_conversations(shell: Storage, log: Path) -> None:
-    """As they were: they are found, listed and counted as before; also where rows are missing from a sound table."""
+    """They are found, listed and counted as before; also if rows are missing from a sound table."""
     before = {uri: LogStore(log, new_id()).latest_turns(uri, 10) for uri in uris_of(log)}
     damage(log, "turns")
     shell.repair()
@@ -217,7 +216,7 @@ def test_a_repair_makes_the_texts_of_turns_anew_from_the_conversations(shell: St
 
 
 def test_a_log_that_is_no_database_is_put_aside_by_a_repair(log: Path) -> None:
-    """Nothing can be read of it; the next conversation begins a new file."""
+    """Nothing in it is readable; the next conversation begins a new file."""
     log.write_bytes(b"not a database at all, " * 500)
     storage = stored_at(log)
     assert len(storage.check()) == 1
@@ -226,7 +225,7 @@ def test_a_log_that_is_no_database_is_put_aside_by_a_repair(log: Path) -> None:
 
 
 def test_exported_conversations_are_imported_once(shell: Storage, log: Path, tmp_path: Path) -> None:
-    """On another machine they are listed, found and read as here; a second import adds nothing."""
+    """Another machine lists, finds and reads them like here; a second import adds nothing."""
     file = tmp_path / "out/all.db"
     with pytest.raises(LogUnavailable, match="There is no folder"):
         shell.export_to(file)
@@ -246,7 +245,7 @@ def test_exported_conversations_are_imported_once(shell: Storage, log: Path, tmp
 
 @pytest.mark.parametrize("content", [b"", b"rubbish" * 1000, b"SQLite format 3\x00" + b"\x00" * 4000], ids=len)
 def test_a_file_that_is_no_log_is_not_imported(log: Path, tmp_path: Path, content: bytes) -> None:
-    """It says why, or adds nothing; the log stays sound."""
+    """An error has the reason, or nothing is added."""
     file = tmp_path / "in.db"
     file.write_bytes(content)
     storage = stored_at(log)

@@ -1,4 +1,4 @@
-"""Turns from Python: waiting, awaiting, streaming, queueing, cancelling."""
+"""Turns in Python: waiting, awaiting, streaming, queueing, cancelling."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Start = Callable[..., Session]
 
 
 def test_everything_a_turn_is_made_of_can_be_read(start: Start) -> None:
-    """Thoughts, plan, tool calls and tokens each have their property."""
+    """Thoughts, plan, tool calls and tokens are properties."""
     session = start(permissions="allow")
     thought = session.prompt("/think why").wait(PATIENCE)
     plan = session.prompt("/plan 3").wait(PATIENCE)
@@ -31,14 +31,14 @@ def test_everything_a_turn_is_made_of_can_be_read(start: Start) -> None:
 
 
 def test_a_turn_streams(start: Start) -> None:
-    """Iterating gives the text in pieces that join to the whole."""
+    """Iterating gives pieces that join to the whole text."""
     turn = start().prompt("/slow 5 1")
     pieces = list(turn)
     assert ("".join(pieces), turn.done) == (turn.text, True)
 
 
 def test_a_turn_can_be_awaited_and_streamed_in_async_code(start: Start) -> None:
-    """``await turn`` and ``async for`` both work on the caller's own loop."""
+    """``await turn`` and ``async for`` both work on the caller's loop."""
     session = start()
 
     async def both() -> tuple[str, str]:
@@ -50,7 +50,7 @@ def test_a_turn_can_be_awaited_and_streamed_in_async_code(start: Start) -> None:
 
 
 def test_waiting_inside_a_running_loop_lets_the_loop_go_on(start: Start) -> None:
-    """``turn.wait()`` where a loop already runs: the user's own tasks are not stopped."""
+    """``turn.wait()`` in a running loop does not stop the user's tasks."""
     session = start()
 
     async def cell() -> list[str]:
@@ -63,7 +63,7 @@ def test_waiting_inside_a_running_loop_lets_the_loop_go_on(start: Start) -> None
 
 
 def test_a_second_prompt_waits_for_the_first(start: Start) -> None:
-    """It is queued, can be seen there, and runs by itself."""
+    """It shows in the queue and runs by itself."""
     session = start()
     first, second = session.prompt("/hang"), session.prompt("/say second")
     queued = (second.state, session.queue, second.stop_reason)
@@ -81,7 +81,7 @@ def test_a_waiting_prompt_can_be_taken_back(start: Start) -> None:
 
 
 def test_cancelling_ends_a_silent_turn_at_once(start: Start) -> None:
-    """The agent is told; the session can be used again."""
+    """The agent is notified; the session stays usable."""
     session = start()
     turn = session.prompt("/hang")
     next(iter(turn))
@@ -92,7 +92,7 @@ def test_cancelling_ends_a_silent_turn_at_once(start: Start) -> None:
 
 
 def test_a_wait_can_be_bounded(start: Start) -> None:
-    """The turn goes on; the message says how to wait again or stop it."""
+    """The turn continues; the error says how to wait again or stop it."""
     turn = start().prompt("/hang")
     with pytest.raises(TurnTimeout, match=r"did not end in 0\.1 s; it is still running.*turn\.cancel\(\)"):
         turn.wait(0.1)
@@ -100,7 +100,7 @@ def test_a_wait_can_be_bounded(start: Start) -> None:
 
 
 def test_a_session_is_named_after_its_first_prompt(start: Start) -> None:
-    """Long words are cut; later prompts do not rename it."""
+    """A long title is cut; later prompts do not rename the session."""
     session = start()
     session.prompt("/say " + "long " * 40).wait(PATIENCE)
     title = session.title
@@ -109,14 +109,14 @@ def test_a_session_is_named_after_its_first_prompt(start: Start) -> None:
 
 
 def test_nothing_is_written_where_nobody_can_be_asked(start: Start, tmp_path: Path) -> None:
-    """With no front end attached the answer is no, and says how to change that."""
+    """Without a front end it is denied, and the message says how to change that."""
     turn = start().prompt("/write notes.txt hello").wait(PATIENCE)
     assert not (tmp_path / "notes.txt").exists()
     assert 'permissions="allow"' in turn.text
 
 
 def test_a_command_runs_only_where_permission_is_given(start: Start) -> None:
-    """Denied, it never starts; allowed, its output is the agent's."""
+    """Denied, it never starts; allowed, the agent gets its output."""
     denied = start(permissions="deny").prompt("/run echo hi").wait(PATIENCE)
     allowed = start(permissions="allow").prompt("/run echo hi").wait(PATIENCE)
     assert ("refused" in denied.text, "exit code 0" in allowed.text) == (True, True)
@@ -125,7 +125,7 @@ def test_a_command_runs_only_where_permission_is_given(start: Start) -> None:
 
 
 def test_stopping_one_session_leaves_the_others_alone(start: Start) -> None:
-    """Even those that the same process serves: they go on in the background."""
+    """Even sessions of the same process continue in the background."""
     session, other = start(), start()
     going_on, stopped = other.prompt("/slow 20 20"), session.prompt("/hang")
     session.cancel()

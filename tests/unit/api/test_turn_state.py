@@ -1,4 +1,4 @@
-"""What a turn says of itself while the host's thread goes on, and callbacks that misbehave."""
+"""A turn's properties while the host's thread continues, and callbacks that misbehave."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ READINGS: dict[str, tuple[Callable[[Turn], Any], set[Any]]] = {
 
 @pytest.mark.parametrize("reading", READINGS)
 def test_a_queued_turn_that_starts_while_it_is_read_is_never_said_to_have_ended(start: Start, reading: str) -> None:
-    """It starts between any two lines of the reading: it is queued or running then, and nothing else."""
+    """Started between any two lines of the reading, it is seen as queued or running only."""
     read, possible = READINGS[reading]
     seen = set()
 
@@ -56,7 +56,7 @@ def test_a_queued_turn_that_starts_while_it_is_read_is_never_said_to_have_ended(
 
 
 def test_a_callback_runs_on_a_thread_of_its_own_and_may_block(start: Start) -> None:
-    """It holds up neither other callbacks nor the next turn."""
+    """It delays neither other callbacks nor the next turn."""
     session, go_on, names = start(), threading.Event(), []
     called = threading.Semaphore(0)
 
@@ -76,7 +76,7 @@ def test_a_callback_runs_on_a_thread_of_its_own_and_may_block(start: Start) -> N
 
 
 class Raised(logging.Handler):
-    """Hands on what is logged as raised."""
+    """Queues the exceptions that are logged."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -100,7 +100,7 @@ def raised() -> Iterator[queue.Queue[BaseException | None]]:
 def test_a_callback_that_raises_stops_nothing(
     start: Start, raised: queue.Queue[BaseException | None], error: type[BaseException], *, ended: bool
 ) -> None:
-    """Neither those behind it nor the queue; what it raised is logged."""
+    """Later callbacks and the queue continue; the exception is logged."""
 
     def fail(_: Turn) -> None:
         raise error("on purpose")
@@ -118,7 +118,7 @@ def test_a_callback_that_raises_stops_nothing(
 
 
 def test_a_prompt_that_was_taken_back_is_not_sent_by_editing_it(start: Start) -> None:
-    """However late the edit comes: it is refused, and nothing is queued."""
+    """At any moment, the edit is refused and nothing is queued."""
 
     def at(number: int) -> Step:
         session = start()
@@ -137,7 +137,7 @@ def test_a_prompt_that_was_taken_back_is_not_sent_by_editing_it(start: Start) ->
 
 
 def test_a_turn_that_runs_is_shown_as_a_value_with_what_was_said_so_far(start: Start) -> None:
-    """An output stays as it is, so it says that more is to come."""
+    """A cell's output does not change, so it says that more will come."""
     turn = start().prompt("/slow 100000 20")
     next(iter(turn))
     shown = value_record(turn)

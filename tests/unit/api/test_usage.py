@@ -1,4 +1,4 @@
-"""Tokens and money in Python and in a shell."""
+"""Tokens and costs in Python and in a shell."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ s.close()"""
 
 
 def test_money_that_an_agent_says_for_the_session_is_shared_out_to_its_turns(tmp_path: Path) -> None:
-    """Each turn has what was added since the one before; a later kernel and a shell read the same."""
+    """Each turn has the increase since the last; a later kernel and a shell read the same."""
     here = Folder(tmp_path)
     rows, total = map(json.loads, here.run(ASK).stdout.splitlines())
     names, turns, tokens, costs = zip(*rows, strict=True)
@@ -41,7 +41,6 @@ def test_money_that_an_agent_says_for_the_session_is_shared_out_to_its_turns(tmp
 
 
 def test_usage_when_asked_wrongly_says_how() -> None:
-    """Before anything is read."""
     with pytest.raises(
         agentnb.UsageError, match="by must be one of 'turn', 'session', 'day', 'agent', 'folder', not 'week'"
     ):
