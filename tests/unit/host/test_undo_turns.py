@@ -63,8 +63,8 @@ class Link(NamedTuple):
 class Machine:
     """A workspace, a conversation in it, and a model of both.
 
-    From :attr:`known` on the chain explains what is there; before that somebody else wrote the path, or texts were
-    merged, and the model takes what it finds.
+    From :attr:`known` on the chain explains the content; before that somebody else wrote the path, or texts were
+    merged, and the model adopts the content.
     """
 
     def __init__(self, host: Host, folder: Path, seed: int) -> None:
