@@ -111,7 +111,7 @@ def bare(credential: str) -> str:
 
 
 def test_there_are_at_least_forty_kinds() -> None:
-    """Of samples and of shapes."""
+    """Samples and shapes."""
     assert len(CREDENTIALS) >= 40
     assert len(SHAPES) >= 40
 

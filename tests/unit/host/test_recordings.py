@@ -234,7 +234,7 @@ def is_text(actions: Sequence[Action]) -> bool:
 
 
 def mapped(updates: list[Entry], heard: list[tuple[Sequence[Action], ChatState, str | None]]) -> list[Sequence[Action]]:
-    """Returns the actions of each update that changes something and is no text, as mapped for what was *heard*."""
+    """Returns the actions of each update that is not text and changes something, mapped as *heard*."""
     made: list[Sequence[Action]] = []
     for update in (update for update in updates if update["sessionUpdate"] not in TEXT):
         actions, chat, speaking = heard[min(len(made), len(heard) - 1)]

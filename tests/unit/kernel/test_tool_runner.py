@@ -166,7 +166,7 @@ def test_code_is_stopped_alone_and_the_turn_goes_on(tools: Tools) -> None:
 
 
 def test_code_that_is_interrupted_again_while_its_error_is_shown_was_stopped_all_the_same(tools: Tools) -> None:
-    """The agent learns of the time limit, not of an error."""
+    """The agent learns that its time was up, not that the code raised nothing."""
     code = (
         "import os, signal, time\n"
         "class Slow(KeyboardInterrupt):\n"
