@@ -1,4 +1,4 @@
-"""A conversation over a tap, as a client and an agent would have it."""
+"""A conversation over a recorder tap, as a client and an agent would have it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ WORK = "/home/ada/fits"
 
 
 class Conversation:
-    """Speaks for both sides."""
+    """Sends the messages of both sides."""
 
     def __init__(self, tap: WireTap, cwd: str = WORK) -> None:
         self.tap = tap
@@ -58,18 +58,18 @@ class Conversation:
 
 
 def recorder(path: Path, **environment: str) -> CassetteRecorder:
-    """A recorder of somebody called Ada."""
+    """Returns a recorder of a user named Ada."""
     return CassetteRecorder(path, environment, home=HOME)
 
 
 @contextmanager
 def recorded(path: Path, agent: str = "someone", **environment: str) -> Iterator[Conversation]:
-    """A conversation that Ada records, until the block ends."""
+    """Returns a conversation that Ada records, until the block ends."""
     recording = recorder(path, **environment)
     yield Conversation(recording.tap(agent))
     recording.close()
 
 
 def lines(path: Path) -> list[dict[str, Any]]:
-    """The lines of a cassette."""
+    """Returns a cassette's lines."""
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]

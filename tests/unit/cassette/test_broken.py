@@ -16,7 +16,7 @@ from tests.unit.cassette.conversation import recorded
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    """A good cassette."""
+    """Returns a valid cassette."""
     path = tmp_path / "fits.cassette.jsonl"
     with recorded(path) as talk:
         session = talk.begin()
@@ -38,7 +38,7 @@ def rewrite(path: Path, number: int, line: str) -> None:
 
 
 def test_every_cut_is_noticed(path: Path) -> None:
-    """At any byte, in a line or between two; the line where it stops is named."""
+    """At any byte, in a line or between two; the error names the line of the cut."""
     assert file.read(path).turns == 2
     data = path.read_bytes()
     half = data[: len(data) // 2]
@@ -52,7 +52,7 @@ def test_every_cut_is_noticed(path: Path) -> None:
 
 
 def test_lines_that_are_missing_from_the_middle(path: Path) -> None:
-    """The end says how many there were."""
+    """The last line has the count."""
     rows = path.read_text(encoding="utf-8").splitlines(keepends=True)
     path.write_text("".join(rows[:8] + rows[9:]), encoding="utf-8")
     assert "lines are missing" in broken(path)
@@ -76,7 +76,7 @@ def test_an_unknown_version(path: Path, version: object) -> None:
     ],
 )
 def test_a_newer_cassette_says_which_agentnb_reads_it(path: Path, version: int, oldest: str | None, says: str) -> None:
-    """One that says nothing that makes sense is read by a newer one."""
+    """A cassette without a valid version needs a newer one."""
     rewrite(path, 1, json.dumps({"cassette": version, "by": "someone", "oldest_agentnb": oldest}))
     message = broken(path)
     assert f"version {version}, is too new. It can be read by {says}; this is agentnb {__version__}." in message
@@ -102,7 +102,6 @@ def test_a_recorded_cassette_names_the_oldest_agentnb_that_reads_it(path: Path) 
     ],
 )
 def test_a_bad_line(path: Path, line: str, says: str) -> None:
-    """Whatever is wrong with it."""
     rewrite(path, 9, line)
     message = broken(path)
     assert message.startswith(f"{path}:9: ")
@@ -110,7 +109,7 @@ def test_a_bad_line(path: Path, line: str, says: str) -> None:
 
 
 def test_a_bad_rule(path: Path) -> None:
-    """A pattern that is none, a field that is none."""
+    """The pattern or the field is invalid."""
     rewrite(path, 1, json.dumps({"cassette": 1, "rules": [{"name": "x", "pattern": "("}]}))
     assert broken(path).startswith(f"{path}:1: the pattern of the rule 'x' is not a regular expression")
     rewrite(path, 1, json.dumps({"cassette": 1, "rule": []}))
@@ -118,13 +117,13 @@ def test_a_bad_rule(path: Path) -> None:
 
 
 def test_no_file_at_all(tmp_path: Path) -> None:
-    """It says how to make one."""
+    """The error says how to make one."""
     assert "there is no cassette" in broken(tmp_path / "none.jsonl")
     assert "AGENTNB_CASSETTE_MODE=record" in broken(tmp_path / "none.jsonl")
 
 
 def test_something_else(tmp_path: Path) -> None:
-    """A file of another kind, an empty one, one that is no text."""
+    """Another kind of file, an empty file, binary data."""
     path = tmp_path / "a.jsonl"
     path.write_text('{"cells": []}\n', encoding="utf-8")
     assert "this is not a cassette" in broken(path)

@@ -1,4 +1,4 @@
-"""Files that an agent writes by itself: they are in the cassette, and a replay writes them again."""
+"""Files that an agent writes by itself: the cassette has them, and a replay writes them again."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ TOKEN = "ghp_" + "A1b2C3d4E5f6G7h8I9" * 2
 
 @contextmanager
 def talking(path: Path, mode: str, work: Path) -> Iterator[Session]:
-    """A session with an agent that writes files by itself, recorded in or replayed from *path*."""
+    """Opens a session with an agent that writes files by itself, recorded in or replayed from *path*."""
     work.mkdir(exist_ok=True)
     host = Host()
     try:
@@ -42,7 +42,7 @@ def talking(path: Path, mode: str, work: Path) -> Iterator[Session]:
 
 @contextmanager
 def recorded_by_proxy(path: Path, work: Path, *, name: str = "writes_files") -> Iterator[Session]:
-    """A session with that agent behind ``agentnb record``; the client itself records nothing."""
+    """Opens a session with the agent behind ``agentnb record``; the client itself records nothing."""
     host = Host()
     try:
         agent = [sys.executable, str(AGENTS / "writes_files.py")]
@@ -53,26 +53,26 @@ def recorded_by_proxy(path: Path, work: Path, *, name: str = "writes_files") -> 
 
 
 def does(session: Session, *steps: list[Any]) -> Turn:
-    """A turn in which the agent does *steps*, and what it changed."""
+    """Runs a turn with *steps* and waits for its changes."""
     turn = session.prompt(json.dumps(steps)).wait(PATIENCE)
     _ = turn.changes  # the files are compared, and recorded
     return turn
 
 
 def record(path: Path, work: Path, *turns: list[list[Any]]) -> list[list[tuple[str, str]]]:
-    """Record *turns*; what each changed."""
+    """Records *turns*; returns their changes."""
     with talking(path, "record", work) as session:
         return [[(each.name, each.status) for each in does(session, *steps).changes] for steps in turns]
 
 
 def play(path: Path, work: Path, *turns: list[list[Any]]) -> list[list[tuple[str, str]]]:
-    """Replay *turns*; what each changed."""
+    """Replays *turns*; returns their changes."""
     with talking(path, "replay", work) as session:
         return [[(each.name, each.status) for each in does(session, *steps).changes] for steps in turns]
 
 
 def tree(work: Path) -> dict[str, tuple[str, str | bytes]]:
-    """All that is in a folder."""
+    """Returns all of a folder."""
     found: dict[str, tuple[str, str | bytes]] = {}
     for each in sorted(work.rglob("*")):
         name = str(each.relative_to(work))
@@ -86,12 +86,12 @@ def tree(work: Path) -> dict[str, tuple[str, str | bytes]]:
 
 
 def files(path: Path) -> list[dict[str, Any]]:
-    """The lines of a cassette that are files."""
+    """Returns a cassette's file lines."""
     return [line for line in lines(path) if "file" in line]
 
 
 def begun(work: Path) -> None:
-    """A workspace as it is before the recording."""
+    """Makes the workspace for a recording."""
     shutil.rmtree(work, ignore_errors=True)
     work.mkdir()
     (work / "notes.txt").write_text("one\ntwo\nthree\n")
@@ -120,7 +120,7 @@ STEPS: list[list[Any]] = [
 
 
 def test_files_when_the_agent_wrote_them_by_itself_are_there_after_a_replay(tmp_path: Path) -> None:
-    """New, changed, deleted and moved ones, binary ones, links, modes and empty folders; in another folder."""
+    """New, changed, deleted, moved and binary files, links, modes and empty folders; in another folder."""
     path, work, other = tmp_path / "a.cassette.jsonl", tmp_path / "work", tmp_path / "other"
     begun(work)
     changed = record(path, work, STEPS, [["write", "notes.txt", "last\n"]])
@@ -133,7 +133,7 @@ def test_files_when_the_agent_wrote_them_by_itself_are_there_after_a_replay(tmp_
 
 
 def test_a_replay_when_it_runs_again_in_its_folder_finds_its_own_files_and_goes_on(tmp_path: Path) -> None:
-    """What the recording itself leaves is no other file."""
+    """Files of the recording itself cause no mismatch."""
     path, work = tmp_path / "a.cassette.jsonl", tmp_path / "work"
     turns: list[list[list[Any]]] = [
         [["write", "a.txt", "1\n"], ["write", "b.txt", "to be moved\n" * 9]],
@@ -148,7 +148,7 @@ def test_a_replay_when_it_runs_again_in_its_folder_finds_its_own_files_and_goes_
 
 
 def test_a_recording_when_it_is_made_again_is_equal_to_the_byte(tmp_path: Path) -> None:
-    """The workspace's path in a file is a mark, so a recording in another folder has the same."""
+    """A mark replaces the workspace's path in a file, so the folder makes no difference."""
     path = tmp_path / "a.cassette.jsonl"
     begun(tmp_path / "work")
     record(path, tmp_path / "work", STEPS)
@@ -159,7 +159,7 @@ def test_a_recording_when_it_is_made_again_is_equal_to_the_byte(tmp_path: Path) 
 
 
 def test_a_turn_when_it_changes_no_file_adds_nothing_to_the_cassette(tmp_path: Path) -> None:
-    """Nor do the cassette itself, which is in the workspace, and the notebook beside it."""
+    """Nor do the cassette in the workspace and the notebook beside it."""
     path = tmp_path / "work/a.cassette.jsonl"
     notebook = [["write", "a.ipynb", "{}"]]
     assert record(path, tmp_path / "work", [], [["claim", "a.txt"]], notebook) == [[], [], [("a.ipynb", "added")]]
@@ -179,7 +179,7 @@ def test_files_when_the_option_is_off_are_neither_recorded_nor_written(
 
 
 def test_a_replay_when_a_file_is_other_than_recorded_fails_with_a_diff_and_writes_nothing(tmp_path: Path) -> None:
-    """It says what, where and what to do."""
+    """The error says what, where and what to do."""
     path, work = tmp_path / "a.cassette.jsonl", tmp_path / "work"
     begun(work)
     record(path, work, STEPS)
@@ -197,7 +197,7 @@ def test_a_replay_when_a_file_is_other_than_recorded_fails_with_a_diff_and_write
 
 
 def test_a_replay_when_a_new_file_exists_already_leaves_it_alone(tmp_path: Path) -> None:
-    """With the recorded content it is fine; with another one it is a mismatch."""
+    """The recorded content is fine; another content is a mismatch."""
     path, work, steps = tmp_path / "a.cassette.jsonl", tmp_path / "work", [["write", "a.txt", "On 2026-11-21: a\n"]]
     record(path, work, steps)
     (work / "a.txt").write_text("On 2026-11-22: a\n")
@@ -210,7 +210,7 @@ def test_a_replay_when_a_new_file_exists_already_leaves_it_alone(tmp_path: Path)
 
 
 def test_a_file_when_the_client_wrote_it_is_not_in_the_cassette_but_for_what_came_then(tmp_path: Path) -> None:
-    """The request is asked again; where the agent changed the file by itself afterwards, that comes on top."""
+    """The request is sent again; a later change by the agent itself is recorded."""
     path = tmp_path / "a.cassette.jsonl"
     steps = [["ask", "a.txt", "one\n"], ["ask", "b.txt", "one\n"], ["write", "b.txt", "one\ntwo\n"]]
     changed = record(path, tmp_path / "work", steps)
@@ -220,7 +220,7 @@ def test_a_file_when_the_client_wrote_it_is_not_in_the_cassette_but_for_what_cam
 
 
 def test_a_file_when_a_command_of_the_client_writes_it_again_is_that_of_today(tmp_path: Path) -> None:
-    """Commands run again in a replay; what the agent wrote beside them comes from the cassette."""
+    """Commands run again in a replay; the agent's other files come from the cassette."""
     path = tmp_path / "a.cassette.jsonl"
     steps = [["shell", "echo $$ > process.txt; echo same > same.txt"], ["write", "own.txt", "own\n"]]
     record(path, tmp_path / "work", steps)
@@ -231,7 +231,7 @@ def test_a_file_when_a_command_of_the_client_writes_it_again_is_that_of_today(tm
 
 
 def test_a_file_when_a_command_runs_and_it_is_other_than_recorded_is_not_overwritten(tmp_path: Path) -> None:
-    """It was not the command of today that changed it."""
+    """Today's command did not change it."""
     path = tmp_path / "a.cassette.jsonl"
     steps = [["shell", "true"], ["write", "own.txt", "own\n"]]
     record(path, tmp_path / "work", steps)
@@ -242,7 +242,7 @@ def test_a_file_when_a_command_runs_and_it_is_other_than_recorded_is_not_overwri
 
 
 def test_a_credential_when_an_agent_writes_it_is_not_in_the_cassette(tmp_path: Path) -> None:
-    """In a text it is masked, in a binary file and a sensitive one nothing is stored."""
+    """A text has a mask; contents of a binary or sensitive file are not stored."""
     path, work = tmp_path / "a.cassette.jsonl", tmp_path / "work"
     steps: list[list[Any]] = [
         ["write", "a.ini", f"token = {TOKEN}\nuser = ada\n"],
@@ -264,7 +264,7 @@ def test_a_credential_when_an_agent_writes_it_is_not_in_the_cassette(tmp_path: P
 
 
 def test_contents_when_they_are_large_are_beside_the_cassette_or_left_out(tmp_path: Path) -> None:
-    """A file over the limit is noted; that it is missing is a mismatch, that it is there is fine."""
+    """A file over the limit is only listed; without it, a replay is a mismatch."""
     path, work = tmp_path / "a.cassette.jsonl", tmp_path / "work"
     steps = [["repeat", "large.txt", "line\n", 10_000], ["repeat", "huge.txt", "x", 5 * 1024**2]]
     record(path, work, steps)
@@ -286,7 +286,7 @@ def test_a_cassette_with_files_when_it_is_shown_names_them(tmp_path: Path) -> No
 
 @pytest.fixture(scope="module")
 def recorded_turn(tmp_path_factory: pytest.TempPathFactory) -> Cassette:
-    """A recording of one turn that changes nothing."""
+    """Returns a recording of one turn without changes."""
     folder = tmp_path_factory.mktemp("recorded")
     record(folder / "a.cassette.jsonl", folder / "work", [])
     return file.read(folder / "a.cassette.jsonl")
@@ -309,7 +309,7 @@ PATHS = ["../x", "/x", "a/../../x", "", ".", "a//b", "./a", ".git/hooks/pre-comm
 def test_a_hostile_cassette_when_it_names_no_file_of_the_workspace_is_refused(
     hostile: Callable[[RecordedFile], Path], name: str
 ) -> None:
-    """With the line, before anything is played."""
+    """The error names the line before anything is played."""
     path = hostile(RecordedFile(path=name, after=FileState(text="x")))
     with pytest.raises(CassetteBroken, match=r"a\.cassette\.jsonl:\d+: .* does not name a file of the workspace"):
         file.read(path)
@@ -328,7 +328,7 @@ OTHERS = [
 def test_a_hostile_cassette_when_it_has_contents_that_none_has_is_refused(
     hostile: Callable[[RecordedFile], Path], recorded: RecordedFile, said: str
 ) -> None:
-    """Those of a sensitive file, and what is no base64."""
+    """Contents of a sensitive file, and invalid base64."""
     path = hostile(recorded)
     with pytest.raises(CassetteBroken, match=said):
         file.read(path)
@@ -345,7 +345,7 @@ LINKS = [
 def test_a_hostile_cassette_when_it_goes_through_a_link_writes_nothing_outside(
     hostile: Callable[[RecordedFile], Path], tmp_path: Path, recorded: RecordedFile, said: str
 ) -> None:
-    """Neither through one that is there, nor through one that it makes."""
+    """Neither through an existing link nor through its own."""
     path, work, outside = hostile(recorded), tmp_path / "work", tmp_path / "outside"
     work.mkdir()
     outside.mkdir()
@@ -360,7 +360,7 @@ def test_a_hostile_cassette_when_it_goes_through_a_link_writes_nothing_outside(
 def test_a_hostile_cassette_when_it_deletes_through_a_link_deletes_nothing_outside(
     hostile: Callable[[RecordedFile], Path], tmp_path: Path
 ) -> None:
-    """In the workspace there is no such file."""
+    """The workspace has no such file."""
     path = hostile(RecordedFile(path="way/there", before=FileState(text="safe\n")))
     (tmp_path / "outside").mkdir()
     (tmp_path / "outside/there").write_text("safe\n")
@@ -371,7 +371,7 @@ def test_a_hostile_cassette_when_it_deletes_through_a_link_deletes_nothing_outsi
 
 
 def test_files_when_a_proxy_records_the_agent_are_those_that_a_host_records(tmp_path: Path) -> None:
-    """To the byte, the cassette in the workspace left out; a replay writes them again."""
+    """To the byte, without the cassette in the workspace; a replay writes them again."""
     last: list[list[Any]] = [
         ["write", "notes.txt", "last\n"],
         ["write", ".gitignore", "ignored\n"],
@@ -411,7 +411,7 @@ def test_files_when_a_proxy_shall_leave_them_out_are_not_looked_at(
 
 
 def test_files_when_two_turns_of_a_proxys_agent_overlap_are_those_of_the_turn_that_ends_first(tmp_path: Path) -> None:
-    """So no change is in two turns."""
+    """So no change belongs to two turns."""
     said: list[str] = []
     turn_files = TurnFiles(lambda path: path.name == "own", lambda path: path.name == "notebook", said.append)
     first, second, lost = (RecordedExchange(method=PROMPT, params={}) for _ in range(3))

@@ -1,4 +1,4 @@
-"""MCP over ACP in a cassette: the tools that a client serves are called again, by today's ids, in their session."""
+"""MCP over ACP in a cassette: a replay calls the client's tools again, by today's ids, in their session."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ AGENT = (sys.executable, str(ROOT / "tests/agents/uses_mcp.py"))
 
 
 class Host:
-    """A client that serves tools over ACP; attributes say what was asked of them."""
+    """A client that serves tools over ACP; its attributes record the agent's calls."""
 
     def __init__(self, process: subprocess.Popen[str], prefix: str, *, fails: bool = False) -> None:
         self.process = process
@@ -40,7 +40,7 @@ class Host:
         self._id = 0
 
     def open(self, *names: str) -> dict[str, Any]:
-        """A session with these servers of ours, and one that the agent reaches itself."""
+        """Opens a session with these servers and one that the agent reaches itself."""
         ours = [{"type": "acp", "name": name, "serverId": f"{self.prefix}{name}"} for name in names]
         apart = {"name": "apart", "command": "/bin/x", "args": [], "env": [{"name": "API_KEY", "value": "hush-hush-1"}]}
         self.request("initialize", protocolVersion=1)
@@ -51,7 +51,7 @@ class Host:
         return self.request("session/prompt", sessionId=session, prompt=[{"type": "text", "text": text}])
 
     def request(self, method: str, **params: Any) -> dict[str, Any]:
-        """Ask the agent, and serve it until it has answered."""
+        """Sends a request, and serves the agent until it answers."""
         self._id += 1
         wanted = f"host-{self._id}"
         self._send(id=wanted, method=method, params=params)
@@ -103,7 +103,7 @@ class Host:
 
 @contextmanager
 def host(*command: str, prefix: str, fails: bool = False) -> Iterator[Host]:
-    """A client of an agent."""
+    """Runs a client."""
     env = {**os.environ, **environment(), "AGENTNB_CASSETTE_FILES": "off"}  # nothing is known of their folder
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=env, cwd=ROOT)
     with process:
@@ -126,7 +126,7 @@ def replaying(path: Path, prefix: str = "7", *, fails: bool = False) -> Iterator
 
 
 def test_tools_are_called_again_by_todays_ids(tmp_path: Path) -> None:
-    """In their session, in order, also while it is opened; no id of that day and no key is in the file."""
+    """In their session, in order, also while it is opened; the file has no old id and no key."""
     path = tmp_path / "a.cassette.jsonl"
     with recording(path) as then:
         opened = then.open("kernel", "docs")
@@ -151,7 +151,7 @@ def test_tools_are_called_again_by_todays_ids(tmp_path: Path) -> None:
 
 
 def test_a_tool_that_fails_today_fails_the_turn(tmp_path: Path) -> None:
-    """What the agent did next does not follow from it."""
+    """The agent's next steps do not follow from it."""
     path = tmp_path / "a.cassette.jsonl"
     with recording(path) as then:
         then.prompt(then.open("kernel"), "kernel add 2 3")
@@ -161,7 +161,7 @@ def test_a_tool_that_fails_today_fails_the_turn(tmp_path: Path) -> None:
 
 
 def test_a_server_that_is_not_served_today_fails_the_session(tmp_path: Path) -> None:
-    """With its name."""
+    """The error names it."""
     path = tmp_path / "a.cassette.jsonl"
     with recording(path) as then:
         then.prompt(then.open("kernel"), "kernel add 2 3")
@@ -171,7 +171,7 @@ def test_a_server_that_is_not_served_today_fails_the_session(tmp_path: Path) -> 
 
 
 def test_what_a_server_asks_the_agent_is_answered_again(tmp_path: Path) -> None:
-    """On the connection that it comes by."""
+    """On the connection that the server uses."""
     path = tmp_path / "a.cassette.jsonl"
     with recording(path) as then:
         then.pings = True
@@ -184,7 +184,7 @@ def test_what_a_server_asks_the_agent_is_answered_again(tmp_path: Path) -> None:
 
 
 def test_sessions_are_told_apart_by_their_servers(tmp_path: Path) -> None:
-    """Whichever is opened first: the agent has connected before any prompt says which is which."""
+    """In any order: the agent connects before a prompt tells the sessions apart."""
     path = tmp_path / "a.cassette.jsonl"
     with recording(path) as then:
         then.prompt(then.open("kernel"), "kernel add 2 3")
@@ -201,7 +201,7 @@ def test_sessions_are_told_apart_by_their_servers(tmp_path: Path) -> None:
 
 
 def answer(text: str, *changed: str, picture: str = "", recorded_by_old: bool = False) -> dict[str, Any]:
-    """Returns what the tool run_code answers."""
+    """Returns an answer of run_code."""
     blocks = [{"type": "text", "text": text}, *([{"type": "image", "data": picture}] if picture else [])]
     meta = {} if recorded_by_old else {"_meta": {CHANGED: [*changed]}}
     return {"content": blocks, "isError": False, **meta}
@@ -220,7 +220,7 @@ def answer(text: str, *changed: str, picture: str = "", recorded_by_old: bool = 
 def test_code_that_gives_or_changes_something_else_is_a_mismatch(
     recorded: dict[str, Any], today: dict[str, Any], line: str | None
 ) -> None:
-    """Text, pictures and variables; old recordings do not name the variables and are compared as before."""
+    """Text, pictures and variables; old recordings have no variables and are compared without them."""
     ask = WireEvent(kind="asked", method="mcp/message", params={"method": "tools/call", "params": {"name": "run_code"}})
     then = WireEvent(kind="answered", result=recorded)
     found = difference(ask, then, today, None, header=Header())
@@ -230,7 +230,7 @@ def test_code_that_gives_or_changes_something_else_is_a_mismatch(
 
 
 def test_the_kernels_own_server_is_recorded_without_paths_of_the_machine(tmp_path: Path) -> None:
-    """A cassette is the same on every machine; what the user has configured stays, but for its secrets."""
+    """A cassette is the same on every machine; the user's own servers stay, but without secrets."""
     env = [{"name": SOCKET, "value": "/run/agentnb-x1/kernel"}, {"name": TOKEN, "value": "hush-hush-2"}]
     ours = {"name": "bridge", "command": "/opt/python/bin/python3.12", "args": ["-I", "/opt/bridge.py"], "env": env}
     path = tmp_path / "a.cassette.jsonl"
@@ -246,7 +246,7 @@ def test_the_kernels_own_server_is_recorded_without_paths_of_the_machine(tmp_pat
 
 
 def test_tool_call_beside_the_wire_is_recorded_where_it_happens(tmp_path: Path) -> None:
-    """Of an agent that reaches the kernel tools by a program on stdio: in its turn, with its answer."""
+    """An agent may call kernel tools by a program on stdio: its turn has the call and the answer."""
     path = tmp_path / "a.cassette.jsonl"
     with recorded(path, "eliza") as talk:
         session = talk.begin()

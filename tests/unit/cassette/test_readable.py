@@ -27,7 +27,7 @@ ROWS = st.dictionaries(st.sampled_from(FIELDS), JSON | METHODS, max_size=6).map(
 
 
 def record(path: Path, *pieces: str) -> None:
-    """A turn in which the agent says *pieces* and reads a file."""
+    """Records a turn in which the agent sends *pieces* and reads a file."""
     with recorded(path, "mine") as conversation:
         session = conversation.begin()
         request = conversation.prompt(session, "What is in a.csv?\nBe short.")
@@ -39,7 +39,6 @@ def record(path: Path, *pieces: str) -> None:
 
 
 def test_text_has_prompts_answers_in_one_piece_and_what_was_asked(tmp_path: Path) -> None:
-    """In the file's order."""
     path = tmp_path / "fits.cassette.jsonl"
     record(path, "I lo", "ok in", "to it.\n", "Now.")
     begin, ask = "\n> What is in a.csv?\n> Be short.\n", "Agent: fs/read_text_file\n  path: a.csv\n"
@@ -52,7 +51,7 @@ def test_text_has_prompts_answers_in_one_piece_and_what_was_asked(tmp_path: Path
 @settings(deadline=None)
 @given(st.lists(ROWS, max_size=8))
 def test_text_of_any_file_can_be_made(rows: list[str]) -> None:
-    """Also of one that is broken or in conflict: git must be able to compare it."""
+    """Also of a broken file or one in conflict: git must be able to compare it."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "x.cassette.jsonl")
         path.write_text("\n".join(rows), encoding="utf-8", errors="replace")
@@ -60,7 +59,7 @@ def test_text_of_any_file_can_be_made(rows: list[str]) -> None:
 
 
 def test_git_diff_shows_cassettes_as_text(tmp_path: Path) -> None:
-    """With the configuration that the manual names; large content need not be there."""
+    """With the configuration in the manual, and without large contents."""
 
     def git(*words: str) -> str:
         command = ["git", "-c", "user.name=a", "-c", "user.email=a@b", *words]

@@ -1,4 +1,4 @@
-"""Recording: what is said becomes lines that read well, differ little from run to run, and come back as they were."""
+"""Recording: messages become lines that read well, differ little from run to run, and replay unchanged."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def path(tmp_path: Path) -> Path:
 
 
 def test_what_differs_between_machines_is_marked(path: Path) -> None:
-    """The workspace, as a path, in a URL and without its root; the home; the session; also where a path is cut."""
+    """The workspace, as a path, in a URL and without its root; the home; the session; also in a cut path."""
     with recorded(path) as talk:
         session = talk.begin("ses-0123456789")
         request = talk.prompt(session, f"See {WORK}/a.csv, {HOME}/.bashrc and {WORK}2.")
@@ -37,7 +37,7 @@ def test_what_differs_between_machines_is_marked(path: Path) -> None:
 
 
 def test_sessions_that_talk_at_once_are_kept_apart(path: Path) -> None:
-    """In the order in which they were opened, whoever talked first; updates may come before the session is known."""
+    """In the order in which they were opened; updates may come before the session is known."""
     orders = []
     for order in ((0, 1), (1, 0)):
         with recorded(path) as talk:
@@ -64,7 +64,7 @@ def test_sessions_that_talk_at_once_are_kept_apart(path: Path) -> None:
 
 
 def test_several_agents_are_in_one_cassette_by_name(path: Path) -> None:
-    """And several processes of one agent by their number."""
+    """Processes of the same agent have numbers."""
     recording = recorder(path)
     for name in ("zed", "ada", "zed"):
         talk = Conversation(recording.tap(name))
@@ -75,7 +75,7 @@ def test_several_agents_are_in_one_cassette_by_name(path: Path) -> None:
 
 
 def test_large_content_is_beside_it(path: Path) -> None:
-    """By its hash; what a recording no longer needs is removed, and what looks like a reference stays itself."""
+    """By its hash; unused content is removed, and text that looks like a reference stays text."""
     for text in ("a" * LARGE, "b" * LARGE):
         with recorded(path) as talk:
             session = talk.begin()
@@ -90,7 +90,7 @@ def test_large_content_is_beside_it(path: Path) -> None:
 
 
 def test_large_content_that_is_missing_or_changed_is_told(path: Path) -> None:
-    """With the line that needs it."""
+    """The error names the line that needs it."""
     with recorded(path) as talk:
         talk.turn(talk.begin(), "word " * LARGE, "ok")
     blob = next(folder_of(path).iterdir())
@@ -106,7 +106,7 @@ def test_large_content_that_is_missing_or_changed_is_told(path: Path) -> None:
 
 
 def test_texts_come_back_exactly(path: Path) -> None:
-    """Even those that look like marks."""
+    """Also texts that look like marks."""
     said = "⟦home⟧ ⟦ ⟧ ⟦sign⟧ {{x}} \u2028 é 🎈"
     with recorded(path) as talk:
         talk.turn(talk.begin(), said, "ok")
@@ -115,7 +115,7 @@ def test_texts_come_back_exactly(path: Path) -> None:
 
 
 def test_the_rules_of_a_cassette_outlive_a_new_recording(path: Path) -> None:
-    """They are the user's to change."""
+    """The user may have changed them."""
     with recorded(path) as talk:
         talk.turn(talk.begin(), "Hello", "Hi")
     cassette = file.read(path)
@@ -127,7 +127,7 @@ def test_the_rules_of_a_cassette_outlive_a_new_recording(path: Path) -> None:
 
 
 def test_a_secret_that_is_known_later_is_taken_out_of_what_was_said_before(path: Path) -> None:
-    """Another agent is started with a key."""
+    """Another agent starts with a key."""
     recording = recorder(path)
     talk = Conversation(recording.tap("someone"))
     session = talk.begin()
@@ -140,7 +140,7 @@ def test_a_secret_that_is_known_later_is_taken_out_of_what_was_said_before(path:
 
 
 def said_in(path: Path, order: str) -> list[dict[str, object]]:
-    """Two turns of one session, with what the agent sends besides where it stands in *order*."""
+    """Records two turns of one session, with the agent's other messages in this *order*."""
     sends: dict[str, tuple[str, dict[str, Any]]] = {
         "c": ("available_commands_update", {"availableCommands": []}),
         "u": ("usage_update", {"used": 1, "size": 2}),
@@ -168,7 +168,7 @@ SUGGESTED = [{"prompt": [{"type": "text", "text": "Plot it"}]}]
 
 
 def test_announcements_have_a_fixed_place(path: Path) -> None:
-    """Whether they cross the client's prompt on the way or not: a second recording differs in its pace only."""
+    """Even if they cross the client's prompt on the way: a second recording differs in its pace only."""
     recorded = [said_in(path, order) for order in ("c1au2", "1cau2", "c1a2u", "1ca2u", "1ca2u")]
     assert all(rows == recorded[0] for rows in recorded)
     kinds = [row["params"]["update"]["sessionUpdate"] for row in recorded[0] if row.get("method") == "session/update"]  # type: ignore[index]
@@ -178,7 +178,7 @@ def test_announcements_have_a_fixed_place(path: Path) -> None:
 
 
 def test_suggestions_stay_with_the_turn_that_they_follow(path: Path) -> None:
-    """Also where they cross the next prompt; that they are taken back is said in the turn that this prompt begins."""
+    """Even if they cross the next prompt; their withdrawal is in the turn that this prompt begins."""
     assert said_in(path, "1a2s") == said_in(path, "1as2")
     rows = [row for row in said_in(path, "1as2w") if row.get("method") in {"session/prompt", "session/update"}]
     said = [row["params"].get("update", {}).get("suggestions") for row in rows]  # type: ignore[attr-defined]
@@ -190,7 +190,7 @@ def test_suggestions_stay_with_the_turn_that_they_follow(path: Path) -> None:
 
 
 def recorded_turns(path: Path, *prompts: str) -> str | None:
-    """Record so many turns; returns the word for the user."""
+    """Records a turn for each prompt; returns the notice."""
     recording = recorder(path)
     talk = Conversation(recording.tap("someone"))
     session = talk.begin()
@@ -201,7 +201,7 @@ def recorded_turns(path: Path, *prompts: str) -> str | None:
 
 
 def test_a_recording_that_breaks_off_costs_no_longer_one(path: Path) -> None:
-    """The former one is kept beside it, with its large content, until there is one that is as long."""
+    """The old one is kept beside it, with its large content, until a new one is as long."""
     assert recorded_turns(path, "one", "large", "three") is None
     old = path.with_name("fits.cassette.old.jsonl")
     for _ in range(2):  # also where the next one breaks off, too

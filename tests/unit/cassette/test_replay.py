@@ -1,4 +1,4 @@
-"""Replaying: a cassette is an ACP agent, also to the official SDK's client."""
+"""Replay: a cassette is an ACP agent, also for the official SDK's client."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ AGENTNB = (sys.executable, "-m", "agentnb")
 
 @asynccontextmanager
 async def recording(path: Path) -> AsyncIterator[Patient]:
-    """A client that talks with eliza through the recording proxy."""
+    """Connects a client to eliza through the recording proxy."""
     command = (*AGENTNB, "record", "--name", "eliza", str(path), "--", *COMMAND)
     async with visit(command=command, env=NO_FILES) as patient:
         patient.files["/work/a.txt"] = "one\ntwo\n"
@@ -37,7 +37,7 @@ async def recording(path: Path) -> AsyncIterator[Patient]:
 
 @asynccontextmanager
 async def replaying(path: Path, *options: str, report: Path | None = None) -> AsyncIterator[Patient]:
-    """A client that talks with the cassette."""
+    """Connects a client to the cassette."""
     env = {"AGENTNB_CASSETTE_REPORT": str(report)} if report else {}
     async with visit(command=(*AGENTNB, "replay", str(path), *options), env=env) as patient:
         patient.files["/work/a.txt"] = "one\ntwo\n"
@@ -46,7 +46,7 @@ async def replaying(path: Path, *options: str, report: Path | None = None) -> As
 
 
 def heard(patient: Patient, session: str) -> list[tuple[str, object]]:
-    """All that was said in a session, without the ids that a replay counts."""
+    """Returns all updates of a session, without the ids that a replay counts."""
     rows = [
         update.model_dump(exclude_none=True, exclude={"tool_call_id"}) for _, update in patient.updates if _ == session
     ]
@@ -55,7 +55,7 @@ def heard(patient: Patient, session: str) -> list[tuple[str, object]]:
 
 @pytest.fixture(scope="module")
 def cassette(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[tuple[str, object]]]:
-    """A recorded session with one of everything, and what its client heard."""
+    """Records a session with all kinds of messages; returns its path and updates."""
     path = tmp_path_factory.mktemp("cassette") / "all.cassette.jsonl"
 
     async def record() -> list[tuple[str, object]]:
@@ -71,7 +71,7 @@ def cassette(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[tuple
 
 
 async def test_a_client_hears_the_same(cassette: tuple[Path, list[tuple[str, object]]]) -> None:
-    """Every update, in order; and is asked the same."""
+    """Every update, in order, and every request."""
     path, said = cassette
     async with replaying(path) as patient:
         session = await patient.session()
@@ -85,7 +85,7 @@ async def test_a_client_hears_the_same(cassette: tuple[Path, list[tuple[str, obj
 
 
 async def test_another_workspace_is_written_to_today(cassette: tuple[Path, list[tuple[str, object]]]) -> None:
-    """What was `/work` is what the client says today."""
+    """Today's folder of the client replaces the recorded `/work`."""
     async with replaying(cassette[0]) as patient:
         patient.files["/else/where/a.txt"] = "one\ntwo\n"
         session = await patient.session("/else/where")
@@ -96,7 +96,7 @@ async def test_another_workspace_is_written_to_today(cassette: tuple[Path, list[
 
 
 async def test_another_prompt_fails_with_a_diff(cassette: tuple[Path, list[tuple[str, object]]]) -> None:
-    """It says which turn, what was recorded, what was asked, and how to record again."""
+    """The error names the turn, both prompts, and how to record again."""
     async with replaying(cassette[0]) as patient:
         session = await patient.session()
         await patient.prompt(session, PROMPTS[0])
@@ -111,7 +111,7 @@ async def test_another_prompt_fails_with_a_diff(cassette: tuple[Path, list[tuple
 
 
 async def test_a_prompt_out_of_turn_is_told_where_it_is(cassette: tuple[Path, list[tuple[str, object]]]) -> None:
-    """Turns are not skipped: what the agent says hangs on what was said before."""
+    """A replay skips no turn: each answer depends on earlier prompts."""
     async with replaying(cassette[0]) as patient:
         session = await patient.session()
         with pytest.raises(acp.RequestError, match="It is recorded as turn 3"):
@@ -119,7 +119,6 @@ async def test_a_prompt_out_of_turn_is_told_where_it_is(cassette: tuple[Path, li
 
 
 async def test_another_attachment_fails_with_a_diff(tmp_path: Path) -> None:
-    """Mentions are a part of the prompt."""
     path = tmp_path / "a.cassette.jsonl"
     link = acp.resource_link_block("df", "file:///work/df.csv")
     async with recording(path) as patient:
@@ -163,12 +162,12 @@ async def test_data_frame_in_a_prompt_is_as_recorded_with_another_version_of_pan
 
 
 def shown(text: str) -> acp.schema.EmbeddedResourceContentBlock:
-    """A value that is attached."""
+    """Returns an attached value."""
     return acp.resource_block(acp.embedded_text_resource("agentnb://context/df", text))
 
 
 async def test_more_turns_or_sessions_than_recorded_fail(tmp_path: Path) -> None:
-    """With the number that was recorded."""
+    """The error has the recorded number."""
     path = tmp_path / "a.cassette.jsonl"
     async with recording(path) as patient:
         await patient.prompt(await patient.session(), "Hello")
@@ -184,7 +183,7 @@ async def test_more_turns_or_sessions_than_recorded_fail(tmp_path: Path) -> None
 async def test_a_permission_that_is_denied_today_fails_the_turn(
     cassette: tuple[Path, list[tuple[str, object]]],
 ) -> None:
-    """The agent went on as if it were allowed: that would be a lie today."""
+    """The agent went on as if it were allowed: that would be wrong today."""
     async with replaying(cassette[0]) as patient:
         patient.choice = "reject_once"
         session = await patient.session()
@@ -194,7 +193,7 @@ async def test_a_permission_that_is_denied_today_fails_the_turn(
 
 
 async def test_a_file_that_changed_fails_the_turn(cassette: tuple[Path, list[tuple[str, object]]]) -> None:
-    """The agent has read another one."""
+    """The agent has read another text."""
     async with replaying(cassette[0]) as patient:
         patient.files["/work/a.txt"] = "one\nthree\n"
         session = await patient.session()
@@ -205,7 +204,7 @@ async def test_a_file_that_changed_fails_the_turn(cassette: tuple[Path, list[tup
 
 
 async def test_dates_and_ids_in_prompts_may_differ(tmp_path: Path) -> None:
-    """By the rules in the header; what no rule names may not."""
+    """By the rules in the header; other differences fail."""
     path = tmp_path / "a.cassette.jsonl"
     async with recording(path) as patient:
         await patient.prompt(
@@ -220,7 +219,7 @@ async def test_dates_and_ids_in_prompts_may_differ(tmp_path: Path) -> None:
 
 
 async def test_sessions_are_known_by_their_first_prompt(tmp_path: Path) -> None:
-    """Whichever is opened first and whichever talks first."""
+    """In whatever order they are opened and prompted."""
     path = tmp_path / "a.cassette.jsonl"
     async with recording(path) as patient:
         for name in ("Ada", "Bob"):
@@ -236,7 +235,7 @@ async def test_sessions_are_known_by_their_first_prompt(tmp_path: Path) -> None:
 
 
 async def test_a_cancelled_turn_is_cancelled_again(tmp_path: Path) -> None:
-    """And one that was not recorded so ends at once when it is cancelled today."""
+    """A turn without a recorded cancel ends at once when it is cancelled."""
     path = tmp_path / "a.cassette.jsonl"
     async with recording(path) as patient:
         session = await patient.session()
@@ -261,7 +260,7 @@ async def test_a_cancelled_turn_is_cancelled_again(tmp_path: Path) -> None:
 
 
 async def test_a_crash_is_a_crash_again(tmp_path: Path) -> None:
-    """The replayer ends where the agent did."""
+    """The replayer exits where the agent did."""
     path = tmp_path / "a.cassette.jsonl"
     async with recording(path) as patient:
         session = await patient.session()
@@ -277,7 +276,7 @@ async def test_a_crash_is_a_crash_again(tmp_path: Path) -> None:
 
 
 async def test_settings_are_replayed_and_compared(tmp_path: Path) -> None:
-    """A mode that was set then must be set now, and to the same."""
+    """A recorded mode must be set again, to the same value."""
     path = tmp_path / "a.cassette.jsonl"
     async with recording(path) as patient:
         session = await patient.session()
@@ -295,7 +294,7 @@ async def test_settings_are_replayed_and_compared(tmp_path: Path) -> None:
 
 
 def slow_down(path: Path) -> None:
-    """Let the agent of the last turn take its time behind its first word: nobody waits for it, a cancel must."""
+    """Delays the last turn's agent after its first text: no replay waits for it, but a cancel must."""
     cassette = file.read(path)
     for event in cassette.sections[-1].turns[-1].before[1:]:
         event.delay = 600_000
@@ -303,7 +302,7 @@ def slow_down(path: Path) -> None:
 
 
 def play(path: Path, *messages: dict[str, object]) -> subprocess.CompletedProcess[str]:
-    """The replayer's whole life for a client that only writes."""
+    """Runs the replayer for a client that only writes."""
     lines = "".join(json.dumps({"jsonrpc": "2.0", **message}) + "\n" for message in messages)
     command = [*AGENTNB, "replay", str(path)]
     env = {**os.environ, **environment()}
@@ -315,7 +314,7 @@ def play(path: Path, *messages: dict[str, object]) -> subprocess.CompletedProces
 def test_turns_that_nobody_asked_for_are_named(
     cassette: tuple[Path, list[tuple[str, object]]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """On stderr, with their lines; that is no failure."""
+    """On stderr, with their lines; the exit code stays 0."""
     monkeypatch.setenv("AGENTNB_EVENTS", str(tmp_path / "events.jsonl"))
     done = play(cassette[0], {"id": 1, "method": "initialize", "params": {}})
     assert done.returncode == 0
@@ -328,7 +327,6 @@ def test_turns_that_nobody_asked_for_are_named(
 
 
 def test_a_broken_cassette_is_told_to_the_client_and_on_stderr(tmp_path: Path) -> None:
-    """Neither hangs."""
     path = tmp_path / "a.cassette.jsonl"
     path.write_text('{"cassette": 7}\n', encoding="utf-8")
     done = play(path, {"id": 1, "method": "initialize", "params": {}})
@@ -338,7 +336,7 @@ def test_a_broken_cassette_is_told_to_the_client_and_on_stderr(tmp_path: Path) -
 
 
 def test_a_recording_that_stops_within_a_turn_says_so(tmp_path: Path) -> None:
-    """The kernel was killed while it was recorded."""
+    """The kernel was killed during the recording."""
     path = tmp_path / "a.cassette.jsonl"
     with recorded(path) as talk:
         session = talk.begin()
@@ -355,7 +353,7 @@ def test_a_recording_that_stops_within_a_turn_says_so(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("method", ["initialize", "session/new"])
 def test_a_recording_of_an_agent_that_died_before_it_answered_says_so(method: str, tmp_path: Path) -> None:
-    """Whatever was asked: the client gets an error at once, and waits for nothing."""
+    """The client gets an error for any request at once, and waits for nothing."""
     path = tmp_path / "a.cassette.jsonl"
     with recorded(path) as talk:
         if method == "session/new":
@@ -378,7 +376,7 @@ def test_a_program_that_is_not_there_cannot_be_recorded(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("words", [("a.jsonl",), ("a.jsonl", "b", "--", "true"), ("--",), ()])
 def test_recording_wants_to_know_which_agent(words: tuple[str, ...]) -> None:
-    """Behind the two dashes."""
+    """After the two dashes."""
     done = subprocess.run([*AGENTNB, "record", *words], capture_output=True, text=True, check=False, cwd=ROOT)
     assert done.returncode == 2
     assert done.stderr == "agentnb: say which agent: agentnb record [PATH] -- COMMAND ...\n"
@@ -396,7 +394,7 @@ def test_recording_wants_to_know_which_agent(words: tuple[str, ...]) -> None:
 def test_a_cassette_that_is_not_named_has_the_agents_name(
     tmp_path: Path, variable: dict[str, str], words: tuple[str, ...], name: str
 ) -> None:
-    """In this folder, or as the environment says."""
+    """In this folder, or the environment's."""
     said = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": 1}})
     env = {**os.environ, **environment(), **variable}
     command = [*AGENTNB, "record", *words, *COMMAND]

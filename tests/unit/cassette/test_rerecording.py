@@ -1,4 +1,4 @@
-"""A conversation recorded again: the cassette differs where the conversation does, and nowhere else."""
+"""A conversation recorded again: the cassette differs only where the conversation does."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ TURNS = st.lists(st.tuples(WORDS, WORDS, st.booleans()), min_size=1, max_size=4)
 
 
 def shuffled(chance: random.Random, value: dict[str, Any]) -> dict[str, Any]:
-    """*value* with its fields in another order."""
+    """Returns *value* with shuffled fields."""
     names = list(value)
     chance.shuffle(names)
     return {name: value[name] for name in names}
 
 
 def pieces(chance: random.Random, text: str) -> list[str]:
-    """*text*, cut anywhere."""
+    """Cuts *text* anywhere."""
     cuts = sorted(chance.sample(range(1, len(text)), min(len(text) - 1, chance.randrange(3)))) if text[1:] else []
     return [text[start:end] for start, end in zip([0, *cuts], [*cuts, len(text)], strict=True)]
 
 
 def talk(path: Path, turns: list[tuple[str, str, bool]], seed: int) -> bytes:
-    """Record *turns*, with the ids, times, temporary folder, pieces and order of fields of this *seed*."""
+    """Records *turns*, with the ids, times, temporary folder, pieces and order of fields of this *seed*."""
     chance = random.Random(seed)
     with recorded(path, "mine") as conversation:
         session = conversation.begin(f"session-{uuid.UUID(int=chance.getrandbits(128))}")
@@ -58,7 +58,7 @@ def talk(path: Path, turns: list[tuple[str, str, bool]], seed: int) -> bytes:
 def test_second_recording_of_the_same_conversation_is_equal_to_the_byte(
     turns: list[tuple[str, str, bool]], first: int, second: int
 ) -> None:
-    """Whatever ids, times, pace, temporary folders, pieces of text and order of fields the agent has this time."""
+    """With any ids, times, pace, temporary folders, pieces of text and order of fields."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "fits.cassette.jsonl")
         before = talk(path, turns, first)
@@ -70,7 +70,7 @@ def test_second_recording_of_the_same_conversation_is_equal_to_the_byte(
 def test_second_recording_with_one_other_answer_differs_in_that_turn_only(
     turns: list[tuple[str, str, bool]], number: int, seed: int
 ) -> None:
-    """What a reviewer sees in a diff is what has changed."""
+    """A diff shows a reviewer only the changes."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "fits.cassette.jsonl")
         talk(path, turns, seed)
@@ -87,7 +87,7 @@ def test_second_recording_with_one_other_answer_differs_in_that_turn_only(
 
 
 def test_fields_keep_the_order_that_the_agent_gave_them(tmp_path: Path) -> None:
-    """So that what a replay shows as a tool's input reads as it did while it was recorded."""
+    """A replay shows a tool's input in the same order as the recording."""
     path = tmp_path / "fits.cassette.jsonl"
     with recorded(path, "mine") as conversation:
         session = conversation.begin()

@@ -1,4 +1,4 @@
-"""Secrets: however a credential looks and wherever it is said, it is not in the file."""
+"""Secrets: no credential of any kind, from any message, is in the file."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ HARMLESS = (
 
 
 def bare(credential: str) -> str:
-    """The part of a sample that must not be anywhere."""
+    """Returns the secret part of a sample."""
     for sign in (
         "PRIVATE KEY-----\n",
         "ada:",
@@ -111,7 +111,7 @@ def bare(credential: str) -> str:
 
 
 def test_there_are_at_least_forty_kinds() -> None:
-    """Both the samples and the shapes."""
+    """Samples and shapes."""
     assert len(CREDENTIALS) >= 40
     assert len(SHAPES) >= 40
 
@@ -144,7 +144,7 @@ def test_a_credential_is_in_no_file(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", CREDENTIALS)
 def test_a_cassette_with_a_credential_is_refused(name: str, tmp_path: Path) -> None:
-    """Somebody put it in by hand: file and line are named, the credential is not."""
+    """Somebody put it in by hand: the error names file and line, not the credential."""
     secret = CREDENTIALS[name]
     path = tmp_path / "a.cassette.jsonl"
     with recorded(path) as talk:
@@ -161,12 +161,12 @@ def test_a_cassette_with_a_credential_is_refused(name: str, tmp_path: Path) -> N
 
 @pytest.mark.parametrize("text", HARMLESS)
 def test_ordinary_words_stay(text: str) -> None:
-    """A cassette full of false alarms would not be read."""
+    """Nobody would read a cassette full of false alarms."""
     assert shapes(text) == []
 
 
 def test_the_values_of_secret_variables_are_not_in_the_file(tmp_path: Path) -> None:
-    """Whatever they look like; also those that only the agent's process was given."""
+    """In any form; also variables that only the agent's process has."""
     path = tmp_path / "a.cassette.jsonl"
     recording = recorder(path, MY_API_KEY="plain words here", EDITOR="plain old vi")
     talk = Conversation(recording.tap("someone", {"DB_PASSWORD": "open sesame!"}))
@@ -182,7 +182,7 @@ def test_the_values_of_secret_variables_are_not_in_the_file(tmp_path: Path) -> N
 
 
 def test_fields_that_are_named_like_secrets_are_emptied(tmp_path: Path) -> None:
-    """The environment of an MCP server, headers, options; numbers of tokens stay."""
+    """The environment of an MCP server, headers, options; token counts stay."""
     path = tmp_path / "a.cassette.jsonl"
     with recorded(path) as talk:
         servers = [{"name": "db", "command": "db", "args": [], "env": [{"name": "DB_AUTH", "value": "swordfish"}]}]

@@ -1,4 +1,4 @@
-"""The switch: the environment decides what a whole process does, and `%agents record` what it does from now on."""
+"""The switch: the environment sets a whole process's cassette mode, and `%agents record` changes it."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ print(sorted(path.name for path in Path(sys.argv[1]).iterdir()))
 
 
 def talk(folder: Path, *words: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Two tabs of one process, one of which may write."""
+    """Runs two tabs in one process; one of them may write."""
     work = folder / "work"
     work.mkdir(exist_ok=True)
     for old in work.iterdir():
@@ -50,7 +50,7 @@ def talk(folder: Path, *words: str, **environment: str) -> subprocess.CompletedP
 
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, subprocess.CompletedProcess[str]]:
-    """The folder with a recording and its events, and what the program that made it says."""
+    """Returns the folder with a recording and its events, and the result of its program."""
     folder = tmp_path_factory.mktemp("recorded")
     first = talk(folder, AGENTNB_EVENTS=str(folder / "events.jsonl"))
     assert first.returncode == 0, first.stderr
@@ -58,7 +58,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, subprocess
 
 
 def test_auto_records_and_then_replays(recorded: tuple[Path, subprocess.CompletedProcess[str]], tmp_path: Path) -> None:
-    """The second time nobody needs to be installed; what is allowed is done again, what is denied is not."""
+    """The replay needs no installed agent; it repeats what was allowed, not what was denied."""
     folder, first = recorded
     path = Path(shutil.copy(folder / "two.cassette.jsonl", tmp_path))
     data = path.read_bytes()
@@ -73,7 +73,7 @@ def test_auto_records_and_then_replays(recorded: tuple[Path, subprocess.Complete
 def test_another_prompt_is_an_error_of_its_own_class(
     recorded: tuple[Path, subprocess.CompletedProcess[str]], tmp_path: Path
 ) -> None:
-    """With the diff; the other tab goes on."""
+    """It has the diff; the other tab goes on."""
     for name in ("two.cassette.jsonl", "events.jsonl"):
         shutil.copy(recorded[0] / name, tmp_path)
     told = tmp_path / "events.jsonl"
@@ -96,7 +96,6 @@ TOLD = ("opened", "matched", "mismatched", "finished")
 def test_record_records_anew_and_off_does_nothing(
     recorded: tuple[Path, subprocess.CompletedProcess[str]], tmp_path: Path
 ) -> None:
-    """Whatever is there."""
     path = tmp_path / "two.cassette.jsonl"
     talk(tmp_path, AGENTNB_CASSETTE_MODE="off")
     assert not path.exists()
@@ -115,7 +114,7 @@ print([session.prompt(f"I am {session.title}").wait(60).text for session in sess
 
 
 def test_an_agent_that_is_started_early_is_recorded_and_played(tmp_path: Path) -> None:
-    """Its one process is that of the sessions which come to need it; in the replay it need not be installed."""
+    """The later sessions use its process; the replay needs no installed agent."""
     env = {**stand_in(tmp_path), "AGENTNB_CASSETTE": str(tmp_path / "warm.cassette.jsonl")}
     command = [sys.executable, "-c", WARM, str(tmp_path)]
     first = subprocess.run(command, capture_output=True, text=True, check=False, env=env, timeout=120)
@@ -145,7 +144,7 @@ def test_an_agent_that_is_started_early_is_recorded_and_played(tmp_path: Path) -
 def test_a_switch_that_makes_no_sense_is_an_error(
     environment: dict[str, str], error: type[Exception], said: str, tmp_path: Path
 ) -> None:
-    """It says what to type; no real agent is started in its place."""
+    """It says what to type; no real agent starts instead."""
     path = tmp_path / "a.jsonl"
     if error is UsageError:
         path.touch()
@@ -155,7 +154,6 @@ def test_a_switch_that_makes_no_sense_is_an_error(
 
 
 def test_recording_can_be_begun_and_ended(tmp_path: Path) -> None:
-    """Once at a time."""
     switch = CassetteSwitch({})
     spec = find("eliza")
     assert switch.launching(spec, {}) == (spec, None)
@@ -179,7 +177,7 @@ for number, folder in enumerate((".", "sub")):
 
 
 def test_a_relative_path_is_the_same_wherever_a_cell_goes(tmp_path: Path) -> None:
-    """It begins where the process began: neither a second cassette nor a real agent comes of `%cd`."""
+    """It starts at the process's first folder: `%cd` gives no second cassette and no real agent."""
     (tmp_path / "sub").mkdir()
     env = {**os.environ, "AGENTNB_CASSETTE": "cd.cassette.jsonl", "PYTHONPATH": str(ROOT)}
     said = []
@@ -196,7 +194,7 @@ def test_a_relative_path_is_the_same_wherever_a_cell_goes(tmp_path: Path) -> Non
 
 
 def test_a_place_where_nothing_can_be_written_is_refused_at_once(tmp_path: Path) -> None:
-    """Before an agent is talked to for nothing."""
+    """Before a prompt reaches an agent in vain."""
     (tmp_path / "plain").touch()
     for path in (tmp_path, tmp_path / "plain" / "a.jsonl"):
         switch = CassetteSwitch({"AGENTNB_CASSETTE": str(path), "AGENTNB_CASSETTE_MODE": "record"})
@@ -227,7 +225,7 @@ print(turn.text, turn.error, [(call.title, call.status) for call in turn.tool_ca
 def test_replay_when_this_machine_does_not_know_the_agent_needs_the_cassette_only(
     tmp_path: Path, has_description: bool
 ) -> None:
-    """An agent of the user's own settings: what it is called and offered is in the cassette; 0.1 kept its name only."""
+    """An agent of the user's own settings: the cassette has its name and offers; 0.1 kept its name only."""
     (tmp_path / "settings/agents").mkdir(parents=True)
     (tmp_path / "settings/agents/mine.toml").write_text(MINE, encoding="utf-8")
     (tmp_path / "work").mkdir()

@@ -26,13 +26,12 @@ def workspace(tmp_path: Path) -> Path:
 
 @pytest.fixture(params=["git", "copy"])
 def engine(request: pytest.FixtureRequest) -> str:
-    """Each engine in turn."""
     return str(request.param)
 
 
 @pytest.fixture
 def opened(tmp_path: Path, workspace: Path, engine: str) -> Opened:
-    """Opens the store; its arguments are those of the store."""
+    """Returns a function that opens the store with these arguments."""
 
     def opened(**arguments: Any) -> ChangeStore:
         folders = arguments.pop("folder", tmp_path / "store"), arguments.pop("workspace", workspace)

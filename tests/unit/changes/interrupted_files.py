@@ -1,4 +1,4 @@
-"""File operations that end at a chosen one: as a killed process does, or as a full disk does."""
+"""File operations that stop at a chosen one, as a killed process or a full disk does."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from agentnb.changes.file_operations import FileOperations
 
 
 class Killed(BaseException):
-    """The process ended here: nothing after it is done, no ``except`` and no ``finally`` changes a file any more."""
+    """The process ended here: no ``except`` and no ``finally`` may change a file after it."""
 
 
 class InterruptedFiles(FileOperations):
-    """Ends at an operation."""
+    """Stops at an operation."""
 
     def __init__(self, at: int, *, full: bool = False, half: bool = False) -> None:
         super().__init__(sync=False)

@@ -1,4 +1,4 @@
-"""Writing many files or none: links, permissions, full disks, other kernels, and a process that is really killed."""
+"""Writing many files or none: links, permissions, full disks, other kernels, and a really killed process."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ NOTEBOOK = '{"cells": [\n1,\n2,\n3,\n4\n]}\n'
 
 
 def turn(store: ChangeStore, workspace: Path, **contents: str | None) -> tuple[PathChange, ...]:
-    """A turn that writes files; None deletes."""
+    """Runs a turn that writes files; None deletes."""
     before = store.take()
     for name, content in contents.items():
         path = workspace / name
@@ -37,7 +37,7 @@ def backward(changes: tuple[PathChange, ...]) -> list[Step]:
 
 
 def test_undo_through_a_link_that_leads_out_writes_nothing(store: ChangeStore, workspace: Path, tmp_path: Path) -> None:
-    """A folder that was swapped for a link: the file behind it is not ours."""
+    """A link replaced the folder: the file behind it is outside the workspace."""
     (workspace / "d").mkdir()
     (workspace / "d/x").write_text("mine\n")
     changes = turn(store, workspace, **{"d/x": "agent\n"})
@@ -52,13 +52,13 @@ def test_undo_through_a_link_that_leads_out_writes_nothing(store: ChangeStore, w
 
 @pytest.mark.parametrize("path", ["../x", "/etc/x", "a/../../x", "", ".", "a//b", ".git/config", "a/.git/x", "a\0b"])
 def test_a_step_that_names_no_file_of_the_workspace_is_refused(store: ChangeStore, path: str) -> None:
-    """Also one whose path comes from a log that somebody wrote to."""
+    """Also a path from a manipulated log."""
     with pytest.raises(OutsideWorkspace):
         store.apply([Step(path=path, target=FileVersion(mode="folder"))])
 
 
 def test_permissions_of_a_file_that_is_overwritten_stay(store: ChangeStore, workspace: Path) -> None:
-    """Only the right to run it follows the version."""
+    """Only the executable bit follows the version."""
     (workspace / "a").write_text("1")
     (workspace / "a").chmod(0o640)
     changes = turn(store, workspace, a="2")
@@ -67,7 +67,7 @@ def test_permissions_of_a_file_that_is_overwritten_stay(store: ChangeStore, work
 
 
 def test_a_merge_that_would_break_json_is_a_conflict(store: ChangeStore, workspace: Path) -> None:
-    """A notebook that does not open is worse than a question."""
+    """A question is better than a notebook that does not open."""
     (workspace / "n.ipynb").write_text(NOTEBOOK)
     changes = turn(store, workspace, **{"n.ipynb": NOTEBOOK.replace("4\n", "4,\n5\n").replace("1,\n", "")})
     (workspace / "n.ipynb").write_text(NOTEBOOK.replace("4\n", "4,\n5\n").replace("1,\n2,\n3,\n4", ""))
@@ -78,7 +78,7 @@ def test_a_merge_that_would_break_json_is_a_conflict(store: ChangeStore, workspa
 def test_conflicts_when_several_files_clash_are_all_named_and_nothing_is_written(
     store: ChangeStore, workspace: Path
 ) -> None:
-    """The files that could be undone stay, too."""
+    """The files without conflicts stay, too."""
     for name in "abc":
         (workspace / name).write_text("1\n")
     changes = turn(store, workspace, a="2\n", b="2\n", c="2\n")
@@ -91,7 +91,7 @@ def test_conflicts_when_several_files_clash_are_all_named_and_nothing_is_written
 
 
 def test_a_file_that_became_large_or_sensitive_is_not_lost(opened: Opened, workspace: Path) -> None:
-    """What cannot be stored is not overwritten, whatever was chosen."""
+    """A file that cannot be stored is not overwritten, whatever the user chose."""
     store = opened(limits=SnapshotLimits(file_bytes=100))
     (workspace / "a").write_text("1\n")
     changes = turn(store, workspace, a="2\n")
@@ -108,7 +108,7 @@ def test_a_file_that_became_large_or_sensitive_is_not_lost(opened: Opened, works
 def test_undo_on_a_full_disk_writes_nothing_and_says_so(
     tmp_path: Path, workspace: Path, opened: Opened, engine: str, at: int
 ) -> None:
-    """At whatever step it is full."""
+    """At any step."""
     files = InterruptedFiles(1 << 60, full=True)
     store = opened(files=files)
     (workspace / "a").write_text("1")
@@ -126,7 +126,7 @@ def test_undo_on_a_full_disk_writes_nothing_and_says_so(
 
 
 def test_steps_that_want_a_file_and_something_below_it_are_a_conflict(opened: Opened, workspace: Path) -> None:
-    """Nothing is written until one of the two is chosen."""
+    """Nothing is written until the user chooses one."""
     store = opened()
     before = store.take()
     (workspace / "d").mkdir()
@@ -150,7 +150,7 @@ def test_steps_that_want_a_file_and_something_below_it_are_a_conflict(opened: Op
 def test_a_file_whose_mode_alone_is_undone_is_there_wherever_the_undo_ends(
     opened: Opened, workspace: Path, full: bool
 ) -> None:
-    """What is to be written has the content that the file has: rolling back does not take the one for the other."""
+    """Old and new content are equal: a rollback must not confuse the two files."""
     files = InterruptedFiles(1 << 60, full=full)
     store = opened(files=files)
     (workspace / "a").write_text("1")
@@ -172,7 +172,7 @@ def test_a_file_whose_mode_alone_is_undone_is_there_wherever_the_undo_ends(
 
 
 class InodePerName(InterruptedFiles):
-    """As sshfs: the second name of a file is, by its state, another file."""
+    """Like sshfs: a file's second name looks like another file."""
 
     def link(self, folder: int, name: str, other_folder: int, other_name: str) -> None:
         self._count()
@@ -190,7 +190,7 @@ class InodePerName(InterruptedFiles):
 def test_an_undo_that_ends_where_each_name_has_an_inode_of_its_own_leaves_all_or_nothing(
     opened: Opened, workspace: Path, kills: int
 ) -> None:
-    """A file with its new name, and with the one that it is to lose, is known by its time and its content."""
+    """Time and content identify a file under its new name and under its old one."""
     files = InodePerName(1 << 60)
     store = opened(files=files)
     (workspace / "a").write_text("1")
@@ -245,7 +245,7 @@ store.apply([step for each in changes for step in each.backward])
 def test_a_kernel_that_is_killed_while_it_undoes_leaves_all_or_nothing(
     tmp_path: Path, workspace: Path, at: int
 ) -> None:
-    """The next one says what it did."""
+    """The next kernel reports it."""
     (workspace / "a").write_text("1")
     (workspace / "b").write_text("1")
     arguments = [sys.executable, "-c", KILLED, os.fspath(tmp_path / "store"), os.fspath(workspace), str(at)]
@@ -261,7 +261,7 @@ def test_a_kernel_that_is_killed_while_it_undoes_leaves_all_or_nothing(
 
 
 def test_recovery_leaves_alone_what_was_edited_after_the_kill(opened: Opened, workspace: Path) -> None:
-    """The sentence names it."""
+    """The message names it."""
     files = InterruptedFiles(1 << 60)
     store = opened(files=files)
     (workspace / "a").write_text("1")
@@ -279,8 +279,6 @@ def test_recovery_leaves_alone_what_was_edited_after_the_kill(opened: Opened, wo
 
 
 def test_a_workspace_that_may_not_be_written_says_so(opened: Opened, workspace: Path) -> None:
-    """Nothing is written."""
-
     class ReadOnly(InterruptedFiles):
         def make_folder(self, folder: int, name: str, mode: int = 0o777) -> None:
             raise OSError(errno.EROFS, os.strerror(errno.EROFS), name)
@@ -296,10 +294,10 @@ def test_a_workspace_that_may_not_be_written_says_so(opened: Opened, workspace: 
 def test_a_folder_that_is_removed_while_undo_writes_is_named_with_its_whole_path(
     opened: Opened, workspace: Path
 ) -> None:
-    """What is written already is taken back; the message says where, and what to do."""
+    """Files already written are restored; the message says where, and what to do."""
 
     class Removing(InterruptedFiles):
-        """A user who removes a folder between the look and the write."""
+        """A user who removes a folder between the check and the write."""
 
         is_armed = False
 
@@ -328,10 +326,10 @@ def test_a_folder_that_is_removed_while_undo_writes_is_named_with_its_whole_path
 def test_a_file_that_is_saved_while_undo_writes_is_not_lost(
     opened: Opened, workspace: Path, edit: str, expected: str | None
 ) -> None:
-    """Undo looks again: it merges, or says that it cannot."""
+    """Undo checks again: it merges, or reports a conflict."""
 
     class Saving(InterruptedFiles):
-        """A user who saves between the look and the write."""
+        """A user who saves between the check and the write."""
 
         has_saved = True
 

@@ -1,4 +1,4 @@
-"""Which files snapshots cover, which they leave out, and what they say of it."""
+"""The files that snapshots cover, those that they leave out, and the notes about them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def write(path: Path, content: str = "content\n") -> None:
 
 
 def covered(store: ChangeStore, workspace: Path, *paths: str) -> set[str]:
-    """The paths of which the store sees that they come."""
+    """Returns the paths that the store sees as changed."""
     before = store.take()
     for each in paths:
         write(workspace / each)
@@ -39,7 +39,7 @@ def covered(store: ChangeStore, workspace: Path, *paths: str) -> set[str]:
 
 
 def test_ignored_and_left_out_files_when_nobody_named_them_are_not_covered(store: ChangeStore, workspace: Path) -> None:
-    """Rules of the project, of its repository's ``info/exclude``, environments and caches, whatever their name."""
+    """By rules of the project and its repository's ``info/exclude``; environments and caches under any name."""
     write(workspace / ".gitignore", "*.log\n/out/\n!keep.log\n")
     write(workspace / "sub/.gitignore", "local\n")
     write(workspace / ".git/info/exclude", "private.txt\n")
@@ -54,7 +54,7 @@ def test_ignored_and_left_out_files_when_nobody_named_them_are_not_covered(store
 )
 @pytest.mark.parametrize("files", [1, 20_000])
 def test_a_name_that_no_file_can_have_is_no_obstacle(opened: Opened, workspace: Path, name: str, files: int) -> None:
-    """Agents name what they like in tool calls: other files are covered, in this and all later snapshots."""
+    """Agents send any name in tool calls: other files stay covered, in this and all later snapshots."""
     limits = SnapshotLimits(files=files)
     store = opened(limits=limits)
     write(workspace / "seen.txt")
@@ -70,7 +70,7 @@ def test_a_name_that_no_file_can_have_is_no_obstacle(opened: Opened, workspace: 
 
 
 def test_ignored_files_when_they_are_named_are_covered_from_then_on(store: ChangeStore, workspace: Path) -> None:
-    """In later snapshots, too; what was there before it was named is not said to be added."""
+    """In later snapshots, too; a file that existed before it was named is not *added*."""
     write(workspace / ".gitignore", "out/\n")
     write(workspace / "out/old.csv")
     first = store.take(["out/new.csv"])
@@ -91,7 +91,7 @@ def test_ignored_files_when_they_are_named_are_covered_from_then_on(store: Chang
 def test_ignored_files_when_they_are_named_before_they_change_are_as_they_were_then(
     opened: Opened, workspace: Path, files: int
 ) -> None:
-    """Also where the workspace is too large: what was there can be had back, and what was not is *added*."""
+    """Also in a too large workspace: old files can be restored, and new ones are *added*."""
     store = opened(limits=SnapshotLimits(files=files))
     write(workspace / ".gitignore", "out/\n")
     for name in ("changed", "deleted", "same", "twice"):
@@ -124,7 +124,7 @@ def test_ignored_files_when_they_are_named_before_they_change_are_as_they_were_t
 
 
 def test_files_when_an_ignore_rule_went_are_not_said_to_be_added(store: ChangeStore, workspace: Path) -> None:
-    """They may have been there before, so undo may not delete them."""
+    """They may be older, so undo must not delete them."""
     write(workspace / ".gitignore", "data/\n")
     write(workspace / "data/mine.csv")
     before = store.take()
@@ -140,7 +140,7 @@ def test_files_when_an_ignore_rule_went_are_not_said_to_be_added(store: ChangeSt
 
 
 def test_a_workspace_in_a_repository_follows_the_rules_above_it(tmp_path: Path, opened: Opened) -> None:
-    """Those that lie in folders above, as git would read them."""
+    """Also rules in folders above, as git reads them."""
     write(tmp_path / "repository/.git/HEAD")
     write(tmp_path / "repository/.gitignore", "*.tmp\n/notebooks/data/\n/data2/\n/notebooks/\n")
     inner = tmp_path / "repository/notebooks"
@@ -152,7 +152,7 @@ def test_a_workspace_in_a_repository_follows_the_rules_above_it(tmp_path: Path, 
 def test_a_folder_that_became_a_link_has_lost_its_files_and_nothing_behind_it_is_read(
     store: ChangeStore, workspace: Path, tmp_path: Path
 ) -> None:
-    """Not even where a file of the same name is there, outside the workspace; nor where the link leads in a circle."""
+    """Also if the same file exists outside the workspace, or if the link is circular."""
     write(workspace / "d/x")
     write(workspace / "e/y/z")
     write(tmp_path / "outside/x", "nobody's business")
@@ -166,7 +166,7 @@ def test_a_folder_that_became_a_link_has_lost_its_files_and_nothing_behind_it_is
 
 
 def _plain(content: bytes) -> bytes:
-    """A stored object's bytes, unpacked where they are packed as git's loose objects are."""
+    """Returns a stored object's bytes, unpacked if git packed them."""
     try:
         return zlib.decompress(content)
     except zlib.error:
@@ -176,7 +176,7 @@ def _plain(content: bytes) -> bytes:
 def test_sensitive_files_when_they_change_are_seen_and_not_stored(
     store: ChangeStore, workspace: Path, tmp_path: Path
 ) -> None:
-    """Their digest says nothing without the store's key; nothing of them can be had back."""
+    """The digest needs the store's key; no content can be restored."""
     write(workspace / ".env", "TOKEN=1")
     before = store.take()
     write(workspace / ".env", "TOKEN=2")
@@ -197,7 +197,6 @@ def test_sensitive_files_when_they_change_are_seen_and_not_stored(
 
 
 def test_sensitive_files_when_the_setting_says_so_are_stored(opened: Opened, workspace: Path) -> None:
-    """As other files are."""
     store = opened(keep_sensitive=True)
     write(workspace / ".env", "TOKEN=1")
     before = store.take()
@@ -207,7 +206,7 @@ def test_sensitive_files_when_the_setting_says_so_are_stored(opened: Opened, wor
 
 
 def test_large_files_sockets_and_pipes_are_listed(opened: Opened, workspace: Path) -> None:
-    """Never silently; a large file's change is seen, and cannot be undone."""
+    """A note lists each; a large file's change is seen, and cannot be undone."""
     store = opened(limits=SnapshotLimits(file_bytes=1000))
     write(workspace / "large", "x" * 1001)
     write(workspace / "grows", "x")
@@ -229,7 +228,7 @@ def test_large_files_sockets_and_pipes_are_listed(opened: Opened, workspace: Pat
 
 
 def test_empty_folders_links_modes_and_odd_names_come_back(store: ChangeStore, workspace: Path) -> None:
-    """A new line, bytes that are no UTF-8, spaces and dashes in names; a link that leads nowhere."""
+    """New lines, bytes that are no UTF-8, spaces and dashes in names; a dangling link."""
     odd = ["new\nline", os.fsdecode(b"byte\xff"), " space ", "-dash", "a:b", 'quote"', "back\\slash", "é", "\uf780"]
     for name in odd:
         write(workspace / name)
@@ -263,7 +262,7 @@ def test_nested_repositories_are_covered_but_not_their_own_data(store: ChangeSto
 
 
 def test_a_workspace_with_too_many_files_covers_named_files_only(opened: Opened, workspace: Path) -> None:
-    """It says why; what was named is seen and can be undone."""
+    """A note says why; changes of named files are seen and can be undone."""
     for number in range(30):
         write(workspace / f"f{number}")
     store = opened(limits=SnapshotLimits(files=20))
@@ -278,7 +277,7 @@ def test_a_workspace_with_too_many_files_covers_named_files_only(opened: Opened,
 
 
 def test_a_workspace_that_grows_too_large_keeps_what_it_covered(opened: Opened, workspace: Path) -> None:
-    """New files are not covered, and it says so."""
+    """A note says that new files are not covered."""
     write(workspace / "a.py")
     store = opened(limits=SnapshotLimits(files=20))
     before = store.take()
@@ -291,14 +290,13 @@ def test_a_workspace_that_grows_too_large_keeps_what_it_covered(opened: Opened, 
 
 
 def test_a_workspace_of_too_many_bytes_covers_named_files_only(opened: Opened, workspace: Path) -> None:
-    """Their size counts, too."""
     write(workspace / "a", "x" * 3000)
     before = opened(limits=SnapshotLimits(bytes=2000)).take()
     assert (before.coverage, before.reason.startswith("The workspace has more than")) == ("named", True)
 
 
 def test_a_workspace_that_takes_too_long_covers_named_files_only(opened: Opened, workspace: Path) -> None:
-    """What was stored until then is not stored again by the next one."""
+    """The next snapshot does not store the same files again."""
     write(workspace / "a")
     store = opened(limits=SnapshotLimits(seconds=0))
     before = store.take(["a"])
@@ -311,21 +309,21 @@ def test_a_workspace_that_takes_too_long_covers_named_files_only(opened: Opened,
 def test_the_home_folder_and_what_it_is_in_cover_named_files_only(
     opened: Opened, home: Path, which: str, tmp_path: Path
 ) -> None:
-    """Nobody waits until all of it is copied."""
+    """A copy of all of it would take too long."""
     chosen = {"home": home, "above": home.parent, "root": Path("/")}[which]
     snapshot = opened(workspace=chosen, folder=tmp_path / "store", engine="auto").take()
     assert (snapshot.coverage, snapshot.reason.startswith("The workspace")) == ("named", True)
 
 
 def test_a_store_in_the_workspace_does_not_cover_itself(opened: Opened, workspace: Path) -> None:
-    """Else every snapshot would change what the next one sees."""
+    """Otherwise every snapshot would change the next one."""
     store = opened(folder=workspace / "state/store")
     before = store.take()
     assert changed(store, before, store.take()) == {}
 
 
 def test_a_workspace_that_was_deleted_is_named_in_the_error(store: ChangeStore, workspace: Path) -> None:
-    """And is covered again when it is back."""
+    """It is covered again once it is back."""
     store.take()
     workspace.rmdir()
     with pytest.raises(ChangesUnavailable, match="no longer exists"):
@@ -336,7 +334,7 @@ def test_a_workspace_that_was_deleted_is_named_in_the_error(store: ChangeStore, 
 
 @pytest.fixture
 def nobody() -> Iterator[Path]:
-    """A folder of a user who is not root, and that user for the time of the test: root may read everything."""
+    """A folder of a user who is not root, and that user during the test: root may read everything."""
     with tempfile.TemporaryDirectory() as folder:
         was = os.geteuid()
         if was == 0:
@@ -349,7 +347,7 @@ def nobody() -> Iterator[Path]:
 
 
 def test_what_cannot_be_read_is_listed_and_not_said_to_be_deleted(opened: Opened, nobody: Path) -> None:
-    """Nothing is known of it, so it counts as unchanged; other files go on."""
+    """Its state is unknown, so it counts as unchanged; other files are compared."""
     workspace = nobody / "workspace"
     for name in ("d/a", "e", "f", "private"):
         write(workspace / name)
@@ -373,7 +371,6 @@ def test_a_name_that_git_reserves_is_listed(store: ChangeStore, workspace: Path)
 
 
 def test_a_folder_that_becomes_a_file_a_link_and_a_folder_again_comes_back(store: ChangeStore, workspace: Path) -> None:
-    """Whatever stood there."""
     write(workspace / "d/x")
     first = store.take()
     (workspace / "d/x").unlink()
@@ -389,7 +386,7 @@ def test_a_folder_that_becomes_a_file_a_link_and_a_folder_again_comes_back(store
 
 
 def test_a_repository_that_begins_in_a_covered_folder_stays_covered(store: ChangeStore, workspace: Path) -> None:
-    """``git init`` in it changes nothing of its files."""
+    """``git init`` in it changes none of its files."""
     write(workspace / "d/x")
     before = store.take()
     subprocess.run(["git", "init", "--quiet", "."], cwd=workspace / "d", check=True)
@@ -401,7 +398,7 @@ def test_a_repository_that_begins_in_a_covered_folder_stays_covered(store: Chang
 def test_a_folder_with_more_files_than_are_covered_is_not_listed_to_its_end(
     opened: Opened, workspace: Path, name: str
 ) -> None:
-    """A million files are not counted, neither in one folder nor in many; an environment among them does not count."""
+    """A million files are not counted, in one folder or in many; an environment among them is left out."""
     for number in range(200):
         write(workspace / f"many/f{number}")
     write(workspace / f"many/{name}")
@@ -421,7 +418,7 @@ def test_a_folder_with_more_files_than_are_covered_is_not_listed_to_its_end(
 def test_submodules_and_worktrees_are_covered_and_their_repositories_left_alone(
     store: ChangeStore, workspace: Path, tmp_path: Path
 ) -> None:
-    """Real ones: of a repository above, and of one inside of the workspace."""
+    """Real ones: of a repository above the workspace, and of one inside."""
 
     def git(folder: Path, *arguments: str) -> None:
         who = ("-c", "user.name=a", "-c", "user.email=a@example.org", "-c", "protocol.file.allow=always")

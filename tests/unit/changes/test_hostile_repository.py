@@ -1,4 +1,4 @@
-"""A repository whose settings are set against us: nothing of theirs runs, and bytes come back as they were."""
+"""A repository with hostile settings: none of its programs run, and bytes come back unchanged."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ ATTRIBUTES = """\
 
 @pytest.fixture
 def witness(tmp_path: Path) -> Path:
-    """A file that a program of the repository writes if it runs."""
+    """A file that exists only if a program of the repository ran."""
     return tmp_path / "it ran"
 
 
 @pytest.fixture
 def repository(workspace: Path, witness: Path) -> Path:
-    """A repository of which every setting that names a program names one that leaves a trace."""
+    """A repository in which every setting for a program names one that leaves a trace."""
     program = workspace / "evil.sh"
     program.write_text(f"#!/bin/sh\ntouch '{witness}'\ncat\n")
     program.chmod(0o755)
@@ -61,7 +61,7 @@ def repository(workspace: Path, witness: Path) -> Path:
 
 
 def state(folder: Path) -> dict[str, tuple[int, int, bytes]]:
-    """Every file of a repository's own data, with its times."""
+    """Returns all files of a repository's own data, with their times."""
     return {
         os.fspath(path.relative_to(folder)): (path.stat().st_mtime_ns, path.stat().st_ino, path.read_bytes())
         for path in folder.rglob("*")
@@ -72,7 +72,7 @@ def state(folder: Path) -> dict[str, tuple[int, int, bytes]]:
 def test_snapshots_of_a_hostile_repository_run_nothing_of_it_and_leave_it_alone(
     repository: Path, tmp_path: Path, witness: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Neither by its settings nor by the environment that the kernel was started in."""
+    """Neither through its settings nor through the kernel's environment variables."""
     environment: dict[str, str | Path] = {
         "GIT_DIR": repository / ".git",
         "GIT_INDEX_FILE": repository / ".git/index",
@@ -111,7 +111,7 @@ def test_snapshots_of_a_hostile_repository_run_nothing_of_it_and_leave_it_alone(
 
 
 def test_a_workspace_of_another_owner_is_covered(tmp_path: Path, workspace: Path) -> None:
-    """``safe.directory`` is about repositories that are found; ours is named."""
+    """``safe.directory`` applies to repositories that git finds; ours is given by path."""
     subprocess.run(["git", "init", "--quiet", os.fspath(workspace)], check=True)
     if os.geteuid() == 0:
         os.chown(workspace, 12345, 12345)
@@ -140,7 +140,7 @@ def test_a_git_that_lies_in_the_workspace_is_not_run(
 def test_a_git_that_is_too_old_is_not_used(
     tmp_path: Path, workspace: Path, said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The plain copy takes over."""
+    """The plain copy replaces it."""
     program = tmp_path / "bin/git"
     program.parent.mkdir()
     program.write_text(f"#!/bin/sh\necho '{said}'\n")
@@ -151,7 +151,7 @@ def test_a_git_that_is_too_old_is_not_used(
 
 
 def test_nested_ignore_file_loops_and_links_do_not_lead_out(tmp_path: Path, workspace: Path) -> None:
-    """A link to a folder is a link: what is behind it is not covered."""
+    """A link to a folder is a link: files behind it are not covered."""
     outside = tmp_path / "outside"
     outside.mkdir()
     (outside / "secret").write_text("s")

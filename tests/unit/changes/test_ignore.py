@@ -1,4 +1,4 @@
-"""Ignore rules mean what they mean for git, and no pattern makes them slow."""
+"""Ignore rules mean the same as in git, and no pattern makes them slow."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ PATTERNS = [
 
 @pytest.mark.parametrize("seed", range(3))
 def test_ignored_files_when_rules_are_mixed_are_those_that_git_ignores(tmp_path: Path, seed: int) -> None:
-    """Many folders with rules of their own in one repository."""
+    """Many folders with their own rules in one repository."""
     chance = random.Random(seed)
     subprocess.run(["git", "init", "--quiet", "."], cwd=tmp_path, check=True)
     rules = {}
@@ -78,7 +78,7 @@ def test_ignored_files_when_rules_are_mixed_are_those_that_git_ignores(tmp_path:
 
 @pytest.mark.parametrize("name", ["a*b", "[x]", "!a", "#a", "a b ", "back\\slash", "a?"])
 def test_a_name_as_a_literal_pattern_means_only_itself(name: str) -> None:
-    """Whatever characters it has."""
+    """Also with special characters."""
     [rule] = read_rules(f"/{literal(name)}/")
     assert matches_path(rule.parts, [name])
     assert not matches_path(rule.parts, [f"{name}x"])
@@ -86,7 +86,7 @@ def test_a_name_as_a_literal_pattern_means_only_itself(name: str) -> None:
 
 
 def test_patterns_when_they_are_hostile_take_no_more_than_pattern_times_name() -> None:
-    """A regular expression would take for ever."""
+    """A regular expression would never end."""
     began = time.thread_time()
     assert not matches_name("*a" * 60 + "b", "a" * 250)
     assert not matches_path(tuple(["**", "a"] * 30 + ["b"]), ["a"] * 250)

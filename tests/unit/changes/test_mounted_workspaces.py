@@ -1,4 +1,4 @@
-"""Workspaces and stores on real file systems that are full, read-only or small: each is mounted for one program."""
+"""Workspaces and stores on real file systems that are full, read-only or small: each mounted for one program."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ print([each.path for each in kept.changes(first, kept.take())])
 
 
 def run(script: str, folder: Path, engine: str) -> list[str]:
-    """The lines that *script* prints where ``folder/disk`` is a file system of its own, of 1 MB."""
+    """Returns the lines that *script* prints; ``folder/disk`` is a mounted file system of 1 MB."""
     (folder / "disk").mkdir()
     mounts = 'mount -t tmpfs -o size=1m agentnb "$1" && shift && exec "$@"'
     program = [sys.executable, "-c", BEGIN + script, str(folder), engine]
@@ -132,17 +132,17 @@ def run(script: str, folder: Path, engine: str) -> list[str]:
 
 
 def test_a_store_on_a_full_disk_says_so_and_goes_on_when_there_is_room(tmp_path: Path, engine: str) -> None:
-    """Earlier snapshots stay: what was stored before can be undone."""
+    """Earlier snapshots stay, and undo of them works."""
     assert run(FULL_STORE, tmp_path, engine) == ["The disk is full: nothing was written.", "{'a': b'one'}"]
 
 
 def test_undo_in_a_workspace_on_a_full_disk_writes_nothing(tmp_path: Path, engine: str) -> None:
-    """None of the files, also not those for which there would be room; and all of them when there is."""
+    """No file is written, even if some would fit; all are written once there is room."""
     assert run(FULL_WORKSPACE, tmp_path, engine) == ["The disk is full: nothing was written.", "True", "True"]
 
 
 def test_a_workspace_on_a_read_only_file_system_is_looked_at_and_not_written(tmp_path: Path, engine: str) -> None:
-    """Changes are seen; undo says what is in the way."""
+    """Changes are seen; undo names the reason."""
     words = "/disk/work is on a read-only file system: nothing was written."
     assert run(READ_ONLY_WORKSPACE, tmp_path, engine) == ["True", words, "{'a': b'two'}"]
 

@@ -1,4 +1,4 @@
-"""Workspaces on network file systems: found in the table of mounts, said, and looked at with more care."""
+"""Workspaces on network file systems: found in the table of mounts, named in a note, and compared with more care."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_a_folder_is_on_the_file_system_that_was_mounted_last_nearest_to_it(
 def test_a_workspace_on_a_network_file_system_is_said_to_be_one_and_read_again_for_longer(
     opened: Opened, workspace: Path, tmp_path: Path
 ) -> None:
-    """The server's clock may be behind: a file that it says was written a minute ago may have been written just now."""
+    """The server's clock may be behind: a file dated a minute ago may have been written just now."""
     mounts = tmp_path / "mounts"
     mounts.write_text(f"1 0 0:1 / {os.fspath(workspace)} rw - nfs server:/ rw\n")
     store = opened(mounts=mounts)
@@ -61,7 +61,7 @@ def test_a_workspace_on_a_network_file_system_is_said_to_be_one_and_read_again_f
 
 
 def test_a_read_only_file_system_is_named_as_such(tmp_path: Path) -> None:
-    """The workspace's own, where a name in it was to be written; the store's otherwise."""
+    """The workspace for a name in it, otherwise the store."""
     store, workspace = tmp_path / "store", tmp_path / "work"
     words = "is on a read-only file system: nothing was written."
     for name, place in ((".agentnb-pending-1", workspace), (os.fspath(store / "lock"), store)):

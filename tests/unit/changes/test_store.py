@@ -32,7 +32,7 @@ def undo(store: ChangeStore, changes: tuple[PathChange, ...]) -> tuple[PathChang
 
 
 def files(folder: Path) -> dict[str, object]:
-    """Everything in a folder: bytes of files, targets of links, folders."""
+    """Returns a folder's bytes of files, targets of links, folders."""
     found: dict[str, object] = {}
     for path in sorted(folder.rglob("*")):
         name = os.fspath(path.relative_to(folder))
@@ -48,7 +48,7 @@ def files(folder: Path) -> dict[str, object]:
 def test_changes_when_files_were_added_changed_moved_and_deleted_have_one_item_each(
     store: ChangeStore, workspace: Path
 ) -> None:
-    """Found by looking, whoever wrote them."""
+    """Found by comparison, whoever wrote them."""
     (workspace / "changed.py").write_text("one\ntwo\n")
     (workspace / "deleted.py").write_text("gone\n")
     (workspace / "old.py").write_text("the same\ntext of a file\n")
@@ -72,7 +72,7 @@ def test_changes_when_files_were_added_changed_moved_and_deleted_have_one_item_e
 def test_a_file_that_is_written_again_while_it_is_looked_at_is_seen_with_the_next_look(
     tmp_path: Path, workspace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Also when its size and the second of its time are those that git noted, and git's index is younger."""
+    """Also with the size and second that git noted, and a younger git index."""
     program = tmp_path / "programs/git"
     program.parent.mkdir()
     script = f"""\
@@ -105,7 +105,7 @@ def test_a_file_that_is_written_again_while_it_is_looked_at_is_seen_with_the_nex
 def test_a_file_when_it_is_written_with_the_same_size_and_time_is_seen(
     opened: Opened, workspace: Path, time: int
 ) -> None:
-    """Also after looks that found nothing, and where its time is an old one, as `cp -p` and archives keep it."""
+    """Also after snapshots without changes, and with an old time, as `cp -p` and archives keep it."""
     store = opened()
     file = workspace / "a.txt"
     file.write_text("0")

@@ -1,4 +1,4 @@
-"""The store itself: private, pruned, capped, shared by kernels, and begun anew where it is damaged."""
+"""The store itself: private, pruned, limited, shared by kernels, and replaced when damaged."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def noise(size: int) -> bytes:
 
 
 def test_everything_in_the_store_is_for_its_owner_only(store: ChangeStore, workspace: Path, tmp_path: Path) -> None:
-    """Whatever the umask: it has what the workspace has."""
+    """Whatever the umask: the store has the workspace's contents."""
     (workspace / "a").write_text("a")
     store.take()
     folder = tmp_path / "store"
@@ -41,7 +41,7 @@ def test_everything_in_the_store_is_for_its_owner_only(store: ChangeStore, works
 
 
 def test_prune_forgets_what_only_other_snapshots_have(store: ChangeStore, workspace: Path) -> None:
-    """What still counts can be undone; what an undo overwrote counts as long as an older snapshot does."""
+    """Undo of listed snapshots works; content that an undo overwrote stays as long as an older snapshot does."""
     (workspace / "a").write_bytes(b"first")
     first = store.take()
     (workspace / "a").write_bytes(b"second")
@@ -68,7 +68,7 @@ def test_prune_forgets_what_only_other_snapshots_have(store: ChangeStore, worksp
 
 
 def test_a_store_above_its_limit_drops_the_oldest_snapshots(opened: Opened, workspace: Path) -> None:
-    """Although they count; the newest stays."""
+    """Even if they are listed; the newest stays."""
     store = opened(limits=SnapshotLimits(store_bytes=400_000))
     taken: list[Snapshot] = []
     for _ in range(8):
@@ -83,7 +83,7 @@ def test_a_store_above_its_limit_drops_the_oldest_snapshots(opened: Opened, work
 
 
 def test_two_kernels_on_one_store_prune_nothing_of_one_another(opened: Opened, workspace: Path) -> None:
-    """Until the other has ended."""
+    """As long as both are open."""
     one, other = opened(), opened()
     before = one.take()
     (workspace / "a").write_text("a")
@@ -99,7 +99,6 @@ def test_two_kernels_on_one_store_prune_nothing_of_one_another(opened: Opened, w
 
 @pytest.mark.slow
 def test_a_store_that_another_kernel_holds_too_long_says_so(opened: Opened, workspace: Path, tmp_path: Path) -> None:
-    """It does not hang."""
     store = opened(limits=SnapshotLimits(lock_seconds=0.2))
     command = [sys.executable, "-c", HOLDS, os.fspath(tmp_path / "store/lock")]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
@@ -115,7 +114,7 @@ def test_a_store_that_another_kernel_holds_too_long_says_so(opened: Opened, work
 def test_a_damaged_git_store_is_put_aside_and_begun_anew(
     tmp_path: Path, workspace: Path, part: str, opened: Opened
 ) -> None:
-    """Or mended where nothing is lost; the snapshot says so, and later ones work."""
+    """Or repaired if nothing is lost; the snapshot says so, and later ones work."""
     store = opened(engine="git")
     (workspace / "a").write_text("a")
     store.take()
@@ -140,7 +139,7 @@ def test_a_damaged_git_store_is_put_aside_and_begun_anew(
 def test_a_damaged_content_is_named_and_everything_else_goes_on(
     opened: Opened, workspace: Path, tmp_path: Path
 ) -> None:
-    """It is never given as if it were sound."""
+    """Damaged content is never returned."""
     store = opened()
     (workspace / "a").write_text("a" * 100)
     before = store.take()
@@ -170,14 +169,14 @@ def test_a_store_that_was_removed_begins_anew(store: ChangeStore, workspace: Pat
 
 
 def test_a_store_whose_place_is_a_file_says_so(opened: Opened, tmp_path: Path) -> None:
-    """With what to do."""
+    """And what to do."""
     (tmp_path / "store").write_text("")
     with pytest.raises(ChangesUnavailable, match="permissions"):
         opened()
 
 
 def test_the_size_of_the_store_can_be_set(monkeypatch: pytest.MonkeyPatch) -> None:
-    """In bytes, or with a unit; anything else leaves it as it is."""
+    """In bytes, or with a unit; invalid values change nothing."""
     sizes = {
         said: SnapshotLimits.from_environment({"AGENTNB_CHANGES_MAX": said}).store_bytes
         for said in ("1000", "2k", "3MB")
@@ -189,7 +188,7 @@ def test_the_size_of_the_store_can_be_set(monkeypatch: pytest.MonkeyPatch) -> No
 def test_many_new_files_are_stored_in_a_pack_and_read_by_one_run_of_git(
     tmp_path: Path, workspace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A file of the store for each would take four times as long; a run of git for each, too."""
+    """One store file or one run of git for each would take four times as long."""
     runs = watched_git(tmp_path, monkeypatch)
     contents = {f"f{number}": b"%d\n" % number for number in range(MANY)}
     for name, content in contents.items():
@@ -233,7 +232,7 @@ def test_many_new_files_when_git_cannot_pack_them_are_stored_one_by_one(
 
 
 def test_a_pack_that_is_damaged_names_the_content_and_the_others_can_be_read(tmp_path: Path, workspace: Path) -> None:
-    """Undo of what is lost writes nothing."""
+    """Undo of lost content writes nothing."""
     for number in range(MANY):
         (workspace / f"f{number}").write_bytes(noise(100))
     store = ChangeStore(tmp_path / "store", workspace, is_sensitive=lambda _: False, engine="git")
@@ -250,7 +249,7 @@ def test_a_pack_that_is_damaged_names_the_content_and_the_others_can_be_read(tmp
 
 
 def test_prune_forgets_contents_that_are_packed(tmp_path: Path, workspace: Path) -> None:
-    """What still counts stays, in one pack."""
+    """Listed contents stay, in one pack."""
     for number in range(MANY):
         (workspace / f"f{number}").write_bytes(b"%d\n" % number)
     store = ChangeStore(tmp_path / "store", workspace, is_sensitive=lambda _: False, engine="git")
@@ -273,7 +272,7 @@ def test_prune_forgets_contents_that_are_packed(tmp_path: Path, workspace: Path)
 def test_a_folder_without_files_is_looked_at_without_git_and_its_repository_is_one_to_git(
     tmp_path: Path, workspace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Most conversations of a test begin in an empty folder; git's version is asked for once in a process."""
+    """Most conversations of a test begin in an empty folder; git's version is read once per process."""
     runs = watched_git(tmp_path, monkeypatch)
     store = ChangeStore(tmp_path / "store", workspace, is_sensitive=lambda _: False, engine="git")
     before = store.take()
@@ -294,7 +293,7 @@ def test_a_folder_without_files_is_looked_at_without_git_and_its_repository_is_o
 
 
 def watched_git(folder: Path, monkeypatch: pytest.MonkeyPatch, does: str = "") -> Path:
-    """Put a git before the real one that does *does* and notes what it is asked for in the file that this gives."""
+    """Puts a git before the real one that does *does*; returns the file with its command lines."""
     runs = folder / "runs"
     program = folder / "bin/git"
     program.parent.mkdir()

@@ -1,4 +1,4 @@
-"""The folder of stores that are not to be kept: it goes with its host, whatever way that ends."""
+"""The folder of temporary stores: it is removed with its host, however the host ends."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ os.kill(os.getpid(), signal.SIGKILL)
 
 
 def started(within: Path, *more: str) -> subprocess.Popen[bytes]:
-    """A process that has made a folder, and is killed when its standard input ends."""
+    """Starts a process that makes a folder, and is killed when its standard input ends."""
     arguments = [sys.executable, "-c", KILLED, os.fspath(within), *more]
     process = subprocess.Popen(arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert process.stdout is not None
@@ -50,7 +50,7 @@ def killed(process: subprocess.Popen[bytes]) -> None:
 
 
 def test_a_folder_when_its_host_was_killed_is_removed_by_the_next_one(tmp_path: Path) -> None:
-    """As long as the host lives nobody does; other folders and files stay."""
+    """A live host's folder stays; other folders and files stay."""
     (tmp_path / "agentnb-other").mkdir()
     (tmp_path / "agentnb-changes-file").write_text("no folder")
     (tmp_path / "agentnb-changes-link").symlink_to(tmp_path / "agentnb-other")
@@ -71,7 +71,7 @@ def test_a_folder_when_its_host_was_killed_is_removed_by_the_next_one(tmp_path: 
 
 @pytest.mark.parametrize("dot", ["", "."])
 def test_a_folder_when_nobody_can_say_whose_it_is_stays_for_a_day(tmp_path: Path, dot: str) -> None:
-    """Its host was killed before it had locked it and given it its name, or something removed the lock."""
+    """Its host was killed before it had locked and renamed it, or something removed the lock."""
     killed(started(tmp_path, *([] if dot else ["without a lock"])))
     (made,) = tmp_path.iterdir()
     left = made.rename(made.with_name(f"{dot}{made.name}"))
@@ -84,7 +84,7 @@ def test_a_folder_when_nobody_can_say_whose_it_is_stays_for_a_day(tmp_path: Path
 
 
 def test_stores_when_their_host_ends_in_the_middle_of_their_work_leave_nothing(tmp_path: Path) -> None:
-    """Work that takes longer than the end of the host makes the folder anew, and then removes it."""
+    """Work that takes longer than the host's end makes the folder again, and then removes it."""
     (tmp_path / "work").mkdir()
     (tmp_path / "work/a.txt").write_text("a")
     stores = WorkspaceStores(None, within=tmp_path / "temporary")

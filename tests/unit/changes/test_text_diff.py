@@ -20,7 +20,7 @@ texts = st.builds(lambda body, end: b"".join(body) + end, st.lists(lines, max_si
 @settings(max_examples=examples(80))
 @given(old=texts, new=texts)
 def test_matches_when_two_texts_share_lines_are_equal_parts_in_order(old: bytes, new: bytes) -> None:
-    """So what is between them is what was added and removed."""
+    """The lines between them were added or removed."""
     before, after = text_lines(old), text_lines(new)
     assert before is not None
     assert after is not None
@@ -35,7 +35,7 @@ def test_matches_when_two_texts_share_lines_are_equal_parts_in_order(old: bytes,
 @settings(max_examples=examples(80))
 @given(base=texts, other=texts)
 def test_a_merge_when_one_side_changed_nothing_is_the_other(base: bytes, other: bytes) -> None:
-    """And when both made the same of it, that."""
+    """Equal changes on both sides give that text, too."""
     assert merge(base, base, other) == (other, True)
     assert merge(base, other, base) == (other, True)
     assert merge(base, other, other) == (other, True)
@@ -44,7 +44,7 @@ def test_a_merge_when_one_side_changed_nothing_is_the_other(base: bytes, other: 
 @settings(max_examples=examples(80))
 @given(base=texts, mine=texts, theirs=texts)
 def test_a_merge_that_is_clean_has_every_line_that_either_side_added(base: bytes, mine: bytes, theirs: bytes) -> None:
-    """No user's line is lost where no conflict is told."""
+    """No user's line is lost without a conflict."""
     merged, is_clean = merge(base, mine, theirs)
     assert merged is not None
     if is_clean:
@@ -64,7 +64,7 @@ def test_a_merge_that_is_clean_has_every_line_that_either_side_added(base: bytes
     ],
 )
 def test_a_unified_diff_when_patch_reads_it_gives_the_other_text(tmp_path: Path, old: bytes, new: bytes) -> None:
-    """As git's own do."""
+    """As git's own diffs do."""
     (tmp_path / "x").write_bytes(old)
     subprocess.run(["git", "init", "--quiet", "."], cwd=tmp_path, check=True)
     patch = unified(old, new, "a/x", "b/x").encode()

@@ -1,4 +1,4 @@
-"""Any order of edits by agent and user, undo, redo, keep, and kills: files end as a model says, and no edit is lost."""
+"""Any order of edits by agent and user, undo, redo, keep, and kills: files match a model, and no edit is lost."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ FOLDER = Leaf("folder")
 
 
 def text(*slots: int) -> bytes:
-    """A text whose slots are changed apart from one another: lines that stay stand between them."""
+    """A text whose slots change independently: unchanged lines stand between them."""
     return b"".join(b"slot %d is %d\nstays %d\nstays\n" % (at, value, at) for at, value in enumerate(slots))
 
 
@@ -62,7 +62,7 @@ numbers = st.integers(0, 2**31 - 1)
 
 
 class Move(NamedTuple):
-    """A file, link or folder gets another path, where it has one; the folder that it was in stays, empty or not."""
+    """An existing file, link or folder gets another path; its old folder stays, empty or not."""
 
     path: str
 
@@ -71,7 +71,7 @@ Edit: TypeAlias = "tuple[str, Leaf | Move | None]"
 
 
 def edits(number: int, near: tuple[str, ...] = ()) -> list[Edit]:
-    """One to three edits, most of them of the paths *near*, where two sides meet."""
+    """Returns one to three edits, most of them of the paths *near*, where two sides meet."""
     chance = random.Random(number)
     paths = [chance.choice(near if near and chance.random() < NEAR else PATHS) for _ in range(chance.randint(1, 3))]
     made: list[Edit] = []
@@ -84,7 +84,7 @@ def edits(number: int, near: tuple[str, ...] = ()) -> list[Edit]:
 
 
 class Turn(NamedTuple):
-    """What an agent changed, as the store and as the model say it."""
+    """An agent's changes, in the store and in the model."""
 
     changes: tuple[PathChange, ...]
     before: Tree
@@ -117,7 +117,7 @@ class Undos(RuleBasedStateMachine):
 
     @rule(number=numbers)
     def agent_edits(self, number: int) -> None:
-        """A turn: what it changed is found by looking."""
+        """Edits files as an agent; a comparison finds the changes."""
         before, first = self.model, self.store.take()
         self._edit(edits(number, tuple(before)))
         last = self.store.take()
@@ -134,12 +134,11 @@ class Undos(RuleBasedStateMachine):
 
     @rule(number=numbers)
     def user_edits(self, number: int) -> None:
-        """Nobody looks."""
         self._edit(edits(number, tuple(each.path for each in self.turns[-1].changes) if self.turns else ()))
 
     @rule(number=numbers)
     def undo(self, number: int) -> None:
-        """A turn, or from a turn on."""
+        """Undoes a turn, or from a turn on."""
         if not self.turns:
             return
         which = number // 2 % len(self.turns)
@@ -148,7 +147,7 @@ class Undos(RuleBasedStateMachine):
 
     @rule(number=numbers)
     def undo_and_redo_at_once(self, number: int) -> None:
-        """A turn that nobody edits after: files and empty folders are as before it, and as after it again."""
+        """A turn without later edits: files and empty folders are as before it, and as after it again."""
         self.agent_edits(number)
         changes, before, after, _ = self.turns[-1]
         undone = self.store.apply([step for each in changes for step in each.backward])
@@ -160,14 +159,14 @@ class Undos(RuleBasedStateMachine):
 
     @rule(number=numbers)
     def undo_one(self, number: int) -> None:
-        """One change of a turn."""
+        """Undoes one change."""
         changes = self.turns[number % len(self.turns)].changes if self.turns else ()
         if changes:
             self._apply([changes[number // 16 % len(changes)]])
 
     @rule()
     def redo(self) -> None:
-        """Undo the last undo."""
+        """Undoes the last undo."""
         if self.undone:
             self._apply(self.undone.pop())
 
@@ -194,7 +193,7 @@ class Undos(RuleBasedStateMachine):
 
     @rule(number=numbers)
     def keep(self, number: int) -> None:
-        """What the turn changed is forgotten; the others' contents are not."""
+        """Forgets a turn's contents; the others' contents stay."""
         if not self.turns:
             return
         del self.turns[number % len(self.turns)]
@@ -254,7 +253,7 @@ class Undos(RuleBasedStateMachine):
 
 
 def expected(model: Tree, wishes: dict[str, tuple[Leaf | None, Leaf | None]], choices: dict[str, str]) -> Tree | None:
-    """Returns what a workspace is after steps from bases to targets; None where there is a conflict."""
+    """Returns the workspace after steps from bases to targets; None for a conflict."""
     new = dict(model)
     for path, (base, target) in wishes.items():
         current = model.get(path)
@@ -288,17 +287,17 @@ def expected(model: Tree, wishes: dict[str, tuple[Leaf | None, Leaf | None]], ch
 
 
 def is_bare(leaf: Leaf | None) -> bool:
-    """True if nothing of a user's is there."""
+    """True if it has no content of a user."""
     return leaf is None or leaf == FOLDER
 
 
 def with_folders(tree: Tree) -> Tree:
-    """*tree* with the folders that have something in them."""
+    """Returns *tree* with the folders that are not empty."""
     return {**{above: FOLDER for path in tree for above in folders_above(path)}, **tree}
 
 
 def merge(base: Leaf, current: Leaf, target: Leaf) -> Leaf | None:
-    """Three versions of a file; None where they cannot be merged."""
+    """Merges a file's versions; None for a conflict."""
     if not {base.mode, current.mode, target.mode} <= {"file", "executable"}:
         return None
     mode = target.mode if current.mode == base.mode else current.mode
@@ -319,7 +318,7 @@ def merge(base: Leaf, current: Leaf, target: Leaf) -> Leaf | None:
 
 
 def leafs(workspace: str, inside: str = "") -> Tree:
-    """Every file, link and empty folder."""
+    """Returns files, links and empty folders."""
     found: Tree = {}
     with os.scandir(f"{workspace}/{inside}") as entries:
         for entry in entries:
@@ -335,7 +334,7 @@ def leafs(workspace: str, inside: str = "") -> Tree:
 
 
 def put(workspace: str, path: str, leaf: Leaf | None) -> None:
-    """Edit as a user does: what is in the way goes."""
+    """Edits as a user does: replaces what is in the way."""
     full = workspace
     for part in path.split("/"):
         full = f"{full}/{part}"
@@ -354,7 +353,7 @@ def put(workspace: str, path: str, leaf: Leaf | None) -> None:
 
 
 def move(workspace: str, path: str, new: str) -> None:
-    """Give what is at *path* the path *new*, as a user does: what is there goes."""
+    """Moves *path* to *new*, as a user does: replaces what is there."""
     old = f"{workspace}/{path}"
     if not os.path.lexists(old) or f"{new}/".startswith(f"{path}/") or f"{path}/".startswith(f"{new}/"):
         return
@@ -371,7 +370,6 @@ def _executable(path: str, flags: int) -> int:
 
 @pytest.mark.parametrize("part", range(PARTS))
 def test_any_order_of_edits_undos_and_kills_leaves_files_as_the_model_says(part: int) -> None:
-    """With copies."""
     run_state_machine_as_test(Undos, settings=_settings(RUNS // PARTS))
 
 

@@ -1,4 +1,4 @@
-"""A host of its own for each test, and sessions with scripted agents in it."""
+"""A new host for each test, and sessions with scripted agents in it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Open = Callable[..., Session]
 
 @pytest.fixture
 def host() -> Iterator[Host]:
-    """A host of its own, stopped afterwards with its agents."""
+    """A new host, closed afterwards with its agents."""
     host = Host()
     yield host
     host.close()
@@ -37,7 +37,7 @@ def host() -> Iterator[Host]:
 
 @pytest.fixture
 def impatient(host: Host) -> dict[str, Any]:
-    """For `spec`: no answer is waited for long, but for the first, which comes when the machine has the time."""
+    """Returns a `spec` with short timeouts; only the first answer may take as long as the machine needs."""
     host.agents.start_timeout = PATIENCE
     host.agents.stop_patience = SOON
     return {"initialize_timeout": 0.5}
@@ -45,14 +45,14 @@ def impatient(host: Host) -> dict[str, Any]:
 
 @pytest.fixture
 def attended(host: Host) -> Host:
-    """That host, with somebody there to answer."""
+    """The same host, with a user attached."""
     host.environment.connect(attached=lambda: True)
     return host
 
 
 @pytest.fixture
 def open_session(host: Host, tmp_path: Path) -> Open:
-    """Open a session with the scripted agent of a name; `args` are its words, `spec` changes its description."""
+    """Returns a function that opens a session with the agent `script`; `spec` changes its description."""
 
     def begin(script: str, *args: str, spec: dict[str, Any] | None = None, **options: Any) -> Session:
         described = custom([sys.executable, str(AGENTS / f"{script}.py"), *args], name=script)
@@ -63,7 +63,7 @@ def open_session(host: Host, tmp_path: Path) -> Open:
 
 
 class Saved:
-    """An editor in which the user, or the editor by itself, saved these files all the time."""
+    """An editor in which these files were saved all the time, by the user or by autosave."""
 
     def __init__(self, *paths: str, by_itself: bool = False) -> None:
         self._paths, self._by_itself = paths, by_itself
@@ -79,27 +79,27 @@ class Saved:
 
 
 def configuration(spec: AgentSpec, cwd: Path, env: dict[str, str] | None = None, **options: Any) -> Configuration:
-    """Returns what an agent is started with for a session with these *options*."""
+    """Returns the agent's configuration for a session with these *options*."""
     return SessionOptions(spec=spec, cwd=cwd, env=env or {}, **options).configuration(Environment())
 
 
 def hosted(host: Host, session: Session) -> Conversation:
-    """The host's side of *session*, which is open."""
+    """Returns the host's conversation of *session*."""
     return host.loop.call(host.find, session.chat.resource)
 
 
 def uri_of(session: Session) -> str:
-    """The channel of *session*, as the host calls it."""
+    """Returns the URI of *session* on the host."""
     return session.chat.resource.removesuffix("/chat")
 
 
 def agent_idle(session: Session) -> bool:
-    """True if the agent owes no answer, also to a prompt that was cancelled."""
+    """True if the agent owes no answer, not even to a cancelled prompt."""
     return session.health().silent is None
 
 
 def until(host: Host, session: Session, condition: Callable[[], Any], patience: float = PATIENCE) -> None:
-    """Wait, change by change of *session*, until *condition* holds."""
+    """Waits, change by change of *session*, until *condition* holds."""
     conversation, done = hosted(host, session), Event()
 
     def look() -> None:
@@ -115,5 +115,5 @@ def until(host: Host, session: Session, condition: Callable[[], Any], patience: 
 
 
 def inputs(session: Session) -> list[InputQuestion]:
-    """The open input requests of *session*."""
+    """Returns the open input requests."""
     return [each for each in session.questions if isinstance(each, InputQuestion)]

@@ -1,4 +1,4 @@
-"""A program in a terminal, as far as a paired kernel sees it: a connection to its socket, used from the main thread."""
+"""A terminal program as a paired kernel sees it: a connection to its socket, used from the main thread."""
 
 from __future__ import annotations
 
@@ -30,25 +30,25 @@ class Terminal:
 
     @property
     def conversation(self) -> PairedConversation:
-        """The conversation that it got, as long as it is the latest."""
+        """Returns the conversation that the kernel opened last."""
         return self.host.loop.call(lambda: self.host.pairing.connected[-1])
 
     def begin(self, name: str, *, meta: dict[str, Any] | None = None, **arguments: Any) -> Future[dict[str, Any]]:
-        """Call the tool *name*; the main thread goes on."""
+        """Calls the tool; the main thread goes on."""
         params = {"name": name, "arguments": arguments, **({} if meta is None else {"_meta": meta})}
         return self._loop.submit(self.connection.request("tools/call", params))
 
     def text(self, call: Future[dict[str, Any]]) -> str:
-        """Returns what the tool said, while the main thread runs what agents want."""
+        """Returns the tool's text; the main thread runs what agents want meanwhile."""
         result = waited_for(self.host.environment.job_queue, call)
         return "\n".join(block.get("text", "") for block in result["content"])
 
     def call(self, name: str, **arguments: Any) -> str:
-        """Returns what the tool *name* says."""
+        """Calls the tool and returns its text."""
         return self.text(self.begin(name, **arguments))
 
     def leave(self) -> None:
-        """End the connection; no effect where it has ended."""
+        """Ends the connection; a second call does nothing."""
         if not self._left:
             self._left = True
             self._wait(self.connection.close())

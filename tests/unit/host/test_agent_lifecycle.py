@@ -1,4 +1,4 @@
-"""The agent's process: shared, warmed, restarted ever more slowly, its session taken up again."""
+"""The agent's process: shared, warmed, restarted with growing delays, and its session resumed."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def process_state(session: Session) -> str:
 
 
 def notices(session: Session) -> str:
-    """Everything that the system said in the last turn."""
+    """Returns the system notifications of the last turn."""
     snapshot = session.turns[-1].snapshot
     parts = snapshot.response_parts if snapshot is not None else ()
     return " ".join(str(part.content) for part in parts if isinstance(part, SystemNotificationResponsePart))
@@ -41,7 +41,7 @@ def notices(session: Session) -> str:
 def test_after_a_crash_the_session_is_taken_up_where_the_agent_can(
     open_session: Open, agentnb_events: Events, ways: list[str], outcome: str
 ) -> None:
-    """It remembers; nothing is shown twice; no transcript is sent."""
+    """The chat shows nothing twice and sends no transcript."""
     session = open_session("remembers", *ways)
     session.prompt("tulips").wait(PATIENCE, check=False)
     session.prompt("crash").wait(PATIENCE, check=False)
@@ -53,7 +53,7 @@ def test_after_a_crash_the_session_is_taken_up_where_the_agent_can(
 
 
 def test_an_agent_that_cannot_take_up_a_session_is_given_the_transcript(open_session: Open) -> None:
-    """A new session, and a line at the head of the next turn."""
+    """A new session; the next turn begins with a notice."""
     session = open_session("remembers")
     session.prompt("tulips").wait(PATIENCE, check=False)
     session.prompt("crash").wait(PATIENCE, check=False)
@@ -64,7 +64,7 @@ def test_an_agent_that_cannot_take_up_a_session_is_given_the_transcript(open_ses
 def test_it_is_started_again_after_a_crash_without_being_asked(
     host: Host, open_session: Open, agentnb_events: Events
 ) -> None:
-    """The user sees it running before the next prompt."""
+    """The process runs before the next prompt."""
     session = open_session("remembers", "resume")
     session.prompt("tulips").wait(PATIENCE, check=False)
     session.prompt("crash").wait(PATIENCE, check=False)
@@ -76,7 +76,7 @@ def test_it_is_started_again_after_a_crash_without_being_asked(
 def test_an_agent_that_keeps_dying_is_left_alone_after_a_few_times(
     host: Host, open_session: Open, tmp_path: Path
 ) -> None:
-    """Not a tight loop: it waits ever longer, then for a prompt."""
+    """The delays grow; then only a prompt starts the agent."""
     host.agents.backoff = lambda: Backoff(first=0.01, cap=0.05, tries=3)
     session = open_session("fails", "dies", "session/new")
     history = host.loop.call(host.agents.history, hosted(host, session).configuration)
@@ -91,7 +91,7 @@ def test_an_agent_that_keeps_dying_is_left_alone_after_a_few_times(
 def test_a_restart_by_the_user_forgives_and_keeps_transcript_and_queue(
     open_session: Open, agentnb_events: Events
 ) -> None:
-    """What ``%agents restart`` and the button do."""
+    """``%agents restart`` and the button do this."""
     session = open_session("remembers", "load")
     session.prompt("tulips").wait(PATIENCE, check=False)
     session.restart()
@@ -102,7 +102,7 @@ def test_a_restart_by_the_user_forgives_and_keeps_transcript_and_queue(
 
 
 def test_a_restart_stops_the_turn_that_runs_and_the_queue_goes_on(host: Host, open_session: Open) -> None:
-    """An agent that misbehaves is got rid of; the user did that, so nothing has failed."""
+    """The user stopped the misbehaving agent, so the turn is cancelled, not failed."""
     host.agents.stop_patience = SOON
     session = open_session("deaf")
     turn = session.prompt("first")
@@ -119,7 +119,7 @@ def test_a_restart_stops_the_turn_that_runs_and_the_queue_goes_on(host: Host, op
 def test_an_old_session_is_reopened_in_an_empty_conversation(
     host: Host, open_session: Open, ways: list[str], outcome: str
 ) -> None:
-    """Loaded with its replay where it can be: then the transcript is there."""
+    """An agent that can load the session brings back the transcript."""
     first = open_session("remembers", *ways)
     first.prompt("tulips").wait(PATIENCE, check=False)
     first.close()
@@ -134,7 +134,6 @@ def test_an_old_session_is_reopened_in_an_empty_conversation(
 
 
 def test_what_a_replay_says_of_the_session_is_kept_though_its_words_are_not(open_session: Open) -> None:
-    """Commands come with the replay of a loaded session."""
     session = open_session("remembers", "load")
     session.prompt("tulips").wait(PATIENCE, check=False)
     session.restart()
@@ -142,7 +141,7 @@ def test_what_a_replay_says_of_the_session_is_kept_though_its_words_are_not(open
 
 
 def test_a_warm_agent_is_the_one_that_the_next_session_uses(host: Host, open_session: Open, tmp_path: Path) -> None:
-    """And it ends with that session as any other."""
+    """The process ends with that session."""
     spec = custom([sys.executable, str(AGENTS / "echo.py")], name="echo")
     warm = host.loop.submit(host.agents.warm(configuration(spec, tmp_path))).result(PATIENCE)
     session = open_session("echo")
@@ -154,7 +153,6 @@ def test_a_warm_agent_is_the_one_that_the_next_session_uses(host: Host, open_ses
 
 
 def test_a_warm_agent_that_nobody_uses_is_stopped(host: Host, tmp_path: Path) -> None:
-    """After its time."""
     pool = AgentPool(host.loop, host.environment, warm_seconds=0.05)
     spec = custom([sys.executable, str(AGENTS / "echo.py")], name="echo")
     warm = host.loop.submit(pool.warm(configuration(spec, tmp_path))).result(PATIENCE)
@@ -163,7 +161,7 @@ def test_a_warm_agent_that_nobody_uses_is_stopped(host: Host, tmp_path: Path) ->
 
 
 def test_mcp_servers_and_folders_go_to_agents_that_can_have_them(open_session: Open, tmp_path: Path) -> None:
-    """What an agent cannot reach is left out and said, without its address's secrets."""
+    """A notice names what is left out, without the secrets in an address."""
     from agentnb.agent.mcp import mcp_servers
 
     servers = mcp_servers({"docs": {"url": "https://x.test/?key=secret"}, "files": {"command": "mcp-files"}})
@@ -178,7 +176,7 @@ def test_mcp_servers_and_folders_go_to_agents_that_can_have_them(open_session: O
 def test_an_agent_that_fails_over_an_old_session_gets_a_new_one_in_the_end(
     host: Host, impatient: dict[str, Any], open_session: Open, agentnb_events: Events, how: str
 ) -> None:
-    """Twice it is tried; then a new session is better than none."""
+    """Two attempts fail; then a new session is better than none."""
     session = open_session("fails", how, "session/load", spec=impatient)
     host.agents.backoff = lambda: Backoff(first=0.01, cap=0.01, tries=1)
     session.open(PATIENCE)
@@ -193,7 +191,6 @@ def test_an_agent_that_fails_over_an_old_session_gets_a_new_one_in_the_end(
 def test_a_restart_ends_an_agent_that_hangs_while_it_opens_a_session(
     host: Host, impatient: dict[str, Any], open_session: Open
 ) -> None:
-    """Even though no session ever came of it."""
     session = open_session("fails", "hangs", "session/new", spec=impatient)
     for _ in range(2):
         with pytest.raises(AgentError, match="did not answer session/new"):

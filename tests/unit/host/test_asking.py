@@ -1,4 +1,4 @@
-"""Ask means ask: an agent that acts by itself is set to ask, after each start, or the chat says that it does not."""
+"""Under Ask, an agent that acts by itself is set to ask after each start; if that fails, the chat says so."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class FreeTalk(Talk):
         return self.session.prompt(text).wait(WAIT).text
 
     def act(self, text: str = "act") -> list[str]:
-        """Have it act, answer with no if it asks; what the turn's notes say."""
+        """Has the agent act, denies its requests, returns the turn's notes."""
         self.session.permissions = lambda _request: "deny"
         self.session.prompt(text).wait(WAIT)
         found = self.host.loop.call(lambda: self.conversation.chat.state.turns[-1])
@@ -57,13 +57,13 @@ class FreeTalk(Talk):
 def test_an_agent_that_acts_at_once_is_set_to_ask_before_the_first_prompt(
     host: Host, work: Path, words: tuple[str, ...], mode: Mode
 ) -> None:
-    """By its mode, or by the config option for it; nothing is then said."""
+    """By the agent's mode or its config option; the chat shows no note."""
     talk = FreeTalk(host, work, *words, mode=mode)
     assert (talk.said("mode?"), talk.problem) == ("careful", None)
 
 
 def test_under_allow_the_agent_stays_in_its_mode_until_the_user_chooses_ask(host: Host, work: Path) -> None:
-    """Also in a conversation that runs."""
+    """Also in an open conversation."""
     talk = FreeTalk(host, work, mode="allow")
     assert (talk.said("mode?"), talk.problem) == ("free", None)
     talk.session.permissions = "ask"
@@ -71,7 +71,7 @@ def test_under_allow_the_agent_stays_in_its_mode_until_the_user_chooses_ask(host
 
 
 def test_an_agent_that_was_restarted_is_set_to_ask_again(host: Host, work: Path) -> None:
-    """It took its session up in a mode that acts at once."""
+    """It resumed its session in a mode that acts at once."""
     talk = FreeTalk(host, work, "resume")
     assert talk.said("mode?") == "careful"
     talk.session.restart()
@@ -79,7 +79,6 @@ def test_an_agent_that_was_restarted_is_set_to_ask_again(host: Host, work: Path)
 
 
 def test_an_agent_that_leaves_its_mode_is_set_to_ask_again(host: Host, work: Path) -> None:
-    """For its next action."""
     talk = FreeTalk(host, work)
     talk.act("leave")
     assert talk.said("mode?") == "careful"
@@ -89,7 +88,7 @@ def test_an_agent_that_leaves_its_mode_is_set_to_ask_again(host: Host, work: Pat
 def test_an_agent_that_cannot_be_set_to_ask_is_said_to_act_by_itself_before_the_first_message(
     host: Host, work: Path, words: tuple[str, ...]
 ) -> None:
-    """With what holds it instead; the first turn says it, too, and its call is marked."""
+    """A note names the confinement that applies instead; the first turn repeats it and marks the call."""
     talk = FreeTalk(host, work, *words)
     host.loop.submit(talk.conversation.ready()).result(WAIT)
     problem = talk.until(lambda: talk.problem)
@@ -100,7 +99,7 @@ def test_an_agent_that_cannot_be_set_to_ask_is_said_to_act_by_itself_before_the_
 
 
 def test_a_mode_that_the_user_chooses_stays_and_is_said_not_to_ask(host: Host, work: Path) -> None:
-    """Until he chooses the permissions again."""
+    """Until the user chooses the permissions again."""
     talk = FreeTalk(host, work)
     talk.said("mode?")
     talk.session.set_mode("free")
@@ -111,7 +110,7 @@ def test_a_mode_that_the_user_chooses_stays_and_is_said_not_to_ask(host: Host, w
 
 
 def test_an_unknown_agent_is_said_to_act_by_itself_at_the_first_time(host: Host, work: Path) -> None:
-    """Once in the conversation, in the turn in which it did."""
+    """Once per conversation, in the turn in which it acted."""
     talk = FreeTalk(host, work, asks=None)
     assert (talk.said("mode?"), talk.problem) == ("free", None)
     first, second = talk.act(), talk.act()
@@ -121,7 +120,7 @@ def test_an_unknown_agent_is_said_to_act_by_itself_at_the_first_time(host: Host,
 
 
 def test_a_variable_of_the_conversation_that_overrules_the_setting_is_said(host: Host, work: Path) -> None:
-    """The user's own variables come after the catalogue's."""
+    """The user's own variables override the catalogue's."""
     asks = Asks(env={"FREE_PERMISSION": "ask"})
     assert asks.overruled({"FREE_PERMISSION": "ask"}) is None
     talk = FreeTalk(host, work, asks=asks)

@@ -1,4 +1,4 @@
-"""Generated schedules of concurrent conversations, against a model that adds up whole numbers and knows no code."""
+"""Generated schedules of concurrent conversations, compared with a model that only adds whole numbers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ WAVES = st.lists(st.dictionaries(st.integers(0, 2), PROMPT, min_size=1), min_siz
 
 
 class Model:
-    """What was used, by what the agents themselves say that they did."""
+    """The usage that the agents themselves report."""
 
     def __init__(self, tokens: int, quarters: int, turns: int) -> None:
         self.most_tokens, self.most_quarters, self.most_turns = tokens, quarters, turns
@@ -47,7 +47,7 @@ class Model:
 def test_concurrent_conversations_begin_and_are_stopped_where_the_model_says(
     waves: list[dict[int, tuple[int, int]]], tokens: int, quarters: int, turns: int
 ) -> None:
-    """All that spend more than is left in a wave are stopped, whoever of them spent it; nothing begins behind it."""
+    """All conversations that spend more than is left in a wave are stopped; nothing begins after it."""
     model = Model(tokens, quarters, turns)
     with tempfile.TemporaryDirectory() as folder:
         kernel = Kernel(Path(folder))

@@ -1,4 +1,4 @@
-"""Budgets, with agents that report what they spend: said at 80 %, asked about at the limit, else an error."""
+"""Budgets, with agents that report what they spend: a notice at 80 %, at the limit a question or an error."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ session = agentnb.start("spends", budget=os.environ.get("BUDGET"))
 
 
 class Kernel:
-    """A host with a log, settings and policy files of its own, in which somebody may be there to answer."""
+    """A host with its own log, settings and policy files, to which a user can be attached."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -76,14 +76,14 @@ def kernel(tmp_path: Path) -> Iterator[Kernel]:
 
 
 def folder(tmp_path: Path) -> Folder:
-    """A folder where scripts run, with settings of its own, which know the agent."""
+    """Returns a folder for scripts whose settings know the agent."""
     (tmp_path / "agents").mkdir()
     (tmp_path / "agents/spends.toml").write_text(f'name = "spends"\ntitle = "Spends"\ncommand = {json.dumps(SPENDS)}\n')
     return Folder(tmp_path)
 
 
 def said(session: Session) -> list[str]:
-    """What the chat said by itself, in all turns."""
+    """Returns the notices of all turns."""
     parts = [part for turn in session.turns for part in (turn.snapshot.response_parts if turn.snapshot else ())]
     return [str(part.content) for part in parts if isinstance(part, SystemNotificationResponsePart)]
 
@@ -99,7 +99,7 @@ LIMITS = [
 def test_turn_that_reaches_a_limit_where_nobody_can_be_asked_fails_and_says_which(
     kernel: Kernel, budget: str, prompt: str, message: str
 ) -> None:
-    """The agent is cancelled in mid-turn; what it did stays; the next prompt is not sent."""
+    """The agent is cancelled in mid-turn; its work stays; the next prompt is not sent."""
     session = kernel.start(budget=budget)
     turn = session.prompt(prompt)
     with pytest.raises(BudgetExceeded) as raised:
@@ -116,7 +116,7 @@ def test_turn_that_reaches_a_limit_where_nobody_can_be_asked_fails_and_says_whic
 
 
 def test_turns_and_tokens_that_an_agent_says_at_the_end_count_for_the_next_prompt(kernel: Kernel) -> None:
-    """80 % is said once, in the chat and as a warning; the prompt that would begin over the limit is not sent."""
+    """One notice and one warning at 80 %; a prompt that would begin over the limit is not sent."""
     session = kernel.start(budget="1000 tokens, 3 turns")
     session.prompt("tokens 300 50").wait(PATIENCE)
     assert said(session) == []
@@ -132,7 +132,7 @@ def test_turns_and_tokens_that_an_agent_says_at_the_end_count_for_the_next_promp
 
 
 def test_question_at_the_limit_goes_on_with_as_much_again_or_stops(kernel: Kernel) -> None:
-    """In one turn, which waits meanwhile; asked before a prompt, too; cancelling the turn answers it."""
+    """The turn waits for the answer; a prompt waits, too; cancelling the turn answers the question."""
     kernel.attend()
     session = kernel.start(budget="$2")
     turn = session.prompt("cost 2;wait")
@@ -158,7 +158,6 @@ def test_question_at_the_limit_goes_on_with_as_much_again_or_stops(kernel: Kerne
 
 
 def test_agent_that_does_not_stop_at_the_limit_is_ended(kernel: Kernel) -> None:
-    """After the time that a cancelled agent has to answer."""
     session = kernel.start(budget="$1")
     kernel.host.loop.call(lambda: setattr(kernel.host.find(session.chat.resource).turns, "cancel_grace", 0.2))
     with pytest.raises(BudgetExceeded, match=r"\$1.00 is used up"):
@@ -168,7 +167,7 @@ def test_agent_that_does_not_stop_at_the_limit_is_ended(kernel: Kernel) -> None:
 
 
 def test_limits_of_settings_and_policy_files_all_hold_and_the_sites_cannot_be_exceeded(kernel: Kernel) -> None:
-    """The conversation's own budget takes the place of the setting's; nobody is asked about the administrator's."""
+    """The conversation's own budget replaces the setting's; the administrator's limit asks nobody."""
     kernel.attend()
     kernel.settings.values["budget"] = "1 turn"
     session = kernel.start()
@@ -200,7 +199,7 @@ WRONG = ["lots", "-5 USD", "nan tokens", "200k", "0 turns", "1.5 turns", "$5, 3 
 
 @pytest.mark.parametrize("text", WRONG)
 def test_budget_that_cannot_be_read_is_refused_with_the_part_that_is_wrong(kernel: Kernel, text: str) -> None:
-    """Where it is given; in a file edited by hand no turn begins without a question, wherever it stands."""
+    """Refused when it is given; in a file edited by hand it lets no turn begin without a question."""
     with pytest.raises(UsageError, match=r"^budget: .*200k tokens, \$5"):
         agentnb.start("eliza", budget=text)
     session = kernel.start()
@@ -218,7 +217,7 @@ def test_budget_that_cannot_be_read_is_refused_with_the_part_that_is_wrong(kerne
 def test_settings_with_a_budget_that_cannot_be_read_begin_no_turn_unasked(
     kernel: Kernel, text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A slip of the pen lifts no limit; the file and what is wrong are named."""
+    """A typing error lifts no limit; the error names the file and the part."""
     monkeypatch.setenv("AGENTNB_CONFIG_DIR", str(tmp_path))
     (tmp_path / "settings.toml").write_text(f"{text}\n")
     session = kernel.start()
@@ -232,7 +231,7 @@ def test_settings_with_a_budget_that_cannot_be_read_begin_no_turn_unasked(
 
 
 def test_limit_that_an_agent_does_not_report_is_said_once_and_the_others_hold(kernel: Kernel) -> None:
-    """No tokens, no cost, or another currency."""
+    """Tokens, cost, or another currency."""
     session = kernel.start("silent", budget="$1, 1k tokens, 2 turns")
     session.prompt("cost 5;tokens 5000 1").wait(PATIENCE)
     assert said(session) == [
@@ -253,7 +252,7 @@ def test_limit_that_an_agent_does_not_report_is_said_once_and_the_others_hold(ke
 
 
 def test_budget_of_a_day_where_nothing_is_kept_fails_closed(tmp_path: Path) -> None:
-    """With the log off, and with one that cannot be written; it says what to do."""
+    """With the log off or not writable; the message says what to do."""
     here = folder(tmp_path)
     (tmp_path / "settings.toml").write_text('budget_day = "$5"\n')
     script = f"{BEGIN}say(session.prompt('cost 1'))"
@@ -264,7 +263,7 @@ def test_budget_of_a_day_where_nothing_is_kept_fails_closed(tmp_path: Path) -> N
 
 
 def test_budget_survives_a_restart_and_counts_a_turn_that_the_kernel_did_not_survive(tmp_path: Path) -> None:
-    """Of the conversation and of the day; kill -9 in mid-turn; a conversation that was deleted counts for its day."""
+    """For conversation and day, after kill -9 in mid-turn; a deleted conversation still counts for its day."""
     here = folder(tmp_path)
     env = {**os.environ, "PYTHONPATH": str(Path.cwd()), "AGENTNB_LOG": str(here.log), "BUDGET": "$3"}
     env["AGENTNB_CONFIG_DIR"] = str(tmp_path)
@@ -298,7 +297,7 @@ def test_budget_survives_a_restart_and_counts_a_turn_that_the_kernel_did_not_sur
 def test_day_begins_at_midnight_where_the_kernel_is_and_a_clock_that_is_set_back_gives_nothing_back(
     tmp_path: Path,
 ) -> None:
-    """What was used two hours ago counts or not by the local time; what was used "tomorrow" always does."""
+    """Usage of two hours ago counts by local time; usage dated "tomorrow" always counts."""
     here, now = folder(tmp_path), time.time()
     used, later = "eliza:/used", "eliza:/later"
     store = LogStore(here.log, "h")
@@ -325,7 +324,7 @@ def test_day_begins_at_midnight_where_the_kernel_is_and_a_clock_that_is_set_back
 
 
 def test_two_kernels_that_race_to_the_limit_of_a_day_are_both_stopped(tmp_path: Path) -> None:
-    """Each counts what the other's running turn has spent."""
+    """Each counts the usage of the other's running turn."""
     here = folder(tmp_path)
     (tmp_path / "settings.toml").write_text('budget_day = "$5"\n')
     go = tmp_path / "go"
@@ -347,7 +346,7 @@ def test_two_kernels_that_race_to_the_limit_of_a_day_are_both_stopped(tmp_path: 
 
 
 def test_replay_of_a_cassette_costs_nothing_and_never_stops(tmp_path: Path) -> None:
-    """Recorded with a budget, and replayed with a smaller one; the day is not charged for it."""
+    """Recorded with a budget, replayed with a smaller one; the day's usage stays the same."""
     here = folder(tmp_path)
     (tmp_path / "settings.toml").write_text('budget_day = "$1000"\n')
     script = f"{BEGIN}say(session.prompt('cost 5'))\nsession.close()\nprint(spent())"

@@ -1,4 +1,4 @@
-"""How turns are followed where that is hard: no git, no store, a folder that vanishes, a slow or a large workspace."""
+"""How turns are followed without git, without a store, and in a vanished, slow or large workspace."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from tests.unit.host.conftest import Open, Saved, hosted, until
 
 
 def does(session: Session, *steps: list[Any]) -> Turn:
-    """A turn in which the agent does *steps*."""
+    """Runs a turn with these *steps*."""
     return session.prompt(json.dumps(steps)).wait(PATIENCE)
 
 
 @pytest.fixture
 def kept_host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Host]:
-    """A host that keeps sessions, and whose data folder cannot be made."""
+    """A host that keeps sessions, but has no data folder."""
     (tmp_path / "data").write_text("a file")
     monkeypatch.setenv("AGENTNB_DATA_DIR", str(tmp_path / "data"))
     host = Host(log=tmp_path / "log.db")
@@ -39,7 +39,6 @@ def kept_host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Host]
 def test_a_turn_when_git_is_missing_is_followed_all_the_same(
     open_session: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With copies."""
     monkeypatch.setenv("PATH", str(tmp_path / "nothing"))
     (tmp_path / "a.txt").write_text("one\n")
     turn = does(open_session("writes_files"), ["write", "a.txt", "two\n"])
@@ -49,7 +48,7 @@ def test_a_turn_when_git_is_missing_is_followed_all_the_same(
 
 
 def test_a_turn_when_nothing_can_be_stored_goes_on_and_says_so(kept_host: Host, tmp_path: Path) -> None:
-    """Its changes are not known: the state and Python say why."""
+    """Its changes are unknown; the state and Python say why."""
     (tmp_path / "work").mkdir()
     spec = custom([sys.executable, str(AGENTS / "writes_files.py")], name="writes_files")
     session = Session(kept_host.loop.call(lambda: kept_host.open(spec, cwd=tmp_path / "work")))
@@ -66,7 +65,7 @@ def test_a_turn_when_nothing_can_be_stored_goes_on_and_says_so(kept_host: Host, 
 def test_a_tool_call_when_it_names_what_no_file_can_be_called_leaves_the_changes_known(
     open_session: Open, tmp_path: Path, name: str
 ) -> None:
-    """Those of its turn and of all later ones in the folder; nothing is said of the name."""
+    """Those of this turn and of later turns in the folder; no note has the name."""
     session = open_session("writes_files")
     first = does(session, ["claim", name], ["claim", f"/{name}"], ["write", "a.txt", "a"])
     assert [(each.name, each.status) for each in first.changes] == [("a.txt", "added")]
@@ -78,7 +77,7 @@ def test_a_tool_call_when_it_names_what_no_file_can_be_called_leaves_the_changes
 
 
 def test_attacks_in_every_field_of_tool_calls_leave_the_changes_of_all_turns_known(open_session: Open) -> None:
-    """Those of the turns that say them, and of the next agent's in the same folder."""
+    """The changes of these turns and of the next agent's in the same folder."""
     attackers = open_session("hostile")
     folder = AGENTS.parent / "cases" / "attacks"
     count = sum(len(json.loads(path.read_text(encoding="utf-8"))["messages"]) for path in folder.glob("*.json"))
@@ -91,7 +90,7 @@ def test_attacks_in_every_field_of_tool_calls_leave_the_changes_of_all_turns_kno
 
 
 def test_a_turn_when_its_folder_vanished_says_so(open_session: Open, tmp_path: Path) -> None:
-    """The next one fails as ever, by itself."""
+    """The next turn fails as usual."""
     session = open_session("writes_files")
     turn = does(session, ["vanish"])
     with pytest.raises(ChangesError, match="no longer exists"):
@@ -110,7 +109,7 @@ def test_a_turn_when_its_folder_vanished_says_so(open_session: Open, tmp_path: P
 def test_undo_of_a_turn_when_the_user_saved_files_meanwhile_leaves_them_alone(
     attended: Host, open_session: Open, tmp_path: Path, case: tuple[str, str, str]
 ) -> None:
-    """Also a file that a tool call names, too; each by itself can be undone."""
+    """Also a file that a tool call names; each can be undone by itself."""
     saved, claimed, stay = case
     attended.environment.connect(editors=Saved(*(str(tmp_path.resolve() / name) for name in saved)))
     session = open_session("writes_files")
@@ -133,7 +132,6 @@ def test_undo_of_a_turn_when_the_user_saved_files_meanwhile_leaves_them_alone(
 def test_a_file_when_jupyterlab_saved_it_by_itself_is_nobodys_change(
     attended: Host, open_session: Open, tmp_path: Path, claimed: bool
 ) -> None:
-    """Unless a tool call names it, too."""
     attended.environment.connect(editors=Saved(str(tmp_path.resolve() / "fit.ipynb"), by_itself=True))
     steps = [["write", "fit.ipynb", "{}"], ["write", "agent.txt", "a"], *([["claim", "fit.ipynb"]] if claimed else [])]
     turn = does(open_session("writes_files"), *steps)
@@ -141,7 +139,7 @@ def test_a_file_when_jupyterlab_saved_it_by_itself_is_nobodys_change(
 
 
 def test_a_cancelled_turn_when_its_agent_writes_on_has_that_too(host: Host, open_session: Open, tmp_path: Path) -> None:
-    """What changed is looked for when the agent has answered."""
+    """Changes are collected when the agent has answered."""
     pipe = tmp_path.parent / f"{tmp_path.name}.pipe"
     os.mkfifo(pipe)
     session = open_session("writes_files")
@@ -170,7 +168,7 @@ def test_a_look_at_a_small_workspace_when_something_changed_shows_it(tmp_path: P
 def test_a_store_when_it_is_larger_than_it_may_be_forgets_the_oldest(
     open_session: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Then those turns can be undone no more, and say so."""
+    """The oldest turns cannot be undone any more, and say so."""
     monkeypatch.setenv("AGENTNB_CHANGES_MAX", "1")
     (tmp_path / "a.txt").write_text("one\n")
     turn = does(open_session("writes_files"), ["write", "a.txt", "two\n"])
@@ -182,7 +180,7 @@ def test_a_store_when_it_is_larger_than_it_may_be_forgets_the_oldest(
 
 @pytest.mark.parametrize(("age", "is_certain"), [(1, False), (10 * CLOCK_NS, True)])
 def test_a_look_when_something_changed_a_moment_before_is_not_relied_on(age: int, is_certain: bool) -> None:
-    """It may change again without another time: file systems' clocks are coarse."""
+    """It may change again with the same time: file systems' clocks are coarse."""
     entries = {"a.txt": (0, 10**18 - age, 1, 1, 1)}
     before, after = FileTimes(entries, 10**18), FileTimes(entries, 10**18 + CLOCK_NS)
     assert after.is_unchanged_since(before) is is_certain
@@ -191,7 +189,7 @@ def test_a_look_when_something_changed_a_moment_before_is_not_relied_on(age: int
 def test_an_ignored_file_when_its_change_was_allowed_first_is_undone_and_redone(
     attended: Host, open_session: Open, tmp_path: Path
 ) -> None:
-    """It is looked at before it is written, and again by a turn of another kernel."""
+    """The host reads it before the write, and again for a turn of another kernel."""
     del attended
     (tmp_path / ".gitignore").write_text("out/\n")
     (tmp_path / "out").mkdir()
@@ -212,7 +210,7 @@ def test_an_ignored_file_when_its_change_was_allowed_first_is_undone_and_redone(
 def test_the_first_snapshot_of_a_large_workspace_begins_before_the_first_prompt_and_blocks_nothing(
     host: Host, open_session: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A prompt that comes meanwhile goes on without it, and its turn says so."""
+    """A prompt sent meanwhile runs without it, and its turn says so."""
     for number in range(600):
         (tmp_path / f"f{number}").touch()
     beside = tmp_path.parent / f"{tmp_path.name} beside"

@@ -1,4 +1,4 @@
-"""What tool calls changed in files, by the cases that vitest runs too (`tests/cases/changes.json`)."""
+"""Changes of files by tool calls, with the cases that vitest runs too (`tests/cases/changes.json`)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CWD = Path("/w")
 
 
 def part(call: dict[str, Any], number: int = 0) -> ToolCallResponsePart:
-    """The tool call that a case has in few words."""
+    """Returns the tool call of a case."""
     state = call.get("state", "completed")
     diffs = [{"type": "diff", "path": path, "oldText": old, "newText": new} for path, old, new in call.get("diffs", ())]
     locations = [{"path": path} for path in call.get("locations", ())]
@@ -44,7 +44,6 @@ def edit(*diffs: list[str | None]) -> ToolCallResponsePart:
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: str(case["description"]))
 def test_changes_are_told_as_the_case_says(case: dict[str, Any]) -> None:
-    """Path, kind, lines that came, lines that went."""
     found = changes([part(call, number) for number, call in enumerate(case["calls"])], CWD)
     assert [list(each[:4]) for each in found] == case["changes"]
     assert [each.added is not None for each in found] == [bool(each.diff) for each in found]
@@ -62,7 +61,7 @@ def test_changes_are_told_as_the_case_says(case: dict[str, Any]) -> None:
     ],
 )
 def test_the_diff_of_whole_files_can_be_applied(tmp_path: Path, old: str, new: str) -> None:
-    """By ``git apply``: lines without an end, odd line ends and headers in the text included."""
+    """With ``git apply``; also texts without a final line end, odd line ends and headers."""
     git = shutil.which("git")
     assert git is not None
     (tmp_path / "a b.txt").write_bytes(old.encode())
@@ -72,13 +71,13 @@ def test_the_diff_of_whole_files_can_be_applied(tmp_path: Path, old: str, new: s
 
 
 def test_a_new_file_comes_from_nowhere_and_a_name_ends_no_line() -> None:
-    """Whoever reads the diff sees one header."""
+    """The diff has exactly one header."""
     (found,) = changes([edit(["/w/a\n+++ b", None, "x\n"])], CWD)
     assert found.diff.splitlines()[:2] == ["--- /dev/null", '+++ "b/a\\n+++ b"']
 
 
 def test_what_is_too_large_to_compare_is_named_without_counts() -> None:
-    """Two texts of a million characters each, and one more."""
+    """Two texts of a million characters each, plus one."""
     (found,) = changes([edit(["/w/a", "x" * (LONGEST // 2), "y" * (LONGEST // 2 + 1)])], CWD)
     assert found == ("a", "changed", None, None, "")
 

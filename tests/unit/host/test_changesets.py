@@ -1,4 +1,4 @@
-"""The change sets that clients subscribe to, and what a page asks about them; with an agent that writes by itself."""
+"""The change sets that clients subscribe to, and pages' requests about them; the agent writes by itself."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Follow = Callable[[str], "Follower"]
 
 
 class Follower:
-    """A client of one change set: what it was given first, and what it made of the actions since."""
+    """A client of one change set: its first state, reduced by the actions that follow."""
 
     def __init__(self, host: Host, uri: str) -> None:
         channel = host.channel(uri)
@@ -38,24 +38,24 @@ class Follower:
 
     @property
     def rows(self) -> list[tuple[str, Any, Any]]:
-        """The id, the state and the lines of each change."""
+        """Returns id, state and lines of each change."""
         found = ((each.id, (each.meta or {})["agentnb"], each.edit.get("diff")) for each in self.state.files)
         return [(change_id, meta["state"], diff) for change_id, meta, diff in found]
 
 
 @pytest.fixture
 def follow(host: Host) -> Follow:
-    """Subscribe to a change set."""
+    """Subscribes to change sets."""
     return lambda uri: host.loop.call(Follower, host, uri)
 
 
 def does(session: Session, *steps: list[Any]) -> Turn:
-    """A turn in which the agent does *steps*."""
+    """Runs a turn with these *steps*."""
     return session.prompt(json.dumps(steps)).wait(PATIENCE)
 
 
 def ask(host: Host, method: str, **params: Any) -> Any:
-    """Returns what a page is answered."""
+    """Returns the answer to a page."""
     service = Service(host, lambda _client, _message: None)
 
     async def answer() -> Any:
@@ -67,7 +67,7 @@ def ask(host: Host, method: str, **params: Any) -> Any:
 def test_a_session_offers_a_change_set_for_each_turn_and_one_for_the_conversation(
     host: Host, open_session: Open, follow: Follow, tmp_path: Path
 ) -> None:
-    """They are made from what is known when somebody subscribes."""
+    """A change set is built when a client subscribes."""
     (tmp_path / "a.txt").write_text("1\n")
     session = open_session("writes_files")
     turn = does(session, ["write", "a.txt", "2\n"], ["write", "b c.txt", "b\n"], ["claim", "a.txt"])
@@ -105,7 +105,7 @@ def test_a_session_offers_a_change_set_for_each_turn_and_one_for_the_conversatio
 def test_a_change_set_when_something_is_done_with_it_tells_its_clients_step_by_step(
     host: Host, open_session: Open, follow: Follow, tmp_path: Path
 ) -> None:
-    """By actions whose reducers every client has; the state that they lead to is that of a new client."""
+    """The actions have reducers in every client and lead to the state that a new client gets."""
     session = open_session("writes_files")
     turn = does(session, ["write", "a.txt", "a\n"], ["write", "b.txt", "b\n"])
     conversation = hosted(host, session)
@@ -141,7 +141,7 @@ def test_a_change_set_when_something_is_done_with_it_tells_its_clients_step_by_s
 def test_an_operation_when_files_changed_since_answers_with_the_three_versions(
     host: Host, open_session: Open, tmp_path: Path
 ) -> None:
-    """Nothing was done; with choices it is."""
+    """Only a request with choices undoes."""
     (tmp_path / "a.txt").write_text("one\n")
     session = open_session("writes_files")
     turn = does(session, ["write", "a.txt", "two\n"])
@@ -160,7 +160,7 @@ def test_an_operation_when_files_changed_since_answers_with_the_three_versions(
 
 
 def test_an_operation_from_a_turn_on_undoes_the_later_ones_too(host: Host, open_session: Open, tmp_path: Path) -> None:
-    """It goes with undo of a turn's whole change set only."""
+    """`onwards` works only for a turn's whole change set."""
     session = open_session("writes_files")
     does(session, ["write", "a.txt", "a\n"])
     turn = does(session, ["write", "b.txt", "b\n"])
@@ -198,7 +198,6 @@ def test_a_change_when_a_page_reads_it_has_two_sides_and_what_is_there_now(
 
 
 def test_a_secret_when_a_page_reads_a_change_of_it_is_not_given(host: Host, open_session: Open, tmp_path: Path) -> None:
-    """Also not as it is now."""
     (tmp_path / ".env").write_text("KEY=1\n")
     session = open_session("writes_files")
     turn = does(session, ["write", ".env", "KEY=2\n"])
@@ -210,7 +209,7 @@ def test_a_secret_when_a_page_reads_a_change_of_it_is_not_given(host: Host, open
 
 
 def notebook(*cells: str, outputs: tuple[str, ...] = ()) -> str:
-    """The file of a notebook with these code cells, the first of which has these outputs."""
+    """Returns a notebook with these code cells; the first one has these outputs."""
     told: list[dict[str, Any]] = [
         {
             "cell_type": "code",
@@ -229,7 +228,7 @@ def notebook(*cells: str, outputs: tuple[str, ...] = ()) -> str:
 def test_the_change_of_a_notebooks_file_reads_as_its_cells_and_is_undone_as_the_file(
     host: Host, open_session: Open, follow: Follow, tmp_path: Path
 ) -> None:
-    """Sources and outputs, counted in lines of these; one that is no notebook says so and is not shown as it is."""
+    """Counts lines of sources and outputs; a file that is no valid notebook says so and is not shown."""
     before = notebook("x = 1", "y = 2")
     (tmp_path / "fit.ipynb").write_text(before)
     session = open_session("writes_files")
@@ -252,7 +251,6 @@ def test_the_change_of_a_notebooks_file_reads_as_its_cells_and_is_undone_as_the_
 
 
 def test_a_conflict_over_a_notebooks_file_shows_its_cells(host: Host, open_session: Open, tmp_path: Path) -> None:
-    """All versions of it."""
     (tmp_path / "fit.ipynb").write_text(notebook("x = 1"))
     session = open_session("writes_files")
     turn = does(session, ["write", "fit.ipynb", notebook("x = 2")])

@@ -1,4 +1,4 @@
-"""What a session is given: MCP servers, which a real agent really starts, and folders; each by capability."""
+"""MCP servers, which a real agent starts, and folders of a session; each depends on a capability."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ SERVER = str(AGENTS / "mcp_server.py")
 
 
 def requests(session: Session) -> list[dict[str, Any]]:
-    """Every request that the agent has had."""
+    """Returns all requests to the agent."""
     return [json.loads(line) for line in session.prompt("tell").wait(PATIENCE, check=False).text.splitlines()]
 
 
 def scripted(*args: str, **more: Any) -> dict[str, Any]:
-    """The MCP server in tests/agents, as a user describes it."""
+    """Returns the server in tests/agents, as a user describes it."""
     return {"files": {"command": sys.executable, "args": [SERVER, *args], **more}}
 
 
 @pytest.fixture
 def with_servers(host: Host, tmp_path: Path) -> Any:
-    """A session of eliza's with MCP servers."""
+    """Opens an eliza session with servers."""
 
     def begin(servers: dict[str, Any]) -> Session:
         given = mcp_servers(servers)
@@ -51,7 +51,7 @@ def said(session: Session, prompt: str) -> str:
 def test_an_agent_starts_a_given_mcp_server_with_its_arguments_variables_and_folder(
     with_servers: Any, tmp_path: Path
 ) -> None:
-    """All the way: our call, ACP, the agent's process, the server's process, and back."""
+    """The whole path: our call, ACP, the agent, the server, and back."""
     session = with_servers(scripted("--root", "a b", env={"LEVEL": "7"}))
     turn = session.prompt("/mcp files where").wait(PATIENCE)
     found = {"args": ["--root", "a b"], "cwd": str(tmp_path), "level": "7"}
@@ -61,7 +61,7 @@ def test_an_agent_starts_a_given_mcp_server_with_its_arguments_variables_and_fol
 
 
 def test_its_tools_are_listed_over_every_page_and_called_with_arguments(with_servers: Any) -> None:
-    """And nothing of it is left behind the command."""
+    """The command leaves nothing behind."""
     session = with_servers(scripted())
     assert said(session, "/mcp") == "These came with the session: `files`."
     assert [line[3:].partition("`")[0] for line in said(session, "/mcp files").splitlines()[2:]] == [
@@ -89,7 +89,6 @@ def test_its_tools_are_listed_over_every_page_and_called_with_arguments(with_ser
 def test_a_server_that_fails_is_named_with_what_happened(
     with_servers: Any, server: dict[str, Any], prompt: str, expected: str
 ) -> None:
-    """The agent survives it."""
     session = with_servers(server)
     text = said(session, prompt)
     assert text.startswith("The MCP server `files` failed: ")
@@ -98,14 +97,14 @@ def test_a_server_that_fails_is_named_with_what_happened(
 
 
 def test_a_server_without_a_program_is_told_before_the_agent_finds_out(with_servers: Any) -> None:
-    """In the turn, by name and command."""
+    """The turn names the command."""
     session = with_servers({"files": {"command": "no-such-server"}})
     said(session, "/say x")
     assert "The MCP server files cannot start: there is no command 'no-such-server'." in notices(session)
 
 
 def test_a_copy_and_a_restarted_session_keep_their_servers(with_servers: Any) -> None:
-    """They are told anew with every way to open a session."""
+    """Each way of opening a session sends them again."""
     session = with_servers(scripted())
     said(session, "/say one")
     copy = session.fork()
@@ -115,7 +114,7 @@ def test_a_copy_and_a_restarted_session_keep_their_servers(with_servers: Any) ->
 
 
 def test_http_and_sse_go_to_agents_that_say_they_can(open_session: Open, tmp_path: Path) -> None:
-    """With their headers; so do further folders."""
+    """With their headers; also further folders."""
     servers = mcp_servers(
         {
             "docs": {"url": "https://x.test/mcp", "headers": {"Authorization": "Bearer x"}},
@@ -139,7 +138,6 @@ def test_http_and_sse_go_to_agents_that_say_they_can(open_session: Open, tmp_pat
 
 @pytest.mark.parametrize(("able", "left"), [(["http"], "feed"), (["sse"], "docs"), ([], "docs, feed")])
 def test_an_unreachable_mcp_server_is_left_out_with_a_notice(open_session: Open, able: list[str], left: str) -> None:
-    """Each by its own capability."""
     servers = mcp_servers({"docs": {"url": "https://x.test"}, "feed": {"url": "https://x.test", "type": "sse"}})
     session = open_session("keeps", *able, mcp_servers=servers)
     new = next(each for each in requests(session) if each["method"] == "session/new")
@@ -148,7 +146,7 @@ def test_an_unreachable_mcp_server_is_left_out_with_a_notice(open_session: Open,
 
 
 def test_a_program_is_told_with_its_whole_path(tmp_path: Path) -> None:
-    """As ACP wants it: found on the agent's search path, or from the session's folder; else as it was written."""
+    """ACP wants it: found on the agent's search path or in the session's folder; otherwise unchanged."""
     tool = tmp_path / "bin" / "tool"
     tool.parent.mkdir()
     tool.write_text("#!/bin/sh\n")
@@ -162,7 +160,7 @@ def test_a_program_is_told_with_its_whole_path(tmp_path: Path) -> None:
 
 
 def test_servers_are_read_from_the_file_that_other_tools_keep(tmp_path: Path) -> None:
-    """``mcp.json``; what is none is refused by name."""
+    """``mcp.json``; the error names a bad entry."""
     file = tmp_path / "mcp.json"
     file.write_text(json.dumps({"mcpServers": {"files": {"command": "mcp-files"}}}))
     assert [server.name for server in mcp_servers(file)] == ["files"]

@@ -1,4 +1,4 @@
-"""What belongs to a configuration: tabs that are equal in all of it share a process, and no others do."""
+"""Conversations share an agent's process only if their whole configuration is equal."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FILES = {"files": {"command": "cat", "env": {"KEY": "one"}}}
 
 
 def made(usual_cwd: Path, **other: Any) -> Configuration:
-    """The usual configuration, but for *other*."""
+    """Returns the configuration with *other*."""
     usual = {
         "spec": custom([sys.executable, str(AGENTS / "echo.py")], name="echo"),
         "cwd": usual_cwd,
@@ -36,7 +36,7 @@ def made(usual_cwd: Path, **other: Any) -> Configuration:
 
 
 def test_tabs_of_equal_configuration_share_a_process_and_each_has_a_session(host: Host, tmp_path: Path) -> None:
-    """Equal, not the same object; the last to close ends it."""
+    """Equal, not the same object; the last tab to close ends it."""
     tabs = [Session(host.loop.call(lambda: host.open_as(made(tmp_path)))) for _ in range(2)]
     for tab in tabs:
         tab.prompt("hi").wait(PATIENCE)
@@ -60,7 +60,7 @@ def test_tabs_with_different_mcp_servers_do_not_share_a_process(host: Host, tmp_
 
 
 def test_what_is_asked_outside_of_sessions_starts_no_second_process(host: Host, tmp_path: Path) -> None:
-    """Components do not matter to a list of sessions."""
+    """A list of sessions needs no servers or folders."""
     tab = Session(host.loop.call(lambda: host.open_as(made(tmp_path))))
     tab.prompt("hi").wait(PATIENCE)
     borrowed = host.loop.submit(host.agents.borrow(made(tmp_path, mcp_servers=()))).result(PATIENCE)
@@ -70,7 +70,7 @@ def test_what_is_asked_outside_of_sessions_starts_no_second_process(host: Host, 
 
 
 def test_an_agents_own_mcp_servers_are_given_to_each_of_its_sessions(tmp_path: Path) -> None:
-    """What is given for a session counts where the names are the same."""
+    """A server given for the session wins where the names are equal."""
     from agentnb.agent.catalog import read
 
     spec = read(
@@ -86,7 +86,7 @@ def test_an_agents_own_mcp_servers_are_given_to_each_of_its_sessions(tmp_path: P
 
 
 def test_tabs_with_kernel_access_share_a_process_only_where_the_agent_keeps_their_servers_apart(tmp_path: Path) -> None:
-    """Else each has a key of its own; what is asked outside of any session takes whichever runs."""
+    """Otherwise each tab has its own key; requests outside of sessions take any running process."""
     one, other = (made(tmp_path, kernel_tools=True) for _ in range(2))
     assert len({one.key, other.key, made(tmp_path).key}) == 3
     assert one.bare.key == other.bare.key == made(tmp_path).bare.key
@@ -95,7 +95,7 @@ def test_tabs_with_kernel_access_share_a_process_only_where_the_agent_keeps_thei
 
 
 def test_sessions_of_one_process_call_the_kernel_tools_of_their_own(host: Host, tmp_path: Path) -> None:
-    """Each call is judged by the access of its own conversation."""
+    """The access of each conversation decides about its calls."""
     tools = Tools()
     host.environment.connect(shell=tools)
     open_one = partial(host.open, find("eliza"), cwd=tmp_path, mode="allow")

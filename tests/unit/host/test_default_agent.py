@@ -1,4 +1,4 @@
-"""The agent of a conversation for which nobody chooses one."""
+"""The default agent of a new conversation."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests import known_agent
 
 @pytest.fixture
 def prefix(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where agents are installed; the only folder with programs of agents."""
+    """The only folder in which agents are installed."""
     folder = tmp_path / "prefix"
     (folder / "bin").mkdir(parents=True)
     monkeypatch.setenv("PATH", f"{folder / 'bin'}:/usr/bin:/bin")
@@ -33,7 +33,7 @@ def log(tmp_path: Path) -> Path:
 
 @contextmanager
 def notebook(log: Path | None = None, place: str = "") -> Iterator[Host]:
-    """The kernel of a notebook."""
+    """Runs a notebook's host."""
     host = Host(log=log, place=place)
     try:
         yield host
@@ -42,7 +42,7 @@ def notebook(log: Path | None = None, place: str = "") -> Iterator[Host]:
 
 
 def default(host: Host) -> str:
-    """Returns the default agent, which the page is told, too."""
+    """Returns the default agent, which the page has, too."""
     name = host.loop.submit(host.default_agent.find()).result(10)
     config = host.loop.call(lambda: host.root.state.config)
     assert config is not None
@@ -51,7 +51,7 @@ def default(host: Host) -> str:
 
 
 def use(host: Host, agent: str, folder: Path) -> None:
-    """Say something to an agent, and hear it."""
+    """Sends a prompt and waits for it."""
     session = Session(host.loop.call(lambda: host.open(find(agent), cwd=folder)))
     session.prompt("Hello").wait(30)
 
@@ -96,7 +96,7 @@ def test_the_agent_used_last_in_this_notebook_comes_before_one_used_elsewhere(
 
 
 def test_an_agent_that_npx_downloads_is_the_default_only_where_none_is_installed(prefix: Path, tmp_path: Path) -> None:
-    """Although it was used last: a start would download it."""
+    """Even if used last: a start would download it."""
     (prefix / "bin/npx").symlink_to("/bin/true")
     with notebook() as host:
         host.loop.call(host.default_agent.used, "claude")
@@ -119,7 +119,6 @@ def test_the_setting_comes_first(prefix: Path, tmp_path: Path, monkeypatch: pyte
 
 
 def test_an_agent_that_could_not_start_here_is_not_the_default_again(prefix: Path, tmp_path: Path) -> None:
-    """Though it was used last; the next one is."""
     known_agent.install(prefix, "opencode", "dies_at_start")
     known_agent.install(prefix, "goose", "moody")
     with notebook() as host:

@@ -1,4 +1,4 @@
-"""The user's functions that answer extension methods: they have threads and a time limit of their own."""
+"""The user's functions that answer extension methods run in separate threads with a time limit."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.unit.host.conftest import Open, hosted
 def test_a_function_when_it_takes_too_long_fails_for_the_agent_and_holds_up_nothing(
     host: Host, open_session: Open, tmp_path: Path
 ) -> None:
-    """More of them than there are threads hang; the agent gets an error for each, and its file reads go on."""
+    """More functions hang than there are threads; the agent gets an error for each and still reads files."""
     (tmp_path / "data.txt").write_text("1 2 3", encoding="utf-8")
     session, go_on = open_session("works", mode="allow"), Event()
     hosted(host, session).extensions.seconds = 0.1
@@ -33,7 +33,7 @@ def test_a_function_when_it_takes_too_long_fails_for_the_agent_and_holds_up_noth
 
 
 def test_a_function_when_it_raises_says_so_to_the_agent(open_session: Open) -> None:
-    """With the kind of the error; the session goes on."""
+    """The error names its kind; the session goes on."""
     session = open_session("works")
     session.on_extension("_zoo/feed", lambda params: params["plant"])
     turn = session.prompt(json.dumps([("_zoo/feed", {"animal": "owl"})])).wait(PATIENCE)

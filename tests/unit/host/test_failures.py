@@ -1,4 +1,4 @@
-"""Agents that die or hang at each step, and agents that do what no agent should."""
+"""Agents that die or hang at each step, and agents that break the protocol."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ from tests.unit.host.conftest import CLIENT, SOON, Open, agent_idle, hosted, inp
 
 @pytest.fixture(autouse=True)
 def soon_stopped(host: Host) -> None:
-    """Agents that hang get little time to leave by themselves."""
+    """Agents that hang get little time to stop."""
     host.agents.stop_patience = SOON
 
 
 def ready(session: Session) -> str:
-    """Returns what comes of starting the agent: nothing, or what is said."""
+    """Opens the session and returns the error's text, or ""."""
     try:
         session.open(PATIENCE)
     except AgentError as error:
@@ -42,7 +42,7 @@ def ready(session: Session) -> str:
 
 
 def pending(session: Session) -> list[str]:
-    """The tool calls that wait for an answer."""
+    """Returns the tool calls that are pending."""
     active = session.chat.active_turn
     parts = active.response_parts if active is not None else ()
     calls = [part.tool_call for part in parts if isinstance(part, ToolCallResponsePart)]
@@ -50,7 +50,7 @@ def pending(session: Session) -> list[str]:
 
 
 def test_an_agent_that_opens_no_session_shows_its_last_output_and_what_to_do(open_session: Open) -> None:
-    """Claude's adapter says only that a program of its own exited with code 1; why, is on stderr."""
+    """Claude's adapter reports only exit code 1 of its subprocess; the reason is on stderr."""
     said = ready(open_session("opens_nothing", spec={"origin": "user"}))
     assert "Claude Code process exited with code 1" in said
     assert "`agentnb doctor opens_nothing` tries it alone." in said
@@ -65,7 +65,7 @@ def test_an_agent_that_opens_no_session_shows_its_last_output_and_what_to_do(ope
 def test_an_agent_that_does_not_start_on_an_old_node_names_the_one_it_needs(
     open_session: Open, requires: str, said: str
 ) -> None:
-    """Kimi Code on Node 20; where Node is new enough, that is not why."""
+    """Kimi Code on Node 20; a newer Node is not blamed."""
     failed = ready(open_session("fails", "dies", "start", spec={"requires": requires}))
     assert said in failed
     assert ("this is Node" in failed) == bool(said)
@@ -85,7 +85,7 @@ def test_an_agent_that_does_not_start_on_an_old_node_names_the_one_it_needs(
 def test_an_agent_that_dies_at_a_step_fails_the_turn_with_its_last_words(
     attended: Host, open_session: Open, step: str, said: str
 ) -> None:
-    """The turn ends, and no question stays open."""
+    """The turn ends, and no request stays open."""
     session = open_session("fails", "dies", step)
     turn = session.prompt("go").wait(PATIENCE, check=False)
     assert turn.error is not None
@@ -105,7 +105,7 @@ def test_an_agent_that_dies_at_a_step_fails_the_turn_with_its_last_words(
 def test_an_agent_that_hangs_before_the_prompt_is_given_up_in_time(
     host: Host, impatient: dict[str, Any], open_session: Open, step: str, said: str
 ) -> None:
-    """The turn fails, saying what was waited for."""
+    """The turn fails and names the request."""
     if step != "session/new":  # the first answer itself
         host.agents.start_timeout = None
     turn = open_session("fails", "hangs", step, spec=impatient).prompt("go").wait(PATIENCE, check=False)
@@ -117,7 +117,7 @@ def test_an_agent_that_hangs_before_the_prompt_is_given_up_in_time(
 def test_an_agent_that_hangs_in_a_turn_is_cancelled_and_replaced(
     attended: Host, open_session: Open, agentnb_events: Events, step: str
 ) -> None:
-    """The user's cancel ends the turn at once; the agent is ended before the next prompt."""
+    """The turn ends at once; the agent's process is ended before the next prompt."""
     session = open_session("fails", "hangs", step)
     hosted(attended, session).turns.cancel_grace = 0.2
     turn = session.prompt("go")
@@ -134,7 +134,7 @@ def test_an_agent_that_hangs_in_a_turn_is_cancelled_and_replaced(
 def test_an_agent_that_fails_when_it_hears_of_a_cancel_holds_up_nothing(
     attended: Host, open_session: Open, how: str
 ) -> None:
-    """The turn is cancelled, the open question too."""
+    """The turn and its open request are cancelled."""
     session = open_session("fails", how, "cancel")
     hosted(attended, session).turns.cancel_grace = 0.2
     turn = session.prompt("go")
@@ -156,7 +156,7 @@ CHOICES = {
 def test_a_choice_that_the_agent_never_takes_is_refused_to_the_page(
     *, host: Host, impatient: dict[str, Any], open_session: Open, step: str, how: str, said: str
 ) -> None:
-    """The state stays as it was; the client that asked is told why."""
+    """The state does not change; the client gets the reason."""
     session = open_session("fails", how, step, spec=impatient)
     assert ready(session) == ""
     refused: SimpleQueue[str] = SimpleQueue()
@@ -171,7 +171,7 @@ def test_a_choice_that_the_agent_never_takes_is_refused_to_the_page(
 
 
 def test_an_agent_that_dies_at_its_login_fails_the_turn_with_its_last_words(attended: Host, open_session: Open) -> None:
-    """The question is closed; Python is told the same."""
+    """The login request is closed; Python gets the error."""
     session = open_session("fails", "dies", "authenticate")
     turn = session.prompt("go")
     until(attended, session, lambda: session.questions)
@@ -188,7 +188,7 @@ def test_an_agent_that_dies_at_its_login_fails_the_turn_with_its_last_words(atte
 def test_an_agent_that_hangs_at_its_login_can_be_left_and_started_again(
     attended: Host, open_session: Open, agentnb_events: Events
 ) -> None:
-    """A person with a browser takes their time, so nothing ends it but the user: by a cancel, and a restart."""
+    """A browser login takes time, so only the user's cancel and restart end it."""
     session = open_session("fails", "hangs", "authenticate")
     turn = session.prompt("go")
     until(attended, session, lambda: session.questions)
@@ -207,7 +207,7 @@ def test_an_agent_that_hangs_at_its_login_can_be_left_and_started_again(
 
 
 def waiting_for_a_login(host: Host, session: Session) -> InputQuestion:
-    """The card that says that a login is waited for, after "Browser" was chosen."""
+    """Returns the card of a pending login after "Browser" was chosen."""
     until(host, session, lambda: session.questions)
     session.answer(session.questions[0].id, {"way": "browser"})
     until(host, session, lambda: session.questions)
@@ -220,7 +220,7 @@ def waiting_for_a_login(host: Host, session: Session) -> InputQuestion:
 def test_a_login_that_takes_long_says_that_it_waits_and_can_be_called_off(
     attended: Host, open_session: Open, way: str
 ) -> None:
-    """By its card, by the turn's Stop, by closing the tab; the agent is told, and nothing waits any more."""
+    """By its card, the turn's Stop, or closing the tab; the agent hears of it, and nothing waits."""
     session = open_session("wants_login", "session", "unnoticed")
     turn = session.prompt("go")
     card = waiting_for_a_login(attended, session)
@@ -236,7 +236,7 @@ def test_a_login_that_takes_long_says_that_it_waits_and_can_be_called_off(
 
 
 def test_who_has_logged_in_goes_on_though_the_agent_has_not_noticed(attended: Host, open_session: Open) -> None:
-    """It is asked for a session once more."""
+    """The host requests the session again."""
     session = open_session("wants_login", "session", "unnoticed")
     turn = session.prompt("go")
     session.answer(waiting_for_a_login(attended, session).id)
@@ -244,7 +244,6 @@ def test_who_has_logged_in_goes_on_though_the_agent_has_not_noticed(attended: Ho
 
 
 def test_closing_an_agent_that_hangs_at_it_is_bounded(open_session: Open) -> None:
-    """The session is closed, the process gone."""
     session = open_session("fails", "hangs", "session/close")
     assert ready(session) == ""
     process = psutil.Process(session.health().pid)
@@ -255,7 +254,7 @@ def test_closing_an_agent_that_hangs_at_it_is_bounded(open_session: Open) -> Non
 def test_two_permissions_at_once_with_odd_ids_are_answered_each_with_its_own(
     attended: Host, open_session: Open
 ) -> None:
-    """Ids that are text and number, one used twice; lines that are no message; a prompt answered twice."""
+    """Ids are text and number, one is used twice; some lines are invalid; a prompt is answered twice."""
     session = open_session("odd_ids")
     turn = session.prompt("go")
 
@@ -272,7 +271,7 @@ def test_two_permissions_at_once_with_odd_ids_are_answered_each_with_its_own(
 
 
 def test_an_agent_that_answers_a_cancel_late_keeps_its_last_words_in_their_turn(host: Host, open_session: Open) -> None:
-    """The turn stays cancelled, the words are in it, the next prompt is as usual."""
+    """The turn stays cancelled and has the text; the next prompt works as usual."""
     session = open_session("answers_late")
     turn = session.prompt("go")
     next(iter(turn))
@@ -294,7 +293,7 @@ def test_a_flood_and_a_line_of_64_mib_reach_the_state_whole(
 
 
 def test_updates_before_the_session_is_known_are_in_its_state(open_session: Open) -> None:
-    """The commands and the mode that came before the answer to ``session/new``."""
+    """The commands and the mode arrived before the answer to ``session/new``."""
     session = open_session("update_before_session")
     assert session.prompt("go").wait(PATIENCE, check=False).stop_reason == "end_turn"
     assert session.state.commands
@@ -302,7 +301,7 @@ def test_updates_before_the_session_is_known_are_in_its_state(open_session: Open
 
 
 def test_updates_after_the_prompts_answer_are_in_its_turn(host: Host, open_session: Open) -> None:
-    """The turn is over, and has the late word anyway."""
+    """The completed turn still gets the late text."""
     session = open_session("update_after_answer")
     turn = session.prompt("go")
     assert turn.wait(PATIENCE, check=False).stop_reason == "end_turn"

@@ -1,4 +1,4 @@
-"""The freedom of a conversation: changed while a turn runs, held below a ceiling, kept; and its grants, revoked."""
+"""A conversation's freedom: changed in a running turn, limited, kept; and its grants, revoked."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ HostOf = Callable[..., Host]
 
 @pytest.fixture
 def host_of(tmp_path: Path) -> Iterator[HostOf]:
-    """Makes hosts with policy files of their own, and with somebody there to be asked."""
+    """Makes hosts with their own policy files and an attached user."""
     hosts: list[Host] = []
 
     def make(site: str = "") -> Host:
@@ -51,7 +51,6 @@ def host_of(tmp_path: Path) -> Iterator[HostOf]:
 
 @pytest.fixture
 def work(tmp_path: Path) -> Path:
-    """The workspace."""
     (tmp_path / "work").mkdir()
     return tmp_path / "work"
 
@@ -70,7 +69,7 @@ def values(talk: Talk) -> dict[str, Any]:
 def test_a_freedom_that_is_chosen_in_mid_turn_answers_what_it_covers_and_counts_at_once(
     host_of: HostOf, work: Path
 ) -> None:
-    """The edit that waits is made, the command that waits still asks; no new conversation, no new agent."""
+    """The pending edit is made, the pending command still asks; conversation and agent stay the same."""
     talk = Talk(host_of(), work)
     turn = talk.prompt(write(work / "a"), run("true"))
     assert len(talk.questions(2)) == 2
@@ -100,7 +99,7 @@ def test_a_freedom_that_does_not_exist_is_refused(host_of: HostOf, work: Path) -
 def test_without_previews_and_confinement_auto_asks_and_says_so(
     host_of: HostOf, work: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The control's own line says that running still asks."""
+    """The control's label says that commands still ask."""
     host = host_of()
     monkeypatch.chdir(work)
     (work / ".agentnb").mkdir()
@@ -148,7 +147,7 @@ def test_a_preview_is_harmless_if_it_saw_all_and_nothing_that_cannot_be_undone(
 
 
 def test_a_site_that_leaves_edit_at_most_caps_what_is_begun_and_refuses_more(host_of: HostOf, work: Path) -> None:
-    """Auto becomes Edit; to ask for Auto, or for full trust, says whose word that is."""
+    """Auto becomes Edit; a request for Auto or full trust names the site's policy."""
     talk = Talk(host_of('freedom_at_most = "edit"\n'), work, mode="auto")
     assert (talk.session.freedom, values(talk)["permissions"]) == ("edit", "edit")
     config = talk.conversation.session.state.config
@@ -181,7 +180,7 @@ def test_a_ceiling_that_is_set_while_a_conversation_is_open_counts_at_once(
 def test_a_restart_of_the_kernel_keeps_the_freedom_but_no_full_trust(
     tmp_path: Path, work: Path, mode: Any, kept: str
 ) -> None:
-    """And the sensitive files of the conversation."""
+    """Also the conversation's sensitive files."""
     log = tmp_path / "log.db"
     first = Host(log=log)
     spec = custom([sys.executable, str(AGENTS / "echo.py")], name="echo")
@@ -208,7 +207,7 @@ def test_a_restart_of_the_kernel_keeps_the_freedom_but_no_full_trust(
 
 
 def test_sensitive_files_of_a_conversation_ask_in_it_alone(host_of: HostOf, work: Path) -> None:
-    """From the next request on, whatever the freedom; and no more once they are taken out."""
+    """From the next request on, under any freedom, until they are removed."""
     host = host_of()
     talk, other = Talk(host, work, mode="edit"), Talk(host, work, mode="edit", name="other")
     choose(talk, sensitive=["data/**"])
@@ -236,7 +235,7 @@ def revoke(host: Host, **which: str) -> str:
 
 
 def test_a_grant_that_is_revoked_while_its_command_runs_lets_it_run_and_asks_next(host_of: HostOf, work: Path) -> None:
-    """It is found by the card that gave it, and the answer says what goes on; a second time says that it is gone."""
+    """The card that gave it finds it; the answer says what still runs; a second time it is gone."""
     host = host_of()
     os.mkfifo(work / "pipe")
     talk = Talk(host, work, script="runs_until")
@@ -263,7 +262,7 @@ def test_a_grant_that_is_revoked_while_its_command_runs_lets_it_run_and_asks_nex
 def test_every_grant_is_listed_in_plain_words_and_revoked_by_its_id(
     host_of: HostOf, work: Path, tmp_path: Path
 ) -> None:
-    """Of a conversation, of a folder, of the user; full trust and the file's bypass are grants, too."""
+    """Those of a conversation, a folder and the user; full trust and the file's bypass count, too."""
     (tmp_path / "config").mkdir()
     (tmp_path / "config/policy.toml").write_text(
         '# mine\n[[rule]]\naction = "allow"\ncommand = "git status *"\n\n[[rule]]\naction = "deny"\ncommand = "x"\n'

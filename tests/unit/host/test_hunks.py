@@ -1,4 +1,4 @@
-"""Parts of a file's change, kept and undone one by one; with an agent that writes by itself."""
+"""Parts of a file's change, kept and undone separately; the agent writes by itself."""
 
 from __future__ import annotations
 

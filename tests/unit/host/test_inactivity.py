@@ -1,4 +1,4 @@
-"""An agent that says nothing for long: every display without a live view says so."""
+"""An agent that is silent for long: every display without a live view says so."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.unit.host.conftest import Open, hosted
 
 @pytest.fixture
 def silent(host: Host, open_session: Open) -> Turn:
-    """A turn whose agent has said its first word long ago."""
+    """Returns a turn whose agent has been silent for long."""
     session = open_session("slow")
     turn = session.prompt("go")
     next(iter(turn))
@@ -28,7 +28,7 @@ def say(host: Host, turn: Turn, words: str | None) -> None:
 def test_a_terminal_says_it_once_each_time_and_how_to_stop(
     host: Host, silent: Turn, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """On a line of its own, between what the agent said before and after."""
+    """On a separate line, between the agent's texts before and after."""
     shown = turn_display.TerminalDisplay(silent)
     shown.tick()
     shown.tick()
@@ -42,7 +42,6 @@ def test_a_terminal_says_it_once_each_time_and_how_to_stop(
 def test_text_in_a_cell_says_it_as_long_as_it_lasts_and_does_not_keep_it(
     host: Host, silent: Turn, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Its record is without it."""
     shown = turn_display.GrowingMarkdownDisplay(silent)
     shown.open()
     shown.tick()

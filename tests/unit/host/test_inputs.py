@@ -1,4 +1,4 @@
-"""What the agent asks the user: shown, answered from a page or from Python, cancelled, declined where nobody is."""
+"""The agent's questions to the user: shown, answered by a page or Python, cancelled, declined without a user."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ URL = {"mode": "url", "elicitationId": "e1", "url": "https://example.org/in?x=1"
 
 
 def asked(attended: Host, session: Session, *params: dict[str, Any]) -> Any:
-    """The turn in which the agent asks, once the first question is open."""
+    """Returns the turn in which the agent asks, once the question is open."""
     turn = session.prompt(json.dumps(params))
     until(attended, session, lambda: session.questions)
     return turn
 
 
 def test_a_form_is_filled_in_from_python(attended: Host, open_session: Open) -> None:
-    """Every kind of question; the agent gets the values under their names."""
+    """All kinds of questions; the agent gets the values by name."""
     session = open_session("asks_user")
     turn = asked(attended, session, FORM)
     request = inputs(session)[0]
@@ -69,7 +69,7 @@ def test_a_form_is_filled_in_from_python(attended: Host, open_session: Open) -> 
 
 
 def test_a_page_drafts_and_then_answers(attended: Host, open_session: Open) -> None:
-    """Drafts are kept in the state; the answer that names none takes them."""
+    """The state keeps drafts; an answer without values uses them."""
     session = open_session("asks_user")
     turn = asked(attended, session, FORM)
     request, chat = session.questions[0], session.chat.resource
@@ -99,7 +99,7 @@ def test_a_page_drafts_and_then_answers(attended: Host, open_session: Open) -> N
 def test_an_answer_that_does_not_fit_is_refused_and_the_question_stays(
     attended: Host, open_session: Open, values: dict[str, Any], said: str
 ) -> None:
-    """With what is wrong."""
+    """The error names the reason."""
     session = open_session("asks_user")
     turn = asked(attended, session, FORM)
     with pytest.raises(UsageError, match=said):
@@ -109,7 +109,7 @@ def test_an_answer_that_does_not_fit_is_refused_and_the_question_stays(
 
 
 def test_a_page_to_visit_is_accepted_or_done_elsewhere(attended: Host, open_session: Open) -> None:
-    """`elicitation/complete` closes the question that is still open."""
+    """`elicitation/complete` closes an open question."""
     session = open_session("asks_user")
     turn = asked(attended, session, URL)
     assert inputs(session)[0].url == URL["url"]
@@ -120,7 +120,7 @@ def test_a_page_to_visit_is_accepted_or_done_elsewhere(attended: Host, open_sess
 
 
 def test_a_question_taken_back_closes(attended: Host, open_session: Open) -> None:
-    """`$/cancel_request`: nobody needs to answer any more."""
+    """`$/cancel_request` closes it without an answer."""
     session = open_session("asks_user")
     turn = session.prompt(json.dumps([{**FORM, "_then": "take back"}])).wait(PATIENCE, check=False)
     assert json.loads(turn.text)["code"] == -32800
@@ -128,7 +128,7 @@ def test_a_question_taken_back_closes(attended: Host, open_session: Open) -> Non
 
 
 def test_cancelling_the_turn_cancels_its_questions(attended: Host, open_session: Open) -> None:
-    """The agent hears `cancel` behind `session/cancel`."""
+    """The agent gets `cancel` after `session/cancel`."""
     session = open_session("asks_user")
     turn = asked(attended, session, FORM)
     turn.cancel()
@@ -137,7 +137,7 @@ def test_cancelling_the_turn_cancels_its_questions(attended: Host, open_session:
 
 
 def test_where_nobody_is_there_the_agent_is_told_no_and_the_transcript_why(open_session: Open) -> None:
-    """Nothing waits for ever."""
+    """Nothing waits forever."""
     session = open_session("asks_user")
     turn = session.prompt(json.dumps([FORM])).wait(PATIENCE, check=False)
     assert json.loads(turn.text) == {"action": "decline"}
@@ -146,7 +146,7 @@ def test_where_nobody_is_there_the_agent_is_told_no_and_the_transcript_why(open_
 
 
 def test_a_question_of_a_kind_that_we_do_not_know_is_refused_and_kept_raw(attended: Host, open_session: Open) -> None:
-    """The agent learns the mode; the user sees what was asked."""
+    """The agent learns the mode; the user sees the raw request."""
     session = open_session("asks_user")
     turn = session.prompt(json.dumps([{"mode": "song", "melody": "la"}])).wait(PATIENCE, check=False)
     assert json.loads(turn.text)["code"] == -32602
@@ -162,7 +162,7 @@ def login(attended: Host, session: Session, way: str) -> None:
 
 @pytest.mark.parametrize("when", ["session", "prompt"])
 def test_after_a_login_the_agent_is_asked_once_more(attended: Host, open_session: Open, when: str) -> None:
-    """The user chooses among the agent's ways; a terminal login shows what to type."""
+    """The user chooses a way to log in; a terminal login shows the command to type."""
     session = open_session("wants_login", when)
     turn = session.prompt("hi")
     until(attended, session, lambda: session.questions)
@@ -179,7 +179,6 @@ def test_after_a_login_the_agent_is_asked_once_more(attended: Host, open_session
 def test_a_login_that_did_not_help_fails_the_turn_instead_of_asking_for_ever(
     attended: Host, open_session: Open, when: str
 ) -> None:
-    """Once."""
     session = open_session("wants_login", when, "never")
     turn = session.prompt("hi")
     login(attended, session, "browser")
@@ -188,7 +187,7 @@ def test_a_login_that_did_not_help_fails_the_turn_instead_of_asking_for_ever(
 
 
 def test_a_login_by_environment_says_what_to_set(attended: Host, open_session: Open) -> None:
-    """We never ask for a key: it would be in the state."""
+    """Never request a key: the state would contain it."""
     session = open_session("wants_login", "session")
     turn = session.prompt("hi")
     login(attended, session, "key")
@@ -197,7 +196,7 @@ def test_a_login_by_environment_says_what_to_set(attended: Host, open_session: O
 
 
 def test_without_anybody_a_login_fails_with_every_way_and_python_can_do_it(open_session: Open) -> None:
-    """``session.login()`` names the ways, takes one, and the next prompt goes through."""
+    """``session.login()`` lists the ways and takes one; the next prompt works."""
     session = open_session("wants_login", "session")
     turn = session.prompt("hi").wait(PATIENCE, check=False)
     assert "Ways to sign in: Browser; Shell (type `" in str(turn.error)

@@ -1,4 +1,4 @@
-"""What agents keep of sessions: listed page by page, opened, copied, deleted; logging out."""
+"""Sessions that agents keep: listed page by page, opened, copied, deleted; logging out."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Kept = Callable[..., Configuration]
 
 @pytest.fixture
 def kept(tmp_path: Path) -> Kept:
-    """The configuration of the scripted agent that keeps sessions and can do what is named."""
+    """Returns the configuration of the scripted agent that keeps sessions and has these abilities."""
 
     def describe(*able: str) -> Configuration:
         return configuration(custom([sys.executable, str(AGENTS / "keeps.py"), *able], name="keeps"), tmp_path)
@@ -34,17 +34,17 @@ def kept(tmp_path: Path) -> Kept:
 
 
 def run(host: Host, work: Any) -> Any:
-    """Returns what comes of *work* on the host's thread."""
+    """Returns the result of *work* on the host's thread."""
     return host.loop.submit(work).result(PATIENCE)
 
 
 def texts(session: Session) -> list[tuple[str, str]]:
-    """Every turn: what was asked and what was answered."""
+    """Returns the prompt and the answer of each turn."""
     return [(turn.message.text, session.turns[at].text) for at, turn in enumerate(session.chat.turns)]
 
 
 def test_a_session_is_resumed_where_the_agent_cannot_load(host: Host, kept: Kept) -> None:
-    """Without a transcript: there is none to show."""
+    """The transcript is empty."""
     conversation = run(host, opened(host, kept("resume"), "old-2", title="Mine"))
     assert (texts(Session(conversation)), conversation.lifecycle.opening.outcome) == ([], "resumed")
 
@@ -60,7 +60,7 @@ def test_a_session_is_resumed_where_the_agent_cannot_load(host: Host, kept: Kept
 def test_a_session_that_cannot_be_opened_leaves_no_tab(
     host: Host, kept: Kept, able: tuple[str, ...], error: type[AgentError], said: str
 ) -> None:
-    """Not another one in its place either: that one was asked for."""
+    """No new session replaces it, because the user wants that one."""
     with pytest.raises(error) as failure:
         run(host, opened(host, kept(*able), "old-2"))
     assert str(failure.value) == said
@@ -68,7 +68,7 @@ def test_a_session_that_cannot_be_opened_leaves_no_tab(
 
 
 def test_a_copy_has_the_transcript_and_the_memory_and_goes_its_own_way(host: Host, open_session: Open) -> None:
-    """Eliza remembers the cat in both; what is said in one is not in the other; one process serves both."""
+    """Both remember the cat, but not what the other is told later; one process serves both."""
     conversation = host.loop.call(lambda: host.open(find("eliza"), cwd=Path.cwd(), title="Cats"))
     first = Session(conversation)
     first.prompt("my cat is ill").wait(PATIENCE, check=False)
@@ -87,7 +87,6 @@ def test_a_copy_has_the_transcript_and_the_memory_and_goes_its_own_way(host: Hos
 
 
 def test_a_copy_outlives_the_kernel_as_any_session_does(tmp_path: Path) -> None:
-    """The log has both, each with its own turns."""
     host = Host(log=tmp_path / "log.db")
     first = Session(host.loop.call(lambda: host.open(find("eliza"), cwd=tmp_path)))
     first.prompt("/say one").wait(PATIENCE, check=False)
@@ -102,7 +101,7 @@ def test_a_copy_outlives_the_kernel_as_any_session_does(tmp_path: Path) -> None:
 
 
 def test_an_agent_that_says_a_copied_conversation_again_is_not_shown_twice(host: Host, open_session: Open) -> None:
-    """The copy has the transcript already; the title that comes with it counts."""
+    """The copy already has the transcript; the title in the replay still counts."""
     session = open_session("keeps", "fork")
     session.prompt("tell").wait(PATIENCE, check=False)
     copy = session.fork("Copy")
@@ -122,7 +121,7 @@ def test_an_agent_that_says_a_copied_conversation_again_is_not_shown_twice(host:
 def test_a_copy_that_cannot_be_made_leaves_everything_as_it_was(
     host: Host, open_session: Open, able: tuple[str, ...], error: type[AgentError], said: str
 ) -> None:
-    """One tab, which goes on."""
+    """The one tab still works."""
     session = open_session("keeps", *able)
     with pytest.raises(error, match=said):
         session.fork()
@@ -146,7 +145,7 @@ def test_a_copy_that_cannot_be_made_leaves_everything_as_it_was(
 def test_what_an_agent_does_not_offer_is_not_asked_of_it(
     host: Host, kept: Kept, work: Callable[[Host, Configuration], Any], said: str
 ) -> None:
-    """It is said, with what to do instead."""
+    """The error says what to do instead."""
     with pytest.raises(NotOffered) as failure:
         run(host, work(host, kept("load")))
     assert f"keeps does not offer to {said}" in str(failure.value)
@@ -156,7 +155,7 @@ def test_what_an_agent_does_not_offer_is_not_asked_of_it(
 def test_an_agent_that_dies_at_one_of_these_is_told_with_its_last_words(
     host: Host, open_session: Open, step: str
 ) -> None:
-    """No tab is left of it, and the session that is open survives."""
+    """It leaves no tab, and the open session survives."""
     session = open_session("fails", "dies", step)
     session.open(PATIENCE)
     conversation = hosted(host, session)
@@ -173,7 +172,7 @@ def test_an_agent_that_dies_at_one_of_these_is_told_with_its_last_words(
 
 
 def test_after_a_logout_the_next_session_wants_a_login(attended: Host, tmp_path: Path) -> None:
-    """The process that runs is told; a turn that runs is not disturbed."""
+    """The host tells the running process; a running turn goes on."""
     env = {"AGENTNB_ELIZA_LOGIN": "1"}
     agent = configuration(find("eliza"), tmp_path, env)
     session = Session(attended.loop.call(lambda: attended.open_as(agent)))
@@ -194,7 +193,7 @@ def test_after_a_logout_the_next_session_wants_a_login(attended: Host, tmp_path:
 
 
 def test_an_agent_with_a_line_to_type_says_that_line_for_a_logout(host: Host, tmp_path: Path) -> None:
-    """From the catalogue."""
+    """The catalogue has the command."""
     spec = custom([sys.executable, str(AGENTS / "echo.py")], name="echo")
     with pytest.raises(NotOffered, match="Type `echo logout` in a terminal"):
         run(host, logged_out(host, configuration(replace(spec, logout="echo logout"), tmp_path)))

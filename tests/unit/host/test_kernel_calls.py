@@ -1,4 +1,4 @@
-"""A call of a kernel tool that an agent announces or asks about by itself: one entry, and one question."""
+"""A kernel tool call that the agent also announces or requests gives one entry and one permission request."""
 
 from __future__ import annotations
 
@@ -53,24 +53,24 @@ OPENCODE = [
 
 @pytest.fixture
 def talk(host: Host, work: Path, tools: Tools) -> Talk:
-    """A session whose agent calls the kernel's tools."""
+    """Opens a session whose agent calls kernel tools."""
     host.environment.connect(shell=tools)
     return Talk(host, work, script="calls_kernel", kernel_tools=True)
 
 
 def steps(*each: Any) -> list[Any]:
-    """The steps of the agent: an update or a question by its dict, a call of a tool by its list, "end"."""
+    """Returns the agent's steps: a dict is an update or a request, a list a tool call, or "end"."""
     return [{"start": one} if isinstance(one, list) else one for one in each]
 
 
 def ended(turn: Turn) -> tuple[list[Any], int]:
-    """Returns what the agent was answered, and how many tool calls the turn shows."""
+    """Returns the answers to the agent, and the turn's number of tool calls."""
     said = [json.loads(line) for line in turn.wait(PATIENCE).text.splitlines()]
     return said, len(turn.tool_calls)
 
 
 def ended_with(talk: Talk, turn: Turn, find: Callable[[Any], bool], option: str) -> tuple[list[Any], int]:
-    """As `ended`; meanwhile another thread answers the question that *find* knows: this one runs the tools' code."""
+    """As `ended`; another thread answers the request that *find* selects, as this one runs the tools' code."""
     with ThreadPoolExecutor(1) as user:
         answered = user.submit(
             lambda: talk.answer(talk.until(lambda: next(filter(find, talk.open), None)), option, client="user")
@@ -84,7 +84,7 @@ def ended_with(talk: Talk, turn: Turn, find: Callable[[Any], bool], option: str)
 def test_code_that_was_allowed_on_the_agents_request_is_not_asked_about_again(
     talk: Talk, tools: Tools, shown: dict[str, Any]
 ) -> None:
-    """The card shows the code itself, and the turn one tool call."""
+    """The card shows the code; the turn has one tool call."""
     turn = talk.prompt(*steps({"ask": shown}, RUN, {"end": 1}))
     (card,) = talk.questions()
     assert (card.tool_call_id, card.tool_input) == (shown["toolCallId"], CODE)
@@ -95,7 +95,6 @@ def test_code_that_was_allowed_on_the_agents_request_is_not_asked_about_again(
 
 @pytest.mark.parametrize("code", ["total = 0", f"{CODE}\nimport os", f"{CODE} "])
 def test_other_code_than_was_allowed_is_asked_about(talk: Talk, tools: Tools, code: str) -> None:
-    """An approval covers exactly the code that was shown."""
     turn = talk.prompt(*steps({"ask": GEMINI}, ["run_code", {"code": code}], {"end": 1}))
     talk.answer(talk.questions()[0], "yes")
     (card,) = talk.until(lambda: [each for each in talk.open if each.tool_input == code] or None)
@@ -105,7 +104,7 @@ def test_other_code_than_was_allowed_is_asked_about(talk: Talk, tools: Tools, co
 
 
 def test_the_same_code_is_asked_about_again_when_it_is_run_twice(talk: Talk) -> None:
-    """An approval counts once."""
+    """An approval covers one run."""
     turn = talk.prompt(*steps({"ask": GEMINI}, RUN, {"end": 1}, RUN, {"end": 1}))
     talk.answer(talk.questions()[0], "yes")
     assert ended_with(talk, turn, lambda card: "reject" in ids(card), "reject")[0] == ["yes", True, False]
@@ -114,7 +113,7 @@ def test_the_same_code_is_asked_about_again_when_it_is_run_twice(talk: Talk) -> 
 
 @pytest.mark.parametrize("late", [0, 1, 2], ids=["announced before", "arguments after", "announced after"])
 def test_a_kernel_tool_call_is_one_entry_when_the_agent_announces_it(talk: Talk, tools: Tools, late: int) -> None:
-    """Also where the call comes before the agent's own words about it."""
+    """Also if the call comes before the announcement."""
     updates = [{"update": each} for each in OPENCODE]
     done = {"update": {"sessionUpdate": "tool_call_update", "toolCallId": "c1", "status": "completed"}}
     before, after = updates[: 2 - late], updates[2 - late :]
@@ -128,7 +127,7 @@ def test_a_kernel_tool_call_is_one_entry_when_the_agent_announces_it(talk: Talk,
 
 
 def test_code_that_was_allowed_at_the_kernel_is_not_asked_about_for_the_same_tool_call(talk: Talk) -> None:
-    """An agent that asks after it has called."""
+    """The agent requests permission after its call."""
     updates = [{"update": each} for each in OPENCODE]
     asked = {"ask": {"toolCallId": "c1", "rawInput": {"code": CODE}}}
     other = {"ask": {"toolCallId": "c1", "rawInput": {"code": "other"}}}
@@ -143,7 +142,7 @@ def test_code_that_was_allowed_at_the_kernel_is_not_asked_about_for_the_same_too
     [(CODE, "completed", None), ("1 / 0", "failed", "ZeroDivisionError: division by zero")],
 )
 def test_the_kernels_own_card_says_how_the_code_ended(talk: Talk, code: str, status: str, error: str | None) -> None:
-    """Where the agent shows no tool call of its own, ours is shown: failed for code that raised."""
+    """If the agent shows no tool call, the kernel's card is shown; it fails if the code raises."""
     turn = talk.prompt(*steps(["run_code", {"code": code}], {"end": 1}))
     talk.answer(talk.questions()[0], "allow")
     assert ended(turn) == ([status == "completed"], 1)
@@ -162,7 +161,7 @@ def test_the_kernels_own_card_says_how_the_code_ended(talk: Talk, code: str, sta
 def test_the_agents_tool_call_has_failed_when_its_code_raised(
     talk: Talk, announced: str, code: str, status: str, error: str | None
 ) -> None:
-    """Also where the agent calls it completed, because it was answered; what came of it is still shown."""
+    """Even if the agent calls it completed; its output is still shown."""
     run = {**CLAUDE, "rawInput": {"code": code}, "status": announced}
     done = {"sessionUpdate": "tool_call_update", "toolCallId": "t1", "status": "completed", "rawOutput": "the answer"}
     turn = talk.prompt(*steps({"update": run}, ["run_code", {"code": code}], {"end": 1}, {"update": done}))
@@ -183,7 +182,7 @@ def test_the_agents_tool_call_has_failed_when_its_code_raised(
 def test_the_tool_call_shows_the_code_that_runs_and_how_long_and_can_be_stopped(
     talk: Talk, tools: Tools, announces: bool
 ) -> None:
-    """What it prints while it runs, what came of it, and from when to when; the turn goes on."""
+    """The call has its output while it runs, its result and its times; the turn goes on."""
     code = "import time\nprint('begun')\ntime.sleep(600)"
     run: list[Any] = ["run_code", {"code": code}]
     first = [{"update": {**CLAUDE, "rawInput": {"code": code}, "status": "in_progress"}}] if announces else []

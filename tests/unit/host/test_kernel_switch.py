@@ -1,4 +1,4 @@
-"""What a conversation's agent may do with the kernel: chosen when it begins, and changed while it runs."""
+"""A conversation's access to the kernel: chosen when it begins, and changed while it is open."""
 
 from __future__ import annotations
 
@@ -26,7 +26,6 @@ READING = {"variables", "inspect", "notebooks", "cells", "look_up_code", "read_s
 
 @pytest.fixture
 def page(host: Host) -> Page:
-    """A page that is ready."""
     page = Page(host)
     page.ready()
     return page
@@ -46,7 +45,7 @@ def access_of(conversation: Conversation) -> Any:
 def test_a_conversation_begins_with_the_kernel_access_that_its_page_chose(
     page: Page, wanted: str | None, access: str | None
 ) -> None:
-    """Without a choice it is as the settings say; one without access has nothing to set."""
+    """The settings are the default; without access there is nothing to set."""
     conversation = begun(page, **({} if wanted is None else {"kernel": wanted}))
     assert (access_of(conversation), conversation.kernel is not None) == (access, access is not None)
 
@@ -56,7 +55,7 @@ def choose(page: Page, conversation: Conversation, seq: int, **config: str) -> N
 
 
 def test_kernel_access_is_changed_while_a_conversation_is_open(page: Page) -> None:
-    """The agent's next call is judged by it; no other value is taken."""
+    """The agent's next call follows it; other values are refused."""
     conversation = begun(page, kernel="run")
     for seq, access in enumerate(("look", "off", "run"), 1):
         choose(page, conversation, seq, kernel=access)
@@ -70,7 +69,7 @@ def test_kernel_access_is_changed_while_a_conversation_is_open(page: Page) -> No
 
 @pytest.fixture
 def shell(page: Page) -> Iterator[None]:
-    """An IPython shell that agents of the host can use."""
+    """Connects an IPython shell for the host's agents."""
     tools = Tools()
     page.host.environment.connect(shell=tools)
     yield
@@ -80,7 +79,7 @@ def shell(page: Page) -> Iterator[None]:
 def test_a_kernel_that_is_closed_to_an_agent_is_opened_while_its_turn_runs(
     page: Page, shell: None, open_session: Open
 ) -> None:
-    """The agent has the tools from the start, each call is judged by what holds then; nothing is restarted."""
+    """The agent always has the tools, and each call checks the present access; nothing restarts."""
     del shell
     page.host.environment.connect(attached=lambda: True)
     session = open_session("calls_kernel", kernel_tools=False)
@@ -108,7 +107,7 @@ def test_a_kernel_that_is_closed_to_an_agent_is_opened_while_its_turn_runs(
 def test_a_conversation_that_never_has_the_kernel_cannot_open_it(
     page: Page, shell: None, open_session: Open, options: dict[str, Any]
 ) -> None:
-    """One of a batch, or an agent that takes no tools; the page hears so."""
+    """In a batch, or with an agent without tools; the page gets the reason."""
     del shell
     session = open_session("remembers", **options)
     conversation = hosted(page.host, session)
@@ -126,7 +125,7 @@ def review_of(conversation: Conversation) -> Any:
 
 
 def test_a_review_of_cells_that_a_page_chooses_holds_and_is_shown_in_every_conversation(page: Page) -> None:
-    """It is one setting of the kernel; one that begins later has it, and the policy's log says who chose it."""
+    """The kernel has one setting; later conversations have it too, and the audit log names the page."""
     one, other, without = begun(page, kernel="run"), begun(page, kernel="look"), begun(page, kernel="off")
     assert [review_of(each) for each in (one, other, without)] == ["first", "first", None]
     choose(page, one, 1, cellReview="after")
@@ -140,7 +139,7 @@ def test_a_review_of_cells_that_a_page_chooses_holds_and_is_shown_in_every_conve
 def test_a_review_of_cells_that_the_project_does_not_allow_is_refused(
     page: Page, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The page hears why; the setting of the kernel stays."""
+    """The page gets the reason; the kernel's setting stays."""
     monkeypatch.chdir(tmp_path)
     conversation = begun(page, kernel="run")
     policy = tmp_path / PROJECT
@@ -152,13 +151,12 @@ def test_a_review_of_cells_that_the_project_does_not_allow_is_refused(
 
 
 def test_a_page_cannot_choose_an_access_that_there_is_not(page: Page) -> None:
-    """The parameters are checked."""
     assert page.ask("createSession", {"kernel": "everything"})["error"]["code"] != REFUSED
 
 
 @pytest.mark.parametrize("name", kernel_tools())
 def test_looking_covers_the_tools_that_only_read(name: str) -> None:
-    """And no access covers none."""
+    """No access covers no tool."""
     demand_access(name, "run")
     with pytest.raises(PermissionDenied, match="to Off"):
         demand_access(name, "off")
@@ -170,7 +168,7 @@ def test_looking_covers_the_tools_that_only_read(name: str) -> None:
 
 
 def test_a_tool_that_the_access_does_not_cover_runs_nothing_and_asks_nobody() -> None:
-    """The agent is told why, and what to do."""
+    """The error tells the agent why and what to do."""
     tools = Tools()
     tools.access = "look"
     assert tools.call("run_code", code="x = 1")["isError"]
@@ -180,7 +178,7 @@ def test_a_tool_that_the_access_does_not_cover_runs_nothing_and_asks_nobody() ->
 
 
 def test_the_first_look_at_the_kernel_is_said_once_where_a_chat_shows_it(page: Page, shell: None) -> None:
-    """A later one is not; nor is running code."""
+    """A later look is not mentioned, nor is running code."""
     del shell
     page.host.environment.connect(attached=lambda: True)
     conversation = begun(page, kernel="run")

@@ -1,4 +1,4 @@
-"""Undo of a turn that changed files and variables at once: all of it, or nothing."""
+"""Undo of a turn that changed files and variables: all of it, or nothing."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ __all__ = ["environment", "host", "tools", "work"]  # the fixtures
 
 @pytest.fixture
 def talk(host: Host, work: Path, tools: Tools) -> Talk:
-    """A session whose agent has access to the kernel, and need not ask."""
+    """A session with kernel access and permissions Allow."""
     host.environment.connect(shell=tools)
     return Talk(host, work, "allow", script="calls_kernel", kernel_tools=True)
 
 
 def turn_that(talk: Talk, tools: Tools, work: Path) -> Turn:
-    """A turn that binds `x` anew, adds `y` and writes a file."""
+    """Runs a turn that rebinds `x`, adds `y` and writes a file."""
     tools.shell.user_ns["x"] = 1
     (work / "a.txt").write_text("one\n")
     write = f"with open({str(work / 'a.txt')!r}, 'w') as file:\n    file.write('two\\n')\ndel file"
@@ -41,7 +41,7 @@ def turn_that(talk: Talk, tools: Tools, work: Path) -> Turn:
 def test_a_change_of_cells_has_the_same_record_and_undo_whether_it_is_reviewed_first_or_after(
     host: Host, work: Path, tools: Tools, when: CellReview
 ) -> None:
-    """Reviewed afterwards nobody is asked; the setting counts at once, in a conversation that is open."""
+    """A later review asks nobody; the setting applies at once, also in an open conversation."""
     settings = KernelSettings(cell_review="first")
     host.environment.connect(shell=tools, settings=settings)
     talk = Talk(host, work, script="calls_kernel", kernel_tools=True)
@@ -70,12 +70,12 @@ def test_a_change_of_cells_has_the_same_record_and_undo_whether_it_is_reviewed_f
 
 
 def names(tools: Tools) -> dict[str, Any]:
-    """The variables that the turn is about."""
+    """Returns the variables that the turn changes."""
     return {name: tools.shell.user_ns[name] for name in ("x", "y") if name in tools.shell.user_ns}
 
 
 def test_undo_when_a_turn_changed_files_and_variables_brings_both_back(talk: Talk, tools: Tools, work: Path) -> None:
-    """Also from a cell, which blocks the thread that binds variables; redo does both again."""
+    """Also from a cell, which blocks the thread that binds variables; redo restores both."""
     turn = turn_that(talk, tools, work)
     assert turn.text.split() == ["true"]
     assert [(each.id, each.status) for each in turn.changes] == [
@@ -94,7 +94,6 @@ def test_undo_when_a_turn_changed_files_and_variables_brings_both_back(talk: Tal
 
 
 def test_the_difference_of_a_variable_is_empty(talk: Talk, tools: Tools, work: Path) -> None:
-    """What is known of it is a line on the object; `detail` says that."""
     changes = turn_that(talk, tools, work).changes
     assert [each.diff.splitlines()[3:] for each in changes] == [["-one", "+two"], [], []]
     assert [each.diff for each in changes if each.kind == "variable"] == ["", ""]
@@ -112,7 +111,7 @@ def test_undo_when_a_variable_was_bound_since_undoes_no_file_either(talk: Talk, 
 
 
 def test_undo_when_a_file_changed_since_leaves_the_variables_as_they_are(talk: Talk, tools: Tools, work: Path) -> None:
-    """What was bound already is bound back."""
+    """Variables that were already restored are bound again."""
     turn = turn_that(talk, tools, work)
     (work / "a.txt").write_text("mine\n")
     with pytest.raises(FilesConflict):
@@ -135,7 +134,7 @@ def test_a_page_when_it_reads_a_changed_variable_gets_a_line_on_it(
 def test_what_cannot_be_restored_is_named_on_the_card_and_in_the_turns_notes(
     host: Host, work: Path, tools: Tools
 ) -> None:
-    """Only what the code reaches; what is changed in place comes back, for each name of it."""
+    """Only what the code reaches; a mutated object is restored under each of its names."""
     host.environment.connect(shell=tools)
     talk = Talk(host, work, script="calls_kernel", kernel_tools=True)
     tools.shell.run_cell("xs, lines, other = [1], iter('ab'), iter('cd')\nsame = xs")

@@ -27,6 +27,6 @@ def _function_calls(tool_calls: int) -> int:
 def test_a_tool_call_costs_the_same_however_many_came_before_it() -> None:
     """Twice as many tool calls call twice as many functions, from the agent's update to the page's flush.
 
-    What each of these costs is measured by ``make bench``.
+    ``make bench`` measures the cost of each.
     """
     assert _function_calls(1_200) < 2.2 * _function_calls(600)

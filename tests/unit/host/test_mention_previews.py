@@ -1,4 +1,4 @@
-"""What a page is told of the attachments that a draft's mentions would give."""
+"""The attachments that the mentions of a draft give, as a page sees them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FILE = MessageResourceAttachment(label="a.csv", uri="file:///w/a.csv")
 
 
 def test_each_attachment_has_its_size_in_tokens_and_what_is_cut() -> None:
-    """A file has none: the agent reads it itself."""
+    """A file has no size: the agent reads it itself."""
     assert to_json(previews([CELL, PICTURE, FILE], None, None)) == [
         {"label": "cell:3", "kind": "document", "tokens": 1_001, "leftOut": ["It is cut."], "isTaken": True},
         {"label": "cell:3 picture 1", "kind": "image", "tokens": 409, "leftOut": [], "isTaken": True},
@@ -31,7 +31,7 @@ def test_each_attachment_has_its_size_in_tokens_and_what_is_cut() -> None:
 
 
 def test_the_attachment_that_is_opened_is_told_with_its_content() -> None:
-    """The text that the agent gets, or the picture."""
+    """The text or picture that the agent gets."""
     told = [[one.text, one.data] for one in previews([CELL, PICTURE], None, "cell:3")]
     assert told == [["x" * 4_001, None], [None, None]]
     assert previews([PICTURE], None, PICTURE.label)[0].data == PICTURE.data

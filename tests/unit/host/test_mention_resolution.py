@@ -1,4 +1,4 @@
-"""Prompts of the chat that mention something: in one order with all others, to be stopped, and never lost."""
+"""Prompts with mentions keep their place in the queue, can be stopped, and are never lost."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from tests.unit.host.conftest import CLIENT, Open, hosted, until
 
 
 class Held:
-    """A shell whose variables are looked at only when the test says so; one whose name is ``bad`` raises then."""
+    """A shell that resolves mentions only when the test allows it; a variable ``bad`` raises."""
 
     code_runner: Any
 
@@ -57,7 +57,7 @@ class Held:
 
 @pytest.fixture
 def held(host: Host) -> Iterator[Held]:
-    """Returns what the host looks mentions up in."""
+    """Returns the shell that resolves the mentions."""
     source = Held()
     host.environment.connect(shell=source)
     yield source
@@ -92,7 +92,7 @@ def notes(turn: Turn) -> list[object]:
 
 
 def test_what_was_sent_first_runs_first(host: Host, held: Held, open_session: Open) -> None:
-    """Whatever comes behind it, from the page or from Python, waits with it."""
+    """Later prompts from a page or from Python wait behind it."""
     session = open_session("echo")
     send(host, session, "1", "first @df")
     send(host, session, "2", "second")
@@ -105,7 +105,7 @@ def test_what_was_sent_first_runs_first(host: Host, held: Held, open_session: Op
 
 
 def test_it_can_be_stopped_meanwhile_and_stays_in_the_transcript(host: Host, held: Held, open_session: Open) -> None:
-    """It does not run after all; what waits behind it does."""
+    """It does not run; the prompts behind it do."""
     session = open_session("echo")
     send(host, session, "1", "first @df")
     send(host, session, "2", "second")
@@ -116,7 +116,6 @@ def test_it_can_be_stopped_meanwhile_and_stays_in_the_transcript(host: Host, hel
 
 
 def test_it_can_be_taken_back_meanwhile(host: Host, held: Held, open_session: Open) -> None:
-    """As any message that waits."""
     session = open_session("echo")
     send(host, session, "1", "first @df")
     do(host, session, ChatPendingMessageRemoved(kind=PendingMessageKind.QUEUED, id="1"))
@@ -131,7 +130,7 @@ def test_it_can_be_taken_back_meanwhile(host: Host, held: Held, open_session: Op
 def test_what_could_not_be_attached_is_said_in_the_turn(
     host: Host, held: Held, open_session: Open, text: str, why: str
 ) -> None:
-    """Which runs without it."""
+    """The turn runs without it."""
     session = open_session("echo")
     if "@bad" in text:
         held.go.set()
@@ -144,7 +143,7 @@ def test_what_could_not_be_attached_is_said_in_the_turn(
 
 
 def test_a_message_that_is_changed_is_looked_up_anew(host: Host, held: Held, open_session: Open) -> None:
-    """It takes along what it mentions now, keeps what was attached by hand, and loses what it mentioned before."""
+    """It gets its new mentions, keeps attachments made by hand, and loses its old mentions."""
     held.go.set()
     session = open_session("slow")
     send(host, session, "0", "go")
@@ -164,7 +163,7 @@ def waiting(session: Session) -> Message:
 
 
 def test_closing_ends_what_waits_for_a_look(host: Host, held: Held, open_session: Open) -> None:
-    """Nothing behind it is begun."""
+    """No later prompt begins."""
     session = open_session("echo")
     send(host, session, "1", "first @df")
     send(host, session, "2", "second")
@@ -173,7 +172,7 @@ def test_closing_ends_what_waits_for_a_look(host: Host, held: Held, open_session
 
 
 def test_the_user_is_told_what_the_agent_could_not_take(open_session: Open) -> None:
-    """In the transcript of that turn."""
+    """The turn's transcript names it."""
     session = open_session("settings")
     picture = MessageEmbeddedResourceAttachment(label="it", data="YSxi", content_type="image/png")
     turn = session.prompt("look", attachments=(picture,)).wait(PATIENCE)

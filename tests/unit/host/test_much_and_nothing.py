@@ -1,4 +1,4 @@
-"""Much of something, nothing of it, and a restart in the middle: the host goes on, and says what it leaves out."""
+"""Large amounts, nothing at all, and a restart in the middle: the host goes on, and names what it leaves out."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ FILES = 500
 
 @pytest.fixture
 def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A workspace, with settings and changes beside it."""
+    """A workspace; settings and changes lie beside it."""
     monkeypatch.setenv("AGENTNB_DATA_DIR", str(tmp_path / "data"))
     monkeypatch.setenv("AGENTNB_CONFIG_DIR", str(tmp_path / "config"))
     (tmp_path / "work").mkdir()
@@ -38,7 +38,7 @@ def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def kernel(tmp_path: Path, work: Path) -> Iterator[Callable[[], Host]]:
-    """Makes kernels with one log, one after the other."""
+    """Makes kernels with the same log."""
     del work
     hosts: list[Host] = []
 
@@ -69,7 +69,7 @@ def again(host: Host, session: Session, script: str) -> Session:
 def test_a_megabyte_that_is_pasted_reaches_the_agent_and_is_there_after_a_restart(
     kernel: Callable[[], Host], work: Path
 ) -> None:
-    """From a page; the tab is named after its first words, and the agent's new session is given the beginning."""
+    """Sent by a page; its first words name the tab, and the agent's new session gets the beginning."""
     first = kernel()
     page = Page(first)
     page.ready()
@@ -112,7 +112,7 @@ def test_an_agent_without_models_modes_and_a_name_answers_under_the_name_of_the_
 def test_of_two_hundred_models_any_can_be_chosen_and_is_chosen_again_in_a_new_session(
     kernel: Callable[[], Host], work: Path
 ) -> None:
-    """After a restart of the kernel too, though the agent cannot take up its session."""
+    """Also after a kernel restart, though the agent cannot resume its session."""
     first = kernel()
     session = begin(first, work, "many_models")
     session.prompt("Hi").wait(PATIENCE)
@@ -129,7 +129,7 @@ def test_of_two_hundred_models_any_can_be_chosen_and_is_chosen_again_in_a_new_se
 
 
 def test_forty_agents_of_the_user_are_all_listed(kernel: Callable[[], Host], work: Path, tmp_path: Path) -> None:
-    """Those whose program is there can be started, and one of them is."""
+    """Agents with an installed program can start; one of them does."""
     folder = tmp_path / "config/agents"
     folder.mkdir(parents=True)
     words = json.dumps([sys.executable, str(AGENTS / "many_models.py")])
@@ -149,7 +149,7 @@ def test_forty_agents_of_the_user_are_all_listed(kernel: Callable[[], Host], wor
 def test_many_changed_files_are_undone_after_a_restart_in_the_middle_of_the_turn(
     kernel: Callable[[], Host], work: Path, tmp_path: Path
 ) -> None:
-    """What the cut turn had changed is listed; what the user changed since is asked about, and nothing is undone."""
+    """The interrupted turn's changes are listed; undo asks about the file that the user changed, and undoes nothing."""
     os.mkfifo(tmp_path / "pipe")
     first = kernel()
     session = begin(first, work, "writes_files")

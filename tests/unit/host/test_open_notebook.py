@@ -1,4 +1,4 @@
-"""An agent writes the file of a notebook that a page has open: real files and sessions, and a page in memory."""
+"""An agent writes the file of a notebook that is open in a page: real files and sessions, a page in memory."""
 
 from __future__ import annotations
 
@@ -32,7 +32,6 @@ NEW = {"a": "x = 10", "b": "y = 2", "n": "new", "c": "z = 3"}
 
 
 def notebook(cells: dict[str, str], **more: Any) -> str:
-    """A notebook's text."""
     made: list[dict[str, Any]] = [
         {"id": name, "cell_type": "code", "metadata": {}, "source": source, "outputs": [], "execution_count": None}
         for name, source in cells.items()
@@ -42,7 +41,7 @@ def notebook(cells: dict[str, str], **more: Any) -> str:
 
 @pytest.fixture
 def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The notebook that Jupyter started this kernel for."""
+    """Returns the notebook that the kernel was started for."""
     file = tmp_path / "fit.ipynb"
     file.write_text(notebook(OLD))
     monkeypatch.setenv("JPY_SESSION_NAME", str(file))
@@ -51,7 +50,7 @@ def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def page(path: Path) -> Iterator[NotebookPage]:
-    """A page that shows it."""
+    """A page that shows the notebook."""
     made = NotebookPage(path.name, OLD)
     yield made
     made.close()
@@ -59,24 +58,24 @@ def page(path: Path) -> Iterator[NotebookPage]:
 
 @pytest.fixture
 def session(attended: Host, tools: Tools, open_session: Open, page: NotebookPage) -> Session:
-    """A session whose agent has no access to the kernel and writes files itself."""
+    """A session without kernel access, whose agent writes files itself."""
     attended.environment.connect(shell=tools)
     return open_session("writes_files")
 
 
 def notices(session: Session) -> list[str]:
-    """Returns what the transcript says beside the agent."""
+    """Returns the notices in the transcript."""
     parts = [part for turn in session.chat.turns for part in turn.response_parts]
     return [str(part.content) for part in parts if isinstance(part, SystemNotificationResponsePart)]
 
 
 def states(turn: Turn) -> dict[str, str]:
-    """The states of the turn's changes, by id."""
+    """Returns the states of the changes by id."""
     return {each.id: each.state for each in turn.changes}
 
 
 def apply(host: Host, session: Session, turn: Turn, **more: Any) -> Any:
-    """A page applies cells."""
+    """Applies cells as a page does."""
     conversation = hosted(host, session)
     uri = f"{conversation.session.uri}/changes/{turn.id}"
     return ask(host, "invokeChangesetOperation", channel=uri, operationId="apply", **more)
@@ -85,7 +84,7 @@ def apply(host: Host, session: Session, turn: Turn, **more: Any) -> Any:
 def test_an_open_notebook_when_an_agent_writes_its_file_is_offered_the_cells(
     host: Host, session: Session, page: NotebookPage
 ) -> None:
-    """The page has its old cells until they are applied; undo takes both back."""
+    """The page keeps its old cells until they are applied; undo restores both."""
     turn = does(session, ["write", "fit.ipynb", notebook(NEW)])
     assert states(turn) == {"file:fit.ipynb": "open", "cell:a": "offered", "cell:n": "offered"}
     assert turn.changes[0].detail == "It is open in a page that still has the old cells."
@@ -106,7 +105,7 @@ def test_an_open_notebook_when_an_agent_writes_its_file_is_offered_the_cells(
 
 
 def test_cells_when_one_is_applied_leave_the_others_offered(host: Host, session: Session, page: NotebookPage) -> None:
-    """What is kept is offered no longer, and undo of the turn leaves out what was not applied."""
+    """Kept cells are no longer offered, and undo of the turn leaves out cells that were not applied."""
     turn = does(session, ["write", "fit.ipynb", notebook({"a": "x = 10", "b": "y = 20"})])
     answer = apply(host, session, turn, target={"kind": "resource", "resource": "cell:c"})
     assert answer["message"].startswith("1 cell was applied. Apply the others, too, before you save")
@@ -122,7 +121,7 @@ def test_cells_when_one_is_applied_leave_the_others_offered(host: Host, session:
 def test_a_cell_when_the_user_edited_it_since_is_a_conflict_with_three_versions(
     host: Host, session: Session, page: NotebookPage
 ) -> None:
-    """Nothing is applied before the user has chosen."""
+    """Nothing is applied before the user chooses."""
     page.type("a", "x = mine")
     page.type("b", "y = mine")
     turn = does(session, ["write", "fit.ipynb", notebook(NEW)])
@@ -137,7 +136,7 @@ def test_a_cell_when_the_user_edited_it_since_is_a_conflict_with_three_versions(
 def test_a_notebook_when_the_user_saved_it_last_is_offered_nothing(
     session: Session, page: NotebookPage, path: Path, host: Host
 ) -> None:
-    """Then its file is what the page showed, whatever was typed since."""
+    """The file is what the page showed, whatever the user typed since."""
     host.environment.connect(editors=Saved(str(path)))
     turn = does(session, ["write", "fit.ipynb", notebook(NEW)])
     assert (states(turn), notices(session)) == ({"file:fit.ipynb": "open"}, [])
@@ -152,7 +151,7 @@ def test_a_notebook_when_the_user_saved_it_last_is_offered_nothing(
     ],
 )
 def test_a_notebook_when_its_cells_cannot_be_applied_is_to_be_reloaded(session: Session, text: str, words: str) -> None:
-    """Other outputs and metadata, a file that is none, moved cells: the notice says it."""
+    """Changed outputs and metadata, an invalid file, moved cells: a notice says so."""
     turn = does(session, ["write", "fit.ipynb", text])
     assert states(turn) == {"file:fit.ipynb": "open"}
     (said,) = notices(session)
@@ -161,13 +160,12 @@ def test_a_notebook_when_its_cells_cannot_be_applied_is_to_be_reloaded(session: 
 
 @pytest.mark.parametrize("name", ["other.ipynb", "fit.py"])
 def test_another_file_when_an_agent_writes_it_is_no_open_notebook(session: Session, name: str) -> None:
-    """Only the notebook of the page is offered anything."""
     does(session, ["write", name, notebook(NEW)])
     assert notices(session) == []
 
 
 def test_an_open_notebook_when_no_page_is_attached_any_more_is_offered_nothing(session: Session, host: Host) -> None:
-    """A page that was closed says no goodbye."""
+    """A closed page sends no message."""
     host.environment.connect(attached=lambda: False)
     does(session, ["write", "fit.ipynb", notebook(NEW)])
     assert notices(session) == []
@@ -176,7 +174,6 @@ def test_an_open_notebook_when_no_page_is_attached_any_more_is_offered_nothing(s
 def test_applied_cells_when_the_user_changes_them_are_not_undone(
     host: Host, session: Session, page: NotebookPage
 ) -> None:
-    """As other cells."""
     turn = does(session, ["write", "fit.ipynb", notebook(NEW)])
     apply(host, session, turn)
     page.type("n", "mine")
@@ -197,14 +194,12 @@ json_values = st.recursive(
 
 @given(st.lists(json_values, max_size=4) | json_values, st.sampled_from([4, 3, "4", None]))
 def test_a_file_when_its_json_is_any_gives_cells_or_none(cells: Any, version: Any) -> None:
-    """Nothing that an agent writes raises."""
     found = cells_in(json.dumps({"nbformat": version, "cells": cells}).encode())
     assert found is None or len(found) == len(cells)
 
 
 @pytest.mark.parametrize("content", [b"", b"\xff\xfe\x00", b"[" * 100_000, b"4", b'{"nbformat": 4}', b"\xff"])
 def test_a_file_when_it_is_no_notebook_gives_no_cells(content: bytes) -> None:
-    """Nor does it raise."""
     assert cells_in(content) is None
 
 
@@ -219,7 +214,7 @@ def in_order(cells: dict[str, str]) -> dict[str, str]:
 def test_a_page_when_it_shows_what_the_file_had_gets_exactly_the_new_cells(
     before: dict[str, str], after: dict[str, str]
 ) -> None:
-    """In whatever way the agent changed, added and deleted them."""
+    """However the agent changed, added and deleted them."""
     page = NotebookPage("fit.ipynb", before)
     then, now = ([FileCell(name, "code", text) for name, text in cells.items()] for cells in (before, after))
     shown = [NotebookCell(id=name, kind="code", source=text) for name, text in before.items()]
@@ -233,7 +228,7 @@ def test_a_page_when_it_shows_what_the_file_had_gets_exactly_the_new_cells(
 
 @given(texts.map(in_order), texts.map(in_order))
 def test_a_page_when_only_the_user_changed_it_is_offered_nothing(shown: dict[str, str], saved: dict[str, str]) -> None:
-    """The file has the same cells before and after: only its outputs are other."""
+    """The file has the same cells before and after; only outputs differ."""
     cells = [FileCell(name, "code", text) for name, text in saved.items()]
     page = [NotebookCell(id=name, kind="code", source=text) for name, text in shown.items()]
     assert missing_in_page("fit.ipynb", cells, cells, page) == []
@@ -261,7 +256,7 @@ CELL = {"id": "a", "cell_type": "code", "metadata": {}, "source": "1", "outputs"
 def test_a_file_when_it_gained_more_than_texts_must_not_be_saved_over(
     cell: Any, more: dict[str, Any], *, expected: bool
 ) -> None:
-    """Of outputs and metadata that the agent wrote the page has nothing."""
+    """The page does not have the outputs and metadata that the agent wrote."""
     made = {"nbformat": 4, "metadata": {}}
     before, after = {**made, "cells": [CELL]}, {**made, **more, "cells": [cell]}
     assert is_cells_only(json.dumps(before).encode(), json.dumps(after).encode()) is expected
@@ -269,7 +264,7 @@ def test_a_file_when_it_gained_more_than_texts_must_not_be_saved_over(
 
 
 def test_cells_when_the_notebook_has_no_ids_are_known_by_their_places() -> None:
-    """Of nbformat 4.4 and older: the page gave them ids that the file has not."""
+    """In nbformat 4.4 and older, the page makes up ids that the file lacks."""
     then, now = (
         [FileCell("", "code", "1"), FileCell("", "code", "2")],
         [FileCell("", "code", "1"), FileCell("", "code", "3")],
@@ -281,7 +276,6 @@ def test_cells_when_the_notebook_has_no_ids_are_known_by_their_places() -> None:
 
 
 def test_a_page_when_it_tells_of_a_part_of_a_cell_is_asked_for_the_text_of_the_file() -> None:
-    """It compares the whole text itself."""
     long = "1" * 30_000
     page = [NotebookCell(id="a", kind="code", source=long[:20_000], cut=True)]
     then, now = ([FileCell("a", "code", text)] for text in (long, f"{long}2"))

@@ -30,7 +30,7 @@ def workspace(tmp_path: Path) -> Path:
 
 @pytest.fixture(params=["sessions.db", "./x.db", "data", "logs/"])
 def own_host(request: pytest.FixtureRequest, workspace: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Host]:
-    """A host that keeps its log, or all its data, in the workspace, named as a user would in there."""
+    """A host that keeps its log, or all its data, under a relative path in the workspace."""
     monkeypatch.chdir(workspace)
     if request.param == "data":
         monkeypatch.setenv("AGENTNB_DATA_DIR", "./data")
@@ -53,7 +53,7 @@ def does(session: Session, *steps: list[Any]) -> Turn:
 
 
 def test_a_turn_when_log_and_data_lie_in_the_workspace_has_its_own_files_only(own_host: Host, workspace: Path) -> None:
-    """Whatever an ignore file says of them."""
+    """Ignore files make no difference."""
     (workspace / ".gitignore").write_text("!*.db\n!data\n")
     session = opened(own_host, workspace)
     first = does(session, ["write", "data/mine.csv", "1\n"], ["write", "x.db.txt", "t\n"])
@@ -74,7 +74,7 @@ def test_a_turn_when_log_and_data_lie_in_the_workspace_has_its_own_files_only(ow
 
 
 def test_a_cassette_is_own_while_it_is_recorded(workspace: Path) -> None:
-    """With its backup and the files beside it; then it is the user's again, and undo covers it."""
+    """Also its backup and the files beside it; afterwards it is a user's file, and undo covers it."""
     recorded: list[Path | None] = [workspace / "fit.cassette.jsonl"]
     own = OwnFiles(None, cassette=lambda: recorded[0], environ={"AGENTNB_DATA_DIR": "/nowhere"}).of(workspace)
     names = ["fit.cassette.jsonl", "fit.cassette.files/0a", "fit.ipynb", "a/fit.cassette.jsonl"]
@@ -97,7 +97,7 @@ def test_a_preview_when_it_is_compared_leaves_own_files_out_but_for_those_it_nam
 
 
 def test_fast_agents_memory_in_the_workspace_is_no_change_of_a_turn(host: Host, workspace: Path) -> None:
-    """Undone it would forget; and as each turn writes it, undo of an earlier one would conflict."""
+    """Undo would erase the memory; and as each turn writes it, undo of an earlier turn would conflict."""
     session = opened(host, workspace)
     memory = ".fast-agent/sessions/s1/history.json"
     first = does(session, ["write", memory, "1"], ["write", "a.txt", "1\n"])

@@ -1,4 +1,4 @@
-"""A paired kernel: what programs in a terminal can do with it, and what the user sees and decides."""
+"""A paired kernel: how terminal programs can use it, and what the user sees and decides."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ Connect = Callable[..., Terminal]
 
 @pytest.fixture
 def paired(host: Host, tools: Tools, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Host:
-    """A host with a shell and a user who is there; its kernel is paired."""
+    """A paired host with a shell and an attached user."""
     monkeypatch.setenv("AGENTNB_DATA_DIR", str(tmp_path / "data"))
     monkeypatch.chdir(tmp_path)
     host.environment.connect(shell=tools, attached=lambda: True)
@@ -55,7 +55,7 @@ def paired(host: Host, tools: Tools, tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 @pytest.fixture
 def connect(paired: Host) -> Iterator[Connect]:
-    """Connects programs, which leave at the end."""
+    """Connects programs and disconnects them at the end."""
     terminals: list[Terminal] = []
 
     def begin(name: str = "claude-code") -> Terminal:
@@ -69,14 +69,13 @@ def connect(paired: Host) -> Iterator[Connect]:
 
 @pytest.fixture
 def tools() -> Iterator[Tools]:
-    """A shell of its own."""
     made = Tools()
     yield made
     made.loop.stop()
 
 
 def asked(terminal: Terminal) -> PermissionQuestion:
-    """The card of the program's call, once it is shown."""
+    """Waits for the permission request of the program's call."""
     session = Session(terminal.conversation)
     until(terminal.host, session, lambda: session.questions)
     (question,) = session.questions
@@ -94,7 +93,7 @@ def connected(host: Host) -> list[str]:
 
 
 def test_a_call_of_a_paired_program_is_a_tool_call_of_a_conversation_of_its_own(connect: Connect, tools: Tools) -> None:
-    """It is named after the program, shows each call, and takes no prompts."""
+    """It has the program's name, shows each call, and takes no prompts."""
     tools.shell.user_ns["xs"] = [1]
     terminal = connect()
     assert "xs: list, length 1" in terminal.call("variables")
@@ -108,7 +107,7 @@ def test_a_call_of_a_paired_program_is_a_tool_call_of_a_conversation_of_its_own(
 def test_code_of_a_paired_program_runs_once_the_user_allows_it_and_can_be_undone(
     connect: Connect, tools: Tools
 ) -> None:
-    """Its calls of one go are one turn; the log of decisions names the program."""
+    """Consecutive calls are one turn; the audit log names the program."""
     tools.shell.user_ns["total"] = 1
     terminal = connect()
     terminal.host.pairing.idle_seconds = 0
@@ -126,7 +125,6 @@ def test_code_of_a_paired_program_runs_once_the_user_allows_it_and_can_be_undone
 
 
 def test_a_call_that_the_user_or_the_policy_denies_says_so(connect: Connect, tools: Tools) -> None:
-    """Nothing runs."""
     terminal = connect()
     call = terminal.begin("run_code", code="x = 1")
     asked(terminal).deny()
@@ -137,7 +135,7 @@ def test_a_call_that_the_user_or_the_policy_denies_says_so(connect: Connect, too
 
 
 def test_a_call_where_nobody_is_there_to_be_asked_is_denied(connect: Connect) -> None:
-    """Without a front end there is no card that could be answered; the program is told what to do."""
+    """Without a front end nobody can answer; the error tells the program what to do."""
     terminal = connect()
     terminal.host.environment.connect(attached=lambda: False)
     said = terminal.call("run_code", code="x = 1")
@@ -149,7 +147,7 @@ def test_a_call_where_nobody_is_there_to_be_asked_is_denied(connect: Connect) ->
 
 
 def test_a_card_that_nobody_answers_times_out(connect: Connect, tools: Tools) -> None:
-    """The program is told what to do; the card is taken back, and a later call is asked about anew."""
+    """The error tells the program what to do; the card is withdrawn, and a later call asks again."""
     terminal = connect()
     terminal.conversation.answer_seconds = 0.01
     said = terminal.call("run_code", code="x = 1")
@@ -162,7 +160,7 @@ def test_a_card_that_nobody_answers_times_out(connect: Connect, tools: Tools) ->
 
 
 def test_a_call_that_its_program_cancels_takes_its_card_back(connect: Connect, tools: Tools) -> None:
-    """The program goes on with another call."""
+    """The program can make another call."""
     terminal = connect()
     session = Session(terminal.conversation)
     call = terminal.begin("run_code", code="x = 1")
@@ -174,7 +172,7 @@ def test_a_call_that_its_program_cancels_takes_its_card_back(connect: Connect, t
 
 
 def test_a_call_that_the_user_stops_in_the_chat_says_so(connect: Connect) -> None:
-    """The next call begins another turn."""
+    """The next call begins a new turn."""
     terminal = connect()
     session = Session(terminal.conversation)
     call = terminal.begin("run_code", code="x = 1")
@@ -186,7 +184,7 @@ def test_a_call_that_the_user_stops_in_the_chat_says_so(connect: Connect) -> Non
 
 
 def test_a_call_that_waits_for_a_busy_kernel_says_so(connect: Connect) -> None:
-    """While it waits, where its program wants to know; and at the end."""
+    """As progress, if the program wants it, and at the end."""
     terminal = connect()
     terminal.host.pairing.progress_seconds = 0.01
     Session(terminal.conversation).permissions = "allow"
@@ -199,7 +197,7 @@ def test_a_call_that_waits_for_a_busy_kernel_says_so(connect: Connect) -> None:
 
 
 def test_a_program_that_dies_in_a_call_leaves_nothing_behind(connect: Connect) -> None:
-    """The call is cancelled, its card taken back, and the conversation says that nobody is connected."""
+    """The call is cancelled, its card withdrawn, and the conversation shows no connection."""
     terminal = connect()
     session = Session(terminal.conversation)
     terminal.begin("run_code", code="x = 1")
@@ -210,7 +208,7 @@ def test_a_program_that_dies_in_a_call_leaves_nothing_behind(connect: Connect) -
 
 
 def test_programs_of_one_name_at_once_have_a_conversation_each(connect: Connect, tools: Tools) -> None:
-    """One that comes back goes on in the conversation that it had."""
+    """A program that reconnects continues its conversation."""
     tools.shell.user_ns["xs"] = [1]
     one, other = connect(), connect()
     assert connected(one.host) == ["Claude Code (terminal)", "Claude Code (terminal) 2"]
@@ -225,7 +223,7 @@ def test_programs_of_one_name_at_once_have_a_conversation_each(connect: Connect,
 
 
 def test_a_program_is_named_as_it_says_but_never_as_an_agent(connect: Connect) -> None:
-    """What it says of itself is text, and short; the policy's rules for an agent of that name do not hold for it."""
+    """Its name is short text; policy rules for an agent of that name do not apply."""
     terminal = connect("claude\n<b>" + "x" * 100)
     session = Session(terminal.conversation)
     assert session.title == "claude <b>xxxxxxxxxxxxxxxxxxxxxxxxxxxxxx (terminal)"
@@ -233,14 +231,14 @@ def test_a_program_is_named_as_it_says_but_never_as_an_agent(connect: Connect) -
 
 
 def failure(terminal: Terminal) -> str:
-    """Returns why the program's connection has ended."""
+    """Returns the reason why the connection ended."""
     with pytest.raises(KernelGone) as caught:
         terminal.begin("variables").result(PATIENCE)
     return str(caught.value)
 
 
 def test_a_program_is_told_why_its_connection_ends(connect: Connect) -> None:
-    """The user closes its conversation, ends the pairing in the middle of a call, or ends the kernel."""
+    """The user closes its conversation, ends the pairing during a call, or ends the kernel."""
     terminal = connect()
     Session(terminal.conversation).close()
     assert failure(terminal).startswith("The user closed this program's conversation")
@@ -258,7 +256,7 @@ def test_a_program_is_told_why_its_connection_ends(connect: Connect) -> None:
 
 
 def test_a_kernel_is_reachable_only_while_it_is_paired(paired: Host, tmp_path: Path) -> None:
-    """Its socket and its file are for this user alone, and gone when the pairing ends."""
+    """Only this user can open its socket and its file; both are removed when the pairing ends."""
     (kernel,) = run(paired_kernels())
     (folder,) = registrations_folder().iterdir()
     place = Path(kernel.registration.socket)
@@ -303,7 +301,7 @@ except ConnectionError:
 
 @pytest.mark.skipif(os.name != "posix" or os.getuid() != 0, reason="only root can become another user")
 def test_another_users_process_is_refused_even_with_the_token(paired: Host) -> None:
-    """Where the modes of the folder and the socket are wide open; a process of this user is answered."""
+    """Even if folder and socket are open to all users; this user's process gets an answer."""
     (kernel,) = run(paired_kernels())
     place = Path(kernel.registration.socket)
     place.parent.chmod(0o777)
@@ -317,7 +315,7 @@ def test_another_users_process_is_refused_even_with_the_token(paired: Host) -> N
 
 
 def test_files_of_kernels_that_are_gone_or_not_the_users_are_passed_over(paired: Host, tmp_path: Path) -> None:
-    """One whose socket nobody listens at is removed; another machine's stays."""
+    """A file whose socket nobody listens on is removed; another machine's file stays."""
     dead = register("dead", str(tmp_path / "nothing"), "t")
     left = tmp_path / "left"
     with socket.socket(socket.AF_UNIX) as listening:
@@ -335,7 +333,7 @@ def test_files_of_kernels_that_are_gone_or_not_the_users_are_passed_over(paired:
 
 
 def test_a_kernel_outside_of_ipython_cannot_be_paired(host: Host) -> None:
-    """It says where it works."""
+    """The error says where pairing works."""
     with pytest.raises(NotOffered, match="Pairing works in IPython"):
         host.loop.submit(host.pairing.start()).result(PATIENCE)
 
@@ -362,7 +360,7 @@ KERNELS = (kernel("fit.ipynb", 1), kernel("work/fit.ipynb", 2), kernel("plot.ipy
     ],
 )
 def test_a_kernel_is_chosen_by_its_notebook(wanted: str, pid: int | str) -> None:
-    """By its name, its path, or the kernel's number; what is not clear is listed."""
+    """By its name, path or kernel number; an ambiguous choice lists the kernels."""
     if isinstance(pid, int):
         assert choose_kernel(KERNELS, wanted).registration.pid == pid
     else:
@@ -371,14 +369,14 @@ def test_a_kernel_is_chosen_by_its_notebook(wanted: str, pid: int | str) -> None
 
 
 def test_the_only_kernel_need_not_be_chosen() -> None:
-    """And where there is none it is said how to pair one."""
+    """Without any, the error says how to pair one."""
     assert choose_kernel(KERNELS[:1], "").registration.pid == 1
     with pytest.raises(UsageError, match="No notebook is paired"):
         choose_kernel((), "")
 
 
 def test_a_kernel_that_does_not_answer_is_left_out(paired: Host, tmp_path: Path) -> None:
-    """Of a program that listens at a socket and says nonsense, or ends at once."""
+    """Its program sends nonsense and closes the connection."""
     place = tmp_path / "odd"
 
     async def odd() -> list[PairedKernel]:
@@ -400,7 +398,7 @@ def test_a_kernel_that_does_not_answer_is_left_out(paired: Host, tmp_path: Path)
 def test_a_conversation_of_a_program_is_only_to_be_read_in_a_later_kernel(
     tools: Tools, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With its calls; the program gets another one when it comes back."""
+    """With its calls; the program gets a new one when it reconnects."""
     monkeypatch.setenv("AGENTNB_DATA_DIR", str(tmp_path / "data"))
     monkeypatch.chdir(tmp_path)
     first, later = (Host(log=tmp_path / "log.db") for _ in range(2))
@@ -430,13 +428,13 @@ def settings(host: Host) -> Any:
 
 
 def choose(page: Page, seq: int, **config: object) -> str:
-    """Returns why the page's change of the host's settings was not accepted; empty where it was."""
+    """Returns the reason why the page's change of the host's settings was rejected, or ""."""
     page.dispatch(ROOT, {"type": "root/configChanged", "config": config}, seq)
     return str(page.envelope(seq).get("rejectionReason", ""))
 
 
 def test_the_chat_pairs_the_kernel_shows_who_is_connected_and_ends_it(paired: Host, connect: Connect) -> None:
-    """All in the host's settings, of which a page may set only that one."""
+    """All in the host's settings; a page may set only `pairing`."""
     page = Page(paired)
     page.ready()
     assert settings(paired) == {"pairing": True, "paired": []}

@@ -1,4 +1,4 @@
-"""Questions on the host: who is asked, what an answer opens and for how long, what is written down."""
+"""Permission requests on the host: who answers, what an answer covers and for how long, what the log keeps."""
 
 from __future__ import annotations
 
@@ -46,13 +46,13 @@ OPTIONS = [
 
 @pytest.fixture
 def environment() -> dict[str, str]:
-    """The variables that count."""
+    """The environment variables."""
     return {}
 
 
 @pytest.fixture
 def host(tmp_path: Path, environment: dict[str, str]) -> Iterator[Host]:
-    """A host of its own with somebody there to be asked, and with policy files of its own."""
+    """A host with an attached user and its own policy files."""
     files, log = PolicyFiles(tmp_path / "config/policy.toml"), AuditLog(tmp_path / "data/audit.jsonl")
     host = Host(policy=HostPolicy(files, log, environment))
     host.environment.connect(attached=lambda: True)
@@ -62,13 +62,12 @@ def host(tmp_path: Path, environment: dict[str, str]) -> Iterator[Host]:
 
 @pytest.fixture
 def work(tmp_path: Path) -> Path:
-    """The workspace."""
     (tmp_path / "work").mkdir()
     return tmp_path / "work"
 
 
 class Talk:
-    """A session with the agent that asks all at once, and the user who answers."""
+    """A session with the agent that sends all requests at once, and the user who answers."""
 
     def __init__(
         self,
@@ -104,14 +103,14 @@ class Talk:
         return [call for call in calls if isinstance(call, ToolCallPendingConfirmationState)]
 
     def questions(self, count: int = 1) -> list[ToolCallPendingConfirmationState]:
-        """Wait until *count* questions are open."""
+        """Waits until *count* requests are open."""
         found: list[ToolCallPendingConfirmationState] = self.until(
             lambda: self.open if len(self.open) == count else None
         )
         return found
 
     def until(self, find: Callable[[], Any]) -> Any:
-        """Wait until *find* finds something."""
+        """Waits until *find* finds something."""
 
         async def wait() -> Any:
             changed = asyncio.Event()
@@ -164,14 +163,14 @@ def ids(call: ToolCallPendingConfirmationState) -> list[str]:
 
 
 def user_policy(tmp_path: Path, text: str, trusted: str = "") -> None:
-    """The user's file; *trusted*: a folder that it trusts."""
+    """Writes the user's policy file, which trusts the folder *trusted*."""
     (tmp_path / "config").mkdir(exist_ok=True)
     trust = f'\n[trust]\nfolders = ["{trusted}"]\n' if trusted else ""
     (tmp_path / "config/policy.toml").write_text(f"{text}{trust}")
 
 
 def test_a_card_shows_the_change_the_danger_and_the_wider_answers(host: Host, work: Path) -> None:
-    """Ours apart from the card's own, by ids that no agent uses."""
+    """Ours come after the agent's own, by ids that no agent uses."""
     (work / "a.txt").write_text("old\n")
     talk = Talk(host, work)
     turn = talk.prompt(write(work / "a.txt"))
@@ -187,7 +186,7 @@ def test_a_card_shows_the_change_the_danger_and_the_wider_answers(host: Host, wo
 
 
 def test_a_card_says_that_the_notebook_has_unsaved_changes(host: Host, work: Path) -> None:
-    """For requests and for the agent's own questions; a reader gets them, and nothing is said of other files."""
+    """For requests and the agent's own questions; the reader tool gets them; other files have no such note."""
     path = work / "fit.ipynb"
     path.write_text('{"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": []}', encoding="utf-8")
     page = Page(lab := Lab())
@@ -211,7 +210,7 @@ def test_a_card_says_that_the_notebook_has_unsaved_changes(host: Host, work: Pat
 def test_a_wider_answer_holds_as_long_as_it_says(
     host: Host, work: Path, scope: str, same_turn: int, next_turn: int
 ) -> None:
-    """What else is open and alike is answered with it; a turn's answer ends with the turn."""
+    """It also answers similar open requests; an answer for the turn ends with the turn."""
     talk = Talk(host, work)
     turn = talk.prompt(write(work / "a"), write(work / "b"), run("ls"))
     first = next(call for call in talk.questions(3) if call.tool_name == "edit")
@@ -236,7 +235,7 @@ def answerers(turn: Turn) -> list[Answerer | None]:
 
 
 def test_the_state_says_who_answered(host: Host, work: Path, tmp_path: Path) -> None:
-    """The user in a view, an answer they gave before, their rule; whatever a client claims."""
+    """The user in a view, the user's earlier answer, or a rule; a client cannot claim otherwise."""
     user_policy(tmp_path, "[[rule]]\naction = 'deny'\ncommand = 'git *'\n")
     talk = Talk(host, work)
     turn = talk.prompt(write(work / "a"), write(work / "b"), run("git push"))
@@ -249,7 +248,7 @@ def test_the_state_says_who_answered(host: Host, work: Path, tmp_path: Path) -> 
 
 @pytest.mark.parametrize(("mode", "attached", "kind"), [("allow", True, "mode"), ("ask", False, "nobody")])
 def test_the_state_says_that_nobody_was_asked(host: Host, work: Path, mode: Mode, attached: bool, kind: str) -> None:
-    """By how the session was started, or because nobody was there."""
+    """The session's permissions answered, or no user was attached."""
     host.environment.connect(attached=lambda: attached)
     turn = Talk(host, work, mode).prompt(write(work / "a"))
     turn.wait(PATIENCE)
@@ -257,7 +256,7 @@ def test_the_state_says_that_nobody_was_asked(host: Host, work: Path, mode: Mode
 
 
 def test_the_user_changes_what_answers_while_the_session_is_open(host: Host, work: Path, tmp_path: Path) -> None:
-    """From a page and from Python; the state says what holds, and the log who changed it."""
+    """From a page and from Python; the state has the mode, and the log who changed it."""
     talk = Talk(host, work)
     values = lambda: (talk.session.permissions, talk.session.state.config and talk.session.state.config.values)  # noqa: E731
     assert values() == ("ask", {"permissions": "ask", "freedom": "ask"})
@@ -291,7 +290,7 @@ def test_the_user_changes_what_answers_while_the_session_is_open(host: Host, wor
     ],
 )
 def test_a_page_sets_nothing_but_the_permissions(host: Host, work: Path, config: dict[str, Any]) -> None:
-    """And those to what there is."""
+    """Only to known values."""
     talk = Talk(host, work)
     origin = ActionOrigin(client_id="page", client_seq=1)
     with pytest.raises(Rejected, match="Only freedom, permissions"):
@@ -322,7 +321,7 @@ def test_a_question_that_its_turn_took_along_says_so(host: Host, work: Path) -> 
 
 
 def test_always_is_kept_for_other_sessions_in_the_users_file(host: Host, work: Path, tmp_path: Path) -> None:
-    """Of the same agent."""
+    """Sessions of the same agent."""
     talk = Talk(host, work)
     turn = talk.prompt(write(work / "a"))
     talk.answer(talk.questions()[0], "agentnb:always")
@@ -339,7 +338,7 @@ def test_always_is_kept_for_other_sessions_in_the_users_file(host: Host, work: P
 def test_an_answer_when_it_is_revoked_holds_no_more_in_the_conversation_that_runs(
     host: Host, work: Path, ended: str
 ) -> None:
-    """The rule is removed from the file, or the answer itself is taken back."""
+    """Its rule is removed from the file, or the answer itself is revoked."""
     talk, files = Talk(host, work), host.policy.files
     turn = talk.prompt(write(work / "a"))
     talk.answer(talk.questions()[0], "agentnb:session" if ended == "answer" else "agentnb:always")
@@ -357,7 +356,7 @@ def test_an_answer_when_it_is_revoked_holds_no_more_in_the_conversation_that_run
 
 
 def test_always_holds_in_the_folder_where_it_was_said_and_trusts_none(host: Host, work: Path, tmp_path: Path) -> None:
-    """There and below, not beside it."""
+    """It holds there and below, not beside it."""
     talk = Talk(host, work)
     turn = talk.prompt(write(work / "a"))
     (call,) = talk.questions()
@@ -387,7 +386,7 @@ def test_always_holds_in_the_folder_where_it_was_said_and_trusts_none(host: Host
 def test_with_nobody_there_a_folder_without_trust_is_a_no_that_says_what_to_type(
     host: Host, work: Path, tmp_path: Path, standing: str, request_: list[Any]
 ) -> None:
-    """A project's file that trusts itself does not help, and is told; the user's word does, at once."""
+    """A project's file cannot trust itself, and is named; the user's command works at once."""
     host.environment.connect(attached=lambda: False)
     user_policy(tmp_path, standing)
     (work / ".agentnb").mkdir()
@@ -407,7 +406,7 @@ def test_with_nobody_there_a_folder_without_trust_is_a_no_that_says_what_to_type
 def test_always_into_a_file_that_cannot_take_it_holds_for_the_session_and_says_so(
     host: Host, work: Path, tmp_path: Path
 ) -> None:
-    """The user's file is not touched."""
+    """The user's file stays as it is."""
     user_policy(tmp_path, "rule = [{action = 'ask', tool = 'fetch'}]\n")
     talk = Talk(host, work)
     turn = talk.prompt(write(work / "a"))
@@ -432,7 +431,7 @@ def test_the_agents_own_options_come_first_and_it_is_told_one_of_them(host: Host
 
 
 def test_a_request_that_only_names_an_announced_call_is_about_that_call(host: Host, work: Path) -> None:
-    """Mistral Vibe asks so: kind and title are those of the call, for rules and for the limit of a research, too."""
+    """Mistral Vibe asks so: the call's kind and title count for rules and for the research limit, too."""
     talk = Talk(host, work, script="works")
     options = [{"optionId": "yes", "name": "Yes", "kind": "allow_once"}]
     asks = ["session/request_permission", {"toolCall": {"toolCallId": "c1"}, "options": options}]
@@ -449,7 +448,7 @@ def test_a_request_that_only_names_an_announced_call_is_about_that_call(host: Ho
 
 
 def test_an_agent_whose_ids_look_like_ours_gets_no_wider_answers(host: Host, work: Path) -> None:
-    """Or a click could mean two things."""
+    """Otherwise a click could mean two things."""
     talk = Talk(host, work)
     options = [{"optionId": "agentnb:turn", "name": "Mine", "kind": "allow_once"}]
     turn = talk.prompt(
@@ -463,7 +462,7 @@ def test_an_agent_whose_ids_look_like_ours_gets_no_wider_answers(host: Host, wor
 
 
 def test_a_command_that_the_user_changed_is_the_one_that_runs(host: Host, work: Path) -> None:
-    """The agent is told, the log has both."""
+    """The agent gets it, and the log has both."""
     talk = Talk(host, work)
     turn = talk.prompt(run("touch first"))
     (call,) = talk.questions()
@@ -478,7 +477,7 @@ def test_a_command_that_the_user_changed_is_the_one_that_runs(host: Host, work: 
 
 
 def test_a_changed_command_that_a_rule_denies_does_not_run(host: Host, work: Path, tmp_path: Path) -> None:
-    """A rule of the user's own, too."""
+    """Also a rule of the user."""
     user_policy(tmp_path, "[[rule]]\naction = 'deny'\ncommand = 'touch *'\n")
     talk = Talk(host, work)
     turn = talk.prompt(run("ls"))
@@ -488,7 +487,7 @@ def test_a_changed_command_that_a_rule_denies_does_not_run(host: Host, work: Pat
 
 
 def test_an_empty_command_is_rejected_and_what_is_not_editable_is_not_edited(host: Host, work: Path) -> None:
-    """The question stays open; a file's content is not the client's to change."""
+    """The question stays open; a client cannot edit a file's content."""
     talk = Talk(host, work)
     turn = talk.prompt(run("true"), write(work / "a"))
     command, file = sorted(talk.questions(2), key=lambda call: call.tool_name, reverse=True)
@@ -500,7 +499,7 @@ def test_an_empty_command_is_rejected_and_what_is_not_editable_is_not_edited(hos
 
 
 def test_an_approved_change_covers_that_change_of_the_file_and_no_other(host: Host, work: Path) -> None:
-    """A part of the file, as the agent showed it; what it did not show is asked about, with the change."""
+    """It covers the part that the agent showed; any other change is asked about."""
     path = work / "a"
     path.write_text("one\ntwo\n")
     talk = Talk(host, work, script="works")
@@ -517,7 +516,7 @@ def test_an_approved_change_covers_that_change_of_the_file_and_no_other(host: Ho
 
 
 def test_an_approved_call_covers_what_was_shown_and_not_what_it_becomes(host: Host, work: Path) -> None:
-    """An agent that changes its call after the answer is asked again."""
+    """An agent that changes its call after the answer needs a new one."""
     talk = Talk(host, work)
     asked = permission("c1", title="List", kind="execute", rawInput={"command": "ls"})
     turn = talk.prompt(asked)
@@ -540,7 +539,7 @@ def test_an_approved_call_covers_what_was_shown_and_not_what_it_becomes(host: Ho
 
 @pytest.mark.parametrize("kind", ["read", "fetch", "think", "search", "edit", "other", "execute"])
 def test_a_request_that_brings_a_command_is_asked_about_as_that_command(host: Host, work: Path, kind: str) -> None:
-    """In a session that allows, too; and one no is not passed by at the terminal."""
+    """Also under Allow; a denied request cannot be repeated through the terminal."""
     talk = Talk(host, work, "allow", script="works")
     asked = permission("c1", title="Look", kind=kind, rawInput={"command": "rm -rf x"})
     turn = talk.prompt(asked, run("rm -rf x"))
@@ -555,7 +554,7 @@ def test_a_request_that_brings_a_command_is_asked_about_as_that_command(host: Ho
 
 @pytest.mark.parametrize("kind", ["read", "search", "edit"])
 def test_leave_to_look_at_a_file_is_none_to_write_it(host: Host, work: Path, kind: str) -> None:
-    """Nor is leave to edit one whose change was not shown."""
+    """Nor does leave to edit a file whose change was not shown."""
     (work / "a.py").write_text("one\n")
     talk = Talk(host, work, script="works")
     looks = permission("c1", title="Look at a.py", kind=kind, locations=[{"path": str(work / "a.py")}])
@@ -570,7 +569,7 @@ def test_leave_to_look_at_a_file_is_none_to_write_it(host: Host, work: Path, kin
 
 
 def test_what_nobody_was_asked_about_opens_no_sensitive_file(host: Host, work: Path) -> None:
-    """An agent may read a hook unasked where a session allows; to write it is another thing."""
+    """Under Allow an agent may read a hook unasked, but not write it."""
     hook = work / ".git/hooks/pre-commit"
     hook.parent.mkdir(parents=True)
     talk = Talk(host, work, "allow", script="works")
@@ -587,7 +586,7 @@ def test_what_nobody_was_asked_about_opens_no_sensitive_file(host: Host, work: P
 
 
 def test_one_yes_is_for_one_run(host: Host, work: Path) -> None:
-    """In the folder and with the variables that it was given for; the second run asks again."""
+    """In the folder and with the variables of the request; the second run asks again."""
     (work / "sub").mkdir()
     talk = Talk(host, work, script="works")
     asked = permission("c1", title="Run", kind="execute", rawInput={"command": "true"})
@@ -606,7 +605,7 @@ def test_one_yes_is_for_one_run(host: Host, work: Path) -> None:
 
 
 def test_the_variables_of_a_command_are_shown_kept_and_logged(host: Host, work: Path, tmp_path: Path) -> None:
-    """A rule for the command alone does not cover them; credentials are hidden; an edit may take them away."""
+    """A rule for the command alone does not cover them; credentials are hidden; an edit may remove them."""
     user_policy(tmp_path, "[[rule]]\naction = 'allow'\ncommand = 'git log *'\n", trusted=str(work))
     env = [{"name": "GIT_PAGER", "value": "cat"}, {"name": "API_TOKEN", "value": "0123456789abcdef"}]
     talk = Talk(host, work)
@@ -630,7 +629,7 @@ def test_the_variables_of_a_command_are_shown_kept_and_logged(host: Host, work: 
 
 
 def test_a_file_that_is_called_like_a_shell_is_not_taken_for_one(host: Host, work: Path, tmp_path: Path) -> None:
-    """By its path, or because the agent's PATH leads there: it is shown, and a rule for what it is told is no rule."""
+    """By path or by the agent's PATH: the whole command line is shown, and a rule for its script does not apply."""
     user_policy(tmp_path, "[[rule]]\naction = 'allow'\ncommand = 'true'\n", trusted=str(work))
     (work / "bash").write_text("#!/bin/sh\ntouch ran\n")
     (work / "bash").chmod(0o755)
@@ -649,7 +648,6 @@ def test_a_file_that_is_called_like_a_shell_is_not_taken_for_one(host: Host, wor
 
 
 def test_a_folder_that_becomes_a_link_while_the_user_is_asked_runs_nothing(host: Host, work: Path) -> None:
-    """As a file that is written."""
     (work / "sub").mkdir()
     talk = Talk(host, work)
     turn = talk.prompt(["terminal/create", {"command": "touch ran", "cwd": str(work / "sub")}])
@@ -662,7 +660,7 @@ def test_a_folder_that_becomes_a_link_while_the_user_is_asked_runs_nothing(host:
 
 
 def test_a_path_outside_the_workspace_is_denied_and_logged(host: Host, work: Path) -> None:
-    """Files and a command's folder; nobody was asked, no rule spoke."""
+    """Files and a command's folder; no user and no rule decides."""
     talk = Talk(host, work, "allow", script="works")
     loop = work / "loop"
     loop.symlink_to(loop)
@@ -686,7 +684,7 @@ def test_a_path_outside_the_workspace_is_denied_and_logged(host: Host, work: Pat
 def test_in_a_session_that_allows_critical_commands_and_secrets_still_ask(
     host: Host, work: Path, request_: list[Any]
 ) -> None:
-    """And are denied where nobody is there."""
+    """Without a user they are denied."""
     (work / ".env").write_text("KEY=1")
     talk = Talk(host, work, "allow")
     turn = talk.prompt(request_, write(work / "a"))
@@ -714,7 +712,7 @@ def test_with_nobody_there_it_is_no_unless_environment_or_settings_allow(
 
 
 def test_bypass_is_the_users_to_give_and_never_the_projects(host: Host, work: Path, tmp_path: Path) -> None:
-    """What the repository says of it is passed over, with a warning in the turn, once."""
+    """The repository's setting is ignored, with one warning in the turn."""
     (work / ".agentnb").mkdir()
     (work / ".agentnb/policy.toml").write_text("[agents.asker]\nbypass = true\n")
     talk = Talk(host, work)
@@ -729,7 +727,7 @@ def test_bypass_is_the_users_to_give_and_never_the_projects(host: Host, work: Pa
 
 
 def test_a_bad_policy_file_is_said_in_the_turn_and_everything_asks(host: Host, work: Path, tmp_path: Path) -> None:
-    """In a session that allows, too."""
+    """Also under Allow."""
     user_policy(tmp_path, "[[rule]]\naction = 'alow'\n")
     talk = Talk(host, work, "allow")
     turn = talk.prompt(write(work / "a"))
@@ -741,7 +739,7 @@ def test_a_bad_policy_file_is_said_in_the_turn_and_everything_asks(host: Host, w
 
 
 def test_a_rule_allows_files_outside_the_workspace(host: Host, work: Path, tmp_path: Path) -> None:
-    """What it names, by an absolute path."""
+    """The rule names an absolute path."""
     (tmp_path / "data").mkdir()
     (tmp_path / "data/a.csv").write_text("1,2\n")
     read = ["fs/read_text_file", {"path": str(tmp_path / "data/a.csv")}]
@@ -753,7 +751,7 @@ def test_a_rule_allows_files_outside_the_workspace(host: Host, work: Path, tmp_p
 
 
 def test_cancelling_answers_every_open_question(host: Host, work: Path) -> None:
-    """As cancelled, and the log says that the turn ended first."""
+    """Each answer is "cancelled"; the log says that the turn ended first."""
     talk = Talk(host, work)
     turn = talk.prompt(permission("c1", kind="fetch", title="Look"), write(work / "a"))
     talk.questions(2)
@@ -788,7 +786,7 @@ def test_every_decision_is_in_the_log(host: Host, work: Path, tmp_path: Path) ->
 
 
 def test_an_additional_directory_follows_the_rules_of_the_workspace(host: Host, work: Path, tmp_path: Path) -> None:
-    """Read without a question, written with one whose card does not call it outside."""
+    """Reads need no question; a write asks, and its card does not call it outside."""
     (tmp_path / "shared").mkdir()
     (tmp_path / "shared/data.txt").write_text("shared")
     talk = Talk(host, work, script="works", directories=(tmp_path / "shared",))
@@ -803,7 +801,7 @@ def test_an_additional_directory_follows_the_rules_of_the_workspace(host: Host, 
 
 
 def test_an_agents_card_does_not_cover_a_write_over_what_was_saved_after_it(host: Host, work: Path) -> None:
-    """The second question shows the file as it is by then, on a card of its own."""
+    """The second request shows the present file on a separate card."""
     path = work / "a.txt"
     path.write_text("one")
     talk = Talk(host, work, script="works")

@@ -1,4 +1,4 @@
-"""What an agent expects the user to send next: shown until the next prompt, and no part of the history."""
+"""Prompts that an agent suggests: shown until the next prompt, and not stored in the history."""
 
 from __future__ import annotations
 
@@ -22,17 +22,16 @@ __all__ = ["kernel", "log"]
 
 
 def on_offer(session: Session) -> tuple[str, ...]:
-    """Returns what is suggested now."""
     return session.suggestions
 
 
 def prompts(*texts: str) -> str:
-    """Returns what the agent is told to suggest."""
+    """Returns a prompt with the suggestions."""
     return json.dumps([{"prompt": [{"type": "text", "text": text}]} for text in texts])
 
 
 def test_suggestions_stay_until_the_next_prompt(open_session: Open) -> None:
-    """The agent's next list takes the place of the last, an empty one withdraws it; a new prompt does so, too."""
+    """The agent's next list replaces the last, an empty list withdraws it; so does a new prompt."""
     session = open_session("suggests")
     assert on_offer(session) == ()
     session.prompt(prompts("Plot it", "Explain it")).wait(PATIENCE)
@@ -47,14 +46,13 @@ def test_suggestions_stay_until_the_next_prompt(open_session: Open) -> None:
 
 
 def test_suggestions_that_come_after_the_answer_are_shown(host: Host, open_session: Open) -> None:
-    """Agents predict them when they have answered."""
+    """Agents send them after the answer."""
     session = open_session("suggests")
     session.prompt(f"after {prompts('Plot it')}").wait(PATIENCE)
     until(host, session, lambda: session.suggestions == ("Plot it",))
 
 
 def test_suggestions_are_no_part_of_the_conversation(open_session: Open) -> None:
-    """Its turns have what was said."""
     session = open_session("suggests")
     turn = session.prompt(prompts("Plot it")).wait(PATIENCE)
     assert turn.snapshot is not None
@@ -62,14 +60,14 @@ def test_suggestions_are_no_part_of_the_conversation(open_session: Open) -> None
 
 
 def test_an_agent_that_is_not_offered_them_sends_none(open_session: Open) -> None:
-    """A description can say so: predictions cost tokens."""
+    """A description can refuse them: predictions cost tokens."""
     session = open_session("suggests", spec={"capabilities": Capabilities(prompt_suggestions=False)})
     session.prompt(prompts("Plot it")).wait(PATIENCE)
     assert on_offer(session) == ()
 
 
 def test_a_session_that_is_loaded_again_brings_no_old_suggestions(open_session: Open) -> None:
-    """Those that were on offer stay."""
+    """The present suggestions stay."""
     session = open_session("suggests")
     session.prompt(prompts("Plot it")).wait(PATIENCE)
     session.restart()
@@ -79,7 +77,7 @@ def test_a_session_that_is_loaded_again_brings_no_old_suggestions(open_session: 
 
 
 def test_a_restored_session_offers_none(kernel: Callable[[], Host], tmp_path: Path) -> None:
-    """Neither what was suggested in the earlier kernel, nor what its agent suggests again as it loads the session."""
+    """Neither suggestions of the earlier kernel, nor those that the agent sends again as it loads the session."""
     spec = custom([sys.executable, str(AGENTS / "suggests.py")], name="suggests")
     first = kernel()
     session = Session(first.loop.call(lambda: first.open(spec, cwd=tmp_path)))
@@ -96,7 +94,7 @@ def test_a_restored_session_offers_none(kernel: Callable[[], Host], tmp_path: Pa
 
 
 def test_a_cassette_plays_suggestions_again_each_behind_its_turn(host: Host, tmp_path: Path) -> None:
-    """Also those that came when the agent had answered; so tests have an agent that suggests what they need."""
+    """Also those sent after the answer; so a test can have an agent with any suggestions."""
     spec = custom([sys.executable, str(AGENTS / "suggests.py")], name="suggests")
     first, second = prompts("Plot it"), f"after {prompts('Run the tests', 'Explain it')}"
     path, offered = tmp_path / "a.cassette.jsonl", []
@@ -118,7 +116,7 @@ def test_a_cassette_plays_suggestions_again_each_behind_its_turn(host: Host, tmp
 
 
 def test_hostile_suggestions_are_bounded(open_session: Open) -> None:
-    """Ten thousand of them, one of a megabyte: the first that can be shown are, as text."""
+    """Ten thousand suggestions and one of a megabyte: the first ones are shown as text."""
     session = open_session("suggests")
     hostile = ["x" * 1_000_000, "\u202e", "<script>alert(1)</script>", *(f"Plot {n}" for n in range(10_000))]
     session.prompt(prompts(*hostile)).wait(PATIENCE)
@@ -127,7 +125,7 @@ def test_hostile_suggestions_are_bounded(open_session: Open) -> None:
 
 
 def test_suggestions_that_cannot_be_read_are_shown_as_they_came(open_session: Open) -> None:
-    """As every update that is not understood."""
+    """As every invalid update."""
     session = open_session("suggests")
     turn = session.prompt(json.dumps({"suggestions": "Plot it"})).wait(PATIENCE)
     assert turn.snapshot is not None

@@ -1,4 +1,4 @@
-"""Prompts that wait: changed, taken back, put in another order, sent now; words slipped into the running turn."""
+"""Waiting prompts: edited, removed, reordered, sent now; messages added to the running turn."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ USER = MessageOrigin(kind="user")
 
 
 def busy(open_session: Open, script: str = "slow") -> Session:
-    """A session whose first turn has begun."""
+    """Returns a session whose first turn has begun."""
     session = open_session(script)
     next(iter(session.prompt("first")))
     return session
 
 
 def test_words_go_into_the_running_turn_where_the_agent_takes_them(host: Host, open_session: Open) -> None:
-    """From a page too; the turn ends when all is answered, and the words are in the transcript."""
+    """Also from a page; the turn ends when all are answered, and the transcript has them."""
     session = busy(open_session, "steers")
     process = session.state.agent_process
     assert process is not None
@@ -54,7 +54,6 @@ def test_words_go_into_the_running_turn_where_the_agent_takes_them(host: Host, o
 
 
 def test_sending_now_slips_a_waiting_prompt_in_where_the_agent_takes_it(open_session: Open) -> None:
-    """Out of the queue, into the turn."""
     session = busy(open_session, "steers")
     session.send_now(session.prompt("done"))
     assert session.turns[0].wait(PATIENCE).text == "[first][done]"
@@ -62,7 +61,7 @@ def test_sending_now_slips_a_waiting_prompt_in_where_the_agent_takes_it(open_ses
 
 
 def test_a_page_slips_a_waiting_message_in_as_the_host_has_it(host: Host, open_session: Open) -> None:
-    """Out of the queue, and not as the page came to see it."""
+    """The host's text counts, not the page's."""
     session = busy(open_session, "steers")
     queued = session.prompt("more")
     cut = ChatPendingMessageSet(kind=PendingMessageKind.STEERING, id=queued.id, message=Message(text="mo", origin=USER))
@@ -73,7 +72,7 @@ def test_a_page_slips_a_waiting_message_in_as_the_host_has_it(host: Host, open_s
 
 
 def test_cancelling_a_steered_turn_ends_it_and_the_queue_goes_on(host: Host, open_session: Open) -> None:
-    """Every prompt that went into it is answered."""
+    """Every prompt of the turn is answered."""
     session = busy(open_session, "steers")
     session.steer("more")
     session.turns[0].cancel()
@@ -82,7 +81,7 @@ def test_cancelling_a_steered_turn_ends_it_and_the_queue_goes_on(host: Host, ope
 
 
 def test_silence_is_said_and_ends_with_the_next_word_or_turn(host: Host, open_session: Open) -> None:
-    """As the session's activity; again after every doubling."""
+    """As the session's activity; again after each doubling."""
     session = open_session("slow")
     hosted(host, session).inactivity.seconds = 0.05
     said: list[str | None] = []
@@ -99,7 +98,7 @@ def activity(session: Session) -> str | None:
 
 
 def test_silence_while_a_question_is_open_is_the_users(attended: Host, open_session: Open) -> None:
-    """Nothing is said of it when the time is over; of an agent that owes a word it is."""
+    """The state does not report it; it reports an agent that must answer."""
     session = open_session("answers_late")
     asks = open_session("asks_unknown_call")
     said: list[str | None] = []
@@ -115,7 +114,7 @@ def test_silence_while_a_question_is_open_is_the_users(attended: Host, open_sess
 
 
 def test_modes_options_and_usage_are_state_and_can_be_chosen(host: Host, open_session: Open) -> None:
-    """From Python and from a page; what the agent refuses changes nothing."""
+    """From Python and from a page; a refusal by the agent changes nothing."""
     session = open_session("settings")
     session.prompt("go").wait(PATIENCE)
     session.set_mode("code")
@@ -150,7 +149,7 @@ def test_a_model_is_chosen_as_a_config_option_when_the_agent_offers_both_ways(op
 
 
 def stop(host: Host, session: Session) -> None:
-    """Stop the running turn as a page does."""
+    """Stops the running turn as a page does."""
     active = session.chat.active_turn
     assert active is not None
     host.loop.call(
@@ -163,7 +162,7 @@ def held(session: Session) -> list[tuple[str, bool]]:
 
 
 def test_prompt_while_others_are_held_runs_at_once_and_they_stay_held(host: Host, open_session: Open) -> None:
-    """Also when its turn has ended, or was stopped; taking one back starts none of the others."""
+    """Also after its turn ended or was stopped; removing one starts no other."""
     session = busy(open_session)
     taken_back, _ = session.prompt("a"), session.prompt("b")
     stop(host, session)
@@ -177,7 +176,7 @@ def test_prompt_while_others_are_held_runs_at_once_and_they_stay_held(host: Host
 
 
 def test_held_prompt_edited_stays_held_and_sent_now_runs_alone(host: Host, open_session: Open) -> None:
-    """The others go on waiting."""
+    """The other prompts still wait."""
     session = busy(open_session)
     first, second = session.prompt("a"), session.prompt("b")
     stop(host, session)
@@ -188,7 +187,7 @@ def test_held_prompt_edited_stays_held_and_sent_now_runs_alone(host: Host, open_
 
 
 def test_stop_while_code_waits_for_the_next_prompt_holds_nothing(host: Host, open_session: Open) -> None:
-    """The code would hang; and code that begins to wait for a held prompt continues the queue."""
+    """The code would hang; code that begins to wait for a held prompt continues the queue."""
     session = busy(open_session)
     waited = session.prompt("a")
 

@@ -1,4 +1,4 @@
-"""Recordings of real agents, played again by a process over stdio, through the whole host: what the user sees is it."""
+"""Recordings of real agents, replayed by a process over stdio through the whole host, compared with what users see."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ TEXT_DELTAS = (ChatDelta, ChatReasoning, XUserMessageDelta)
 
 
 class Listening(AgentEvents):
-    """Remembers what it heard: the actions of each update, and the chat and the turn that they were made for."""
+    """Remembers each update's actions, and the chat and the turn that they were made for."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -65,14 +65,14 @@ class Listening(AgentEvents):
 
 
 class Tapped(Conversation):
-    """A conversation that remembers what it heard."""
+    """A conversation that remembers its events."""
 
     Events = Listening
 
 
 @pytest.fixture
 def host() -> Iterator[Host]:
-    """A host of its own with somebody to ask, stopped afterwards with its agents."""
+    """A host with an attached user, closed afterwards."""
     host = Host()
     host.environment.connect(attached=lambda: True)
     yield host
@@ -80,7 +80,7 @@ def host() -> Iterator[Host]:
 
 
 def processes(recording: Path) -> list[list[Entry]]:
-    """The entries of each process in *recording*."""
+    """Returns the entries of each process."""
     parts: list[list[Entry]] = []
     for line in recording.read_text(encoding="utf-8").splitlines():
         entry = json.loads(line)
@@ -183,7 +183,7 @@ class Driver:
         return any(isinstance(part, RawResponsePart) and part.name == method for part in parts)
 
     def _until(self, condition: Any) -> None:
-        """Wait, event by event, until the state is so."""
+        """Waits, event by event, until *condition* holds."""
         done = Event()
 
         def look() -> None:
@@ -199,7 +199,7 @@ class Driver:
 
 
 def sent(entries: list[Entry], session: str | None) -> list[Entry]:
-    """The updates that the agent sent for *session*."""
+    """Returns the agent's updates for *session*."""
     told = [entry["msg"] for entry in entries if entry["dir"] == "agent->client"]
     return [
         message["params"]["update"]
@@ -209,7 +209,7 @@ def sent(entries: list[Entry], session: str | None) -> list[Entry]:
 
 
 def session_of(entries: list[Entry]) -> str | None:
-    """The session that a recorded process served, if it came to one."""
+    """Returns the session of a recorded process, or None."""
     for entry in entries:
         message = entry["msg"]
         if message.get("method") == "session/load":
@@ -224,7 +224,7 @@ TEXT = {"agent_message_chunk", "agent_thought_chunk", "user_message_chunk"}
 
 
 def is_text(actions: Sequence[Action]) -> bool:
-    """True if *actions* are a piece of text (which is compared as a whole), nothing, or the recording's own."""
+    """True if *actions* are empty, part of a text (compared as a whole), or the recording's own."""
     inner = [action.action if isinstance(action, XLate) else action for action in actions]
     parts = [action.part for action in inner if isinstance(action, ChatResponsePart)]
     own = any(isinstance(part, RawResponsePart) and part.name.startswith("_replay/") for part in parts)
@@ -234,7 +234,7 @@ def is_text(actions: Sequence[Action]) -> bool:
 
 
 def mapped(updates: list[Entry], heard: list[tuple[Sequence[Action], ChatState, str | None]]) -> list[Sequence[Action]]:
-    """The actions of each of *updates* that is no text and changes something, made where it was *heard*."""
+    """Returns the actions of each update that is not text and changes something, mapped as *heard*."""
     made: list[Sequence[Action]] = []
     for update in (update for update in updates if update["sessionUpdate"] not in TEXT):
         actions, chat, speaking = heard[min(len(made), len(heard) - 1)]
@@ -245,7 +245,7 @@ def mapped(updates: list[Entry], heard: list[tuple[Sequence[Action], ChatState, 
 
 
 def said_in(updates: list[Entry]) -> str:
-    """The text of the agent's messages."""
+    """Returns the agent's text."""
     chunks = [update for update in updates if update["sessionUpdate"] == "agent_message_chunk"]
     return "".join(chunk["content"].get("text", "") for chunk in chunks)
 
@@ -253,7 +253,7 @@ def said_in(updates: list[Entry]) -> str:
 def test_every_recording_plays_through_the_host_with_nothing_lost(
     host: Host, shared: Path, tmp_path: Path, subtests: pytest.Subtests
 ) -> None:
-    """Every update arrives, in order; the text on screen is the text sent; the state can be kept."""
+    """Every update arrives, in order; the text on screen is the text sent; the state can be stored."""
     recordings = sorted((shared / "transcripts").glob("*.jsonl"))
     assert recordings
     counts = {"recordings": len(recordings), "processes": 0, "messages": 0, "updates": 0}

@@ -1,4 +1,4 @@
-"""A new kernel takes up what an earlier one left in the log."""
+"""A new kernel restores sessions of an earlier one from the log."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def log(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def kernel(log: Path) -> Iterator[Callable[[], Host]]:
-    """Make hosts on one log; all are stopped afterwards."""
+    """Makes hosts on one log; stops all of them."""
     hosts: list[Host] = []
 
     def make() -> Host:
@@ -99,7 +99,7 @@ def test_a_closed_kernels_session_is_as_it_was(kernel: Callable[[], Host], tmp_p
 
 
 def test_what_was_allowed_in_an_earlier_kernel_asks_again(kernel: Callable[[], Host], tmp_path: Path) -> None:
-    """Unless it is opened otherwise; the state says what holds."""
+    """Unless the user opens it otherwise; the state has the mode."""
     first = kernel()
     session = begin(first, tmp_path)
     session.permissions = "allow"
@@ -124,7 +124,7 @@ def test_what_was_allowed_in_an_earlier_kernel_asks_again(kernel: Callable[[], H
 def test_a_conversation_opened_again_keeps_its_kernel_access(
     kernel: Callable[[], Host], tmp_path: Path, had: Any, wanted: Any, access: str
 ) -> None:
-    """One that had none gets it only where the user asks for that; the default of new ones does not give it."""
+    """A conversation without access gets it only if the user asks; the default for new ones does not apply."""
     first, tools = kernel(), had is not None
     spec = find("eliza")
     begun = first.loop.call(
@@ -159,7 +159,7 @@ def test_its_indexes_go_on_where_they_were(kernel: Callable[[], Host], tmp_path:
 def test_a_flush_waits_for_what_came_while_a_batch_was_being_written(
     log: Path, kernel: Callable[[], Host], tmp_path: Path
 ) -> None:
-    """Another kernel holds the file meanwhile: the batch waits for it, and what came since for the batch."""
+    """Another kernel holds the file: the flush waits for the running batch and the next one."""
     host = kernel()
     session = begin(host, tmp_path)
     uri = session.chat.resource.removesuffix("/chat")
@@ -195,7 +195,7 @@ def test_it_is_prompted_on_and_the_next_kernel_finds_both(kernel: Callable[[], H
 
 
 def test_what_a_killed_kernel_was_doing_is_over_and_said(log: Path, kernel: Callable[[], Host], tmp_path: Path) -> None:
-    """The running turn has failed, the queue waits still, and runs before the next prompt."""
+    """The running turn has failed; the queue still waits, and runs before the next prompt."""
     other = subprocess.Popen(
         [sys.executable, "-c", OTHER_KERNEL, str(log), str(tmp_path)],
         cwd=ROOT,
@@ -227,7 +227,7 @@ def test_what_a_killed_kernel_was_doing_is_over_and_said(log: Path, kernel: Call
 def test_an_agent_that_cannot_resume_is_given_the_transcript_once_it_starts(
     kernel: Callable[[], Host], tmp_path: Path
 ) -> None:
-    """A start that fails first, and another restart, lose nothing; one line says so, and what was chosen holds."""
+    """A failed start and another restart lose nothing; one notice says so, and the user's choices stay."""
     first = kernel()
     session = begin(first, tmp_path, "keeps")
     session.prompt("first").wait(PATIENCE)
@@ -292,12 +292,12 @@ def test_a_closed_session_can_be_opened_again(kernel: Callable[[], Host], tmp_pa
 
 
 def close_tab(host: Host, session: Session) -> None:
-    """Close the tab as the chat does: at first it can be undone."""
+    """Closes the tab as the chat does: at first it can be undone."""
     host.loop.call(carry_out, host, uri_of(session), SessionIsArchivedChanged(is_archived=True), CLIENT)
 
 
 def test_session_closed_in_the_chat_when_opened_again_is_shown(kernel: Callable[[], Host], tmp_path: Path) -> None:
-    """Its tab was archived when it closed; opened again it is a tab, here and in a later kernel."""
+    """Closing archived its tab; opened again it is a tab, here and in a later kernel."""
     host = kernel()
     session = begin(host, tmp_path)
     session.prompt("/say x").wait(PATIENCE)
@@ -311,7 +311,7 @@ def test_session_closed_in_the_chat_when_opened_again_is_shown(kernel: Callable[
 
 
 def test_session_opened_again_before_its_tab_has_closed_stays_open(kernel: Callable[[], Host], tmp_path: Path) -> None:
-    """It is the same conversation; its closing is called off."""
+    """Opening the same conversation cancels its closing."""
     host = kernel()
     session = begin(host, tmp_path)
     session.prompt("/say x").wait(PATIENCE)
@@ -407,7 +407,7 @@ def test_of_two_kernels_that_take_up_one_session_at_once_one_goes_on_and_the_oth
 
 
 def _lines(others: list[subprocess.Popen[str]]) -> list[str]:
-    """The next line of each."""
+    """Returns the next line of each."""
     return [other.stdout.readline().strip() for other in others if other.stdout]
 
 
@@ -449,7 +449,7 @@ def test_a_session_that_is_damaged_in_the_middle_says_what_is_missing(
 def test_after_damage_it_goes_on_from_there_and_old_turns_stay_away(
     log: Path, kernel: Callable[[], Host], tmp_path: Path
 ) -> None:
-    """Damage, taken up, prompted, taken up again: nothing comes back, and what is missing stays said."""
+    """Damage, restore, prompt, restore: no old turn returns, and the note about the gap stays."""
     first = kernel()
     session = begin(first, tmp_path)
     for number in range(4):
@@ -493,7 +493,7 @@ def test_without_a_log_there_is_nothing_to_take_up() -> None:
 
 
 def test_a_log_that_cannot_be_written_leaves_the_session_alone(tmp_path: Path) -> None:
-    """It is said once; the turn is as good as ever."""
+    """One notice says so; the turn works as usual."""
     (tmp_path / "file").write_text("x", encoding="utf-8")
     host = Host(log=tmp_path / "file/sessions.db")
     try:

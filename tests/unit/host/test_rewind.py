@@ -1,4 +1,4 @@
-"""Going back: what is cut, what is undone, what the log keeps, and what the agent is told afterwards."""
+"""Going back: which turns are cut and undone, what the log keeps, and what the agent learns afterwards."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from tests.unit.host.conftest import CLIENT, hosted, until
 
 @pytest.fixture
 def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A workspace, with changes stored beside it."""
+    """A workspace; its changes are stored beside it."""
     monkeypatch.setenv("AGENTNB_DATA_DIR", str(tmp_path / "data"))
     (tmp_path / "work").mkdir()
     return tmp_path / "work"
@@ -37,7 +37,6 @@ def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def logged(tmp_path: Path, work: Path) -> Iterator[Host]:
-    """A host that keeps a log."""
     del work
     host = Host(log=tmp_path / "log/sessions.db")
     yield host
@@ -58,7 +57,7 @@ def does(session: Session, *steps: list[Any]) -> Turn:
 
 
 def writes(session: Session, work: Path) -> list[Turn]:
-    """Three turns that write a file, and what it held before each."""
+    """Runs three turns that write a file with known old text."""
     (work / "a.txt").write_text("zero\n")
     return [does(session, ["write", "a.txt", f"{text}\n"]) for text in ("one", "two", "three")]
 
@@ -82,7 +81,7 @@ def test_rewinding_to_a_turn_when_changes_are_wanted_undoes_it_and_all_later_one
 
 
 def test_rewinding_when_changes_are_not_wanted_leaves_files_alone(logged: Host, work: Path) -> None:
-    """Nothing is undone, and what the cut turns did can still be undone for the conversation."""
+    """The changes of the cut turns can still be undone for the conversation."""
     session = begin(logged, work)
     turns = writes(session, work)
     assert len(session.rewind(turns[1])) == 0
@@ -108,7 +107,7 @@ def test_rewinding_to_a_turn_that_changed_nothing_undoes_what_came_after(logged:
 
 
 def test_rewinding_over_a_conflict_changes_and_cuts_nothing_until_it_is_chosen(logged: Host, work: Path) -> None:
-    """The history gets no copy of what was not cut; with a choice it is done."""
+    """The history gets no copy until turns are cut; with a choice they are."""
     session = begin(logged, work)
     turns = writes(session, work)
     (work / "a.txt").write_text("mine\n")
@@ -121,7 +120,7 @@ def test_rewinding_over_a_conflict_changes_and_cuts_nothing_until_it_is_chosen(l
 
 
 def test_the_history_keeps_what_was_cut_with_what_it_used(logged: Host, work: Path) -> None:
-    """Under a title that says so; the rest has only its own turns, also in a search."""
+    """A title says so; the conversation has only its remaining turns, also in a search."""
     session = begin(logged, work)
     turns = writes(session, work)
     session.rewind(turns[1])
@@ -135,7 +134,7 @@ def test_the_history_keeps_what_was_cut_with_what_it_used(logged: Host, work: Pa
 
 
 def test_clearing_a_conversation_names_it_anew(logged: Host, work: Path) -> None:
-    """After its next prompt; the history has what was said."""
+    """After its next prompt; the history keeps the old turns."""
     session = begin(logged, work)
     does(session)
     title = session.title
@@ -147,12 +146,12 @@ def test_clearing_a_conversation_names_it_anew(logged: Host, work: Path) -> None
 
 
 def requests(session: Session, text: str) -> list[dict[str, Any]]:
-    """Every request that the agent has had."""
+    """Returns all requests to the agent."""
     return [json.loads(line) for line in session.prompt(text).wait(PATIENCE).text.splitlines()]
 
 
 def test_the_agent_goes_on_in_a_new_session_with_the_transcript_once(logged: Host, work: Path) -> None:
-    """The user's message stands first, as it is; the chat does not show the transcript."""
+    """The user's message comes first, unchanged; the chat does not show the transcript."""
     session = begin(logged, work, "keeps", "resume", "close")
     session.prompt("first").wait(PATIENCE)
     second = session.prompt("second").wait(PATIENCE)
@@ -188,7 +187,7 @@ def test_a_turn_of_another_conversation_is_refused(logged: Host, work: Path) -> 
 
 
 def test_an_ahp_client_cuts_the_transcript_by_the_action(logged: Host, work: Path) -> None:
-    """It names the last turn that stays; the action that is sent to all has its origin."""
+    """It names the last turn that stays; the action sent to all clients has its origin."""
     session = begin(logged, work)
     turns = writes(session, work)
     conversation = hosted(logged, session)
@@ -205,7 +204,7 @@ def again(host: Host, session: Session) -> Session:
 
 
 def test_a_restart_after_going_back_stays_there(tmp_path: Path, work: Path) -> None:
-    """The agent's session of before is not taken up: the agent is told what is left."""
+    """The agent's old session is not resumed: the agent gets the remaining transcript."""
     first = Host(log=tmp_path / "log/sessions.db")
     session = begin(first, work, "keeps", "resume")
     session.prompt("first").wait(PATIENCE)
@@ -224,7 +223,7 @@ def test_a_restart_after_going_back_stays_there(tmp_path: Path, work: Path) -> N
 
 @pytest.mark.parametrize("was_undone", [False, True])
 def test_a_restart_while_changes_are_undone_ends_it(tmp_path: Path, work: Path, was_undone: bool) -> None:
-    """Whether the kernel ended before or after the files were written: the transcript and the files fit."""
+    """Transcript and files fit, whether the kernel ended before or after the files were written."""
     first = Host(log=tmp_path / "log/sessions.db")
     session = begin(first, work)
     turns = writes(session, work)
@@ -241,7 +240,7 @@ def test_a_restart_while_changes_are_undone_ends_it(tmp_path: Path, work: Path, 
 
 
 def test_a_restart_while_changes_conflict_goes_back_to_nothing(tmp_path: Path, work: Path) -> None:
-    """All turns stay, the file is the user's, and the chat says so once."""
+    """All turns stay, the user's file stays, and the chat says so once."""
     first = Host(log=tmp_path / "log/sessions.db")
     session = begin(first, work)
     turns = writes(session, work)
@@ -258,7 +257,7 @@ def test_a_restart_while_changes_conflict_goes_back_to_nothing(tmp_path: Path, w
 
 
 def test_a_long_transcript_keeps_its_end(logged: Host, work: Path) -> None:
-    """And says that its beginning is left out."""
+    """It says that its beginning is left out."""
     session = begin(logged, work)
     does(session)
     (turn,) = session.chat.turns

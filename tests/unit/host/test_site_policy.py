@@ -1,4 +1,4 @@
-"""The site's policy where agents work: what starts, what it is given, and that a tighter policy holds at once."""
+"""The site's policy for agents: which may start, what they get, and that a stricter policy applies at once."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from tests.unit.kernel.shell_tools import Tools
 
 
 def test_an_agent_that_is_denied_while_it_works_is_refused_at_the_next_message(site: Site, open_session: Open) -> None:
-    """The reason and the file are in the chat; another agent goes on."""
+    """The chat names the reason and the file; another agent goes on."""
     session, other = open_session("echo"), open_session("many_models")
     assert session.prompt("a").wait(PATIENCE).text
     path = site('[site.agents]\ndeny = ["echo"]\n')
@@ -62,7 +62,7 @@ def test_a_broken_file_stops_agents_that_run_at_their_next_message(site: Site, o
 def test_mcp_servers_that_the_site_does_not_allow_are_left_out_and_named(
     site: Site, host: Host, tmp_path: Path
 ) -> None:
-    """Their command line counts, not the name that a user gives them."""
+    """Their command line counts, not the user's name for them."""
     path = site(f'[site.mcp_servers]\nallow = ["{sys.executable} {AGENTS}/mcp_server.py"]\n')
     servers = mcp_servers({**scripted(), "other": scripted("--root", "/")["files"]})
     session = Session(host.loop.call(lambda: host.open(find("eliza"), cwd=tmp_path, mcp_servers=servers)))
@@ -82,7 +82,7 @@ def test_a_component_that_the_site_denies_keeps_the_agent_from_starting(site: Si
 def test_confinement_that_the_site_requires_holds_whatever_code_says(
     site: Site, host: Host, open_session: Open
 ) -> None:
-    """Where nothing can confine here, the agent does not start: there is no way around it."""
+    """If nothing can confine the agent, it does not start: there is no way around it."""
     site('[agents."*"]\nconfine = ["api.example.org"]\n')
     session = open_session("echo", network=None)
     turn = session.prompt("a").wait(PATIENCE, check=False)
@@ -114,7 +114,7 @@ def test_of_two_lists_of_hosts_those_that_both_allow_are_left(site: Site, host: 
 def test_a_model_that_the_site_denies_is_not_offered_not_chosen_and_not_used(
     site: Site, host: Host, open_session: Open
 ) -> None:
-    """The agent begins with a denied one: the first that is allowed is used, and said; so is what is denied later."""
+    """The first allowed model replaces a denied one, with a notice; so does a model that is denied later."""
     path = site('[site.models]\ndeny = ["model-0", "many_models/model-1"]\n')
     session = open_session("many_models")
     assert session.prompt("a").wait(PATIENCE).text.startswith("model-2")
@@ -154,7 +154,7 @@ def test_a_kernel_that_the_site_closes_is_closed_whatever_code_says(site: Site, 
 
 
 def test_a_ceiling_of_the_site_ends_headless_allow(site: Site, tmp_path: Path) -> None:
-    """Where nobody can be asked, a variable of the user's answers no question."""
+    """With no user attached, the user's environment variable answers no request."""
     site('freedom_at_most = "auto"\n')
     policy = HostPolicy(PolicyFiles(), AuditLog(tmp_path / "audit.jsonl"), {"AGENTNB_HEADLESS": "allow"})
     host = Host(policy=policy)
@@ -227,7 +227,7 @@ def test_the_sites_retention_deletes_pinned_conversations_too(site: Site, tmp_pa
 
 
 def test_the_audit_stream_says_who_allowed_what_and_has_no_contents(site: Site, tmp_path: Path) -> None:
-    """One file a user; a decision more a line; what cannot be written is a warning, and stops nothing."""
+    """One file per user, one line per decision; a failed write is a warning, and stops nothing."""
     stream = tmp_path / "stream"
     stream.mkdir()
     site(f'[site]\naudit = "{stream}"\n')

@@ -1,4 +1,4 @@
-"""The program that an agent in a terminal starts (``agentnb mcp``), as a process of its own."""
+"""The program that an agent in a terminal starts (``agentnb mcp``), as a separate process."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.unit.kernel.shell_tools import Tools, waited_for
 
 @pytest.fixture
 def paired(attended: Host, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Host:
-    """A host with a shell and a user who is there; its kernel is paired."""
+    """A paired host with a shell and an attached user."""
     monkeypatch.setenv("AGENTNB_DATA_DIR", str(tmp_path / "data"))
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("JPY_SESSION_NAME", "work/fit.ipynb")
@@ -36,7 +36,7 @@ def session_of(host: Host) -> Session:
 
 
 def test_a_notebook_is_chosen_and_its_tools_are_called(paired: Host) -> None:
-    """By its name; a call waits for the user's card, says so, and can be cancelled."""
+    """By its name; a call waits for the user's answer, says so, and can be cancelled."""
     paired.pairing.progress_seconds = 0.01
     with McpClient("--notebook", "plot") as client:
         assert client.server["protocolVersion"] == "2025-06-18"
@@ -66,7 +66,7 @@ def test_a_notebook_is_chosen_and_its_tools_are_called(paired: Host) -> None:
 
 
 def test_a_client_that_is_killed_leaves_no_call_behind(paired: Host) -> None:
-    """Its card is taken back; a client that only ends is gone, too."""
+    """Its card is withdrawn; a client that only exits is gone, too."""
     client = McpClient(name="codex-mcp-client")
     client.call("use_notebook", notebook="fit")
     session = session_of(paired)

@@ -1,4 +1,4 @@
-"""The tokens of a turn: what the agent says is the turn's, or the session's total so far as ACP words it."""
+"""The tokens of a turn: the agent reports the turn's, or the session's total, as ACP defines it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ TOTALS = ["9000 300", "17400 500", "34800 800"]
 def test_totals_of_a_session_are_not_added_up(
     open_session: Open, counts: Any, prompts: list[str], used: list[tuple[int, int]]
 ) -> None:
-    """Where nobody knows how an agent counts, a number that falls shows that it is no total."""
+    """If an agent's way to count is unknown, a number that falls cannot be a total."""
     session = open_session("counts_tokens", spec={"counts_tokens": counts})
     found = [session.prompt(prompt).wait(PATIENCE).usage for prompt in prompts]
     assert [(each.input_tokens, each.output_tokens) for each in found if each is not None] == used

@@ -1,4 +1,4 @@
-"""The kernel's tools for an agent that takes MCP servers over HTTP only, as the catalogue says of Copilot."""
+"""The kernel's tools for agents that take MCP servers over HTTP only, such as Copilot."""
 
 from __future__ import annotations
 
@@ -23,7 +23,6 @@ HTTP = {"mcp_transport": "http"}
 
 
 def test_copilot_gets_the_tools_over_http() -> None:
-    """It does not start servers on stdio."""
     assert (find("copilot").mcp_transport, find("claude").mcp_transport) == ("http", "stdio")
 
 
@@ -31,7 +30,7 @@ def test_copilot_gets_the_tools_over_http() -> None:
 def test_an_agent_that_takes_mcp_over_http_only_runs_code_and_gets_an_object(
     host: Host, open_session: Open, tools: Tools, code: str, value: Any
 ) -> None:
-    """A result that is a number or a list is an object in `structuredContent`: Gemini CLI fails otherwise."""
+    """A number or a list is an object in `structuredContent`, because Gemini CLI fails otherwise."""
     host.environment.connect(shell=tools)
     tools.shell.user_ns["x"] = 7
     session = open_session("http_mcp", spec=HTTP, mode="allow", kernel_tools=True)
@@ -40,7 +39,7 @@ def test_an_agent_that_takes_mcp_over_http_only_runs_code_and_gets_an_object(
 
 
 def test_servers_on_stdio_are_named_where_the_agent_takes_http_only(open_session: Open, tmp_path: Path) -> None:
-    """It would pass over them without a word."""
+    """The agent would ignore them silently."""
     servers = mcp_servers({"files": {"command": "true"}})
     session = open_session("http_mcp", spec=HTTP, mcp_servers=servers)
     assert session.prompt("x {}").wait(PATIENCE).text.endswith("no servers")

@@ -1,4 +1,4 @@
-"""Turns on the host: the agent that does not stop, and the one that answers a cancelled prompt late."""
+"""Turns on the host: an agent that does not stop, and one that answers a cancelled prompt late."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.unit.host.conftest import SOON
 
 @pytest.fixture
 def host() -> Iterator[Host]:
-    """A host of its own, stopped afterwards with its agents."""
+    """A new host, closed afterwards with its agents."""
     host = Host()
     yield host
     host.close()
@@ -32,7 +32,7 @@ def open_session(host: Host, script: str, cwd: Path, mode: Mode = "ask") -> Sess
 
 
 def test_an_agent_that_never_stops_is_replaced_for_the_next_prompt(host: Host, tmp_path: Path) -> None:
-    """After the grace its process is ended; the waiting turn goes on in a new one and says so."""
+    """Its process is ended after a delay; the waiting turn runs in a new one and says so."""
     host.agents.stop_patience = SOON
     session = open_session(host, "deaf", tmp_path)
     host.loop.call(host.find, session.chat.resource).turns.cancel_grace = 0.2
@@ -49,7 +49,7 @@ def test_an_agent_that_never_stops_is_replaced_for_the_next_prompt(host: Host, t
 
 @pytest.mark.parametrize("prompt", ["/say x", "/crash", "/hang"])
 def test_a_turn_says_when_it_began_and_when_it_ended(host: Host, tmp_path: Path, prompt: str) -> None:
-    """By the kernel's clock, however it ends: answered, failed or stopped; while it runs the end is open."""
+    """By the kernel's clock, for answered, failed and stopped turns; a running turn has no end."""
     session = Session(host.loop.call(lambda: host.open(find("eliza"), cwd=tmp_path)))
     before = now_ms()
     turn = session.prompt(prompt)

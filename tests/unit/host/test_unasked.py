@@ -1,4 +1,4 @@
-"""Tool calls that an agent runs without asking: which of them are marked under permissions Deny."""
+"""Tool calls that an agent runs without asking, and which of them are marked."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ RUN = {"toolCallId": "c", "title": "touch a", "kind": "execute", "rawInput": {"c
 
 
 def acted(host: Host, work: Path, *updates: dict[str, Any], mode: Any = "deny") -> list[bool]:
-    """True if each tool call of a turn is marked, whose agent sends *updates* and asks nothing."""
+    """Returns for each tool call whether it is marked; the agent sends *updates* and asks nothing."""
     talk = Talk(host, work, mode, script="acts_without_asking")
     return [call.ran_without_asking for call in talk.session.prompt(json.dumps(updates)).wait(30).tool_calls]
 
@@ -41,12 +41,12 @@ def acted(host: Host, work: Path, *updates: dict[str, Any], mode: Any = "deny") 
 def test_a_tool_call_under_deny_is_marked_when_it_acted_without_asking(
     host: Host, work: Path, call: dict[str, Any], marked: bool
 ) -> None:
-    """What edits, deletes, moves or executes, and succeeded or still ran at the turn's end."""
+    """An edit, delete, move or execution that succeeded or still ran when the turn ended."""
     assert acted(host, work, call) == [marked]
 
 
 def test_a_tool_call_that_is_updated_to_completed_is_marked_once(host: Host, work: Path) -> None:
-    """The audit log has one line for it, with the command."""
+    """The audit log has one line with the command."""
     done = {"sessionUpdate": "tool_call_update", "toolCallId": "c", "status": "completed"}
     assert acted(host, work, {**RUN, "status": "pending"}, {**done, "status": "in_progress"}, done, done) == [True]
     assert [(each.what, each.by, each.reason) for each in host.policy.audit.records] == [
@@ -55,18 +55,17 @@ def test_a_tool_call_that_is_updated_to_completed_is_marked_once(host: Host, wor
 
 
 def test_a_tool_call_under_ask_is_marked_unless_it_only_looks(host: Host, work: Path) -> None:
-    """An agent that asks may run by itself what only looks."""
+    """An agent that asks may run read-only calls by itself."""
     looks = {**RUN, "toolCallId": "d", "title": "ls", "rawInput": {"command": "ls"}, "status": "completed"}
     assert acted(host, work, {**RUN, "status": "completed"}, looks, mode="ask") == [True, False]
 
 
 def test_a_tool_call_under_allow_is_not_marked(host: Host, work: Path) -> None:
-    """There the user has allowed it."""
     assert acted(host, work, {**RUN, "status": "completed"}, mode="allow") == [False]
 
 
 def test_a_tool_call_that_was_asked_about_is_not_marked(host: Host, work: Path) -> None:
-    """A denied request, a denied command and a denied file: each was asked about."""
+    """Denied requests, commands and files: the user was asked."""
     talk = Talk(host, work, "deny")
     asked = permission("p", title="touch a", kind="execute", rawInput={"command": "touch a"})
     turn = talk.prompt(asked, run("touch b"), write(work / "c"))
@@ -75,7 +74,7 @@ def test_a_tool_call_that_was_asked_about_is_not_marked(host: Host, work: Path) 
 
 
 def test_the_transcript_says_that_a_tool_call_ran_without_asking(host: Host, work: Path) -> None:
-    """As Markdown and as text."""
+    """In Markdown and in text."""
     talk = Talk(host, work, "deny", script="acts_without_asking")
     turn = talk.session.prompt(json.dumps([{**RUN, "status": "completed"}])).wait(30)
     for shown in (transcript(turn.snapshot), plain_text(turn.snapshot)):

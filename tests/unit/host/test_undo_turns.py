@@ -1,4 +1,4 @@
-"""Turns that write by themselves, undone, redone and kept in any order: files end as a model of paths says."""
+"""Turns that write files, undone, redone and kept in any order: the files match a model of paths."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ BARE = (None, FOLDER)
 
 
 class Change(NamedTuple):
-    """One item of a turn: what it did to each path."""
+    """One item of a turn: its change of each path."""
 
     turn: str
     id: str
@@ -48,12 +48,12 @@ class Change(NamedTuple):
 
     @property
     def key(self) -> tuple[str, str]:
-        """As outcomes name it."""
+        """Returns the change as outcomes name it."""
         return self.turn, self.id
 
 
 class Link(NamedTuple):
-    """What one turn did to one path: by one change, or to a folder by all in it."""
+    """One turn's change of a path; for a folder, by all changes in it."""
 
     keys: frozenset[tuple[str, str]]
     before: Leaf | None
@@ -63,8 +63,8 @@ class Link(NamedTuple):
 class Machine:
     """A workspace, a conversation in it, and a model of both.
 
-    From :attr:`known` on the chain explains what is there; before that somebody else wrote the path, or texts were
-    merged, and the model takes what it finds.
+    From :attr:`known` on the chain explains the content; before that somebody else wrote the path, or texts were
+    merged, and the model adopts the content.
     """
 
     def __init__(self, host: Host, folder: Path, seed: int) -> None:
@@ -116,7 +116,7 @@ class Machine:
         self._adopt(self._left_empty())
 
     def user_writes(self) -> None:
-        """Whatever differs now is not the turns'."""
+        """Changes made here belong to no turn."""
         before = self.tree
         self._edit()
         self.tree = self._look()
@@ -124,19 +124,17 @@ class Machine:
         self._adopt(self._left_empty())
 
     def undo(self) -> None:
-        """Some, a turn, from a turn on, or all."""
+        """Undoes some changes, a turn, from a turn on, or all."""
         self._do("undo", *self._choice({"open"}))
 
     def redo(self) -> None:
-        """Likewise."""
         self._do("redo", *self._choice({"undone"}))
 
     def keep(self) -> None:
-        """Likewise."""
         self._do("keep", *self._choice({"open"}))
 
     def undo_and_redo(self) -> None:
-        """All is as before, also where texts were merged, whether it is redone at once or one by one."""
+        """All is as before, also merged texts, whether redone at once or one by one."""
         before, chosen = self.tree, self._choice({"open"})
         known = dict(self.known)
         done = chosen[0]
@@ -156,14 +154,14 @@ class Machine:
     # --- inside ---
 
     def _again(self, done: list[Change]) -> tuple[list[Change], str | None, tuple[str, ...], bool]:
-        """Those of *done* that are still undone, named so that nothing else is redone."""
+        """The changes of *done* that are still undone, named so that nothing else is redone."""
         left = [each for each in done if self.states[each.key] == "undone"]
         if len({each.turn for each in left}) == 1:
             return left, left[0].turn, tuple(each.id for each in left), False
         return left, None, (), False
 
     def _choice(self, wanted: set[str]) -> tuple[list[Change], str | None, tuple[str, ...], bool]:
-        """Changes to do something with, and how to name them."""
+        """Chooses changes, and how to name them."""
         there = [each for each in self.changes if self.states[each.key] in wanted]
         if not there or self.chance.random() < 0.1:
             return there, None, (), False
@@ -181,7 +179,7 @@ class Machine:
     def _do(  # noqa: C901 - an operation, its refusal, and its outcome
         self, operation: Any, chosen: list[Change], turn: str | None, ids: tuple[str, ...], onwards: bool
     ) -> bool:
-        """Do it and compare; whether it was done."""
+        """Runs and compares it; True if it was done."""
         if not chosen:
             return False
         state = {"undo": "undone", "redo": "open", "keep": "kept"}[operation]
@@ -237,7 +235,7 @@ class Machine:
         return True
 
     def _expected_folder(self, path: str, operation: str, after: dict[tuple[str, str], str]) -> Any:
-        """The folder *path* above what was undone or redone, once it is empty; ``...`` where both is right."""
+        """Returns the empty folder *path* expected above undone or redone files; ``...`` where both are right."""
         if not self.chains.get(path):
             return ... if operation == "redo" else self.tree.get(path)
         if self.known.get(path) or not self._explains(path, after, []):
@@ -246,7 +244,7 @@ class Machine:
         return ... if leaf is not None and (operation == "redo" or path not in self.tree) else leaf
 
     def _explains(self, path: str, after: dict[tuple[str, str], str], chosen: list[Change]) -> bool:
-        """True if the chain says what is at *path* after the step."""
+        """True if the chain explains the content of *path* after the step."""
         chain, known = self.chains.get(path, []), self.known.get(path, 0)
         keys = {each.key for each in chosen}
         if any(link.keys & keys for link in chain[:known]):
@@ -271,7 +269,7 @@ class Machine:
             self.known[path] = len(self.chains.get(path, ()))
 
     def _left_empty(self) -> list[str]:
-        """Empty folders that stay although the turns that made them are undone: others emptied them and let them be."""
+        """Empty folders that stay although their turns are undone, because others emptied and left them."""
         empty = [path for path in self.chains if self.tree.get(path) == FOLDER and not _is_full(path, self.tree)]
         explained = [path for path in empty if self.known.get(path, 0) < len(self.chains[path])]
         return [path for path in explained if self._expected(path, self.states) is None]
@@ -303,7 +301,7 @@ def _is_full(folder: str, tree: Iterable[str]) -> bool:
 
 
 def _is_blocked(tree: Tree) -> bool:
-    """True if a file is to be where another's folder is."""
+    """True if a file's path lies where another's folder is."""
     return any(
         one != other and one.startswith(f"{other}/")
         for one in tree
@@ -314,7 +312,7 @@ def _is_blocked(tree: Tree) -> bool:
 
 @pytest.fixture
 def host(monkeypatch: pytest.MonkeyPatch) -> Iterator[Host]:
-    """A host whose stores are where no disk is waited for."""
+    """A host whose stores do not wait for a disk."""
     with tempfile.TemporaryDirectory(dir=MEMORY if os.access(MEMORY, os.W_OK) else None) as folder:
         monkeypatch.setenv("AGENTNB_DATA_DIR", folder)
         host = Host()
@@ -323,7 +321,7 @@ def host(monkeypatch: pytest.MonkeyPatch) -> Iterator[Host]:
 
 
 def play(host: Host, seed: int, steps: int) -> int:
-    """Do so many steps in a workspace of its own; gives how many were done."""
+    """Plays the steps in a new workspace; returns how many were done."""
     with tempfile.TemporaryDirectory(dir=MEMORY if os.access(MEMORY, os.W_OK) else None) as folder:
         machine = Machine(host, Path(folder).resolve(), seed)
         kinds = [machine.agent_writes, machine.undo, machine.redo, machine.undo_and_redo]
@@ -341,7 +339,7 @@ def play(host: Host, seed: int, steps: int) -> int:
 def test_a_turn_recorded_by_0_2_when_it_is_undone_takes_its_folder_with_it_and_empty_ones_come_back(
     host: Host, tmp_path: Path
 ) -> None:
-    """Such a record names no folders but empty ones."""
+    """Such a record names only empty folders."""
     loop, workspace = host.loop, tmp_path.resolve()
     conversation: Conversation = loop.call(lambda: host.open(custom(["nothing"], name="nothing"), cwd=workspace))
     (workspace / "empty").mkdir()
@@ -366,7 +364,6 @@ def test_a_turn_recorded_by_0_2_when_it_is_undone_takes_its_folder_with_it_and_e
 
 @pytest.mark.parametrize("part", range(PARTS))
 def test_any_order_of_turns_undos_redos_and_edits_leaves_files_as_the_model_says(host: Host, part: int) -> None:
-    """With git."""
     for number in range(part, STEPS // ROUND, PARTS):
         play(host, SEED + number, ROUND)
 
@@ -375,5 +372,5 @@ def test_any_order_of_turns_undos_redos_and_edits_leaves_files_as_the_model_says
     "seed", [100226, 100293, 100342, 100652, 100787, 100814, 101132, 200264, 300898, 400354, 401245]
 )
 def test_an_order_that_once_ended_in_a_wrong_state_ends_in_the_right_one(host: Host, seed: int) -> None:
-    """Folders of others came back with a redo; two undos in one millisecond were taken for one."""
+    """Redo restored others' folders; two undos in one millisecond counted as one."""
     play(host, seed, ROUND)

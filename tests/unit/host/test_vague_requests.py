@@ -1,4 +1,4 @@
-"""Permission requests that do not say themselves what they are about."""
+"""Permission requests that do not name their action."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ EDIT = {"title": "Edit", "kind": "edit", "locations": [{"path": "a.py"}], "rawIn
 
 
 def asked(host: Host, work: Path, word: str, *calls: dict[str, Any], mode: Any = "allow") -> tuple[Any, ...]:
-    """What the policy's callback is asked under *mode*; the answer is no."""
+    """Returns the callback's requests under *mode*; denies them."""
     talk = Talk(host, work, mode, script="asks_vaguely")
     seen: list[Any] = []
 
@@ -36,7 +36,7 @@ def asked(host: Host, work: Path, word: str, *calls: dict[str, Any], mode: Any =
 
 
 def test_a_request_that_names_nothing_is_about_what_was_announced_before(host: Host, work: Path) -> None:
-    """The worst of it counts: under Allow a command that deletes for good is not allowed unasked."""
+    """The worst call counts: under Allow a command that deletes for good still asks."""
     talk = Talk(host, work, "allow", script="asks_vaguely")
     turn = talk.session.prompt(f"confirm {json.dumps([LOOK, RUN])}")
     (question,) = talk.questions()
@@ -46,7 +46,7 @@ def test_a_request_that_names_nothing_is_about_what_was_announced_before(host: H
 
 
 def test_a_request_that_names_nothing_and_follows_nothing_is_high(host: Host, work: Path) -> None:
-    """It asks also under Allow."""
+    """Also under Allow."""
     talk = Talk(host, work, "allow", script="asks_vaguely")
     turn = talk.session.prompt("confirm []")
     (question,) = talk.questions()

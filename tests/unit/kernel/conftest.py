@@ -1,4 +1,4 @@
-"""The tools, and a main thread to use them on."""
+"""The kernel tools, and a main thread for them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.unit.kernel.shell_tools import Tools
 
 @pytest.fixture
 def tools() -> Iterator[Tools]:
-    """The tools of a tab over a shell of their own."""
+    """Returns a tab's tools over a new shell."""
     made = Tools()
     yield made
     made.loop.stop()

@@ -1,4 +1,4 @@
-"""Sixty changes in place, from the documentation of the libraries: written before the code that undoes them."""
+"""Sixty changes in place, from the libraries' documentation: written before the code that undoes them."""
 
 from __future__ import annotations
 

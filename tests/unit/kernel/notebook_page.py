@@ -1,4 +1,4 @@
-"""A page that shows a notebook, in memory: it speaks the messages of the JupyterLab extension (``js/src/lab``)."""
+"""A page that shows a notebook, in memory: it uses the messages of the JupyterLab extension (``js/src/lab``)."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class NotebookPage:
         self._closed({})
 
     def texts(self) -> dict[str, str]:
-        """The cells' texts, in order."""
+        """Returns the cells' texts in order."""
         return {each["id"]: each["source"] for each in self.cells}
 
     def type(self, cell_id: str, source: str) -> None:
@@ -102,7 +102,7 @@ class NotebookPage:
         self._say("edited", {"id": edit["id"], **answer})
 
     def ran(self, edit: dict[str, Any], *outputs: dict[str, Any]) -> None:
-        """A cell has run; *outputs* are told without their pictures."""
+        """Reports that a cell has run, with its *outputs* without pictures."""
         self._say("edited", {"id": edit["id"], "cellId": edit["cellId"], "outputs": list(outputs)})
 
     def _say(self, method: str, params: dict[str, Any]) -> None:
@@ -138,7 +138,7 @@ class NotebookPage:
         return {"before": self.cells[self._index(edit["cellId"])]["source"]}
 
     def changed(self, steps: Sequence[CellStep]) -> dict[str, str | None]:
-        """Does *steps*, all or none; what is other than they expect, by cell."""
+        """Does *steps*, all or none; returns the conflicting texts by cell."""
         answer = self._change({"steps": msgspec.to_builtins(steps)})
         return {each["cellId"]: each["current"] for each in answer["conflicts"]}
 

@@ -1,4 +1,4 @@
-"""A real shell of IPython's, and the tools of one tab that work on it, used from the main thread as a cell would."""
+"""A real IPython shell, and one tab's tools for it, used from the main thread as a cell would."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ OWNER = "tab-1"
 
 
 class Tools:
-    """The tools, over a shell."""
+    """The tools over an IPython shell."""
 
     def __init__(self) -> None:
         self.shell: Any = InteractiveShell(config=Config({"HistoryManager": {"enabled": False}}))
@@ -52,16 +52,16 @@ class Tools:
 
     @property
     def code_runner(self) -> ShellCodeRunner:
-        """Returns what runs code: this stands for a whole shell in a host's environment."""
+        """Returns the code runner; this object stands for a whole shell in a host's environment."""
         return self.runner
 
     @property
     def mentions(self) -> ShellMentions:
-        """Returns what prompts can mention."""
+        """Returns the mentions."""
         return ShellMentions(self.shell, self.job_queue)
 
     def use(self, runner: ShellCodeRunner) -> None:
-        """Let the tools work on *runner*."""
+        """Lets the tools work on *runner*."""
         self.runner = runner
         environment = Environment()
         environment.shell = self
@@ -97,19 +97,19 @@ class Tools:
         self.interrupts += 1
 
     def call(self, name: str, **arguments: Any) -> dict[str, Any]:
-        """Returns what the tool gives, while the main thread waits for the turn."""
+        """Returns the tool's result, while the main thread waits for the turn."""
         return self.during(self.tool_runner.call(name, arguments))
 
     def text(self, name: str, **arguments: Any) -> str:
         return "\n".join(block.get("text", "") for block in self.call(name, **arguments)["content"])
 
     def during(self, work: Coroutine[Any, Any, T]) -> T:
-        """Returns what comes of *work* on the host's thread, while this one waits and serves."""
+        """Returns the result of *work* on the host's thread, while this one runs jobs."""
         return waited_for(self.job_queue, self.loop.submit(work))
 
 
 def waited_for(job_queue: JobQueue, future: Future[T], owner: str = OWNER) -> T:
-    """Wait for *future* as a cell that blocks waits for a turn."""
+    """Waits for *future* as a cell that blocks waits for a turn."""
     news: SimpleQueue[str] = SimpleQueue()
     future.add_done_callback(lambda _: news.put("done"))
     with job_queue.waiting(owner, lambda: news.put("work")):
@@ -119,7 +119,7 @@ def waited_for(job_queue: JobQueue, future: Future[T], owner: str = OWNER) -> T:
 
 
 def awaited(job_queue: JobQueue, work: Callable[[], Awaitable[T]], loop: HostLoop) -> T:
-    """Wait for *work* on the host's thread as a cell that awaits does: this thread's loop goes on."""
+    """Waits for *work* on the host's thread as a cell that awaits does: this thread's loop goes on."""
     own = asyncio.new_event_loop()
 
     async def cell() -> T:

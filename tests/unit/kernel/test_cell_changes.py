@@ -1,4 +1,4 @@
-"""Cells that an agent changes with the tools: what is told of them, and undo and redo in the page."""
+"""Cells that an agent changes with the tools: their records, and undo and redo in the page."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def redo(tools: Tools, *ids: str) -> tuple[str, ...]:
 
 
 def test_cells_that_a_turn_inserts_and_replaces_are_told_once_each(tools: Tools, page: NotebookPage) -> None:
-    """From what was before the turn to what is there after it: inserted and then replaced is added."""
+    """The record compares before and after the turn: inserted and then replaced is added."""
     tools.call("insert_cell", source="# Fit", below="a", cell_type="markdown")
     tools.call("replace_cell", cell="new-1", source="# The fit")
     tools.call("replace_cell", cell="b", source="y = 3")
@@ -51,7 +51,7 @@ def test_cells_that_a_turn_inserts_and_replaces_are_told_once_each(tools: Tools,
 
 @pytest.mark.parametrize("gone", [False, True])
 def test_cell_that_the_user_changed_since_is_a_conflict(tools: Tools, page: NotebookPage, gone: bool) -> None:
-    """All three texts are told and nothing is changed; a choice decides, and redo gives back the user's."""
+    """It has all three texts and changes nothing; a choice decides, and redo restores the user's text."""
     tools.call("replace_cell", cell="b", source="y = 3")
     tools.call("insert_cell", source="z")
     if gone:
@@ -74,7 +74,7 @@ def test_cell_that_the_user_changed_since_is_a_conflict(tools: Tools, page: Note
 
 
 def test_cell_that_the_user_changed_between_two_edits_keeps_their_text(tools: Tools, page: NotebookPage) -> None:
-    """Undo gives back what the user had written, and deletes no cell that they have changed."""
+    """Undo restores the text that the user wrote, and deletes no cell that they changed."""
     tools.call("insert_cell", source="z = 1")
     page.type("new-1", "z = mine")
     tools.call("cells")
@@ -93,7 +93,7 @@ def test_what_the_user_has_undone_in_the_page_counts_as_undone(tools: Tools, pag
 
 
 def test_cell_that_was_kept_cannot_be_undone(tools: Tools, page: NotebookPage) -> None:
-    """Until the agent changes it again: then what was kept is what undo gives back."""
+    """If the agent changes it again, undo restores the kept text."""
     tools.call("replace_cell", cell="b", source="y = 3")
     tools.changes.keep("turn-1", ["cell:b"])
     with pytest.raises(ChangesError, match="It was kept"):
@@ -104,7 +104,6 @@ def test_cell_that_was_kept_cannot_be_undone(tools: Tools, page: NotebookPage) -
 
 
 def test_nothing_is_undone_where_a_variable_is_a_conflict(tools: Tools, page: NotebookPage) -> None:
-    """Cells and variables of a turn are undone together."""
     tools.call("replace_cell", cell="b", source="y = 3")
     tools.call("run_code", code="n = 1")
     tools.shell.run_cell("n = 5")
@@ -117,7 +116,7 @@ def test_nothing_is_undone_where_a_variable_is_a_conflict(tools: Tools, page: No
 
 
 def test_variables_of_a_cell_that_the_page_runs_for_the_agent_are_its(tools: Tools, page: NotebookPage) -> None:
-    """Those of a cell that the user runs at the same time are not; nor are those of the next run."""
+    """Variables of a cell that the user runs at the same time are not, nor those of the next run."""
     tools.shell.run_cell("n = 0")
     work = tools.loop.submit(tools.tool_runner.call("run_cell", {"cell": "a"}))
     edit = page.runs.get(timeout=30)
@@ -130,7 +129,7 @@ def test_variables_of_a_cell_that_the_page_runs_for_the_agent_are_its(tools: Too
 
 
 def test_cell_that_runs_behind_the_turn_is_told_late(tools: Tools, page: NotebookPage) -> None:
-    """It waits behind the cell that waits for the turn; who keeps the changes hears of it."""
+    """It waits behind the cell that waits for the turn; the owner of the changes gets it later."""
     heard: list[str] = []
     tools.changes.changed = heard.append
     with tools.job_queue.waiting(OWNER):

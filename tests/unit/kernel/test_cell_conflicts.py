@@ -1,4 +1,4 @@
-"""An agent's change of a cell that the user has changed, or of a notebook that was renamed or is one of two."""
+"""An agent's change of a cell that the user changed, or of a notebook that was renamed or has a copy."""
 
 from __future__ import annotations
 

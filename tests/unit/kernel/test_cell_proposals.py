@@ -1,4 +1,4 @@
-"""What a call of a kernel tool would do to a cell, as its card carries it to the page that shows it in the cell."""
+"""The cell change that a kernel tool's card proposes, as the page gets it to show it in the cell."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def shown(*, live: bool = True) -> NotebookView:
 def test_proposed_cell_when_a_tool_is_called_names_the_cell_and_both_texts(
     tool: str, arguments: dict[str, Any], expected: tuple[str | None, ...] | None
 ) -> None:
-    """Nothing where it changes no cell, or it is not clear which; no old text where not all of it is known."""
+    """Nothing without a clear cell or a change; no old text if it is not all known."""
     found = proposed_cell(tool, arguments, shown())
     told = None if found is None else (found.action, found.cell_id, found.kind, found.old_text, found.new_text)
     assert told == expected
@@ -53,7 +53,7 @@ def test_proposed_cell_when_no_page_shows_the_notebook_is_none() -> None:
 
 
 def test_replace_cell_when_it_asks_says_what_it_would_do_to_the_cell(tools: Tools) -> None:
-    """The request carries it, beside the lines of its preview."""
+    """The request has it beside the lines of its preview."""
     page = NotebookPage("fit.ipynb", {"a": "x = 1"})
     tools.call("replace_cell", cell="a", source="x = 2")
     assert tools.requests[-1].cell == ToolCallCell(

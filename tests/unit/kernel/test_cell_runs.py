@@ -1,4 +1,4 @@
-"""A cell that a page runs for an agent: what the agent gets of its outputs, and how the user stops it."""
+"""A cell that a page runs for an agent: the outputs that the agent gets, and how the user stops it."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ CALL: Any = {"cell": "a"}
 
 @pytest.fixture
 def page() -> Iterator[NotebookPage]:
-    """A page that shows a notebook and tells its outputs."""
+    """A page that shows a notebook and sends its outputs."""
     page = NotebookPage("runs.ipynb", {"a": LOOP}, {"a": SHOWN})
     yield page
     page.close()
 
 
 def test_the_outputs_of_a_cell_are_told_with_their_pictures(tools: Tools, page: NotebookPage) -> None:
-    """And tables with their shape; the page's answer alone has only the pictures' types."""
+    """Tables have their shape; the page's answer alone has only the pictures' types."""
     work = tools.loop.submit(tools.tool_runner.call("run_cell", CALL))
     page.ran(page.runs.get(timeout=30), {"output_type": "display_data", "data": {"image/png": ""}})
     text, picture = work.result(30)["content"]
@@ -47,7 +47,7 @@ def test_the_outputs_of_a_cell_are_told_with_their_pictures(tools: Tools, page: 
 
 
 class Echoing(io.StringIO):
-    """A stream that echoes what is written, as ipykernel's do, and takes it to the page."""
+    """A stream that echoes its text, as ipykernel's do, and sends it to the page."""
 
     echo: Any = None
 
@@ -60,7 +60,7 @@ class Echoing(io.StringIO):
 def test_what_a_cell_prints_is_told_while_it_runs_and_goes_to_the_page(
     tools: Tools, page: NotebookPage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Without what looks like a credential; then the streams are as they were."""
+    """Credentials are left out; afterwards the streams are as before."""
     stdout, stderr = Echoing(), Echoing()
     monkeypatch.setattr("sys.stdout", stdout)
     monkeypatch.setattr("sys.stderr", stderr)

@@ -1,4 +1,4 @@
-"""Several cells that a page runs for an agent, in their order, up to the first that fails."""
+"""Several cells that a page runs for an agent, in order, up to the first that fails."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ FAILED = {"output_type": "error", "ename": "NameError", "evalue": "x", "tracebac
 
 @pytest.fixture
 def page() -> Iterator[NotebookPage]:
-    """A page that shows a notebook of four code cells, one of which asks an agent."""
+    """A page with a notebook of four code cells; one of them asks an agent."""
     page = NotebookPage("series.ipynb", {"a": "x = 1", "b": "%agent Hello", "c": "x + 1", "d": "x + 2"})
     yield page
     page.close()
@@ -23,7 +23,7 @@ def page() -> Iterator[NotebookPage]:
 def test_run_cells_runs_each_in_its_order_and_leaves_out_those_that_ask_agents(
     tools: Tools, page: NotebookPage
 ) -> None:
-    """One question for all of them, with all their code."""
+    """One request has all their code."""
     work = tools.loop.submit(tools.tool_runner.call("run_cells", {}))
     for expected in ("a", "c", "d"):
         edit = page.runs.get(timeout=30)
@@ -37,7 +37,7 @@ def test_run_cells_runs_each_in_its_order_and_leaves_out_those_that_ask_agents(
 
 
 def test_run_cells_stops_at_the_first_that_fails(tools: Tools, page: NotebookPage) -> None:
-    """What is below is not run; the agent gets its error."""
+    """The cells below do not run; the agent gets the error."""
     work = tools.loop.submit(tools.tool_runner.call("run_cells", {"first": "c"}))
     edit = page.runs.get(timeout=30)
     assert edit["cellId"] == "c"
@@ -56,7 +56,7 @@ def test_run_cells_stops_at_the_first_that_fails(tools: Tools, page: NotebookPag
 def test_run_cells_of_none_is_refused(
     tools: Tools, page: NotebookPage, arguments: dict[str, str], message: str
 ) -> None:
-    """Nothing is asked."""
+    """No request is made."""
     result = tools.loop.submit(tools.tool_runner.call("run_cells", arguments)).result(30)
     assert result["isError"]
     assert message.lower() in result["content"][0]["text"].lower()
@@ -64,7 +64,6 @@ def test_run_cells_of_none_is_refused(
 
 
 def test_run_cells_that_is_denied_runs_nothing(tools: Tools, page: NotebookPage) -> None:
-    """As run_code."""
     tools.denies = True
     assert tools.loop.submit(tools.tool_runner.call("run_cells", {})).result(30)["isError"]
     assert page.runs.empty()

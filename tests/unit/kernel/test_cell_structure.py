@@ -1,4 +1,4 @@
-"""The tools that move, delete, split and merge cells and set type and tags: what they do, ask, refuse and undo."""
+"""Tools that move, delete, split and merge cells and set type and tags: results, requests, refusals, undo."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ CELLS = {"a": FIRST, "b": "b", "c": "c"}
 
 @pytest.fixture
 def page(tools: Tools) -> Iterator[NotebookPage]:
-    """The page of the notebook that the tools work on, in a turn."""
+    """The page of the tools' notebook, in a turn."""
     tools.changes.begin("t1")
     shown = NotebookPage("fit.ipynb", CELLS)
     yield shown
@@ -78,7 +78,7 @@ IDS = [f"{each[0]} {at}" for at, each in enumerate(CALLS)]
 def test_tool_that_changes_cells_when_allowed_does_it_in_one_step_that_undo_and_redo_reverse(
     tools: Tools, page: NotebookPage, called: Call
 ) -> None:
-    """The card names the cell and what would be done, the page can show it in the cell, and the turn has it."""
+    """The card names the cell and the change, the page can show it in the cell, and the turn has it."""
     name, arguments, texts, title, action = called
     before = copy.deepcopy(page.cells)
     result = tools.call(name, **arguments)
@@ -101,7 +101,7 @@ def test_tool_that_changes_cells_when_allowed_does_it_in_one_step_that_undo_and_
 def test_clear_outputs_when_allowed_leaves_out_prompts_and_is_undone_with_the_turn(
     tools: Tools, page: NotebookPage
 ) -> None:
-    """Of all cells that have run, or of one; texts and variables stay."""
+    """It clears all cells that have run, or one; texts and variables stay."""
     page.cells[0]["count"], page.cells[1]["count"], page.cells[2]["count"] = 3, None, 5
     page.type("c", "%agent Hello")
     cleared = tools.text("clear_outputs")
@@ -118,7 +118,7 @@ def test_clear_outputs_when_allowed_leaves_out_prompts_and_is_undone_with_the_tu
 
 
 def test_set_cell_type_and_tags_when_done_say_so_in_the_turns_changes(tools: Tools, page: NotebookPage) -> None:
-    """Their texts are as before, so that the line beside the name says what changed; back again is no change."""
+    """The texts are equal, so the line beside the name says what changed; a change back is none."""
     tools.call("set_cell_type", cell="b", cell_type="raw")
     tools.call("set_cell_tags", cell="b", tags=["x"])
     tools.call("move_cell", cell="b", below="c")
@@ -182,7 +182,7 @@ LOCKED = [
 def test_tool_when_the_metadata_of_its_cell_forbids_it_is_refused_before_the_user_is_asked(
     tools: Tools, page: NotebookPage, row: tuple[str, dict[str, Any], str, str]
 ) -> None:
-    """The agent gets to know which cell, why, and what to do instead; `cells` says it beforehand."""
+    """The agent gets the cell, the reason and what to do instead; `cells` says it beforehand."""
     name, arguments, locked, lock = row
     next(each for each in page.cells if each["id"] == locked)[lock] = False
     page.tell()
@@ -216,7 +216,7 @@ CHANGES_OF_CELLS = [
 def test_change_of_a_notebook_whose_file_is_read_only_is_made_in_the_page_and_says_what_to_do(
     tools: Tools, page: NotebookPage, name: str, arguments: dict[str, Any]
 ) -> None:
-    """JupyterLab lets the user change such a notebook, too; what is lost without a word is said."""
+    """JupyterLab allows it, too, but loses the change silently; the note says so."""
     page.read_only = True
     page.tell()
     assert "fit.ipynb: 3 cells, its file is read-only (used last)" in tools.text("notebooks")
@@ -233,7 +233,7 @@ def test_change_of_a_notebook_whose_file_is_read_only_is_made_in_the_page_and_sa
 def test_undo_when_two_pages_show_the_notebook_is_done_in_the_page_that_the_user_is_in(
     tools: Tools, page: NotebookPage, renamed: bool
 ) -> None:
-    """Pages say it when the user comes back to them; one that was renamed meanwhile is known by its earlier path."""
+    """The page last visited counts; a page that was renamed meanwhile is known by its earlier path."""
     tools.call("delete_cell", cell="b")
     other = NotebookPage("fit.ipynb", {"a": FIRST, "c": "c"})
     if renamed:
@@ -247,7 +247,7 @@ def test_undo_when_two_pages_show_the_notebook_is_done_in_the_page_that_the_user
 def test_deleted_cell_when_the_turn_has_ended_is_told_with_the_place_that_it_had(
     tools: Tools, page: NotebookPage
 ) -> None:
-    """So that the page can show where it was; one that was moved first, where it was before the turn."""
+    """The page can show where the cell was; for a cell that was moved first, before the turn."""
     tools.call("delete_cell", cell="b")
     tools.call("move_cell", cell="c", above="a")
     tools.call("delete_cell", cell="c")
@@ -269,7 +269,7 @@ EDITS = [("replace_cell", REPLACED), *(each[:2] for each in CALLS)]
 def test_tool_that_changes_cells_when_the_user_changed_the_cell_is_refused_with_its_text(
     tools: Tools, page: NotebookPage, name: str, arguments: dict[str, Any], when: str
 ) -> None:
-    """After the agent read it, or while the card waits: the agent gets the present text and can call again."""
+    """The user edits after the agent's read or before the answer; the agent gets the new text and can call again."""
     cell = str(arguments.get("cell") or arguments["last"])
     tools.call("cells")
     if when == "before":
@@ -300,7 +300,7 @@ def test_tool_that_changes_cells_when_the_user_changed_the_cell_is_refused_with_
 def test_change_of_a_cell_when_the_notebook_changes_while_it_waits_for_approval(
     tools: Tools, page: NotebookPage, name: str, change: Callable[[NotebookPage], object], words: tuple[str, str]
 ) -> None:
-    """A cell that is gone is no longer deleted; a notebook that was renamed is found by its cells."""
+    """A cell that is gone is not deleted; a renamed notebook is found by its cells."""
     tools.while_asked = lambda: change(page)
     is_deletion = name == "delete_cell"
     assert words[not is_deletion] in tools.text(name, **({"cell": "b"} if is_deletion else REPLACED))
@@ -323,7 +323,7 @@ def test_change_of_a_cell_when_two_cells_have_the_id_is_refused(
 def test_delete_cell_when_its_text_was_cut_reads_all_of_it_so_that_undo_gives_it_back(
     tools: Tools, page: NotebookPage
 ) -> None:
-    """A page tells the beginning of a long cell only; the card shows all of what would be removed."""
+    """A page sends only the beginning of a long cell; the card shows all the text to be removed."""
     page.longest = 3
     page.tell()
     tools.call("delete_cell", cell="a")
@@ -345,7 +345,6 @@ def test_undo_when_the_user_has_set_another_type_asks_which_is_to_stay(tools: To
 
 
 def test_undo_when_the_user_edited_a_moved_cell_moves_it_back_with_their_text(tools: Tools, page: NotebookPage) -> None:
-    """A place is no text: nothing of theirs is lost."""
     tools.call("move_cell", cell="a", below="c")
     page.type("a", "mine")
     undo(tools)
@@ -389,7 +388,7 @@ def _call(operation: tuple[str, int, int], ids: list[str]) -> tuple[str, dict[st
 def test_undo_of_a_turn_when_it_did_anything_to_cells_gives_back_the_notebook_and_redo_the_turns(
     tools: Tools, operations: list[tuple[str, int, int]]
 ) -> None:
-    """Texts, types, tags and order, in one step each, whatever was done in which order."""
+    """Texts, types, tags and order, in one step each, after any sequence of changes."""
     tools.use(tools.runner)
     tools.changes.close()
     tools.changes.begin("t1")

@@ -1,4 +1,4 @@
-"""Charts drawn as PNG by the renderers that a user has installed: in processes that end, whatever they do."""
+"""Charts drawn as PNG by the renderers that a user has installed, in separate processes that always end."""
 
 from __future__ import annotations
 
@@ -73,13 +73,13 @@ def test_what_is_no_chart_or_has_a_picture_is_left_as_it_is(data: dict[str, Any]
 def test_chart_that_is_too_large_or_loads_something_is_not_drawn_and_says_why(
     specification: dict[str, Any], why: str
 ) -> None:
-    """A chart is no way to read files or to call addresses."""
+    """A chart must not read files or call addresses."""
     with pytest.raises(Undrawn, match=why):
         draw_chart(Chart("vega", json.dumps(specification)))
 
 
 def test_renderer_that_hangs_is_killed_with_what_it_started() -> None:
-    """A browser that a renderer started goes as well."""
+    """Also a browser that a renderer started."""
     child = "import subprocess, sys, time; subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(999)'])"
     before = {each.pid for each in psutil.Process().children(recursive=True)}
     with pytest.raises(Undrawn, match="took too long"):
@@ -102,7 +102,7 @@ def test_charts_that_are_drawn_are_pictures_and_what_is_left_out_is_said() -> No
 
 @pytest.mark.skipif(not is_drawable("vega"), reason="vl-convert-python is not installed: it draws Altair's charts")
 def test_chart_of_altair_goes_to_the_agent_as_a_picture() -> None:
-    """By vl-convert; a chart that is not drawn is text, and the attachment says why."""
+    """With vl-convert; a chart that is not drawn is text, and the attachment says why."""
     said, picture = with_outputs("output:1", "", [output(CHARTS["altair, as HTML"])], None)
     assert getattr(picture, "content_type", None) == "image/png"
     assert "[picture 1" in str(getattr(said, "model_representation", ""))
@@ -114,6 +114,6 @@ def test_chart_of_altair_goes_to_the_agent_as_a_picture() -> None:
     not is_drawable("plotly"), reason="plotly and kaleido are not installed: they draw Plotly's figures"
 )
 def test_figure_of_plotly_is_drawn_by_kaleido() -> None:
-    """Kaleido wants a Chrome; where it finds none the figure is text, and says so."""
+    """Kaleido needs a Chrome; without one the figure is text, and says so."""
     shown, notes = with_pictures([output(CHARTS["plotly, as JSON"])])
     assert ("image/png" in shown[0]["data"]) != bool(notes)

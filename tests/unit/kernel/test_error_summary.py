@@ -1,4 +1,4 @@
-"""Errors as they are told to agents: the user's own frames with values, whatever the error is; bounded; no secrets."""
+"""Error summaries for agents: the user's own frames with values, for any error; bounded; without secrets."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class HostileError(Exception):
 
 
 def failing(source: str, **variables: Any) -> BaseException:
-    """Returns what *source* raises, run as a cell."""
+    """Returns the error of *source*, run as a cell."""
     namespace = {"__name__": "__main__", "called": CALLED, **variables}
     linecache.cache[CELL] = (len(source), None, source.splitlines(keepends=True), CELL)
     try:
@@ -52,7 +52,7 @@ def told(error: BaseException, **options: Any) -> ErrorSummary:
 
 
 def test_an_error_is_told_with_the_line_and_the_values_of_the_names_in_it() -> None:
-    """Of each of the user's own frames; functions and modules are what their names say."""
+    """For each of the user's own frames; functions and modules have no value."""
     source = "import math\ndef ratio(a, b):\n    return a / b\nxs = [3, 4]\nratio(math.floor(xs[0]), 0)\n"
     lines = told(failing(source)).text.splitlines()
     assert lines[:2] == ["ZeroDivisionError: division by zero", "The cell that failed: In [3] (cell id c3)."]
@@ -69,7 +69,7 @@ def test_an_error_is_told_with_the_line_and_the_values_of_the_names_in_it() -> N
 
 
 def test_an_error_in_a_function_of_an_earlier_cell_is_told_with_both_cells() -> None:
-    """The cell that ran is the one that failed; the line that is wrong stands in the other."""
+    """The cell that ran failed; the wrong line is in the other cell."""
     earlier, namespace = "<cell 1>", {"__name__": "__main__"}
     source = "def ratio(a, b):\n    return a / b\n"
     linecache.cache[earlier] = (len(source), None, source.splitlines(keepends=True), earlier)
@@ -115,7 +115,7 @@ def test_a_syntax_error_is_told_with_its_place() -> None:
     ],
 )
 def test_none_of_the_users_code_runs_when_its_error_is_told(source: str) -> None:
-    """Neither of objects nor of errors: what hangs or raises when it is printed cannot hold up the cell."""
+    """Neither of objects nor of errors: a ``repr`` that hangs or raises cannot hold up the cell."""
     error = failing(HOSTILE + source)
     CALLED.clear()
     summary = told(error)
@@ -148,7 +148,7 @@ def test_an_error_that_hangs_when_it_is_printed_is_told_by_its_arguments() -> No
     ],
 )
 def test_what_is_told_is_bounded_and_says_what_was_cut(source: str) -> None:
-    """Whatever is large: the message, the frames, the values, the causes, the cell."""
+    """Any large part: the message, the frames, the values, the causes, the cell."""
     variables = {f"n{n}": n for n in range(1_999)}
     text = told(failing(source, **variables)).text
     assert len(text) <= LONGEST + 100
@@ -165,7 +165,7 @@ def test_what_is_told_is_bounded_and_says_what_was_cut(source: str) -> None:
     st.sampled_from(["x", "password", "api_key"]),
 )
 def test_the_text_of_a_value_is_bounded_and_holds_no_credential(value: object, name: str) -> None:
-    """Any value; that of a secret's name is not shown at all."""
+    """For any value; a name that looks like a secret's shows none."""
     text = value_text(value, name, Credentials({}))
     assert len(text) <= LONGEST_VALUE + 60
     assert TOKEN not in text
@@ -200,7 +200,7 @@ def test_files_of_the_workspace_are_the_users_own_and_libraries_are_a_line(tmp_p
 
 
 def test_a_traceback_can_be_told_while_its_objects_change() -> None:
-    """On another thread: what cannot be read at that moment is told by its class."""
+    """On another thread: an object that cannot be read at that moment is shown by its class."""
     xs: dict[int, int] = {}
     over = threading.Event()
 

@@ -1,4 +1,4 @@
-"""What is kept where memory is nearly full: a process of its own, with a limit of the system's."""
+"""Snapshots when memory is nearly full: a separate process with a limit of the system."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The kernel's tools over HTTP, for agents that take MCP servers so only; as MCP's streamable HTTP has it."""
+"""The kernel's tools over MCP's streamable HTTP, for agents that take no other MCP servers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.unit.kernel.test_server import INITIALIZE
 
 @pytest.fixture
 def server(tools: Tools) -> Iterator[HttpServer]:
-    """A server in front of the tools."""
+    """Starts a server for the tools."""
     found = tools.loop.submit(HttpServer.started(lambda: ToolMcpServer(tools.tool_runner))).result(30)
     yield found
     tools.loop.call(found.close)
@@ -32,7 +32,7 @@ def server(tools: Tools) -> Iterator[HttpServer]:
 def sent(
     server: HttpServer, message: Any, method: str = "POST", **headers: str | None
 ) -> tuple[int, http.client.HTTPMessage, Any]:
-    """The status, the headers and the body of the answer to one request."""
+    """Returns the status, the headers and the body of an answer."""
     named = {**server.headers, **{name.replace("_", "-"): value for name, value in headers.items()}}
     with closing(http.client.HTTPConnection(str(urlsplit(server.url).netloc), timeout=30)) as connection:
         body = json.dumps(message) if method == "POST" else None
@@ -51,7 +51,7 @@ def greeted(server: HttpServer) -> str:
 
 
 def test_a_client_over_http_is_greeted_told_the_tools_and_served(tools: Tools, server: HttpServer) -> None:
-    """Each message a POST; a notification has no answer; a session that was ended is not known any more."""
+    """Each message is a POST; a notification has no answer; an ended session is unknown."""
     tools.shell.user_ns["xs"] = [1, 2]
     status, headers, hello = sent(server, request("initialize", **INITIALIZE))
     session = headers["Mcp-Session-Id"]
@@ -85,7 +85,7 @@ def test_a_client_over_http_is_greeted_told_the_tools_and_served(tools: Tools, s
 def test_a_request_over_http_without_token_from_a_page_or_of_no_session_is_refused(
     server: HttpServer, headers: dict[str, Any], status: int
 ) -> None:
-    """A page in a browser gets nothing, also where its name leads to this machine."""
+    """A page in a browser gets nothing, even if its host name leads to this machine."""
     assert sent(server, request("ping"), **{"Mcp_Session_Id": greeted(server), **headers})[0] == status
 
 
@@ -97,7 +97,7 @@ def test_what_is_no_message_is_refused_over_http(server: HttpServer) -> None:
 
 
 def test_a_call_over_http_that_is_cancelled_is_answered_with_nothing(tools: Tools, server: HttpServer) -> None:
-    """MCP `notifications/cancelled`: the POST of the call ends."""
+    """MCP `notifications/cancelled` ends the call's POST."""
     session = greeted(server)
     begun = threading.Event()
     tools.while_asked = begun.set

@@ -1,4 +1,4 @@
-"""The main thread's work: when it is done, in what order, and when not."""
+"""The main thread's jobs: when and in what order they run."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.unit.kernel.shell_tools import OWNER, Tools, waited_for
 
 
 def test_work_waits_until_the_users_code_has_ended(tools: Tools) -> None:
-    """A cell that runs, and only awaits something of its own, is left alone."""
+    """A running cell that only awaits its own work is left alone."""
     tools.job_queue.schedule = lambda _: None
     busy = [True]
     tools.job_queue.is_main_thread_busy = lambda: busy[0]

@@ -1,4 +1,4 @@
-"""Access to the kernel: where there is none, and beside a server that has its name."""
+"""Access to the kernel: conversations without it, and a server of the same name."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_a_session_whose_kernel_is_gone_goes_on_without(tmp_path: Path) -> None:
 
 
 def test_a_server_of_the_users_keeps_its_name(tools: Tools, tmp_path: Path) -> None:
-    """The kernel's is called otherwise then; a copy of the tab has the tools, and each closes for itself."""
+    """The kernel's server gets another name; a copy of the tab has the tools, and each closes its own."""
     host = Host()
     host.environment.connect(shell=tools)
     try:

@@ -1,4 +1,4 @@
-"""Sixty changes in place by an agent: undone in the objects themselves, or announced before they are allowed."""
+"""Sixty changes in place by an agent: undone in the objects themselves, or announced before approval."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def _differing(values: dict[str, Any], variables: dict[str, Any]) -> list[object
 
 
 def test_at_least_fifty_are_undone(tools: Tools) -> None:
-    """The others are announced: nothing is claimed undone that is not."""
+    """The others are announced: undo never claims more than it does."""
     announced = []
     for name, mutation in MUTATIONS.items():
         if not mutation.needs:

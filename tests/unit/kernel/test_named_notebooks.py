@@ -1,4 +1,4 @@
-"""The cells of a notebook that an agent names, where several are open with the kernel."""
+"""The cells of a notebook that an agent names, when several are open with the kernel."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_notebooks_lists_those_that_are_open_once_the_one_used_last_first(
 def test_tool_of_cells_when_it_names_a_notebook_works_on_that_one(
     tools: Tools, pages: dict[str, NotebookPage], name: str
 ) -> None:
-    """Its card says which, and the turn has the change; another with the same ids stays as it is."""
+    """The card and the turn name it; another notebook with the same ids stays as it is."""
     assert "--- Code cell, not run (id p)\n1" in tools.text("cells", notebook=name)
     tools.call("replace_cell", cell="p", source="2", notebook=name)
     tools.call("insert_cell", source="3", notebook=name)
@@ -107,7 +107,7 @@ def test_undo_when_a_turn_changed_the_same_cell_of_a_notebook_and_its_copy_bring
 def test_cell_that_was_read_in_one_notebook_is_not_taken_for_read_in_its_copy(
     tools: Tools, pages: dict[str, NotebookPage]
 ) -> None:
-    """The copy may have another text; what the agent read of it counts."""
+    """The copy may have another text than the agent read."""
     pages["old/plot.ipynb"].type("p", "old")
     tools.call("cells", notebook="work/plot.ipynb")
     tools.call("cells", notebook="old/plot.ipynb")
@@ -119,7 +119,7 @@ def test_cell_that_was_read_in_one_notebook_is_not_taken_for_read_in_its_copy(
 def test_tool_of_cells_when_the_notebook_is_renamed_during_the_turn_is_still_checked_and_undone(
     tools: Tools, pages: dict[str, NotebookPage]
 ) -> None:
-    """What the agent read under the old name counts; undo finds the notebook by its cells."""
+    """The agent's reads under the old name count; undo finds the notebook by its cells."""
     page = pages["work/fit.ipynb"]
     tools.call("cells")
     tools.call("delete_cell", cell="a")

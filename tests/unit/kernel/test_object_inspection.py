@@ -1,4 +1,4 @@
-"""Looking at the user's objects: on the main thread, bounded, and whatever their own code does."""
+"""Inspection of the user's objects: on the main thread, bounded, whatever their own code does."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LOOKS: dict[str, tuple[str, dict[str, Any]]] = {
 
 
 class Thing:
-    """Its own code runs wherever somebody looks."""
+    """Its own code runs whenever it is inspected."""
 
     def __init__(self, act: Callable[[], Any]) -> None:
         self._act = act
@@ -69,7 +69,7 @@ def test_an_object_that_raises_costs_that_look_alone(tools: Tools, look: str, er
 
 
 def test_a_look_waits_for_a_busy_kernel_and_says_so(tools: Tools) -> None:
-    """It does not look behind the running cell's back."""
+    """It does not run beside the running cell."""
     looked: list[str] = []
     tools.shell.user_ns["thing"] = Thing(lambda: looked.append("looked"))
     tools.job_queue.schedule = lambda _: None
@@ -106,7 +106,7 @@ while signal.SIGINT not in signal.sigpending(): pass
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no signal masks, and no time limit for code")
 @pytest.mark.parametrize("code", [TAKEN, BLOCKED], ids=["taken", "blocked"])
 def test_code_that_keeps_our_interrupt_from_coming_does_not_hang_the_kernel(tools: Tools, code: str) -> None:
-    """It has its own handler, or blocks the signal: nobody waits for the interrupt for ever, nor gets it later."""
+    """It has its own handler, or blocks the signal: nobody waits for the interrupt forever or gets it later."""
     before = signal.getsignal(signal.SIGINT)
     try:
         tools.call("run_code", code=code, timeout=0.1)

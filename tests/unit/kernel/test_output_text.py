@@ -1,4 +1,4 @@
-"""Outputs as an agent gets them: pictures, tables, text; bounded, without credentials, and nothing of it run."""
+"""Outputs as an agent gets them: pictures, tables, text; bounded, without credentials, and never executed."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tests.conftest import ROOT
 
 
 def png(width: int = 2, height: int = 2) -> str:
-    """A PNG in base64."""
+    """Returns a PNG in base64."""
 
     def chunk(kind: bytes, data: bytes) -> bytes:
         return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
@@ -39,7 +39,7 @@ def png(width: int = 2, height: int = 2) -> str:
 
 
 def shown(**bundle: Any) -> dict[str, Any]:
-    """An output with these media types; `__` stands for a slash, `_` for a plus."""
+    """Returns an output; in its media types `__` is a slash, `_` a plus."""
     return {
         "output_type": "display_data",
         "data": {k.replace("__", "/").replace("_", "+"): v for k, v in bundle.items()},
@@ -55,7 +55,7 @@ def texts(read: OutputText) -> tuple[str, tuple[str, ...]]:
 
 
 def test_a_picture_is_handed_over_and_named_where_it_stands() -> None:
-    """Between what was printed before and behind it; base64 of a notebook's file has line breaks."""
+    """Between the texts before and after it; base64 in a notebook's file has line breaks."""
     data = png()
     figure = shown(image__png=data[:20] + "\n" + data[20:], text__plain="<Figure size 640x480 with 1 Axes>")
     read = read_outputs([printed("before\n"), figure, printed("behind\n")])
@@ -107,7 +107,7 @@ FRAME = """<div><style scoped>.dataframe {color: red}</style><table class="dataf
     ("more", "shape"), [("", "2 rows × 2 columns"), ("<p>150 rows × 5 columns</p>", "150 rows × 5 columns")]
 )
 def test_a_table_is_text_with_its_shape(more: str, shape: str) -> None:
-    """The shape that pandas says of a frame of which it shows a part, else what is counted."""
+    """The shape that pandas prints for a cut frame; otherwise rows and columns are counted."""
     read = read_outputs([shown(text__html=FRAME.replace("{more}", more), text__plain="   a  b")])
     assert texts(read) == (f"Table, {shape}:\n | a | b\n0 | 1 | x & y\n1 | 2 | z", ())
 
@@ -220,7 +220,7 @@ def test_credentials_are_masked_in_every_kind_of_output(monkeypatch: pytest.Monk
 
 
 def test_the_tokens_of_a_picture_follow_its_size() -> None:
-    """About an area of 750 each, as models count; what is no PNG is taken for a large one."""
+    """About an area of 750 each, as models count; other data counts as a large picture."""
     assert picture_tokens(png(640, 480), "image/png") == 409
     assert picture_tokens(png(3_000, 2_000), "image/png") == 1_600
     assert picture_tokens("/9j/", "image/jpeg") == 1_500
@@ -261,7 +261,7 @@ CHARTS = json.loads((ROOT / "tests/cases/outputs/charts.json").read_text(encodin
     ],
 )
 def test_chart_as_the_libraries_give_it_is_told_by_its_data(recorded: str, words: str) -> None:
-    """Also in the HTML that they give where they know of no renderer: it draws itself, and reads as nothing."""
+    """Also as the HTML for an unknown renderer: a script draws it, so it has no text."""
     read = read_outputs([{"output_type": "display_data", "data": CHARTS[recorded], "metadata": {}}])
     assert read.text.startswith("A chart")
     assert words in read.text

@@ -1,4 +1,4 @@
-"""The line that says what a preview saw, and what it could not see; and how much of it is printed."""
+"""The line that says what a preview saw and missed; and how much output it keeps."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ INITIALIZE = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo":
 
 @contextmanager
 def opened(tools: Tools, within: Path | None = None) -> Iterator[SocketServer]:
-    """A socket server in front of the tools."""
+    """Starts a socket server for the tools."""
     socket_server = tools.loop.submit(SocketServer.started(lambda: ToolMcpServer(tools.tool_runner), within)).result(30)
     try:
         yield socket_server
@@ -40,7 +40,7 @@ def opened(tools: Tools, within: Path | None = None) -> Iterator[SocketServer]:
 
 
 class Client:
-    """A client on stdio of a bridge that it starts."""
+    """A client that starts a bridge and uses its stdio."""
 
     def __init__(self, environment: dict[str, str]) -> None:
         command = [sys.executable, "-I", "-S", bridge.__file__]
@@ -60,7 +60,7 @@ class Client:
         return self.read()
 
     def leave(self) -> tuple[int, str]:
-        """The exit status, and what was said on stderr."""
+        """Returns the exit status and the text on stderr."""
         _, said = self.process.communicate(timeout=30)
         return self.process.returncode, said
 
@@ -86,7 +86,7 @@ def test_a_client_is_greeted_told_the_tools_and_served(tools: Tools) -> None:
 
 @pytest.mark.parametrize("wanted", [*VERSIONS, "1999-01-01", None, 7])
 def test_the_version_is_agreed_on(tools: Tools, wanted: Any) -> None:
-    """The client's where it is known, else the newest."""
+    """The client's version if known, otherwise the newest."""
     answer = tools.during(ToolMcpServer(tools.tool_runner).request("initialize", {"protocolVersion": wanted}))
     assert answer["protocolVersion"] == (wanted if wanted in VERSIONS else VERSIONS[0])
 
@@ -118,7 +118,7 @@ def test_what_is_no_request_is_refused(tools: Tools) -> None:
 
 
 def test_a_connection_without_the_right_token_is_closed(tools: Tools) -> None:
-    """Also one with the token of another session; without a token the bridge says what it is."""
+    """Also with the token of another session; without any token the bridge says what it is."""
     with opened(tools) as socket_server, opened(tools) as other:
         for token in ("", "x", other.environment[bridge.TOKEN]):
             client = Client({**socket_server.environment, bridge.TOKEN: token})
@@ -132,7 +132,7 @@ def test_a_connection_without_the_right_token_is_closed(tools: Tools) -> None:
 
 
 def test_a_closed_socket_server_leaves_nothing_behind(tools: Tools) -> None:
-    """No socket, no folder, no connection; the folder was private."""
+    """No socket, folder or connection; the folder was private."""
     with opened(tools) as socket_server:
         folder = Path(socket_server.environment[bridge.SOCKET]).parent
         assert stat.S_IMODE(folder.stat().st_mode) == 0o700
@@ -174,7 +174,7 @@ def test_a_client_can_take_a_call_back(tools: Tools) -> None:
 
 
 def test_servers_over_acp_are_found_by_their_ids(tools: Tools) -> None:
-    """No other server, and no connection of one that is served no more."""
+    """Not other servers, nor connections of a server that was withdrawn."""
     served = Served()
 
     def ask(method: str, /, **params: Any) -> Any:
@@ -200,7 +200,7 @@ def test_servers_over_acp_are_found_by_their_ids(tools: Tools) -> None:
 
 
 def test_no_tool_has_an_argument_called_kind() -> None:
-    """OpenHands has a field of that name in each action: its every turn failed."""
+    """OpenHands has a field of that name in each action: each of its turns failed."""
     assert [name for name, tool in kernel_tools().items() if "kind" in tool["inputSchema"]["properties"]] == []
     assert checked("insert_cell", {"source": "x", "kind": "markdown"}) == {"source": "x", "cell_type": "markdown"}
     assert checked("set_cell_type", {"cell": "a", "kind": "raw"}) == {"cell": "a", "cell_type": "raw"}
@@ -222,7 +222,7 @@ PICTURE = {"type": "image", "data": "", "mimeType": "image/png"}
     ],
 )
 def test_a_result_that_agents_read_as_json_is_an_object(text: str, structured: Any) -> None:
-    """A tool of a component as those of the kernel; with a picture the text is behind it, where nobody reads JSON."""
+    """For tools of components and of the kernel; with a picture the text follows, where nobody reads JSON."""
     result = asyncio.run(Tool(name="t", description="", run=lambda: text).call({}))
     assert (result["content"], result.get("structuredContent")) == ([{"type": "text", "text": text}], structured)
     blocks = [{"type": "text", "text": text}, PICTURE]

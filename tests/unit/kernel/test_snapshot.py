@@ -1,4 +1,4 @@
-"""What is kept of the user's objects before an agent's code runs: bad input, and what is announced as lost."""
+"""Snapshots of the user's objects before an agent's code runs: bad input, and losses that are announced."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ object.__setattr__(b, 'more', 1)
 
 
 def test_frame_in_which_an_array_of_an_extension_is_written_is_restored(tools: Tools) -> None:
-    """``Series.array`` is written past Copy-on-Write."""
+    """A write to ``Series.array`` bypasses Copy-on-Write."""
     tools.shell.run_cell("import pandas as pd\nx = pd.DataFrame({'t': ['a', 'b']})")
     x = tools.shell.user_ns["x"]
     before = value_of(x)
@@ -114,7 +114,7 @@ def test_recursive_and_deep_structures_end() -> None:
 
 
 def test_ten_thousand_names_take_no_time_that_is_noticed() -> None:
-    """The time is bounded where code may reach any of them, and next to nothing where it names one."""
+    """The time is bounded if code may reach any name, and near zero if it reaches one."""
     names = {f"n{number}": [number] for number in range(10_000)}
     began = time.thread_time()
     snapshot = Keeper(names, LIMIT).keep(Reach("n5.append(1)").of(names))
@@ -134,7 +134,7 @@ def test_what_is_too_large_is_said_and_seen_to_change() -> None:
 
 
 def test_frame_that_another_thread_writes_ends_well(tools: Tools) -> None:
-    """Nothing is raised, and the code's own change is undone where nobody else's stands in the way."""
+    """Nothing raises, and the code's own change is undone unless another one is in the way."""
     tools.shell.run_cell("import pandas as pd\nx = pd.DataFrame({'a': range(1000)})\nown = [1]")
     x, stop = tools.shell.user_ns["x"], threading.Event()
 

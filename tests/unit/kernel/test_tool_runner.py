@@ -1,4 +1,4 @@
-"""Each tool, on a real shell: what it gives, what it asks leave for, and how it fails."""
+"""Each tool on a real shell: its results, its permission requests, and its errors."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Plot()
 
 
 class Frame:
-    """What a data frame shows of itself."""
+    """A minimal data frame."""
 
     columns = ("dose", "response")
     dtypes = ("int64", "float64")
@@ -39,7 +39,7 @@ class Frame:
 
 
 def test_variables_are_listed_with_type_and_size(tools: Tools) -> None:
-    """The user's own: no modules, nothing private, nothing of IPython's; those that a filter fits."""
+    """Only the user's own: no modules, no private names, none of IPython's; a filter selects."""
     tools.shell.run_cell("import os\nxs = [1, 2, 3]\n_private = 1\ndef area(r): return r")
     tools.shell.user_ns["frame"] = Frame()
     text = tools.text("variables")
@@ -59,7 +59,7 @@ def test_an_object_that_fails_when_looked_at_is_listed_all_the_same(tools: Tools
 
 
 def test_a_variable_is_inspected(tools: Tools) -> None:
-    """A frame's columns and head, a function's source or docstring, what a path leads to."""
+    """A frame's columns and head, a function's source or docstring, the object at a path."""
     tools.shell.user_ns.update(frame=Frame(), runs=[{"loss": 0.5}], text="x" * 50_000)
     shown = tools.text("inspect", path="frame")
     assert "dose: int64" in shown
@@ -81,7 +81,7 @@ def test_a_secret_is_not_shown(tools: Tools) -> None:
 
 
 def test_code_runs_in_the_users_namespace(tools: Tools) -> None:
-    """Printed text in order, the value, what was displayed; nothing of it in the user's own output."""
+    """Printed text in order, the value, displayed outputs; nothing appears in the user's own output."""
     tools.shell.user_ns["xs"] = [1, 2]
     ran = tools.text("run_code", code="import sys\nprint('a')\nprint('b', file=sys.stderr)\nys = xs + [3]\nys")
     assert ran == "a\nb\n[1, 2, 3]"
@@ -106,12 +106,12 @@ def test_the_users_prompt_number_and_last_value_stay(tools: Tools, capsys: pytes
 
 
 def shows(*bundles: dict[str, str]) -> str:
-    """Code that displays *bundles*."""
+    """Returns code that displays *bundles*."""
     return "show = get_ipython().display_pub.publish\n" + "".join(f"show({each!r})\n" for each in bundles)
 
 
 def test_rich_output_comes_as_text_and_pictures(tools: Tools) -> None:
-    """A table with its shape, HTML as text, at most five pictures; what is left out is said."""
+    """A table with its shape, HTML as text, at most five pictures; a note counts the rest."""
     html = {"text/html": "<b>bold</b><script>alert(1)</script>", "text/plain": "<IPython.core.display.HTML object>"}
     table = {"text/html": "<table><tr><th>dose</th></tr><tr><td>1</td></tr><tr><td>2</td></tr></table>"}
     assert tools.text("run_code", code=shows(html, table)) == "bold\nTable, 2 rows × 1 columns:\ndose\n1\n2"
@@ -141,7 +141,7 @@ WAITS = "import time\nprint('\\x1b[31mbegun\\x1b[0m')\ntry:\n    time.sleep(600)
 
 
 def stopped_once_it_has_printed(tools: Tools, code: str, times: int = 1) -> list[dict[str, Any]]:
-    """The results of *code*, begun so many times and stopped once when the first has printed something."""
+    """Returns the results of *code*, started *times* times and stopped once after the first output."""
 
     async def stopped() -> list[dict[str, Any]]:
         running = [asyncio.ensure_future(tools.tool_runner.call("run_code", {"code": code})) for _ in range(times)]
@@ -153,7 +153,7 @@ def stopped_once_it_has_printed(tools: Tools, code: str, times: int = 1) -> list
 
 
 def test_code_is_stopped_alone_and_the_turn_goes_on(tools: Tools) -> None:
-    """What it has printed so far is told, with its colours; the agent hears who stopped it."""
+    """The output so far is shown with its colours; the agent learns who stopped it."""
     (result,) = stopped_once_it_has_printed(tools, WAITS)
     assert result["isError"]
     assert result["content"][0]["text"].startswith("begun\nThe code was stopped by the user. The turn goes on.")
@@ -166,7 +166,7 @@ def test_code_is_stopped_alone_and_the_turn_goes_on(tools: Tools) -> None:
 
 
 def test_code_that_is_interrupted_again_while_its_error_is_shown_was_stopped_all_the_same(tools: Tools) -> None:
-    """The agent hears that the time was up, not that the code raised nothing."""
+    """The agent learns that its time was up, not that the code raised nothing."""
     code = (
         "import os, signal, time\n"
         "class Slow(KeyboardInterrupt):\n"
@@ -197,7 +197,7 @@ def test_an_interrupt_in_a_finalizer_is_sent_again_and_no_error_is_written(
 
 
 def test_of_two_equal_runs_the_one_that_runs_is_stopped(tools: Tools) -> None:
-    """The one behind it begins as if nothing had been."""
+    """The one behind it runs as usual."""
     code = "runs = globals().get('runs', 0) + 1\nprint('begun', flush=True)\nwhile runs == 1:\n    pass"
     results = stopped_once_it_has_printed(tools, code, times=2)
     assert [each["isError"] for each in results] == [True, False]
@@ -235,7 +235,7 @@ def test_what_goes_wrong_is_told_with_its_traceback(tools: Tools, code: str, wor
     ],
 )
 def test_a_traceback_is_a_code_block_at_the_end_of_the_answer(tools: Tools, code: str) -> None:
-    """Whatever it holds and however long all is: its dashed line is no rule where the answer is read as Markdown."""
+    """Whatever its content or length: Markdown must not read its dashed line as a rule."""
     (block,) = tools.call("run_code", code=code)["content"]
     tree = MarkdownIt().parse(block["text"])
     assert [token.type for token in tree].count("hr") == 0
@@ -380,7 +380,7 @@ CELLS = (
 
 
 class OpenNotebook(ShellCodeRunner):
-    """A runner whose notebook a page has open; a cell that holds ``raise`` raises when it runs."""
+    """A runner whose notebook is open in a page; a cell with ``raise`` raises when it runs."""
 
     cells = CELLS
 
@@ -411,7 +411,7 @@ def opened(tools: Tools) -> Tools:
 def test_cell_is_named_as_jupyterlab_shows_it(
     tools: Tools, tool: str, arguments: dict[str, Any], title: str, cell_id: str | None
 ) -> None:
-    """By the number beside it, as in a mention, and with its first line; its position has no say."""
+    """By the number beside it, as in a mention, and its first line, not by its position."""
     result = opened(tools).call(tool, **arguments)
     assert tools.requests[-1].title == title
     assert result["content"][0]["text"].endswith(f" {cell_id}")
@@ -438,7 +438,7 @@ READING = {"variables", "inspect", "notebooks", "cells", "look_up_code", "read_s
 
 
 def test_every_tool_has_a_schema_that_says_all_of_it() -> None:
-    """Closed objects, every property described, and hints that say whether it only reads."""
+    """Closed objects, every property described, and hints about read-only tools."""
     for tool in kernel_tools().values():
         schema = tool["inputSchema"]
         assert schema["additionalProperties"] is False

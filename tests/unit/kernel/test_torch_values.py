@@ -1,4 +1,4 @@
-"""Tensors, modules and optimizers of PyTorch, where it is installed: what is seen of them and what it costs."""
+"""Tensors, modules and optimizers of PyTorch, if installed: their summaries and their cost."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_no_code_of_a_subclass_runs() -> None:
 
 
 def test_a_network_whose_init_did_not_run_is_no_error() -> None:
-    """A class that forgot to call its base's ``__init__`` has no layers; nothing is raised."""
+    """A class that forgot to call its base's ``__init__`` has no layers; nothing raises."""
     assert kept(Net.__new__(Net)).lost == {}
 
 
@@ -61,7 +61,7 @@ SUMMARIES = {
 
 @pytest.mark.parametrize("what", SUMMARIES)
 def test_a_tensor_is_summarized_with_its_size(what: str) -> None:
-    """Shape, type, device and gradient in a line; the memory is that of the data."""
+    """One line has shape, type, device and gradient; the memory is that of the data."""
     make, text, size = SUMMARIES[what]
     value = make()
     assert (summarize_value(value, "value").text, estimated_size(value)) == (text, size)

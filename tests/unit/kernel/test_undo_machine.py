@@ -1,6 +1,6 @@
 """Generated orders of an agent's changes, undo, redo and the user's own edits, against a model of plain values.
 
-Arrays have views, and undo is of all names of a turn or of one.
+Arrays have views; undo covers all names of a turn, or one.
 
 A long run: ``python -m tests.unit.kernel.test_undo_machine 50000 1``.
 """
@@ -42,8 +42,6 @@ Change = tuple[str, Callable[[Heap], object], set[str]]
 
 
 class Machine:
-    """One run."""
-
     def __init__(self, tools: Tools, seed: int) -> None:
         self.tools = tools
         self.random = random.Random(seed)
@@ -60,7 +58,7 @@ class Machine:
             assert seen == wanted, "\n".join([*self.log, f"is {seen}", f"not {wanted}"])
 
     def agent(self) -> None:
-        """A turn."""
+        """Runs one agent turn."""
         turn, turn_id = TurnModel(), f"turn-{len(self.turns)}"
         self.tools.changes.begin(turn_id)
         for number in range(self.random.choice([1, 1, 2])):
@@ -84,7 +82,7 @@ class Machine:
         apply(self.heap)
 
     def undo_or_redo(self) -> None:
-        """All names of a turn, or one of them."""
+        """Undoes or redoes all names of a turn, or one."""
         if not self.turns:
             return
         turn_id, turn = self.turns[-1] if self.random.random() < 0.7 else self.random.choice(self.turns)
@@ -114,7 +112,7 @@ class Machine:
         self.known(turn_id, turn)
 
     def known(self, turn_id: str, turn: TurnModel) -> list[str]:
-        """The names that the turn is known to have changed, and whether each is undone, as the model has them."""
+        """Compares the changed names, and which are undone, with the model; returns the names."""
         changes = [each for each in self.tools.changes.end(turn_id) if isinstance(each, NameChange)]
         seen = {each.name: each.undone for each in changes}
         wanted = {name: turn.is_undone(name) for name in turn.names}
@@ -122,13 +120,13 @@ class Machine:
         return [*seen]
 
     def is_refused(self, turn: TurnModel, error: ChangesError) -> None:
-        """Only where the user deleted what redo would bring back, and nobody has it any more."""
+        """Allowed only if the user deleted an object that redo needs, and nobody has it any more."""
         if not turn.was_done or "no longer held" not in error.message:
             raise AssertionError([*self.log, "refused"]) from error
         assert shape_of(self.tools.shell.user_ns) == self.heap.shape()
 
     def settle(self, work: Any, turn_id: str, ids: list[str]) -> bool:
-        """There was a conflict, and nothing changed: overwrite what is there, or leave it."""
+        """After a conflict nothing has changed; overwrites the present state, or leaves it."""
         assert shape_of(self.tools.shell.user_ns) == self.heap.shape(), [*self.log, "a conflict changed something"]
         self.log.append("conflict")
         if self.random.random() < LEFT:
@@ -138,7 +136,7 @@ class Machine:
         return True
 
     def change(self) -> Change:
-        """Some code that can run now, and the same for the model."""
+        """Returns code that can run now, and its change of the model."""
         pick = self.random.choice
         name, number = pick(NAMES), self.random.randrange(100)
         kinds = {
@@ -238,7 +236,7 @@ def _with(content: tuple[object, ...], key: str, number: int) -> tuple[object, .
 
 
 def shape_of(variables: dict[str, Any]) -> object:
-    """What the model's ``shape`` says, of the real objects."""
+    """Returns ``shape`` of the real objects."""
     numbers: dict[object, int] = {}
 
     def memory_of(value: Any) -> object:
@@ -275,7 +273,7 @@ def _owner(value: Any) -> Any:
 
 
 def places_of(value: Any) -> tuple[int, int]:
-    """Where a view lies in its memory."""
+    """Returns a view's place in its memory."""
     first = (value.ctypes.data - _owner(value).ctypes.data) // value.itemsize
     return first, first + len(value)
 
@@ -286,7 +284,7 @@ def test_orders_of_change_undo_redo_and_edits_are_as_the_model_says(tools: Tools
 
 
 def main(steps: int, seed: int) -> None:
-    """Run *steps* steps from *seed* on."""
+    """Runs *steps* steps from *seed* on."""
     failed = deque[str](maxlen=5)
     count = 0
     for number in range(steps // STEPS_OF_A_RUN):

@@ -1,4 +1,4 @@
-"""Variables that an agent's code changes: what is told of them, and undo, redo and keep."""
+"""Variables that an agent's code changes: their records, and undo, redo and keep."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MADE = "import numpy as np, pandas as pd\ndf = pd.DataFrame({'dose': [1, 2, 3]})
 
 
 def turn(tools: Tools, *codes: str, turn_id: str = "turn-1") -> dict[str, NameChange]:
-    """Returns what a turn changes in which the agent runs *codes*, by name."""
+    """Returns the changes of a turn that runs *codes*, by name."""
     tools.changes.begin(turn_id)
     for code in codes:
         tools.text("run_code", code=code)
@@ -36,7 +36,7 @@ def redo(tools: Tools, *names: str, turn_id: str = "turn-1") -> tuple[str, ...]:
 
 
 def test_names_that_code_adds_rebinds_and_deletes_are_told(tools: Tools) -> None:
-    """With what they were bound to, and are; imports and private names are no variables."""
+    """With their old and new objects; imports and private names are no variables."""
     tools.shell.run_cell("n = 1\ngone = 'x'\nsame = 5\nimport os")
     found = turn(tools, "import json\nn = 2\nnew = [1]\ndel gone\nsame = 5\n_hidden = 1\ndef area(r): return r")
     assert {name: (each.status, each.detail) for name, each in found.items()} == {
@@ -85,7 +85,7 @@ def test_object_that_code_leaves_alone_is_not_told(tools: Tools, case: str) -> N
 
 
 def test_undo_binds_the_old_objects_again(tools: Tools) -> None:
-    """The very same ones; names that were added go; redo does it again."""
+    """The very same objects; added names go; redo repeats the change."""
     tools.shell.run_cell("xs = [1]\ngone = [2]")
     old, gone = tools.shell.user_ns["xs"], tools.shell.user_ns["gone"]
     turn(tools, "xs = [9]\ndel gone\nnew = 3")
@@ -103,7 +103,7 @@ def test_undo_binds_the_old_objects_again(tools: Tools) -> None:
 
 
 def test_what_several_codes_of_a_turn_do_is_one_change(tools: Tools) -> None:
-    """From what was before the turn to what is there after it; what is as before is none."""
+    """From the state before the turn to the state after it; an equal state is no change."""
     tools.shell.run_cell("n = 1\nback = keep = [1]")
     found = turn(tools, "n = 2\nback = 0\ntemporary = 1", "n = 3\nback = keep\ndel temporary")
     assert {name: each.detail for name, each in found.items()} == {"n": "1 → 3"}
@@ -112,7 +112,7 @@ def test_what_several_codes_of_a_turn_do_is_one_change(tools: Tools) -> None:
 
 
 def test_turns_are_undone_one_after_the_other(tools: Tools) -> None:
-    """The later one first; the earlier one alone is a conflict."""
+    """The later one first; undo of the earlier one alone is a conflict."""
     tools.shell.run_cell("xs = [0]")
     turn(tools, "xs = [1]")
     turn(tools, "xs = [2]", turn_id="turn-2")
@@ -125,7 +125,7 @@ def test_turns_are_undone_one_after_the_other(tools: Tools) -> None:
 
 @pytest.mark.parametrize("cell", ["xs = [5]", "del xs", "xs.append(4)"])
 def test_variable_that_the_user_changed_since_is_a_conflict(tools: Tools, cell: str) -> None:
-    """Nothing at all is changed then; a choice decides, and redo gives back what was there."""
+    """Undo then changes nothing; a choice decides, and redo restores the user's object."""
     tools.shell.run_cell("xs = [1]\nn = 1")
     turn(tools, "xs = [2]\nn = 2")
     tools.shell.run_cell(cell)
@@ -192,7 +192,7 @@ def test_code_that_fails_or_is_interrupted_is_told_too(tools: Tools) -> None:
 
 
 def test_old_objects_are_let_go_when_they_are_kept_or_closed(tools: Tools) -> None:
-    """And freed: not before the change is kept, and not later than the next cell."""
+    """They are freed only after the change is kept, and before the next cell ends."""
     made = "class Thing: pass\nx = Thing()"
     for end in (lambda: tools.changes.keep("turn-1"), tools.changes.close):
         tools.shell.run_cell(made)
@@ -218,7 +218,7 @@ def test_change_that_is_kept_cannot_be_undone(tools: Tools) -> None:
 
 
 def test_old_objects_hold_limited_memory(tools: Tools) -> None:
-    """One that is larger is let go, and else the oldest; the change says why it cannot be undone."""
+    """A too large one or the oldest is dropped; the change says why undo is impossible."""
     tools.changes = KernelChanges(OWNER, lambda: tools.runner, tools.job_queue, limit=lambda: 3_000_000)
     tools.use(tools.runner)
     tools.shell.run_cell("a = b'1' * 2_000_000\nb = b'2' * 2_000_000\nc = b'3' * 4_000_000")
@@ -255,7 +255,7 @@ def test_views_of_one_memory_agree_after_undo_and_redo_of_any_of_them(tools: Too
 
 
 def test_views_of_memory_for_which_there_is_no_room_are_never_brought_back_wrongly(tools: Tools) -> None:
-    """Each is kept alone then: where another has changed it since, that is a conflict, and the order is kept."""
+    """Each view is stored alone: a later change by another one is a conflict, and the order is kept."""
     tools.changes = KernelChanges(OWNER, lambda: tools.runner, tools.job_queue, limit=lambda: 1_000_000)
     tools.use(tools.runner)
     tools.shell.run_cell(VIEWS)

@@ -1,4 +1,4 @@
-"""Paths into variables are read, and do nothing else."""
+"""Paths into variables only read."""
 
 from __future__ import annotations
 

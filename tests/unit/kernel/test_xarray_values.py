@@ -1,4 +1,4 @@
-"""Data sets and arrays of xarray that change in place: undone in the object itself, or announced on the card."""
+"""Data sets and arrays of xarray that change in place: undone in the object, or announced on the card."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_data_set_that_changes_in_place_is_undone_and_redone_with_its_arrays(too
 
 
 def test_data_set_of_an_open_file_is_announced_before_the_code_runs(tools: Tools) -> None:
-    """Its arrays are read from the file when they are needed."""
+    """Its arrays are read from the file on demand."""
     tools.shell.run_cell(f"{SETUP}\nx.attrs['log'] = open('/dev/null')")
     assert tools.runner.namespace.unrestorable("x['t'] = 1", LIMIT) == ("x",)
 

@@ -1,4 +1,4 @@
-"""A model of the user's variables, and of what undo makes of them: plain values only, nothing of the product.
+"""A model of the user's variables and of undo: plain values only, without agentnb's code.
 
 Objects are numbers; each has a content, which is a tuple of numbers and references to other objects.
 """
@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 
 class Ref(NamedTuple):
-    """An object that another has, or a name is bound to."""
+    """An object inside another object or bound to a name."""
 
     at: int
 
@@ -22,7 +22,7 @@ Content = tuple[object, ...]
 
 @dataclass
 class Heap:
-    """All objects, and the names."""
+    """All objects and names."""
 
     names: dict[str, object] = field(default_factory=dict)
     objects: dict[int, Content] = field(default_factory=dict)
@@ -36,7 +36,7 @@ class Heap:
         return Ref(at)
 
     def leads_to(self, value: object) -> set[int]:
-        """The objects that *value* leads to, itself included."""
+        """Returns the objects reachable from *value*, itself included."""
         waiting, seen = [value], set[int]()
         while waiting:
             each = waiting.pop()
@@ -49,7 +49,7 @@ class Heap:
         return isinstance(value, Ref) and self.objects[value.at][0] == "array"
 
     def shape(self) -> object:
-        """All that can be seen by the names: contents, and which objects are the same."""
+        """Returns all that names can show: contents, and which objects are the same."""
         numbers: dict[int, int] = {}
 
         def of(value: object) -> object:
@@ -71,7 +71,7 @@ def _flat(content: object) -> list[object]:
 
 @dataclass
 class NameDone:
-    """What a turn did to a name: ``None`` is no name."""
+    """One turn's change of a name; ``None`` means no name."""
 
     before: object
     after: object
@@ -81,7 +81,7 @@ class NameDone:
 
 
 class TurnModel:
-    """What one turn did, and what undo makes of it."""
+    """The changes of one turn, and their undo."""
 
     def __init__(self) -> None:
         self.names: dict[str, NameDone] = {}
@@ -94,7 +94,7 @@ class TurnModel:
         self.was_done = False
 
     def ran(self, before: Heap, after: Heap, reached: set[str]) -> None:
-        """Code of the turn has run."""
+        """Adds the changes of code that ran."""
         touched = {name for name in {**before.names, **after.names} if _name(before, name) != _name(after, name)}
         changed = {at for at, content in before.objects.items() if after.objects[at] != content}
         for at in changed:
@@ -128,7 +128,7 @@ class TurnModel:
             del self.names[name]
 
     def ended(self, now: Heap) -> None:
-        """The turn has ended."""
+        """Ends the turn."""
         self.left = {name: now.copy() for name in self.names}
 
     def is_undone(self, name: str) -> bool:
@@ -136,13 +136,13 @@ class TurnModel:
         return (done.unbound or not done.is_bound) and done.objects <= self.back
 
     def _turning(self, names: Collection[str], *, is_redo: bool) -> tuple[set[int], dict[str, NameDone]]:
-        """The objects to be turned, and the names to be bound."""
+        """Returns the objects and names that change."""
         done = {name: self.names[name] for name in names}
         objects = {at for each in done.values() for at in each.objects if (at in self.back) is is_redo}
         return objects, {name: each for name, each in done.items() if each.is_bound and each.unbound is is_redo}
 
     def turned(self, now: Heap, names: Collection[str], *, is_redo: bool) -> Heap:
-        """What undo, or redo, of *names* makes of *now*."""
+        """Returns *now* after undo, or redo, of *names*."""
         heap = now.copy()
         objects, bound = self._turning(names, is_redo=is_redo)
         for at in objects:
@@ -157,7 +157,7 @@ class TurnModel:
         return heap
 
     def turn(self, now: Heap, then: Heap, names: Collection[str], *, is_redo: bool) -> None:
-        """*names* were undone, or redone, from *now* to *then*; what was there is what the other brings back."""
+        """Records undo, or redo, of *names* from *now* to *then*; the reverse restores what *now* had."""
         objects, bound = self._turning(names, is_redo=is_redo)
         for at in objects:
             old, new = self.objects[at]
@@ -180,7 +180,7 @@ class TurnModel:
                 left.objects.update({at: then.objects[at] for at in objects})
 
     def loses(self, now: Heap, names: Collection[str], *, is_redo: bool) -> bool:
-        """True if undo, or redo, would overwrite a name that somebody bound since, or an object that they changed."""
+        """True if undo, or redo, would overwrite a name or an object that somebody changed since."""
         objects, bound = self._turning(names, is_redo=is_redo)
         ends = [(_name(now, name), {done.before, done.after}) for name, done in bound.items()]
         return any(value not in known for value, known in ends) or any(
@@ -188,7 +188,7 @@ class TurnModel:
         )
 
     def is_untouched(self, now: Heap, names: Collection[str]) -> bool:
-        """True if nothing that *names* lead to, before or after, is other than the turn left it."""
+        """True if all that *names* lead to, before or after, is as the turn left it."""
         return not self.has_edits_within and all(self._is_as_left(name, now) for name in names)
 
     def _is_as_left(self, name: str, now: Heap) -> bool:

@@ -1,4 +1,4 @@
-"""What the user's objects are worth, by their public interfaces: to compare them before and after."""
+"""The values of the user's objects, by their public interfaces: to compare them before and after."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 
 def value_of(value: Any, seen: tuple[int, ...] = ()) -> Any:
-    """*value* as nested tuples of texts that are equal where the values are."""
+    """Returns *value* as nested tuples of texts that are equal where the values are."""
     if id(value) in seen:
         return ("again", len(seen) - seen.index(id(value)))
     seen = (*seen, id(value))
