@@ -456,7 +456,7 @@ def test_agent_confined_by_bubblewrap_works_in_its_workspace_and_finds_nothing_e
 
 
 def test_other_ways_to_confine_have_the_same_limits() -> None:
-    """bubblewrap's arguments and macOS's profile name the readable and writable paths, and the network."""
+    """The arguments of bubblewrap and the profile of macOS name the readable and writable paths, and the network."""
     asked = Confinement(way="bubblewrap", read=("/usr",), write=('/w "s"', "/dev/null"), network="none")
     words = bubblewrap(asked)
     bound = ["--ro-bind-try", "/usr", "/usr", "--bind-try", '/w "s"', '/w "s"']
