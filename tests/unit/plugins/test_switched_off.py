@@ -44,7 +44,7 @@ def test_agent_when_it_is_to_be_confined_and_no_plugin_confines_does_not_start(t
 
 
 def test_rehearse_when_no_plugin_rehearses_says_so(tmp_path: Path) -> None:
-    """As on a system without confinement."""
+    """It answers as on a system without confinement."""
     done = run(tmp_path, "import agentnb; print(agentnb.rehearse('x = 1')); print(agentnb.rehearse(command='ls'))", "")
     assert done.stdout.splitlines()[0].startswith("No preview: No plug-in that rehearses is loaded"), done.stderr
     assert len(done.stdout.splitlines()) == 2

@@ -16,7 +16,7 @@ __all__ = ["led"]
 
 
 async def test_the_components_of_the_kernel_tools_answer_without_the_kernel(tmp_path: Path) -> None:
-    """In the kernel tools' own words; a sentence explains what they cannot do."""
+    """They use the kernel tools' own words; a sentence explains what they cannot do."""
     tools = {each.name: each for component in shipped() for each in component.tools}
     (tmp_path / "model.py").write_text("def fit(data):\n    return data\n")
     for component in shipped():

@@ -25,7 +25,7 @@ CHAINS = st.lists(st.tuples(st.sampled_from([*HARMLESS, *HARMFUL]), st.sampled_f
 @settings(max_examples=12, deadline=None)
 @given(CHAINS)
 def test_any_mixture_of_components_ends_each_request_with_an_answer_or_a_name(chain: list[tuple[str, str]]) -> None:
-    """In any order and form; if all are harmless, the turn comes through."""
+    """Order and form do not matter; if all are harmless, the turn comes through."""
     outcome = asyncio.run(_outcome(chain))
     if all(behaviour in HARMLESS for behaviour, _ in chain):
         assert outcome == "end_turn"

@@ -82,7 +82,7 @@ def test_wire_log_holds_each_message_and_no_secret(tmp_path: Path, monkeypatch: 
 
 
 def test_context_tells_the_date_the_packages_and_the_notebook() -> None:
-    """Without a kernel it says so; an outline has headings and the first line of each code cell."""
+    """It names a missing kernel; an outline has headings and the first line of each code cell."""
     told = ContextComponent().surroundings()
     assert f"environment {sys.prefix}" in told
     assert "\n- pytest " in told

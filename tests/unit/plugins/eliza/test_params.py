@@ -113,7 +113,7 @@ def test_a_block_is_read_as_the_sdk_reads_it(block: dict[str, Any]) -> None:
 @FEW
 @given(server=st.sampled_from(SERVERS).flatmap(damaged))
 def test_a_server_that_is_wrong_is_left_out(server: dict[str, Any]) -> None:
-    """So are those over HTTP, which eliza cannot reach."""
+    """Servers over HTTP are left out, too: eliza cannot reach them."""
     request = sdk.NewSessionRequest.model_validate({"cwd": "/", "mcpServers": [server, STDIO]})
     reached = [each.name for each in request.mcp_servers if isinstance(each, (sdk.McpServerStdio, sdk.McpServerAcp))]
     assert [each.name for each in own.reachable([server, STDIO])] == reached

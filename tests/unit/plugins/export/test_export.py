@@ -261,7 +261,7 @@ def test_a_session_that_was_kept(tmp_path: Path) -> None:
 
 
 def test_a_session_of_a_hostile_agent_can_do_nothing(tmp_path: Path) -> None:
-    """In any form its words are text."""
+    """Its words are text in any form."""
     log = str(tmp_path / "log.db")
     said = "\n\n".join(line for line in HOSTILE if "\x00" not in line)
     tab = run_script(TALK, str(tmp_path), f"/say {said}", AGENTNB_LOG=log).stdout.strip()

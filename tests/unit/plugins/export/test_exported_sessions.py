@@ -13,7 +13,7 @@ FORMS = {"md": "# Fit\n", "html": "<!doctype html>", "jsonl": '{"kind"', "ipynb"
 
 
 def test_an_exported_session_is_the_document_that_a_shell_writes(kernel: MakeHost, tmp_path: Path) -> None:
-    """In each form; credentials are removed."""
+    """Credentials are removed in each form."""
     host = kernel()
     key = "ghp_" + "a1B2" * 9
     uri = talk(host, tmp_path, ("Why?", f"Because of {key}."), title="Fit").session.uri

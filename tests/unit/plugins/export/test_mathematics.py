@@ -50,7 +50,7 @@ def test_a_formula_is_what_the_chat_takes_for_one(case: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("text", [*TEXTS["none"], f"${'x' * 6000}$"])
 def test_money_and_code_stay_as_they_are(text: str) -> None:
-    """So do unclosed formulas, and those that cross a blank line."""
+    """Unclosed formulas and those that cross a blank line stay, too."""
     assert formulas(text) == []
     assert "<math" not in markdown(text)
 

@@ -67,7 +67,7 @@ def test_only_what_binds_a_name_defines_it(
 
 
 def test_an_assignment_to_an_item_of_an_argument_leads_to_the_argument(tmp_path: Path) -> None:
-    """If no cell binds the name, there is no place: the kernel's variable is not in the text."""
+    """If no cell binds the name, it leads nowhere: the kernel's variable is not in the text."""
     asked = service(tmp_path, "def f(df):\n    df['x'] = 1\n    return df", variables={"df": {}})
     assert places(asked.definition(CodePlace(cell_id="c0", symbol="df", line=3))) == [("c0", 1, 6)]
     asked = service(tmp_path, "df['x'] = 1\ndf", variables={"df": {}})
@@ -94,7 +94,7 @@ for column in (8, 23):
 
 
 def test_two_notebooks_of_one_folder_keep_their_answers_apart(tmp_path: Path) -> None:
-    """In turn, each answers from its own cells, also after one has changed."""
+    """Each answers from its own cells, also after one has changed."""
     first, second = (service(tmp_path, text) for text in ("import os\nx = 1\nx", "def f():\n    return 2\nf()"))
     for _ in range(2):
         assert places(first.definition(CodePlace(cell_id="c0", line=3, column=0))) == [("c0", 2, 0)]
@@ -135,7 +135,7 @@ def test_a_renaming_that_cannot_be_done_says_why(tmp_path: Path, symbol: str, ne
 
 
 def test_hover_gives_the_signature_and_the_documentation(tmp_path: Path) -> None:
-    """For a function in a cell and one in a library."""
+    """It covers functions in cells and in libraries."""
     asked = service(tmp_path, 'def f(x: int, y=2) -> str:\n    """Adds."""', "import textwrap")
     (found,) = asked.hover(CodePlace(symbol="f"))
     assert (found.signatures, found.docs) == (("f(x: int, y=2) -> str",), "Adds.")

@@ -46,7 +46,7 @@ def test_a_file_is_read_with_the_leave_of_the_policy_only(tools: Tools, page: No
 
 
 def test_without_a_notebook_the_cells_that_ran_are_the_code(tools: Tools) -> None:
-    """As in a terminal; their numbers name them."""
+    """This is so in a terminal; their numbers name them."""
     tools.shell.run_cell("def f(x): return x", store_history=True)
     text = tools.text("look_up_code", question="definition", symbol="f")
     assert text == "In [1] (id In [1]), line 1, column 4: def f(x): return x"

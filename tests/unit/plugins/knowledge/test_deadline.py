@@ -53,7 +53,7 @@ def spin() -> None:
 
 @pytest.mark.parametrize("work", [collect, caught_once, spin])
 def test_analysis_whose_time_is_up_ends(work: object) -> None:
-    """Also if the collector's callbacks interrupt it half of the time, or it catches the exception once."""
+    """Callbacks of the collector that interrupt it, or catching the exception once, do not prevent that."""
     deadline = Deadline()
     with slow_callback(), pytest.raises(UsageError, match=r"took more than 0\.05 s"):
         deadline.run(work, 0.05)  # type: ignore[arg-type]

@@ -103,7 +103,7 @@ def test_a_type_checker_finds_problems_in_cells_and_files(tmp_path: Path) -> Non
 
 
 def test_a_type_checker_finds_uses_in_cells_and_files_as_they_are_now(tmp_path: Path) -> None:
-    """Also in files added, changed or removed after its start; a renaming uses them."""
+    """It sees files added, changed or removed after its start; a renaming uses the uses it finds."""
     (tmp_path / "model.py").write_text(MODEL)
     (tmp_path / "other.py").write_text("import model\n\n'𝄞'; model.fit(2)\n")
     asked = service(tmp_path, installed("basedpyright"), *CELLS)
@@ -293,7 +293,7 @@ def gone(told: str) -> bool:
 
 @pytest.mark.parametrize("how", ["ends", "waits"])
 def test_a_server_ends_with_the_kernel(tmp_path: Path, how: str) -> None:
-    """Also if the kernel is killed."""
+    """It ends even if the kernel is killed."""
     command = [sys.executable, "-c", ASKS, json.dumps(odd("good").command), how]
     with subprocess.Popen(command, cwd=tmp_path, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as kernel:
         assert kernel.stdout is not None

@@ -41,7 +41,7 @@ def _ends_servers(tmp_path: Path) -> Iterator[None]:
 
 
 def test_a_type_checker_tells_symbols_implementations_and_types(tmp_path: Path) -> None:
-    """For cells, files and the workspace; missing abilities have a message."""
+    """They cover cells, files and the workspace; missing abilities have a message."""
     (tmp_path / "model.py").write_text(MODEL)
     cells = ("from model import Base, Tree", "'𝄞'; t = Tree()\n%time u = t.fit()", "def show(x): ...")
     asked = service(tmp_path, installed("basedpyright"), *cells)
@@ -78,7 +78,7 @@ def test_a_formatter_changes_each_cell_for_itself_and_only_what_it_can_read(tmp_
 
 
 def test_a_code_action_at_a_line_says_what_it_would_change(tmp_path: Path) -> None:
-    """In cells and files; lines with a magic are never changed."""
+    """It covers cells and files; lines with a magic are never changed."""
     cells = ("import os\nimport sys\nprint(sys)", "%time import re")
     asked = service(tmp_path, installed("ruff"), *cells)
     unused = [each for each in asked.ask("actions", CodePlace(cell_id="c0", line=1)) if "Remove unused" in each.title]

@@ -111,7 +111,7 @@ def test_a_zipped_egg_is_unpacked_and_a_module_of_python_is_found(tmp_path: Path
 
 @pytest.mark.parametrize("package", ["nothing-of-that-name", "../etc", "-r", "a b", "", "sys"])
 def test_a_package_that_is_not_there_is_named(tmp_path: Path, package: str) -> None:
-    """So are an invalid name and a module built into Python."""
+    """Invalid names and modules built into Python are named, too."""
     with pytest.raises(UsageError):
         found(tmp_path, package)
 

@@ -61,7 +61,7 @@ def test_thoughts_in_tags_are_the_same_however_they_are_cut(thought: str, text: 
 
 @given(text=TEXTS.filter(lambda text: not text.lstrip().startswith("<think>")), cut=st.integers(1, 7))
 def test_text_without_thoughts_is_kept_to_the_letter(text: str, cut: int) -> None:
-    """Also if it begins like a tag."""
+    """The text may begin like a tag."""
     deltas = ({"content": text[at : at + cut]} for at in range(0, len(text), cut))
     completion, thoughts, _ = streamed(events(*deltas), [])
     assert (completion.text, thoughts) == (text, "")

@@ -48,7 +48,7 @@ def test_setting_that_makes_no_sense_is_refused_by_name(name: str, value: str, w
 
 @pytest.mark.parametrize("text", ["url = ", 'key = "sk-secret"', "url = 5"])
 def test_settings_file_that_is_wrong_is_named(tmp_path: Path, text: str) -> None:
-    """Also if it holds a key instead of a variable's name."""
+    """It may hold a key instead of a variable's name."""
     (tmp_path / "local.toml").write_text(text)
     with pytest.raises(BadSettings, match=r"local\.toml") as refused:
         read_settings(None, {"AGENTNB_CONFIG_DIR": str(tmp_path)})

@@ -45,7 +45,7 @@ def test_files_and_links_arrive_as_they_were_sent(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("path", ["../out.txt", "/etc/out.txt", "away/out.txt", "", "."])
 def test_a_file_that_leads_out_of_the_workspace_is_refused(tmp_path: Path, path: str) -> None:
-    """By its path, or through a link that the try made before."""
+    """Its path or a link that the try made before leads out."""
     there, away = tmp_path / "there", tmp_path / "outside"
     there.mkdir()
     away.mkdir()

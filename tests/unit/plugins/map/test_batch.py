@@ -51,7 +51,7 @@ def test_a_batch_of_any_length_ends(ask: Asks, number: int) -> None:
 
 
 def test_results_come_as_they_end(ask: Asks) -> None:
-    """In blocking and async code each comes once; the batch itself can be awaited."""
+    """Each comes once, in blocking and async code; the batch can be awaited."""
 
     async def main() -> tuple[list[int], int]:
         batch = ask(["a", "b", "c"])
@@ -328,7 +328,7 @@ def test_recorded_answers_are_not_asked_for_and_a_changed_input_alone_is_recorde
 def test_batches_that_end_in_any_order_are_all_in_their_cassette(
     ask: Asks, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: str
 ) -> None:
-    """Also those with the same prompt for other inputs."""
+    """Some have the same prompt for other inputs."""
     monkeypatch.setenv("AGENTNB_CASSETTE", str(tmp_path / "fit.cassette.jsonl"))
     if mode != "auto":
         monkeypatch.setenv("AGENTNB_CASSETTE_MODE", mode)

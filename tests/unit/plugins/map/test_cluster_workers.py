@@ -124,7 +124,7 @@ def test_a_cluster_that_adapts_begins_with_no_worker_and_goes_back_to_none(ask: 
 
 
 def test_a_cluster_with_tls_is_talked_to_as_its_client_does(ask: Asks, tmp_path: Path) -> None:
-    """By client and by cluster; a user without certificate gets an error."""
+    """The client or cluster is given; a user without certificate gets an error."""
     openssl = shutil.which("openssl")
     if openssl is None:
         pytest.skip("no openssl on PATH to make a certificate with")

@@ -36,7 +36,7 @@ ROUNDS = 15
 
 
 def test_batches_that_run_at_once_and_are_read_meanwhile_keep_all_their_rows(tmp_path: Path) -> None:
-    """Each has a connection to the one file."""
+    """Each batch has a connection to the one file."""
     environ = {"AGENTNB_LOG": str(tmp_path / "sessions.db")}
     over = threading.Event()
     batches = [BatchRows(None, "agent", "prompt", environ) for _ in range(3)]

@@ -65,7 +65,7 @@ def test_secrets_large_files_and_links_are_named_and_not_kept(tmp_path: Path) ->
 
 @pytest.mark.parametrize("name", ["../out", "/out", "folder/../../out", "link/out", "."])
 def test_changes_that_lead_out_of_the_folder_are_refused(tmp_path: Path, name: str) -> None:
-    """By name or link; nothing is written."""
+    """A name or a link leads out; nothing is written."""
     folder = filled(tmp_path / "folder", {"a": b"1"})
     (folder / "link").symlink_to(tmp_path)
     with pytest.raises((UsageError, FilesConflict)):

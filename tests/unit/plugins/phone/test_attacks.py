@@ -183,7 +183,7 @@ def test_way_that_is_none_is_refused(params: dict[str, str]) -> None:
 
 
 def test_jupyter_server_in_between_is_let_in_under_its_name(server: Phones) -> None:
-    """So is its page's origin; phones that used another address are unpaired."""
+    """Its page's origin is let in, too; phones that used another address are unpaired."""
     from agentnb.plugins.phone.requests import PairParams
 
     phone = server.phone()

@@ -122,7 +122,7 @@ def test_request_too_large_to_be_read_is_rejected_or_left_but_not_allowed(server
 
 
 def test_preview_of_nothing_that_waits_is_refused(server: Phones, session: Session) -> None:
-    """So are an answer to it and an invalid channel."""
+    """An answer to it and an invalid channel are refused, too."""
     phone = server.phone()
     for channel in (chat_of(session), "ahp-chat:/none", "ahp-root://"):
         with pytest.raises(Failed):

@@ -120,7 +120,7 @@ class History:
             self.cells.insert(self.cells.index(cell) + 1, rest)
 
     def merge(self) -> None:
-        """As JupyterLab does: the first cell's id stays, or it gets a new one."""
+        """Merges like JupyterLab: the first cell's id stays, or it gets a new one."""
         if len(self.cells) > 1:
             at = self.random.randrange(len(self.cells) - 1)
             first, second = self.cells[at : at + 2]

@@ -195,7 +195,7 @@ def test_rehearse_command_that_runs_too_long_is_ended(folder: Path, nothing_left
 
 @needs_namespaces
 def test_rehearse_command_that_needs_the_network_says_so(folder: Path) -> None:
-    """Also if the program prints nothing about it and succeeds."""
+    """The program may print nothing about it and succeed."""
     command = "python3 -Ic 'import socket; socket.create_connection((\"192.0.2.1\", 80))' 2> /dev/null | cat"
     found = agentnb.rehearse(command=command, cwd=folder, seconds=30)
     assert (found.stdout, found.exit_code, found.connections) == ("", 0, ("192.0.2.1:80",))

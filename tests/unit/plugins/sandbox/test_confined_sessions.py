@@ -155,7 +155,7 @@ def test_agent_whose_service_is_no_allowed_host_names_it_where_it_fails_to_start
 def test_a_confined_agent_that_does_not_start_says_what_it_was_kept_from_or_that_it_was_confined(
     start: Start, tmp_path_factory: pytest.TempPathFactory, script: str, said: str
 ) -> None:
-    """In the terminal that the error refers to the agent is not confined and may start."""
+    """The error refers to a terminal, in which the agent is not confined and may start."""
     path = Path(shutil.copy(AGENTS / f"{script}.py", tmp_path_factory.mktemp("agents")))
     readable = [] if script == "echo" else [path.parent]
     session = start(command=[sys.executable, str(path)], confine=True, directories=readable)

@@ -51,7 +51,7 @@ def test_verify_of_a_notebook_of_another_language_does_not_try_it(tmp_path: Path
 
 
 def test_verify_of_what_is_no_file_is_refused(tmp_path: Path) -> None:
-    """So is an invalid time limit."""
+    """An invalid time limit is refused, too."""
     with pytest.raises(UsageError, match="cannot be read"):
         agentnb.verify(tmp_path / "none.ipynb")
     path = saved(tmp_path, notebook(cell("1")))
@@ -123,7 +123,7 @@ def test_verify_of_2000_cells_runs_them(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_verify_twice_at_once_gives_two_answers(tmp_path: Path) -> None:
-    """Neither sees the other's files."""
+    """Neither run sees the other's files."""
     source = "import os\nassert not os.path.exists('mark')\nopen('mark', 'w').write('x')\nprint(1)"
     path = saved(tmp_path, notebook(cell(source, 1, "1\n")))
     results: list[agentnb.Verification] = []

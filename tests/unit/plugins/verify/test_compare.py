@@ -157,7 +157,7 @@ def test_compare_outputs_compares_widgets_by_what_they_describe_and_their_state(
 
 
 def test_compare_outputs_compares_videos_and_sounds_by_their_bytes() -> None:
-    """As an output and inside HTML."""
+    """They are outputs or inside HTML."""
     one, other = (base64.b64encode(each * 99).decode() for each in (b"abc", b"abd"))
     for kind in ("video/mp4", "audio/wav", "image/jpeg"):
         assert compare_outputs([_result({kind: one})], [_result({kind: f"{one[:8]}\n{one[8:]}"})]) is None

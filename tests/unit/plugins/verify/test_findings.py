@@ -251,7 +251,7 @@ class _Answers(BaseHTTPRequestHandler):
 
 
 def test_verify_says_how_it_was_closed_in(tmp_path: Path) -> None:
-    """In a sandbox, or on a copy with a list of what stays open."""
+    """It ran in a sandbox, or on a copy with a list of what stays open."""
     result = agentnb.verify(saved(tmp_path, notebook(cell("print(1)", 1, "1\n"))))
     assert result.ok
     assert (result.way == "namespaces") != any("It was not isolated" in each for each in result.not_checked)
