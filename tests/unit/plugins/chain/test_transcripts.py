@@ -63,7 +63,7 @@ def bridging(message: dict[str, Any]) -> dict[str, Any]:
 
 
 class Replay:
-    """Plays the client's half of a recording: each message once all has come that came before it in the recording.
+    """Plays the client's half of a recording: sends each message after all that precede it there.
 
     A prompt that is cancelled at once may never reach the agent, which then waits for it.
     """

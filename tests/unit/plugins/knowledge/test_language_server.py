@@ -103,7 +103,7 @@ def test_a_type_checker_finds_problems_in_cells_and_files(tmp_path: Path) -> Non
 
 
 def test_a_type_checker_finds_uses_in_cells_and_files_as_they_are_now(tmp_path: Path) -> None:
-    """It sees files added, changed or removed after its start; a renaming uses the uses it finds."""
+    """It sees files added, changed or removed after its start; a renaming uses its results."""
     (tmp_path / "model.py").write_text(MODEL)
     (tmp_path / "other.py").write_text("import model\n\n'𝄞'; model.fit(2)\n")
     asked = service(tmp_path, installed("basedpyright"), *CELLS)

@@ -1,4 +1,4 @@
-"""Lines of generated histories are attributed as an independent model says, which carries each line's author.
+"""Lines of generated histories get the authors that an independent model has for them.
 
 `python -m tests.unit.plugins.provenance.test_histories 1000 7` does 1,000 from seed 7 on, and prints the share.
 """
