@@ -1,4 +1,4 @@
-"""A file, a secret and servers beside a workspace that nothing in it may reach."""
+"""A file, a secret and servers that code in a workspace must not reach."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 
 @contextlib.contextmanager
 def around(folder: Path) -> Iterator[list[str]]:
-    """Returns what is in *folder*'s parent, in the words of `tests/agents/escapes.py`."""
+    """Creates them beside *folder* and yields the arguments of `tests/agents/escapes.py`."""
     outside = folder.parent / "outside.txt"
     outside.write_text("kept")
     path, name = folder.parent / "socket", f"agentnb-around-{os.getpid()}"

@@ -11,7 +11,6 @@ from tests.unit.forked import run_agentnb
 
 
 def test_changes_when_nothing_was_changed_says_so(tmp_path: Path) -> None:
-    """And a session that changed nothing is not found."""
     done = run_agentnb("changes", AGENTNB_DATA_DIR=str(tmp_path))
     assert (done.returncode, done.stdout) == (0, "No saved conversation has changed anything.\n")
     done = run_agentnb("changes", "abc", AGENTNB_DATA_DIR=str(tmp_path))
@@ -20,7 +19,6 @@ def test_changes_when_nothing_was_changed_says_so(tmp_path: Path) -> None:
 
 
 def test_eliza_without_pipes() -> None:
-    """Eliza without pipes says who starts it."""
     done = run_agentnb("eliza")
     assert done.returncode == 1
     assert done.stderr == (
@@ -29,7 +27,6 @@ def test_eliza_without_pipes() -> None:
 
 
 def test_eliza_with_closed_stdin() -> None:
-    """Eliza ends quietly when its stdin is closed."""
     with subprocess.Popen(["true"], stdout=subprocess.PIPE) as closed:
         assert closed.stdout is not None
         command = [sys.executable, "-m", "agentnb", "eliza"]

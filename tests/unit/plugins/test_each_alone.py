@@ -1,4 +1,4 @@
-"""With one plug-in and no other, and with none, the core does what every user needs."""
+"""With one plug-in alone, and with none, the core does what every user needs."""
 
 from __future__ import annotations
 
@@ -38,7 +38,6 @@ print("loaded", *plugins().loaded, *plugins().problems)
 
 @pytest.mark.parametrize("plugin", ["", *OURS])
 def test_core_when_only_one_plugin_is_on_streams_asks_and_undoes(tmp_path: Path, plugin: str) -> None:
-    """A prompt streams, a tool call asks the user, and what it changed is undone."""
     own = {name: str(tmp_path / name) for name in ("AGENTNB_CONFIG_DIR", "AGENTNB_DATA_DIR")}
     workspace = tmp_path / "workspace"
     workspace.mkdir()

@@ -1,4 +1,4 @@
-"""Completions by a model server: how each kind is asked, what it is told, what is dropped."""
+"""Completions by a model server: the requests of each kind, their content, and what is dropped."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ KINDS = {"ollama": "prompt", "llama_cpp": "input_prefix", "vllm": "messages"}
 
 
 def test_each_kind_of_server_is_asked_in_its_own_way(ask: Complete, by: By, models: Models) -> None:
-    """Fill-in-the-middle with a suffix, llama.cpp's own method, else a chat, whose fence is taken away."""
+    """Fill-in-the-middle with a suffix, llama.cpp's own method, or a chat, whose code fence is removed."""
     for kind, field in KINDS.items():
         by("local", models.url(kind))
         result = ask(f"# {kind}\n# fills: x = 1\n", suffix="\nprint(x)", above=("import math",))
@@ -45,7 +45,7 @@ def test_each_kind_of_server_is_asked_in_its_own_way(ask: Complete, by: By, mode
 def test_model_server_that_is_set_in_this_kernel_comes_before_the_one_of_the_variables(
     ask: Complete, by: By, models: Models
 ) -> None:
-    """As `%config` sets it, for the built-in agent, too."""
+    """`%config` sets it, for the built-in agent, too."""
     by("local", "http://127.0.0.1:9/v1", "nothing-of-the-kind")
     environment = current_environment()
     environment.connect(settings=KernelSettings(local_url=models.url("ollama"), local_model="fills"))
@@ -57,7 +57,7 @@ def test_model_server_that_is_set_in_this_kernel_comes_before_the_one_of_the_var
 
 
 def test_model_that_cannot_fill_in_is_asked_by_chat(ask: Complete, by: By, models: Models) -> None:
-    """Ollama says so with an error; the next completion does not try it again."""
+    """Ollama answers with an error; the next completion does not try it again."""
     by("local", models.url("ollama"), "reasons")
     assert ask("x = ").text == "Because."
     assert [ask("x = ").text, "Because."] == ["Because.", "Because."]
@@ -66,7 +66,7 @@ def test_model_that_cannot_fill_in_is_asked_by_chat(ask: Complete, by: By, model
 def test_secrets_are_masked_and_a_masked_text_is_not_suggested(
     ask: Complete, by: By, models: Models, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The value of a variable of the environment, and a literal that is given to a secret's name."""
+    """Secrets are values of environment variables and literals assigned to a secret's name."""
     monkeypatch.setenv("SERVICE_API_KEY", "sk-abcdefghijklmnop1234")
     by("local", models.url("ollama"))
     result = ask("password = 'hunter2-and-more'\nkey = 'sk-abcdefghijklmnop1234'\n# fills: y\n", above=("pw = 1",))
@@ -79,7 +79,6 @@ def test_secrets_are_masked_and_a_masked_text_is_not_suggested(
 
 
 def test_completion_is_off_by_default_and_what_is_wrong_is_said(ask: Complete, by: By, models: Models) -> None:
-    """No server, and a model that is not there."""
     assert ask("# fills: x\n") == CompletionResult()
     by("local", "http://127.0.0.1:9/v1")
     assert ask("# fills: x\n").error == "No server answers at 127.0.0.1:9. Start it, or check the base URL."
@@ -92,7 +91,7 @@ def test_completion_is_off_by_default_and_what_is_wrong_is_said(ask: Complete, b
 
 
 def test_typing_on_ends_the_request_to_the_model(by: By, models: Models) -> None:
-    """The next completion takes its place; a cancelled one leaves, too."""
+    """The next completion replaces it; a cancelled one ends, too."""
     by("local", models.url("ollama"))
 
     def begin(completion_id: str, text: str) -> Future[CompletionResult]:
@@ -120,7 +119,6 @@ def test_typing_on_ends_the_request_to_the_model(by: By, models: Models) -> None
     ],
 )
 def test_text_is_shown_without_what_stands_behind_the_cursor(text: str, suffix: str, shown: str) -> None:
-    """And bounded."""
     assert fitting(text, suffix) == shown
 
 
@@ -134,5 +132,5 @@ def test_text_is_shown_without_what_stands_behind_the_cursor(text: str, suffix: 
     ],
 )
 def test_answer_of_a_chat_is_without_fence_and_without_the_line_it_repeats(answer: str, before: str, text: str) -> None:
-    """Models write them in spite of what they are told."""
+    """Models write both although the prompt forbids them."""
     assert without_fence(answer, before) == text

@@ -1,4 +1,4 @@
-"""A plug-in of a stranger appears everywhere; one that is broken is named, and all else works."""
+"""A third-party plug-in appears everywhere; a broken one is named, and everything else works."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ host.close()
 
 
 def installed(folder: Path, name: str, value: str, source: Path | str) -> None:
-    """Install a package with a plug-in, as pip would leave it."""
+    """Installs a package with a plug-in, as pip would leave it."""
     module = value.partition(":")[0]
     text = source if isinstance(source, str) else (source / f"{module}.py").read_text()
     (folder / f"{module}.py").write_text(text)
@@ -52,7 +52,7 @@ def installed(folder: Path, name: str, value: str, source: Path | str) -> None:
 
 @pytest.fixture
 def site(tmp_path: Path) -> Path:
-    """A folder of packages in which the stranger's plug-in is installed."""
+    """Returns a folder of packages in which a third-party plug-in is installed."""
     site = tmp_path / "site"
     site.mkdir()
     installed(site, "weather", "agentnb_weather:PLUGIN", WEATHER)
@@ -60,26 +60,25 @@ def site(tmp_path: Path) -> Path:
 
 
 def run(site: Path, *words: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    """Run Python with the packages in *site*, and with settings of its own."""
+    """Runs Python with the packages in *site* and separate settings."""
     env = {**os.environ, "PYTHONPATH": f"{site}{os.pathsep}{ROOT}", "AGENTNB_CONFIG_DIR": str(site / "config")}
     env |= {"AGENTNB_DATA_DIR": str(site / "data"), **variables}
     return subprocess.run([sys.executable, *words], cwd=site, env=env, capture_output=True, text=True, check=False)
 
 
 def agentnb(site: Path, *words: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    """Run the command line."""
+    """Runs the command line."""
     return run(site, "-m", "agentnb", *words, **variables)
 
 
 def prompted(site: Path, prompt: str, permissions: str = "deny") -> list[str]:
-    """The answer of the agent that uses MCP tools, and what else its turn says."""
+    """Returns the lines of the MCP agent's answer and of the turn's notices."""
     done = run(site, "-c", PROMPT, str(ROOT / "tests/agents/uses_mcp.py"), prompt, permissions)
     assert done.returncode == 0, done.stderr
     return done.stdout.splitlines()
 
 
 def test_plugins_when_a_strangers_is_installed_lists_what_it_adds(site: Path) -> None:
-    """Beside those that come with agentnb."""
     done = agentnb(site, "plugins", "--json")
     rows = {row["name"]: row["offers"] for row in json.loads(done.stdout)["plugins"]}
     assert rows["weather"] == {
@@ -94,7 +93,7 @@ def test_plugins_when_a_strangers_is_installed_lists_what_it_adds(site: Path) ->
 
 
 def test_command_of_a_plugin_when_typed_runs(site: Path) -> None:
-    """It is in the help, and an error of its own names the plug-in."""
+    """The help lists it, and its errors name the plug-in."""
     assert "Says the weather." in agentnb(site, "--help").stdout
     assert agentnb(site, "weather", "Paris", "Cairo").stdout == "Paris: rain Cairo: sun\n"
     failed = agentnb(site, "weather", "Rome")
@@ -104,7 +103,7 @@ def test_command_of_a_plugin_when_typed_runs(site: Path) -> None:
 
 
 def test_magic_of_a_plugin_when_typed_runs(site: Path) -> None:
-    """`%agents weather Paris`; its own errors are told with the plug-in's name."""
+    """`%agents weather Paris`; its errors name the plug-in."""
     script = (
         "from IPython.testing.globalipapp import start_ipython; ip = start_ipython();"
         "ip.run_line_magic('load_ext', 'agentnb');"
@@ -117,21 +116,21 @@ def test_magic_of_a_plugin_when_typed_runs(site: Path) -> None:
 
 
 def test_tool_of_a_plugin_when_an_agent_calls_it_answers(site: Path) -> None:
-    """What it raises is told to the agent."""
+    """The agent is shown the tool's errors."""
     answer = json.loads(prompted(site, "weather weather place")[0])
     assert answer["isError"]
     assert "The plug-in 'weather' failed in the tool 'weather'" in answer["content"][0]["text"]
 
 
 def test_request_of_a_plugin_when_a_page_asks_is_answered(site: Path) -> None:
-    """By its structs; an error of its own names the plug-in."""
+    """The plug-in's structs describe it; its errors name the plug-in."""
     done = run(site, "-c", PAGE)
     assert done.stdout.splitlines()[:2] == ["['x-agentnb/weather/look']", '{"weather": "sun"}'], done.stderr
     assert "PluginFailed The plug-in 'weather' failed in the request 'weather/look'" in done.stdout
 
 
 def test_exporter_of_a_plugin_when_asked_for_writes_its_form(site: Path) -> None:
-    """`--to` takes its name; other names are refused with those that there are."""
+    """`--to` takes its name; the error for an unknown name lists the known ones."""
     notebook = ROOT / "notebooks/quickstart.ipynb"
     shouted = agentnb(site, "export", str(notebook), "--to", "shout").stdout
     assert shouted == agentnb(site, "export", str(notebook)).stdout.upper()
@@ -141,7 +140,6 @@ def test_exporter_of_a_plugin_when_asked_for_writes_its_form(site: Path) -> None
 
 @pytest.mark.parametrize("how", ["setting", "variable"])
 def test_plugin_when_switched_off_adds_nothing(site: Path, how: str) -> None:
-    """By the setting or by `AGENTNB_PLUGINS`."""
     variables = {"AGENTNB_PLUGINS": "export"} if how == "variable" else {}
     if how == "setting":
         assert agentnb(site, "settings", "plugins_off", "weather").returncode == 0
@@ -160,7 +158,7 @@ def test_plugin_when_switched_off_adds_nothing(site: Path, how: str) -> None:
     ],
 )
 def test_plugin_when_broken_is_named_and_all_else_works(site: Path, source: str, why: str) -> None:
-    """In the list, by the doctor, and once in the chat."""
+    """The list and the doctor name it, the chat once."""
     installed(site, "broken", "agentnb_broken:PLUGIN", source)
     listed = agentnb(site, "plugins")
     assert (listed.returncode, why in listed.stdout) == (1, True)
@@ -183,7 +181,7 @@ PLUGIN = Plugin("broken", "x", customizers=(Fails(),))
 
 
 def test_plugin_whose_list_for_the_agent_fails_is_named_and_the_others_are_listed(site: Path) -> None:
-    """The skills and the servers of all others are shown."""
+    """All other skills and servers are shown."""
     installed(site, "broken", "agentnb_broken:PLUGIN", CUSTOMIZER)
     code = """
 from pathlib import Path

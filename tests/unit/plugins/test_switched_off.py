@@ -1,4 +1,4 @@
-"""With plug-ins switched off, what they add is away, and all else works."""
+"""With plug-ins switched off, everything else works."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ print(turn.session.health())
 
 
 def run(folder: Path, code: str, plugins: str) -> subprocess.CompletedProcess[str]:
-    """Run *code* with no plug-ins but *plugins*, and with settings of its own."""
+    """Runs *code* with only *plugins* switched on and with separate settings."""
     own = {name: str(folder / name) for name in ("AGENTNB_CONFIG_DIR", "AGENTNB_DATA_DIR")}
     return run_script(code, cwd=folder, AGENTNB_PLUGINS=plugins, **own)
 
 
 def test_agent_when_nothing_asks_for_confinement_and_no_plugin_confines_says_that_it_is_not(tmp_path: Path) -> None:
-    """It starts, as where the system can confine nothing."""
+    """It starts, as on a system that can confine nothing."""
     done = run(tmp_path, ANSWERED, "")
     assert done.stdout.startswith("Hello. I am eliza."), done.stderr
     assert "It cannot be confined here: no plug-in that confines agents is loaded" in done.stdout
@@ -32,7 +32,7 @@ def test_agent_when_nothing_asks_for_confinement_and_no_plugin_confines_says_tha
 
 @pytest.mark.parametrize("how", ["setting", "argument"])
 def test_agent_when_it_is_to_be_confined_and_no_plugin_confines_does_not_start(tmp_path: Path, how: str) -> None:
-    """It never runs unconfined in silence."""
+    """It never runs unconfined silently."""
     code = ANSWERED.replace('"eliza"', '"eliza", confine=True') if how == "argument" else ANSWERED
     if how == "setting":
         settings = tmp_path / "AGENTNB_CONFIG_DIR/settings.toml"
@@ -44,14 +44,14 @@ def test_agent_when_it_is_to_be_confined_and_no_plugin_confines_does_not_start(t
 
 
 def test_rehearse_when_no_plugin_rehearses_says_so(tmp_path: Path) -> None:
-    """As on a system that can close nothing in."""
+    """It answers as on a system without confinement."""
     done = run(tmp_path, "import agentnb; print(agentnb.rehearse('x = 1')); print(agentnb.rehearse(command='ls'))", "")
     assert done.stdout.splitlines()[0].startswith("No preview: No plug-in that rehearses is loaded"), done.stderr
     assert len(done.stdout.splitlines()) == 2
 
 
 def test_components_when_no_plugin_starts_agents_behind_them_are_refused(tmp_path: Path) -> None:
-    """An agent never starts without the components that it was to have."""
+    """An agent never starts without its components."""
     done = run(tmp_path, "import agentnb; agentnb.start('eliza', components=['rules'])", "sandbox")
     assert "No plug-in that starts agents behind components is loaded" in done.stderr
 
@@ -60,7 +60,7 @@ def test_components_when_no_plugin_starts_agents_behind_them_are_refused(tmp_pat
 def test_kernel_tools_when_the_plugin_of_some_is_away_are_agentnbs_own(
     tmp_path: Path, plugins: str, *, offered: bool
 ) -> None:
-    """Agents are told of what there is, and no more."""
+    """Agents hear only of tools that exist."""
     done = run(tmp_path, "from agentnb.kernel.tools import kernel_tools; print(*kernel_tools())", plugins)
     names = set(done.stdout.split())
     assert {"run_code", "cells"} < names, done.stderr
@@ -68,7 +68,7 @@ def test_kernel_tools_when_the_plugin_of_some_is_away_are_agentnbs_own(
 
 
 def test_map_in_a_prompt_when_its_plugin_is_away_is_a_prompt(tmp_path: Path) -> None:
-    """The agent gets it as it stands."""
+    """The agent gets the text unchanged."""
     code = """
 from IPython.testing.globalipapp import start_ipython
 shell = start_ipython()

@@ -1,4 +1,4 @@
-"""What needs more than one plug-in of ours."""
+"""Tests that need several of our plug-ins."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ later = later.filter(pl.col('id') > 3)"""
 
 @pytest.mark.skipif(_HERE.way != "namespaces", reason=_HERE.reason or "no user namespaces here")
 def test_preview_reads_frames_of_polars_and_says_which_it_cannot_read(tools: Tools, work: Path) -> None:
-    """In a fork polars has no threads; its columns are read by way of Arrow, which has no such large numbers."""
+    """In a fork polars has no threads; its columns are read through Arrow, which has no such large numbers."""
     tools.shell.run_cell(POLARS)
     result = begin_code(tools.shell, CHANGED, str(work), seconds=20)()
     assert result.error is None
@@ -56,7 +56,7 @@ def test_preview_reads_frames_of_polars_and_says_which_it_cannot_read(tools: Too
 def test_verified_turn_of_a_real_agent_whose_model_breaks_a_notebook_is_done_once_that_is_mended(
     models: Models, tmp_path: Path
 ) -> None:
-    """`agentnb local` in its own process, with the tools and the loop that it has; only the model is scripted."""
+    """`agentnb local` runs in its own process with its real tools and loop; only the model is scripted."""
     env = {"AGENTNB_LOCAL_PORTS": str(models.ports["ollama"]), "AGENTNB_LOCAL_MODEL": "mends"}
     with agentnb.start("local", env=env, cwd=tmp_path, permissions="allow", verify=True) as session:
         turn = session.prompt("Sum the numbers in a notebook.").wait(PATIENCE * 4)

@@ -16,7 +16,7 @@ __all__ = ["led"]
 
 
 async def test_the_components_of_the_kernel_tools_answer_without_the_kernel(tmp_path: Path) -> None:
-    """With the kernel tools' own words; what they cannot do they say in a sentence."""
+    """They use the kernel tools' own words; a sentence explains what they cannot do."""
     tools = {each.name: each for component in shipped() for each in component.tools}
     (tmp_path / "model.py").write_text("def fit(data):\n    return data\n")
     for component in shipped():
@@ -40,7 +40,7 @@ async def test_the_components_of_the_kernel_tools_answer_without_the_kernel(tmp_
 def test_a_research_ends_with_the_turn_that_asked_for_it(
     led: Led, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The user cancels the turn; the other conversation is cancelled, too."""
+    """Cancelling the turn cancels the other conversation, too."""
     monkeypatch.setenv("AGENTNB_DATA_DIR", str(tmp_path / "data"))
     with agentnb.start(command=led.command, components=["research"], cwd=tmp_path) as session:
         turn = session.prompt("ask Why?")

@@ -1,4 +1,4 @@
-"""What a copy that ran the cells again changed in place, where only objects with a name are known here."""
+"""In-place changes by a copy that ran the cells again, where only objects with a name are known."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from agentnb.plugins.branches.variables import bring, check, expecting, save
 
 
 def variables() -> dict[str, Any]:
-    """Equal ones in the kernel and in the copy: views of arrays, and objects within others."""
+    """Returns equal variables for the kernel and the copy: views of arrays, and nested objects."""
     return {"view": np.arange(6).reshape(2, 3), "nested": {"rows": [[1], [2]]}, "other": [[3]]}
 
 
 def test_changes_within_objects_that_have_a_name_are_brought(tmp_path: Path) -> None:
-    """Into the kernel's own objects."""
+    """They reach the kernel's own objects."""
     here, there = variables(), variables()
     at_fork, kernel = AtFork(there, is_fork=False), AtFork(here)
     there["view"][0] = 9

@@ -1,4 +1,4 @@
-"""A try whose agent writes the notebook's own file: its cells count as changes of cells, the file as none."""
+"""A try whose agent writes the notebook's file: its cells count as cell changes, the file does not."""
 
 from __future__ import annotations
 
@@ -19,14 +19,12 @@ NAME = "notes/fit.ipynb"
 
 
 def content(**cells: str) -> str:
-    """A notebook's file with these cells."""
     made = [{"id": name, "cell_type": "code", "metadata": {}, "source": source} for name, source in cells.items()]
     return json.dumps({"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": made})
 
 
 @pytest.fixture
 def workspace(tmp_path: Path) -> Iterator[IsolatedWorkspace]:
-    """A copy of a workspace with a notebook and another file."""
     (tmp_path / "notes").mkdir()
     (tmp_path / NAME).write_text(content(a="x = 1", b="x"))
     (tmp_path / "data.csv").write_text("1")
@@ -36,19 +34,18 @@ def workspace(tmp_path: Path) -> Iterator[IsolatedWorkspace]:
 
 
 def shown(workspace: IsolatedWorkspace, *, path: str = NAME, **cells: str) -> NotebookCopy:
-    """The notebook as its page has it."""
+    """Returns the notebook as its page has it."""
     all_cells = tuple(NotebookCell(id=name, kind="code", source=source) for name, source in cells.items())
     where = str(workspace.folder / path) if path else None
     return NotebookCopy(NotebookView(name=NAME, path=where, live=True, cells=all_cells))
 
 
 def changed(notebook: NotebookCopy) -> list[tuple[str, str, str]]:
-    """The changes of its cells."""
     return [(each.action, each.cell_id, each.source) for each in steps_to(notebook.before, notebook.view)]
 
 
 def test_cells_that_an_agent_writes_to_the_notebooks_file_are_changes_of_cells(workspace: IsolatedWorkspace) -> None:
-    """Again and again, beside what it changes with the notebook's tools."""
+    """Repeatedly, and beside changes by the notebook's tools."""
     notebook = shown(workspace, a="x = 1", b="x")
     file = WrittenFile(notebook, workspace.folder)
     assert file.take(workspace.changes()) == ((), "")
@@ -71,7 +68,7 @@ def test_cells_that_an_agent_writes_to_the_notebooks_file_are_changes_of_cells(w
 def test_what_does_not_fit_the_notebook_is_left_out_and_that_is_said(
     workspace: IsolatedWorkspace, written: str | None
 ) -> None:
-    """The page has other cells than the file had, or the file cannot be read."""
+    """The page's cells differ from the file's, or the file cannot be read."""
     notebook = shown(workspace, a="x = 5, unsaved", b="unsaved")
     file = WrittenFile(notebook, workspace.folder)
     path = workspace.folder / NAME

@@ -1,4 +1,4 @@
-"""What the tests here share: a client at the top of a chain of real processes, which sees every message."""
+"""A client at the top of a chain of real processes, which sees every message."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ SESSION = "session-1"
 
 
 def proxy(behaviour: str = "plain", form: str = "new", name: str = "proxy") -> AgentSpec:
-    """The component of `tests/agents/proxy.py` that does one thing wrongly, or nothing."""
+    """Returns the component of `tests/agents/proxy.py` with one fault, or none."""
     return AgentSpec(name=name, title=name, command=(sys.executable, "-S", str(PROXY), behaviour, form))
 
 
 class Client:
-    """A client that remembers what it heard."""
+    """A client that remembers the messages it received."""
 
     def __init__(self, components: Sequence[Component | AgentSpec], agent: AgentSpec, **limits: float) -> None:
         self.heard: list[tuple[str, Any]] = []
@@ -46,7 +46,7 @@ class Client:
 
     @property
     def text(self) -> str:
-        """Returns what the agent has said."""
+        """Returns the agent's text so far."""
         updates = [params["update"] for method, params in self.heard if method == "session/update"]
         return "".join(update.get("content", {}).get("text", "") for update in updates)
 
@@ -83,7 +83,7 @@ async def conducted(
     patience: float = PATIENCE,
     start_patience: float = PATIENCE,
 ) -> AsyncIterator[Client]:
-    """A client of a chain that runs; initialized and with a session, unless not *ready*."""
+    """Runs a chain and yields its client; initialized and with a session if *ready*."""
     client = Client(
         components,
         scripted(agent) if isinstance(agent, str) else agent,

@@ -23,7 +23,7 @@ from tests.unit.plugins.chain.conducted import SESSION, Client, conducted, proxy
 
 
 class Polite(Component):
-    """Changes what goes through it, each way."""
+    """Changes messages in both directions."""
 
     async def on_prompt(self, session_id: str, prompt: list[dict[str, Any]]) -> list[dict[str, Any]]:
         return [*prompt, {"type": "text", "text": " please"}]
@@ -33,7 +33,7 @@ class Polite(Component):
 
 
 async def test_messages_pass_components_of_each_form_in_their_order() -> None:
-    """Three forms of the envelope and a component in Python: each changes the prompt after the one before it."""
+    """Three forms of the envelope and a component in Python: each changes the prompt in turn."""
     components = (proxy("plain", "old"), Polite(), proxy("shouts", "sdk"), proxy("plain", "new"))
     async with conducted(*components) as client:
         answer = await client.prompt("hi")
@@ -42,7 +42,7 @@ async def test_messages_pass_components_of_each_form_in_their_order() -> None:
 
 
 async def test_answer_to_initialize_passes_the_chain_with_mcp_over_acp_offered() -> None:
-    """What the agent said comes through; the conductor adds what it bridges, a component may add its own."""
+    """The agent's answer comes through; the conductor adds what it bridges, a component may add more."""
 
     class Named(Component):
         async def on_initialize(self, answer: dict[str, Any]) -> dict[str, Any]:
@@ -65,7 +65,7 @@ async def test_answer_to_initialize_passes_the_chain_with_mcp_over_acp_offered()
     ],
 )
 async def test_component_that_gives_no_answer_is_named_and_nothing_waits(behaviour: str, said: str) -> None:
-    """The request fails with an error that says which component, and what it did."""
+    """The request fails with an error that names the component and its fault."""
     start = 0.2 if behaviour == "drops_initialize" else PATIENCE
     odd = proxy(behaviour, name="odd")
     async with conducted(odd, ready=False, patience=0.2, start_patience=start) as client:
@@ -76,7 +76,7 @@ async def test_component_that_gives_no_answer_is_named_and_nothing_waits(behavio
 
 @pytest.mark.parametrize(("behaviour", "strays"), [("twice", 2), ("ids_as_text", 0), ("rubbish", 4), ("floods", 0)])
 async def test_component_that_misbehaves_harmlessly_is_survived(behaviour: str, strays: int) -> None:
-    """Answers that come twice and lines that are no message are counted under its name; nothing readable is lost."""
+    """Duplicate answers and invalid lines are counted under its name; no readable message is lost."""
     async with conducted(proxy(), proxy(behaviour, name="odd")) as client:
         answers = [await client.prompt("one"), await client.prompt("two")]
         assert answers == [{"stopReason": "end_turn"}] * 2
@@ -86,7 +86,7 @@ async def test_component_that_misbehaves_harmlessly_is_survived(behaviour: str, 
 
 
 async def test_component_that_answers_out_of_order_answers_each_request() -> None:
-    """The later answer comes first; both go to whoever asked."""
+    """The later answer comes first; each reaches its requester."""
     async with conducted(proxy("out_of_order"), ready=False) as client:
         await client.initialize()
         opened, said = await asyncio.gather(client.open(), client.prompt("hi"))
@@ -95,7 +95,7 @@ async def test_component_that_answers_out_of_order_answers_each_request() -> Non
 
 @pytest.mark.parametrize("point", ["start", "initialize", "session/new", "session/prompt", "session/update", "answer"])
 async def test_component_that_dies_ends_the_chain_with_its_name(point: str) -> None:
-    """Wherever in the protocol it dies: the failure says which, how, and what it wrote last."""
+    """At any point of the protocol: the failure has the component's name, exit code and last output."""
     async with conducted(proxy(), proxy(f"dies_at_{point}", name="odd"), ready=False) as client:
         work = asyncio.ensure_future(_talk(client))
         failure = await asyncio.wait_for(client.failed, PATIENCE)
@@ -113,7 +113,7 @@ async def _talk(client: Client) -> None:
 
 
 async def test_agent_of_a_session_says_which_component_died(tmp_path: Path) -> None:
-    """As an agent's own death: the turn fails, the listener hears it; during the start it is a failed start."""
+    """As at an agent's own death: the turn fails and the listener hears it, or the start fails."""
     spawn = partial(ChainProcess.spawn, components=[proxy("dies_at_session/prompt", name="odd")])
     agent = await Agent.launch(scripted("echo"), cwd=tmp_path, spawn=spawn)
     listener = RecordingListener()
@@ -128,7 +128,7 @@ async def test_agent_of_a_session_says_which_component_died(tmp_path: Path) -> N
 
 
 async def test_component_that_is_not_installed_is_named(tmp_path: Path) -> None:
-    """Before anything of the chain is left running."""
+    """No process of the chain is left running."""
     absent = type(proxy())(name="absent", title="absent", command=("no-such-proxy",))
     spawn = partial(ChainProcess.spawn, components=[proxy(), absent])
     with pytest.raises(AgentNotFound, match=r"The component 'absent' cannot be started.*'no-such-proxy'"):
@@ -145,7 +145,7 @@ async def test_cancel_passes_the_chain() -> None:
 
 
 async def test_request_taken_back_is_taken_back_at_each_place() -> None:
-    """`$/cancel_request` is passed on under the id that each connection knows."""
+    """`$/cancel_request` carries the id that each connection knows."""
     async with conducted(proxy(), agent="gives_up") as client:
         client.answering = asyncio.Event()  # the user does not decide
         assert await client.prompt() == {"stopReason": "end_turn"}
@@ -153,7 +153,7 @@ async def test_request_taken_back_is_taken_back_at_each_place() -> None:
 
 
 async def test_prompt_that_a_component_looks_at_can_be_cancelled() -> None:
-    """The component gives up, the turn is cancelled; what comes after it does not overtake it."""
+    """The component gives up, the turn is cancelled; later messages do not overtake the cancel."""
     begun = asyncio.Event()
 
     class Thinks(Component):
@@ -174,7 +174,7 @@ async def test_prompt_that_a_component_looks_at_can_be_cancelled() -> None:
 
 @pytest.mark.parametrize("hook", ["on_initialize", "on_session", "on_prompt", "on_update", "on_message"])
 async def test_component_whose_method_fails_is_named(hook: str) -> None:
-    """Where somebody waits, the request fails; where nobody does, the message goes on and the failure is counted."""
+    """A waiting request fails; if nobody waits, the message goes on and the failure is counted."""
 
     def fail(*_: Any) -> Any:
         raise ValueError("no luck")
@@ -216,14 +216,12 @@ TALKS = Tool(name="talk", description="Says a word.", run=says, parameters={"wor
 
 
 class Talks(Component):
-    """Offers a tool."""
-
     tools = (TALKS,)
 
 
 @pytest.mark.parametrize("component", [Talks(), proxy("serves_tools")])
 async def test_tools_of_a_component_are_bridged_for_an_agent_that_takes_stdio(component: Any) -> None:
-    """The agent gets a program on stdio; what it asks there goes up the chain, also through another component."""
+    """The agent gets a program on stdio, whose requests go up the chain, also through another component."""
     async with conducted(component, proxy(), agent="starts_mcp") as client:
         name, tool = ("talks", "talk") if isinstance(component, Talks) else ("clock", "now")
         await client.prompt(f'{name} {tool} {{"word": "hi"}}')
@@ -232,7 +230,7 @@ async def test_tools_of_a_component_are_bridged_for_an_agent_that_takes_stdio(co
 
 
 async def test_tools_of_a_component_are_offered_over_http_where_the_agent_takes_only_that() -> None:
-    """It passes over servers on stdio without a word."""
+    """The agent silently ignores servers on stdio."""
     agent = msgspec.structs.replace(scripted("http_mcp"), mcp_transport="http")
     async with conducted(Talks(), proxy(), agent=agent) as client:
         await client.prompt('talk {"word": "hi"}')
@@ -240,7 +238,7 @@ async def test_tools_of_a_component_are_offered_over_http_where_the_agent_takes_
 
 
 async def test_tools_of_a_component_reach_an_agent_that_does_mcp_over_acp() -> None:
-    """They are asked on the chain's own wire; an unknown tool is refused, a failing one says why."""
+    """Calls use the chain's connection; an unknown tool is refused, a failing one gives the reason."""
     async with conducted(Talks(), proxy(), agent="uses_mcp") as client:
         await client.prompt("talks talk")
         assert "TypeError" in client.text

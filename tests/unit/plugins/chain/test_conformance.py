@@ -1,4 +1,4 @@
-"""The table of conformance in the docs: each row names a test that exists."""
+"""The table of conformance in the docs: each row names an existing test."""
 
 from __future__ import annotations
 
@@ -20,6 +20,6 @@ from agentnb.plugins.chain.conductor.mcp_bridge import declared
     ],
 )
 def test_server_over_acp_is_recognized_in_each_form(server: dict[str, object], params: dict[str, str] | None) -> None:
-    """The text's, the schema's and the older one; other servers are left as they are."""
+    """The forms of the text, the schema and the older draft; other servers are left alone."""
     found = declared(server)
     assert (None if found is None else found.params) == params

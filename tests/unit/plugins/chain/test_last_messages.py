@@ -1,4 +1,4 @@
-"""What was on its way through the components when the agent, a component or the client ended arrives."""
+"""Messages on their way through the components arrive after the agent, a component or the client ended."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ PYTHON = f"{sys.executable} -S"
 
 
 class Looks(Component):
-    """Looks at each update, and changes nothing."""
+    """Reads each update and changes nothing."""
 
     def on_update(self, session_id: str, update: dict[str, Any]) -> dict[str, Any] | None:
         return update
@@ -80,22 +80,22 @@ async def _arrives(components: list[Component | AgentSpec], count: int, *, is_an
 @settings(max_examples=examples(30))
 @given(st.lists(st.sampled_from(sorted(COMPONENTS)), min_size=1, max_size=3), st.integers(0, 400), st.booleans())
 def test_all_that_an_agent_said_before_it_ended_arrives(names: list[str], count: int, is_answered: bool) -> None:
-    """Through any components, also such that pass it on only when nothing more comes; an answer arrives, too."""
+    """Through any components, also those that pass it on only at the end; an answer arrives, too."""
     asyncio.run(_arrives([COMPONENTS[name] for name in names], count, is_answered=is_answered))
 
 
 async def test_more_than_a_component_takes_at_once_arrives() -> None:
-    """The agent is gone while most of what it said still waits in the pipes."""
+    """The agent ends while most of its output still waits in the pipes."""
     await _arrives([proxy("late"), proxy("slow")], 1_500, is_answered=True)  # a fifth of it fills the pipes
 
 
 async def test_a_conductor_that_is_a_component_passes_the_rest_on() -> None:
-    """Its own components are ended as the outer one's are: from the agent to the client."""
+    """Its own components end in the same order as the outer one's: from the agent to the client."""
     await _arrives([CONDUCTOR], 200, is_answered=True)
 
 
 async def test_what_a_component_said_before_it_died_passes_those_above_it() -> None:
-    """The failure is told after it."""
+    """The failure follows it."""
     async with conducted(proxy("late"), proxy("dies_at_answer_to_prompt", name="odd")) as client:
         turn = asyncio.ensure_future(client.prompt("last words"))
         failure = await asyncio.wait_for(client.failed, PATIENCE)
@@ -104,7 +104,7 @@ async def test_what_a_component_said_before_it_died_passes_those_above_it() -> N
 
 
 async def test_a_component_that_never_ends_delays_the_failure_and_does_not_prevent_it() -> None:
-    """It ignores that its stdin has ended; what it had passed on has arrived."""
+    """It ignores the end of its stdin; the messages that it had passed on arrive."""
     async with conducted(proxy("stays"), agent="says_and_leaves") as client:
         turn = asyncio.ensure_future(client.prompt("3"))
         failure = await asyncio.wait_for(client.failed, PATIENCE)
@@ -113,7 +113,7 @@ async def test_a_component_that_never_ends_delays_the_failure_and_does_not_preve
 
 
 async def test_a_component_that_refuses_what_the_agent_left_open_does_not_speak_for_it() -> None:
-    """The client is told that the agent died, not the component's own error about it."""
+    """The client hears that the agent died, not the component's own error about it."""
     async with conducted(proxy("refuses_at_the_end"), agent="says_and_leaves") as client:
         turn = asyncio.ensure_future(client.prompt("3"))
         failure = await asyncio.wait_for(client.failed, PATIENCE)
@@ -122,7 +122,7 @@ async def test_a_component_that_refuses_what_the_agent_left_open_does_not_speak_
 
 
 async def test_a_turn_has_all_of_its_text_when_its_agent_dies(tmp_path: Path) -> None:
-    """A session of agentnb's: the text first, then the failure."""
+    """The text arrives before the failure."""
     spawn = partial(ChainProcess.spawn, components=[Looks(), proxy("late")])
     agent = await Agent.launch(scripted("says_and_leaves"), cwd=tmp_path, spawn=spawn)
     listener = RecordingListener()

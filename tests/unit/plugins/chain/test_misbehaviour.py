@@ -1,4 +1,4 @@
-"""Components that misbehave in any mixture, and that die late: nothing waits for ever."""
+"""Components that misbehave in any mixture or die late: nothing waits for ever."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ CHAINS = st.lists(st.tuples(st.sampled_from([*HARMLESS, *HARMFUL]), st.sampled_f
 @settings(max_examples=12, deadline=None)
 @given(CHAINS)
 def test_any_mixture_of_components_ends_each_request_with_an_answer_or_a_name(chain: list[tuple[str, str]]) -> None:
-    """Whatever order they stand in and whatever form they speak; without a harmful one the turn comes through."""
+    """Order and form do not matter; if all are harmless, the turn comes through."""
     outcome = asyncio.run(_outcome(chain))
     if all(behaviour in HARMLESS for behaviour, _ in chain):
         assert outcome == "end_turn"
@@ -73,7 +73,7 @@ async def _turn(client: Client) -> str:
 )
 @pytest.mark.parametrize("form", FORMS)
 async def test_component_that_dies_late_ends_the_chain_with_its_name(point: str, agent: str, form: str) -> None:
-    """At the answer to the prompt, at a cancel, and while the user is asked."""
+    """At the answer to the prompt, at a cancel, and while a permission request is open."""
     async with conducted(proxy(), proxy(f"dies_at_{point}", form, "odd"), agent=agent) as client:
         client.answering = asyncio.Event()  # the user does not decide
         turn = asyncio.ensure_future(client.prompt())

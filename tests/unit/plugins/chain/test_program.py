@@ -1,4 +1,4 @@
-"""`python -m agentnb.conductor`: a chain for any ACP client, and one that is a component itself."""
+"""`python -m agentnb.conductor`: a chain for any ACP client, and one that is itself a component."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ ECHO = f"{PYTHON} {ROOT / 'tests/agents/echo.py'}"
 
 
 class Program:
-    """The conductor, with a client that writes lines and reads lines."""
+    """The conductor with a client that writes and reads lines."""
 
     def __init__(self, process: subprocess.Popen[bytes]) -> None:
         self.process = process
         self.heard: list[dict[str, Any]] = []
 
     def ask(self, request_id: int | str, method: str, **params: Any) -> dict[str, Any]:
-        """The answer; what comes before it is kept."""
+        """Returns the answer, and keeps the messages before it."""
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         message = {"jsonrpc": "2.0", "id": request_id, "method": method, "params": params}
@@ -38,7 +38,7 @@ class Program:
         raise AssertionError("the conductor ended")
 
     def end(self) -> tuple[int, str]:
-        """Leave; the exit code, and what it wrote to stderr."""
+        """Closes stdin; returns the exit code and stderr."""
         _, errors = self.process.communicate()
         return self.process.returncode, errors.decode()
 
@@ -54,7 +54,7 @@ def program(*words: str) -> Iterator[Program]:
 
 
 def test_chain_runs_for_any_client_with_a_conductor_among_its_components() -> None:
-    """The inner conductor passes on what its own component changed; ids of the client come back as they were."""
+    """The inner conductor passes on its component's changes; the client's ids come back unchanged."""
     inner = f"{sys.executable} -m agentnb.conductor proxy '{PYTHON} {PROXY} shouts sdk'"
     with program("agent", f"{PYTHON} {PROXY}", inner, ECHO) as conductor:
         conductor.ask("first", "initialize", protocolVersion=1)
@@ -66,7 +66,7 @@ def test_chain_runs_for_any_client_with_a_conductor_among_its_components() -> No
 
 
 def test_component_that_dies_ends_the_program_with_its_name() -> None:
-    """The client's open request gets the error, stderr says it for people, the exit code is 1."""
+    """The client's open request gets the error, stderr names it for people, the exit code is 1."""
     with program("agent", f"{PYTHON} {PROXY} dies_at_session/new", ECHO) as conductor:
         conductor.ask(1, "initialize", protocolVersion=1)
         refused = conductor.ask(2, "session/new", cwd="/", mcpServers=[])
@@ -76,7 +76,6 @@ def test_component_that_dies_ends_the_program_with_its_name() -> None:
 
 
 def test_command_that_is_missing_is_named() -> None:
-    """Nothing is started."""
     with program("agent", "no-such-proxy", ECHO) as conductor:
         code, said = conductor.end()
         assert (code, "The component 'no-such-proxy' cannot be started." in said) == (1, True)

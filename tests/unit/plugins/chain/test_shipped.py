@@ -30,7 +30,7 @@ HELLO = [{"type": "text", "text": "hello"}]
 
 
 async def first_prompt(folder: Path, agent: str = "scripted") -> tuple[str, int]:
-    """The first prompt of a session in *folder* as the agent gets it, and how many blocks the second one has."""
+    """Returns the first prompt of a session in *folder* as the agent gets it, and the second's number of blocks."""
     rules = RulesComponent()
     await rules.on_initialize({"agentInfo": {"name": agent}})
     await rules.on_opened("s", {"cwd": str(folder)})
@@ -40,7 +40,7 @@ async def first_prompt(folder: Path, agent: str = "scripted") -> tuple[str, int]
 
 
 async def test_rules_come_before_the_first_prompt_only(tmp_path: Path) -> None:
-    """An agent that reads the file itself gets none; nor is there any where there is no file."""
+    """An agent that reads the file itself gets none, nor does one without the file."""
     (tmp_path / "AGENTS.md").write_text("Use tabs.", encoding="utf-8")
     said, second = await first_prompt(tmp_path)
     assert said == "The rules of this workspace, from its AGENTS.md:\n\nUse tabs.\nhello"
@@ -51,7 +51,7 @@ async def test_rules_come_before_the_first_prompt_only(tmp_path: Path) -> None:
 
 
 async def test_rules_that_are_too_long_or_lie_outside_are_cut_or_left_out(tmp_path: Path) -> None:
-    """A link out of the workspace is not followed; a folder of that name is none; bad bytes are replaced."""
+    """A link out of the workspace is not followed, a folder of that name is ignored, bad bytes are replaced."""
     inside, outside = tmp_path / "inside", tmp_path / "secret.md"
     inside.mkdir()
     outside.write_text("token", encoding="utf-8")
@@ -65,7 +65,7 @@ async def test_rules_that_are_too_long_or_lie_outside_are_cut_or_left_out(tmp_pa
 
 
 def test_wire_log_holds_each_message_and_no_secret(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Only its owner may read it; values of secret variables and what looks like a key are masked."""
+    """Only its owner may read it; values of secret variables and text like a key are masked."""
     path = tmp_path / "logs" / "wire.log"
     monkeypatch.setenv("AGENTNB_WIRE_LOG", str(path))
     monkeypatch.setenv("SCRIPTED_API_KEY", "open sesame please")
@@ -82,7 +82,7 @@ def test_wire_log_holds_each_message_and_no_secret(tmp_path: Path, monkeypatch: 
 
 
 def test_context_tells_the_date_the_packages_and_the_notebook() -> None:
-    """Without a kernel it says so; an outline has the headings and the first line of each code cell."""
+    """It names a missing kernel; an outline has headings and the first line of each code cell."""
     told = ContextComponent().surroundings()
     assert f"environment {sys.prefix}" in told
     assert "\n- pytest " in told
@@ -98,14 +98,12 @@ def test_context_tells_the_date_the_packages_and_the_notebook() -> None:
 
 
 class Polite(Component):
-    """Says please."""
-
     async def on_prompt(self, session_id: str, prompt: list[dict[str, Any]]) -> list[dict[str, Any]]:
         return [*prompt, {"type": "text", "text": " please"}]
 
 
 def test_session_has_its_components_in_their_order(start: Callable[..., Session], tmp_path: Path) -> None:
-    """A shipped one by its name, a class, and a program; the agent gets what they made of the prompt."""
+    """A shipped one by its name, a class, and a program; the agent gets the prompt as they changed it."""
     (tmp_path / "AGENTS.md").write_text("Use tabs.", encoding="utf-8")
     program = f"{sys.executable} -S {ROOT / 'tests/agents/proxy.py'} shouts sdk"
     session = start("echo", components=["rules", program, Polite])
@@ -115,7 +113,6 @@ def test_session_has_its_components_in_their_order(start: Callable[..., Session]
 
 
 def test_session_says_which_component_died_and_starts_anew(start: Callable[..., Session]) -> None:
-    """The turn fails with its name."""
     session = start(
         "echo", components=[[sys.executable, str(ROOT / "tests/agents/proxy.py"), "dies_at_session/prompt"]]
     )
@@ -127,7 +124,7 @@ def test_session_says_which_component_died_and_starts_anew(start: Callable[..., 
 def test_an_agent_that_cannot_start_names_the_file_with_its_messages_once(
     start: Callable[..., Session], home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """From the user's home, behind what happened and what to do, before its last output."""
+    """The path is relative to the user's home and comes between the error and the agent's last output."""
     monkeypatch.setenv("AGENTNB_WIRE_LOG", str(home / "logs/start.log"))
     turn = start("opens_nothing", components=["log"]).prompt("hi")
     turn.wait(timeout=PATIENCE, check=False)
@@ -140,7 +137,6 @@ def test_an_agent_that_cannot_start_names_the_file_with_its_messages_once(
 
 @pytest.mark.parametrize("given", ["rules", ["unclosed 'quote"], [""], [3], [[]], {"rules": 1}])
 def test_components_that_make_no_sense_are_refused_at_once(start: Callable[..., Session], given: Any) -> None:
-    """Before anything is started."""
     with pytest.raises(UsageError, match="component"):
         start("echo", components=given)
 
@@ -148,7 +144,7 @@ def test_components_that_make_no_sense_are_refused_at_once(start: Callable[..., 
 def test_setting_when_it_names_a_component_that_is_not_there_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In Python nothing is written; a line of the file that names one is told with its place."""
+    """Python writes nothing; the error for a line of the file has its place."""
     monkeypatch.setenv("AGENTNB_CONFIG_DIR", str(tmp_path))
     with pytest.raises(
         UsageError, match=r"There is no component and no program called 'sparkle'\. Shipped components: "
@@ -162,7 +158,7 @@ def test_setting_when_it_names_a_component_that_is_not_there_is_refused(
 
 
 def test_listing_shows_the_order_what_is_off_and_the_cost(tmp_path: Path) -> None:
-    """What the settings name comes first, in its order; a program's cost is not known."""
+    """The components of the settings come first, in order; a program's cost is not known."""
     (tmp_path / "AGENTS.md").write_text("x" * 400, encoding="utf-8")
     lines = listing(["my-proxy --flag", "rules"], tmp_path).splitlines()
     rows = [line.split()[:2] for line in lines]
@@ -213,7 +209,7 @@ async def test_a_walkthrough_is_checked_and_put_into_the_tool_call_that_showed_i
 async def test_a_walkthrough_with_a_place_that_is_not_there_is_refused_so_that_the_agent_can_mend_it(
     tmp_path: Path,
 ) -> None:
-    """No cell without a notebook, no file outside the workspace, no line behind the end, no step without a text."""
+    """No cell without a notebook, file outside the workspace, line behind the end, or step without a text."""
     (tmp_path / "model.py").write_text("a = 1\n")
     walkthrough = Walkthrough()
     await walkthrough.on_opened("s", {"cwd": str(tmp_path)})

@@ -1,4 +1,4 @@
-"""Recorded conversations go through a chain of three components and come out as they went in."""
+"""Recorded conversations go through a chain of three components and come out unchanged."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.unit.plugins.chain.conducted import proxy
 
 
 class Unchanged(Component):
-    """Looks at everything, and changes nothing."""
+    """Reads everything and changes nothing."""
 
     async def on_prompt(self, session_id: str, prompt: list[dict[str, Any]]) -> list[dict[str, Any]]:
         return prompt
@@ -30,13 +30,13 @@ class Unchanged(Component):
 
 
 def lines(recording: Path, direction: str) -> list[dict[str, Any]]:
-    """The messages that went one way, up to the last that the agent answered or said."""
+    """Returns the messages of one direction, up to the agent's last."""
     entries = [json.loads(line) for line in recording.read_text(encoding="utf-8").splitlines()]
     return [each["msg"] for each in entries if each["dir"] == direction and isinstance(each["msg"], dict)]
 
 
 def turns_of(recording: Path) -> list[tuple[int, dict[str, Any]]]:
-    """The client's messages, each with how many of the agent's came before it."""
+    """Returns the client's messages, each with the number of the agent's before it."""
     entries = [json.loads(line) for line in recording.read_text(encoding="utf-8").splitlines()]
     heard, said = 0, []
     for each in entries:
@@ -48,13 +48,13 @@ def turns_of(recording: Path) -> list[tuple[int, dict[str, Any]]]:
 
 
 def as_bytes(message: dict[str, Any]) -> bytes:
-    """The message without its id, in the order in which the recording has its members."""
+    """Returns the message without its id, its members in the recording's order."""
     members = {name: message[name] for name in ("method", "params", "result", "error") if name in message}
     return json.dumps(members, ensure_ascii=False, separators=(",", ":")).encode()
 
 
 def bridging(message: dict[str, Any]) -> dict[str, Any]:
-    """The message as the conductor passes it on: in an answer to initialize it offers MCP over ACP."""
+    """Returns the message as the conductor passes it on: an answer to initialize offers MCP over ACP."""
     able = (message.get("result") or {}).get("agentCapabilities")
     if able is None:
         return message
@@ -63,7 +63,7 @@ def bridging(message: dict[str, Any]) -> dict[str, Any]:
 
 
 class Replay:
-    """Plays the client's half of a recording: each message once all has come that came before it in the recording.
+    """Plays the client's half of a recording: sends each message after all that precede it there.
 
     A prompt that is cancelled at once may never reach the agent, which then waits for it.
     """
@@ -84,7 +84,7 @@ class Replay:
         self.arrived.set()
 
     async def play(self, expected: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        """What the client hears while it says its half: a request waits for its answer, an answer for its request."""
+        """Plays the client's half and returns the messages it receives: requests and answers wait for each other."""
         await self.running.start(ROOT)
         try:
             for before, message in self.mine:
@@ -104,7 +104,7 @@ class Replay:
         self.place.receive(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
 
     async def _asked(self, recorded: Any) -> Any:
-        """The id that the agent's request has here, which had *recorded*: they come in the same order."""
+        """Returns the current id of the agent's request recorded as *recorded*: requests keep their order."""
         if recorded not in self.requests:
             self.requests.append(recorded)
         at = self.requests.index(recorded)
@@ -121,7 +121,7 @@ class Replay:
 
 
 async def test_recordings_pass_three_components_unchanged(shared: Path, subtests: pytest.Subtests) -> None:
-    """Every message of the agent is the same, byte for byte but for its id; the answer to initialize offers more."""
+    """Each message of the agent is equal to the byte but for its id; the answer to initialize offers more."""
     recordings = sorted((shared / "transcripts").glob("*.jsonl"))
     assert recordings
     for number, recording in enumerate(recordings):

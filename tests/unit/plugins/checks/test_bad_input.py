@@ -1,4 +1,4 @@
-"""Tables that are hard to read: empty, wide, names twice, objects whose code must not run, written meanwhile."""
+"""Tables that are hard to read: empty, wide, duplicate names, objects whose code must not run, changes meanwhile."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ROWS = 300
 
 
 def kept(variables: dict[str, Any]) -> Callable[[Any], Any]:
-    """How the variables are now, as undo keeps them."""
+    """Returns the variables' current state, as undo keeps it."""
     return Keeper(variables, LIMIT).keep(variables).as_it_was
 
 
@@ -82,7 +82,7 @@ def test_table_that_is_hard_to_read_is_compared_or_left_alone(
 
 
 class Hostile:
-    """Must not be asked anything."""
+    """Fails when any of its methods is called."""
 
     def _fail(self, *_: object) -> NoReturn:
         raise AssertionError("the user's own code ran")
@@ -93,7 +93,7 @@ class Hostile:
 
 
 def array_of(columns: dict[Any, Any]) -> Any:
-    """An array of the objects; NumPy would ask them for theirs."""
+    """Returns an array of the objects; NumPy would call their methods."""
     made = np.empty(len(columns["a"]), dtype=object)
     for number, each in enumerate(columns["a"]):
         made[number] = each
@@ -140,7 +140,7 @@ def test_table_to_which_another_thread_writes_is_compared_without_an_error() -> 
 
 
 class Lying:
-    """Says that it equals everything, and that it is a frame of its own making."""
+    """Claims to equal everything and to be a data frame."""
 
     __class__ = pd.DataFrame
 
@@ -156,8 +156,6 @@ class Lying:
 
 
 class Hanging:
-    """Never answers."""
-
     def _wait(self, *_: object) -> Any:
         threading.Event().wait(PATIENCE)
         raise AssertionError("the user's own code ran")
@@ -188,7 +186,7 @@ def test_ten_thousand_names_and_as_many_tables_are_compared_by_the_last_ones() -
 
 
 def numbered(rows: int = 500) -> Any:
-    """Numbers of rows, and values."""
+    """Row numbers and random values."""
     return np.column_stack([np.arange(rows), RANDOM.random(rows) + 1.0])
 
 

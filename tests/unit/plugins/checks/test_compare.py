@@ -1,4 +1,4 @@
-"""What a comparison finds, and what it leaves alone: each kind of the corpus, with a seed of its own."""
+"""The findings of comparisons: each kind of fault and ordinary step in the corpus, each with its seed."""
 
 from __future__ import annotations
 

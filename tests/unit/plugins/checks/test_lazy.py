@@ -1,4 +1,4 @@
-"""Lazy tables, of Dask and polars: nothing is computed for their checks, which say that their rows were not counted."""
+"""Lazy tables of Dask and polars: their checks compute nothing and say that rows were not counted."""
 
 from __future__ import annotations
 
@@ -23,14 +23,12 @@ PLAIN = pd.DataFrame({"id": range(100), "price": [1.5] * 100, "day": pd.date_ran
 
 @pytest.fixture
 def computed() -> list[str]:
-    """What was computed of the orders."""
+    """Returns the computed partitions."""
     return []
 
 
 @pytest.fixture
 def orders(computed: list[str]) -> Any:
-    """A frame of Dask in four partitions."""
-
     def part(frame: pd.DataFrame) -> pd.DataFrame:
         computed.append("a partition")
         return frame
@@ -72,7 +70,7 @@ def test_frame_of_dask_is_compared_by_what_is_known_and_never_computed(
 def test_turn_that_changes_a_frame_of_dask_in_place_says_what_is_known_and_is_undone(
     talk: Talk, tools: Tools, orders: Any, computed: list[str]
 ) -> None:
-    """A condition that there be no findings is met: not counted is no finding."""
+    """Uncounted rows are not a finding: a condition of no findings is met."""
     tools.shell.user_ns["orders"] = orders
     turn = run(talk, "orders['double'] = orders['price'] * 2")
     assert str(turn.data_checks) == "`orders`: new: `double`; rows not counted: lazy"

@@ -1,4 +1,4 @@
-"""Turns that change tables: what is found is with the turn, on previews, and a condition where that is wanted."""
+"""Turns that change tables: findings are kept with the turn, shown in previews, and can be a condition."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ JOIN = "orders = orders.merge(customers, on='id')"
 
 @pytest.fixture
 def talk(host: Host, work: Path, tools: Tools) -> Talk:
-    """A session whose agent has access to the kernel, and need not ask; the kernel has two tables."""
+    """Returns a session whose agent has access to the kernel without asking; the kernel has two tables."""
     host.environment.connect(shell=tools)
     tools.shell.user_ns.update(tables())
     return Talk(host, work, "allow", script="calls_kernel", kernel_tools=True)
 
 
 def tables() -> dict[str, Any]:
-    """Orders and customers; one customer is there twice."""
+    """Returns orders and customers; one customer occurs twice."""
     orders = pd.DataFrame({"order": range(100), "id": range(100), "price": [float(each) + 0.5 for each in range(100)]})
     customers = pd.DataFrame({"id": [*range(100), 7], "segment": ["home", "office"] * 50 + ["home"]})
     return {"orders": orders, "customers": customers}
 
 
 def run(talk: Talk, *codes: str) -> agentnb.Turn:
-    """A turn that runs *codes*, each in a call of its own."""
+    """Runs a turn with one tool call for each of *codes*."""
     steps: list[dict[str, Any]] = []
     for number, code in enumerate(codes, 1):
         steps += [{"start": ["run_code", {"code": code}]}, {"end": number}]

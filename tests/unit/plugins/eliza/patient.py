@@ -1,4 +1,4 @@
-"""A client of the official SDK that talks with a real eliza process, and remembers what it was told."""
+"""A client of the official SDK for a real eliza process, which records the agent's requests."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ ABLE = {
 
 
 class Patient:
-    """The client's side of one process; attributes say how it answers what it is asked."""
+    """The client's side of one process; attributes set its answers to requests."""
 
     def __init__(self) -> None:
         self.choice: str | None = "allow_once"
@@ -69,20 +69,20 @@ class Patient:
         return await self.connection.prompt(session_id=session_id, prompt=blocks)
 
     async def request(self, method: str, params: dict[str, Any]) -> Any:
-        """Ask what the SDK's client has no method for, on the same pipe."""
+        """Sends a request that the SDK's client has no method for, on the same pipe."""
         number = f"patient-{len(self._asked)}"
         answer = self._asked[number] = asyncio.get_running_loop().create_future()
         await self.write({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
         return await asyncio.wait_for(answer, PATIENCE)
 
     async def write(self, message: dict[str, Any]) -> None:
-        """Write a line on eliza's stdin."""
+        """Writes a line to eliza's stdin."""
         assert self.process.stdin is not None
         self.process.stdin.write(json.dumps(message).encode() + b"\n")
         await self.process.stdin.drain()
 
     def observe(self, event: StreamEvent) -> None:
-        """Take the answers to what :meth:`request` asked; the SDK passes over what it did not ask."""
+        """Takes the answers to :meth:`request`; the SDK ignores answers to requests that it did not send."""
         answer = self._asked.get(str(event.message.get("id")))
         if answer is None or event.direction is not StreamDirection.INCOMING:
             return
@@ -93,7 +93,7 @@ class Patient:
             answer.set_result(event.message["result"])
 
     async def hear(self, said: str, *blocks: Any) -> str:
-        """The text of the answer to a prompt in a new session."""
+        """Returns the text of the answer to a prompt in a new session."""
         session_id = await self.session()
         await self.prompt(session_id, said, *blocks)
         return self.text(session_id)
@@ -114,7 +114,7 @@ class Patient:
         return self.of(session_id, ToolCallStart, ToolCallProgress)
 
     async def until(self, happened: Callable[[], bool]) -> None:
-        """Wait for something that an update or a request brings about."""
+        """Waits for the effect of an update or a request."""
         async with self._news:
             await asyncio.wait_for(self._news.wait_for(happened), timeout=PATIENCE)
 
@@ -185,7 +185,7 @@ class Patient:
 
 
 def environment(**more: str) -> dict[str, str]:
-    """The environment of a process that can import agentnb from the checkout."""
+    """Returns the environment of a process that imports agentnb from the checkout."""
     return {"PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]).rstrip(os.pathsep), **more}
 
 
@@ -196,7 +196,7 @@ async def visit(
     env: Mapping[str, str] | None = None,
     command: tuple[str, ...] = COMMAND,
 ) -> AsyncIterator[Patient]:
-    """Start an eliza of one's own, or another agent; it is initialized, and stopped at the end."""
+    """Starts a separate eliza or another agent, initializes it, and stops it at the end."""
     patient: Any = Patient()
     start = acp.spawn_agent_process(
         patient,

@@ -1,4 +1,4 @@
-"""Commands, driven over real stdio with the official SDK's client; their bytes are held by the transcripts."""
+"""Commands over real stdio with the official SDK's client; the transcripts check their bytes."""
 
 from __future__ import annotations
 
@@ -24,33 +24,30 @@ TEXT = "One  two\n three.\n\nFour"
 
 
 def attached(uri: str, text: str, mime_type: str | None = None) -> Any:
-    """Something that was sent along."""
+    """Returns an attached text resource."""
     return acp.resource_block(TextResourceContents(uri=uri, text=text, mime_type=mime_type))
 
 
 def blob(uri: str) -> Any:
-    """Three bytes that were sent along."""
+    """Returns an attached resource of three bytes."""
     return acp.resource_block(BlobResourceContents(uri=uri, blob="AAEC"))
 
 
 def linked(**more: Any) -> Any:
-    """The address of something."""
+    """Returns a resource link."""
     return ResourceContentBlock(**{"type": "resource_link", "name": "a", "uri": "x:a", **more})
 
 
 def image(data: str = "AAEC", **more: Any) -> Any:
-    """A picture."""
     return ImageContentBlock(type="image", data=data, mime_type="image/png", **more)
 
 
 async def test_help(patient: Patient) -> None:
-    """Help lists every command, in order."""
     text = await patient.hear("/help")
     assert re.findall(r"^\| `/([a-z]+)", text, re.MULTILINE) == [command.name for command in listed()]
 
 
 async def test_markdown(patient: Patient) -> None:
-    """Markdown has everything."""
     parts = ["# ", "| left |", "```python", "- [x]", "> >", "$$", "<script>", "[^1]", "](data:image/"]
     text = await patient.hear("/markdown")
     assert [part for part in parts if part not in text] == []
@@ -73,7 +70,7 @@ async def test_markdown(patient: Patient) -> None:
     ],
 )
 async def test_context(patient: Patient, block: Any, shown: str) -> None:
-    """Context tells what came with the prompt: names, kinds, sizes, first lines."""
+    """The answer has names, kinds, sizes and first lines."""
     assert shown in await patient.hear("/context", block)
 
 
@@ -110,7 +107,7 @@ WRONG = {
 
 @pytest.mark.parametrize("prompt", list(WRONG))
 async def test_misuse(patient: Patient, prompt: str) -> None:
-    """A command written wrongly is answered with what is wrong and its usage."""
+    """The answer has the error and the usage."""
     session = await patient.session()
     ended = await patient.prompt(session, prompt)
     command = COMMANDS[prompt.split(maxsplit=1)[0][1:]]

@@ -1,4 +1,4 @@
-"""What eliza does with what a client brought: MCP servers and extension methods."""
+"""eliza's use of MCP servers and extension methods from the client."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ def server(*args: str) -> McpServerStdio:
 
 
 async def told(patient: Patient, prompt: str, *servers: Any, cwd: Path = ROOT) -> str:
-    """The answer in a session that was given *servers*."""
+    """Returns the answer in a session with *servers*."""
     new = await patient.connection.new_session(cwd=str(cwd), mcp_servers=list(servers))
     await patient.prompt(new.session_id, prompt)
     return patient.text(new.session_id)
 
 
 async def test_a_tool_is_called_in_the_sessions_folder(patient: Patient, tmp_path: Path) -> None:
-    """With the variables that came with the server."""
+    """The tool gets the server's variables."""
     text = await told(patient, "/mcp files where", server("x"), cwd=tmp_path)
     assert text.endswith(f'{{"args": ["x"], "cwd": "{tmp_path}", "level": "3"}}')
 
 
 async def test_a_program_that_a_server_leaves_behind_holds_up_no_answer(patient: Patient, tmp_path: Path) -> None:
-    """It has the server's stdout, which does not end before it does."""
+    """It keeps the server's stdout open longer than the server runs."""
     await told(patient, "/mcp files where", server("leaves"), cwd=tmp_path)
     left = psutil.Process(int((tmp_path / "left").read_text()))
     assert left.status() == psutil.STATUS_SLEEPING

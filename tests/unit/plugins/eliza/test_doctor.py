@@ -27,14 +27,13 @@ TALK = {
 
 
 def test_conversation() -> None:
-    """A conversation is answered from the script that comes with the package."""
+    """The answers come from the packaged script."""
     listener = Doctor(load_script())
     assert {prompt: listener.answer(prompt).text for prompt in TALK} == TALK
 
 
 @given(st.lists(st.text(max_size=200), max_size=8))
 def test_determinism(prompts: list[str]) -> None:
-    """Any prompts get answers and the same prompts get the same."""
     first, second = Doctor(load_script()), Doctor(load_script())
     answers = [first.answer(prompt) for prompt in prompts]
     assert all(answer.text for answer in answers)

@@ -1,4 +1,4 @@
-"""Cancelling, crashing, noise: each in a process of its own where the process does not survive it."""
+"""Cancelling, crashing, noise: in a separate process if the process does not survive it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
 async def cancelled(patient: Patient, prompt: str, kind: type = AgentMessageChunk) -> tuple[str, str]:
-    """Cancel a turn as soon as it has sent something of that kind; its session and how it ended."""
+    """Cancels a turn after its first update of *kind*; returns its session and stop reason."""
     session = await patient.session()
     turn = asyncio.ensure_future(patient.prompt(session, prompt))
     await patient.until(lambda: bool(patient.of(session, kind)))
@@ -24,7 +24,7 @@ async def cancelled(patient: Patient, prompt: str, kind: type = AgentMessageChun
 
 
 async def test_early_cancel(patient: Patient) -> None:
-    """A cancel that comes with its prompt is not lost."""
+    """A cancel sent right after its prompt is not lost."""
     session = await patient.session()
     turn = asyncio.ensure_future(patient.prompt(session, "/hang"))
     # The prompt is written when its task first runs, right before the notification.
@@ -33,7 +33,7 @@ async def test_early_cancel(patient: Patient) -> None:
 
 
 async def test_lines_that_are_no_messages_are_told_on_stderr_and_nothing_else_happens() -> None:
-    """No JSON, JSON that is no object, a notification with wrong parameters; the next request is answered."""
+    """Invalid JSON, JSON that is not an object, wrong parameters; the next request is answered."""
     lines = ["no json", "null", "[1]", "", '{"method": "session/cancel"}', '{"id": 1, "method": "_eliza/echo"}']
     process = await asyncio.create_subprocess_exec(*COMMAND, stdin=-1, stdout=-1, stderr=-1)
     stdout, stderr = await asyncio.wait_for(process.communicate(("\n".join(lines) + "\n").encode()), PATIENCE)
@@ -47,7 +47,7 @@ async def test_lines_that_are_no_messages_are_told_on_stderr_and_nothing_else_ha
 
 
 async def test_a_client_that_stops_reading_leaves_no_traceback() -> None:
-    """Eliza ends when its stdin is closed, whatever it was saying."""
+    """Eliza ends when its stdin is closed, even while it writes."""
     process = await asyncio.create_subprocess_exec(*COMMAND, stdin=-1, stdout=-1, stderr=-1)
     assert process.stdin is not None
     assert process.stdout is not None

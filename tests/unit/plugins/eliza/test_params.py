@@ -1,4 +1,4 @@
-"""What eliza accepts and refuses of a client: the same as the official SDK's models."""
+"""eliza accepts and refuses the same parameters as the official SDK's models."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ FEW = settings(max_examples=examples(40))
 
 @st.composite
 def damaged(draw: st.DrawFn, value: dict[str, Any]) -> dict[str, Any]:
-    """*value* with a few fields taken away, or replaced by something else, at any depth."""
+    """Returns *value* with a few fields removed or replaced, at any depth."""
     copy: dict[str, Any] = {}
     for name, item in value.items():
         fate = draw(st.sampled_from(["kept", "kept", "kept", "gone", "junk"])) if name != "type" else "kept"
@@ -83,7 +83,7 @@ def accept(kind: type[msgspec.Struct], params: dict[str, Any]) -> None:
 def test_parameters_are_accepted_exactly_where_the_sdk_accepts_them(
     kind: type[msgspec.Struct], model: type[BaseModel], example: dict[str, Any], data: st.DataObject
 ) -> None:
-    """Missing, wrong, unknown and optional fields; a refusal is `-32602`, with what is wrong."""
+    """Missing, wrong, unknown and optional fields; a refusal is `-32602` with details."""
     params = data.draw(damaged(example))
     try:
         model.model_validate(params)
@@ -98,7 +98,7 @@ def test_parameters_are_accepted_exactly_where_the_sdk_accepts_them(
 @FEW
 @given(block=st.sampled_from(BLOCKS).flatmap(damaged))
 def test_a_block_is_read_as_the_sdk_reads_it(block: dict[str, Any]) -> None:
-    """The same fields in the same order, for the replay; or refused."""
+    """It has the same fields in the same order, for the replay, or is refused."""
     try:
         request = sdk.PromptRequest.model_validate({"sessionId": "s", "prompt": [block]})
     except ValidationError:
@@ -113,7 +113,7 @@ def test_a_block_is_read_as_the_sdk_reads_it(block: dict[str, Any]) -> None:
 @FEW
 @given(server=st.sampled_from(SERVERS).flatmap(damaged))
 def test_a_server_that_is_wrong_is_left_out(server: dict[str, Any]) -> None:
-    """Those over HTTP, too: eliza cannot reach them."""
+    """Servers over HTTP are left out, too: eliza cannot reach them."""
     request = sdk.NewSessionRequest.model_validate({"cwd": "/", "mcpServers": [server, STDIO]})
     reached = [each.name for each in request.mcp_servers if isinstance(each, (sdk.McpServerStdio, sdk.McpServerAcp))]
     assert [each.name for each in own.reachable([server, STDIO])] == reached

@@ -1,4 +1,4 @@
-"""Sessions in a shared folder, forks, lists, turns that end with their session; the rest is in the transcripts."""
+"""Sessions in a shared folder, forks, lists, turns that end with their session; transcripts cover the rest."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
 async def test_load_in_another_process(tmp_path: Path) -> None:
-    """Load replays the whole conversation in order in another process."""
+    """The whole conversation is replayed in order."""
     env = {"AGENTNB_ELIZA_STORE": str(tmp_path)}
     async with visit(env=env) as first:
         session = await first.session()
@@ -39,7 +39,7 @@ async def test_load_in_another_process(tmp_path: Path) -> None:
 
 
 async def test_list() -> None:
-    """List gives the latest first by folder and by page."""
+    """The latest session comes first, by folder and by page."""
     async with visit() as patient:
         for _ in range(PAGE + 1):
             await patient.session("/here")
@@ -54,7 +54,7 @@ async def test_list() -> None:
 
 
 async def test_the_official_client_calls_each_method() -> None:
-    """Its models take each answer; a login is wanted before and after."""
+    """Its models accept each answer; before login and after logout a login is required."""
     opened: dict[str, Any] = {"cwd": "/work", "mcp_servers": []}
     async with visit(env={"AGENTNB_ELIZA_LOGIN": "1"}) as patient:
         client = patient.connection
@@ -85,7 +85,7 @@ async def test_the_official_client_calls_each_method() -> None:
 
 
 async def test_the_id_of_a_session_leads_to_no_other_file(tmp_path: Path) -> None:
-    """Whatever a client calls its session."""
+    """The client can choose any id."""
     (tmp_path / "secret.json").write_text("{}")
     async with visit(env={"AGENTNB_ELIZA_STORE": str(tmp_path / "sessions")}) as patient:
         with pytest.raises(acp.RequestError, match="secret"):

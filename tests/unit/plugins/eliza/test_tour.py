@@ -1,4 +1,4 @@
-"""The tour: each prompt that an empty conversation suggests has an answer in cells, plots or edits."""
+"""The tour: each prompt suggested by an empty conversation has an answer in cells, plots or edits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Everything that eliza writes, byte by byte: for each command and method, for wrong parameters, for stray lines."""
+"""All output of eliza, byte by byte: for each command and method, wrong parameters, and stray lines."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def lines_of(name: str) -> list[str]:
 
 @pytest.mark.parametrize("name", TRANSCRIPTS)
 async def test_what_eliza_writes_is_as_recorded(name: str) -> None:
-    """The order of lines and of fields, names, what is left out, codes and messages of errors."""
+    """The order of lines and fields, names, omissions, codes and messages of errors."""
     async with started(name) as eliza:
         for line in lines_of(name):
             if line.startswith("> "):
@@ -36,7 +36,7 @@ async def test_what_eliza_writes_is_as_recorded(name: str) -> None:
 
 
 def test_the_transcripts_hold_each_command_and_each_method() -> None:
-    """All but `/markdown`, which is one long text."""
+    """`/markdown` is left out: it is one long text."""
     sent = [line[2:] for name in TRANSCRIPTS for line in lines_of(name) if line.startswith("> ")]
     assert {name for name in COMMANDS if not any(f'"text":"/{name}' in line for line in sent)} == {"markdown"}
     methods = {found[1] for line in sent if (found := re.search(r'"method":"([^"]*)"', line))}

@@ -1,4 +1,4 @@
-"""Conversations with eliza, line by line: what a client writes (``>``) and every line that eliza writes (``<``)."""
+"""Transcripts of conversations with eliza: lines that a client writes (``>``) and that eliza writes (``<``)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _VARYING = (
 
 
 class Process:
-    """An eliza that is read and written line by line."""
+    """An eliza process, read and written line by line."""
 
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         assert process.stdin is not None
@@ -39,7 +39,7 @@ class Process:
         self._stdin.write(line.encode() + b"\n")
 
     async def read(self) -> str | None:
-        """The next line, without what differs from run to run; None when it has closed its stdout."""
+        """Returns the next line with constants for varying parts; None after the end of stdout."""
         data = await self._stdout.readline()
         if not data:
             return None
@@ -51,14 +51,14 @@ class Process:
         return line
 
     async def end(self) -> int:
-        """Close its stdin, and wait for its exit code."""
+        """Closes stdin and returns the exit code."""
         self._stdin.close()
         return await self._process.wait()
 
 
 @asynccontextmanager
 async def started(name: str) -> AsyncIterator[Process]:
-    """The eliza of a transcript; the one of `login` wants a login."""
+    """Starts the eliza of a transcript; for `login`, one that requires a login."""
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "agentnb.plugins.eliza"),
         stdin=asyncio.subprocess.PIPE,

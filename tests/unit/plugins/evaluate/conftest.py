@@ -1,4 +1,4 @@
-"""Tasks, agents that solve them as a test says, and the command."""
+"""Tasks, agents that solve them as a test prescribes, and the command."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Write = Callable[..., Path]
 
 
 class Done(NamedTuple):
-    """An `agentnb eval` that has ended."""
+    """The result of an `agentnb eval`."""
 
     code: int
     out: str
@@ -47,7 +47,7 @@ def task(tmp_path: Path) -> Write:
 
 @pytest.fixture
 def agent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Write:
-    """Describes an agent: it solves what is given by prompt; another program with *program*."""
+    """Describes an agent with a solution for each prompt, or with *program*."""
     settings = tmp_path / "settings"
     (settings / "agents").mkdir(parents=True)
     monkeypatch.setenv("AGENTNB_CONFIG_DIR", str(settings))

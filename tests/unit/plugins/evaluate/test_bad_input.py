@@ -1,4 +1,4 @@
-"""Tasks, checks, files and words that cannot be used: each says what is wrong, and what to do."""
+"""Invalid tasks, checks, files and words: each error says what is wrong, and what to do."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ EMPTY = {"agentnb_eval": 1, "tasks": {}, "agents": [], "runs": 1, "results": []}
 def test_folder_without_tasks_and_tasks_that_cannot_be_used_are_named(
     tmp_path: Path, task: Write, evaluate: Eval
 ) -> None:
-    """Each is found before an agent is asked."""
+    """The error comes before any agent starts."""
     (tmp_path / "empty").mkdir()
     cases = [(tmp_path / "empty", "There is no task in"), (tmp_path / "nowhere", "is not a folder")]
     written = {
@@ -50,7 +50,6 @@ def test_folder_without_tasks_and_tasks_that_cannot_be_used_are_named(
 def test_words_and_files_that_cannot_be_used_are_named_before_agents_are_asked(
     tmp_path: Path, task: Write, agent: Write, evaluate: Eval, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """Nothing was run."""
     task("one", FINE)
     agent("good", {})
     (tmp_path / "other.json").write_text(json.dumps(EMPTY | {"tasks": {"two": {"title": "", "digest": ""}}}))
@@ -105,7 +104,7 @@ CHECKS = {
 def test_check_that_raises_hangs_prints_a_lot_or_returns_nonsense_is_broken_and_says_so(
     tmp_path: Path, task: Write
 ) -> None:
-    """It has no network, and limits of time and memory; what it writes does not stay."""
+    """It has no network and limits of time and memory; its files are removed."""
     import socket
     from concurrent.futures import ThreadPoolExecutor
 
@@ -135,7 +134,7 @@ def test_check_that_raises_hangs_prints_a_lot_or_returns_nonsense_is_broken_and_
 
 
 def test_kernel_where_nothing_can_be_closed_in_runs_in_the_workspace_and_ends(tmp_path: Path) -> None:
-    """An agent may not run code in it: that is asked for, and denied."""
+    """The agent's permission request to run code in it is denied."""
     kernel = open_kernel(tmp_path)
     ran = kernel.ask("run", "import os; print(os.getcwd())").ran
     assert ran is not None

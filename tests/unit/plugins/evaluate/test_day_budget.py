@@ -1,4 +1,4 @@
-"""Evaluations within the budget of a day: what is used counts with all the rest of the day, and later ones go on."""
+"""Evaluations within the budget of a day: other use of the day counts, and later evaluations continue."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ SOLUTIONS = {f"Do {name}.": {"answer": "ANSWER: 3", "spends": [100, 2.0]} for na
 
 
 def limit(folder: Path, budget: str) -> None:
-    """Set the budget of a day in the user's settings."""
+    """Sets the day's budget in the user's settings."""
     (folder / "settings" / "settings.toml").write_text(f'budget_day = "{budget}"\n')
 
 
 def test_runs_after_the_limit_of_the_day_are_left_out_and_made_later(
     tmp_path: Path, task: Write, agent: Write, evaluate: Eval, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With exit code 3; what an earlier evaluation of the day used counts, and no conversation is left in the log."""
+    """The exit code is 3; earlier use of the day counts, and no conversation is left in the log."""
     for name in "abcd":
         task(name, SAYS)
     agent("good", SOLUTIONS)

@@ -1,4 +1,4 @@
-"""Agents do tasks: right, wrong, crashed and late ones; recorded, replayed, and held against a baseline."""
+"""Agents do tasks: right, wrong, crashed and late ones; recorded, replayed, compared with a baseline."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ WRONG = {
 def test_agents_are_evaluated_recorded_replayed_without_them_and_gated_by_a_baseline(
     tmp_path: Path, task: Write, agent: Write, evaluate: Eval
 ) -> None:
-    """Results of replays are equal to the byte; the task's own files stay as they were."""
+    """Results of replays are equal to the byte; the task's own files stay unchanged."""
     task("say", SAYS)
     given = task("write", WRITES, files={"given.txt": "given\n"})
     descriptions = [agent("good", RIGHT), agent("bad", WRONG)]
@@ -73,7 +73,7 @@ def test_agents_are_evaluated_recorded_replayed_without_them_and_gated_by_a_base
 def test_agent_that_crashes_or_is_late_leaves_the_task_undone_and_the_others_go_on(
     tmp_path: Path, task: Write, agent: Write, evaluate: Eval
 ) -> None:
-    """A recording of that is not asked to hang again."""
+    """The replay of that does not hang again."""
     task("hang", SAYS, seconds=1)
     task("crash", SAYS)
     agent("odd", {"Do hang.": {"end": "hang"}, "Do crash.": {"end": "crash"}})
@@ -92,7 +92,7 @@ def test_agent_that_crashes_or_is_late_leaves_the_task_undone_and_the_others_go_
 def test_recording_passes_as_its_own_baseline_and_what_does_not_fit_it_is_broken_not_wrong(
     tmp_path: Path, task: Write, agent: Write, evaluate: Eval
 ) -> None:
-    """The task was changed since, or a run is missing. A full disk is named."""
+    """The task changed, or a run is missing. A full disk is named."""
     folder = task("say", SAYS)
     agent("good", RIGHT)
     recording = tmp_path / "recording"

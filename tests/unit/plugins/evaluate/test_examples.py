@@ -1,4 +1,4 @@
-"""The example tasks: a right solution passes each check, and no wrong one does."""
+"""The example tasks: a right solution passes each check, a wrong one fails."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tasks with a notebook: a fresh kernel, cells that are changed, what runs from the top; and what nobody may see."""
+"""Tasks with a notebook: a fresh kernel, changed cells, a run from the top; and files that must stay hidden."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def check(run):
 def test_kernel_tools_work_in_a_kernel_and_a_notebook_of_its_own_that_do_not_see_the_check(
     tmp_path: Path, task: Write, agent: Write, evaluate: Eval
 ) -> None:
-    """The replay runs the code again, and gives the same."""
+    """The replay runs the code again, with the same result."""
     places = [str(tmp_path / "tasks/sums"), str(tmp_path / "rec/sums")]
     look = f"import os; print([os.listdir(each) for each in {places}])"
     calls = [
@@ -53,7 +53,7 @@ def test_kernel_tools_work_in_a_kernel_and_a_notebook_of_its_own_that_do_not_see
 def test_agent_that_is_confined_cannot_read_the_check_and_its_notebook_is_verified(
     tmp_path: Path, task: Write, agent: Write, evaluate: Eval
 ) -> None:
-    """A notebook that it writes by itself is verified, too."""
+    """A notebook that the agent writes without tools is verified, too."""
     folder = task("write", "def check(run):\n    return run.verified is False and bool(run.findings)\n")
     hidden = folder / "check.py"
     bad = json.dumps(notebook(cell("print(unknown)", 1)))

@@ -1,4 +1,4 @@
-"""Export: every form of a notebook and of a cassette; and a page that can do nothing, whatever is in it."""
+"""Export: every form of a notebook and of a cassette; and a page without active content, whatever its source."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ HOSTILE = (
 
 
 class Inspector(HTMLParser):
-    """Notes what of a page could do anything."""
+    """Notes the active content of a page."""
 
     def __init__(self) -> None:
         super().__init__(convert_charrefs=True)
@@ -92,7 +92,7 @@ class Inspector(HTMLParser):
             self.open.append(tag)
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """To a browser the slash says nothing."""
+        """Browsers ignore the slash."""
         self.handle_starttag(tag, attrs)
 
     def handle_endtag(self, tag: str) -> None:
@@ -122,7 +122,6 @@ def inspect(html: str) -> list[str]:
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("source", [NOTEBOOK, CASSETTE], ids=["notebook", "cassette"])
 def test_every_form_has_prompts_and_answers(source: Path, form: str) -> None:
-    """Whatever it comes from."""
     text = exported(find(str(source)), form)
     assert ("Just talk." if source == CASSETTE else "%agent") in text
     assert ("hello from the fake model" if source == CASSETTE else "eliza") in text
@@ -130,7 +129,6 @@ def test_every_form_has_prompts_and_answers(source: Path, form: str) -> None:
 
 
 def test_a_cassettes_permissions_and_endings_are_told(tmp_path: Path) -> None:
-    """As in the cell."""
     document = find(str(CASSETTE))
     answers = [entry for entry in document.entries if entry.kind == "answer"]
     assert [entry.stop_reason for entry in answers] == ["end_turn"] * 3
@@ -140,7 +138,7 @@ def test_a_cassettes_permissions_and_endings_are_told(tmp_path: Path) -> None:
 
 
 def test_the_notebook_of_a_cassette_is_valid() -> None:
-    """A cell for each prompt, its answer stored."""
+    """Each prompt has a cell with its answer stored."""
     document = nbformat.reads(exported(find(str(CASSETTE)), "ipynb"), as_version=4)
     nbformat.validate(document)
     assert [cell.source.split("\n")[0] for cell in document.cells] == [
@@ -155,7 +153,6 @@ def test_a_notebook_stays_itself() -> None:
 
 
 def test_json_lines_are_entries() -> None:
-    """One each, in order."""
     rows = [json.loads(line) for line in exported(find(str(CASSETTE)), "jsonl").splitlines()]
     assert [row["kind"] for row in rows] == ["prompt", "answer"] * 3
 
@@ -163,7 +160,7 @@ def test_json_lines_are_entries() -> None:
 @pytest.mark.parametrize("hostile", HOSTILE)
 @pytest.mark.parametrize("kind", ["text", "answer", "prompt", "code", "output", "error"])
 def test_a_page_can_do_nothing(hostile: str, kind: str) -> None:
-    """Nothing but prose is left of it, and what was open is closed."""
+    """Only prose is left of it, and open elements are closed."""
     entry = DocumentEntry(
         kind=kind,  # type: ignore[arg-type]
         source=f"Before\n\n{hostile}\n\nAfter",
@@ -178,12 +175,12 @@ def test_a_page_can_do_nothing(hostile: str, kind: str) -> None:
 
 @given(st.text(alphabet="<>&\"'`/=[](){}!#|-~* \nadeistumry:;0x\\", max_size=60))
 def test_no_text_at_all_breaks_out(text: str) -> None:
-    """Signs in any order."""
+    """Characters in any order."""
     assert inspect(markdown(text)) == []
 
 
 def test_the_pages_policy_allows_nothing_but_its_style() -> None:
-    """And it names no address."""
+    """It contains no address."""
     html = page(find(str(NOTEBOOK)))
     policy = html.partition('Content-Security-Policy" content="')[2].partition('"')[0]
     assert policy.startswith("default-src 'none'; style-src 'sha256-")
@@ -193,7 +190,7 @@ def test_the_pages_policy_allows_nothing_but_its_style() -> None:
 
 
 def test_an_output_that_a_document_does_not_show_is_named(tmp_path: Path) -> None:
-    """HTML and SVG alone leave a line; with a picture or with text that says it, the others need not."""
+    """HTML or SVG alone leaves a line; beside a picture or equivalent text they leave none."""
     shown = [
         {"text/html": "<b>bold</b>"},
         {"image/svg+xml": "<svg/>", "text/plain": "<Figure>"},
@@ -215,7 +212,7 @@ def test_an_output_that_a_document_does_not_show_is_named(tmp_path: Path) -> Non
 
 
 def test_a_notebooks_own_heading_is_its_title() -> None:
-    """Which stands there once."""
+    """The title appears once."""
     document = find(str(NOTEBOOK))
     assert document.title == "Your first ten minutes with agentnb"
     assert page(document).count("<h1>") == 1
@@ -224,7 +221,7 @@ def test_a_notebooks_own_heading_is_its_title() -> None:
 
 
 def test_what_cannot_be_exported_says_why(tmp_path: Path) -> None:
-    """No such thing, something else, something broken."""
+    """An unknown name, another kind of file, a broken file."""
     with pytest.raises(UnknownSession, match="no file and no session"):
         find("nothing-of-that-name")
     other = tmp_path / "a.txt"
@@ -252,7 +249,7 @@ session.close()
 
 
 def test_a_session_that_was_kept(tmp_path: Path) -> None:
-    """By the beginning of its id, from another process."""
+    """Another process finds it by the beginning of its id."""
     log = str(tmp_path / "log.db")
     tab = run_script(TALK, str(tmp_path), AGENTNB_LOG=log).stdout.strip()
     done = run_agentnb("export", tab[:8], AGENTNB_LOG=log)
@@ -264,7 +261,7 @@ def test_a_session_that_was_kept(tmp_path: Path) -> None:
 
 
 def test_a_session_of_a_hostile_agent_can_do_nothing(tmp_path: Path) -> None:
-    """In any form: what it said is text."""
+    """Its words are text in any form."""
     log = str(tmp_path / "log.db")
     said = "\n\n".join(line for line in HOSTILE if "\x00" not in line)
     tab = run_script(TALK, str(tmp_path), f"/say {said}", AGENTNB_LOG=log).stdout.strip()
@@ -280,7 +277,7 @@ def test_a_session_of_a_hostile_agent_can_do_nothing(tmp_path: Path) -> None:
 
 
 def test_on_the_command_line(tmp_path: Path) -> None:
-    """To a file or to stdout; exit code 1 where it cannot."""
+    """It writes to a file or stdout, and exits with 1 on failure."""
     run_agentnb("export", str(CASSETTE), "--to", "html", "--output", str(tmp_path / "a.html"))
     assert (tmp_path / "a.html").read_text(encoding="utf-8").startswith("<!doctype html>")
     assert run_agentnb("export", str(CASSETTE)).stdout.startswith("# opencode\n")

@@ -1,4 +1,4 @@
-"""The page exports conversations that were kept."""
+"""The page exports kept conversations."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ FORMS = {"md": "# Fit\n", "html": "<!doctype html>", "jsonl": '{"kind"', "ipynb"
 
 
 def test_an_exported_session_is_the_document_that_a_shell_writes(kernel: MakeHost, tmp_path: Path) -> None:
-    """In each form; credentials are taken out."""
+    """Credentials are removed in each form."""
     host = kernel()
     key = "ghp_" + "a1B2" * 9
     uri = talk(host, tmp_path, ("Why?", f"Because of {key}."), title="Fit").session.uri

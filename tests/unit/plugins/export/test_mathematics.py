@@ -1,4 +1,4 @@
-"""Mathematics in exported pages: what is a formula, as in the chat; what it becomes; and what it can never become."""
+"""Mathematics in exported pages: the formulas are the chat's, and their markup is harmless."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ LONG = 60
 
 
 def formulas(text: str) -> list[dict[str, Any]]:
-    """The formulas that Markdown has, as the chat's tests write them."""
+    """Returns the formulas of a Markdown text in the form of the chat's tests."""
     parser = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
     read_formulas(parser)
     tokens = [token for block in parser.parse(text) for token in block.children or ()]
@@ -40,7 +40,7 @@ def formulas(text: str) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("case", TEXTS["formulas"], ids=lambda case: case["text"])
 def test_a_formula_is_what_the_chat_takes_for_one(case: dict[str, Any]) -> None:
-    """The same table as the front end's."""
+    """The front end's tests use the same table."""
     assert formulas(case["text"]) == case["formulas"]
     drawn = markdown(case["text"])
     assert drawn.count("<math") == drawn.count("</math>") == len(case["formulas"])
@@ -50,13 +50,13 @@ def test_a_formula_is_what_the_chat_takes_for_one(case: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("text", [*TEXTS["none"], f"${'x' * 6000}$"])
 def test_money_and_code_stay_as_they_are(text: str) -> None:
-    """And what is not closed, or crosses a blank line."""
+    """Unclosed formulas and those that cross a blank line stay, too."""
     assert formulas(text) == []
     assert "<math" not in markdown(text)
 
 
 def test_of_300_formulas_most_are_drawn_and_none_with_a_link_a_picture_or_html() -> None:
-    """The front end's 300; what is not understood stays its source."""
+    """The front end's 300; the others stay source text."""
     drawn = [source for source in FORMULAS if mathml(source, is_display=True)]
     assert len(FORMULAS) == 300
     assert len(drawn) >= 268
@@ -95,7 +95,7 @@ def test_of_300_formulas_most_are_drawn_and_none_with_a_link_a_picture_or_html()
     ],
 )
 def test_a_formula_is_mathml_core(source: str, expected: str) -> None:
-    """Elements without styles; lengths within 40 em."""
+    """Elements without styles; lengths up to 40 em."""
     assert mathml(source, is_display=False) == f"<math><mrow>{expected}</mrow></math>"
 
 
@@ -113,28 +113,28 @@ def test_a_formula_is_mathml_core(source: str, expected: str) -> None:
     ids=lambda source: source[:30],
 )  # fmt: skip
 def test_what_is_not_understood_or_too_large_is_not_drawn(source: str) -> None:
-    """And is decided in a moment."""
+    """The decision takes only a moment."""
     start = time.process_time()
     assert mathml(source, is_display=True) is None
     assert time.process_time() - start < LONG
 
 
 def test_a_formula_that_is_not_drawn_is_shown_as_it_was_written() -> None:
-    """Backslashes, stars and all."""
+    """Backslashes and stars stay."""
     assert markdown(r"See \(a_1*b*\nosuch<c\).") == "<p>See \\(a_1*b*\\nosuch&lt;c\\).</p>\n"
     assert markdown("$$\n\\nosuch\n- b\n$$") == "<p>$$\n\\nosuch\n- b\n$$</p>\n"
 
 
 @pytest.mark.parametrize("source", ["$$a<b$$", "$a<b$", r"\(a<b\)", "$$\na\n< b\n$$"])
 def test_a_formula_of_a_stored_answer_is_drawn(source: str) -> None:
-    """What a notebook keeps of an answer has references and other signs in the place of some."""
+    """A stored answer has references and other characters in place of some."""
     drawn = markdown(harmless(f"So\n\n{source}\n\nis"))
     assert "<mi>a</mi><mo>&lt;</mo><mi>b</mi>" in drawn
     assert markdown("$\\nosuch&lt;x$") == "<p>$\\nosuch&lt;x$</p>\n"
 
 
 def test_without_latex2mathml_formulas_stay_their_source() -> None:
-    """Nothing fails, and the page says nothing of it."""
+    """Nothing fails, and the page does not mention it."""
     code = (
         "import sys\nsys.modules['latex2mathml'] = None\n"
         "from agentnb.plugins.export.page import markdown\nprint(markdown('So $a_1*b*c_1$.'))"
@@ -162,7 +162,7 @@ def test_without_latex2mathml_formulas_stay_their_source() -> None:
     ids=lambda piece: piece[:9].encode("unicode_escape").decode(),
 )
 def test_many_signs_end(piece: str) -> None:
-    """Whatever sign it is made of: the search for a formula's end is short for each."""
+    """The search for a formula's end is short for each character."""
     start = time.process_time()
     text = piece * (200_000 // len(piece))
     formulas(f"{text}\n\n\\]\\)$")
@@ -170,7 +170,7 @@ def test_many_signs_end(piece: str) -> None:
 
 
 def test_a_megabyte_of_macros_stays_text() -> None:
-    """Built-in ones, which become more than one sign."""
+    """Built-in macros that become more than one character."""
     start = time.process_time()
     source = r"\dots\implies" * 80_000
     assert "<math" not in page(Document(title="a", entries=(DocumentEntry(kind="answer", source=f"$${source}$$"),)))
@@ -190,7 +190,7 @@ PIECES = (
 
 @given(st.lists(st.sampled_from(PIECES), max_size=12), st.sampled_from(["$", "$$", "$$\n"]))
 def test_formulas_of_pieces_of_any_kind_hold_nothing_but_mathematics(pieces: list[str], sign: str) -> None:
-    """Drawn or not, nothing fetches, runs or is left open."""
+    """Drawn or not, they fetch and run nothing and leave nothing open."""
     source = "".join(pieces)
     for is_display in (False, True):
         assert inspect(mathml(source, is_display=is_display) or "") == []
@@ -200,7 +200,7 @@ def test_formulas_of_pieces_of_any_kind_hold_nothing_but_mathematics(pieces: lis
 @given(st.text(alphabet="<>&\"'`$\\()[]{}^_%#~ \nabfrctexml/=1-*|", max_size=80))
 @example("\\\n")
 def test_no_text_with_formulas_breaks_out(text: str) -> None:
-    """Signs in any order, between dollar signs and without them."""
+    """Characters in any order, with and without dollar signs."""
     assert inspect(markdown(text)) == []
     assert inspect(markdown(f"${text}$")) == []
     assert inspect(mathml(text, is_display=True) or "") == []

@@ -1,4 +1,4 @@
-"""The scripted model server, and completions that are asked for as a page asks for them."""
+"""The scripted model server, and completions requested as a page requests them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SECONDS = 60
 
 @pytest.fixture
 def ask() -> Complete:
-    """A completion, asked for on the host's thread."""
+    """Requests a completion on the host's thread."""
 
     def completion(prefix: str, **fields: object) -> CompletionResult:
         params = CompleteParams(**{"id": "one", "prefix": prefix, **fields})  # type: ignore[arg-type]
@@ -28,7 +28,7 @@ def ask() -> Complete:
 
 @pytest.fixture
 def by(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., None]]:
-    """Choose who completes."""
+    """Sets who completes."""
 
     def choose(who: str, url: str = "", model: str = "fills") -> None:
         agentnb.settings().set("completion", who)

@@ -20,14 +20,14 @@ PATIENCE = 60
 
 
 def scripted(name: str, folder: Path) -> agentnb.Session:
-    """A session with a scripted agent."""
+    """Starts a session with a scripted agent."""
     return agentnb.start(command=[sys.executable, str(ROOT / f"tests/agents/{name}.py")], cwd=folder)
 
 
 def test_agent_that_suggests_edits_completes_and_hears_what_became_of_it(
     ask: Complete, by: Callable[..., None], tmp_path: Path
 ) -> None:
-    """It is told of the cell once, then of its changes; a suggestion is accepted, or ignored; a jump is not shown."""
+    """It hears of the cell once, then of its changes, and of each suggestion's end; a jump is not shown."""
     by("agent")
     with scripted("next_edits", tmp_path) as session:
         session.prompt("Begin").wait(PATIENCE)
@@ -54,7 +54,6 @@ def test_agent_that_suggests_edits_completes_and_hears_what_became_of_it(
 
 
 def test_agent_without_suggestions_is_named(ask: Complete, by: Callable[..., None], tmp_path: Path) -> None:
-    """And that none runs."""
     by("agent")
     assert ask("x").error.startswith("No running agent can complete code.")
     with scripted("echo", tmp_path) as session:
@@ -63,7 +62,6 @@ def test_agent_without_suggestions_is_named(ask: Complete, by: Callable[..., Non
 
 
 def edit(start: int, end: int, text: Any, line: int = 0) -> dict[str, Any]:
-    """An edit of a line."""
     places = {"start": {"line": line, "character": start}, "end": {"line": line, "character": end}}
     return {"range": places, "newText": text}
 
@@ -83,7 +81,7 @@ def edit(start: int, end: int, text: Any, line: int = 0) -> dict[str, Any]:
     ],
 )
 def test_only_what_inserts_at_the_cursor_is_shown(edits: Any, inserted: str) -> None:
-    """Places are counted in UTF-16, and may make no sense; another document or kind is not for the cell."""
+    """Positions count UTF-16 units and may be invalid; another document or kind is not for the cell."""
     suggestion = {"kind": "edit", "uri": "u", "edits": edits}
     assert insertion(suggestion, "u", "a🐍", "d") == inserted
     assert insertion({**suggestion, "uri": "other"}, "u", "a🐍", "d") == ""

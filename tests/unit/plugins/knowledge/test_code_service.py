@@ -20,7 +20,7 @@ from agentnb.plugins.knowledge.code.service import CodeService
 
 
 def service(root: Path, *sources: str, variables: dict[str, Any] | None = None, seconds: float = 300.0) -> CodeService:
-    """Code intelligence for a notebook whose cells ran in their order; their ids are ``c0``, ``c1`` and so on."""
+    """Returns code intelligence for cells ``c0``, ``c1`` and so on that ran in order."""
     cells = [CodeCell(cell_id=f"c{at}", source=source, count=at + 1) for at, source in enumerate(sources)]
     return CodeService(root, cells=lambda: cells, variables=lambda: variables or {}, seconds=seconds)
 
@@ -61,13 +61,13 @@ def test_a_definition_is_found_in_the_cell_that_ran_last_before(tmp_path: Path) 
 def test_only_what_binds_a_name_defines_it(
     tmp_path: Path, cells: tuple[str, ...], expected: list[tuple[str, int, int]]
 ) -> None:
-    """An assignment to one of its items does not, wherever it stands."""
+    """An assignment to one of its items never does."""
     place = CodePlace(cell_id=f"c{len(cells) - 1}", symbol="df")
     assert sorted(places(service(tmp_path, *cells).definition(place))) == expected
 
 
 def test_an_assignment_to_an_item_of_an_argument_leads_to_the_argument(tmp_path: Path) -> None:
-    """And where nothing in the cells binds the name, to nothing: the kernel's variable has no place in the text."""
+    """If no cell binds the name, it leads nowhere: the kernel's variable is not in the text."""
     asked = service(tmp_path, "def f(df):\n    df['x'] = 1\n    return df", variables={"df": {}})
     assert places(asked.definition(CodePlace(cell_id="c0", symbol="df", line=3))) == [("c0", 1, 6)]
     asked = service(tmp_path, "df['x'] = 1\ndf", variables={"df": {}})
@@ -75,7 +75,7 @@ def test_an_assignment_to_an_item_of_an_argument_leads_to_the_argument(tmp_path:
 
 
 def test_the_public_names_of_agentnb_are_known(tmp_path: Path) -> None:
-    """Although they are loaded at their first use: their imports stand below a condition that jedi cannot decide."""
+    """They are loaded at first use: their imports depend on a condition that jedi cannot decide."""
     code = """
 from pathlib import Path
 from agentnb.plugins.knowledge.code.notebook_module import CodeCell
@@ -94,7 +94,7 @@ for column in (8, 23):
 
 
 def test_two_notebooks_of_one_folder_keep_their_answers_apart(tmp_path: Path) -> None:
-    """Asked in turn, each answers from its own cells, also after one has changed."""
+    """Each answers from its own cells, also after one has changed."""
     first, second = (service(tmp_path, text) for text in ("import os\nx = 1\nx", "def f():\n    return 2\nf()"))
     for _ in range(2):
         assert places(first.definition(CodePlace(cell_id="c0", line=3, column=0))) == [("c0", 2, 0)]
@@ -128,14 +128,14 @@ def test_a_renaming_is_a_set_of_changes_and_changes_nothing(tmp_path: Path) -> N
 
 @pytest.mark.parametrize(("symbol", "new_name"), [("json.dumps", "write"), ("x", "class"), ("x", "a b")])
 def test_a_renaming_that_cannot_be_done_says_why(tmp_path: Path, symbol: str, new_name: str) -> None:
-    """What the workspace does not define keeps its name; a name is one that Python takes."""
+    """Names from outside the workspace stay; a new name must be valid in Python."""
     asked = service(tmp_path, "import json\nx = json.dumps")
     with pytest.raises(UsageError, match=r"outside the workspace|not a valid Python name"):
         asked.rename(CodePlace(cell_id="c0", symbol=symbol), new_name)
 
 
 def test_hover_gives_the_signature_and_the_documentation(tmp_path: Path) -> None:
-    """Of a function in a cell, and of one in a library."""
+    """It covers functions in cells and in libraries."""
     asked = service(tmp_path, 'def f(x: int, y=2) -> str:\n    """Adds."""', "import textwrap")
     (found,) = asked.hover(CodePlace(symbol="f"))
     assert (found.signatures, found.docs) == (("f(x: int, y=2) -> str",), "Adds.")
@@ -185,7 +185,7 @@ def test_a_live_variable_is_known_by_its_type_and_is_never_touched(tmp_path: Pat
 
 
 def test_an_analysis_neither_imports_nor_changes_the_import_path(tmp_path: Path) -> None:
-    """What the user has not imported stays so, whatever is asked about it."""
+    """A module that the user has not imported stays so, whatever the question."""
     (tmp_path / "loud.py").write_text("import sys\nsys.loud = True\ndef shout(): ...\n")
     path, loaded = sys.path, {*sys.modules}
     asked = service(tmp_path, "import loud, _ctypes_test, curses.panel\ncurses.panel.new_panel")
@@ -197,7 +197,7 @@ def test_an_analysis_neither_imports_nor_changes_the_import_path(tmp_path: Path)
 
 
 def test_syntax_errors_are_told_with_their_cell_and_hurt_no_other(tmp_path: Path) -> None:
-    """Magics and ``await`` are no errors."""
+    """Magics and ``await`` are not errors."""
     asked = service(tmp_path, "def f(:", "await g()\n%matplotlib inline\n!ls", "%%bash\nif", "def g(): ...", "g()\n  x")
     found = asked.diagnostics()
     assert [(each.cell_id, each.line) for each in found] == [("c0", 1), ("c4", 2)]
@@ -208,7 +208,7 @@ def test_syntax_errors_are_told_with_their_cell_and_hurt_no_other(tmp_path: Path
 # the thread gets another.
 @pytest.mark.filterwarnings("ignore:Exception ignored in.*gc_callback:pytest.PytestUnraisableExceptionWarning")
 def test_an_analysis_that_takes_too_long_is_ended_and_the_next_one_works(tmp_path: Path) -> None:
-    """The thread of an analysis ends with its time."""
+    """The thread of an analysis ends at the limit."""
     count = 0
 
     def cells() -> list[CodeCell]:
@@ -222,7 +222,7 @@ def test_an_analysis_that_takes_too_long_is_ended_and_the_next_one_works(tmp_pat
 
 
 def test_places_that_are_not_there_are_told(tmp_path: Path) -> None:
-    """Unknown cells, lines, columns, symbols and files, each in a sentence."""
+    """Unknown cells, lines, columns, symbols and files: each has a sentence."""
     asked = service(tmp_path, "x = 1")
     for place in (
         CodePlace(cell_id="nope", symbol="x"),

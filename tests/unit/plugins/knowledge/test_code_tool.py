@@ -1,4 +1,4 @@
-"""The tool that looks up code, as an agent calls it: over a real shell and the notebook of a page."""
+"""The tool that looks up code, as an agent calls it: over a real shell and a page's notebook."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def page() -> Iterator[NotebookPage]:
 
 
 def test_an_agent_looks_up_code_of_the_notebook_while_the_kernel_is_busy(tools: Tools, page: NotebookPage) -> None:
-    """Places are cells with their ids; the main thread is not needed, and nothing is run."""
+    """Places are cells with ids; the main thread is not needed, and nothing runs."""
     ask = tools.loop.submit(tools.tool_runner.call("look_up_code", {"question": "definition", "symbol": "fit"}))
     text = ask.result(60)["content"][0]["text"]
     assert text == "Code cell, not run (id a), line 1, column 4: def fit(x):"
@@ -46,7 +46,7 @@ def test_a_file_is_read_with_the_leave_of_the_policy_only(tools: Tools, page: No
 
 
 def test_without_a_notebook_the_cells_that_ran_are_the_code(tools: Tools) -> None:
-    """As in a terminal; they are named as they ran."""
+    """This is so in a terminal; their numbers name them."""
     tools.shell.run_cell("def f(x): return x", store_history=True)
     text = tools.text("look_up_code", question="definition", symbol="f")
     assert text == "In [1] (id In [1]), line 1, column 4: def f(x): return x"

@@ -1,4 +1,4 @@
-"""An analysis ends with its time, wherever it is then."""
+"""An analysis ends at its time limit, at any point."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @contextlib.contextmanager
 def slow_callback() -> Iterator[None]:
-    """The garbage collector calls Python code, as other libraries have it: what is raised there is only printed."""
+    """Lets the garbage collector call Python code, as other libraries do: exceptions there are only printed."""
 
     def called(phase: str, info: dict[str, int]) -> None:
         del phase, info
@@ -40,7 +40,7 @@ def collect() -> None:
 
 
 def caught_once() -> None:
-    """What catches whatever is raised, once."""
+    """Catches one exception of any kind."""
     with contextlib.suppress(BaseException):
         spin()
     spin()
@@ -53,7 +53,7 @@ def spin() -> None:
 
 @pytest.mark.parametrize("work", [collect, caught_once, spin])
 def test_analysis_whose_time_is_up_ends(work: object) -> None:
-    """Also one that the collector's callbacks interrupt half of the time, and one that takes the exception once."""
+    """Callbacks of the collector that interrupt it, or catching the exception once, do not prevent that."""
     deadline = Deadline()
     with slow_callback(), pytest.raises(UsageError, match=r"took more than 0\.05 s"):
         deadline.run(work, 0.05)  # type: ignore[arg-type]

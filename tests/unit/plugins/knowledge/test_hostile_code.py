@@ -1,4 +1,4 @@
-"""Cells and modules that are too many, too long or broken: each question is answered, or the limit is told."""
+"""Cells and modules that are too many, too long or broken: each question gets an answer or the limit."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ SIGNS = st.sampled_from(
 
 
 def test_a_module_of_fifty_thousand_lines_and_five_thousand_cells_are_answered(tmp_path: Path) -> None:
-    """The definitions at their ends; a file that is longer than any that is analysed is named."""
+    """Definitions at their ends are found; a file above the limit is named."""
     lines = "".join(f"def f{number}(x):\n    return x\n" for number in range(25_000))
     (tmp_path / "long.py").write_text(lines)
     sources = [f"x{number} = {number}" for number in range(4_998)]
@@ -61,7 +61,7 @@ def test_a_module_of_fifty_thousand_lines_and_five_thousand_cells_are_answered(t
     ),
 )
 def test_no_cell_keeps_another_from_being_answered(sources: list[str], defining: tuple[str, int]) -> None:
-    """Syntax errors, magics and texts that are not closed: a definition in a cell of its own is found."""
+    """Syntax errors, magics and unclosed strings: a definition in another cell is found."""
     with tempfile.TemporaryDirectory() as folder:
         asked = service(Path(folder), *sources, defining[0], "whole")
         found = asked.definition(CodePlace(cell_id=f"c{len(sources) + 1}", symbol="whole"))

@@ -1,4 +1,4 @@
-"""Skills of strangers: whatever links, names and front matter are in them, nothing else is read and nothing grows."""
+"""Untrusted skills: with any links, names and front matter, nothing else is read and nothing grows."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ LINES = st.tuples(st.sampled_from(["name", "a", "b", "metadata", "  a", "- a", "
 
 
 def build(folder: Path, tree: object, outside: Path) -> None:
-    """Make what *tree* describes: texts, links and folders."""
+    """Creates the texts, links and folders of *tree*."""
     if isinstance(tree, dict):
         folder.mkdir()
         for name, inner in tree.items():
@@ -46,7 +46,7 @@ def build(folder: Path, tree: object, outside: Path) -> None:
 
 @given(tree=st.dictionaries(st.sampled_from(NAMES), TREES), paths=st.lists(PATHS, max_size=12))
 def test_only_what_lies_in_a_skills_folder_is_read(tree: dict[str, object], paths: list[str]) -> None:
-    """Links in circles, links out and ``..`` in any order: a file is the skill's own, or it is refused."""
+    """Circular links, links out and ``..`` in any order: a file is the skill's own or refused."""
     with tempfile.TemporaryDirectory() as made:
         outside, folder = Path(made) / "outside", Path(made) / "skill"
         outside.mkdir()
@@ -63,7 +63,7 @@ def test_only_what_lies_in_a_skills_folder_is_read(tree: dict[str, object], path
 
 @given(st.lists(LINES, max_size=30))
 def test_no_front_matter_grows_when_it_is_read(lines: list[str]) -> None:
-    """Anchors, aliases, tags, merges and nested collections are refused; what is read is no longer than it was."""
+    """Anchors, aliases, tags, merges and nested collections are refused; values are no longer than the text."""
     text = "\n".join(lines)
     with contextlib.suppress(ValueError):
         found, _ = split_front_matter(f"---\n{text}\n---\n")
@@ -74,7 +74,7 @@ def test_no_front_matter_grows_when_it_is_read(lines: list[str]) -> None:
 
 @pytest.mark.parametrize("kind", ["link out", "link to itself", "pipe", "folder", "device"])
 def test_a_skill_file_that_is_no_file_of_the_skill_is_refused(tmp_path: Path, kind: str) -> None:
-    """With the reason; nothing waits for a pipe."""
+    """The error has the reason; no pipe blocks."""
     (tmp_path / "hidden").write_text("---\nname: fit\ndescription: Hidden.\n---\n")
     folder = tmp_path / "fit"
     folder.mkdir()
@@ -95,7 +95,7 @@ def test_a_skill_file_that_is_no_file_of_the_skill_is_refused(tmp_path: Path, ki
 
 
 def test_a_zipped_egg_is_named_and_not_searched(tmp_path: Path) -> None:
-    """What is in it are no folders; an archive that is broken costs nothing either."""
+    """Its contents are not folders; a broken archive does no harm either."""
     egg, broken = tmp_path / "frames-1.0-py3.egg", tmp_path / "other-1.0-py3.egg"
     with zipfile.ZipFile(egg, "w") as archive:
         archive.writestr("frames/.agents/skills/fit/SKILL.md", "---\nname: fit\ndescription: Fits.\n---\n")

@@ -1,4 +1,4 @@
-"""A language server beside jedi: real ones, and a program that misbehaves as it is told."""
+"""A language server beside jedi: real ones, and a program that misbehaves on purpose."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ pytestmark = pytest.mark.slow
 
 
 def odd(how: str) -> ServerProgram:
-    """The program that behaves as *how* says."""
+    """Returns the program that behaves as *how* says."""
     return ServerProgram(name="odd", command=(sys.executable, str(ODD), how), finds_uses=True)
 
 
 def service(
     root: Path, program: ServerProgram | str, *sources: str, seconds: float = 150.0, **variables: Any
 ) -> CodeService:
-    """Code intelligence with a language server, for cells ``c0``, ``c1`` and so on that ran in their order."""
+    """Returns code intelligence with a language server, for cells ``c0``, ``c1`` and so on that ran in order."""
     cells = [CodeCell(cell_id=f"c{at}", source=source, count=at + 1) for at, source in enumerate(sources)]
     return CodeService(
         root,
@@ -69,7 +69,7 @@ def problems(found: list[Diagnostic]) -> list[tuple[str | None, int, int, str]]:
 
 
 def installed(name: str) -> str:
-    """The server *name*; the test is skipped where it is not installed."""
+    """Returns *name*; skips the test if that server is not installed."""
     try:
         chosen_program(name)
     except ServerFailure as error:
@@ -87,7 +87,7 @@ MODEL = "def fit(x: int) -> str:\n    return x\n"
 
 
 def test_a_type_checker_finds_problems_in_cells_and_files(tmp_path: Path) -> None:
-    """At their place in the cell; not what live variables define, nor what stands in a line with a magic."""
+    """Each has its place in the cell; names of live variables and lines with a magic have none."""
     (tmp_path / "model.py").write_text(MODEL)
     asked = service(tmp_path, installed("basedpyright"), *CELLS, live=1)
     assert problems(asked.diagnostics()) == [
@@ -103,7 +103,7 @@ def test_a_type_checker_finds_problems_in_cells_and_files(tmp_path: Path) -> Non
 
 
 def test_a_type_checker_finds_uses_in_cells_and_files_as_they_are_now(tmp_path: Path) -> None:
-    """Also in files that came, changed or went after it was started; a renaming is made of them."""
+    """It sees files added, changed or removed after its start; a renaming uses its results."""
     (tmp_path / "model.py").write_text(MODEL)
     (tmp_path / "other.py").write_text("import model\n\n'𝄞'; model.fit(2)\n")
     asked = service(tmp_path, installed("basedpyright"), *CELLS)
@@ -123,7 +123,7 @@ def test_a_type_checker_finds_uses_in_cells_and_files_as_they_are_now(tmp_path: 
 
 
 def test_a_type_checker_renames_nothing_of_a_library(tmp_path: Path) -> None:
-    """What is defined elsewhere keeps its name."""
+    """Names defined elsewhere stay."""
     asked = service(tmp_path, installed("basedpyright"), "import json\nx = json.dumps(1)")
     with pytest.raises(UsageError, match="outside the workspace"):
         asked.rename(CodePlace(cell_id="c0", symbol="json.dumps"), "write")
@@ -131,7 +131,7 @@ def test_a_type_checker_renames_nothing_of_a_library(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["ruff", "pylsp"])
 def test_a_linter_finds_problems_and_jedi_the_uses(tmp_path: Path, name: str) -> None:
-    """One answers when it is asked, the other publishes by itself; both after a cell has changed, too."""
+    """One answers requests, the other publishes unasked; both also after a cell has changed."""
     (tmp_path / "ruff.toml").write_text("[lint]\nselect = ['F', 'PLE']\n")
     sources = ["import os\nx = 1", "await live\ngone; display(x)"]
     cells = [CodeCell(cell_id="c0", source=sources[0]), CodeCell(cell_id="c1", source=sources[1])]
@@ -151,7 +151,7 @@ def test_a_linter_finds_problems_and_jedi_the_uses(tmp_path: Path, name: str) ->
 
 
 def test_nothing_is_started_before_a_question_or_where_the_setting_is_off(tmp_path: Path) -> None:
-    """And a question that only jedi answers starts nothing."""
+    """A question that only jedi answers starts nothing."""
     asked = service(tmp_path, odd("good"), "x = 1", "x")
     asked.definition(CodePlace(symbol="x"))
     asked.completions(CodePlace(symbol="x"))
@@ -163,7 +163,7 @@ def test_nothing_is_started_before_a_question_or_where_the_setting_is_off(tmp_pa
 
 
 def test_two_notebooks_of_one_folder_share_one_server_and_another_setting_replaces_it(tmp_path: Path) -> None:
-    """Never two for one folder, also where two threads ask at once."""
+    """A folder never has two, also if two threads ask at once."""
     notebooks = [service(tmp_path, odd("good"), "x = 1") for _ in range(2)]
     told: list[str] = []
     threads = [
@@ -182,7 +182,7 @@ def test_two_notebooks_of_one_folder_share_one_server_and_another_setting_replac
 
 @pytest.mark.parametrize("how", ["good", "out-of-order", "asks", "pushes"])
 def test_a_server_that_answers_oddly_is_understood(tmp_path: Path, how: str) -> None:
-    """Answers in another order or twice, and questions to us, change nothing; what it asks to change is refused."""
+    """Answers out of order or twice, and its own requests, change nothing; its edits are refused."""
     asked = service(tmp_path, odd(how), "x = 1", "x")
     for _ in range(2):
         (found,) = asked.diagnostics()
@@ -203,7 +203,7 @@ FAILURES = {
 
 @pytest.mark.parametrize("how", FAILURES)
 def test_a_server_that_fails_costs_a_sentence_and_jedi_answers(tmp_path: Path, how: str) -> None:
-    """Problems and uses, as without a server."""
+    """Problems and uses are those without a server."""
     asked = service(tmp_path, odd(how), "x = 1", "x(")
     assert problems(asked.diagnostics()) == [("c1", 1, 1, "'(' was never closed")]
     assert re.fullmatch(FAILURES[how], asked.failure), asked.failure
@@ -214,14 +214,14 @@ def test_a_server_that_fails_costs_a_sentence_and_jedi_answers(tmp_path: Path, h
 
 @pytest.mark.parametrize("how", ["hangs-at-start", "hangs-at-question", "deaf"])
 def test_a_server_that_hangs_is_ended_and_jedi_answers(tmp_path: Path, how: str) -> None:
-    """When its time is up."""
+    """It is ended at its time limit."""
     asked = service(tmp_path, odd(how), "x = 1", f"x('{'x' * 1_000_000}'", seconds=1)
     assert problems(asked.diagnostics()) == [("c1", 1, 1, "'(' was never closed")]
     assert asked.failure == "odd did not answer in time and was stopped."
 
 
 def test_a_server_that_fails_again_and_again_is_not_started_any_more(tmp_path: Path) -> None:
-    """It would cost its time at each question."""
+    """It would cost time at each question."""
     asked = service(tmp_path, odd("dies-at-start"), "x = 1")
     for _ in range(MOST_FAILURES):
         asked.diagnostics()
@@ -234,7 +234,7 @@ def test_a_server_that_fails_again_and_again_is_not_started_any_more(tmp_path: P
 
 
 def test_a_server_that_died_meanwhile_is_started_again(tmp_path: Path) -> None:
-    """Nobody asked it while it died, so nothing is lost."""
+    """No question was open when it died."""
     asked = service(tmp_path, odd("good"), "x = 1")
     (first,) = asked.diagnostics()
     process = psutil.Process(int(first.message.split()[-1]))
@@ -246,14 +246,14 @@ def test_a_server_that_died_meanwhile_is_started_again(tmp_path: Path) -> None:
 
 
 def test_places_that_do_not_exist_are_left_out(tmp_path: Path) -> None:
-    """Lines and files that are not there, and what is no place at all."""
+    """Lines and files that do not exist, and invalid places."""
     asked = service(tmp_path, odd("lies"), "x = 1", "x")
     assert problems(asked.diagnostics()) == [("c0", 1, 0, "T1")]
     assert places(asked.references(CodePlace(symbol="x"))) == [("c0", 1, 0), ("c1", 1, 0)]
 
 
 def test_a_server_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """With what to do about it."""
+    """The message says what to do."""
     monkeypatch.setenv("PATH", str(tmp_path))
     if find_on_path("pyright-langserver") is not None:
         pytest.skip("pyright is installed beside this Python.")
@@ -285,7 +285,7 @@ if sys.argv[2] == "waits":
 
 
 def gone(told: str) -> bool:
-    """Wait until the process that *told* names has ended."""
+    """Waits until the process named in *told* has ended."""
     with contextlib.suppress(psutil.NoSuchProcess):
         psutil.Process(int(told.rsplit(maxsplit=1)[-1])).wait()
     return True
@@ -293,7 +293,7 @@ def gone(told: str) -> bool:
 
 @pytest.mark.parametrize("how", ["ends", "waits"])
 def test_a_server_ends_with_the_kernel(tmp_path: Path, how: str) -> None:
-    """Also where the kernel is killed."""
+    """It ends even if the kernel is killed."""
     command = [sys.executable, "-c", ASKS, json.dumps(odd("good").command), how]
     with subprocess.Popen(command, cwd=tmp_path, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as kernel:
         assert kernel.stdout is not None

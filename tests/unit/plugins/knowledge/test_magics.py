@@ -34,13 +34,13 @@ TEXTS = st.lists(SIGNS).map("".join)
     ],
 )
 def test_python_keeps_its_place_and_magics_go(cell: str, python: str) -> None:
-    """Positions hold in both texts."""
+    """Positions are equal in both texts."""
     assert python_of(cell) == python
 
 
 @given(TEXTS)
 def test_every_line_keeps_its_length(cell: str) -> None:
-    """Whatever is in a cell, each character has its line and column in the module and back."""
+    """Each character of any cell has its line and column in the module and back."""
     assert [len(line) for line in python_of(cell).split("\n")] == [len(line) for line in lines_of(cell)]
     module = NotebookModule([CodeCell(cell_id="a", source="1\n2"), CodeCell(cell_id="b", source=cell)])
     for number in range(1, len(lines_of(cell)) + 1):
@@ -50,7 +50,7 @@ def test_every_line_keeps_its_length(cell: str) -> None:
 
 
 def test_five_thousand_cells_are_one_module_and_what_is_too_long_is_left_out() -> None:
-    """The limit is told, not silently kept."""
+    """The module reports the number of omitted cells."""
     cells = [CodeCell(cell_id=str(at), source=f"x{at} = 1\n!ls") for at in range(5_000)]
     module = NotebookModule(cells)
     assert (len(module.cells), len(module.lines), module.left_out) == (5_000, 10_000, 0)

@@ -1,4 +1,4 @@
-"""Tools that packages bring: read without an import, off until trusted, run by the policy's leave only."""
+"""Tools of packages: read without an import, off until trusted, run only if the policy allows."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ NAMES = ("shout", "later", "raises", "hangs", "leaks")
 def install(
     site: Site, package: str = "box", *, version: str = "1.0", source: str = SOURCE, tools: Any = NAMES
 ) -> Path:
-    """Install a package with tools; gives its folder."""
+    """Installs a package with tools; returns its folder."""
     site.install(package, version=version)
     folder = site.folder / package
     folder.mkdir(exist_ok=True)
@@ -69,7 +69,7 @@ def offered(site: Site) -> list[str]:
 
 
 def test_a_tool_is_shown_and_off_until_its_package_is_trusted_and_nothing_is_imported(site: Site) -> None:
-    """The user reads its code; the agent, what it takes."""
+    """The user reads its code, the agent its parameters."""
     install(site, "crate")
     library = site.library
     assert (offered(site), sorted(each.name for each in library.skills())) == ([], sorted(NAMES))
@@ -87,7 +87,7 @@ def test_a_tool_is_shown_and_off_until_its_package_is_trusted_and_nothing_is_imp
 
 @pytest.mark.parametrize("file", ["agent.py", "helper.py", "more.py"])
 def test_trust_ends_when_any_code_of_the_package_changes(site: Site, file: str) -> None:
-    """Also a module that the tool imports, and a new one; an update, too."""
+    """The change may be in an imported module, a new file or an update."""
     folder = install(site, tools=["shout"])
     site.library.trust("box")
     (folder / file).write_text(f"{SOURCE}\n# changed\n")
@@ -113,7 +113,7 @@ UNUSABLE = {
 
 @pytest.mark.parametrize("source", UNUSABLE)
 def test_a_tool_that_cannot_be_described_is_refused_with_the_reason(site: Site, source: str) -> None:
-    """Trusted or not, no agent gets it."""
+    """No agent gets it, trusted or not."""
     install(site, source=source, tools=["f"])
     site.library.trust("box")
     assert UNUSABLE[source] in site.problem()
@@ -121,7 +121,7 @@ def test_a_tool_that_cannot_be_described_is_refused_with_the_reason(site: Site, 
 
 
 def test_an_entry_point_that_leads_elsewhere_is_refused(site: Site, tmp_path: Path) -> None:
-    """Out of the folder of packages by a link, to what is compiled, or by what is no name."""
+    """It leads through a link out of the packages' folder, to compiled code, or has an invalid name."""
     folder = install(site, tools=[])
     (tmp_path / "outside.py").write_text('def f(): "Doc."')
     (folder / "linked.py").symlink_to(tmp_path / "outside.py")
@@ -133,7 +133,7 @@ def test_an_entry_point_that_leads_elsewhere_is_refused(site: Site, tmp_path: Pa
 
 
 def test_a_thousand_tools_are_cut_and_two_of_one_name_are_told_apart(site: Site) -> None:
-    """By the package's name."""
+    """The package's name tells them apart."""
     many = [f"f{number}" for number in range(1_000)]
     install(site, "many", source="\n".join(f'def {name}(): "Doc."' for name in many), tools=many)
     install(site, "few", tools=["shout"], source=SOURCE)
@@ -148,7 +148,7 @@ def test_a_thousand_tools_are_cut_and_two_of_one_name_are_told_apart(site: Site)
 
 @pytest.fixture
 def trusted(site: Site, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A package on the import path of the kernel, whose tools and skill the user trusts; its folder."""
+    """Returns the folder of an importable package whose tools and skill the user trusts."""
     monkeypatch.syspath_prepend(str(site.folder))
     monkeypatch.setenv("BOX_API_KEY", "0123456789abcdef0123456789")
     folder = install(site)
@@ -179,7 +179,7 @@ def use(tools: Tools, tool: str, **more: Any) -> tuple[bool, str]:
 
 @pytest.mark.usefixtures("trusted")
 def test_a_tool_runs_in_the_kernel_as_code_that_the_policy_is_shown(tools: Tools) -> None:
-    """Its value is the answer."""
+    """The answer is its value."""
     assert use(tools, "box/shout", arguments={"text": "it's", "times": 2}) == (False, "\"IT'SIT'S\"")
     (request,) = [each for each in tools.requests if each.kind != "read"]
     assert request.kind == "kernel"
@@ -211,7 +211,7 @@ CALLS: dict[str, tuple[dict[str, Any], str]] = {
 @pytest.mark.usefixtures("trusted")
 @pytest.mark.parametrize("case", CALLS)
 def test_a_call_that_fails_says_why(tools: Tools, case: str) -> None:
-    """The kernel and the conversation go on."""
+    """The kernel and the conversation continue."""
     arguments, said = CALLS[case]
     failed, text = use(tools, **arguments)
     assert failed
@@ -219,7 +219,7 @@ def test_a_call_that_fails_says_why(tools: Tools, case: str) -> None:
 
 
 def test_a_tool_whose_import_fails_says_so(tools: Tools, trusted: Path) -> None:
-    """As its code does in a cell."""
+    """The error is the same as in a cell."""
     (trusted / "helper.py").write_text("import no_such_module_of_ours")
     SkillLibrary(scan=shared_scan()).trust("box")
     failed, text = use(tools, "box/shout", arguments={"text": "a"})
@@ -228,7 +228,7 @@ def test_a_tool_whose_import_fails_says_so(tools: Tools, trusted: Path) -> None:
 
 
 def test_what_tools_and_scripts_print_of_secrets_is_hidden(tools: Tools, trusted: Path) -> None:
-    """A script gets the user's environment, as every command; its request names it with its arguments."""
+    """A script gets the user's environment, like every command; its request has its arguments."""
     printed = use(tools, "box/leaks")[1] + use(tools, "box/pack/scripts/echo.py", arguments={"args": ["a b"]})[1]
     assert "0123456789abcdef" not in printed
     assert printed.count("***") == 2
@@ -249,7 +249,7 @@ def test_a_script_that_changes_while_the_user_is_asked_is_not_run(tools: Tools, 
 def test_a_tool_is_not_run_where_the_kernel_has_another_package_of_that_name(
     tools: Tools, trusted: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A module of the workspace that comes first, or an older version that is imported."""
+    """A workspace module comes first on the path, or an older version is imported."""
     (tmp_path / "box.py").write_text("raise SystemExit")
     with monkeypatch.context() as first:
         first.syspath_prepend(str(tmp_path))

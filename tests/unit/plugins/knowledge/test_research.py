@@ -1,4 +1,4 @@
-"""Research: a question about a package is answered by a conversation of its own, which can read the source only."""
+"""Research: a separate conversation answers a question about a package, and can read only its source."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def researcher(host: Host, found: Research) -> Conversation:
 
 
 def test_research_answers_with_places_in_the_source_and_the_second_time_from_memory(host: Host) -> None:
-    """Its conversation has no tab, can be opened, and shows what the agent read."""
+    """The conversation has no tab, can be opened, and shows the agent's reads."""
     found = asked(host)
     (first, *_) = found.findings
     assert (first.name, first.excerpt) == ("json/decoder.py", "class JSONDecodeError(ValueError):")
@@ -71,7 +71,7 @@ def test_research_answers_with_places_in_the_source_and_the_second_time_from_mem
 
 
 class Led:
-    """What the agent ``researches`` does, question by question, is led from here."""
+    """Controls the agent ``researches``, question by question."""
 
     def __init__(self, host: Host) -> None:
         self._host = host
@@ -84,12 +84,12 @@ class Led:
         return [sys.executable, str(AGENTS / "researches.py"), str(self._server.getsockname()[1])]
 
     def ask(self, question: str) -> Future[Research]:
-        """Ask *question*, by a program of its own."""
+        """Asks *question* through the agent's program."""
         given = configuration(custom(self.command), Path.cwd())
         return self._host.loop.submit(researches_of(self._host).research(question, "json", configuration=given))
 
     def next(self) -> tuple[str, Any]:
-        """The next question that an agent works on, and what it writes and reads."""
+        """Returns the next question of an agent, and its stream."""
         link, _ = self._server.accept()
         link.settimeout(PATIENCE)
         lines = link.makefile("rw")
@@ -114,7 +114,7 @@ def tell(lines: Any, what: str) -> None:
 
 
 def test_three_researches_run_at_once_and_the_next_begins_when_one_has_ended(host: Host, led: Led) -> None:
-    """The fourth has no conversation before that."""
+    """The fourth has no conversation until then."""
     results = {question: led.ask(question) for question in ("A?", "B?", "C?", "D?")}
     running = dict(led.next() for _ in range(AT_ONCE))
     (waiting,) = results.keys() - running.keys()
@@ -130,7 +130,7 @@ def test_three_researches_run_at_once_and_the_next_begins_when_one_has_ended(hos
 
 
 def test_a_research_that_is_given_up_is_cancelled_and_gives_its_place_to_another(led: Led) -> None:
-    """Its agent is told; one that still waits never begins."""
+    """Its agent gets the cancel; a waiting one never begins."""
     results = {question: led.ask(question) for question in ("A?", "B?", "C?", "D?")}
     running = dict(led.next() for _ in range(AT_ONCE))
     for lines in running.values():
@@ -151,14 +151,14 @@ def test_a_research_that_is_given_up_is_cancelled_and_gives_its_place_to_another
 
 
 def test_a_research_has_a_limit_of_time(host: Host, led: Led) -> None:
-    """However far its agent has come until then: it never answers."""
+    """It holds at any point: here the agent never answers."""
     researches_of(host).seconds = 0.1
     with pytest.raises(AgentError, match=r"The research took more than 0\.1 s\. Ask a smaller question\."):
         led.ask("Why?").result(PATIENCE)
 
 
 def test_a_research_has_a_limit_of_tokens(host: Host, led: Led) -> None:
-    """Its context may hold so many; the agent is cancelled."""
+    """The limit is on its context; the agent is cancelled."""
     researches_of(host).tokens = 1_000
     result = led.ask("Why?")
     _, lines = led.next()
@@ -181,13 +181,12 @@ def test_a_question_that_cannot_be_asked_is_refused_before_an_agent_is_started(
 
 
 def test_a_version_that_is_not_installed_is_not_fetched_where_nobody_can_be_asked(host: Host) -> None:
-    """Fetching is the user's decision."""
     with pytest.raises(Exception, match="no one could be asked"):
         asked(host, version="0.0.1")
 
 
 def test_findings_are_told_as_they_come_and_kept_where_the_research_reaches_a_limit(host: Host, led: Led) -> None:
-    """A later research starts from them and says so; another version, or one after they are forgotten, does not."""
+    """A later research starts from them and says so; another version, or one after deletion, does not."""
     told: list[Research] = []
     given = configuration(custom(led.command), Path.cwd())
     researches = researches_of(host)
@@ -223,7 +222,7 @@ def test_findings_are_told_as_they_come_and_kept_where_the_research_reaches_a_li
 def test_only_findings_of_this_version_that_still_hold_are_given(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A line that says something else now drops out; a secret is hidden; an editable install keeps nothing."""
+    """A changed line drops out; a secret is hidden; an editable install keeps nothing."""
     monkeypatch.setenv("MY_API_KEY", "0123456789abcdef0123456789")
     (tmp_path / "p").mkdir()
     file = tmp_path / "p" / "a.py"
@@ -249,7 +248,7 @@ def test_only_findings_of_this_version_that_still_hold_are_given(
 
 @pytest.fixture
 def limit(tmp_path: Path) -> ResearchLimit:
-    """The limit of a research about the package in the folder ``p``, and the module ``one.py`` beside it."""
+    """Returns the limit of a research on the package in folder ``p``, and the module ``one.py`` beside it."""
     (tmp_path / "p").mkdir()
     (tmp_path / "one.py").touch()
     places = (tmp_path / "p", tmp_path / "one.py")
@@ -265,7 +264,7 @@ def request(kind: Any, *paths: Path, **more: Any) -> PolicyRequest:
 
 @pytest.mark.parametrize("floor", [None, "outside"])
 def test_a_research_reads_the_source_of_its_package(limit: ResearchLimit, tmp_path: Path, floor: str | None) -> None:
-    """By our files service, or with a tool of its own that it asks leave for."""
+    """It uses our files service, or its own tool with a permission request."""
     asks = Verdict(outcome="ask", reason="", floor=floor)
     for allowed in (
         request("read", tmp_path / "p" / "x.py"),
@@ -282,7 +281,7 @@ def test_a_research_reads_the_source_of_its_package(limit: ResearchLimit, tmp_pa
 
 
 def test_a_research_does_nothing_else(limit: ResearchLimit, tmp_path: Path) -> None:
-    """Nor what a rule denies, or what may hold secrets; the policy's yes does not count here."""
+    """Denied files and possible secrets are refused, too; the policy's yes does not count here."""
     inside, outside = tmp_path / "p" / "x.py", tmp_path / "two.py"
     allows = Verdict(outcome="allow", reason="")
     for refused in (

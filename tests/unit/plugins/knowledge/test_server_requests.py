@@ -1,4 +1,4 @@
-"""What only a language server answers: symbols, implementations, types, code actions and formatting."""
+"""Requests only for language servers: symbols, implementations, types, code actions and formatting."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _ends_servers(tmp_path: Path) -> Iterator[None]:
 
 
 def test_a_type_checker_tells_symbols_implementations_and_types(tmp_path: Path) -> None:
-    """Of cells, files and the workspace; what it lacks it says."""
+    """They cover cells, files and the workspace; missing abilities have a message."""
     (tmp_path / "model.py").write_text(MODEL)
     cells = ("from model import Base, Tree", "'𝄞'; t = Tree()\n%time u = t.fit()", "def show(x): ...")
     asked = service(tmp_path, installed("basedpyright"), *cells)
@@ -63,7 +63,7 @@ def test_a_type_checker_tells_symbols_implementations_and_types(tmp_path: Path) 
 
 
 def test_a_formatter_changes_each_cell_for_itself_and_only_what_it_can_read(tmp_path: Path) -> None:
-    """A cell with a magic or an error stays; a semicolon that hides a value stays, too."""
+    """A cell with a magic or an error stays, and so does a semicolon that hides a value."""
     cells = ("x = {'a':1}", "%time y = ( 1)", "x(", "f( x ) ;", "z = 1")
     asked = service(tmp_path, installed("ruff"), *cells)
     (formatted,) = asked.ask("format", CodePlace())
@@ -78,7 +78,7 @@ def test_a_formatter_changes_each_cell_for_itself_and_only_what_it_can_read(tmp_
 
 
 def test_a_code_action_at_a_line_says_what_it_would_change(tmp_path: Path) -> None:
-    """In cells and files; what stands in a line with a magic is nobody's to change."""
+    """It covers cells and files; lines with a magic are never changed."""
     cells = ("import os\nimport sys\nprint(sys)", "%time import re")
     asked = service(tmp_path, installed("ruff"), *cells)
     unused = [each for each in asked.ask("actions", CodePlace(cell_id="c0", line=1)) if "Remove unused" in each.title]
@@ -91,7 +91,7 @@ def test_a_code_action_at_a_line_says_what_it_would_change(tmp_path: Path) -> No
 
 
 def test_a_change_that_cannot_be_made_as_one_of_texts_is_left_out(tmp_path: Path) -> None:
-    """It overlaps, leads out of the workspace, makes files, spans cells, runs a command, or is no change at all."""
+    """It overlaps, leaves the workspace, creates files, spans cells, runs a command, or is empty."""
     asked = service(tmp_path, odd("edits"), "x = 1", "x")
     (action,) = asked.ask("actions", CodePlace(cell_id="c0"))
     assert (action.title, [each.after for each in action.changes]) == ("well", ["y = 1"])
@@ -108,7 +108,7 @@ def test_a_change_that_cannot_be_made_as_one_of_texts_is_left_out(tmp_path: Path
     ],
 )
 def test_without_a_server_that_answers_the_reason_is_an_error(tmp_path: Path, how: str, why: str) -> None:
-    """Jedi does not know it."""
+    """Jedi cannot answer instead."""
     asked = service(tmp_path, how if how == "off" else odd(how), "x = 1")
     with pytest.raises(UsageError, match=why):
         asked.ask("format", CodePlace())
@@ -125,7 +125,7 @@ def page() -> Iterator[NotebookPage]:
 
 @pytest.fixture
 def talk(host: Host, work: Path, tools: Tools) -> Talk:
-    """A session whose agent has access to the kernel, and has to ask."""
+    """Returns a session whose agent has access to the kernel but must ask."""
     installed("ruff")
     (work / "model.py").write_text("def fit(x): return x\n")
     host.environment.connect(shell=tools, settings=KernelSettings(cell_review="first", language_server="ruff"))
@@ -133,7 +133,7 @@ def talk(host: Host, work: Path, tools: Tools) -> Talk:
 
 
 def changed(talk: Talk, *answers: str, **arguments: Any) -> Any:
-    """The turn of an agent that changes code, and is answered."""
+    """Returns a turn that changes code, with the user's answers."""
     asked = talk.prompt({"start": ["change_code", arguments]}, {"end": 1})
     for answer in answers:
         (card,) = talk.questions()
@@ -144,7 +144,7 @@ def changed(talk: Talk, *answers: str, **arguments: Any) -> Any:
 def test_formatting_by_an_agent_is_asked_recorded_and_undone_like_every_edit(
     talk: Talk, page: NotebookPage, work: Path
 ) -> None:
-    """A cell in the page that shows it, a file of the workspace."""
+    """It changes a cell in its page, or a file of the workspace."""
     turn = changed(talk, "allow", change="format")
     assert page.texts() == {"a": "from model import fit\n\nx = fit(1)"}
     assert [(each.id, each.status) for each in turn.changes] == [("cell:a", "changed")]
@@ -160,7 +160,7 @@ def test_formatting_by_an_agent_is_asked_recorded_and_undone_like_every_edit(
 def test_what_the_user_refuses_stays_and_the_agent_reads_what_was_changed(
     talk: Talk, page: NotebookPage, work: Path
 ) -> None:
-    """A renaming asks for the cell and the file, each for itself."""
+    """A renaming asks separately for the cell and the file."""
     turn = changed(talk, "allow", "reject", change="rename", symbol="fit", new_name="train")
     assert page.texts() == {"a": "from model import train\nx=train( 1 )"}
     assert (work / "model.py").read_text() == "def fit(x): return x\n"
@@ -168,7 +168,7 @@ def test_what_the_user_refuses_stays_and_the_agent_reads_what_was_changed(
 
 
 def test_a_code_action_that_is_not_offered_is_named_with_those_that_are(tools: Tools, page: NotebookPage) -> None:
-    """Nothing is asked but to read."""
+    """The only permission request is for reading."""
     said = tools.text("change_code", change="action", action="nothing", cell="a")
     assert "language server" in said or "There is no code action 'nothing' here" in said
     assert {request.kind for request in tools.requests} == {"read"}

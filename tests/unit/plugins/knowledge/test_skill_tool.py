@@ -6,7 +6,7 @@ from tests.unit.kernel.shell_tools import Tools
 
 
 def test_an_agent_is_told_names_and_descriptions_and_reads_a_skill_whole(tools: Tools) -> None:
-    """The skill of agentnb itself is there from the beginning; a skill that is not trusted is not."""
+    """The skill of agentnb is always listed; a skill that is not trusted is not."""
     listed = tools.text("read_skill")
     assert "jupyter-agentnb/agentnb (jupyter-agentnb" in listed
     assert "Look before you run" not in listed

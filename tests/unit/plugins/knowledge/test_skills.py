@@ -1,4 +1,4 @@
-"""Skills of installed packages: found without an import, off until they are trusted, and hostile ones refused."""
+"""Skills of installed packages: found without an import, off until trusted, refused if hostile."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TEXT = "---\nname: {name}\ndescription: {description}\n---\nUse it well.\n"
 
 
 class Site:
-    """A folder that packages are installed in, and the user's choices."""
+    """A folder of installed packages, and the user's choices."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder / "site"
@@ -34,7 +34,7 @@ class Site:
     def install(
         self, package: str, *skills: str, version: str = "1.0", under: str = ".agents/skills", text: str = TEXT
     ) -> Path:
-        """Install a package with skills; gives the folder of the last one."""
+        """Installs a package with skills; returns the folder of the last one."""
         folder = self.folder / package
         info = self.folder / f"{package}-{version}.dist-info"
         info.mkdir(parents=True)
@@ -66,7 +66,7 @@ def site(tmp_path: Path) -> Site:
 
 
 def test_a_skill_is_off_until_its_package_is_trusted_and_revocable(site: Site) -> None:
-    """Agents get its name and description then, and read it whole."""
+    """Agents then get its name and description, and can read it."""
     site.install("frames", "lazy-frames")
     assert [(each.id, each.description, each.trusted) for each in site.library.skills()] == [
         ("frames/lazy-frames", "About lazy-frames.", False)
@@ -82,7 +82,7 @@ def test_a_skill_is_off_until_its_package_is_trusted_and_revocable(site: Site) -
 
 
 def test_trust_holds_for_one_version_and_for_what_the_skill_said(site: Site) -> None:
-    """Another version, or other text under the same version, is asked about again."""
+    """Another version or text has to be trusted again."""
     folder = site.install("frames", "fit")
     site.library.trust("frames")
     (folder / "SKILL.md").write_text(TEXT.format(name="fit", description="Other."))
@@ -96,7 +96,7 @@ def test_trust_holds_for_one_version_and_for_what_the_skill_said(site: Site) -> 
 
 
 def test_two_packages_with_one_skill_name_are_told_apart(site: Site) -> None:
-    """By the package; the bare name says which there are."""
+    """The package's name tells them apart; the bare name's error lists both."""
     site.install("one", "fit")
     site.install("two", "fit", under="skills")
     site.library.trust("one")
@@ -108,7 +108,7 @@ def test_two_packages_with_one_skill_name_are_told_apart(site: Site) -> None:
 
 
 def test_namespace_packages_entry_points_and_editable_installs_are_searched(site: Site, tmp_path: Path) -> None:
-    """And nothing is imported for it."""
+    """The search imports nothing."""
     site.install("space", "deep", under="inner/skills")
     entry = site.install("pointing")
     entry.joinpath("guides", "guide").mkdir(parents=True)
@@ -126,7 +126,7 @@ def test_namespace_packages_entry_points_and_editable_installs_are_searched(site
 
 
 def test_the_workspaces_skills_count_where_the_workspace_is_trusted(site: Site) -> None:
-    """They are the user's own, or those of the repository that they opened."""
+    """They are the user's, or those of a repository that the user opened."""
     folder = site.workspace / "project/.agents/skills/own"
     folder.mkdir(parents=True)
     (folder / "SKILL.md").write_text(TEXT.format(name="own", description="Own."))
@@ -152,7 +152,7 @@ def test_the_workspaces_skills_count_where_the_workspace_is_trusted(site: Site) 
     ],
 )
 def test_a_broken_or_hostile_skill_is_refused_with_the_reason(site: Site, text: str, why: str) -> None:
-    """It is listed for the user, and no agent gets it, even where its package is trusted."""
+    """The user sees it in the list, but no agent gets it, even if its package is trusted."""
     folder = site.install("frames", "fit")
     (folder / "SKILL.md").write_bytes(text.encode("utf-8", "surrogatepass"))
     assert why in site.problem()
@@ -161,7 +161,7 @@ def test_a_broken_or_hostile_skill_is_refused_with_the_reason(site: Site, text: 
 
 
 def test_a_list_of_files_that_leads_out_names_no_skill(site: Site, tmp_path: Path) -> None:
-    """A package's list of files is a stranger's text, too."""
+    """A package's list of files is untrusted, too."""
     site.install("frames")
     folder = tmp_path / "skills/out"
     folder.mkdir(parents=True)
@@ -172,7 +172,7 @@ def test_a_list_of_files_that_leads_out_names_no_skill(site: Site, tmp_path: Pat
 
 
 def test_what_is_installed_meanwhile_is_found(site: Site) -> None:
-    """The scan keeps what it read, and reads what is new."""
+    """The scan keeps its results and reads only new packages."""
     site.install("one", "fit")
     assert [each.id for each in site.library.skills()] == ["one/fit"]
     site.install("two", "go")
@@ -180,7 +180,7 @@ def test_what_is_installed_meanwhile_is_found(site: Site) -> None:
 
 
 def test_a_damaged_file_of_choices_trusts_nothing(site: Site) -> None:
-    """And it is said."""
+    """A message says so."""
     site.install("frames", "fit")
     site.trust.path.write_text('[{"package": "frames"}]')
     assert site.offered() == []
@@ -189,7 +189,7 @@ def test_a_damaged_file_of_choices_trusts_nothing(site: Site) -> None:
 
 @given(st.lists(st.sampled_from([*"ab:-|>'\"&*!{[\n #\\", "---\n", "name: "])).map("".join))
 def test_any_front_matter_is_read_or_refused(text: str) -> None:
-    """Nothing else is raised, and what is read is text."""
+    """No other exception is raised, and values are text."""
     with contextlib.suppress(ValueError):
         found, _ = split_front_matter(f"---\n{text}\n---\nBody")
         assert all(isinstance(value, str | dict) for value in found.values())

@@ -1,4 +1,4 @@
-"""Where the source of a package is: installed in any of the ways there are, or unpacked from an archive."""
+"""The place of a package's source: installed in any way, or unpacked from an archive."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from agentnb.plugins.knowledge.research.unpack import unpacked
 
 
 def installed(site: Path, name: str, files: Iterable[str], **more: str) -> None:
-    """Put a distribution into *site* as pip does: its files, and the list of them."""
+    """Installs a distribution into *site* as pip does: its files and their list."""
     info = site / f"{name.replace('-', '_')}-1.0.dist-info"
     info.mkdir(parents=True)
     (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n\nThe README.")
@@ -57,7 +57,7 @@ def names(source: PackageSource) -> list[str]:
 def test_the_source_of_an_installed_package_is_what_its_list_of_files_says(
     tmp_path: Path, files: list[str], asked: str, expected: list[str]
 ) -> None:
-    """Of a namespace package only its own part; found by the distribution's name or by a module's."""
+    """A namespace package has only its part; the distribution's or a module's name finds it."""
     site = tmp_path / "site"
     installed(site, "tidy-tables", files)
     installed(site, "other", ["space/other/__init__.py"])
@@ -65,7 +65,7 @@ def test_the_source_of_an_installed_package_is_what_its_list_of_files_says(
 
 
 def test_a_package_of_stubs_and_one_of_compiled_modules_say_so(tmp_path: Path) -> None:
-    """Who reads them knows then why there is no source."""
+    """The note explains why there is no source."""
     site = tmp_path / "site"
     installed(site, "types-tidy", ["tidy-stubs/__init__.pyi"])
     installed(site, "fast", ["fast/__init__.py", "fast/_core.abi3.so", "fast/known.abi3.so", "fast/known.pyx"])
@@ -85,7 +85,7 @@ def test_stubs_of_another_distribution_belong_to_the_package(tmp_path: Path) -> 
 def test_the_source_of_an_editable_install_is_its_project_without_the_rest_of_the_folder(
     tmp_path: Path, within: str
 ) -> None:
-    """Its package and its documentation, not the keys that lie beside them."""
+    """It has its package and its documentation, without the keys beside them."""
     project, site = tmp_path / "project", tmp_path / "site"
     package = project / within / "tidy"
     package.mkdir(parents=True)
@@ -99,7 +99,7 @@ def test_the_source_of_an_editable_install_is_its_project_without_the_rest_of_th
 
 
 def test_a_zipped_egg_is_unpacked_and_a_module_of_python_is_found(tmp_path: Path) -> None:
-    """An egg's files are no files otherwise."""
+    """An egg's files are only in its archive."""
     egg = tmp_path / "tidy-1.0-py3.egg"
     with zipfile.ZipFile(egg, "w") as archive:
         archive.writestr("tidy/__init__.py", "x = 1")
@@ -111,7 +111,7 @@ def test_a_zipped_egg_is_unpacked_and_a_module_of_python_is_found(tmp_path: Path
 
 @pytest.mark.parametrize("package", ["nothing-of-that-name", "../etc", "-r", "a b", "", "sys"])
 def test_a_package_that_is_not_there_is_named(tmp_path: Path, package: str) -> None:
-    """So is what is no name, and what is built into Python."""
+    """Invalid names and modules built into Python are named, too."""
     with pytest.raises(UsageError):
         found(tmp_path, package)
 
@@ -134,7 +134,7 @@ def member(name: str, kind: bytes = tarfile.REGTYPE, link: str = "", size: int =
 )
 @pytest.mark.parametrize("kind", ["zip", "tar"])
 def test_an_archive_that_names_a_file_outside_its_folder_is_refused(tmp_path: Path, name: str, kind: str) -> None:
-    """Nothing is written outside, and nothing of it is kept."""
+    """Nothing is written outside, and nothing is kept."""
     archive = tmp_path / "a"
     if kind == "zip":
         with zipfile.ZipFile(archive, "w") as opened:
@@ -148,7 +148,7 @@ def test_an_archive_that_names_a_file_outside_its_folder_is_refused(tmp_path: Pa
 
 
 def test_links_and_devices_of_an_archive_are_left_out_and_its_size_is_limited(tmp_path: Path) -> None:
-    """What a link leads to is not the package's; a small archive can unpack to terabytes."""
+    """A link's target is not the package's; a small archive can unpack to terabytes."""
     members = [
         member("p/x.py", size=5),
         member("p/passwd", tarfile.SYMTYPE, "/etc/passwd"),
@@ -176,13 +176,12 @@ def test_a_file_that_is_no_archive_is_refused(tmp_path: Path, data: bytes) -> No
     ("package", "version"), [("-r", "1"), ("a", "--index-url=x"), ("a", "1 b"), ("a/b", "1"), ("a", ""), ("a", "1;b")]
 )
 def test_names_that_pip_would_take_as_something_else_are_refused(package: str, version: str) -> None:
-    """No options, no addresses, no markers."""
     with pytest.raises(UsageError):
         check_version(package, version)
 
 
 def test_the_index_is_read_in_both_of_its_forms() -> None:
-    """JSON (PEP 691) and HTML (PEP 503); the source distribution is taken before a wheel for another Python."""
+    """JSON (PEP 691) and HTML (PEP 503); a source distribution precedes a wheel for another Python."""
     files = ["Tidy_Tables-1.0-cp39-none-any.whl", "tidy-tables-1.0.tar.gz", "tidy-tables-1.0.1.tar.gz"]
     listed = {"files": [{"url": f"../files/{name}", "hashes": {"sha256": "ab"}} for name in files]}
     page = "".join(f'<a class="x" href="../files/{name}#sha256=ab">{name}</a>' for name in files)
@@ -197,7 +196,7 @@ def test_the_index_is_read_in_both_of_its_forms() -> None:
 
 
 def test_findings_name_lines_that_are_there(tmp_path: Path) -> None:
-    """Each is checked, so that the agent can mend it before the user sees it."""
+    """Each is checked, so that the agent can correct it before the user sees it."""
     site = tmp_path / "site"
     installed(site, "tidy", ["tidy/__init__.py"])
     installed(site, "other", ["other.py"])

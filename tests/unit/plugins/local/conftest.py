@@ -30,29 +30,29 @@ class Models:
         self.ports = ports
 
     def url(self, kind: str) -> str:
-        """The base URL where it speaks as *kind*."""
+        """Returns the base URL where it speaks as *kind*."""
         return f"http://127.0.0.1:{self.ports[kind]}/v1"
 
     def seen(self, text: str) -> list[dict[str, Any]]:
-        """The requests to a chat in whose messages *text* is, in their order."""
+        """Returns the chat requests with *text* in their messages, in order."""
         return [each for each in self._get("/_seen") if text in json.dumps(each["messages"])]
 
     @property
     def shown(self) -> list[str]:
-        """The models that Ollama was asked about."""
+        """Returns the models whose abilities Ollama was asked for."""
         told: list[str] = self._get("/_shown")
         return told
 
     def pull_all(self) -> None:
-        """Another pull: Ollama's models have other digests."""
+        """Pulls again: Ollama's models get other digests."""
         self._get("/_pulled")
 
     def until_left(self) -> None:
-        """Wait until a client has left in the middle of an answer."""
+        """Waits until a client has left in the middle of an answer."""
         self._get("/_left")
 
     def until_begun(self) -> None:
-        """Wait until a completion is asked for that never ends."""
+        """Waits until a completion begins that never ends."""
         self._get("/_begun")
 
     def _get(self, path: str) -> Any:
@@ -62,7 +62,7 @@ class Models:
 
 @pytest.fixture(scope="module")
 def models() -> Iterator[Models]:
-    """The scripted model server, in a process of its own."""
+    """Runs the scripted model server in a process."""
     with subprocess.Popen([sys.executable, str(SERVER)], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
         yield Models(json.loads(process.stdout.readline()))
@@ -74,13 +74,12 @@ Chat = Callable[..., Session]
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The empty workspace of the sessions of a module."""
     return tmp_path_factory.mktemp("work")
 
 
 @pytest.fixture(scope="module")
 def chat(models: Models, folder: Path) -> Iterator[Chat]:
-    """Start a session with a model of the server: they share one agent process."""
+    """Starts sessions with a model of the server; they share one agent process."""
     with ExitStack() as open_sessions:
 
         def begin(model: str = "", kind: str = "ollama", **options: Any) -> Session:

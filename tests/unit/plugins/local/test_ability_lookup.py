@@ -1,4 +1,4 @@
-"""What all models can do is found out in the background, shown in the list of models, and kept."""
+"""The abilities of all models are looked up in the background, shown in the list of models, and kept."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.unit.plugins.local.conftest import Chat, Models
 
 
 def listed(session: agentnb.Session) -> dict[str, str]:
-    """What the list of models says of each; under an empty name what it says of itself."""
+    """Returns the list's description of each model; under an empty name its own."""
     told: dict[str, str] = {}
     for option in session.state.config_options or ():
         choices: Any = option["options"]
@@ -22,7 +22,7 @@ def listed(session: agentnb.Session) -> dict[str, str]:
 
 
 def until(session: agentnb.Session, is_so: Callable[[dict[str, str]], bool]) -> dict[str, str]:
-    """The list of models, as soon as it is so."""
+    """Waits until the list of models fulfils the condition, and returns it."""
     host = current_host()
     (conversation,) = [each for each in host.conversations.values() if each.tab_id == session.tab_id]
 
@@ -41,7 +41,7 @@ def until(session: agentnb.Session, is_so: Callable[[dict[str, str]], bool]) -> 
 
 
 def others(models: Models) -> list[str]:
-    """The models that were asked about; not the one that was chosen, which is asked about then, too."""
+    """Returns the looked-up models except the chosen one, which is looked up separately."""
     return [each for each in models.shown if each != "echo"]
 
 
@@ -51,7 +51,7 @@ ALL = "tools: yes, images: no, thinking: yes, context: 40,960 tokens"
 def test_all_models_are_asked_about_in_the_background_once_and_again_after_another_pull(
     chat: Chat, models: Models
 ) -> None:
-    """The list says how far it is; a session opens before; a digest tells the models of two pulls apart."""
+    """The list shows the progress; a session opens before; digests tell the models of two pulls apart."""
     found = until(chat("echo"), lambda texts: texts.get("cut") == ALL)
     assert found["echo"] == ALL
     assert found["no-tools"] == "Cannot use tools."
@@ -66,7 +66,7 @@ def test_all_models_are_asked_about_in_the_background_once_and_again_after_anoth
 
 
 def test_a_server_of_few_models_tries_whether_they_take_tools(chat: Chat) -> None:
-    """One that has many is not made to load each."""
+    """A server with many models is not made to load each."""
     found = until(chat("echo", "bare"), lambda texts: texts.get("") == "The model that answers.")
     assert found["echo"] == "tools: yes, images: not known, thinking: not known, context: not known"
     assert found["no-tools"] == "Cannot use tools."
@@ -75,7 +75,7 @@ def test_a_server_of_few_models_tries_whether_they_take_tools(chat: Chat) -> Non
 
 
 def test_a_server_that_goes_away_is_said_and_the_next_session_asks_again(chat: Chat) -> None:
-    """The session works: its model is asked when the prompt comes."""
+    """The session works: its model is looked up at the prompt."""
     session = chat("echo", "fades")
     found = until(session, lambda texts: texts.get("") == "The model that answers.")
     assert set(found.values()) == {"The model that answers.", "Its server does not answer."}

@@ -1,4 +1,4 @@
-"""`agentnb local --check` and `--pull`: what they say, and how they end."""
+"""The messages and exit codes of `agentnb local --check` and `--pull`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.unit.running import run
 
 
 def check(models: Models, settings: dict[str, str]) -> ConnectionResult:
-    """Check the connection with *settings*, in which a URL may be the kind of a server and a path behind it."""
+    """Checks the connection with *settings*, whose URL may be a kind of server and a path."""
     given = {"AGENTNB_CONFIG_DIR": "/nowhere", "AGENTNB_LOCAL_PORTS": "1", "WRONG": "sk-wrong-key", "RIGHT": KEY}
     for name, value in settings.items():
         kind, _, path = value.partition("/")
@@ -37,7 +37,7 @@ GOOD = {
 
 @pytest.mark.parametrize("kind", GOOD)
 def test_check_when_a_model_answers_says_what_it_can_do(kind: str, models: Models) -> None:
-    """Each kind of server is known by what it says; found by its port, it needs no setting."""
+    """Its answers identify each kind of server; found by its port, it needs no setting."""
     checked = check(models, {"PORTS": str(models.ports[kind])})
     said = "\n".join(checked.lines)
     assert [each for each in GOOD[kind] if each.format(url=models.url(kind)) not in said] == []
@@ -64,7 +64,6 @@ BAD = {
 
 @pytest.mark.parametrize("case", BAD)
 def test_check_when_something_is_wrong_says_what_and_what_to_do(case: str, models: Models) -> None:
-    """It fails, and no message holds a key."""
     settings, message = BAD[case]
     checked = check(models, settings)
     said = " ".join(checked.lines)
@@ -74,14 +73,14 @@ def test_check_when_something_is_wrong_says_what_and_what_to_do(case: str, model
 
 
 def test_check_when_only_the_version_is_missing_in_the_url_works(models: Models) -> None:
-    """The address without /v1 is what people type."""
+    """People type the address without /v1."""
     url = models.url("keyed").removesuffix("/v1")
     checked = check(models, {"URL": url, "KEY_VARIABLE": "RIGHT", "MODEL": "echo"})
     assert (checked.works, f"at {url}/v1: " in checked.lines[0]) == (True, True)
 
 
 def test_check_in_a_shell_says_it_on_stdout_and_by_the_exit_code(models: Models) -> None:
-    """Flags count before variables."""
+    """Flags take precedence over variables."""
     words = ("local", "--check", "--url", models.url("bare"), "--model", "gpt")
     done = run_agentnb(*words, AGENTNB_LOCAL_MODEL="echo")
     assert done.returncode == 1
@@ -89,19 +88,18 @@ def test_check_in_a_shell_says_it_on_stdout_and_by_the_exit_code(models: Models)
 
 
 async def steps_of(models: Models, name: str) -> list[str]:
-    """Returns what is said while a model is downloaded."""
+    """Returns the messages while a model is downloaded."""
     settings = read_settings(None, {"AGENTNB_CONFIG_DIR": "/nowhere", "AGENTNB_LOCAL_URL": models.url("empty")})
     return [str(progress) async for progress in find_and_pull(settings, name)]
 
 
 def test_pull_says_how_far_it_is(models: Models) -> None:
-    """Each step and each further percent, once."""
     steps = ["pulling 0a1b: 0 %", "pulling 0a1b: 50 %", "pulling 0a1b: 100 %"]
     assert run(steps_of(models, "qwen3:4b")) == ["pulling manifest", *steps, "success"]
 
 
 def test_pull_of_a_model_that_is_not_there_says_where_to_look(models: Models) -> None:
-    """With the server's own words."""
+    """The error has the server's own words."""
     with pytest.raises(ServerTrouble, match="cannot download nothing: pull model manifest: file does not exist Look"):
         run(steps_of(models, "nothing"))
 
@@ -115,7 +113,6 @@ def test_pull_of_a_model_that_is_not_there_says_where_to_look(models: Models) ->
     ],
 )
 def test_doctor_when_no_model_answers_says_why_and_what_to_do(models: Models, kind: str, state: str, said: str) -> None:
-    """The agent itself starts in each case."""
     env = {"AGENTNB_CONFIG_DIR": "/nowhere", "AGENTNB_LOCAL_PORTS": str(models.ports[kind] if kind else 1)}
     found = run(examine(find("local"), env))
     assert (found.state, said in found.message, "echo" in found.models) == (state, True, kind == "ollama")

@@ -1,4 +1,4 @@
-"""An answer is the same however its stream is cut, and whatever else is in it."""
+"""An answer is the same however its stream is cut, and whatever else it contains."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ STREAMS = ROOT / "tests/cases/model_streams"
 
 
 def streamed(data: bytes, cuts: Sequence[int]) -> tuple[ModelAnswer, str, EventStream]:
-    """Returns what is read of *data* that comes in pieces which end at *cuts*: the answer, its thoughts, the stream."""
+    """Returns the answer, thoughts and stream read from *data* in pieces that end at *cuts*."""
 
     async def pieces() -> AsyncIterator[bytes]:
         places = [0, *sorted(cut % (len(data) + 1) for cut in cuts), len(data)]
@@ -40,7 +40,7 @@ def streamed(data: bytes, cuts: Sequence[int]) -> tuple[ModelAnswer, str, EventS
 
 
 def events(*deltas: dict[str, Any]) -> bytes:
-    """A stream of *deltas*."""
+    """Returns a stream of *deltas*."""
     sent = [json.dumps({"choices": [{"delta": delta}]}, ensure_ascii=False) for delta in deltas]
     return "".join(f"data: {each}\n\n" for each in [*sent, "[DONE]"]).encode()
 
@@ -50,7 +50,7 @@ TEXTS = st.text(st.sampled_from("<>/think \nab😀"), max_size=40)
 
 @given(thought=TEXTS, text=TEXTS, cut=st.integers(1, 7), cuts=st.lists(st.integers(0, 2000), max_size=20))
 def test_thoughts_in_tags_are_the_same_however_they_are_cut(thought: str, text: str, cut: int, cuts: list[int]) -> None:
-    """By letters, by tokens, in the middle of a tag or of a letter's bytes."""
+    """Cuts between letters or tokens, in a tag, or in a letter's bytes."""
     whole = f"<think>{thought}</think>{text}"
     letters = [{"content": whole[at : at + cut]} for at in range(0, len(whole), cut)]
     completion, thoughts, stream = streamed(events(*letters), cuts)
@@ -61,7 +61,7 @@ def test_thoughts_in_tags_are_the_same_however_they_are_cut(thought: str, text: 
 
 @given(text=TEXTS.filter(lambda text: not text.lstrip().startswith("<think>")), cut=st.integers(1, 7))
 def test_text_without_thoughts_is_kept_to_the_letter(text: str, cut: int) -> None:
-    """Also where it begins as a tag does."""
+    """The text may begin like a tag."""
     deltas = ({"content": text[at : at + cut]} for at in range(0, len(text), cut))
     completion, thoughts, _ = streamed(events(*deltas), [])
     assert (completion.text, thoughts) == (text, "")
@@ -69,7 +69,7 @@ def test_text_without_thoughts_is_kept_to_the_letter(text: str, cut: int) -> Non
 
 @pytest.mark.parametrize("field", ["reasoning", "reasoning_content"])
 def test_thoughts_in_a_field_are_told_apart_without_the_empty_lines_around_them(field: str) -> None:
-    """MLX and vLLM leave the lines of the template around them; lines within thoughts and text stay."""
+    """MLX and vLLM leave the template's lines around them; lines within thoughts and text stay."""
     thoughts = [{field: each} for each in ("\n", "\nI\n", "\nwonder.")]
     texts = [{"content": each} for each in ("", "\n", "\n\nBecause", "\n\nit is so.\n")]
     completion, thought, _ = streamed(events(*thoughts, *texts), [])
@@ -90,7 +90,7 @@ RECORDED: dict[str, tuple[str, str, list[Any], str]] = {
 @settings(max_examples=20)
 @given(cuts=st.lists(st.integers(0, 3000), max_size=20))
 def test_stream_of_a_real_server_is_read_however_it_is_cut(server: str, what: str, cuts: list[int]) -> None:
-    """As recorded with the model of `tests/peers/model_servers`, by `curl`."""
+    """`curl` recorded them with the model of `tests/peers/model_servers`."""
     completion, thoughts, stream = streamed((STREAMS / f"{server}-{what}.txt").read_bytes(), cuts)
     calls = [(call.name, call.read_arguments()) for call in completion.tool_calls]
     assert (thoughts.rstrip("\n"), completion.text, calls, completion.finish) == RECORDED[what]
@@ -111,7 +111,7 @@ JSON = st.recursive(
 
 @given(values=st.lists(JSON, max_size=5))
 def test_event_of_any_form_raises_nothing(values: list[Any]) -> None:
-    """Wrong types are left out, and what is sent back to the server is of the right ones."""
+    """Wrong types are left out, and messages back to the server have the right ones."""
     completion = ModelAnswer()
     for value in values:
         for event in (value, {"choices": [value]}, {"choices": [{"delta": value}]}):
@@ -123,7 +123,7 @@ def test_event_of_any_form_raises_nothing(values: list[Any]) -> None:
 
 
 def call(index: int | None, call_id: str | None, name: str | None, arguments: Any) -> dict[str, Any]:
-    """A delta with one fragment of a tool call."""
+    """Returns a delta with one fragment of a tool call."""
     fields = {"index": index, "id": call_id, "function": {"name": name, "arguments": arguments}}
     return {"tool_calls": [{key: value for key, value in fields.items() if value is not None}]}
 
@@ -143,7 +143,7 @@ CUTS = {
 
 @pytest.mark.parametrize("cut", CUTS)
 def test_tool_calls_are_put_together_as_servers_cut_them(cut: str) -> None:
-    """Each has its name, its arguments, and an id of its own."""
+    """Each has its name, arguments and a unique id."""
     completion, _, _ = streamed(events(*CUTS[cut]), [])
     found = [(each.name, each.read_arguments()) for each in completion.tool_calls]
     assert found == ([("x", {"n": 1})] if cut == "in fragments by index" else [("x", {"n": 1}), ("y", {})])
@@ -151,7 +151,7 @@ def test_tool_calls_are_put_together_as_servers_cut_them(cut: str) -> None:
 
 
 def test_answer_that_never_ends_is_refused_at_a_limit() -> None:
-    """So that a broken server costs no more than that much memory."""
+    """A broken server cannot use more memory than that."""
     completion = ModelAnswer()
     piece = {"choices": [{"delta": {"content": "x" * 1_000_000}}]}
     with pytest.raises(AnswerTooLong, match="longer than 32 million characters"):

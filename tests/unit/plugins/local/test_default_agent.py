@@ -1,4 +1,4 @@
-"""The local model as the agent of a conversation for which nobody chooses one."""
+"""The local model as the default agent of a conversation."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PATIENCE = 60
 
 @pytest.fixture
 def prefix(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where agents are installed; the only folder with programs of agents."""
+    """Returns the prefix of installed agents; no other folder has programs of agents."""
     folder = tmp_path / "prefix"
     (folder / "bin").mkdir(parents=True)
     monkeypatch.setenv("PATH", f"{folder / 'bin'}:/usr/bin:/bin")
@@ -32,7 +32,7 @@ def prefix(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[subprocess.Popen[bytes]]:
-    """A model server that a test can stop; the only one that is looked for."""
+    """Runs a model server that a test can stop; no other is found."""
     with subprocess.Popen([sys.executable, str(SERVER)], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
         monkeypatch.setenv("AGENTNB_LOCAL_PORTS", str(json.loads(process.stdout.readline())["ollama"]))
@@ -51,7 +51,7 @@ def default(log: Path) -> str:
 def test_local_model_that_was_used_last_is_the_default_only_while_its_server_is_there(
     prefix: Path, server: subprocess.Popen[bytes], tmp_path: Path
 ) -> None:
-    """Without another agent it stays, and its own error says what to start."""
+    """If there is no other agent it stays the default, and its error says what to start."""
     log = tmp_path / "log/sessions.db"
     host = Host(log=log)
     try:

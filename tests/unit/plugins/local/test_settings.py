@@ -1,4 +1,4 @@
-"""Where the settings of `agentnb local` come from, and what they refuse."""
+"""The sources of the settings of `agentnb local`, and values that they refuse."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from agentnb.plugins.local.settings import PORTS, BadSettings, read_settings
 
 
 def test_settings_when_given_in_several_places_prefer_the_command_line_then_the_environment(tmp_path: Path) -> None:
-    """The file counts last; the key is read from the variable that is named, and is not in the text of the settings."""
+    """The file counts last; the key comes from the named variable and is not in the settings' text."""
     (tmp_path / "local.toml").write_text('url = "http://file/v1"\nmodel = "m"\nkey_variable = "K"\nports = [1]\n')
     environ = {"AGENTNB_CONFIG_DIR": str(tmp_path), "AGENTNB_LOCAL_URL": "https://env/v1/", "K": "sk-secret\n"}
     found = read_settings({"model": "typed", "url": None}, environ)
@@ -19,7 +19,7 @@ def test_settings_when_given_in_several_places_prefer_the_command_line_then_the_
 
 
 def test_settings_when_nothing_is_set_look_on_loopback_without_a_key() -> None:
-    """A key for another service is not sent to whoever listens here; a port that Ollama was told is tried first."""
+    """A key for another service is not sent to a local server; a port set for Ollama is tried first."""
     environ = {"AGENTNB_CONFIG_DIR": "/nowhere", "OPENAI_API_KEY": "sk", "OLLAMA_HOST": "0.0.0.0:7000"}
     found = read_settings(None, environ)
     assert (found.url, found.key, found.ports) == (None, None, (7000, *PORTS))
@@ -39,7 +39,7 @@ def test_settings_when_nothing_is_set_look_on_loopback_without_a_key() -> None:
     ],
 )
 def test_setting_that_makes_no_sense_is_refused_by_name(name: str, value: str, why: str) -> None:
-    """The message says where it stands, and nothing that is secret."""
+    """The message has the setting's place and no secret."""
     with pytest.raises(BadSettings, match=why) as refused:
         read_settings(None, {"AGENTNB_CONFIG_DIR": "/nowhere", f"AGENTNB_LOCAL_{name}": value})
     assert f"AGENTNB_LOCAL_{name}" in str(refused.value)
@@ -48,7 +48,7 @@ def test_setting_that_makes_no_sense_is_refused_by_name(name: str, value: str, w
 
 @pytest.mark.parametrize("text", ["url = ", 'key = "sk-secret"', "url = 5"])
 def test_settings_file_that_is_wrong_is_named(tmp_path: Path, text: str) -> None:
-    """Also one that holds a key instead of a variable's name."""
+    """It may hold a key instead of a variable's name."""
     (tmp_path / "local.toml").write_text(text)
     with pytest.raises(BadSettings, match=r"local\.toml") as refused:
         read_settings(None, {"AGENTNB_CONFIG_DIR": str(tmp_path)})

@@ -1,4 +1,4 @@
-"""The tools of `agentnb local`: each goes through the policy, and what the model gets is what happened."""
+"""The tools of `agentnb local`: each goes through the policy, and the model gets the real result."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ EDIT: list[Any] = ["edit_file", {"path": "fit.py", "old_text": "step = 1.0", "ne
 
 
 def steps(*calls: list[Any]) -> str:
-    """A prompt by which the scripted model makes *calls*, one after the other, and then says what it got."""
+    """Returns a prompt that makes the scripted model call *calls* one by one, then repeat the results."""
     return json.dumps([{"calls": [call]} for call in calls])
 
 
 def results(turn: Turn) -> list[str]:
-    """Returns what the model was given for its calls."""
+    """Returns the model's results of its calls."""
     found: list[str] = json.loads(turn.wait(PATIENCE).text)
     return found
 
 
 def workspace(tmp_path: Path) -> Path:
-    """A workspace with a few files, and one beside it."""
+    """Makes a workspace with a few files, and a file beside it."""
     folder = tmp_path / "work"
     folder.mkdir()
     (folder / "fit.py").write_text("def fit(x):\n    step = 1.0\n    return step * x\n", encoding="utf-8")
@@ -43,12 +43,12 @@ def workspace(tmp_path: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def session(chat: Chat, tmp_path_factory: pytest.TempPathFactory) -> Session:
-    """A session that allows what the policy may allow, in a workspace that no test changes."""
+    """Returns a session that allows all that the policy may allow, in a workspace that tests do not change."""
     return chat("scripted", cwd=workspace(tmp_path_factory.mktemp("shared")), permissions="allow")
 
 
 def test_tools_that_look_give_the_model_files_and_lines(session: Session) -> None:
-    """Names, lines, and hits with their places; hidden files, and what lies behind a link, are left out."""
+    """Names, lines, and hits with their places; hidden files and files behind a link are left out."""
     turn = session.prompt(
         steps(
             ["list_files", {}],
@@ -68,7 +68,7 @@ def test_tools_that_look_give_the_model_files_and_lines(session: Session) -> Non
 
 
 def test_tools_that_change_show_a_diff_and_do_it(chat: Chat, tmp_path: Path) -> None:
-    """The file has the change; the tool call shows it; the turn's changes can be undone."""
+    """The tool call shows the change of the file; the turn's changes can be undone."""
     work = workspace(tmp_path)
     session = chat("scripted", cwd=work, permissions="allow")
     turn = session.prompt(steps(EDIT, WRITE))
@@ -79,7 +79,6 @@ def test_tools_that_change_show_a_diff_and_do_it(chat: Chat, tmp_path: Path) -> 
 
 
 def test_command_is_run_in_a_terminal_and_its_end_is_told(session: Session) -> None:
-    """The model gets the output and the exit code."""
     turn = session.prompt(steps(["run_command", {"command": "echo hello; exit 3"}]))
     assert results(turn) == ["It ended with exit code 3.\nhello\n"]
     assert [call.exit_code for call in turn.tool_calls if call.kind == "execute"] == [3]
@@ -102,7 +101,7 @@ def test_command_is_run_in_a_terminal_and_its_end_is_told(session: Session) -> N
     ],
 )
 def test_call_that_cannot_be_carried_out_is_told_to_the_model(session: Session, call: list[Any], told: str) -> None:
-    """It fails in the chat, too, and the turn goes on."""
+    """The call fails in the chat, too, and the turn continues."""
     turn = session.prompt(steps(call))
     [result] = results(turn)
     assert result.startswith("Failed: ")
@@ -111,7 +110,7 @@ def test_call_that_cannot_be_carried_out_is_told_to_the_model(session: Session, 
 
 
 def test_what_the_model_is_told_of_a_wrong_call_is_not_shown_to_the_user(session: Session) -> None:
-    """The chat says in its own words that the tool is not there, or cannot take that."""
+    """The chat's own words say that the tool is missing or its arguments are wrong."""
     turn = session.prompt(steps(["format_disk", {}], ["read_file", {}]))
     assert len(results(turn)) == 2
     shown = [each for each in turn.tool_calls if each.kind != "think"]
@@ -120,7 +119,7 @@ def test_what_the_model_is_told_of_a_wrong_call_is_not_shown_to_the_user(session
 
 
 def test_what_is_denied_does_not_happen_and_is_told_to_the_model(chat: Chat, tmp_path: Path) -> None:
-    """The policy decides about edits and commands; the model learns that it was refused."""
+    """The policy decides about edits and commands; the model learns of the refusal."""
     work = workspace(tmp_path)
     session = chat("scripted", cwd=work, permissions="deny")
     turn = session.prompt(steps(EDIT, WRITE, ["run_command", {"command": "touch owned"}]))
@@ -130,13 +129,13 @@ def test_what_is_denied_does_not_happen_and_is_told_to_the_model(chat: Chat, tmp
 
 
 def test_two_calls_of_one_answer_are_both_carried_out(session: Session) -> None:
-    """Their results go back in their order."""
+    """The results keep the order."""
     calls = [["read_file", {"path": "data.csv", "lines": 1}], ["list_files", {"pattern": "*.py"}]]
     assert results(session.prompt(json.dumps([{"calls": calls}]))) == ["x,y\n", "fit.py"]
 
 
 def test_cancel_during_a_command_ends_it(chat: Chat, models: Models, tmp_path: Path) -> None:
-    """The model is told at the next prompt that the call was not carried out."""
+    """The next prompt tells the model that the call did not finish."""
     work = workspace(tmp_path)
     session = chat("scripted", cwd=work, permissions="allow")
     os.mkfifo(work / "begun")
@@ -155,7 +154,7 @@ def test_cancel_during_a_command_ends_it(chat: Chat, models: Models, tmp_path: P
     [("allow", "Failed: it did not work", "failed"), ("deny", "Failed: The user did not allow it.", "cancelled")],
 )
 def test_tool_of_another_mcp_server_is_asked_for(chat: Chat, permissions: str, told: str, status: str) -> None:
-    """A server that the user gives by command gets a call only with permission; one that cannot start is named."""
+    """A user's server gets a call only with permission; one that cannot start is named."""
     server = {"name": "my files", "command": sys.executable, "args": [str(AGENTS / "mcp_server.py")]}
     gone = {"name": "gone", "command": sys.executable, "args": ["-c", ""]}
     session = chat("scripted", permissions=permissions, mcp_servers=[server, gone])

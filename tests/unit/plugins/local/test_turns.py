@@ -1,4 +1,4 @@
-"""Turns of `agentnb local` with a scripted model server: what streams, what breaks, what is said about it."""
+"""Turns of `agentnb local` with a scripted model server: streams, failures, and their messages."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ FAILURES = {
 
 @pytest.mark.parametrize("model", SAID)
 def test_answer_of_each_kind_of_stream_is_text_and_thoughts(chat: Chat, model: str, folder: Path) -> None:
-    """Pieces are joined, thoughts are told apart, and what cannot be read costs nothing but itself; nothing is run."""
+    """Pieces are joined, thoughts separated, and only unreadable parts lost; nothing is run."""
     turn = chat(model).prompt("Hello there").wait(PATIENCE)
     assert (turn.text, turn.thoughts) == SAID[model]
     assert [call.title for call in turn.tool_calls if call.kind not in {"think", "other"}] == []
@@ -48,7 +48,7 @@ def test_answer_of_each_kind_of_stream_is_text_and_thoughts(chat: Chat, model: s
 
 @pytest.mark.parametrize("model", FAILURES)
 def test_answer_that_breaks_off_fails_the_turn_and_keeps_what_was_said(chat: Chat, models: Models, model: str) -> None:
-    """The error says what happened; the next prompt works, and what the model gets has no two prompts in a row."""
+    """The error explains it; the next prompt works, and the model never gets two prompts in a row."""
     session = chat(model)
     text, message = FAILURES[model]
     with pytest.raises(TurnFailed) as failed:
@@ -62,7 +62,7 @@ def test_answer_that_breaks_off_fails_the_turn_and_keeps_what_was_said(chat: Cha
 
 
 def test_server_that_is_busy_is_asked_again_which_is_shown(chat: Chat) -> None:
-    """A 429 is followed by another attempt after the pause that the server wants."""
+    """After a 429 the next attempt waits for the pause that the server wants."""
     turn = chat("busy").prompt("Busy?").wait(PATIENCE)
     assert turn.text == "Busy?"
     shown = [(call.title.partition(": ")[2] or call.title, call.status) for call in turn.tool_calls]
@@ -70,19 +70,18 @@ def test_server_that_is_busy_is_asked_again_which_is_shown(chat: Chat) -> None:
 
 
 def test_server_that_fails_for_ever_is_asked_four_times(chat: Chat, models: Models) -> None:
-    """The attempts end, and each failed one is shown."""
+    """Each failed attempt is shown."""
     turn = chat("broken").prompt("For ever").wait(PATIENCE, check=False)
     assert len(models.seen("For ever")) == 4
     assert [call.status for call in turn.tool_calls if "Attempt" in call.title] == ["failed"] * 3
 
 
 def test_line_of_ten_megabytes_is_read(chat: Chat) -> None:
-    """A very long line is an answer as any other."""
     assert len(chat("long").prompt("Much").wait(PATIENCE).text) == 10_000_000
 
 
 def test_cancel_ends_the_request_at_once(chat: Chat, models: Models) -> None:
-    """The server sees its client leave, and what was said stays."""
+    """The server sees its client leave, and the text so far stays."""
     session = chat("slow")
     turn = session.prompt("Tell me a story")
     for _ in turn:
@@ -95,12 +94,11 @@ def test_cancel_ends_the_request_at_once(chat: Chat, models: Models) -> None:
 
 
 def test_answer_at_its_limit_says_so(chat: Chat) -> None:
-    """The reason for which the server ends an answer is the turn's."""
     assert chat("cut").prompt("More").wait(PATIENCE).stop_reason == "max_tokens"
 
 
 def test_tokens_and_context_are_counted(chat: Chat) -> None:
-    """What the server says of tokens is the turn's usage, and how full the context is the session's."""
+    """The turn's usage has the server's token counts, the session its use of the context."""
     session = chat("echo")
     turn = session.prompt("Count").wait(PATIENCE)
     assert turn.usage is not None
@@ -114,7 +112,7 @@ def test_tokens_and_context_are_counted(chat: Chat) -> None:
 def test_model_without_tools_when_it_is_chosen_has_a_warning_before_the_first_prompt(
     chat: Chat, kind: str, model: str
 ) -> None:
-    """Where the server says so of the model; another model has none. llama.cpp takes tools, and the model gets none."""
+    """The server reports it; other models get no warning. llama.cpp accepts tools that the model does not get."""
 
     def warnings(session: Session) -> list[object]:
         return [option.get("_meta") for option in session.state.config_options or ()]
@@ -130,7 +128,7 @@ def test_model_without_tools_when_it_is_chosen_has_a_warning_before_the_first_pr
 
 @pytest.mark.parametrize("kind", ["ollama", "bare"])
 def test_model_without_tools_is_said_before_it_fails(chat: Chat, models: Models, kind: str) -> None:
-    """Whether the server says so or refuses a try: the user reads it above the first answer, and only there."""
+    """The server says so or refuses a try: the user reads it above the first answer only."""
     session = chat("no-tools", kind)
     turn = session.prompt(f"First on {kind}").wait(PATIENCE)
     assert turn.text.startswith("> **no-tools cannot use tools.** It answers in text only")
@@ -140,7 +138,7 @@ def test_model_without_tools_is_said_before_it_fails(chat: Chat, models: Models,
 
 
 def test_abilities_are_found_out_once_and_kept_for_the_owner(chat: Chat, home: Path) -> None:
-    """A new session with the same model asks the server no more; the file is its owner's alone."""
+    """A new session with the same model does not ask the server; only the owner can read the file."""
     shown = [call.title for call in chat("cut", "llama_cpp").prompt("One").wait(PATIENCE).tool_calls]
     assert shown == ["cut: tools: yes, images: no, thinking: not known, context: 16,384 tokens"]
     assert chat("cut", "llama_cpp").prompt("Two").wait(PATIENCE).tool_calls == ()
@@ -150,7 +148,7 @@ def test_abilities_are_found_out_once_and_kept_for_the_owner(chat: Chat, home: P
 
 @pytest.mark.parametrize(("model", "tried_again"), [("no-tools", True), ("echo", False)])
 def test_model_without_tools_is_tried_again_in_a_new_session(chat: Chat, model: str, tried_again: bool) -> None:
-    """The server may have been started anew with tools; of a model that has them nothing is asked again."""
+    """The server may have restarted with tools; a model that has them is not tried again."""
     chat(model, "vllm").prompt("One").wait(PATIENCE)
     session = chat(model, "vllm")
     tries = [session.prompt(text).wait(PATIENCE).tool_calls for text in ("Two", "Three")]
@@ -164,7 +162,7 @@ TOO_LONG = (
 
 
 def test_context_that_is_too_small_says_how_to_give_more(chat: Chat, models: Models) -> None:
-    """A first message has no earlier ones to blame."""
+    """At a first message, earlier ones are not the cause."""
     session = chat("full", "llama_cpp")
     said = TOO_LONG.format(port=models.ports["llama_cpp"])
     with pytest.raises(TurnFailed) as first:
@@ -179,7 +177,7 @@ def test_context_that_is_too_small_says_how_to_give_more(chat: Chat, models: Mod
 def test_key_goes_to_the_server_and_into_no_file_or_message(
     chat: Chat, models: Models, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The settings name the variable; what the server says of a wrong key does not show it."""
+    """The settings name the variable; the server's error about a wrong key does not show it."""
     told = {"AGENTNB_LOCAL_URL": models.url("keyed"), "AGENTNB_LOCAL_KEY_VARIABLE": "LAB_KEY", "LAB_KEY": KEY}
     session = chat(env=told)
     assert session.prompt("With the key").wait(PATIENCE).text == "With the key"
@@ -191,20 +189,20 @@ def test_key_goes_to_the_server_and_into_no_file_or_message(
 
 
 def holds(path: Path, text: str) -> bool:
-    """True if the file at *path* is there and holds *text*."""
+    """Returns True if the file at *path* exists and holds *text*."""
     with contextlib.suppress(FileNotFoundError):  # a database's own files come and go
         return text.encode() in path.read_bytes()
     return False
 
 
 def test_no_server_is_an_error_that_says_what_to_start(chat: Chat, models: Models) -> None:
-    """Without a server a session opens, and its first prompt says what to do."""
+    """A session opens, and its first prompt fails."""
     with pytest.raises(TurnFailed, match=r"No model server was found on this machine\. Start one: Ollama"):
         chat(kind="page").prompt("Anybody?").wait(PATIENCE)
 
 
 def test_slash_commands_check_the_connection_and_download_a_model(chat: Chat) -> None:
-    """Without a model the check says what to type; the download shows how far it is, and fails as a turn fails."""
+    """Without a model the check says what to type; the download shows progress, and fails like a turn."""
     session = chat(kind="empty")
     checked = session.prompt("/check").wait(PATIENCE)
     assert "has no models.\n\nType `/pull qwen3:4b`" in checked.text
@@ -218,7 +216,6 @@ def test_slash_commands_check_the_connection_and_download_a_model(chat: Chat) ->
 
 
 def test_picture_is_sent_to_a_model_that_sees_and_named_to_the_user_otherwise() -> None:
-    """What is left out is said in words."""
     blocks = read_blocks([{"type": "text", "text": "Look"}, {"type": "image", "data": "AAAA", "mimeType": "image/png"}])
     picture = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
     seen = {"role": "user", "content": [{"type": "text", "text": "Look"}, picture]}
@@ -227,7 +224,7 @@ def test_picture_is_sent_to_a_model_that_sees_and_named_to_the_user_otherwise() 
 
 
 def test_session_is_loaded_with_its_messages(chat: Chat, models: Models) -> None:
-    """A conversation goes on after its process has ended: the model gets what was said before."""
+    """After its process ended, a conversation continues: the model gets the earlier messages."""
     session = chat("echo")
     session.prompt("My name is Ada").wait(PATIENCE)
     session.restart(PATIENCE)
@@ -237,7 +234,7 @@ def test_session_is_loaded_with_its_messages(chat: Chat, models: Models) -> None
 
 
 def test_a_written_tool_call_is_told_once_and_a_chat_without_tools_is_offered(chat: Chat, models: Models) -> None:
-    """`/chat` leaves the tools out of what the model gets, and `/tools` gives them back."""
+    """`/chat` withholds the tools from the model, and `/tools` gives them back."""
     session = chat("fake-call")
     assert session.prompt("First written").wait(PATIENCE).text == FAKE_CALL + WRITTEN
     assert session.prompt("Second written").wait(PATIENCE).text == FAKE_CALL

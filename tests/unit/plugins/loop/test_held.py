@@ -1,4 +1,4 @@
-"""What the metric reads is found and hashed by what it holds."""
+"""The metric's objects are found and hashed by content."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ model = Model()
 
 
 def names() -> dict[str, Any]:
-    """What a notebook defines."""
+    """Returns a notebook's names."""
     space: dict[str, Any] = {"__name__": "__main__"}
     exec(NOTEBOOK, space)  # noqa: S102 - as a notebook's cell
     return space
@@ -49,7 +49,7 @@ def names() -> dict[str, Any]:
     ],
 )
 def test_what_the_metric_reads_is_held(tmp_path: Path, metric: str, held: list[str]) -> None:
-    """Functions, tables, arrays, files, and plain values that functions read; models and plain values are free."""
+    """Functions, tables, arrays, files and plain values that functions read; models and plain values are not held."""
     (tmp_path / "test.csv").write_text("1")
     assert sorted(Metric(metric, names(), tmp_path, None).held.names) == sorted(held)
 

@@ -1,4 +1,4 @@
-"""The ledger is kept and shown; what an agent says in it is text."""
+"""The ledger is kept and shown; agents' text in it is never markup."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def view(*rows: LoopTry, **fields: object) -> LedgerView:
 
 
 class Elements(HTMLParser):
-    """The elements of a document, and whether each is closed."""
+    """Checks that each element of a document is closed."""
 
     def __init__(self, text: str) -> None:
         super().__init__()

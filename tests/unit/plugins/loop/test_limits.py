@@ -1,4 +1,4 @@
-"""Limits of a loop: how they are written, and when they are reached."""
+"""Limits of a loop: their notation, and when they are reached."""
 
 from __future__ import annotations
 

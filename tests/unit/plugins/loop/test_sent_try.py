@@ -1,4 +1,4 @@
-"""A try on its way to a worker and back: files stay in the workspace, variables are as they were at home."""
+"""A try on its way to a worker and back: files stay in the workspace, variables are as in the user's kernel."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from agentnb.plugins.loop.sent_try import (
 
 
 def test_files_and_links_arrive_as_they_were_sent(tmp_path: Path) -> None:
-    """Without Git's own folder and, where others may read them, without secrets."""
+    """Git's own folder is left out and, where others may read the files, secrets."""
     home, there = tmp_path / "home", tmp_path / "there"
     for name in ("a.txt", "sub/run.sh", ".git/HEAD", ".env"):
         (home / name).parent.mkdir(parents=True, exist_ok=True)
@@ -45,7 +45,7 @@ def test_files_and_links_arrive_as_they_were_sent(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("path", ["../out.txt", "/etc/out.txt", "away/out.txt", "", "."])
 def test_a_file_that_leads_out_of_the_workspace_is_refused(tmp_path: Path, path: str) -> None:
-    """By its name, or by a link that the try made before."""
+    """Its path or a link that the try made before leads out."""
     there, away = tmp_path / "there", tmp_path / "outside"
     there.mkdir()
     away.mkdir()
@@ -63,12 +63,12 @@ def test_a_link_is_replaced_and_nothing_is_written_through_it(tmp_path: Path) ->
 
 
 def names(**values: Any) -> dict[str, Any]:
-    """The namespace of a notebook, as far as it matters here."""
+    """Returns the parts of a notebook's namespace that matter here."""
     return {"get_ipython": lambda: SimpleNamespace(user_ns_hidden={"get_ipython": None}), **values}
 
 
 def test_variables_are_as_at_home_and_large_tables_those_that_the_cells_made(tmp_path: Path) -> None:
-    """Names that are not at home go; what leads to a large table has the one that is there."""
+    """Extra names are removed; a reference to a large table leads to the existing one."""
     large, box = np.arange(300_000), tmp_path / "state"
     home = names(x=1, large=large, pair=[large], small=np.array([1]))
     home.pop("get_ipython")

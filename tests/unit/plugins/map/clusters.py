@@ -1,4 +1,4 @@
-"""Workers of a Dask cluster that are processes of their own."""
+"""Workers of a Dask cluster, each in a process."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 
 @contextlib.contextmanager
 def worker_of(cluster: Any, *options: str, **environment: str) -> Iterator[subprocess.Popen[bytes]]:
-    """A worker as a process of its own, which joins *cluster*; with more variables."""
+    """Runs a worker process that joins *cluster*, with more variables."""
     words = [sys.executable, "-m", "distributed.cli.dask_worker", cluster.scheduler_address]
     words += ["--no-nanny", "--nthreads", "4", "--no-dashboard", *options]
     env = {**os.environ, **environment}
@@ -25,7 +25,7 @@ def worker_of(cluster: Any, *options: str, **environment: str) -> Iterator[subpr
 
 
 def until(is_so: Callable[[], bool]) -> None:
-    """Block until *is_so*."""
+    """Blocks until *is_so* returns true."""
     look = threading.Event()
     while not is_so():
         look.wait(0.01)

@@ -17,13 +17,13 @@ Asks = Callable[..., Any]
 
 @pytest.fixture
 def log(tmp_path: Path) -> Path:
-    """Returns what the agent was asked, a line each."""
+    """Returns the file of the agent's prompts, one a line."""
     return tmp_path / "asked.txt"
 
 
 @pytest.fixture
 def ask(tmp_path: Path, log: Path) -> Iterator[Asks]:
-    """Starts a batch with the moody agent; what still runs in the end is cancelled."""
+    """Starts batches with the moody agent; cancels those that still run at the end."""
     batches = []
     workspace = tmp_path / "workspace"
     workspace.mkdir()

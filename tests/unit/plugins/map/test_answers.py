@@ -1,4 +1,4 @@
-"""Answers are read as the type that is wanted, whatever an agent writes around them."""
+"""Answers are read as the wanted type, whatever text an agent writes around them."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Model(pydantic.BaseModel):
     ],
 )
 def test_an_answer_is_read_as_what_is_wanted(output: Any, text: str, expected: Any) -> None:
-    """Kept as JSON it is read again as the same."""
+    """Stored as JSON, it is read as the same value."""
     wanted = Wanted(output)
     assert wanted.read(text) == expected
     assert wanted.check(plain(wanted.read(text))) == expected
@@ -63,7 +63,7 @@ def test_an_answer_is_read_as_what_is_wanted(output: Any, text: str, expected: A
     ],
 )
 def test_an_answer_that_does_not_fit_is_told_with_what_is_wrong(output: Any, text: str, message: str) -> None:
-    """The words go back to the agent."""
+    """The agent gets the message."""
     wanted = Wanted(output)
     with pytest.raises(AnswerUnfit, match=message) as failed:
         wanted.read(text)
@@ -72,14 +72,13 @@ def test_an_answer_that_does_not_fit_is_told_with_what_is_wrong(output: Any, tex
 
 @pytest.mark.parametrize("output", [object(), "text", {"type": "no type"}])
 def test_what_is_no_type_is_refused(output: Any) -> None:
-    """Before anything is asked."""
+    """The error comes before any prompt."""
     with pytest.raises(UsageError):
         Wanted(output)
 
 
 @given(st.text(max_size=300), st.lists(st.integers(min_value=-(2**53), max_value=2**53)))
 def test_a_list_is_found_in_any_text_without_brackets(around: str, value: list[int]) -> None:
-    """Behind whatever was written."""
     words = "".join(each for each in around if each not in '[]{}"`0123456789')
     assert Wanted(list[int]).read(f"{words}{value}") == value
 

@@ -1,4 +1,4 @@
-"""Batches with bad input: very many inputs, large ones, agents that die, files that cannot be written."""
+"""Batches with bad input: very many inputs, large ones, agents that die, unwritable files."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ except LogUnavailable as error:
 @pytest.mark.slow
 @pytest.mark.parametrize(("number", "how"), [(ASKED, "asked"), (ANSWERED, "answered")])
 def test_memory_does_not_grow_with_the_number_of_inputs(tmp_path: Path, log: Path, number: int, how: str) -> None:
-    """They come from a lazy generator; a resumed batch goes through those that have an answer."""
+    """They come from a lazy generator; a resumed batch skips answered ones."""
     words = [sys.executable, "-c", LAZY, str(number), how, sys.executable, str(MOODY), f"log={log}"]
     environment = {**os.environ, "AGENTNB_LOG": str(tmp_path / "sessions.db")}
     workspace = tmp_path / "workspace"  # not where the log is: the files of a workspace are compared at each turn
@@ -84,7 +84,7 @@ def test_memory_does_not_grow_with_the_number_of_inputs(tmp_path: Path, log: Pat
 
 
 def test_an_agent_that_dies_every_7th_time_answers_all_inputs(ask: Asks, log: Path) -> None:
-    """What it had is asked again; each input has one result."""
+    """The dead agent's inputs are asked again; each input has one result."""
     inputs = [f"n{each}" for each in range(30)]
     batch = ask(inputs, "{input}", "dies-every=7", concurrency=3, retries=10).wait()
     assert list(batch) == [f"said {each}" for each in inputs]
@@ -95,7 +95,7 @@ def test_an_agent_that_dies_every_7th_time_answers_all_inputs(ask: Asks, log: Pa
 
 
 def test_rows_of_10_megabytes_are_asked_and_kept(ask: Asks) -> None:
-    """With whatever else is in the table: missing values are empty, braces in a value are no fields."""
+    """Other cells of the table: missing values are empty, braces in a value are not fields."""
     rows = [{"text": "x" * MEGABYTES_10, "n": 1.0}, {"text": "{n} }{", "n": float("nan")}, {"text": None, "n": 2.0}]
     batch = ask(pd.DataFrame(rows), 'a {text} {{"n": {n}}}', concurrency=2).wait()
     first, *others = list(batch)
@@ -108,7 +108,7 @@ def test_rows_of_10_megabytes_are_asked_and_kept(ask: Asks) -> None:
 def test_a_batch_whose_file_cannot_be_written_runs_and_says_that_it_cannot_be_resumed(
     ask: Asks, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, trouble: str
 ) -> None:
-    """Nothing that is there is changed, and to resume one is an error that says why."""
+    """No existing file changes; the error when resuming gives the reason."""
     log = tmp_path / "log/sessions.db"
     monkeypatch.setenv("AGENTNB_LOG", str(log))
     if trouble == "no folder":
@@ -134,7 +134,7 @@ def test_a_batch_whose_file_cannot_be_written_runs_and_says_that_it_cannot_be_re
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the superuser's rights are given up by Linux's calls")
 def test_a_batch_with_a_read_only_log_runs_and_says_that_it_cannot_be_resumed(tmp_path: Path, log: Path) -> None:
-    """In a process of its own, which has no rights of the superuser's: these write to files that are read-only."""
+    """It runs in a process without the superuser's rights, which would let it write to read-only files."""
     (tmp_path / "workspace").mkdir()
     kept = tmp_path / "log/sessions.db"
     kept.parent.mkdir()
@@ -155,7 +155,7 @@ def test_a_batch_with_a_read_only_log_runs_and_says_that_it_cannot_be_resumed(tm
 
 
 def test_two_batches_at_once_have_their_own_answers(ask: Asks, log: Path) -> None:
-    """Equal inputs too; they share the agent's process, and end in any order."""
+    """Equal inputs too; they share the agent's process and end in any order."""
     batches = [ask([f"n{each}" for each in range(8)], f"{name} {{input}}", concurrency=4) for name in ("one", "two")]
     for name, batch in zip(("one", "two"), batches, strict=True):
         assert list(batch) == [f"said {name} n{each}" for each in range(8)]
@@ -164,7 +164,7 @@ def test_two_batches_at_once_have_their_own_answers(ask: Asks, log: Path) -> Non
 
 
 def test_an_input_that_is_no_row_ends_the_batch_and_names_its_place(ask: Asks) -> None:
-    """The finished ones stay."""
+    """The finished answers stay."""
     batch = ask([{"text": "a"}, {"other": "b"}], "{text}", concurrency=1)
     with pytest.raises(UsageError, match="the input has no 'text'"):
         batch.wait()

@@ -30,7 +30,7 @@ class Label:
 
 
 def test_answers_come_in_the_order_of_the_inputs(ask: Asks, log: Path) -> None:
-    """Equal inputs are asked each; the answers fit into a column of the data frame that they were asked about."""
+    """Each equal input is asked; the answers fit into a column of their data frame."""
     table = pd.DataFrame({"text": ["a", "b", "a", "d", "e"]}, index=list("vwxyz"))
     batch = ask(table, "{text}", concurrency=3)
     table["answer"] = batch
@@ -45,14 +45,13 @@ def test_answers_come_in_the_order_of_the_inputs(ask: Asks, log: Path) -> None:
 
 @pytest.mark.parametrize("number", [0, 1, 7])
 def test_a_batch_of_any_length_ends(ask: Asks, number: int) -> None:
-    """Lists and generators."""
     assert list(ask([f"n{each}" for each in range(number)])) == [f"said n{each}" for each in range(number)]
     lazy = ask(f"n{each}" for each in range(number))
     assert (len(lazy), list(lazy)) == (number, [f"said n{each}" for each in range(number)])
 
 
 def test_results_come_as_they_end(ask: Asks) -> None:
-    """Blocking and in async code, each once; the batch itself can be awaited."""
+    """Each comes once, in blocking and async code; the batch can be awaited."""
 
     async def main() -> tuple[list[int], int]:
         batch = ask(["a", "b", "c"])
@@ -64,7 +63,7 @@ def test_results_come_as_they_end(ask: Asks) -> None:
 
 
 def test_an_answer_of_another_form_is_asked_for_once_more(ask: Asks) -> None:
-    """In the same session, with what was wrong; the value is what was wanted."""
+    """The same session gets the error; the value has the wanted type."""
     batch = ask(["json-late"], output=Label)
     assert list(batch) == [Label("good", 3)]
     assert batch.result(0).output == Label("good", 3)
@@ -73,7 +72,7 @@ def test_an_answer_of_another_form_is_asked_for_once_more(ask: Asks) -> None:
 
 
 def test_rows_are_shown_with_failures_by_reason_and_the_latest_answers(ask: Asks) -> None:
-    """Each reason with its number; some rows of each."""
+    """Each reason has its number and some of its rows."""
     batch = ask(["a", "fail", *["wait"] * 12, "b"], on_error="keep", retries=0, timeout=3.0, concurrency=15).wait()
     timeout, other, answers = groups_of(batch)
     assert (timeout["title"], len(timeout["rows"])) == ("12 failed: timeout", 10)
@@ -86,7 +85,7 @@ def test_rows_are_shown_with_failures_by_reason_and_the_latest_answers(ask: Asks
 
 
 def test_conversations_of_a_batch_are_archived_when_their_rows_end_and_open_from_their_rows(ask: Asks) -> None:
-    """The history has room for those that a person had; one that was opened from its row stays archived."""
+    """The history has room for a person's conversations; one opened from its row stays archived."""
     batch = ask(["a", "fail", "c"], on_error="keep", retries=0).wait()
     titles = {"a · 0", "fail · 1", "c · 2"}
     assert {row.title for row in agentnb.history(limit=1_000)}.isdisjoint(titles)
@@ -97,7 +96,7 @@ def test_conversations_of_a_batch_are_archived_when_their_rows_end_and_open_from
 
 
 def test_a_failure_ends_the_batch_or_is_kept(ask: Asks, log: Path) -> None:
-    """Where it is kept the others are answered; where it is not, reading it raises with what to do."""
+    """With on_error="keep" the others are answered; otherwise reading it raises an error with advice."""
     kept = ask(["a", "fail", "c"], on_error="keep", retries=1).wait()
     assert list(kept) == ["said a", None, "said c"]
     (failed,) = kept.failed
@@ -113,14 +112,14 @@ def test_a_failure_ends_the_batch_or_is_kept(ask: Asks, log: Path) -> None:
 
 
 def test_an_agent_that_dies_is_started_again(ask: Asks, tmp_path: Path) -> None:
-    """The inputs that it had are asked again."""
+    """Its inputs are asked again."""
     inputs = [f"die-once {tmp_path / each}" if number % 3 == 0 else each for number, each in enumerate("abcdefg")]
     answers = list(ask(inputs, concurrency=2, retries=4))
     assert answers == [f"said {each}" for each in inputs]
 
 
 def test_a_busy_model_is_asked_again_after_a_pause(ask: Asks) -> None:
-    """That is no failure; one that stays busy is."""
+    """This is not a failure; a model that stays busy is."""
     batch = ask(["busy one 2", "busy two 1"], retries=0)
     assert list(batch) == ["said busy one 2", "said busy two 1"]
     assert batch.result(0).attempts == 3
@@ -129,7 +128,6 @@ def test_a_busy_model_is_asked_again_after_a_pause(ask: Asks) -> None:
 
 
 def test_an_input_that_takes_too_long_fails_and_the_others_go_on(ask: Asks) -> None:
-    """Its turn is cancelled."""
     batch = ask(["wait", "b"], timeout=3.0, retries=0, on_error="keep", concurrency=1).wait()
     assert (list(batch), batch.failures) == ([None, "said b"], {"timeout": 1})
 
@@ -148,14 +146,14 @@ def test_an_input_that_takes_too_long_fails_and_the_others_go_on(ask: Asks) -> N
     ],
 )
 def test_a_batch_ends_at_its_limits(ask: Asks, log: Path, word: str, limit: dict[str, Any], said: str) -> None:
-    """What is left is not asked; its answers are None where failures are kept."""
+    """The rest is not asked; kept failures have None as answer."""
     batch = ask([word] * 5, concurrency=1, retries=0, on_error="keep", **limit).wait()
     assert (len(log.read_text().splitlines()), batch.stopped) == (2, said)
     assert list(batch)[2:] == [None] * 3
 
 
 def test_a_batch_stopped_in_its_turns_by_its_budget_goes_on_with_a_larger_one(tmp_path: Path) -> None:
-    """What is being asked is cancelled; what was paid for before counts; a replay costs nothing."""
+    """Running turns are cancelled; earlier costs count; a replay costs nothing."""
     inputs, recorded = ["cost 1", "cost 5;wait", "cost 1;tokens 1 1"], tmp_path / "answers.jsonl"
     options: dict[str, Any] = {"command": SPENDS, "cwd": tmp_path, "progress": False, "concurrency": 1}
     batch = agentnb.map("{input}", inputs, budget="$5", **options)
@@ -175,7 +173,7 @@ def test_a_batch_stopped_in_its_turns_by_its_budget_goes_on_with_a_larger_one(tm
 
 
 def test_a_batch_that_was_cancelled_is_resumed_with_what_is_missing(ask: Asks, log: Path) -> None:
-    """By what is asked, not by its place: an input that was moved is not asked again, one that changed is."""
+    """The prompt's text decides, not its place: a moved input is not asked again, a changed one is."""
     batch = ask(["a", "b", "wait", "c"], concurrency=1)
     assert batch[1] == "said b"
     batch.cancel()
@@ -189,7 +187,6 @@ def test_a_batch_that_was_cancelled_is_resumed_with_what_is_missing(ask: Asks, l
 
 
 def test_what_failed_is_asked_again_by_retry(ask: Asks, tmp_path: Path) -> None:
-    """Only that."""
     batch = ask(["a", f"die-once {tmp_path / 'once'}", "c"], retries=0, on_error="keep", concurrency=1).wait()
     assert batch.counts == {"running": 0, "done": 2, "failed": 1, "cancelled": 0}
     assert batch.retry().wait(check=True)[1].startswith("said die-once")
@@ -197,7 +194,7 @@ def test_what_failed_is_asked_again_by_retry(ask: Asks, tmp_path: Path) -> None:
 
 
 def test_an_error_of_the_inputs_comes_through(ask: Asks) -> None:
-    """What was asked before is kept."""
+    """Earlier answers are kept."""
 
     def broken() -> Iterator[str]:
         yield "a"
@@ -212,7 +209,7 @@ def test_an_error_of_the_inputs_comes_through(ask: Asks) -> None:
 
 
 def test_wrong_arguments_are_told_before_anything_is_asked(tmp_path: Path) -> None:
-    """With what would be right."""
+    """The error says what is right."""
     wrong: list[tuple[type[Exception], dict[str, Any]]] = [
         (UnknownAgent, {"agent": "nobody"}),
         (UsageError, {"concurrency": 0}),
@@ -233,7 +230,7 @@ def test_wrong_arguments_are_told_before_anything_is_asked(tmp_path: Path) -> No
 def test_isolated_inputs_have_a_workspace_each_and_hand_their_changes_back(
     ask: Asks, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The folder itself changes on request alone, and not over changes of somebody else."""
+    """The folder itself changes on request only, and not over other changes."""
     workspace = tmp_path / "workspace"
     (workspace / "notes.txt").write_text("old\n")
     monkeypatch.chdir(workspace)
@@ -253,7 +250,7 @@ def test_isolated_inputs_have_a_workspace_each_and_hand_their_changes_back(
 def test_an_isolated_input_that_fails_hands_its_changes_back_too(
     ask: Asks, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Those of its last try; its state says that it failed, and the folder stays as it is."""
+    """They are those of the last try; the state is failed, and the folder is unchanged."""
     workspace = tmp_path / "workspace"
     monkeypatch.chdir(workspace)
     options: dict[str, Any] = {"cwd": "isolated", "permissions": "allow", "on_error": "keep"}
@@ -264,13 +261,12 @@ def test_an_isolated_input_that_fails_hands_its_changes_back_too(
 
 
 def test_several_processes_share_the_inputs(ask: Asks) -> None:
-    """Each input is asked once."""
     inputs = [f"n{each}" for each in range(6)]
     assert list(ask(inputs, concurrency=3, processes=3)) == [f"said {each}" for each in inputs]
 
 
 def test_agents_are_compared_side_by_side(tmp_path: Path) -> None:
-    """Case and the last full stop make no difference."""
+    """Case and the last full stop do not count."""
     agents = [{"agent": "eliza", "name": each} for each in ("one", "two")]
     compared = agentnb.compare_agents("/say {input}.", agents, ["Yes", "no"], cwd=tmp_path).wait()
     assert compared.agreement == {("one", "two"): 1.0}
@@ -285,7 +281,7 @@ def test_agents_are_compared_side_by_side(tmp_path: Path) -> None:
 
 
 def test_answer_that_the_check_does_not_accept_is_asked_for_again_with_what_is_wrong(ask: Asks, log: Path) -> None:
-    """Of data checks the agent gets the cause and no value; after the last try the input has failed."""
+    """The agent gets a data check's cause without values; after the last try the input has failed."""
     table = pd.DataFrame({"day": pd.date_range("2024-01-01", periods=9), "sold": range(9)})
 
     def check(row: str, answer: str) -> Any:
@@ -303,7 +299,7 @@ def test_answer_that_the_check_does_not_accept_is_asked_for_again_with_what_is_w
 def test_recorded_answers_are_not_asked_for_and_a_changed_input_alone_is_recorded_anew(
     ask: Asks, log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In a replay no agent is needed, and what is not recorded is an error; recording drops what is not asked now."""
+    """A replay needs no agent, and an unrecorded answer is an error; recording drops unused answers."""
     cassette = tmp_path / "fit.batch.jsonl"
     first = list(ask(["a", "b", "b", "json-late"], cassette=cassette, output=None))
     assert list(ask(["other"], "<{input}>", cassette=cassette)) == ["said <other>"]
@@ -332,7 +328,7 @@ def test_recorded_answers_are_not_asked_for_and_a_changed_input_alone_is_recorde
 def test_batches_that_end_in_any_order_are_all_in_their_cassette(
     ask: Asks, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: str
 ) -> None:
-    """Also those that ask the same about other inputs."""
+    """Some have the same prompt for other inputs."""
     monkeypatch.setenv("AGENTNB_CASSETTE", str(tmp_path / "fit.cassette.jsonl"))
     if mode != "auto":
         monkeypatch.setenv("AGENTNB_CASSETTE_MODE", mode)
@@ -351,7 +347,7 @@ def test_batches_that_end_in_any_order_are_all_in_their_cassette(
 
 
 def test_credentials_are_not_recorded(ask: Asks, tmp_path: Path) -> None:
-    """Not in the prompt, and not in the answer."""
+    """They are removed from prompt and answer."""
     secret = "ghp_" + "a1B2c3D4e5F6" * 3
     cassette = tmp_path / "answers.jsonl"
     assert list(ask([secret], cassette=cassette)) == [f"said {secret}"]
@@ -359,7 +355,7 @@ def test_credentials_are_not_recorded(ask: Asks, tmp_path: Path) -> None:
 
 
 def test_rows_of_batches_are_counted_and_deleted_with_the_log(ask: Asks) -> None:
-    """Not those of a batch that runs."""
+    """Rows of a running batch are not."""
     done, runs = ask(["a secret question"]).wait(), ask(["wait"], concurrency=1)
     while not runs.counts["running"]:
         pass
@@ -413,7 +409,7 @@ except KeyboardInterrupt:
 
 @pytest.mark.slow
 def test_an_interrupt_cancels_what_runs_and_keeps_what_is_done(tmp_path: Path, ask: Asks) -> None:
-    """Another kernel goes on with the rest."""
+    """Another kernel asks the rest."""
     words = [sys.executable, "-c", INTERRUPTED, sys.executable, str(MOODY), f"log={tmp_path / 'asked.txt'}"]
     ran = subprocess.run(words, cwd=tmp_path / "workspace", capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stderr
@@ -426,7 +422,7 @@ def test_an_interrupt_cancels_what_runs_and_keeps_what_is_done(tmp_path: Path, a
 
 
 def test_a_batch_whose_agent_does_not_react_ends_when_it_is_cancelled(tmp_path: Path) -> None:
-    """An agent that neither answers nor listens is ended; what it had is cancelled, and can be asked again."""
+    """It neither answers nor listens; its inputs are cancelled and can be asked again."""
     deaf = [sys.executable, str(MOODY.with_name("deaf.py"))]
     batch = agentnb.map("{input}", ["a", "b", "c"], command=deaf, cwd=tmp_path, concurrency=2, progress=False)
     while batch.counts["running"] < 2:
@@ -438,7 +434,7 @@ def test_a_batch_whose_agent_does_not_react_ends_when_it_is_cancelled(tmp_path: 
 
 
 def test_what_a_prompt_mentions_reaches_the_agent(tmp_path: Path) -> None:
-    """A function returns the prompt and what goes with it: here a file for each row."""
+    """A function returns the prompt and its attachments: here a file for each row."""
     for name in ("one", "two"):
         (tmp_path / f"{name}.txt").write_text(f"this is {name}\n")
     rows = [{"name": "one"}, {"name": "two"}]
@@ -451,7 +447,7 @@ def test_what_a_prompt_mentions_reaches_the_agent(tmp_path: Path) -> None:
 
 
 def test_a_data_frame_has_what_each_input_took(ask: Asks) -> None:
-    """Text, value, state, error, tries, costs, seconds and the conversation; None where the agent does not say."""
+    """Text, value, state, error, tries, costs, seconds and conversation; None if the agent does not report it."""
     frame = ask(["cost", "fail"], on_error="keep", retries=0).wait().to_frame()
     first, second = frame.iloc[0], frame.iloc[1]
     assert (first["state"], first["attempts"], first["costs"]) == ("done", 1, {"USD": 1.0})
@@ -471,7 +467,7 @@ agentnb.map("{input}", ["a", "fail", "c"], command=sys.argv[1:], on_error="keep"
 
 @pytest.mark.skipif(sys.platform == "win32", reason="terminals of Unix")
 def test_a_terminal_shows_a_bar_that_ends_with_the_batch(tmp_path: Path) -> None:
-    """On stderr, with how far it is; a program whose stderr is no terminal shows none."""
+    """It is on stderr with the progress; a program whose stderr is not a terminal shows none."""
     import pty
 
     words = [sys.executable, "-c", TERMINAL, sys.executable, str(MOODY)]

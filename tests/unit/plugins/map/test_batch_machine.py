@@ -37,7 +37,7 @@ for each in found.as_completed():
 
 
 class Failures(RuleBasedStateMachine):
-    """One batch, and what happens to it."""
+    """One batch and its failures."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -53,7 +53,7 @@ class Failures(RuleBasedStateMachine):
 
     @initialize(words=st.lists(st.sampled_from(WORDS), min_size=3, max_size=8), on_cluster=st.booleans())
     def begin(self, words: list[str], on_cluster: bool) -> None:
-        """Other words for each input, so that one can tell how often each was asked."""
+        """Each input has different words, so the log shows how often each was asked."""
         self.inputs = [f"{word} {self.folder / str(number)} 1" for number, word in enumerate(words)]
         self.command = [sys.executable, str(MOODY), f"log={self.log}"]
         if on_cluster:
@@ -63,13 +63,13 @@ class Failures(RuleBasedStateMachine):
 
     @rule(number=st.integers(0, 3))
     def some_end(self, number: int) -> None:
-        """Time passes."""
+        """Waits for some results."""
         for _, _ in zip(range(number), self.batch.as_completed(), strict=False):
             pass
 
     @rule()
     def an_agent_dies(self) -> None:
-        """Whichever there is."""
+        """Kills any running agent."""
         for each in psutil.Process().children(recursive=True):
             with contextlib.suppress(psutil.Error):
                 if str(MOODY) in each.cmdline():
@@ -78,13 +78,13 @@ class Failures(RuleBasedStateMachine):
 
     @rule()
     def the_user_interrupts_and_goes_on(self) -> None:
-        """With the same inputs."""
+        """The inputs stay the same."""
         self._end()
         self._ask(self.batch.id)
 
     @rule()
     def what_failed_is_asked_again(self) -> None:
-        """Once all is over."""
+        """It waits for the batch's end first."""
         self.batch.wait(check=False)
         self._remember()
         self.batch.retry()
@@ -92,13 +92,13 @@ class Failures(RuleBasedStateMachine):
     @precondition(lambda self: self.cluster is not None)
     @rule()
     def a_worker_ends(self) -> None:
-        """Another one comes."""
+        """Another one joins."""
         self.cluster.scale(1)
         self.cluster.scale(2)
 
     @rule()
     def the_kernel_dies(self) -> None:
-        """A kernel goes on with the batch, and is killed after its first result."""
+        """A kernel resumes the batch, and is killed after its first result."""
         self._end()
         words = [sys.executable, "-c", KERNEL, self.batch.id, str(self.folder / "workspace"), *self.command]
         with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as kernel:
@@ -112,7 +112,7 @@ class Failures(RuleBasedStateMachine):
         self._ask(self.batch.id)
 
     def teardown(self) -> None:
-        """In the end each input has one result, the right one; what was done was not asked again."""
+        """Each input has one result, the right one; finished inputs were not asked again."""
         try:
             if self.batch is not None:
                 self._check()
@@ -157,7 +157,7 @@ class Failures(RuleBasedStateMachine):
         self._remember()
 
     def _remember(self) -> None:
-        """What is done was asked as often as it was when it was found to be done."""
+        """Checks that finished inputs were not asked again since."""
         asked = self.log.read_text().splitlines()
         for text, number in self.done.items():
             assert asked.count(text) == number, text

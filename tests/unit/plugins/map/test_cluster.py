@@ -1,4 +1,4 @@
-"""Batches on a Dask cluster: one result for each input, whatever happens to agents, workers and the scheduler."""
+"""Batches on a Dask cluster: each input has one result, whatever agents, workers and scheduler do."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Label:
 
 
 class SeesTasks(SchedulerPlugin):
-    """Keeps what the scheduler knew of each task."""
+    """Keeps the scheduler's data of each task."""
 
     def __init__(self, scheduler: Any) -> None:
         self.name = "sees-tasks"
@@ -52,7 +52,7 @@ class SeesTasks(SchedulerPlugin):
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Any]:
-    """Two workers with two threads each, in this process."""
+    """Runs two workers with two threads each, in this process."""
     with LocalCluster(n_workers=2, threads_per_worker=2, processes=False, dashboard_address=":0") as found:
         yield found
 
@@ -77,7 +77,7 @@ def test_a_batch_on_a_cluster_gives_the_same_answers_in_order(ask: Asks, log: Pa
 
 
 def test_dask_collections_are_inputs_a_part_at_a_time(ask: Asks, cluster: Any) -> None:
-    """With the labels that they have."""
+    """The labels stay."""
     table = pd.DataFrame({"text": list("abcd")}, index=list("wxyz"))
     frame = ask(dask_frame.from_pandas(table, npartitions=2), "{text}", executor=cluster).wait().to_frame()
     assert (list(frame.index), list(frame["text"])) == (list("wxyz"), ["said a", "said b", "said c", "said d"])
@@ -89,7 +89,7 @@ def test_dask_collections_are_inputs_a_part_at_a_time(ask: Asks, cluster: Any) -
 
 
 def test_workers_that_cannot_run_the_agent_are_named_before_anything_is_asked(ask: Asks, cluster: Any) -> None:
-    """With what each lacks; credentials go nowhere unencrypted, and what is no cluster is told."""
+    """Each is named with its faults; credentials are sent only encrypted, and the cluster must exist."""
     with pytest.raises(
         UsageError, match=r"(?s)nothing was sent to agents.*worker +machine +lacks\n(inproc.*no-such-agent.*){2}"
     ):
@@ -101,7 +101,7 @@ def test_workers_that_cannot_run_the_agent_are_named_before_anything_is_asked(as
 
 
 def test_a_cancelled_batch_ends_its_turns_on_workers(ask: Asks, log: Path, cluster: Any) -> None:
-    """And goes on with what is missing."""
+    """The resumed batch asks the rest."""
     batch = ask(["a", "wait"], executor=cluster, concurrency=2)
     assert batch[0] == "said a"
     until(lambda: "wait" in log.read_text())
@@ -113,7 +113,7 @@ def test_a_cancelled_batch_ends_its_turns_on_workers(ask: Asks, log: Path, clust
 
 
 def test_a_finished_answer_outlives_its_worker(ask: Asks, log: Path, tmp_path: Path) -> None:
-    """Another worker of the machine that is given the input does not ask again; nothing is left in the end."""
+    """Another worker of the machine that gets the input does not ask again; nothing is left at the end."""
     command = (sys.executable, str(MOODY), f"log={log}")
     options = {
         "agent": None,
@@ -136,7 +136,7 @@ def test_a_finished_answer_outlives_its_worker(ask: Asks, log: Path, tmp_path: P
 
 
 def test_a_scheduler_that_comes_back_goes_on_and_one_that_does_not_ends_the_batch(ask: Asks, tmp_path: Path) -> None:
-    """What is done stays done."""
+    """Finished inputs stay finished."""
     options = {"n_workers": 1, "processes": False, "protocol": "tcp://", "dashboard_address": ":0"}
     once, twice = tmp_path / "once", tmp_path / "twice"
     first = LocalCluster(**options)
@@ -156,7 +156,7 @@ def test_a_scheduler_that_comes_back_goes_on_and_one_that_does_not_ends_the_batc
 
 
 def test_a_killed_worker_leaves_no_agent_and_one_result_for_each_input(ask: Asks, log: Path, tmp_path: Path) -> None:
-    """Finished inputs are not asked again; a worker that joins without agentnb is passed over, and named later."""
+    """Finished inputs are not asked again; a worker without agentnb is skipped, and named later."""
     running = tmp_path / "running"
     with contextlib.ExitStack() as stack:
         cluster = stack.enter_context(

@@ -1,4 +1,4 @@
-"""Workers of a cluster that are processes of their own: what they lack, whose policy decides there, what they leave."""
+"""Workers in processes: missing requirements, the policy that decides there, and leftovers."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ note = "my secret note"
 
 @pytest.fixture
 def cluster() -> Iterator[Any]:
-    """No worker at first."""
+    """Starts without workers."""
     with LocalCluster(protocol="tcp://", **EMPTY) as found:
         yield found
 
 
 def rules(folder: Path, workspace: Path, action: str) -> Path:
-    """A settings folder with one rule."""
+    """Makes a settings folder with one rule."""
     folder.mkdir(exist_ok=True)
     (folder / "policy.toml").write_text(RULE.format(folder=workspace, action=action))
     return folder
@@ -50,7 +50,7 @@ def rules(folder: Path, workspace: Path, action: str) -> Path:
 def test_workers_with_another_version_or_without_the_agent_are_named(
     ask: Asks, log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cluster: Any
 ) -> None:
-    """Each with what it lacks; nothing is asked."""
+    """Each is named with its faults; nothing is asked."""
     programs = tmp_path / "programs"
     programs.mkdir()
     agent = programs / "agent-of-mine"
@@ -74,7 +74,7 @@ def test_workers_with_another_version_or_without_the_agent_are_named(
 def test_the_policy_of_the_submitter_decides_on_a_worker(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cluster: Any, action: str, said: str
 ) -> None:
-    """Not that of the worker's user, which says the opposite here."""
+    """The policy of the worker's user is ignored, which says the opposite here."""
     permissions = {"allow": "ask", "deny": "allow"}[action]  # nobody is there to ask
     workspace = tmp_path / "workspace"
     workspace.mkdir()
@@ -89,7 +89,7 @@ def test_the_policy_of_the_submitter_decides_on_a_worker(
 def test_the_settings_of_a_killed_worker_go_with_the_next_one(
     ask: Asks, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cluster: Any
 ) -> None:
-    """They are in Dask's own folder for what workers need, and nobody else can read them."""
+    """They are in Dask's folder for workers' files, and nobody else can read them."""
     mine, scratch, running = tmp_path / "mine", tmp_path / "scratch", tmp_path / "running"
     mine.mkdir()
     (mine / "settings.toml").write_text("# mine\n")
@@ -114,7 +114,7 @@ def test_the_settings_of_a_killed_worker_go_with_the_next_one(
 
 
 def test_a_cluster_that_adapts_begins_with_no_worker_and_goes_back_to_none(ask: Asks) -> None:
-    """The batch waits for the first one."""
+    """The batch waits for the first worker."""
     with LocalCluster(threads_per_worker=2, **EMPTY) as cluster:
         cluster.adapt(minimum=0, maximum=2, interval="50ms", wait_count=1)
         inputs = [f"n{each}" for each in range(8)]
@@ -124,7 +124,7 @@ def test_a_cluster_that_adapts_begins_with_no_worker_and_goes_back_to_none(ask: 
 
 
 def test_a_cluster_with_tls_is_talked_to_as_its_client_does(ask: Asks, tmp_path: Path) -> None:
-    """By client and by cluster; who has no certificate is told."""
+    """The client or cluster is given; a user without certificate gets an error."""
     openssl = shutil.which("openssl")
     if openssl is None:
         pytest.skip("no openssl on PATH to make a certificate with")

@@ -1,4 +1,4 @@
-"""Inputs become prompts: fields, braces, and what one may give."""
+"""Inputs become prompts: fields, braces, and accepted types."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TABLE = pd.DataFrame({"text": ["a", None], "my column": [1.5, float("nan")]}, in
 
 
 class Delayed:
-    """As a part of a Dask collection."""
+    """Imitates a part of a Dask collection."""
 
     def __init__(self, part: Any) -> None:
         self.part = part
@@ -28,7 +28,7 @@ class Delayed:
 
 
 class Parts:
-    """As a Dask collection: known by its parts, which are computed one by one."""
+    """Imitates a Dask collection: its parts are computed one by one."""
 
     def __init__(self, *parts: Any) -> None:
         self.parts = parts
@@ -38,7 +38,7 @@ class Parts:
 
 
 class Counted:
-    """As tqdm shows a generator: with a length, and gone through once."""
+    """Imitates tqdm around a generator: it has a length and is iterated once."""
 
     def __init__(self, rows: Iterator[Any], total: int) -> None:
         self.rows, self.total = rows, total
@@ -69,7 +69,7 @@ class Counted:
     ],
 )
 def test_inputs_become_prompts_with_their_labels(prompt: Any, inputs: Any, expected: list[tuple[Any, str]]) -> None:
-    """Whatever holds them; what is missing is empty."""
+    """The container does not matter; missing values are empty."""
     assert [(each.label, each.text) for each in asked(prompt, inputs)] == expected
 
 
@@ -86,7 +86,7 @@ def test_inputs_become_prompts_with_their_labels(prompt: Any, inputs: Any, expec
     ],
 )
 def test_what_cannot_become_a_prompt_is_told(prompt: Any, inputs: Any, message: str) -> None:
-    """With what there is instead; by the call where it can be seen before, not by a batch without rows."""
+    """The error names the existing fields; the call raises it unless only the rows can show it."""
     with pytest.raises(UsageError, match=message):
         list(asked(prompt, inputs))
     if not callable(prompt):
@@ -96,18 +96,18 @@ def test_what_cannot_become_a_prompt_is_told(prompt: Any, inputs: Any, message: 
 
 @given(st.text(), st.text(alphabet="{}ab\n"))
 def test_a_value_stands_in_the_prompt_as_it_is(value: str, around: str) -> None:
-    """Braces in a value are no fields, and braces around no name stay."""
+    """Braces in a value are not fields, and braces without a name stay."""
     before, after = around.replace("{", "{{").replace("}", "}}"), "."
     made = next(asked(f"{before}<{{input}}>{after}", [value])).text
     assert made == f"{around}<{value}>."
 
 
 def test_the_number_of_inputs_is_known_where_nothing_must_be_computed() -> None:
-    """A generator and a Dask collection are gone through as they are needed."""
+    """Generators and Dask collections are iterated only as needed."""
     assert [length_of(each) for each in ([1, 2], TABLE, {"a": 1}, iter([1]), Parts([1]))] == [2, 2, 1, None, None]
 
 
 def test_inputs_that_can_be_gone_through_once_lose_none() -> None:
-    """Looking at the first one before would take it."""
+    """Reading the first one in advance would lose it."""
     found = asked("Say {input}", Counted(iter("abc"), 3))
     assert [each.text for each in found] == ["Say a", "Say b", "Say c"]

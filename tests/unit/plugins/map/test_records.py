@@ -36,7 +36,7 @@ ROUNDS = 15
 
 
 def test_batches_that_run_at_once_and_are_read_meanwhile_keep_all_their_rows(tmp_path: Path) -> None:
-    """Each has a connection of its own to the one file."""
+    """Each batch has a connection to the one file."""
     environ = {"AGENTNB_LOG": str(tmp_path / "sessions.db")}
     over = threading.Event()
     batches = [BatchRows(None, "agent", "prompt", environ) for _ in range(3)]
@@ -64,7 +64,7 @@ def test_batches_that_run_at_once_and_are_read_meanwhile_keep_all_their_rows(tmp
 
 
 def test_equal_inputs_are_counted_by_what_they_ask_however_long_the_batch_is(tmp_path: Path) -> None:
-    """SQLite does not go through all inputs of the batch for each of them: a million would take days."""
+    """SQLite does not scan the whole batch for each input: a million would take days."""
     log = tmp_path / "sessions.db"
     BatchRows(None, "agent", "prompt", {"AGENTNB_LOG": str(log)}).close()
     with contextlib.closing(sqlite3.connect(batch_file(log))) as file:
@@ -73,7 +73,7 @@ def test_equal_inputs_are_counted_by_what_they_ask_however_long_the_batch_is(tmp
 
 
 def test_processes_that_begin_batches_in_one_new_file_at_once_keep_all_their_rows(tmp_path: Path) -> None:
-    """None is told that the file is locked, when it is made or later: its batch could not be resumed."""
+    """None fails because the file is locked, at its creation or later: its batch could not be resumed."""
     with contextlib.ExitStack() as stack:
         words = [sys.executable, "-c", NOTES, str(ROUNDS), str(INPUTS)]
         options = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "env": dict(os.environ), "text": True}

@@ -1,4 +1,4 @@
-"""A workspace of its own for an input: what is copied, what is said to have changed, and what is put back."""
+"""The copy of a workspace for an input: its files, its reported changes, and their application."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def held(folder: Path) -> dict[str, bytes]:
 def test_changes_that_are_put_back_make_the_folder_what_the_copy_was(
     tmp_path_factory: pytest.TempPathFactory, old: dict[str, bytes], written: dict[str, bytes], deleted: set[str]
 ) -> None:
-    """Git's own files are copied, and are no changes."""
+    """Git's own files are copied but are not changes."""
     folder = filled(tmp_path_factory.mktemp("folder"), old)
     workspace = IsolatedWorkspace(folder)
     assert held(workspace.folder) == old
@@ -50,7 +50,7 @@ def test_changes_that_are_put_back_make_the_folder_what_the_copy_was(
 
 
 def test_secrets_large_files_and_links_are_named_and_not_kept(tmp_path: Path) -> None:
-    """A link is copied as a link; a content that was not kept cannot be put back."""
+    """A link is copied as a link; contents that were not kept cannot be put back."""
     folder = filled(tmp_path / "folder", {".env": b"TOKEN=1", "a": b"1"})
     (folder / "link").symlink_to("a")
     workspace = IsolatedWorkspace(folder)
@@ -65,7 +65,7 @@ def test_secrets_large_files_and_links_are_named_and_not_kept(tmp_path: Path) ->
 
 @pytest.mark.parametrize("name", ["../out", "/out", "folder/../../out", "link/out", "."])
 def test_changes_that_lead_out_of_the_folder_are_refused(tmp_path: Path, name: str) -> None:
-    """By name or by link; nothing is written."""
+    """A name or a link leads out; nothing is written."""
     folder = filled(tmp_path / "folder", {"a": b"1"})
     (folder / "link").symlink_to(tmp_path)
     with pytest.raises((UsageError, FilesConflict)):
@@ -74,7 +74,7 @@ def test_changes_that_lead_out_of_the_folder_are_refused(tmp_path: Path, name: s
 
 
 def test_a_copy_that_is_renewed_is_as_it_was_copied_and_has_no_changes(tmp_path: Path) -> None:
-    """In the same place, where a kernel may look at it."""
+    """It stays in the same place, where a kernel may use it."""
     workspace = IsolatedWorkspace(filled(tmp_path / "origin", {"a.txt": b"a", "sub/b.bin": b"b" * 2_000_000}))
     before = workspace.folder.stat().st_ino
     filled(workspace.folder, {"a.txt": b"other", "new/c.txt": b"c"})

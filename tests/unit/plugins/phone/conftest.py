@@ -1,4 +1,4 @@
-"""A kernel that phones may answer, and clients in the place of phones."""
+"""A kernel that phones may answer, and test clients as phones."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ HERE = PairParams(address="127.0.0.1")
 
 
 def run(coroutine: Coroutine[Any, Any, T]) -> T:
-    """What it gives, on the host's thread, where requests are answered."""
+    """Returns the coroutine's result on the host's thread, where requests are answered."""
     return current_host().loop.submit(coroutine).result(PATIENCE)
 
 
 class Phones:
-    """What a page sees of pairing, with the names that the tests of `agentnb.serve` use."""
+    """The page's side of pairing, with the names that the tests of `agentnb.serve` use."""
 
     def __init__(self, way: PairParams = HERE) -> None:
         self.way = way
@@ -41,28 +41,28 @@ class Phones:
 
     @property
     def address(self) -> str:
-        """Where phones connect."""
+        """Returns the address for phones."""
         return f"ws://127.0.0.1:{self.first.port}/"
 
     @property
     def token(self) -> str:
-        """The first code."""
+        """Returns the first code."""
         return self.first.token
 
     def add_client(self, _name: str = "", **_rights: object) -> str:
-        """One more code; all have the same right."""
+        """Returns one more code with the same rights."""
         return run(pair(self.way)).token
 
     def look(self) -> PhoneStatusResult:
-        """How it stands."""
+        """Returns the status."""
         return run(look(PhoneStatusParams()))
 
     def unpair(self) -> None:
-        """The end of it."""
+        """Ends the pairing."""
         run(unpair(UnpairParams()))
 
     def phone(self, name: str = "me") -> Client:
-        """One more phone that has introduced itself."""
+        """Returns one more initialized phone."""
         client = Client(self.address, self.add_client())
         client.initialize(name)
         return client
@@ -70,7 +70,7 @@ class Phones:
 
 @pytest.fixture
 def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Phones]:
-    """This process's kernel, with a code for a phone."""
+    """Returns this process's kernel, with a code for a phone."""
     monkeypatch.setenv("JUPYTER_RUNTIME_DIR", str(tmp_path / "runtime"))
     phones = Phones()
     yield phones

@@ -1,4 +1,4 @@
-"""The attacks on a served kernel, run against what phones connect to; and those on its page."""
+"""The attacks on a served kernel, run against the phones' server and its page."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ ITS_OWN = {"x-agentnb/listQuestions", "x-agentnb/answerQuestion", "x-agentnb/sto
 
 
 def get(server: Phones, target: str = "/", **headers: str) -> tuple[int, dict[str, str], str]:
-    """The answer to a browser that loads a page."""
+    """Returns the answer to a browser that loads a page."""
     connection = http.client.HTTPConnection("127.0.0.1", server.first.port, timeout=60)
     connection.request("GET", target, headers=headers)
     answer = connection.getresponse()
@@ -55,7 +55,7 @@ def get(server: Phones, target: str = "/", **headers: str) -> tuple[int, dict[st
 
 
 def test_phone_may_do_nothing_but_answer(server: Phones, session: Session, connect: Connect) -> None:
-    """Every other command is refused, whatever its parameters; so is every action."""
+    """Every other command and every action is refused, whatever its parameters."""
     client = connect(server.add_client(), "phone")
     params = {"channel": session_of(session), "uri": "file:///etc/passwd", "source": "file:///a", "operationId": "undo"}
     params |= {"destination": "file:///b", "data": "x", "encoding": "utf-8", "turnId": "t", "toolCallId": "c"}
@@ -74,7 +74,7 @@ def test_phone_may_do_nothing_but_answer(server: Phones, session: Session, conne
 
 
 def test_code_works_for_one_phone_only_also_when_that_has_gone(server: Phones) -> None:
-    """A picture of the code is of no use: who used it first is the only one that ever can."""
+    """A photo of the code is useless: only its first user can ever connect."""
     first = Client(server.address, server.token)
     first.initialize("mine")
     first.close()
@@ -88,7 +88,7 @@ def test_code_works_for_one_phone_only_also_when_that_has_gone(server: Phones) -
 
 
 def test_code_that_nobody_used_expires() -> None:
-    """And one that is used does not."""
+    """A used code does not expire."""
     from agentnb.plugins.phone.addresses import Way
     from agentnb.plugins.phone.pairing import pair
 
@@ -101,7 +101,7 @@ def test_code_that_nobody_used_expires() -> None:
 
 
 def test_unpairing_ends_every_connection_at_once_and_nothing_listens_then(server: Phones) -> None:
-    """The phones are told why; their codes are of no use with a later pairing."""
+    """The phones get the reason; their codes do not work with a later pairing."""
     client, token = server.phone(), server.token
     server.unpair()
     with pytest.raises(ConnectionClosed) as closed:
@@ -116,7 +116,7 @@ def test_unpairing_ends_every_connection_at_once_and_nothing_listens_then(server
 
 
 def test_token_is_taken_from_a_header_only(server: Phones, tmp_path: Path) -> None:
-    """An address is written into logs; the token is in no file and in no page either."""
+    """Logs contain addresses; the token is in no file and no page either."""
     for query in (f"?token={server.token}", f"?agentnb_token={server.token}"):
         with pytest.raises(Exception, match="401"):
             Client(server.address + query, "", headers=NONE)
@@ -132,7 +132,7 @@ def test_token_is_taken_from_a_header_only(server: Phones, tmp_path: Path) -> No
 
 
 def test_page_runs_only_its_own_script_and_nobody_frames_it(server: Phones) -> None:
-    """Its policy has the digests of what it is made of; it asks nobody but the kernel."""
+    """Its policy has the digests of its parts; it connects only to the kernel."""
     status, headers, text = get(server)
     policy = headers["Content-Security-Policy"]
     assert (status, headers["Referrer-Policy"], headers["Cache-Control"]) == (200, "no-referrer", "no-store")
@@ -156,7 +156,7 @@ def test_page_runs_only_its_own_script_and_nobody_frames_it(server: Phones) -> N
 def test_page_is_the_only_one_and_under_its_own_name_only(
     server: Phones, target: str, headers: dict[str, str], status: int
 ) -> None:
-    """A name that was bound to this machine later (DNS rebinding) gets nothing."""
+    """A name that was bound to this machine later (DNS rebinding) is refused."""
     assert get(server, target, **headers)[0] == status
 
 
@@ -173,7 +173,7 @@ def test_page_is_the_only_one_and_under_its_own_name_only(
     ],
 )
 def test_way_that_is_none_is_refused(params: dict[str, str]) -> None:
-    """Before anything listens."""
+    """The refusal comes before anything listens."""
     from agentnb import UsageError
     from agentnb.plugins.phone.requests import PairParams, PhoneStatusParams, look, pair
 
@@ -183,7 +183,7 @@ def test_way_that_is_none_is_refused(params: dict[str, str]) -> None:
 
 
 def test_jupyter_server_in_between_is_let_in_under_its_name(server: Phones) -> None:
-    """And its page's origin; phones that came another way are unpaired."""
+    """Its page's origin is let in, too; phones that used another address are unpaired."""
     from agentnb.plugins.phone.requests import PairParams
 
     phone = server.phone()

@@ -1,4 +1,4 @@
-"""What a phone sees of the questions, and what its answers do."""
+"""The permission requests on a phone, and the effect of its answers."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ LIST, ANSWER, STOP, PREVIEW = (
 
 
 def next_questions(phone: Client) -> dict[str, Any]:
-    """What it is told next."""
+    """Returns the next list of questions that the phone receives."""
     told: dict[str, Any] = phone.hear(lambda message: message.get("method") == "x-agentnb/questionsChanged")["params"]
     return told
 
 
 def asked(phone: Client) -> dict[str, Any]:
-    """The first question that waits, once one does."""
+    """Waits for an open question and returns the first."""
     told = phone.ask(LIST, {})
     while not told["questions"]:
         told = next_questions(phone)
@@ -34,20 +34,19 @@ def asked(phone: Client) -> dict[str, Any]:
 
 
 def answered(phone: Client) -> None:
-    """See that nothing waits any more."""
+    """Waits until no question is open."""
     while next_questions(phone)["questions"]:
         pass
 
 
 def answer(phone: Client, question: dict[str, Any], *, approved: bool, **more: Any) -> Any:
-    """Answer it."""
     call = question["call"]["toolCallId"]
     params = {"channel": question["channel"], "turnId": question["turnId"], "toolCallId": call, "approved": approved}
     return phone.ask(ANSWER, params | more)
 
 
 def test_question_says_who_asks_what_and_how_bad_it_is_and_is_allowed_once(server: Phones, session: Session) -> None:
-    """The chat and the log say that the phone did it; nothing more is allowed than this once, whatever is sent."""
+    """The chat and the log name the phone; it can allow only once, whatever it sends."""
     phone = server.phone()
     turn = session.prompt("/ask execute")
     question = asked(phone)
@@ -66,14 +65,14 @@ def test_question_says_who_asks_what_and_how_bad_it_is_and_is_allowed_once(serve
 
 
 def current_name(server: Phones) -> str:
-    """The name of the one phone that is connected."""
+    """Returns the name of the one connected phone."""
     (name,) = server.look().phones
     assert name.startswith("phone")
     return name
 
 
 def test_question_answered_elsewhere_vanishes_and_a_late_answer_says_so(server: Phones, session: Session) -> None:
-    """In the notebook, or on another phone."""
+    """The other answer comes from the notebook or another phone."""
     one, two = server.phone("one"), server.phone("two")
     turn = session.prompt("/ask execute")
     question, same = asked(one), asked(two)
@@ -94,7 +93,7 @@ def test_question_answered_elsewhere_vanishes_and_a_late_answer_says_so(server: 
 
 
 def test_stop_ends_the_turn_and_holds_what_waits_behind_it(server: Phones, session: Session) -> None:
-    """A turn that asks nothing can be stopped, too."""
+    """A turn without questions can be stopped, too."""
     phone = server.phone()
     turn = session.prompt("/slow 100000 20")
     told = phone.ask(LIST, {})
@@ -110,7 +109,7 @@ def test_stop_ends_the_turn_and_holds_what_waits_behind_it(server: Phones, sessi
 
 
 def test_request_too_large_to_be_read_is_rejected_or_left_but_not_allowed(server: Phones, session: Session) -> None:
-    """What cannot be shown whole cannot be allowed from there."""
+    """A request that is not shown whole cannot be allowed from the phone."""
     phone = server.phone()
     turn = session.prompt("/write notes.txt " + "x" * 300_000)
     question = asked(phone)
@@ -123,7 +122,7 @@ def test_request_too_large_to_be_read_is_rejected_or_left_but_not_allowed(server
 
 
 def test_preview_of_nothing_that_waits_is_refused(server: Phones, session: Session) -> None:
-    """So is an answer to it, and a channel that is none."""
+    """An answer to it and an invalid channel are refused, too."""
     phone = server.phone()
     for channel in (chat_of(session), "ahp-chat:/none", "ahp-root://"):
         with pytest.raises(Failed):
@@ -132,7 +131,7 @@ def test_preview_of_nothing_that_waits_is_refused(server: Phones, session: Sessi
 
 
 def test_phone_that_is_connected_is_somebody_who_can_answer(server: Phones) -> None:
-    """Without a page of the notebook, too; and nobody is there once it has gone."""
+    """This holds without a page, too, and ends when the phone disconnects."""
     from agentnb.server.comm.frontend import current_frontend
 
     front = current_frontend()

@@ -58,7 +58,7 @@ class ModelCell:
 
 
 class History:
-    """One notebook: the user and agents change it, and the model knows whose each line is."""
+    """One notebook that the user and agents change; the model knows each line's author."""
 
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)
@@ -73,7 +73,7 @@ class History:
             self.cells.append(self._cell(self._lines(None)))
 
     def run(self, steps: int = 40) -> History:
-        """Do *steps* things, the user's and the agents'."""
+        """Makes *steps* changes by the user and agents."""
         acts = (
             [self.type_lines] * 6 + [self.agent_turn] * 6 + [self.split, self.merge, self.move, self.copy, self.delete]
         )
@@ -91,7 +91,7 @@ class History:
         return self
 
     def wrong_lines(self) -> tuple[int, int]:
-        """How many lines are attributed wrongly, and how many there are; blank ones have no author."""
+        """Returns the number of wrongly attributed lines, and of all lines that are not blank."""
         authors = ledger_of(self.turns).authors([(cell.id, cell.text) for cell in self.cells])
         pairs = [
             (line.author, author)
@@ -120,7 +120,7 @@ class History:
             self.cells.insert(self.cells.index(cell) + 1, rest)
 
     def merge(self) -> None:
-        """As JupyterLab does: the first cell's id stays, or it gets a new one."""
+        """Merges like JupyterLab: the first cell's id stays, or it gets a new one."""
         if len(self.cells) > 1:
             at = self.random.randrange(len(self.cells) - 1)
             first, second = self.cells[at : at + 2]
@@ -158,11 +158,11 @@ class History:
             del self._before[-steps:]
 
     def save(self) -> None:
-        """What another window loads."""
+        """Saves the notebook for another window to load."""
         self._saved = deepcopy(self.cells)
 
     def other_window(self) -> None:
-        """Another window, which lacks what was done since, overwrites the notebook, with an edit of its own."""
+        """Another window with an older state overwrites the notebook, with one more edit."""
         if self._saved:
             self.cells = deepcopy(self._saved)
             self.type_lines()
@@ -210,14 +210,14 @@ class History:
         self.turns[number] = TurnSteps(turn.turn, (*turn.steps, *steps_of_placed([code])))
 
     def _answer_with_code(self) -> None:
-        """A turn that changes nothing itself."""
+        """Adds a turn that changes nothing itself."""
         self._clock += 1
         name = str(len(self.turns))
         turn = ProvenanceTurn(session="scripted:/1", turn=name, agent="scripted", time=self._clock)
         self.turns.append(TurnSteps(turn, ()))
 
     def undo_turn(self) -> None:
-        """Undo the last turn where nothing of it was changed since."""
+        """Undoes the last turn if its changes are still in place."""
         if not self.turns:
             return
         records = self._kernel.end(str(len(self.turns) - 1))
@@ -243,7 +243,7 @@ class History:
         self.turns[-1] = TurnSteps(turn, (*steps_of_items(items), *placed))
 
     def _earlier(self, cell_id: str, text: str | None) -> list[Line] | None:
-        """The lines that the cell had when it had *text*."""
+        """Returns the lines that the cell had when it had *text*."""
         for cells in reversed(self._before):
             for cell in cells:
                 if cell.id == cell_id and cell.text == text:
@@ -251,7 +251,7 @@ class History:
         return None
 
     def _tool_call(self, number: int) -> Any:
-        """One call of a kernel tool; None where it makes no sense."""
+        """Makes one call of a kernel tool; returns None if it makes no sense."""
         names = ["insert_cell"] * 3 + ["replace_cell"] * 5 + ["split_cell", "merge_cells", "move_cell", "delete_cell"]
         name = self.random.choice(names)
         if not self.cells or (name in {"merge_cells", "move_cell", "delete_cell"} and len(self.cells) < 2):
@@ -274,7 +274,6 @@ class History:
         return plan.shown
 
     def _written(self, name: str, cell: ModelCell | None, number: int) -> list[Line]:
-        """The lines that the call writes."""
         if name == "replace_cell" and cell is not None:
             return self._edited(cell.lines, number)
         return self._lines(number) if name == "insert_cell" else []

@@ -1,4 +1,4 @@
-"""The key in a cell's metadata: one line, nothing secret, and no trust in what it says."""
+"""The key in a cell's metadata: one line without secrets, and never trusted."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ SAVED = "claude sonnet-5.gguf 2026-11-18 0f3a91c2/77b01d4e 1-3 "
 
 
 def test_value_is_one_short_line_without_prompt_title_path_or_whole_ids_and_is_read_back() -> None:
-    """The same whenever it is made: nothing of a run is in it."""
+    """It is the same at each call: it holds nothing of a run."""
     saved = to_metadata(SOURCE, LINES, [TURN])
     assert saved.startswith(SAVED)
     assert len(saved) < 80
@@ -49,7 +49,7 @@ def test_value_is_one_short_line_without_prompt_title_path_or_whole_ids_and_is_r
 
 
 def test_lines_that_are_not_as_they_were_saved_are_not_claimed() -> None:
-    """The cell is still said to be the agent's, and edited."""
+    """The cell still counts as the agent's, and as edited."""
     saved = to_metadata(SOURCE, LINES, [TURN])
     (cell,), _ = attributed([SavedCell(id="a", source=SOURCE.replace("y = 2", "y = 20"), saved=saved)], [])
     assert (cell.lines, cell.is_edited, cell.agent_line_count) == ((), True, 0)
@@ -58,7 +58,7 @@ def test_lines_that_are_not_as_they_were_saved_are_not_claimed() -> None:
 
 
 def test_log_knows_better_than_the_notebook() -> None:
-    """The conversation is kept here: what it wrote in the cell is gone, whatever the metadata says."""
+    """The log holds the conversation: its text in the cell is gone, whatever the metadata says."""
     saved = to_metadata(SOURCE, LINES, [TURN])
     kept = [TurnSteps(TURN, (TurnStep((CellChange("a", None, SOURCE),)),))]
     assert attributed([SavedCell(id="a", source="print('mine')", saved=saved)], kept) == ((), ())
@@ -78,14 +78,14 @@ def test_log_knows_better_than_the_notebook() -> None:
     ],
 )
 def test_nonsense_claims_no_line(nonsense: str) -> None:
-    """Written by hand, cut, or hostile."""
+    """Hand-written, cut or hostile values."""
     cells, _ = attributed([SavedCell(id="a", source=SOURCE, saved=nonsense)], [])
     assert all(each.lines == () and each.is_edited for each in cells)
 
 
 @given(st.text(max_size=200), st.text(max_size=50))
 def test_any_text_is_read_without_an_error(saved: str, source: str) -> None:
-    """And no name in it has a character that HTML knows."""
+    """No name in it has a character that is special in HTML."""
     for each in from_metadata(saved, source):
         assert not set(each.turn.agent + each.turn.model + each.turn.session) & set("<>&\"'")
 
@@ -93,7 +93,7 @@ def test_any_text_is_read_without_an_error(saved: str, source: str) -> None:
 def test_notebook_with_the_key_is_valid_and_a_rerun_or_an_edit_changes_one_line_of_a_cell_at_most(
     tmp_path: Path,
 ) -> None:
-    """As Jupyter writes it, compared by git; where the metadata was empty its braces come with the key, once."""
+    """Jupyter writes the file and git compares it; empty metadata gets its braces once."""
     path = tmp_path / "nb.ipynb"
     document = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(SOURCE, metadata={"tags": ["a"]}, id="a")])
     nbformat.write(document, path)

@@ -1,4 +1,4 @@
-"""The command, the magic, JSON, PROV-JSON, and notebooks that are none."""
+"""The command, the magic, JSON, PROV-JSON, and files that are not notebooks."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def command(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.slow
 def test_command_prints_a_table_json_or_prov_and_says_what_is_no_notebook(tmp_path: Path) -> None:
-    """Of another machine's notebook only the metadata says something."""
+    """For a notebook of another machine only the metadata is known."""
     path = saved(tmp_path, code("x = 1", metadata={"agentnb": "claude sonnet-5 2026-11-28 aaaa/bbbb 1 f98c0e3b"}))
     done = command(tmp_path, path.name)
     assert (done.returncode, done.stderr) == (0, "")
@@ -75,7 +75,7 @@ def test_command_prints_a_table_json_or_prov_and_says_what_is_no_notebook(tmp_pa
 
 
 def test_notebook_of_which_nothing_is_known_has_no_rows(tmp_path: Path) -> None:
-    """No log, no metadata; the magic is the same."""
+    """There is no log and no metadata; the magic gives the same."""
     path = saved(tmp_path, code("x = 1"))
     result = agentnb.provenance(path)
     magic = PLUGIN.magics[0].run
@@ -90,7 +90,7 @@ def test_notebook_of_which_nothing_is_known_has_no_rows(tmp_path: Path) -> None:
 def test_records_of_another_machine_and_damaged_ones_are_read_without_the_log(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, log: str
 ) -> None:
-    """The workspace is not here, contents are not stored, the log is no database; a duplicate has the same turn."""
+    """The workspace is absent, contents are not stored, the log is corrupt; a duplicate has the same turn."""
     monkeypatch.setenv("AGENTNB_DATA_DIR", str(tmp_path / "data"))
     (tmp_path / "damaged").write_bytes(b"no database" * 100)
     monkeypatch.setenv("AGENTNB_LOG", log if log == "off" else str(tmp_path / log))
@@ -124,7 +124,6 @@ def test_records_of_another_machine_and_damaged_ones_are_read_without_the_log(
     ],
 )
 def test_corrupt_notebook_is_refused_in_a_sentence(tmp_path: Path, text: str) -> None:
-    """Whatever is wrong with it."""
     path = tmp_path / "bad.ipynb"
     path.write_text(text)
     with pytest.raises(UsageError, match=r"bad.ipynb is not a notebook"):
@@ -132,7 +131,7 @@ def test_corrupt_notebook_is_refused_in_a_sentence(tmp_path: Path, text: str) ->
 
 
 def test_table_and_html_show_text_of_agents_as_text() -> None:
-    """Prompts, names and models are anybody's."""
+    """Prompts, names and models are untrusted."""
     turn = ProvenanceTurn(session="a:/1", turn="t", agent="evil", model=HOSTILE, prompt=HOSTILE)
     html = result_of(turn, SavedCell(id="a", source="x = 1\ny = 2"), wrote="x = 1\ny = 2")._repr_html_()
     assert "<img" not in html
@@ -140,7 +139,7 @@ def test_table_and_html_show_text_of_agents_as_text() -> None:
 
 
 def test_duplicated_ids_and_moved_lines_are_found_in_each_cell_and_a_deleted_conversation_says_so() -> None:
-    """Two cells with one id, and a cell without any."""
+    """Two cells have one id, and one cell has none."""
     gone = ProvenanceTurn(session="a:/1", turn="t", agent="old", is_kept=False)
     cells = [
         SavedCell(id="a", source="x = 1\ny = total(2)"),
@@ -153,7 +152,7 @@ def test_duplicated_ids_and_moved_lines_are_found_in_each_cell_and_a_deleted_con
 
 
 def test_two_thousand_cells_take_less_than_two_seconds() -> None:
-    """The usual: most of them are the user's, and an agent wrote fifty."""
+    """The usual case: most cells are the user's, and an agent wrote fifty."""
     cells = [
         SavedCell(id=f"c{n}", source="\n".join(f"value_{n}_{k} = compute({k})" for k in range(20)))
         for n in range(2_000)
@@ -166,7 +165,7 @@ def test_two_thousand_cells_take_less_than_two_seconds() -> None:
 
 
 def test_prov_json_names_each_end_of_its_relations(tmp_path: Path) -> None:
-    """Every name that a relation has is declared; types are qualified names, as the specification has them."""
+    """Every name in a relation is declared; types are qualified names, as the specification requires."""
     result = result_of(TURN, SavedCell(id="a", source="x = 1\ny = 2", count=4), wrote="x = 1\ny = 2")
     document = result.as_prov()
     declared = {name for kind in ("entity", "activity", "agent") for name in document[kind]}

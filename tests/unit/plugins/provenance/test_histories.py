@@ -1,4 +1,4 @@
-"""Lines of generated histories are attributed as an independent model says, which carries each line's author.
+"""Lines of generated histories get the authors that an independent model has for them.
 
 `python -m tests.unit.plugins.provenance.test_histories 1000 7` does 1,000 from seed 7 on, and prints the share.
 """
@@ -16,14 +16,14 @@ IN_CI = 60
 
 
 def share_right(first: int, count: int) -> tuple[float, int]:
-    """The share of lines that are attributed rightly, and how many lines there are."""
+    """Returns the share of rightly attributed lines, and the number of lines."""
     results = [History(seed).run().wrong_lines() for seed in range(first, first + count)]
     lines = sum(each[1] for each in results)
     return 1 - sum(each[0] for each in results) / lines, lines
 
 
 def test_lines_of_generated_histories_are_attributed_rightly() -> None:
-    """Edits, splits, merges, moves, copies, undo, another window, old formats, turns that are undone."""
+    """Edits, splits, merges, moves, copies, undo, another window, old formats, undone turns."""
     share, lines = share_right(100_000, IN_CI)
     assert lines > 3_000
     assert share >= WANTED
@@ -31,7 +31,7 @@ def test_lines_of_generated_histories_are_attributed_rightly() -> None:
 
 @pytest.mark.parametrize("seed", [87, 5523, 5696])
 def test_histories_that_were_attributed_wrongly_once_are_right(seed: int) -> None:
-    """Cells that were split and merged in one turn; what is left are lines that two have written."""
+    """Cells were split and merged in one turn; only lines with two authors are still wrong."""
     wrong, lines = History(seed).run().wrong_lines()
     assert wrong / lines < 0.05
 

@@ -1,4 +1,4 @@
-"""Real turns of a scripted agent in a notebook's page: what their records and the log say of the lines."""
+"""Real turns of a scripted agent in a notebook's page: their records and the log attribute the lines."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ __all__ = ["tools", "work"]  # the fixtures
 
 @pytest.fixture
 def host(tmp_path: Path, tools: Tools, monkeypatch: pytest.MonkeyPatch) -> Iterator[Host]:
-    """A host with a log, and a kernel whose notebook a page has open."""
+    """Returns a host with a log, and a kernel whose notebook a page has open."""
     monkeypatch.setenv("AGENTNB_DATA_DIR", str(tmp_path / "data"))
     host = Host(log=tmp_path / "log/sessions.db")
     host.environment.connect(attached=lambda: True, shell=tools)
@@ -65,7 +65,7 @@ def looked_at(host: Host, page: NotebookPage, path: Path | None = None) -> Prove
 def test_lines_of_an_agent_keep_their_turn_while_the_user_edits_splits_and_undoes(
     host: Host, work: Path, page: NotebookPage
 ) -> None:
-    """Two turns and the user, in one cell; then the second turn is undone."""
+    """Two turns and the user change one cell; then the second turn is undone."""
     talk = talk_to(host, work)
     replaced = ["replace_cell", {"cell": "a", "source": "import math\nx = 2\ny = math.sqrt(x)"}]
     talk.prompt({"start": replaced}, {"end": 1}).wait(PATIENCE)
@@ -103,7 +103,7 @@ def test_lines_of_an_agent_keep_their_turn_while_the_user_edits_splits_and_undoe
 def test_an_inserted_cell_over_which_the_user_types_in_the_same_turn_stays_the_agents(
     host: Host, work: Path, page: NotebookPage
 ) -> None:
-    """The turn's change of the cell begins with the user's text then; its tool calls say the rest."""
+    """The turn's record of the cell then begins with the user's text; its tool calls add the rest."""
     talk = talk_to(host, work)
     insert = ["insert_cell", {"source": "total = sum(range(100))", "below": "b"}]
     talk.prompt({"start": insert}, {"end": 1}).wait(PATIENCE)
@@ -115,7 +115,7 @@ def test_an_inserted_cell_over_which_the_user_types_in_the_same_turn_stays_the_a
 
 
 def place(host: Host, talk: Talk, turn_id: str, cell: str, *texts: str | None) -> None:
-    """What the page tells after *Insert below* or *Replace the active cell*."""
+    """Sends the page's message after *Insert below* or *Replace the active cell*."""
     uri = talk.conversation.session.uri
     before, after = texts
     params = PlacedParams(
@@ -127,7 +127,7 @@ def place(host: Host, talk: Talk, turn_id: str, cell: str, *texts: str | None) -
 def test_code_that_the_user_takes_from_an_answer_is_the_agents_in_that_turn(
     host: Host, work: Path, page: NotebookPage
 ) -> None:
-    """The first turn changed nothing itself; what the user typed before the click stays theirs, and later edits are."""
+    """The first turn itself changed nothing; text typed before the click and later edits stay the user's."""
     talk = talk_to(host, work)
     first = talk.prompt({"start": ["cells", {}]}, {"end": 1}).wait(PATIENCE)
     second = talk.prompt({"start": ["insert_cell", {"source": "import os"}]}, {"end": 1}).wait(PATIENCE)
@@ -156,7 +156,7 @@ def test_code_that_the_user_takes_from_an_answer_is_the_agents_in_that_turn(
 def test_a_shell_reads_the_same_from_the_files_and_a_deleted_conversation_takes_its_marks_with_it(
     host: Host, work: Path, page: NotebookPage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where only the log lost it, the agent's name is left, and the table says why there is no prompt."""
+    """If only the log lost it, the agent's name remains, and the table explains the missing prompt."""
     talk = talk_to(host, work)
     talk.prompt({"start": ["insert_cell", {"source": "total = 5050"}]}, {"end": 1}).wait(PATIENCE)
     talk.session.turns[0].changes  # noqa: B018 - waits for them
@@ -180,7 +180,7 @@ def test_a_shell_reads_the_same_from_the_files_and_a_deleted_conversation_takes_
 
 
 def test_cells_that_an_agent_wrote_into_the_file_itself_are_its_own(host: Host, work: Path) -> None:
-    """No page has the notebook open; the cells have no ids, as in old formats."""
+    """No page has the notebook open; its cells have no ids, as in old formats."""
     path = work / "old.ipynb"
 
     def text(*sources: str) -> str:

@@ -1,4 +1,4 @@
-"""What Auto lets run at once, since its preview is harmless."""
+"""Auto runs commands and code at once if their preview is harmless."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ pytestmark = needs_namespaces
 
 
 def test_what_is_previewed_as_harmless_runs_at_once_in_auto_and_the_rest_asks(host_of: HostOf, work: Path) -> None:
-    """A file is made in the workspace without a question; what reaches for the network, or deletes, asks."""
+    """A new file in the workspace needs no question; use of the network and a deletion ask."""
     (work / "old").write_text("x")
     talk = Talk(host_of(), work, mode="auto")
     turn = talk.prompt(run("echo hi > made.txt"))

@@ -1,4 +1,4 @@
-"""Commands are rehearsed: they run for real, on a copy, and nothing of them stays."""
+"""Commands are rehearsed: they run for real on a copy, and leave nothing."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ each_way = pytest.mark.parametrize(
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A workspace with files in it, below a home folder with a secret."""
+    """Makes a workspace with files below a home folder with a secret."""
     monkeypatch.setenv("HOME", str(tmp_path))
     (tmp_path / ".ssh").mkdir()
     (tmp_path / ".ssh" / "id_test").write_text(_SECRET)
@@ -50,7 +50,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def nothing_left(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """No process, mount or file remains."""
+    """Checks that no process, mount or file remains."""
     temporary = tmp_path_factory.mktemp("temporary")
     monkeypatch.setattr(tempfile, "tempdir", str(temporary))  # TMPDIR is looked up once
 
@@ -72,7 +72,7 @@ def _tree(folder: Path) -> dict[str, str]:
 
 @needs_namespaces
 def test_rehearse_command_that_changes_files_shows_them_and_leaves_them(folder: Path, nothing_left: None) -> None:
-    """Deleted, changed and created files are shown with their diffs; the workspace is as it was."""
+    """Deleted, changed and created files are shown with diffs; the workspace is unchanged."""
     before = _tree(folder)
     command = "rm -rf build; echo two >> a.txt; echo new > b.txt; mkdir empty; echo said; exit 3"
     found = agentnb.rehearse(command=command, cwd=folder)
@@ -106,7 +106,7 @@ def test_rehearse_command_that_changes_files_shows_them_and_leaves_them(folder: 
     ],
 )
 def test_rehearse_command_counts_what_it_changes(folder: Path, command: str, expected: dict[str, int]) -> None:
-    """Folders that are replaced, links, files that only are touched, and more files than are named."""
+    """Replaced folders, links, touched files, and more files than are named."""
     found = agentnb.rehearse(command=command, cwd=folder, seconds=30)
     counted = [each.status for each in found.files]
     assert {status: counted.count(status) for status in set(counted)} == expected
@@ -138,7 +138,7 @@ def test_rehearse_command_counts_what_it_changes(folder: Path, command: str, exp
 def test_rehearse_command_that_misbehaves_leaves_nothing(
     folder: Path, nothing_left: None, way: str, command: str, said: str
 ) -> None:
-    """It waits for input, leaves daemons, kills, fills the disk, closes everything, forks without end; it is told."""
+    """It waits for input, leaves daemons, kills, fills the disk, closes everything, or forks; the answer says so."""
     before = _tree(folder.parent)
     found = rehearse_command(command, folder, seconds=0.7 if said == LATE else 30, ways=[way])
     assert found.available
@@ -150,7 +150,7 @@ def test_rehearse_command_that_misbehaves_leaves_nothing(
 def test_rehearse_command_that_imports_python_modules_does_not_show_what_python_compiles(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A command that writes such a file itself is shown: it could plant code."""
+    """Such a file written by the command itself is shown: it could plant code."""
     monkeypatch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
     (folder / "module.py").write_text("n = 1\n")
     found = rehearse_command(f"{sys.executable} -c 'import module; print(module.n)'", folder)
@@ -161,7 +161,7 @@ def test_rehearse_command_that_imports_python_modules_does_not_show_what_python_
 
 @needs_namespaces
 def test_rehearse_command_that_makes_a_million_files_is_kept_from_it(folder: Path, nothing_left: None) -> None:
-    """After as many as fit there is no room, as on a full disk; some are named, the others counted."""
+    """The disk is then full; some files are named, the others counted."""
     (folder / "make.py").write_text("for n in range(1_000_000): open(f'f{n}', 'w').close()")
     found = rehearse_command(f"{sys.executable} -ISc 'exec(open(\"make.py\").read())'", folder, seconds=120)
     assert "No space left on device" in found.stdout
@@ -170,7 +170,7 @@ def test_rehearse_command_that_makes_a_million_files_is_kept_from_it(folder: Pat
 
 
 def test_rehearse_command_that_starts_too_many_processes_is_kept_from_it(folder: Path) -> None:
-    """From the thousandth on they are refused, and the answer says so; they do nothing, and are never many at once."""
+    """From the thousandth on they are refused, and the answer says so; only a few run at once."""
     found = rehearse_command("n=0; while [ $n -lt 1100 ]; do (:); n=$((n + 1)); done", folder, seconds=60)
     assert found.error == "It tried to start more than 1,000 processes, or 100 at once"
 
@@ -179,7 +179,7 @@ def test_rehearse_command_that_starts_too_many_processes_is_kept_from_it(folder:
 def test_rehearse_command_that_starts_many_processes_at_once_is_kept_from_it(
     folder: Path, nothing_left: None, way: str
 ) -> None:
-    """About a hundred run at the same time, so a fork bomb stays small; the answer says so."""
+    """About a hundred run at once, so a fork bomb stays small; the answer says so."""
     command = "n=0; while [ $n -lt 140 ]; do sleep 60 & n=$((n + 1)); echo $n; done"
     found = rehearse_command(command, folder, seconds=20, ways=[way])
     assert found.error == "It tried to start more than 1,000 processes, or 100 at once"
@@ -188,14 +188,14 @@ def test_rehearse_command_that_starts_many_processes_at_once_is_kept_from_it(
 
 @each_way
 def test_rehearse_command_that_runs_too_long_is_ended(folder: Path, nothing_left: None, way: str) -> None:
-    """It says so, and tells what was printed until then."""
+    """The answer says so, with the output so far."""
     found = rehearse_command("echo begun; sleep 1000", folder, seconds=4, ways=[way])
     assert (found.stdout, found.error) == ("begun\n", "It took longer than the limit of 4 s")
 
 
 @needs_namespaces
 def test_rehearse_command_that_needs_the_network_says_so(folder: Path) -> None:
-    """Also where the program prints nothing of it, and ends well."""
+    """The program may print nothing about it and succeed."""
     command = "python3 -Ic 'import socket; socket.create_connection((\"192.0.2.1\", 80))' 2> /dev/null | cat"
     found = agentnb.rehearse(command=command, cwd=folder, seconds=30)
     assert (found.stdout, found.exit_code, found.connections) == ("", 0, ("192.0.2.1:80",))
@@ -223,7 +223,7 @@ REFUSED = {
 def test_rehearse_command_that_hides_what_it_is_refused_never_says_that_it_changes_nothing(
     folder: Path, command: str
 ) -> None:
-    """The supervisor sees it: nothing is printed, and the command ends well."""
+    """The supervisor sees the refusal although the command prints nothing and succeeds."""
     found = rehearse_command(f"({command}) > /dev/null 2>&1; true", folder, seconds=30)
     assert (found.stdout, found.exit_code) == ("", 0)
     assert REFUSED[command].format(home=folder.parent) in found.summary
@@ -235,13 +235,13 @@ def test_rehearse_command_that_hides_what_it_is_refused_never_says_that_it_chang
 def test_rehearse_command_that_is_refused_nothing_says_that_it_would_change_nothing(
     folder: Path, way: str, command: str
 ) -> None:
-    """Not what the C library asks for by the way."""
+    """The C library's own refused calls do not count."""
     assert rehearse_command(command, folder, seconds=30, ways=[way]).summary == "Would change nothing."
 
 
 @needs_namespaces
 def test_rehearse_command_that_starts_a_kernel_shows_what_the_kernel_writes(folder: Path) -> None:
-    """ZeroMQ asks for the machine's addresses, and reaches the kernel at 127.0.0.1."""
+    """ZeroMQ reads the machine's addresses, and reaches the kernel at 127.0.0.1."""
     import nbformat
 
     cells = [nbformat.v4.new_code_cell("open('made.txt', 'w').write('42'); print(6 * 7)")]
@@ -255,7 +255,7 @@ def test_rehearse_command_that_starts_a_kernel_shows_what_the_kernel_writes(fold
 
 
 def test_rehearse_command_where_nothing_closes_it_in_says_why(folder: Path, nothing_left: None) -> None:
-    """Without namespaces and Landlock there is no rehearsal, and nothing ran."""
+    """Without namespaces and Landlock nothing runs."""
     found = rehearse_command("touch ran", folder, ways=[])
     assert not found.available
     assert "has no Landlock" in found.reason
@@ -267,7 +267,7 @@ def test_rehearse_command_where_nothing_closes_it_in_says_why(folder: Path, noth
 
 @pytest.mark.skipif(bool(MISSING["Landlock"]), reason=MISSING["Landlock"])
 def test_rehearse_command_with_landlock_lists_what_was_refused(folder: Path) -> None:
-    """It shows no changes of files, but which it wanted to change."""
+    """It shows no file changes, but names the refused ones."""
     found = rehearse_command("rm a.txt; cat a.txt", folder, ways=["Landlock"])
     assert (found.files, found.stdout.splitlines()[-1]) == ((), "one")
     assert found.refused == (str(folder / "a.txt"),)
@@ -283,13 +283,12 @@ def test_rehearse_command_with_landlock_lists_what_was_refused(folder: Path) -> 
     ],
 )
 def test_rehearse_with_arguments_that_make_no_sense_raises(arguments: dict[str, object]) -> None:
-    """The error says which."""
     with pytest.raises(UsageError):
         agentnb.rehearse(**arguments)  # type: ignore[arg-type]
 
 
 def test_rehearsal_displays_as_a_table_that_runs_nothing() -> None:
-    """What was printed and named is text, also in HTML."""
+    """Output and names are text, also in HTML."""
     found = Rehearsal(
         stdout="<script>alert(1)</script>", result="  a  b\n0 1  2", pictures=(b"png",), error="ValueError: <b>"
     )

@@ -1,4 +1,4 @@
-"""No way out of a rehearsal of code or of a command, nor of a confined agent, with namespaces and without."""
+"""Nothing escapes from a rehearsal of code or a command, nor a confined agent, with namespaces or without."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ print(made.way, done.stdout, done.stderr, sep="\\n")
 
 @pytest.fixture
 def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A workspace below a home folder with a secret."""
+    """Makes a workspace below a home folder with a secret."""
     monkeypatch.setenv("HOME", str(tmp_path))
     for name in (".ssh", "work"):
         (tmp_path / name).mkdir()
@@ -58,7 +58,7 @@ def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.parametrize("where", ["with namespaces", "without namespaces"])
 @pytest.mark.parametrize("kind", ["code", "command", "agent"])
 def test_nothing_gets_out(workspace: Path, kind: str, where: str) -> None:
-    """Every attempt of `tests/agents/escapes.py` is refused, and nobody around saw any of it."""
+    """Every attempt of `tests/agents/escapes.py` is refused, and nothing outside receives any of it."""
     prefix = _WITHOUT if where == "without namespaces" else []
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
     with around(workspace) as words:

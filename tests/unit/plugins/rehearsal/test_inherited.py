@@ -1,4 +1,4 @@
-"""What a kernel holds is the same after each rehearsal: shared memory, descriptors, locks, limits; in either way."""
+"""A kernel's state is the same after each rehearsal: shared memory, descriptors, locks, limits; in either way."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _WITHOUT = [sys.executable, str(ROOT / "tests/agents/without_namespaces.py")]
 
 
 def tries(script: str, folder: Path, way: str) -> list[str]:
-    """Returns what *script* of `tests/agents` prints of its attempts, one a line."""
+    """Returns the lines that *script* of `tests/agents` prints, one an attempt."""
     command = [*(_WITHOUT if way == "Landlock" else []), sys.executable, str(ROOT / "tests/agents" / script)]
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
     done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, check=False)
@@ -29,7 +29,7 @@ def tries(script: str, folder: Path, way: str) -> list[str]:
 
 @pytest.mark.parametrize("way", ["namespaces", "Landlock"])
 def test_rehearse_code_that_reaches_for_what_the_kernel_holds_changes_none_of_it(tmp_path: Path, way: str) -> None:
-    """Each attempt of `tests/agents/inherits.py`; memory that is too large to be copied is a reason for no preview."""
+    """Each attempt of `tests/agents/inherits.py`; memory too large to copy prevents a preview."""
     *tried, huge, first = [line.split(": ") for line in tries("inherits.py", tmp_path, way)]
     assert [each for each in tried if each[0] != "unharmed" or each[2] != way] == []
     assert len(tried) >= 34
@@ -45,7 +45,7 @@ _UNSEEN = {"namespaces": {"permissions", "times"}, "Landlock": set()}
 def test_rehearse_code_that_writes_into_open_files_leaves_no_trace_and_says_what_it_wanted(
     tmp_path: Path, way: str
 ) -> None:
-    """Each attempt of `tests/agents/writes_into_open_files.py`; none of them would change nothing."""
+    """Each attempt of `tests/agents/writes_into_open_files.py`; each would change something."""
     (tmp_path / "work").mkdir()
     tried = [line.split(" | ") for line in tries("writes_into_open_files.py", tmp_path / "work", way)]
     assert len(tried) >= 46
@@ -55,5 +55,5 @@ def test_rehearse_code_that_writes_into_open_files_leaves_no_trace_and_says_what
 
 @pytest.mark.parametrize("way", ["namespaces", "Landlock"])
 def test_a_pipe_ends_for_the_kernel_while_a_copy_of_it_runs(tmp_path: Path, way: str) -> None:
-    """Another thread may be starting a program when the kernel is forked: it waits for the end of such a pipe."""
+    """Another thread may be starting a program during the fork: it waits for the end of such a pipe."""
     assert tries("waits_for_pipe.py", tmp_path, way) == ["b''", f"{way} It ended the process (exit code 0)"]

@@ -1,4 +1,4 @@
-"""Where nothing can be rehearsed the answer says why: no process can be made, or a graphics card is in use."""
+"""If a preview is impossible, the answer says why: no process can be created, or a graphics card is in use."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ pytestmark = needs_namespaces
     ids=["code where no process can be made", "command where no process can be made", "graphics card"],
 )
 def test_rehearse_where_it_cannot_be_done_says_why(tmp_path: Path, setup: str, asked: str, reason: str) -> None:
-    """Nothing ran, and nothing is left; what is shown begins with *No preview*."""
+    """Nothing runs or is left; the display begins with *No preview*."""
     script = (
         f"import glob, agentnb{setup}found = agentnb.rehearse({asked})\nprint(found.available)\nprint(found.summary)"
     )

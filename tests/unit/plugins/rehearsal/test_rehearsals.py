@@ -1,4 +1,4 @@
-"""Previews of permission requests: the card shows what would happen, and the turn says what then came out otherwise."""
+"""Previews of permission requests: the card shows the effects, and the turn then names differences."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ ELIZA = (sys.executable, "-m", "agentnb.plugins.eliza")
 
 @pytest.fixture
 def talk(host: Host, work: Path) -> Talk:
-    """A conversation with eliza, who runs commands in terminals; its workspace has files."""
+    """Returns a conversation with eliza, who runs commands in terminals; its workspace has files."""
     (work / "build").mkdir()
     (work / "build/x.o").write_text("x\n")
     (work / "a.txt").write_text("one\n")
@@ -43,20 +43,20 @@ def talk(host: Host, work: Path) -> Talk:
 
 @pytest.fixture
 def kernel_talk(host: Host, work: Path, tools: Tools, monkeypatch: pytest.MonkeyPatch) -> Talk:
-    """A session whose agent calls the kernel's tools; the kernel's folder is the workspace."""
+    """Returns a session whose agent calls the kernel's tools, in the workspace."""
     monkeypatch.chdir(work)
     host.environment.connect(shell=tools)
     return Talk(host, work, script="calls_kernel", kernel_tools=True)
 
 
 def choose(monkeypatch: pytest.MonkeyPatch, folder: Path, value: str) -> None:
-    """Write the setting into the user's file."""
+    """Writes the setting to the user's file."""
     monkeypatch.setenv("AGENTNB_CONFIG_DIR", str(folder))
     (folder / "settings.toml").write_text(f'rehearse = "{value}"\n')
 
 
 def question(talk: Talk) -> agentnb.PermissionQuestion:
-    """The one permission request, as soon as it is open."""
+    """Waits for the one permission request and returns it."""
     talk.questions()
     (found,) = talk.session.questions
     assert isinstance(found, agentnb.PermissionQuestion)
@@ -64,7 +64,7 @@ def question(talk: Talk) -> agentnb.PermissionQuestion:
 
 
 def previewed(talk: Talk) -> ToolCallRehearsal:
-    """The card's preview, as soon as it has ended."""
+    """Waits for the end of the card's preview and returns it."""
 
     def find() -> ToolCallRehearsal | None:
         details = [call.details for call in talk.open]
@@ -76,13 +76,13 @@ def previewed(talk: Talk) -> ToolCallRehearsal:
 
 
 def the_call(turn: Turn) -> ToolCall:
-    """The turn's only tool call, once the turn has ended."""
+    """Returns the only tool call of the turn after its end."""
     (call,) = turn.wait(PATIENCE).tool_calls
     return call
 
 
 def allowed(talk: Talk, turn: Turn, find: Any = lambda each: each) -> ToolCall:
-    """Allow the one question while this thread, which is the kernel's, waits for the turn."""
+    """Allows the request while this thread, the kernel's, waits for the turn."""
     card: ToolCallPendingConfirmationState = find(talk.open[0])
     option = next(each.id for each in card.options or () if each.option_kind == "allow_once")
     with ThreadPoolExecutor(1) as user:
@@ -93,7 +93,7 @@ def allowed(talk: Talk, turn: Turn, find: Any = lambda each: each) -> ToolCall:
 
 
 def test_ignored_files_that_a_preview_names_are_undone_after_the_command_ran(talk: Talk, work: Path) -> None:
-    """They are looked at before it runs; no tool call names them."""
+    """They are read before it runs; no tool call names them."""
     (work / ".gitignore").write_text("build/\nout/\n")
     turn = talk.session.prompt("/run rm -r build; echo two > build.txt; mkdir out; echo y > out/y")
     question(talk).preview()
@@ -109,7 +109,7 @@ def test_ignored_files_that_a_preview_names_are_undone_after_the_command_ran(tal
 
 
 def test_preview_of_a_command_shows_what_it_would_do_and_then_it_is_done_so(talk: Talk, work: Path) -> None:
-    """Files, output and exit code are on the card; nothing has been done until it is allowed, and then all of it."""
+    """The card has files, output and exit code; nothing happens until the command is allowed, then all of it."""
     turn = talk.session.prompt(f"/run {COMMAND}")
     with events("rehearsal") as told:
         found = question(talk).preview()
@@ -136,7 +136,7 @@ def test_preview_of_a_command_shows_what_it_would_do_and_then_it_is_done_so(talk
 
 
 def test_a_command_that_comes_out_otherwise_than_its_preview_says_so(talk: Talk, work: Path) -> None:
-    """Another exit code, a file that the preview did not show, and one that it showed in vain."""
+    """Another exit code, a file that the preview lacked, and one that only the preview had."""
     command = "if [ -e flag ]; then echo z > other.txt; exit 4; else echo y > a.txt; fi"
     turn = talk.session.prompt(f"/run {command}")
     assert question(talk).preview().exit_code == 0
@@ -149,7 +149,7 @@ def test_a_command_that_comes_out_otherwise_than_its_preview_says_so(talk: Talk,
 
 
 def test_a_command_that_the_user_changes_is_previewed_as_changed(talk: Talk, work: Path) -> None:
-    """And the preview of another command is compared with nothing."""
+    """The preview of another command is not compared."""
     turn = talk.session.prompt("/run rm a.txt")
     (card,) = talk.questions()
     talk.host.loop.submit(talk.conversation.rehearse(card.tool_call_id, "echo kept")).result(PATIENCE)
@@ -159,7 +159,7 @@ def test_a_command_that_the_user_changes_is_previewed_as_changed(talk: Talk, wor
 
 
 def test_a_command_that_the_agent_runs_itself_is_compared_at_its_end(host: Host, work: Path) -> None:
-    """An agent with a shell of its own asks first, and tells the exit code with the result."""
+    """An agent with its own shell asks first, and sends the exit code with the result."""
     talk = Talk(host, work, script="calls_kernel")
     asked = {"toolCallId": "c", "title": "touch b", "kind": "execute", "rawInput": {"command": "touch b"}}
     done = {"sessionUpdate": "tool_call_update", "toolCallId": "c", "status": "completed", "rawOutput": {"exitCode": 1}}
@@ -178,7 +178,7 @@ CODE = "n = 6\nimport pathlib; made = pathlib.Path('out.txt').write_text('x')\np
 def test_preview_of_code_shows_variables_files_and_value_and_touches_nothing(
     kernel_talk: Talk, tools: Tools, work: Path
 ) -> None:
-    """From the kernel's own thread, which makes the copy meanwhile; allowed, the code runs once and as previewed."""
+    """The kernel's own thread makes the copy; once allowed, the code runs as previewed."""
     tools.shell.user_ns.update(n=5, xs=[1, 2])
     turn = kernel_talk.prompt(*steps(["run_code", {"code": CODE}], {"end": 1}))
     found = question(kernel_talk).preview()
@@ -191,7 +191,7 @@ def test_preview_of_code_shows_variables_files_and_value_and_touches_nothing(
 
 
 def test_card_whose_code_hangs_says_so(kernel_talk: Talk, tools: Tools) -> None:
-    """It is ended after the limit, and the kernel goes on."""
+    """It is ended after the limit, and the kernel continues."""
     code = "import threading; lock = threading.Lock(); lock.acquire(); lock.acquire()"
     turn = kernel_talk.prompt(*steps(["run_code", {"code": code}], {"end": 1}))
     question(kernel_talk).preview()
@@ -202,7 +202,7 @@ def test_card_whose_code_hangs_says_so(kernel_talk: Talk, tools: Tools) -> None:
 
 
 def test_card_without_a_preview_says_why(kernel_talk: Talk, tools: Tools) -> None:
-    """The kernel's thread does not come to it, so no copy is made."""
+    """The kernel's thread is busy, so no copy is made."""
     turn = kernel_talk.prompt(*steps(["run_code", {"code": "ran = 1"}], {"end": 1}))
     asked = question(kernel_talk)
     with ThreadPoolExecutor(1) as user:
@@ -216,7 +216,7 @@ def test_card_without_a_preview_says_why(kernel_talk: Talk, tools: Tools) -> Non
 
 
 def test_code_that_comes_out_otherwise_than_its_preview_says_so(kernel_talk: Talk, tools: Tools) -> None:
-    """Other variables, and an exception where the preview showed none."""
+    """Other variables, and an exception that the preview lacked."""
     tools.shell.user_ns.update(xs=[1])
     code = "first = xs[0]\nsecond = 1 / first\nthird = 3"
     turn = kernel_talk.prompt(*steps(["run_code", {"code": code}], {"end": 1}))
@@ -230,7 +230,7 @@ def test_code_that_comes_out_otherwise_than_its_preview_says_so(kernel_talk: Tal
 
 
 def test_previews_that_are_switched_off_are_refused(talk: Talk, work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The setting counts at once; the message names it."""
+    """The setting takes effect at once; the message names it."""
     choose(monkeypatch, work.parent, "off")
     turn = talk.session.prompt("/run ls")
     asked = question(talk)
@@ -243,7 +243,7 @@ def test_previews_that_are_switched_off_are_refused(talk: Talk, work: Path, monk
 def test_a_preview_comes_by_itself_where_the_setting_wants_that_unless_the_command_is_dangerous(
     talk: Talk, work: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A command that is rated high or worse is previewed on demand only."""
+    """A command rated high or worse is previewed on demand only."""
     choose(monkeypatch, work.parent, "auto")
     turn = talk.session.prompt("/run echo hello")
     talk.questions()
@@ -259,7 +259,7 @@ def test_a_preview_comes_by_itself_where_the_setting_wants_that_unless_the_comma
 
 @contextmanager
 def two_gigabytes_more() -> Iterator[None]:
-    """This process takes 2 GB more, by what the system says of it: 64 MB that are mapped 33 times."""
+    """Adds 2 GB to this process's size as the system counts it: 64 MB mapped 33 times."""
     size = 64 * 1024**2
     file = os.memfd_create("large")
     os.ftruncate(file, size)
@@ -275,7 +275,7 @@ def two_gigabytes_more() -> Iterator[None]:
 def test_no_preview_of_code_comes_by_itself_where_the_kernel_takes_more_than_2_gb(
     kernel_talk: Talk, tools: Tools, work: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Copying it would take longer. This thread, which is the kernel's, is free for one: it waits for the turn."""
+    """Copying would take too long. This thread, the kernel's, waits for the turn and so could make a copy."""
     choose(monkeypatch, work.parent, "auto")
 
     def deny() -> None:
@@ -291,7 +291,7 @@ def test_no_preview_of_code_comes_by_itself_where_the_kernel_takes_more_than_2_g
 
 
 def test_a_request_that_runs_nothing_has_no_preview(host: Host, work: Path) -> None:
-    """A file that is written shows its change anyway."""
+    """A written file shows its change anyway."""
     talk = Talk(host, work)
     turn = talk.prompt(write(work / "a.txt"))
     asked = question(talk)
@@ -304,7 +304,7 @@ def test_a_request_that_runs_nothing_has_no_preview(host: Host, work: Path) -> N
 
 
 def test_code_for_a_new_cell_is_previewed(kernel_talk: Talk, tools: Tools) -> None:
-    """What an agent inserts is to run, as a rule; where no page shows the notebook, the tool says so first."""
+    """An inserted cell usually runs; if no page shows the notebook, the tool says so first."""
     del tools
     turn = kernel_talk.prompt(*steps({"ask": INSERT}))
     found = question(kernel_talk).preview()

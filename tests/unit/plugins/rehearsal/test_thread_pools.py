@@ -1,4 +1,4 @@
-"""Code that calculates with OpenMP, as PyTorch and scikit-learn do, is rehearsed after the kernel has done so."""
+"""Code with OpenMP, as in PyTorch and scikit-learn, is rehearsed after the kernel has used it."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ print(library.threads())
 
 
 def test_rehearse_code_that_uses_openmp_after_the_kernel_did_ends(tmp_path: Path) -> None:
-    """A copy of the process has none of the pool's threads: it calculates in one, and does not wait for the others."""
+    """A copy of the process lacks the pool's threads: it uses one thread, and does not wait for the others."""
     assert COMPILER is not None
     (tmp_path / "library.c").write_text(SOURCE)
     compiled = subprocess.run(

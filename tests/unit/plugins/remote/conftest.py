@@ -1,4 +1,4 @@
-"""Agents on other machines, so far as one machine can have them: servers on the loopback, and a relay before them."""
+"""Agents on other machines, as far as one machine can imitate them: servers on the loopback, and a relay."""
 
 from __future__ import annotations
 
@@ -15,6 +15,6 @@ __all__ = ["certificate", "relay"]
 
 @pytest.fixture(scope="module")
 def notes() -> Iterator[int]:
-    """The port of the agent on the official SDK."""
+    """Yields the port of the agent on the official SDK."""
     with serving("sdk_server") as port:
         yield port

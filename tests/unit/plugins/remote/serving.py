@@ -1,4 +1,4 @@
-"""Starts servers of agents, each a process of its own."""
+"""Starts servers of agents, each in a process."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.unit.api.conftest import AGENTS
 
 @contextlib.contextmanager
 def serving(script: str, *words: str, **variables: str) -> Iterator[int]:
-    """The port of the server ``tests/agents/SCRIPT.py``."""
+    """Yields the port of the server ``tests/agents/SCRIPT.py``."""
     command = [sys.executable, str(AGENTS / f"{script}.py"), *words]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env={**os.environ, **variables}) as process:
         try:

@@ -1,4 +1,4 @@
-"""Conversations with an agent of the official SDK that is served by the SDK's own server."""
+"""Conversations with an agent on the official SDK, served by the SDK's server."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LARGE = 50_000_000
 
 
 def notices(session: Session, turn: int = 0) -> str:
-    """Everything that the system said in a turn."""
+    """Returns the text of a turn's notices."""
     snapshot = session.turns[turn].snapshot
     parts = snapshot.response_parts if snapshot is not None else ()
     return " ".join(str(part.content) for part in parts if isinstance(part, SystemNotificationResponsePart))
@@ -29,7 +29,7 @@ def notices(session: Session, turn: int = 0) -> str:
 
 @pytest.mark.parametrize("scheme", ["ws", "http"])
 def test_agent_at_an_address_answers_like_any_other_and_says_where_it_is(start: Start, notes: int, scheme: str) -> None:
-    """Two sessions on it, each with its own words; that it cannot be confined is said once."""
+    """Two sessions keep their words apart; one notice says that the agent cannot be confined."""
     address = f"{scheme}://127.0.0.1:{notes}/acp"
     session, other = start(command=[address]), start(command=[address])
     assert session.prompt("note tulips").wait(PATIENCE).text == "noted tulips"
@@ -42,14 +42,13 @@ def test_agent_at_an_address_answers_like_any_other_and_says_where_it_is(start: 
 
 @pytest.mark.parametrize("scheme", ["ws", "http"])
 def test_message_of_50_megabytes_arrives_whole(start: Start, notes: int, scheme: str) -> None:
-    """In both directions nothing is cut off."""
     session = start(command=[f"{scheme}://127.0.0.1:{notes}/acp"])
     assert len(session.prompt(f"large {LARGE}").wait(PATIENCE).text) == LARGE
     assert session.prompt("recall").wait(PATIENCE).text.endswith("knows ")
 
 
 def test_what_it_asks_this_machine_for_goes_through_the_policy(start: Start, notes: int, tmp_path: Path) -> None:
-    """A file of the workspace is read; a command asks, and one outside the workspace is refused."""
+    """A file of the workspace is read, a command asks, a file outside is refused."""
     (tmp_path / "here.txt").write_text("of this machine")
     asked: list[PermissionRequest] = []
 
@@ -65,7 +64,7 @@ def test_what_it_asks_this_machine_for_goes_through_the_policy(start: Start, not
 
 @pytest.mark.parametrize("scheme", ["ws", "http"])
 def test_stopped_turn_ends_although_the_agent_never_does(start: Start, notes: int, scheme: str) -> None:
-    """Cancel goes over the wire; what does not answer it is left."""
+    """The cancel is sent; an agent that ignores it is left."""
     session = start(command=[f"{scheme}://127.0.0.1:{notes}/acp"])
     turn = session.prompt("wait")
     assert next(iter(turn)) == "Waiting."
@@ -78,7 +77,7 @@ def test_stopped_turn_ends_although_the_agent_never_does(start: Start, notes: in
 def test_connection_that_is_cut_in_mid_turn_is_made_again_with_the_same_session(
     start: Start, notes: int, relay: Relay, agentnb_events: Events
 ) -> None:
-    """The turn says so; what was said before it is there, once, and the agent remembers it."""
+    """The turn has a notice; its earlier text is there once, and the agent remembers it."""
     relay.lead_to(f"ws://127.0.0.1:{notes}")
     session = start(command=[f"ws://{relay.place}/acp"])
     session.prompt("note tulips").wait(PATIENCE)
@@ -95,7 +94,7 @@ def test_connection_that_is_cut_in_mid_turn_is_made_again_with_the_same_session(
 
 
 def test_tools_of_the_kernel_are_not_promised_to_an_agent_that_cannot_reach_them(start: Start, notes: int) -> None:
-    """Programs of this machine are none of its; what is left out is named."""
+    """It cannot start programs of this machine; a notice names the omitted servers."""
     server = {"name": "files", "command": "mcp-files"}
     session = start(command=[f"ws://127.0.0.1:{notes}/acp"], mcp_servers=[server])
     told = json.loads(session.prompt("meet").wait(PATIENCE).text)
@@ -106,7 +105,7 @@ def test_tools_of_the_kernel_are_not_promised_to_an_agent_that_cannot_reach_them
 def test_description_names_address_token_and_folder_there(
     start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The token comes from a variable, and is shown nowhere."""
+    """The token comes from a variable and is never shown."""
     token = "t0ken-of-notes-8472"
     monkeypatch.setenv("AGENTNB_CONFIG_DIR", str(tmp_path / "conf"))
     monkeypatch.setenv("NOTES_PASS", token)

@@ -1,4 +1,4 @@
-"""What can go wrong with an agent elsewhere: each is said in words, with what to do, and shows no token."""
+"""Failures of a remote agent: each message says what to do, and shows no token."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ TOKEN = "t0ken-of-ada-5521"
 
 
 def at(url: str, **fields: object) -> AgentSpec:
-    """An agent at *url*."""
+    """Returns an agent at *url*."""
     return replace(custom([url], name="far"), title="Far", **fields)
 
 
 async def failure(spec: AgentSpec, cwd: Path) -> str:
-    """Why *spec* does not start."""
+    """Returns the reason why *spec* does not start."""
     with pytest.raises(AgentStartFailed) as failed:
         await Agent.launch(spec, cwd=cwd)
     return str(failed.value)
@@ -45,7 +45,7 @@ async def test_nobody_listens(tmp_path: Path, scheme: str) -> None:
 
 @pytest.mark.parametrize("scheme", ["ws", "http"])
 async def test_redirect_is_not_followed(tmp_path: Path, scheme: str) -> None:
-    """The token goes to no other address."""
+    """The token is sent to no other address."""
     with serving("odd_server", "redirects") as port:
         said = await failure(at(f"{scheme}://127.0.0.1:{port}/acp"), tmp_path)
     assert "redirects to /elsewhere. The token is sent only to the address that you gave." in said
@@ -60,7 +60,7 @@ async def test_web_server_without_websockets(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("way", "scheme"), [("silent", "http"), ("mute", "ws")])
 async def test_server_that_never_answers(tmp_path: Path, way: str, scheme: str) -> None:
-    """The start has its limit."""
+    """The start has a time limit."""
     with serving("odd_server", way) as port:
         url = f"{scheme}://127.0.0.1:{port}/acp"
         said = await failure(at(url, initialize_timeout=5.0), tmp_path)
@@ -69,7 +69,7 @@ async def test_server_that_never_answers(tmp_path: Path, way: str, scheme: str) 
 
 
 async def test_server_that_ends_the_connection_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its reason is cut to what can be read, and never repeats the token."""
+    """Its reason is cut to a readable length and never repeats the token."""
     monkeypatch.setenv("FAR_PASS", TOKEN)
     with serving("odd_server", "goes", ODD_TOKEN=TOKEN) as port:
         text = f'name = "far"\ntitle = "Far"\nurl = "ws://127.0.0.1:{port}/"\ntoken_variable = "FAR_PASS"'
@@ -85,7 +85,7 @@ async def test_frame_of_more_than_64_mib_ends_the_connection(tmp_path: Path) -> 
 
 
 async def test_rubbish_around_messages_is_passed_over(tmp_path: Path) -> None:
-    """Frames that are no messages, binary ones, and messages over several lines."""
+    """Invalid frames, binary ones, and messages over several lines."""
     with serving("odd_server", "rubbish") as port:
         agent = await Agent.launch(at(f"ws://127.0.0.1:{port}/"), cwd=tmp_path)
         try:
@@ -98,7 +98,7 @@ async def test_rubbish_around_messages_is_passed_over(tmp_path: Path) -> None:
 
 
 async def test_end_in_mid_turn_says_who_ended_it(tmp_path: Path) -> None:
-    """The turn ends with it; whatever comes next connects again."""
+    """The turn ends with it; the next request connects again."""
     with serving("sdk_server") as port:
         agent = await Agent.launch(at(f"ws://127.0.0.1:{port}/acp"), cwd=tmp_path)
         listener = RecordingListener()
@@ -113,7 +113,7 @@ async def test_end_in_mid_turn_says_who_ended_it(tmp_path: Path) -> None:
 async def test_tls_with_a_certificate_that_is_trusted_and_one_that_is_not(
     tmp_path: Path, certificate: tuple[Path, Path]
 ) -> None:
-    """The system's certificates, or those that SSL_CERT_FILE names."""
+    """The trusted certificates are the system's or those of SSL_CERT_FILE."""
     cert, key = map(str, certificate)
     with serving("sdk_server", "--certificate", cert, "--key", key) as port:
         for scheme in ("wss", "https"):
@@ -144,14 +144,14 @@ def test_description_with_an_address_that_makes_no_sense_says_why(text: str, mes
 
 
 def test_plain_connection_to_another_machine_is_made_where_the_description_allows_it() -> None:
-    """And on this machine anyway."""
+    """On this machine it needs no permission."""
     allowed = read('name = "far"\ntitle = "Far"\nurl = "ws://far.example.org/acp"\nunencrypted = true')
     assert "--unencrypted" in allowed.command
     assert read('name = "far"\ntitle = "Far"\nurl = "http://[::1]:80/acp"').line == "http://[::1]:80/acp"
 
 
 def test_address_is_written_in_the_place_of_a_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As the settings of the chat write it, and back."""
+    """The settings of the chat write it and read it back."""
     monkeypatch.setenv("AGENTNB_CONFIG_DIR", str(tmp_path))
     write_agent("far", "wss://far.example.org/acp", {"FAR_TOKEN": "t-1"}, state="")
     (own,) = own_agents()
@@ -164,7 +164,6 @@ def test_address_is_written_in_the_place_of_a_command(tmp_path: Path, monkeypatc
 
 
 def test_command_alone_says_what_is_wrong(tmp_path: Path) -> None:
-    """Any client can start it."""
     command = [sys.executable, "-m", "agentnb", "remote"]
     for words, message in (
         (["ws://far.example.org/"], "without TLS"),
@@ -179,14 +178,13 @@ def test_command_alone_says_what_is_wrong(tmp_path: Path) -> None:
 async def test_plugin_that_is_switched_off_connects_to_nobody(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, notes: int
 ) -> None:
-    """As a site can want it."""
+    """A site may require this."""
     monkeypatch.setenv("AGENTNB_PLUGINS", "eliza")
     said = await failure(at(f"ws://127.0.0.1:{notes}/acp"), tmp_path)
     assert "remote" in said
 
 
 def test_program_ends_when_its_client_closes_stdin() -> None:
-    """And leaves nothing behind."""
     assert asyncio.run(_ended()) == 0
 
 

@@ -1,4 +1,4 @@
-"""Sessions with a confined agent: commands that it runs through agentnb have its limits, too, and the user is told."""
+"""Sessions with a confined agent: its limits hold for commands through agentnb, too, and the user reads of them."""
 
 from __future__ import annotations
 
@@ -36,15 +36,13 @@ with open("fetched.txt", "w") as file:
 
 
 class Answering(BaseHTTPRequestHandler):
-    """Answers each request."""
-
     def do_GET(self) -> None:
         self.send_response(200)
         self.end_headers()
         self.wfile.write(b"served")
 
     def log_message(self, *_: object) -> None:
-        """Say nothing."""
+        """Logs nothing."""
 
 
 AUTO = """
@@ -60,7 +58,7 @@ ORDINARY_USER = 65534
 
 
 def as_ordinary_user(folder: Path) -> tuple[str, dict[str, Any]]:
-    """The Python, and the options of a process, of a user without rights; of this one where none can be had."""
+    """Returns a Python and process options for a user without rights, or this user's if there is none."""
     version = "import sys; print(sys.version_info[:2])"
     asked = [SYSTEM_PYTHON, "-c", version]
     has_python = os.access(SYSTEM_PYTHON, os.X_OK) and subprocess.check_output(asked, text=True).strip()
@@ -82,7 +80,7 @@ can_confine = pytest.mark.skipif(WAY is None, reason=WHY)
 
 @can_confine
 def test_start_with_confine_limits_the_agents_commands_and_says_so(start: Start, tmp_path: Path) -> None:
-    """A script that the user allows writes in the workspace and not beside it; the first turn and health say why."""
+    """An allowed script writes in the workspace and not beside it; the first turn and health say why."""
     beside = tmp_path.parent / "beside.txt"
     (tmp_path / "work.sh").write_text(
         f"echo out > {beside} || echo refused > inside.txt; echo out > {beside}.2; cat ~/.bashrc"
@@ -104,7 +102,7 @@ def test_start_with_confine_limits_the_agents_commands_and_says_so(start: Start,
 def test_auto_runs_commands_at_once_where_the_agent_is_confined_and_asks_elsewhere(
     reachable_folder: Path, how: str, runs: bool
 ) -> None:
-    """No preview stands in; nobody is there to be asked, so what asks is denied. A critical command always asks."""
+    """Without a preview and a user, a request is denied. A critical command always asks."""
     home, work = reachable_folder / "home", reachable_folder / "home/work"
     for folder in (work, home / "config"):
         folder.mkdir(parents=True)
@@ -122,7 +120,7 @@ def test_auto_runs_commands_at_once_where_the_agent_is_confined_and_asks_elsewhe
 
 @pytest.mark.skipif(WAY != "Landlock", reason=WHY or f"{WAY} cannot confine to single hosts")
 def test_start_with_hosts_lets_commands_reach_these_and_tells_of_others(start: Start, tmp_path: Path) -> None:
-    """Through the proxy, which a command finds in its environment; turn and health name the host that was refused."""
+    """The environment names the proxy for commands; turn and health name the refused host."""
     (tmp_path / "fetch.py").write_text(FETCH)
     with ThreadingHTTPServer(("127.0.0.1", 0), Answering) as server:
         serving = Thread(target=server.serve_forever)
@@ -143,7 +141,7 @@ def test_start_with_hosts_lets_commands_reach_these_and_tells_of_others(start: S
 
 @pytest.mark.skipif(WAY != "Landlock", reason=WHY or f"{WAY} cannot confine to single hosts")
 def test_agent_whose_service_is_no_allowed_host_names_it_where_it_fails_to_start(start: Start) -> None:
-    """The error says which host to add: the agent's own words rarely do."""
+    """The error names the host to add: the agent's own words rarely do."""
     session = start("needs_host", confine=True, network=["pypi.org"], directories=[AGENTS])
     turn = session.prompt("Hello").wait(PATIENCE, check=False)
     assert "It is confined and was denied connecting to service.example.org:80. Add the host to" in str(turn.error)
@@ -157,7 +155,7 @@ def test_agent_whose_service_is_no_allowed_host_names_it_where_it_fails_to_start
 def test_a_confined_agent_that_does_not_start_says_what_it_was_kept_from_or_that_it_was_confined(
     start: Start, tmp_path_factory: pytest.TempPathFactory, script: str, said: str
 ) -> None:
-    """In a terminal, where one is told to look, it is not confined: there it may start."""
+    """The error refers to a terminal, in which the agent is not confined and may start."""
     path = Path(shutil.copy(AGENTS / f"{script}.py", tmp_path_factory.mktemp("agents")))
     readable = [] if script == "echo" else [path.parent]
     session = start(command=[sys.executable, str(path)], confine=True, directories=readable)
@@ -170,7 +168,7 @@ def test_a_confined_agent_that_does_not_start_says_what_it_was_kept_from_or_that
 def test_start_without_confine_confines_an_agent_whose_needs_are_known_and_says_nothing_in_the_turn(
     start: Start, tmp_path: Path
 ) -> None:
-    """The page and health say it; a first answer that is stored in a notebook is the same everywhere."""
+    """Page and health say it; a first answer stored in a notebook is the same everywhere."""
     beside = tmp_path.parent / f"{tmp_path.name}-beside.txt"
     (tmp_path / "work.sh").write_text(f"echo out > {beside} || echo refused > inside.txt")
     session = start(permissions="allow")
@@ -188,7 +186,7 @@ def test_start_without_confine_confines_an_agent_whose_needs_are_known_and_says_
 
 
 def test_start_without_confine_leaves_an_agent_whose_needs_are_not_known(start: Start) -> None:
-    """It starts, and a line says that it is not confined, and what to do."""
+    """It starts, and a line says that it is not confined, and how to change that."""
     session = start("echo")
     session.prompt("Hello").wait(PATIENCE)
     health = session.health().confined
@@ -198,7 +196,7 @@ def test_start_without_confine_leaves_an_agent_whose_needs_are_not_known(start: 
 
 @can_confine
 def test_a_confined_agents_commands_have_temporary_files_and_caches_of_their_own(start: Start, tmp_path: Path) -> None:
-    """Installers write there; what lies in the user's caches is run by programs that are not confined."""
+    """Installers write there; programs that are not confined run files from the user's caches."""
     named = "TMPDIR UV_CACHE_DIR PIP_CACHE_DIR npm_config_cache XDG_CACHE_HOME MPLCONFIGDIR"
     shown = " ".join(f'"${name}"' for name in named.split())
     (tmp_path / "work.sh").write_text(f'for each in {shown}; do mkdir -p "$each" && echo "$each" >> made.txt; done')
@@ -212,7 +210,7 @@ def test_a_confined_agents_commands_have_temporary_files_and_caches_of_their_own
 
 
 def test_start_with_confine_false_says_that_it_is_not_confined(start: Start) -> None:
-    """With what that means, and how to confine it."""
+    """The message has the consequences and how to confine it."""
     session = start(confine=False)
     session.prompt("Hello").wait(PATIENCE)
     health = session.health().confined
@@ -225,7 +223,6 @@ def test_start_with_confine_false_says_that_it_is_not_confined(start: Start) -> 
 
 
 def test_start_with_confine_that_makes_no_sense_raises(tmp_path: Path) -> None:
-    """The error says which argument."""
     with pytest.raises(UsageError, match="confine must be True or False"):
         agentnb.start(cwd=tmp_path, confine="yes")  # type: ignore[arg-type]
     with pytest.raises(UsageError, match=r'network must be "all", "none" or a list of hosts'):

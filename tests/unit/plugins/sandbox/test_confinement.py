@@ -1,4 +1,4 @@
-"""Agents are confined: they and what they start read and change only what they need."""
+"""Agents are confined: they and their children read and change only what they need."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ _SECRET = "hunter2-is-the-secret"
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A workspace below a home folder with a secret and another project."""
+    """Makes a workspace below a home folder with a secret and another project."""
     return _project(tmp_path, monkeypatch)
 
 
 @pytest.fixture
 def reachable_folder(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """The same where other users can go."""
+    """Makes the same in a folder that other users can reach."""
     with open_to_all() as home:
         yield _project(home, monkeypatch)
 
@@ -67,7 +67,7 @@ def confined(folder: Path, asked: Confine, *words: str, needs: Needs | None = No
 
 @needs_landlock
 def test_confined_agent_works_in_its_workspace_and_state(folder: Path) -> None:
-    """It reads the system, writes the workspace, further folders and its own state, and starts programs."""
+    """It reads the system, writes the workspace, further folders and its state, and starts programs."""
     further = folder.parent / "further"
     further.mkdir()
     command = "echo 1 > a; mkdir b; mv a b/a; echo 2 > ~/.mine/x; echo 3 > ~/.new/y; echo 4 > ../further/z; ls /usr"
@@ -82,7 +82,7 @@ def test_confined_agent_works_in_its_workspace_and_state(folder: Path) -> None:
 
 @needs_landlock
 def test_confined_agent_uses_git_with_the_users_name_and_reads_none_of_its_passwords(folder: Path) -> None:
-    """Git does not work at all where it may not read the user's settings."""
+    """Git fails if it may not read the user's settings."""
     home = folder.parent
     (home / ".gitconfig").write_text("[user]\nname = Ada\nemail = ada@example.org\n")
     (home / ".git-credentials").write_text(_SECRET)
@@ -96,7 +96,7 @@ def test_confined_agent_uses_git_with_the_users_name_and_reads_none_of_its_passw
 
 @needs_landlock
 def test_confined_agent_runs_programs_behind_shims(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As pyenv has them: a script on the PATH that runs what lies beside its folder."""
+    """As with pyenv: a script on the PATH runs a program beside its folder."""
     for name, text in {"shims/tool": 'exec "$(dirname "$0")/../libexec/tool"', "libexec/tool": "echo ran"}.items():
         program = folder.parent / ".shimmed" / name
         program.parent.mkdir(parents=True, exist_ok=True)
@@ -119,7 +119,7 @@ def test_confined_agent_runs_programs_behind_shims(folder: Path, monkeypatch: py
     ],
 )
 def test_confined_agent_reads_and_writes_nothing_else(folder: Path, command: str) -> None:
-    """Not the user's keys, not other projects, not the shell's start-up files; nor do its children."""
+    """It has no access to the user's keys, other projects and shell start-up files; nor have its children."""
     done = confined(folder, Confine(), "/bin/sh", "-c", f"sh -c {command!r}")
     assert done.returncode != 0
     assert "denied" in done.stderr or "Read-only file system" in done.stderr
@@ -128,7 +128,7 @@ def test_confined_agent_reads_and_writes_nothing_else(folder: Path, command: str
 
 @pytest.fixture
 def terminal() -> Iterator[str]:
-    """The path of a terminal that somebody else uses."""
+    """Yields the path of another user's terminal."""
     one, other = os.openpty()
     yield os.ttyname(other)
     os.close(one)
@@ -137,7 +137,7 @@ def terminal() -> Iterator[str]:
 
 @pytest.fixture
 def shared_memory() -> Iterator[int]:
-    """The key of System V shared memory of another process."""
+    """Yields the key of another process's System V shared memory."""
     libc, key = ctypes.CDLL(None), 0x5A000000 | (os.getpid() & 0xFFFFFF)
     number = libc.shmget(key, 4096, 0o1600)  # IPC_CREAT
     yield key
@@ -146,7 +146,7 @@ def shared_memory() -> Iterator[int]:
 
 @needs_landlock
 def test_confined_agent_finds_no_way_out(folder: Path, terminal: str, shared_memory: int) -> None:
-    """No file outside, secret, server, process, device, terminal, shared memory or Unix socket is reached."""
+    """It reaches no file outside, secret, server, process, device, terminal, shared memory or Unix socket."""
     datagrams = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
     datagrams.bind(str(folder.parent / "datagrams"))
     datagrams.setblocking(False)
@@ -173,7 +173,7 @@ _SYSTEM_PYTHON = "/usr/bin/python3"
 def test_confined_agent_of_an_ordinary_user_finds_only_ways_out_that_are_named(
     reachable_folder: Path, terminal: str, shared_memory: int, *, has_namespaces: bool
 ) -> None:
-    """Where no file system of its own can be had, what Landlock does not look at is in the summary."""
+    """Without a separate file system, the summary names what Landlock does not check."""
     folder = reachable_folder
     home, outside, own = folder.parent, folder.parent / "outside.txt", folder.parent / "own"
     outside.write_text("kept")
@@ -224,7 +224,7 @@ def test_confined_agent_of_an_ordinary_user_finds_only_ways_out_that_are_named(
 
 @needs_landlock
 def test_confinement_names_what_is_not_checked_where_no_namespaces_can_be_made(folder: Path) -> None:
-    """In the summary of the session, and in what `agentnb doctor` says."""
+    """The session's summary and `agentnb doctor` name it."""
     code = """
 import os
 from pathlib import Path
@@ -248,14 +248,14 @@ print(confinement("on", "Landlock", "", unchecked_here()).message)
 
 @needs_landlock
 def test_confined_agent_has_terminals_of_its_own(folder: Path) -> None:
-    """Agents run commands in one: it is made without opening its path."""
+    """Agents run commands in one: it is created without opening its path."""
     code = "import os; one, other = os.openpty(); os.write(other, b'x'); print(os.isatty(other), os.read(one, 1))"
     assert confined(folder, Confine(), sys.executable, "-c", code).stdout == "True b'x'\n"
 
 
 @needs_landlock
 def test_confined_eliza_answers_like_one_that_is_not(folder: Path) -> None:
-    """A real agent starts confined, and says to what."""
+    """A real agent starts confined, and the message names its limits."""
 
     async def answer(confine: Confine | None) -> tuple[bytes, str]:
         import asyncio
@@ -295,7 +295,6 @@ def test_confinement_says_in_plain_words_what_is_left(about: dict[str, Any], sum
 
 
 def test_agent_that_cannot_be_confined_does_not_start(folder: Path) -> None:
-    """The error says why, and what to do."""
     assert way_here(2)[0] != "Landlock"
     if sys.platform == "linux" and way_here(2)[0] is None:
         assert way_here(2)[1].startswith("the kernel's Landlock has version 2, 3 is needed (Linux 6.2)")
@@ -306,7 +305,7 @@ def test_agent_that_cannot_be_confined_does_not_start(folder: Path) -> None:
 
 
 def test_confined_agent_that_is_not_installed_says_so(folder: Path) -> None:
-    """As one that is not confined does."""
+    """The error is the same as without confinement."""
     (folder / "agent").write_text("")
     with pytest.raises(AgentStartFailed, match="not executable"):
         run(SpawnedAgent.spawn(custom(["./agent"]), folder, confine=Confine()))
@@ -314,7 +313,7 @@ def test_confined_agent_that_is_not_installed_says_so(folder: Path) -> None:
 
 @needs_landlock
 def test_confined_agent_works_with_the_git_repository_around_its_workspace(folder: Path) -> None:
-    """It reads the repository that the workspace is a folder or a worktree of, and changes it not."""
+    """It reads the repository that its workspace is a folder or worktree of, and does not change it."""
     git = "git -c user.name=Ada -c user.email=ada@example.org"
     notebooks, tree = folder / "notebooks", folder.parent / "tree"
     made = f"git init -q . && echo x > f && git add f && {git} commit -qm one && mkdir notebooks"
@@ -330,7 +329,7 @@ def test_confined_agent_works_with_the_git_repository_around_its_workspace(folde
 
 
 def test_repository_of_a_workspace_is_no_folder_that_it_names_itself(folder: Path) -> None:
-    """An agent can write the file ``.git`` of its workspace: only a repository that knows this worktree counts."""
+    """An agent can write its workspace's ``.git`` file: only a repository that knows this worktree counts."""
     assert repository_of(folder, folder.parent) == []
     (folder / ".git").write_text(f"gitdir: {folder.parent}/.ssh\n")
     assert repository_of(folder, folder.parent) == []
@@ -346,7 +345,7 @@ def test_repository_of_a_workspace_is_no_folder_that_it_names_itself(folder: Pat
 @needs_landlock
 @pytest.mark.parametrize("is_linked", [False, True], ids=["installed", "linked"])
 def test_confined_agent_imports_modules_from_pythonpath(folder: Path, *, is_linked: bool) -> None:
-    """Where packages were put apart, as on clusters; also where that folder only links to them."""
+    """Clusters keep packages in separate folders; also if that folder only links to them."""
     modules, store = folder.parent / "modules", folder.parent / "store/lib/site-packages"
     place = store if is_linked else modules
     modules.mkdir()
@@ -363,7 +362,7 @@ def test_confined_agent_imports_modules_from_pythonpath(folder: Path, *, is_link
 
 @needs_landlock
 def test_confined_agent_reads_libraries_where_variables_say(folder: Path) -> None:
-    """As ``module load`` does on clusters; the home folder is no folder of libraries."""
+    """As after ``module load`` on clusters; the home folder is not a folder of libraries."""
     library = folder.parent / "apps/libffi/lib"
     library.mkdir(parents=True)
     (library / "libffi.so.8").write_text("read")
@@ -375,7 +374,7 @@ def test_confined_agent_reads_libraries_where_variables_say(folder: Path) -> Non
 
 
 def test_links_on_pythonpath_lead_a_confined_agent_to_nothing_but_packages(folder: Path) -> None:
-    """It could have made them itself; and the home folder is no folder of modules."""
+    """It could have made the links itself; and the home folder is not a folder of modules."""
     home = folder.parent
     (folder / "keys").symlink_to(home / ".ssh")
     (folder / "id_test").symlink_to(home / ".ssh/id_test")
@@ -386,7 +385,7 @@ def test_links_on_pythonpath_lead_a_confined_agent_to_nothing_but_packages(folde
 
 @needs_landlock
 def test_confined_agent_reads_what_the_commands_of_its_mcp_servers_name(tmp_path: Path) -> None:
-    """A script and what lies beside it, a folder; not what is hidden in the home folder, nor all of that."""
+    """A script with the files beside it, or a folder; not hidden folders in the home, nor all of the home."""
     home = tmp_path / "home"
     data, hidden, script = home / "data", home / ".ssh", home / "servers/server.py"
     for each in (data, hidden, script.parent):
@@ -402,7 +401,7 @@ def test_confined_agent_reads_what_the_commands_of_its_mcp_servers_name(tmp_path
 
 
 def test_confined_agent_has_its_own_files_where_variables_say(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As ``CLAUDE_CONFIG_DIR``, ``XDG_STATE_HOME`` and agentnb's own folders do."""
+    """Examples are ``CLAUDE_CONFIG_DIR``, ``XDG_STATE_HOME`` and agentnb's own folders."""
     for name in ("moved", "state", "settings", "kept"):
         (folder.parent / name).mkdir()
     (folder.parent / "settings/local.toml").write_text("model = 1")
@@ -421,7 +420,7 @@ def test_confined_agent_has_its_own_files_where_variables_say(folder: Path, monk
 def test_caches_of_a_confined_agent_are_temporary_where_no_folder_can_be_made(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In a container without a home, for example."""
+    """A container without a home is an example."""
     (folder / "file").write_text("")
     monkeypatch.setenv("AGENTNB_DATA_DIR", str(folder / "file"))
     own, variables = confined_variables("mine", folder, {"PIP_CACHE_DIR": "/given"})
@@ -437,7 +436,7 @@ def test_caches_of_a_confined_agent_are_temporary_where_no_folder_can_be_made(
 def test_agent_confined_by_bubblewrap_works_in_its_workspace_and_finds_nothing_else(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where the kernel has no Landlock: programs run, files of the workspace are written, all else is not there."""
+    """For kernels without Landlock: programs run, workspace files are written, all else is absent."""
     monkeypatch.setenv("TMPDIR", str(folder.parent / ".mine"))
     made = confinement_of(Needs(), "/bin/sh", folder, Confine(network="none"), os.environ, by="bubblewrap")
     command = (
@@ -457,7 +456,7 @@ def test_agent_confined_by_bubblewrap_works_in_its_workspace_and_finds_nothing_e
 
 
 def test_other_ways_to_confine_have_the_same_limits() -> None:
-    """The arguments of bubblewrap and the profile of macOS name what may be read and written, and the network."""
+    """The arguments of bubblewrap and the profile of macOS name the readable and writable paths, and the network."""
     asked = Confinement(way="bubblewrap", read=("/usr",), write=('/w "s"', "/dev/null"), network="none")
     words = bubblewrap(asked)
     bound = ["--ro-bind-try", "/usr", "/usr", "--bind-try", '/w "s"', '/w "s"']

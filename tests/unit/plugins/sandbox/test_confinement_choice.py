@@ -1,4 +1,4 @@
-"""Whether an agent is confined: the argument, the policy files, the setting and the agent's description."""
+"""The choice to confine an agent: the argument, the policy files, the setting and the agent's description."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _DESCRIPTION = 'name = "mine"\ntitle = "Mine"\ncommand = ["{python}"]\n'
 
 @pytest.fixture
 def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The folder of the user's files."""
+    """Returns the folder of the user's files."""
     monkeypatch.setenv("AGENTNB_CONFIG_DIR", str(tmp_path))
     monkeypatch.chdir(tmp_path)
     (tmp_path / "agents").mkdir()
@@ -36,7 +36,7 @@ def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def write_files(config: Path, described: str, setting: str, policies: Sequence[str]) -> None:
-    """Write the description; the setting, and the user's and the project's policy, where they say something."""
+    """Writes the description, and the setting and the user's and project's policy if given."""
     (config / "agents/mine.toml").write_text(described)
     if setting:
         (config / "settings.toml").write_text(f'confine = "{setting}"\n')
@@ -66,7 +66,7 @@ def write_files(config: Path, described: str, setting: str, policies: Sequence[s
 def test_of_what_says_something_about_confinement_the_nearest_counts(
     config: Path, said: tuple[str, str, str, str], arguments: dict[str, Any], expected: Any
 ) -> None:
-    """The argument, your policy file, the setting, the description; a project only narrows what is not the argument."""
+    """The order: argument, user's policy file, setting, description; a project narrows all but the argument."""
     description, setting, *policies = said
     described = _DESCRIPTION + (f"confine = {description}" if description else "")
     write_files(config, described, setting, policies)
@@ -101,7 +101,7 @@ _KNOWN = f"{_DESCRIPTION}[confinement]\nwrites = []\n"
 def test_where_nothing_is_said_an_agent_is_confined_whose_needs_are_known(
     config: Path, described: str, said: tuple[str, str, str], expected: tuple[str | None, bool]
 ) -> None:
-    """Its description says what it needs; a project can narrow that, and not switch it off."""
+    """Its description states its needs; a project can narrow its access, and not switch confinement off."""
     setting, *policies = said
     write_files(config, described, setting, policies)
     given = configured("mine", None, None, config)
@@ -121,7 +121,7 @@ def test_where_nothing_is_said_an_agent_is_confined_whose_needs_are_known(
 def test_agents_of_the_catalogue_are_confined_where_that_is_possible(
     name: str, with_a_keyring: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Those that were seen to finish a turn confined; not where their login may be in a keyring."""
+    """Each has finished a turn confined; agents whose login may be in a keyring are not confined."""
     possible, needs = way_here()[0] in TRIED, find(name).confinement
     monkeypatch.delenv("DBUS_SESSION_BUS_ADDRESS", raising=False)
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
@@ -136,7 +136,7 @@ def test_agents_of_the_catalogue_are_confined_where_that_is_possible(
 
 
 def test_agents_that_cannot_work_confined_are_not_and_the_line_says_why() -> None:
-    """Codex has a sandbox of its own; of others the needs are not known."""
+    """Codex has a sandbox; the needs of others are not known."""
     assert not is_confined_unasked(find("codex").confinement)
     assert not is_confined_unasked(find("goose").confinement)
     if way_here()[0] is not None:
@@ -147,7 +147,7 @@ def test_agents_that_cannot_work_confined_are_not_and_the_line_says_why() -> Non
 
 
 def test_while_a_policy_file_cannot_be_read_agents_are_confined_where_that_is_possible(config: Path) -> None:
-    """It could say so."""
+    """The file could ask for it."""
     (config / "policy.toml").write_text("[agents.eliza")
     assert configured("eliza", None, None, config).network == (None if way_here()[0] is None else "all")
     assert configured("eliza", None, None, config, confine=False).network is None
@@ -155,21 +155,21 @@ def test_while_a_policy_file_cannot_be_read_agents_are_confined_where_that_is_po
 
 @pytest.mark.parametrize("said", ["yes", 1, [], ["https://a.org"], {"hosts": []}])
 def test_confine_that_makes_no_sense_raises(said: object) -> None:
-    """The error shows what was written, and what can be."""
+    """The error shows the value and the possible ones."""
     with pytest.raises(UsageError) as raised:
         checked_confining(said)
     assert raised.value.hint
 
 
 def test_description_of_an_agent_with_a_confine_that_makes_no_sense_is_refused() -> None:
-    """When it is read, not when the agent starts."""
+    """The error comes at reading, before the agent starts."""
     with pytest.raises(UsageError, match="confine is 'on'"):
         read(f'{_DESCRIPTION}confine = "on"')
     assert read(f'{_DESCRIPTION}confine = ["A.org"]').confine == ("a.org",)
 
 
 def test_narrower_of_two() -> None:
-    """Not confined, all of the network, single hosts, none of it."""
+    """The order: not confined, the whole network, single hosts, no network."""
     order: list[Any] = [None, "all", ("a.org",), "none"]
     for at, wide in enumerate(order):
         for narrow in order[at:]:

@@ -1,4 +1,4 @@
-"""A confined agent reaches the hosts that it may, through a proxy of ours, and nothing else."""
+"""A confined agent reaches its allowed hosts through our proxy, and nothing else."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Heads = list[str]
 async def server(
     answer: bytes = b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nserved",
 ) -> AsyncIterator[tuple[int, Heads]]:
-    """A server on the loopback: its port, and the heads of the requests that it got."""
+    """Runs a server on the loopback; yields its port, and the heads of its requests."""
     heads: Heads = []
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -50,7 +50,7 @@ async def server(
 
 
 async def asked(port: int, request: str) -> str:
-    """Returns what the proxy at *port* answers to *request*, all of it."""
+    """Returns the proxy's whole answer to *request* at *port*."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     writer.write(request.encode())
     received = await reader.read()
@@ -61,7 +61,7 @@ async def asked(port: int, request: str) -> str:
 
 @asynccontextmanager
 async def proxy(*hosts: str, apart: bool = True, **env: str) -> AsyncIterator[NetworkProxy]:
-    """A proxy for *hosts*, in the environment *env*."""
+    """Runs a proxy for *hosts* in the environment *env*."""
     opened = NetworkProxy(checked_hosts(list(hosts)), env)
     await opened.open(apart=apart)
     try:
@@ -91,20 +91,20 @@ async def proxy(*hosts: str, apart: bool = True, **env: str) -> AsyncIterator[Ne
 def test_hosts_name_exact_hosts_names_below_one_and_ports(
     hosts: list[str], host: str, port: int, expected: bool
 ) -> None:
-    """``*.`` stands for any names before it, not for none."""
+    """``*.`` stands for one or more names before it."""
     assert is_allowed(checked_hosts(hosts), host, port) is expected
 
 
 @pytest.mark.parametrize("given", ["example.org", [], [1], ["*"], ["https://example.org"], ["a b"], ["*.1.2.3.4"]])
 def test_hosts_that_are_none_raise(given: object) -> None:
-    """The error shows what is wrong, and how it is written."""
+    """The error shows the fault and the right form."""
     with pytest.raises(UsageError, match="network") as raised:
         checked_hosts(given)
     assert raised.value.hint
 
 
 def test_names_that_lead_to_this_machine_or_its_link_lead_astray() -> None:
-    """Who owns a name decides where it leads; an address that is allowed as such, and ``localhost``, are meant."""
+    """A name's owner decides where it leads; an address allowed as such, and ``localhost``, are meant."""
     astray = ["127.0.0.1", "::1", "::ffff:127.0.0.1", "169.254.169.254", "fe80::1", "0.0.0.0", "224.0.0.1"]  # noqa: S104
     assert [each for each in astray if not leads_astray("a.example.org", ip_address(each))] == []
     assert not leads_astray("a.example.org", ip_address("192.0.2.1"))
@@ -114,7 +114,7 @@ def test_names_that_lead_to_this_machine_or_its_link_lead_astray() -> None:
 
 
 def test_proxy_refuses_an_allowed_name_that_leads_to_this_machine() -> None:
-    """The machine's own name, which its hosts file may have at the loopback; nothing is connected to then."""
+    """The hosts file may give the machine's own name a loopback address; the proxy makes no connection."""
     name = socket.gethostname().lower()
     try:
         address = ip_address(socket.gethostbyname(name))
@@ -134,7 +134,7 @@ def test_proxy_refuses_an_allowed_name_that_leads_to_this_machine() -> None:
 
 
 def test_proxy_connects_to_hosts_that_may_be_reached() -> None:
-    """By CONNECT, and by plain HTTP: the server sees a path, and nothing that was meant for the proxy."""
+    """By CONNECT and by plain HTTP: the server gets a path and none of the proxy's headers."""
 
     async def scenario() -> None:
         async with server() as (port, heads), proxy(f"localhost:{port}") as opened:
@@ -150,7 +150,7 @@ def test_proxy_connects_to_hosts_that_may_be_reached() -> None:
 
 
 def test_proxy_refuses_other_hosts_and_says_so() -> None:
-    """Another name, another port, another way to write the address; each is remembered once."""
+    """Another name, port or form of the address; each is recorded once."""
 
     async def scenario() -> None:
         async with server() as (port, heads), proxy(f"localhost:{port}") as opened:
@@ -170,7 +170,7 @@ def test_proxy_refuses_other_hosts_and_says_so() -> None:
     "request_line", ["GET / HTTP/1.1", "GET https://a.b/ HTTP/1.1", "CONNECT a.b HTTP/1.1", "nonsense"]
 )
 def test_proxy_answers_what_is_no_request_for_it_with_an_error(request_line: str) -> None:
-    """400, with what it takes."""
+    """The error is 400 and names the accepted requests."""
 
     async def scenario() -> None:
         async with proxy("example.org") as opened:
@@ -180,7 +180,7 @@ def test_proxy_answers_what_is_no_request_for_it_with_an_error(request_line: str
 
 
 def test_proxy_when_nobody_listens_answers_with_an_error() -> None:
-    """502, with the reason."""
+    """The error is 502 with the reason."""
 
     async def scenario() -> None:
         with socket.socket() as bound:
@@ -195,7 +195,7 @@ def test_proxy_when_nobody_listens_answers_with_an_error() -> None:
 
 
 def test_proxy_of_the_environment_is_gone_through() -> None:
-    """With its login; names are looked up there. What is refused never gets there."""
+    """It gets its login and looks up names. Refused requests never reach it."""
 
     async def scenario() -> None:
         answer = b"HTTP/1.1 200 OK\r\n\r\nouter"
@@ -236,7 +236,7 @@ WITHOUT_RIGHTS = [
     ],
 )
 def test_proxy_of_the_environment_gets_one_request_at_most(headers: str, expected: str) -> None:
-    """Another that is sent behind it, for a host that may not be reached, is not handed on."""
+    """A second request behind it, for a refused host, is not passed on."""
 
     async def scenario() -> bytes:
         got = asyncio.get_running_loop().create_future()
@@ -300,7 +300,7 @@ told("variables", lambda: (os.environ["HTTPS_PROXY"] == os.environ["http_proxy"]
 def test_confined_agent_reaches_allowed_hosts_through_the_proxy_and_nothing_else(
     tmp_path: Path, apart: bool, without_rights: bool
 ) -> None:
-    """Not by UDP, so no names either; not by what Landlock does not look at; as root or not."""
+    """UDP, so also DNS, and what Landlock does not check are closed, too; as root or not."""
     if not apart and landlock.abi() < landlock.SINCE["TCP"]:
         pytest.skip(f"Landlock has version {landlock.abi()} here")
 
@@ -358,7 +358,7 @@ def test_confined_agent_reaches_allowed_hosts_through_the_proxy_and_nothing_else
 def test_servers_of_this_machine_are_reached_without_the_proxy_where_their_ports_are_named(
     tmp_path: Path, hosts: list[str], direct: str
 ) -> None:
-    """A host of this machine without a port is behind the proxy, and so are then the agent's own servers."""
+    """A local host without a port goes through the proxy, and so do the agent's own servers then."""
     script = "import os; print(os.environ['NO_PROXY'])"
 
     async def scenario() -> tuple[str, bool]:
@@ -380,7 +380,7 @@ def test_servers_of_this_machine_are_reached_without_the_proxy_where_their_ports
 
 @needs_landlock
 def test_network_of_its_own_is_gone_with_the_process(tmp_path: Path) -> None:
-    """The proxy lets go of its listening socket."""
+    """The proxy closes its listening socket."""
     script = (
         "import socket, threading; s = socket.create_server(('127.0.0.1', 0)); "
         "c = socket.create_connection(s.getsockname()); print('reached its own')"
@@ -403,7 +403,7 @@ def test_network_of_its_own_is_gone_with_the_process(tmp_path: Path) -> None:
 
 
 def descriptors() -> list[str]:
-    """The sockets and process handles of this process."""
+    """Returns this process's sockets and process handles."""
     found = []
     for each in Path("/proc/self/fd").iterdir():
         with suppress(OSError):
@@ -412,6 +412,6 @@ def descriptors() -> list[str]:
 
 
 def test_single_hosts_when_landlock_is_too_old_are_refused() -> None:
-    """Rather than half kept; the error says what is needed."""
+    """They are never half enforced; the error names the required version."""
     with pytest.raises(OSError, match=r"version 4 of Landlock \(Linux 6.7\); the kernel has version 3"):
         landlock.restrict(read=(), write=(), ports=(80,), version=3)

@@ -18,7 +18,7 @@ from tests.unit.plugins.sandbox.test_confinement import needs_landlock
 @needs_npm
 @needs_landlock
 async def test_npm_below_confinement_uses_the_users_mirror(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The real npm, confined; it cannot read the file with the login."""
+    """The real npm runs confined; it cannot read the file with the login."""
     work = tmp_path / "work"
     work.mkdir()
     (tmp_path / ".npmrc").write_text("registry=https://mirror.example.org/npm/\n", encoding="utf-8")

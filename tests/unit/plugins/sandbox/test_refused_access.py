@@ -1,4 +1,4 @@
-"""What the confinement of an agent refused is read from what its programs print."""
+"""The accesses that an agent's confinement refused are found in its programs' output."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ HOME = "/home/ada"
     ],
 )
 def test_refused_accesses_when_programs_tell_of_them_are_found(printed: str, expected: list[tuple[str, str]]) -> None:
-    """Only paths that the confinement does not allow: what else was refused is not its doing."""
+    """Only paths outside the confinement count: others were refused by something else."""
     assert [tuple(each) for each in refused_accesses(printed, CONFINED, HOME)] == expected
 
 
 def test_refused_accesses_when_there_are_many_are_bounded() -> None:
-    """Each once, and of a long text the end."""
+    """Each counts once; only the end of a long text is read."""
     same = "cat: /data/x: Permission denied\n"
     many = "".join(f"cat: /data/{number}: Permission denied\n" for number in range(100))
     assert len(refused_accesses(same * 50, CONFINED, HOME)) == 1

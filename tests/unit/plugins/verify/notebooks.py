@@ -10,7 +10,7 @@ Json = dict[str, Any]
 
 
 def cell(source: str, count: int | None = None, outputs: str | list[Json] | None = None, *tags: str) -> Json:
-    """A code cell; a text is what it has printed."""
+    """Returns a code cell; a text is its printed output."""
     if isinstance(outputs, str):
         outputs = [{"output_type": "stream", "name": "stdout", "text": outputs}]
     metadata = {"tags": [*tags]} if tags else {}
@@ -24,18 +24,18 @@ def cell(source: str, count: int | None = None, outputs: str | list[Json] | None
 
 
 def ran(*sources: str) -> list[Json]:
-    """Cells that were run in their order and printed nothing."""
+    """Returns cells that ran in order and printed nothing."""
     return [cell(source, number) for number, source in enumerate(sources, 1)]
 
 
 def notebook(*cells: Json, **metadata: Any) -> Json:
-    """A notebook; its cells have the ids c0, c1 and so on."""
+    """Returns a notebook; its cells have the ids c0, c1 and so on."""
     numbered = [{**each, "id": f"c{number}"} for number, each in enumerate(cells)]
     return {"cells": numbered, "metadata": metadata, "nbformat": 4, "nbformat_minor": 5}
 
 
 def saved(folder: Path, content: Json, name: str = "nb.ipynb") -> Path:
-    """The file of a notebook."""
+    """Returns a notebook's file."""
     path = folder / name
     path.write_text(json.dumps(content))
     return path

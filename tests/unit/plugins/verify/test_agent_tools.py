@@ -1,4 +1,4 @@
-"""The tools of agents: they ask the policy, and answer in text."""
+"""The tools of agents: they ask the policy and answer in text."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def text(result: dict[str, Any]) -> str:
 
 
 async def test_verify_notebook_asks_first_and_says_what_was_found(tmp_path: Path) -> None:
-    """Running it is asked for as running code is; looking at its names as reading is."""
+    """The request is for running code, or for reading if only names are checked."""
     requests.clear()
     saved(tmp_path, notebook(cell("print(z)", 1)))
     matching = text(await verify_notebook(session(tmp_path), {"path": "nb.ipynb"}))
@@ -54,13 +54,13 @@ async def test_verify_notebook_asks_first_and_says_what_was_found(tmp_path: Path
 
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The tests that are run load no plug-ins of this environment."""
+    """The tests that the tool runs load no plug-ins of this environment."""
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
 
 
 @pytest.mark.usefixtures("quick")
 async def test_run_tests_gives_failures_with_their_tracebacks(tmp_path: Path) -> None:
-    """By pytest's own report."""
+    """They come from pytest's report."""
     (tmp_path / "test_a.py").write_text("def test_one(): pass\ndef test_two():\n    assert 1 == 2, 'no'\n")
     result = await run_tests(session(tmp_path), {})
     assert result["isError"]
@@ -75,20 +75,19 @@ async def test_run_tests_gives_failures_with_their_tracebacks(tmp_path: Path) ->
 
 @pytest.mark.usefixtures("quick")
 async def test_run_tests_that_take_too_long_are_ended(tmp_path: Path) -> None:
-    """No process of theirs stays."""
     (tmp_path / "test_a.py").write_text("import threading\ndef test_one():\n    threading.Event().wait()\n")
     result = await run_tests(session(tmp_path), {"seconds": 3})
     assert text(result) == "The tests took too long, and were ended."
 
 
 def test_report_where_there_is_none_is_empty(tmp_path: Path) -> None:
-    """Then what was printed is given."""
+    """The answer is then the printed output."""
     assert report_of(tmp_path / "none.xml") == ""
     assert {each.name for each in TOOLS} == {"verify_notebook", "interrupt", "restart_kernel", "run_tests"}
 
 
 def test_lost_variables_names_some_and_counts_the_others() -> None:
-    """Modules are imported again, so they are none."""
+    """Modules can be imported again, so they do not count."""
     assert lost_variables({"np": json, "x": 1}) == "Permanently loses your variables: x."
     assert lost_variables({"np": json}) == "Stops the running code. The kernel has no variables."
     many = {f"v{number:02}": number for number in range(13)}

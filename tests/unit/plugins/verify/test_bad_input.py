@@ -1,4 +1,4 @@
-"""Damaged, endless, greedy notebooks, and those in another language: each is answered, and no file is touched."""
+"""Damaged, endless and greedy notebooks, and those in another language: each gets an answer, and no file changes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ DAMAGED = {
 @pytest.mark.parametrize("text", DAMAGED.values(), ids=DAMAGED)
 @pytest.mark.parametrize("run", [True, False])
 def test_verify_of_a_damaged_notebook_finds_that(tmp_path: Path, text: str, run: bool) -> None:
-    """It says what is wrong with it, and runs nothing."""
+    """It names the fault and runs nothing."""
     path = tmp_path / "nb.ipynb"
     path.write_text(text)
     result = agentnb.verify(path, run=run)
@@ -39,7 +39,7 @@ def test_verify_of_a_damaged_notebook_finds_that(tmp_path: Path, text: str, run:
 
 @pytest.mark.parametrize("language", ["R", "julia", "javascript"])
 def test_verify_of_a_notebook_of_another_language_does_not_try_it(tmp_path: Path, language: str) -> None:
-    """It says which one it is."""
+    """It names the language."""
     metadata = {
         "kernelspec": {"name": f"no-such-{language}", "language": language},
         "language_info": {"name": language},
@@ -51,7 +51,7 @@ def test_verify_of_a_notebook_of_another_language_does_not_try_it(tmp_path: Path
 
 
 def test_verify_of_what_is_no_file_is_refused(tmp_path: Path) -> None:
-    """So is a time limit that makes no sense."""
+    """An invalid time limit is refused, too."""
     with pytest.raises(UsageError, match="cannot be read"):
         agentnb.verify(tmp_path / "none.ipynb")
     path = saved(tmp_path, notebook(cell("1")))
@@ -63,7 +63,7 @@ def test_verify_of_what_is_no_file_is_refused(tmp_path: Path) -> None:
 
 
 def test_read_notebook_of_the_form_of_2012_reads_its_worksheets() -> None:
-    """Inputs, numbers and outputs have other names there."""
+    """Inputs, numbers and outputs have other names in it."""
     output = {"output_type": "pyout", "text": ["3"], "prompt_number": 1}
     old = {
         "worksheets": [
@@ -76,7 +76,7 @@ def test_read_notebook_of_the_form_of_2012_reads_its_worksheets() -> None:
 
 @pytest.mark.slow
 def test_verify_of_a_notebook_that_never_ends_stops_it(tmp_path: Path) -> None:
-    """The cell that ran when the time was up."""
+    """It names the cell that ran at the time limit."""
     path = saved(tmp_path, notebook(cell("print(1)", 1, "1\n"), cell("import threading\nthreading.Event().wait()", 2)))
     result = agentnb.verify(path, seconds=10)
     (finding,) = result.findings
@@ -97,7 +97,7 @@ def test_verify_of_a_notebook_that_never_ends_stops_it(tmp_path: Path) -> None:
     ids=["processes", "disk"],
 )
 def test_verify_of_a_greedy_notebook_ends_it_and_says_what_it_needs(tmp_path: Path, source: str, kind: str) -> None:
-    """And no file of it stays."""
+    """None of its files stays."""
     path = saved(tmp_path, notebook(cell(source, 1)))
     (finding,) = agentnb.verify(path, seconds=60).findings
     assert (finding.kind, finding.cell and finding.cell.id) == (kind, "c0"), finding
@@ -106,7 +106,7 @@ def test_verify_of_a_greedy_notebook_ends_it_and_says_what_it_needs(tmp_path: Pa
 
 @pytest.mark.slow
 def test_verify_of_what_prints_without_end_is_cut_and_ends(tmp_path: Path) -> None:
-    """Not all of it is kept."""
+    """Its output is kept only in part."""
     path = saved(tmp_path, notebook(cell("while True:\n    print('x' * 1000)", 1, "x\n")))
     result = agentnb.verify(path, seconds=4)
     assert "time-limit" in [each.kind for each in result.findings]
@@ -114,7 +114,7 @@ def test_verify_of_what_prints_without_end_is_cut_and_ends(tmp_path: Path) -> No
 
 @pytest.mark.slow
 def test_verify_of_2000_cells_runs_them(tmp_path: Path) -> None:
-    """Each once, in one kernel."""
+    """Each runs once, in one kernel."""
     cells = [cell(f"x{n} = {n}\nprint(x{n})", n + 1, f"{n}\n") for n in range(2000)]
     result = agentnb.verify(saved(tmp_path, notebook(*cells)), seconds=300)
     assert result.ok, result
@@ -123,7 +123,7 @@ def test_verify_of_2000_cells_runs_them(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_verify_twice_at_once_gives_two_answers(tmp_path: Path) -> None:
-    """Neither sees the other's files."""
+    """Neither run sees the other's files."""
     source = "import os\nassert not os.path.exists('mark')\nopen('mark', 'w').write('x')\nprint(1)"
     path = saved(tmp_path, notebook(cell(source, 1, "1\n")))
     results: list[agentnb.Verification] = []
@@ -138,7 +138,7 @@ def test_verify_twice_at_once_gives_two_answers(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_verify_of_a_notebook_without_results_only_runs_it(tmp_path: Path) -> None:
-    """And says that nothing was compared."""
+    """The result says that nothing was compared."""
     result = agentnb.verify(saved(tmp_path, notebook(cell("print(1)"), cell("print(2)"))))
     assert result.ok, result
     assert any("has no saved results" in each for each in result.not_checked)

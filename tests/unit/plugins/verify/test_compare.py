@@ -52,14 +52,14 @@ OTHER = {
 
 @pytest.mark.parametrize(("stored", "now"), SAME.values(), ids=SAME)
 def test_compare_texts_that_differ_in_what_differs_at_each_run_finds_no_difference(stored: str, now: str) -> None:
-    """Addresses and the like say nothing about the result."""
+    """Addresses and the like do not count."""
     assert compare_texts(stored, now) is None
     assert compare_texts(now, stored) is None
 
 
 @pytest.mark.parametrize(("stored", "now"), MILD.values(), ids=MILD)
 def test_compare_texts_that_differ_in_times_finds_a_mild_difference(stored: str, now: str) -> None:
-    """It is noted, and no fault."""
+    """It is noted, but not a fault."""
     difference = compare_texts(stored, now)
     assert difference is not None
     assert difference.is_mild
@@ -67,7 +67,7 @@ def test_compare_texts_that_differ_in_times_finds_a_mild_difference(stored: str,
 
 @pytest.mark.parametrize(("stored", "now"), OTHER.values(), ids=OTHER)
 def test_compare_texts_that_differ_finds_the_lines(stored: str, now: str) -> None:
-    """The first lines that differ are its evidence."""
+    """The first different lines are its evidence."""
     difference = compare_texts(stored, now)
     assert difference is not None
     assert not difference.is_mild
@@ -76,13 +76,12 @@ def test_compare_texts_that_differ_finds_the_lines(stored: str, now: str) -> Non
 
 @given(st.text(), st.text())
 def test_compare_texts_of_any_texts_ends_and_a_text_is_as_itself(one: str, other: str) -> None:
-    """Whatever stands in an output."""
     assert compare_texts(one, one) is None
     compare_texts(one, other)
 
 
 def picture(width: int = 40, height: int = 30, dots: int = 0, compression: int = 6) -> str:
-    """A white PNG with black *dots*, by Pillow."""
+    """Returns a white PNG with black *dots*, made by Pillow."""
     image = pytest.importorskip("PIL.Image").new("RGBA", (width, height), "white")
     for number in range(dots):
         image.putpixel((number % width, number // width), (0, 0, 0, 255))
@@ -93,7 +92,7 @@ def picture(width: int = 40, height: int = 30, dots: int = 0, compression: int =
 
 @pytest.mark.parametrize("seed", range(3))
 def test_compare_pictures_with_every_filter_of_png_reads_the_pixels(seed: int) -> None:
-    """By a file of each filter, written here, beside an unfiltered one."""
+    """The test writes a file with each filter and an unfiltered one."""
     rng = random.Random(seed)
     rows = [bytes(rng.randrange(256) for _ in range(8 * 3)) for _ in range(10)]
     for kind in range(5):
@@ -103,7 +102,7 @@ def test_compare_pictures_with_every_filter_of_png_reads_the_pixels(seed: int) -
 
 
 def test_compare_pictures_of_other_pixels_or_size_says_how() -> None:
-    """One pixel of 100,000 is let pass."""
+    """One pixel of 100,000 may differ."""
     assert compare_pictures(picture(dots=90), picture()) == "7.5 % of the pixels differ".replace(" %", "%")
     assert "40 × 30" in compare_pictures(picture(), picture(41))
     assert compare_pictures(picture(400, 300), picture(400, 300, dots=1)) == ""
@@ -111,7 +110,7 @@ def test_compare_pictures_of_other_pixels_or_size_says_how() -> None:
 
 
 def test_compare_outputs_compares_tables_by_their_text() -> None:
-    """HTML of a frame has no numbers of its own."""
+    """A frame's HTML adds no numbers."""
     stored = [_result({"text/plain": "   a\n0  1", "text/html": "<table id='x'>"})]
     now = [_result({"text/plain": "   a\n0  1", "text/html": "<table id='y'>"})]
     assert compare_outputs(stored, now) is None
@@ -135,7 +134,7 @@ WARNED = "<ipython-input-7>:3: FutureWarning: soon gone\n  old()\n"
     ids=["number", "new", "place of a warning", "warning gone", "progress", "font cache"],
 )
 def test_compare_outputs_compares_stderr_and_does_not_count_warnings(stored: str, now: str, kind: str) -> None:
-    """Python shows a warning once: a cell that was run again shows none."""
+    """Python shows a warning once: a cell that ran again shows none."""
     old, new = ([{"output_type": "stream", "name": "stderr", "text": each}] for each in (stored, now))
     difference = compare_outputs(old, new)
     assert (difference.kind if difference else "") == kind
@@ -143,7 +142,7 @@ def test_compare_outputs_compares_stderr_and_does_not_count_warnings(stored: str
 
 
 def test_compare_outputs_compares_widgets_by_what_they_describe_and_their_state() -> None:
-    """Their models have other ids at each run; what only one of both has does not count."""
+    """Their models have other ids at each run; parts that only one of them has do not count."""
     stored = _widget("one", {"value": 3, "layout": {"width": "9px"}, "since": 8})
     assert compare_outputs([stored], [_widget("two", {"value": 3, "layout": {"width": "9px"}})]) is None
     assert compare_outputs([stored], [_widget("two")]) is None
@@ -158,7 +157,7 @@ def test_compare_outputs_compares_widgets_by_what_they_describe_and_their_state(
 
 
 def test_compare_outputs_compares_videos_and_sounds_by_their_bytes() -> None:
-    """As an output of their own, and inside of HTML."""
+    """They are outputs or inside HTML."""
     one, other = (base64.b64encode(each * 99).decode() for each in (b"abc", b"abd"))
     for kind in ("video/mp4", "audio/wav", "image/jpeg"):
         assert compare_outputs([_result({kind: one})], [_result({kind: f"{one[:8]}\n{one[8:]}"})]) is None
@@ -172,7 +171,7 @@ def test_compare_outputs_compares_videos_and_sounds_by_their_bytes() -> None:
 
 
 def test_states_of_widgets_are_put_beside_their_views_with_the_widgets_in_them() -> None:
-    """As a notebook saves them, and as a kernel's messages give them."""
+    """Once as a notebook saves them, once as a kernel's messages."""
     saved = {"box": {"children": ["IPY_MODEL_in"], "_view": 1}, "in": {"value": 2, "up": "IPY_MODEL_box"}}
     metadata = {"widgets": {SAVED: {"state": {key: {"state": each} for key, each in saved.items()}}}}
     models: Models = {}

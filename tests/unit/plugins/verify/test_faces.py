@@ -1,4 +1,4 @@
-"""The command, the magic, pytest's option, and how a result is shown."""
+"""The command, the magic, pytest's option, and the display of a result."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def command(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.slow
 def test_command_verify_writes_json_and_junit_and_its_exit_code_says_what_came_out(tmp_path: Path) -> None:
-    """0: all verified; 1: something was found; 2: a notebook could not be read."""
+    """0: all verified; 1: findings; 2: an unreadable notebook."""
     saved(tmp_path, notebook(cell("print(1)", 1, "1\n")), "good.ipynb")
     saved(tmp_path, notebook(cell("print(z)", 1)), "bad.ipynb")
     done = run_agentnb("verify", "good.ipynb", "bad.ipynb", "--json", "--junit", "out.xml", cwd=tmp_path)
@@ -55,7 +55,7 @@ def test_command_verify_writes_json_and_junit_and_its_exit_code_says_what_came_o
 
 
 def test_command_verify_without_running_is_fast_and_says_that_nothing_was_run(tmp_path: Path) -> None:
-    """By the names alone."""
+    """It reads only the names."""
     saved(tmp_path, notebook(cell("print(z)", 1)))
     done = run_agentnb("verify", "nb.ipynb", "--fast", cwd=tmp_path)
     assert done.returncode == 1
@@ -65,7 +65,7 @@ def test_command_verify_without_running_is_fast_and_says_that_nothing_was_run(tm
 
 @pytest.mark.slow
 def test_pytest_with_its_option_collects_notebooks_and_fails_where_one_is_not_verified(tmp_path: Path) -> None:
-    """The findings are its failure; without the option nothing is collected."""
+    """The findings are its message; without the option nothing is collected."""
     saved(tmp_path, notebook(cell("print(1)", 1, "1\n")), "good.ipynb")
     saved(tmp_path, notebook(*ran("x = 1"), cell("print(z)", 3)), "bad.ipynb")
     words = (
@@ -95,7 +95,7 @@ def test_magic_verify_takes_a_path_and_refuses_other_options(tmp_path: Path) -> 
 
 
 def test_verification_that_is_displayed_is_a_table_and_runs_nothing_that_stands_in_it() -> None:
-    """What a notebook prints is escaped."""
+    """A notebook's output is escaped."""
     finding = Finding(
         kind="error",
         cause=f"`z` is gone {HOSTILE}",
@@ -121,5 +121,5 @@ def test_verify_without_a_notebook_and_without_a_kernel_asks_for_its_path(tmp_pa
 
 
 def test_verify_of_a_dict_takes_it_as_the_notebook() -> None:
-    """As nbformat gives it."""
+    """It is the form of nbformat."""
     assert [each.kind for each in agentnb.verify(notebook(cell("z", 1)), run=False).findings] == ["deleted-cell"]

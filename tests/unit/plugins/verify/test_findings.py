@@ -1,4 +1,4 @@
-"""Notebooks are run, and what fails or differs is named with its cause."""
+"""Notebooks are run; failures and differences are named with their cause."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.slow
 
 
 def stderr(text: str) -> Json:
-    """What was printed to stderr."""
+    """Returns an output on stderr."""
     return {"output_type": "stream", "name": "stderr", "text": text}
 
 
@@ -99,7 +99,7 @@ APART = HERE if len(HERE) == len(SHOWN) else {name: case for name, case in HERE.
 
 
 def test_verify_of_a_notebook_with_many_faults_names_kind_and_cell_of_each(tmp_path: Path) -> None:
-    """Cells of which only the last one raises: below that none is run."""
+    """Only the last cell raises an exception: no cell below that would run."""
     cells = [{**case[0][0], "execution_count": number} for number, case in enumerate(TOGETHER.values(), 1)]
     result = agentnb.verify(saved(tmp_path, notebook(*cells)), seconds=60)
     found = {each.cell.id if each.cell else "": each.kind for each in result.findings}
@@ -112,7 +112,7 @@ def test_verify_of_a_notebook_with_many_faults_names_kind_and_cell_of_each(tmp_p
 def test_verify_of_a_notebook_with_a_fault_names_kind_and_cell(
     tmp_path: Path, cells: list[Json], kind: str, where: str
 ) -> None:
-    """One finding, with what shows it and what to do."""
+    """It is the only finding, with evidence and advice."""
     result = agentnb.verify(saved(tmp_path, notebook(*cells)), seconds=30)
     matching = [(each.kind, each.cell.id if each.cell else "") for each in result.findings]
     assert matching == [(kind, where)], result
@@ -122,7 +122,7 @@ def test_verify_of_a_notebook_with_a_fault_names_kind_and_cell(
 
 
 def test_verify_of_a_cell_that_ends_the_kernel_names_the_call(tmp_path: Path) -> None:
-    """The line, and what becomes of the cells below."""
+    """The finding has the line, and the cells below are named."""
     path = saved(tmp_path, notebook(cell("import os\nprint(1)\nos._exit(0)", 1, "1\n"), cell("print(2)", 2, "2\n")))
     result = agentnb.verify(path)
     (finding,) = result.findings
@@ -132,7 +132,7 @@ def test_verify_of_a_cell_that_ends_the_kernel_names_the_call(tmp_path: Path) ->
 
 
 def test_verify_compares_the_widgets_and_displays_that_later_cells_change(tmp_path: Path) -> None:
-    """A slider that was moved by hand is found; warnings that came once are named."""
+    """A slider moved by hand is found; warnings that came once are named."""
     sources = [
         "import ipywidgets, sys, warnings\nslider = ipywidgets.IntSlider(value=3)\nslider",
         "handle = display('begun', display_id=True)\nwarnings.warn('once')",
@@ -159,7 +159,7 @@ LOGS = "import logging\nlogging.basicConfig(format='%(process)d %(message)s', fo
 
 
 def test_verify_of_a_notebook_that_gives_what_it_shows_is_ok(tmp_path: Path) -> None:
-    """Prints, values, times, an exception that is meant, top-level await."""
+    """Prints, values, times, an expected exception, top-level await."""
     cells = [
         cell("import asyncio, time\nbegun = time.time()\nprint('a', 1)", 1, "a 1\n"),
         cell("await asyncio.sleep(0)\n[1.5] * 2", 2, [_value("[1.5, 1.5]")]),
@@ -175,7 +175,7 @@ def test_verify_of_a_notebook_that_gives_what_it_shows_is_ok(tmp_path: Path) -> 
 
 
 def test_verify_of_a_file_that_was_changed_says_which(tmp_path: Path) -> None:
-    """The cell that reads it, and the cell that shows what came of it."""
+    """It names the cell that reads it, and the cell that shows the result."""
     cells = [cell("n = int(open('n.txt').read())", 1), cell("print(n)", 2, "3\n")]
     path = saved(tmp_path, notebook(*cells))
     (tmp_path / "n.txt").write_text("4")
@@ -187,7 +187,7 @@ def test_verify_of_a_file_that_was_changed_says_which(tmp_path: Path) -> None:
 
 
 def test_verify_compares_written_files_and_changes_none(tmp_path: Path) -> None:
-    """What it writes goes into a copy; that it differs is found."""
+    """It writes to a copy and finds the difference."""
     cells = [cell("_ = open('out.csv', 'w').write('a,1\\n'), open('new.csv', 'w').write('x')", 1)]
     path = saved(tmp_path, notebook(*cells))
     (tmp_path / "out.csv").write_text("a,2\n")
@@ -198,7 +198,7 @@ def test_verify_compares_written_files_and_changes_none(tmp_path: Path) -> None:
 
 
 def test_verify_compares_figures_by_their_pixels(tmp_path: Path) -> None:
-    """The same figure is the same; another one is not."""
+    """The same figure passes; a different one is found."""
     source = (
         "import matplotlib.pyplot as plt\nplt.figure(figsize=(2, 2))\nplt.plot([1, {}])\nplt.ylim(0, 10)\nplt.show()"
     )
@@ -221,7 +221,7 @@ GETS = "import urllib.request\nprint(urllib.request.urlopen('http://{}/').read()
 
 
 def test_verify_reaches_the_hosts_that_are_allowed_and_no_others(tmp_path: Path) -> None:
-    """A server of this machine, straight; anything else through a proxy that asks for the host."""
+    """A server of this machine is reached directly, others through a proxy that asks for the host."""
     with ThreadingHTTPServer(("127.0.0.1", 0), _Answers) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         here = f"127.0.0.1:{server.server_port}"
@@ -247,11 +247,11 @@ class _Answers(BaseHTTPRequestHandler):
         self.wfile.write(b"served")
 
     def log_message(self, *_: object) -> None:
-        """Nothing is printed."""
+        """Prints nothing."""
 
 
 def test_verify_says_how_it_was_closed_in(tmp_path: Path) -> None:
-    """In the walls, or on a copy and what that does not close."""
+    """It ran in a sandbox, or on a copy with a list of what stays open."""
     result = agentnb.verify(saved(tmp_path, notebook(cell("print(1)", 1, "1\n"))))
     assert result.ok
     assert (result.way == "namespaces") != any("It was not isolated" in each for each in result.not_checked)
@@ -262,7 +262,7 @@ def _value(text: str) -> Json:
 
 
 def _executed(folder: Path, *sources: str) -> Json:
-    """A notebook that was run by nbclient, with the states of its widgets."""
+    """Returns a notebook that nbclient ran, with its widgets' states."""
     import nbformat
     from nbclient import NotebookClient
 

@@ -1,4 +1,4 @@
-"""The fast answer: names that cells use and define, read without running anything."""
+"""The fast check: names that cells use and define, read without running anything."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ FINE = {
 
 @pytest.mark.parametrize("sources", FINE.values(), ids=FINE)
 def test_check_names_of_cells_without_fault_finds_nothing(sources: list[str]) -> None:
-    """What Python and IPython allow is no fault."""
+    """Valid Python and IPython is not a fault."""
     assert check(*ran(*sources)).findings == []
 
 
@@ -61,7 +61,7 @@ FAULTS: dict[str, tuple[list[Json], str, str]] = {
 
 @pytest.mark.parametrize(("cells", "kind", "where"), FAULTS.values(), ids=FAULTS)
 def test_check_names_of_a_fault_names_its_kind_and_cell(cells: list[Json], kind: str, where: str) -> None:
-    """Each with the cell that fails."""
+    """It names the cell that fails."""
     matching = check(*cells).findings
     assert [(each.kind, each.cell and each.cell.id) for each in matching] == [(kind, where)]
 
@@ -77,7 +77,7 @@ def test_check_names_behind_what_may_define_any_name_says_that_it_is_unknown(sou
 
 
 def test_check_names_with_the_kernel_says_which_cell_was_deleted_or_changed() -> None:
-    """By what the kernel has run, and the names that it has."""
+    """It uses the kernel's history and names."""
     live = LiveKernel(frozenset({"kept"}), {1: "gone = 1", 2: "old = 2", 3: "gone + old + kept"})
     answer = check(cell("new = 2", 2), cell("gone", 4), cell("old", 5), cell("kept", 6), live=live)
     kinds = {each.cell.id: (each.kind, each.cause) for each in answer.findings if each.cell is not None}
@@ -91,7 +91,7 @@ def test_check_names_with_the_kernel_says_which_cell_was_deleted_or_changed() ->
 
 
 def test_verify_without_running_of_200_cells_takes_a_few_times_what_compiling_them_takes(tmp_path: Path) -> None:
-    """Of the processor: others may use it meanwhile; the fastest of five."""
+    """Processor time of the fastest of five runs counts: the machine may be busy."""
     sources = [
         f"def f{i}(a, b=2):\n    c = a + b\n    for q in range(c):\n        c += q\n    return c\n"
         f"d{i} = [f{i}(k) for k in range(10) if k % 2]\nprint({{'a': d{i}, 'b': sum(d{i})}}, len(d{i}))"

@@ -1,4 +1,4 @@
-"""What a page asks: begin, follow, stop, and whether the notebook has been changed since."""
+"""The page's requests: begin, follow, stop, and whether the notebook has changed since."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.slow
 
 
 async def ended(path: Path) -> list[VerificationState]:
-    """Every state until the end."""
+    """Returns every state until the end."""
     states = [await state(StateParams(path=str(path)))]
     while states[-1].status != "ended":
         states.append(await state(StateParams(path=str(path), revision=states[-1].revision)))
@@ -37,7 +37,7 @@ async def ended(path: Path) -> list[VerificationState]:
 async def test_verification_of_a_page_is_followed_to_its_end_and_stale_once_the_notebook_is_changed(
     tmp_path: Path,
 ) -> None:
-    """4 of 12, the findings, and that they belong to the text that it began with."""
+    """It shows progress and findings, and that they belong to the text at its start."""
     path = saved(tmp_path, notebook(cell("x = 1", 1), cell("print(z)", 3)))
     first = await begin(BeginVerificationParams(path=str(path)))
     assert first.status == "running"
@@ -62,7 +62,7 @@ async def test_verification_of_a_page_is_followed_to_its_end_and_stale_once_the_
 
 
 async def test_every_page_that_follows_knows_of_a_result_at_once(tmp_path: Path) -> None:
-    """Two windows wait; a verification that neither began ends; more than are kept are answered, too."""
+    """Windows wait for a verification that none began; those above the limit get an answer, too."""
     path = saved(tmp_path, notebook(cell("print(z)", 3)))
     first = await state(StateParams(path=str(path)))
     follows = StateParams(path=str(path), revision=first.revision)
@@ -79,13 +79,12 @@ async def test_every_page_that_follows_knows_of_a_result_at_once(tmp_path: Path)
 
 
 async def test_state_of_what_nobody_verified_is_none(tmp_path: Path) -> None:
-    """The page shows nothing then."""
     assert (await state(StateParams(path=str(tmp_path / "nb.ipynb")))).status == "none"
     assert [each.name for each in REQUESTS] == ["verify/begin", "verify/state", "verify/stop"]
 
 
 async def test_text_of_the_page_is_verified_and_not_the_file(tmp_path: Path) -> None:
-    """It has what is not saved, with its results."""
+    """It has the unsaved changes with their results."""
     path = saved(tmp_path, notebook(cell("print(z)", 3)))
     shown = notebook(cell("print(1)", 1, "2\n"))
     await begin(BeginVerificationParams(path=str(path), text=json.dumps(shown)))
@@ -94,7 +93,7 @@ async def test_text_of_the_page_is_verified_and_not_the_file(tmp_path: Path) -> 
 
 
 async def test_verification_that_is_stopped_ends_at_once_and_leaves_what_was_known(tmp_path: Path) -> None:
-    """Its cell would run for minutes; the next verification is a new one."""
+    """Its cell would run for minutes; the next verification starts anew."""
     path = saved(tmp_path, notebook(cell("import time; time.sleep(100)", 1)))
     states = [await begin(BeginVerificationParams(path=str(path)))]
     while not states[-1].all:
@@ -111,7 +110,7 @@ async def test_verification_that_is_stopped_ends_at_once_and_leaves_what_was_kno
 
 
 async def test_result_of_a_turn_s_check_is_the_page_s_too(tmp_path: Path) -> None:
-    """What `until verified` and `%agents verify` found is on the notebook's toolbar."""
+    """The notebook's toolbar shows findings of `until verified` and `%agents verify`."""
     path = saved(tmp_path, notebook(cell("print(z)", 3)))
     text = path.read_text()
     job_of(path).take(text, check_notebook(text, tmp_path, path=path, run=False))
@@ -120,7 +119,7 @@ async def test_result_of_a_turn_s_check_is_the_page_s_too(tmp_path: Path) -> Non
 
 
 async def test_verification_of_a_file_that_is_gone_ends_with_an_error(tmp_path: Path) -> None:
-    """The page is not left waiting."""
+    """The page does not wait for ever."""
     path = saved(tmp_path, notebook(cell("x = 1", 1)))
     await begin(BeginVerificationParams(path=str(path), fast=True))
     assert (await ended(path))[-1].ok

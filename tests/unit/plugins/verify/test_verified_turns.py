@@ -1,4 +1,4 @@
-"""Verified turns: an agent breaks a notebook, gets what was found, mends it, and only then is its turn done."""
+"""Verified turns: an agent breaks a notebook, gets the findings, fixes it, and only then is its turn done."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SCRIPT = [sys.executable, str(AGENTS / "mends_notebooks.py")]
 
 
 def notices(turn: Turn) -> list[str]:
-    """What the turn says to the user that the agent did not."""
+    """Returns the system's notices in the turn."""
     snapshot = turn.snapshot
     assert snapshot is not None
     parts = snapshot.response_parts
@@ -29,7 +29,7 @@ def notices(turn: Turn) -> list[str]:
 
 
 def test_verified_turn_gives_the_agent_what_was_found_until_it_is_mended(start: Callable[..., Session]) -> None:
-    """One turn: the fault, its mending, and that it is verified."""
+    """One turn has the fault, its fix, and the verification."""
     turn = start(command=SCRIPT, verify=True).prompt("Sum them").wait(PATIENCE * 4)
     assert turn.state == "complete"
     assert turn.text == "Written.Mended: True."
@@ -39,7 +39,7 @@ def test_verified_turn_gives_the_agent_what_was_found_until_it_is_mended(start: 
 
 
 def test_verified_turn_of_an_agent_that_does_not_mend_it_ends_after_three_times(start: Callable[..., Session]) -> None:
-    """Then it is the user's turn, with what was found."""
+    """The user gets the findings then."""
     turn = start(command=[*SCRIPT, "never"], verify=True).prompt("Sum them").wait(PATIENCE * 8)
     assert turn.text == "Written." * 4
     noted = notices(turn)
@@ -48,7 +48,6 @@ def test_verified_turn_of_an_agent_that_does_not_mend_it_ends_after_three_times(
 
 
 def test_prompt_that_is_to_be_verified_checks_that_turn_alone(start: Callable[..., Session]) -> None:
-    """The next one is not checked."""
     session = start(command=SCRIPT)
     assert notices(session.prompt("Sum", verify=True).wait(PATIENCE * 4)) != []
     assert notices(session.prompt("Sum").wait(PATIENCE)) == []
@@ -57,7 +56,7 @@ def test_prompt_that_is_to_be_verified_checks_that_turn_alone(start: Callable[..
 def test_turn_when_the_setting_says_each_turn_is_checked_and_the_agent_not_asked(
     start: Callable[..., Session], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The user sees what was found."""
+    """The user sees the findings."""
     monkeypatch.setenv("AGENTNB_VERIFY", "each turn")
     turn = start(command=SCRIPT).prompt("Sum them").wait(PATIENCE * 4)
     assert turn.text == "Written."
@@ -67,7 +66,7 @@ def test_turn_when_the_setting_says_each_turn_is_checked_and_the_agent_not_asked
 def test_batch_that_is_to_be_verified_mends_each_notebook_before_its_answer_is_done(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each input in a copy of the folder: the answer comes behind the mending."""
+    """Each input has a copy of the folder: the answer comes after the fix."""
     monkeypatch.chdir(tmp_path)
     batch = agentnb.map(
         "Sum {input}", ["a", "b"], command=SCRIPT, verify=True, permissions="allow", cwd="isolated", progress=False
@@ -76,13 +75,12 @@ def test_batch_that_is_to_be_verified_mends_each_notebook_before_its_answer_is_d
 
 
 def test_verified_turn_that_changed_no_notebook_is_done_at_once(start: Callable[..., Session]) -> None:
-    """There is nothing to verify."""
     turn = start("echo", verify=True).prompt("Hello").wait(PATIENCE)
     assert notices(turn) == []
 
 
 def test_verified_turn_that_is_cancelled_while_it_is_checked_is_over(start: Callable[..., Session]) -> None:
-    """The agent is not asked again."""
+    """The agent gets no further prompt."""
     session = start(command=SCRIPT, verify=True)
     turn = session.prompt("Sum them")
     written = threading.Event()
@@ -98,7 +96,7 @@ def test_verified_turn_that_is_cancelled_while_it_is_checked_is_over(start: Call
 
 
 def test_verify_as_an_argument_is_true_or_false(tmp_path: Path) -> None:
-    """And `--verify` an option of the magic."""
+    """The magic has the option `--verify`."""
     with pytest.raises(UsageError, match="verify must be True or False"):
         agentnb.start("eliza", cwd=tmp_path, verify="yes")  # type: ignore[arg-type]
     assert parse("--verify Mend it").verify

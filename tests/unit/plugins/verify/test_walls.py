@@ -1,4 +1,4 @@
-"""Where a notebook cannot be closed in it runs on a copy of its folder; the answer says what that does not close."""
+"""A notebook that cannot be isolated runs on a copy of its folder; the answer says what stays open."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ except OSError as error:
 def test_verify_closes_a_notebook_in_as_far_as_the_system_can_and_says_what_it_does_not(
     tmp_path: Path, way: str
 ) -> None:
-    """Files stay in each case; of the network a copy refuses what Python asks for."""
+    """Files never change; on a copy only Python's own network requests are refused."""
     (tmp_path / "keep.txt").write_text("kept")
     writes = "with open('keep.txt', 'w') as file:\n    file.write('x')\nopen('new', 'w').close()\nprint('wrote')"
     cells = [cell(writes, 1, "wrote\n"), cell(LOOKS_UP, 2, "tried\n"), cell("print(gone)", 4, "1\n")]
