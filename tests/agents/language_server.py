@@ -77,7 +77,7 @@ def change(start, end, text):
 
 
 def bad_actions(uri):
-    """What must not be done, each by its title, and one that is well."""
+    """Returns code actions that must be refused, named after the reason, and a valid one."""
     begin, end, far = span()["start"], span()["end"], span(10**9)["end"]
     good = change(begin, end, "y")
     edits = {
