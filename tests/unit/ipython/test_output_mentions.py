@@ -1,4 +1,4 @@
-"""What mentions of cells, outputs and figures attach, from the outputs that the kernel itself has seen."""
+"""Mentions of cells, outputs and figures attach the outputs that the kernel itself has seen."""
 
 from __future__ import annotations
 

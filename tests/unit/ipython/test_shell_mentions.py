@@ -1,4 +1,4 @@
-"""What prompts typed in the chat can mention in a shell."""
+"""The mentions in a shell for prompts typed in the chat."""
 
 from __future__ import annotations
 

@@ -191,7 +191,7 @@ def test_a_project_can_only_tighten() -> None:
 
 
 def test_an_answer_on_a_card_settles_a_projects_ask_but_not_its_deny() -> None:
-    """The project requires that the user is asked, and the user was."""
+    """The project wants the user to decide, and the user did."""
     answered = (rule("allow", "session", tool=("edit",)),)
     assert judge(write(), situation(project=(rule("ask", "project"),), grants=answered)).outcome == "allow"
     assert judge(write(), situation(project=(rule("deny", "project"),), grants=answered)).outcome == "deny"

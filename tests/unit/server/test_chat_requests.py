@@ -1,4 +1,4 @@
-"""What the chat requests of the kernel: completion, drafts, a new agent, a tab closed and reopened."""
+"""The chat's requests to the kernel: completion, drafts, a new agent, a tab closed and reopened."""
 
 from __future__ import annotations
 

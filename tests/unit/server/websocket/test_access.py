@@ -238,7 +238,7 @@ def test_the_chat_and_the_log_say_who_is_connected(server: Server, session: Sess
 def test_the_token_is_in_no_log_and_no_representation(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nor are the tokens of refused clients."""
+    """Neither are the tokens of refused clients."""
     caplog.set_level(logging.DEBUG)
     monkeypatch.setenv("JUPYTER_RUNTIME_DIR", str(tmp_path))
     with agentnb.serve() as server:

@@ -194,7 +194,7 @@ def test_what_the_token_does_not_allow_is_refused_with_the_reason(
 def test_files_long_content_and_changes_of_another_host_are_read(
     session: Session, attach: Attach, tmp_path: Path
 ) -> None:
-    """As for a page of its own kernel."""
+    """As from a page of that kernel."""
     (tmp_path / "fit.txt").write_text("a fit\n")
     page, (uri, chat) = attach(), names(session)
     page.follow(uri, chat)
