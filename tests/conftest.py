@@ -1,4 +1,4 @@
-"""What all tests share: a throw-away home, the kernels under test, the reference data beside the checkout."""
+"""Shared by all tests: a temporary home, the kernels under test, the reference data next to the checkout."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ settings.load_profile("agentnb")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """In CI a test skips for a named reason only."""
+    """Makes CI fail a skip without a named reason."""
     watch_skips(config)
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """What collecting makes lives until the end: no collection of garbage looks at it, neither meanwhile nor later."""
+    """Keeps collected objects out of garbage collection: they live until the end."""
     gc.disable()
     try:
         return (yield)
@@ -40,13 +40,13 @@ def pytest_collection() -> Generator[None, object, object]:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """``make test`` leaves something to ``make test-all``."""
+    """Leaves thorough tests to ``make test-all``."""
     leave_out(config, items)
 
 
 @pytest.fixture(scope="session", autouse=True)
 def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A home of our own: nothing of the user's is read, nothing is left behind."""
+    """A temporary home: no test reads or changes the user's files."""
     folder = tmp_path_factory.mktemp("home")
     with pytest.MonkeyPatch.context() as environment:
         for name in [name for name in os.environ if name.startswith(("JUPYTER", "IPYTHON", "AGENTNB_", "XDG_"))]:
@@ -77,7 +77,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 @pytest.fixture(scope="session")
 def kernelspecs(home: Path) -> Path:
-    """The data folder where Jupyter finds the kernels ``ipykernel7`` and, if it was made, ``ipykernel6``."""
+    """The data folder with the kernels ``ipykernel7`` and, if installed, ``ipykernel6``."""
     data = home / "jupyter/data"
     for name, python in KERNELS.items():
         if python.exists():
@@ -100,7 +100,7 @@ def kernel_name(request: pytest.FixtureRequest, kernelspecs: Path) -> str:
 
 @pytest.fixture(scope="session")
 def shared() -> Path:
-    """The reference data beside the checkout (``AGENTNB_SHARED``)."""
+    """The reference data next to the checkout (``AGENTNB_SHARED``)."""
     folder = Path(os.environ.get("AGENTNB_SHARED", ROOT.parent / "shared"))
     if not folder.is_dir():
         pytest.skip(f"no reference data at {folder} (AGENTNB_SHARED)")

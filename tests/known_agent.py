@@ -15,7 +15,7 @@ AGENTS = ROOT / "tests/agents"
 
 
 def install(folder: Path, program: str = "claude-agent-acp", agent: str = "echo") -> Path:
-    """Put *agent* into *folder* as *program*, as an installer does; returns the program."""
+    """Installs *agent* into *folder* as *program*, as an installer does; returns the program."""
     lib, path = folder / "lib", folder / "bin"
     shutil.copytree(AGENTS, lib, dirs_exist_ok=True)
     path.mkdir(parents=True, exist_ok=True)

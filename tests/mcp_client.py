@@ -25,14 +25,14 @@ class McpClient:
     """A client and its server process.
 
     Args:
-        words: What is typed after ``agentnb mcp``.
-        name: What the client calls itself.
-        cwd: The folder that the server runs in.
+        words: The arguments of ``agentnb mcp``.
+        name: The client's name.
+        cwd: The server's working folder.
         env: Its environment.
 
     Attributes:
-        notifications: What the server said of its own accord.
-        server: What the server said of itself.
+        notifications: The server's notifications.
+        server: The server's answer to ``initialize``.
     """
 
     def __init__(
@@ -60,7 +60,7 @@ class McpClient:
         self.close()
 
     def begin(self, method: str, params: Mapping[str, Any]) -> Future[dict[str, Any]]:
-        """Ask, and go on."""
+        """Sends a request."""
         number = len(self._waiting) + 1
         answer: Future[dict[str, Any]] = Future()
         self._waiting[number] = answer
@@ -71,39 +71,37 @@ class McpClient:
         return self.begin(method, params).result(PATIENCE)
 
     def tools(self) -> list[str]:
-        """The names of the tools."""
+        """Returns the tools' names."""
         return [tool["name"] for tool in self.ask("tools/list", {})["tools"]]
 
     def begin_call(self, tool: str, **arguments: Any) -> Future[dict[str, Any]]:
-        """Call *tool*, and go on."""
+        """Starts a call of *tool*."""
         return self.begin("tools/call", {"name": tool, "arguments": arguments, "_meta": {"progressToken": tool}})
 
     def call(self, tool: str, **arguments: Any) -> str:
-        """What *tool* says."""
+        """Returns the text of *tool*'s result."""
         return said(self.begin_call(tool, **arguments).result(PATIENCE))
 
     @property
     def last_id(self) -> int:
-        """The id of the last request."""
         return len(self._waiting)
 
     def notify(self, method: str, **params: Any) -> None:
         self._send({"jsonrpc": "2.0", "method": method, "params": params})
 
     def until_told(self, tool: str, message: str) -> None:
-        """Wait until the server says that of the running call of *tool*."""
+        """Waits until the server reports *message* for the running call of *tool*."""
         told = {"progressToken": tool, "message": message}
         while not told.items() <= self.notifications.get(timeout=PATIENCE)["params"].items():
             pass
 
     def close(self) -> int:
-        """End the server as a client does, by closing its stdin; its exit status."""
+        """Ends the server by closing its stdin, as a client does; returns its exit status."""
         assert self.process.stdin is not None
         self.process.stdin.close()
         return self._gone()
 
     def kill(self) -> None:
-        """Kill the server."""
         self.process.kill()
         self._gone()
 
@@ -133,5 +131,5 @@ class McpClient:
 
 
 def said(result: dict[str, Any]) -> str:
-    """The text of a tool's result."""
+    """Returns the text of a tool's result."""
     return "\n".join(block.get("text", "") for block in result["content"])

@@ -1,7 +1,7 @@
-"""A pytest plugin: in CI (``CI`` is set) every reason to skip a test is one that is named here.
+"""A pytest plugin: in CI (``CI`` is set) a test may skip only for a reason named here.
 
-A test that skips because its subject cannot do its work hides a defect. A reason belongs here where it says what the
-machine has not, and the tests run on another one.
+A test that skips because its subject does not work hides a defect. A reason belongs here if the machine lacks
+something, and the tests run on another one.
 """
 
 from __future__ import annotations
@@ -81,33 +81,33 @@ FINE = {
 
 
 def is_ci() -> bool:
-    """Whether this run is one of CI (``CI`` is set and is not ``0`` or ``false``)."""
+    """True if this run is in CI (``CI`` is set and is not ``0`` or ``false``)."""
     return os.environ.get("CI", "").lower() not in {"", "0", "false"}
 
 
 def is_fine(reason: str) -> bool:
-    """Whether the reason of a skip is one that is named in `FINE`."""
+    """True if `FINE` names the reason of a skip."""
     return any(re.fullmatch(pattern, reason, re.DOTALL) for pattern in FINE)
 
 
 def reason_of(report: pytest.TestReport | pytest.CollectReport) -> str:
-    """Why a test or a file was skipped, without the word that pytest puts before."""
+    """Returns why a test or file was skipped, without pytest's prefix."""
     said = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
     return said.removeprefix("Skipped: ")
 
 
 class NamedSkips:
-    """Notes skips whose reasons are not named, and fails the run at its end."""
+    """Collects skips with unnamed reasons, and fails the run at its end."""
 
     def __init__(self) -> None:
         self._found: list[str] = []
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """A test was run, or skipped."""
+        """Notes a skipped test."""
         self._note(report)
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
-        """A file was read, or skipped."""
+        """Notes a skipped file."""
         self._note(report)
 
     def _note(self, report: pytest.TestReport | pytest.CollectReport) -> None:
@@ -115,12 +115,12 @@ class NamedSkips:
             self._found.append(f"{report.nodeid}: {reason_of(report)}")
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """Such a skip is a failure."""
+        """Fails the run."""
         if self._found and session.exitstatus in {pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED}:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Says which, and what to do."""
+        """Lists the skips and says what to do."""
         if not self._found:
             return
         terminalreporter.section("skipped for a reason that is not named")
@@ -132,7 +132,7 @@ class NamedSkips:
 
 
 def watch_skips(config: pytest.Config) -> None:
-    """Begin to watch, in CI; a worker of pytest-xdist leaves it to its controller, which is told of all reports."""
+    """Starts to watch, in CI; only in the controller of pytest-xdist, which gets all reports."""
     if is_ci() and not hasattr(config, "workerinput"):
         config.pluginmanager.register(NamedSkips(), "named-skips")
 

@@ -1,4 +1,4 @@
-"""What makes a process one of which nothing can be rehearsed: code that it runs first."""
+"""Code that makes a process impossible to rehearse, run at its start."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Programs as another user than the one who runs the tests, where we may become one."""
+"""Runs programs as another user, if the user of the tests may switch users."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ BECOME = "import os, sys; os.setgid({0}); os.setuid({0}); os.execv(sys.argv[1], 
 
 @contextmanager
 def open_to_all() -> Iterator[Path]:
-    """A folder that other users can go through; pytest closes its own to them each time that it starts."""
+    """Yields a folder that other users can enter; pytest closes its own folders to them at each start."""
     with tempfile.TemporaryDirectory(prefix="agentnb-test-") as folder:
         Path(folder).chmod(0o755)
         yield Path(folder)
 
 
 def reaching(folder: Path, python: Path | str = sys.executable) -> list[str] | None:
-    """Returns what stands before a command so that users of other ids below it can run *python*; None: nothing does.
+    """Returns a command prefix that lets other users run *python*, or None if there is none.
 
     Args:
-        folder: An empty folder that may be made use of.
+        folder: An empty folder for its use.
         python: The Python.
     """
     if not hasattr(os, "geteuid") or os.geteuid() != 0:
@@ -56,7 +56,7 @@ def _runs(prefix: list[str], python: Path | str) -> bool:
 
 
 def let_pass(folder: Path) -> None:
-    """Let every user go through *folder* and those that it is in, as far as they are ours."""
+    """Lets every user enter *folder* and its parents, as far as this user owns them."""
     for each in (folder, *folder.parents):
         if each.stat().st_uid == os.geteuid():
             each.chmod(each.stat().st_mode | 0o011)

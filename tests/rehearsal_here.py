@@ -1,4 +1,4 @@
-"""Whether commands can be rehearsed on this machine, tried once in each process."""
+"""Checks if commands can be rehearsed on this machine, once in each process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ``make test`` leaves to ``make test-all``: second kinds of a kernel, long inputs, rare ways (decision 431)."""
+"""The tests that only ``make test-all`` runs: second kinds of a kernel, long inputs, rare ways (decision 431)."""
 
 from __future__ import annotations
 
@@ -170,17 +170,17 @@ THOROUGH = (
 
 
 def examples(number: int) -> int:
-    """How many examples Hypothesis tries where *number* are for thorough runs: otherwise a quarter of them."""
+    """Returns *number* of Hypothesis examples in thorough runs, otherwise a quarter of them."""
     return number if os.environ.get("AGENTNB_THOROUGH") else number // 4
 
 
 def some(cases: Sequence[_Case]) -> Sequence[_Case]:
-    """Every fourth of *cases*; in thorough runs all."""
+    """Returns every fourth of *cases*; in thorough runs all."""
     return cases if os.environ.get("AGENTNB_THOROUGH") else cases[::4]
 
 
 def one_of_each(cases: Mapping[str, _Case], kind: Callable[[_Case], object]) -> dict[str, _Case]:
-    """The first of *cases* of each kind; in thorough runs all."""
+    """Returns the first of *cases* of each kind; in thorough runs all."""
     if os.environ.get("AGENTNB_THOROUGH"):
         return dict(cases)
     first = {kind(case): name for name, case in reversed([*cases.items()])}
@@ -188,7 +188,7 @@ def one_of_each(cases: Mapping[str, _Case], kind: Callable[[_Case], object]) -> 
 
 
 def leave_out(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what is thorough, unless ``AGENTNB_THOROUGH`` is set or a single test is named."""
+    """Deselects thorough tests, unless ``AGENTNB_THOROUGH`` is set or a single test is named."""
     if os.environ.get("AGENTNB_THOROUGH") or any("::" in each for each in config.args):
         return
     left_out = [each for each in items if is_thorough(each.nodeid)]

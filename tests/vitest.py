@@ -1,4 +1,4 @@
-"""Running the front end's own tests from Python, on what Python made for them."""
+"""Runs the front end's own tests from Python, on files that Python made for them."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ needs_node = pytest.mark.skipif(not (JS / "node_modules/vitest").is_dir(), reaso
 
 
 def run_vitest(test: str, **environment: str) -> None:
-    """Run one of the front end's tests.
+    """Runs one of the front end's tests.
 
     Args:
         test: Its file, below ``js``.
-        environment: What it reads.
+        environment: Its environment variables.
 
     Raises:
-        AssertionError: If it fails; with what it said.
+        AssertionError: If it fails; with its output.
     """
     npx = shutil.which("npx")
     assert npx is not None, "node is not installed"

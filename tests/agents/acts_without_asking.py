@@ -1,4 +1,4 @@
-"""Acts by itself, as agents do in a mode that accepts all: sends the JSON list of updates in the prompt."""
+"""Sends the JSON list of updates in the prompt without asking, as agents do in a mode that accepts everything."""
 
 import json
 

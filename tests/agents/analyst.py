@@ -1,4 +1,4 @@
-"""Draws what is in a notebook and mends a cell that failed: the agent of the manual's first picture."""
+"""Plots the notebook's data and fixes a failed cell: the agent of the manual's first picture."""
 
 import wire
 from assistant import FAILED, SOURCE, call, new

@@ -1,4 +1,4 @@
-"""Hears a cancel, goes on for two more words, and only then answers."""
+"""Receives a cancel, writes two more words, and only then answers."""
 
 import wire
 

@@ -1,4 +1,4 @@
-"""Asks everything of the prompt at once: a JSON list of requests `[method, params]`; says the answers in its order."""
+"""Sends all requests of the prompt at once, a JSON list of `[method, params]`; writes the answers in its order."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Asks permission for a tool call that it never announced, and says which option was chosen."""
+"""Asks permission for a tool call that it never announced, and writes the chosen option."""
 
 import wire
 

@@ -1,7 +1,7 @@
-"""Asks the user what the prompt says, a JSON list of `elicitation/create` parameters, and says the answers as JSON.
+"""Asks the user as the prompt says, a JSON list of `elicitation/create` parameters, and writes the answers as JSON.
 
-A parameter `_then` is done behind the question: "complete" says that the user has done it elsewhere, "take back" gives
-the question up (`$/cancel_request`).
+A parameter `_then` is an action after the question: "complete" reports that the user has answered elsewhere, "take
+back" withdraws the question (`$/cancel_request`).
 """
 
 import json

@@ -1,7 +1,7 @@
 """Asks as OpenHands and Kimi do; a prompt is ``WORD JSON``, with a list of tool calls.
 
-``confirm`` announces them, and asks a question that names none; ``text`` sends the command of one as JSON in its text,
-and asks with words. The outcome is said.
+``confirm`` announces them, and asks without naming any; ``text`` sends the command of one as JSON in its text,
+and asks in words. It writes the outcome.
 """
 
 import json

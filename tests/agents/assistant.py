@@ -1,4 +1,4 @@
-"""Helps with an analysis as its user asks: loads data, plots, fixes a cell that failed, tidies two cells, explains."""
+"""Helps with an analysis on request: loads data, plots, fixes a failed cell, tidies two cells, explains."""
 
 import re
 

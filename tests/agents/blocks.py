@@ -1,4 +1,4 @@
-"""Says of what kind the prompt's blocks are: a JSON list of type, and media type, address or text."""
+"""Writes a JSON list with the type of each prompt block, and its media type, address or text."""
 
 import json
 

@@ -1,9 +1,9 @@
-"""Calls the client's kernel tools as the prompt says: a JSON list of steps, one key each; says the tools' answers.
+"""Calls the client's kernel tools as the prompt says: a JSON list of steps, one key each; writes the tools' answers.
 
-``say``: what the agent says. ``update``: a session update. ``ask``: a tool call that permission is asked for.
+``say``: a text that the agent writes. ``update``: a session update. ``ask``: a permission request for a tool call.
 ``start``: a tool and its arguments, called over MCP. ``end``: waits for the answers of the last so many calls.
-``write``: a file and its text, written without asking anyone. ``fail``: refuses the prompt, and why. With an argument
-the steps are in that file.
+``write``: a file and its text, written without asking. ``fail``: refuses the prompt, with this reason. With an
+argument the steps are in that file.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""Answers the choice of an option, and in the same write says that it has another value."""
+"""Answers the choice of an option, and in the same write reports another value."""
 
 import json
 import sys

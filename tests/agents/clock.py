@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""An ACP agent whose every chunk says when it was sent: ``⟨ms since 1970⟩``. The prompt: ``COUNT PAUSE_MS``.
+"""An ACP agent whose every chunk has the time when it was sent: ``⟨ms since 1970⟩``. The prompt: ``COUNT PAUSE_MS``.
 
-With ``COUNT PAUSE_MS FILE`` it counts instead, ``00001 00002 …``, at moments fixed beforehand, and FILE gets the times.
+With ``COUNT PAUSE_MS FILE`` it counts instead, ``00001 00002 …``, at fixed times, which it writes to FILE.
 """
 
 import json

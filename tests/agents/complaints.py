@@ -1,6 +1,6 @@
-"""Sorts complaints by their words: the topic; with whether somebody is angry as JSON, where that is wanted.
+"""Sorts complaints by topic, from their words; if JSON is requested, it adds if the writer is angry.
 
-The notebook ``many_inputs`` was recorded with it in the place of a real agent.
+The notebook ``many_inputs`` was recorded with it instead of a real agent.
 """
 
 import json

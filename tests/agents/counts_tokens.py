@@ -1,4 +1,4 @@
-"""Says at the end of each turn the tokens that the prompt names: ``INPUT OUTPUT``, or ``quota INPUT OUTPUT``."""
+"""Reports at the end of each turn the tokens in the prompt: ``INPUT OUTPUT``, or ``quota INPUT OUTPUT``."""
 
 import wire
 

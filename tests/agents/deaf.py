@@ -1,4 +1,4 @@
-"""Never answers a prompt, whatever it is told."""
+"""Never answers a prompt, not even after a cancel."""
 
 import wire
 

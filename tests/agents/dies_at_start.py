@@ -1,4 +1,4 @@
-"""Prints why to stderr and ends before it answers anything."""
+"""Prints a reason to stderr and exits before it answers anything."""
 
 import os
 import sys

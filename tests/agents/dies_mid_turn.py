@@ -1,4 +1,4 @@
-"""Ends in the middle of an answer."""
+"""Exits in the middle of an answer."""
 
 import os
 import sys

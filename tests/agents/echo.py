@@ -1,4 +1,4 @@
-"""Says back what it was told."""
+"""Echoes the prompt."""
 
 import wire
 

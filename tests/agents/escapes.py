@@ -1,8 +1,8 @@
-"""Tries to get out of where it runs; prints a line ``ESCAPED …`` for each way that works, and ``done`` at its end.
+"""Tries to escape from its sandbox; prints a line ``ESCAPED …`` for each way that works, and ``done`` at the end.
 
 Arguments: a file outside, a secret file, a TCP port of a server on this machine, the path of a Unix socket, the name
-of an abstract one, and a process id; then, where they are there, the path of a socket for datagrams, the path of
-another terminal and the key of shared memory.
+of an abstract one, and a process id; optionally the path of a socket for datagrams, the path of another terminal and
+the key of shared memory.
 """
 
 import ctypes
@@ -32,7 +32,7 @@ def tries(what):
 
 
 def real(target=outside):
-    """Whether the file outside was changed for real is seen by the test; here: whether writing is refused."""
+    """Only checks if writing is refused; the test checks if the file outside really changed."""
     with open(target, "a") as file:
         file.write("x")
     return False
@@ -44,14 +44,14 @@ def secret_of(target):
 
 
 def sent_by_pair(kind):
-    """A pair of sockets is made where single ones are refused; one of them could send to an address."""
+    """Makes a pair of sockets where single ones are refused; one of them could send to an address."""
     for one in socket.socketpair(socket.AF_UNIX, kind):
         one.sendto(b"x", datagrams)
     return True
 
 
 def listed_shared_memory():
-    """The ids of all shared memory of this machine are small numbers, found without a key."""
+    """Needs no key: the ids of all shared memory of this machine are small numbers."""
     found = [libc.shmat(number, None, 0o10000) for number in range(64)]
     return any(each not in (-1, 0xFFFFFFFFFFFFFFFF) for each in found)
 
@@ -67,7 +67,7 @@ def connects(family, address, kind=socket.SOCK_STREAM):
 
 
 def sends(address):
-    """In a network of its own it is refused because nobody has the port there."""
+    """In a separate network it is refused because nobody listens at the port there."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as one:
         one.settimeout(1)
         one.connect(address)
@@ -140,7 +140,7 @@ def setuid():
 
 
 def is_own_pair(number):
-    """Whether it is a pair of sockets that this process has made, as event loops do."""
+    """True for a pair of sockets that this process made, as event loops do."""
     try:
         with socket.socket(fileno=os.dup(number)) as one:
             made_by = one.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
@@ -165,13 +165,13 @@ def device():
 
 
 def joined():
-    """Into the namespaces of another process."""
+    """Enters the namespaces of another process."""
     opened = os.open(f"/proc/{pid}/ns/mnt", os.O_RDONLY)
     return checked(libc.setns(opened, 0)) and secret_of(secret)
 
 
 def handed():
-    """A descriptor of another process, by its handle."""
+    """Takes a descriptor of another process, by its handle."""
     handle = os.pidfd_open(pid)
     return libc.syscall(438, handle, 0, 0) >= 0
 

@@ -1,8 +1,8 @@
 """Dies or hangs at one step of the protocol: ``fails.py dies|hangs STEP``.
 
 STEP is a method (``initialize``, ``session/new``, …), or ``start``, ``turn`` (after a word), ``question``
-(with a permission open) or ``cancel`` (when it hears of one). Everything else it does as usual; for ``authenticate``
-it wants a login first, for ``session/set_model`` it has legacy models.
+(with an open permission request) or ``cancel`` (when it gets one). It is normal otherwise; for ``authenticate``
+it requires a login, for ``session/set_model`` it has legacy models.
 """
 
 import sys

@@ -1,4 +1,4 @@
-"""Fixes the cell that failed, as the error in the prompt names it: a division asks whether the divisor is 0."""
+"""Fixes the failed cell that the prompt's error names: a division checks if the divisor is 0."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Answers with as many chunks as the prompt says, as fast as it can."""
+"""Answers with as many chunks as the prompt says, at full speed."""
 
 import json
 

@@ -1,8 +1,8 @@
 """Works in modes: in ``free``, its first one, it acts at once; in ``careful`` it asks: ``free_modes.py [WORD ...]``.
 
-A prompt ``act`` writes ``out.txt``, ``leave`` goes to free, then acts; anything else says the mode. Words: ``refuses``:
-it refuses to change its mode; ``none``: it offers no modes; ``option``: the mode is a config option; ``resume``: it can
-take a session up, in free; ``insists``: it leaves a mode that is set at once.
+A prompt ``act`` writes ``out.txt``, ``leave`` switches to free, then acts; any other returns the mode. Words:
+``refuses``: it refuses to change its mode; ``none``: it offers no modes; ``option``: the mode is a config option;
+``resume``: it can resume a session, in free; ``insists``: it leaves a mode at once that the client sets.
 """
 
 import pathlib

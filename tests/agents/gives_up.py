@@ -1,4 +1,4 @@
-"""Asks permission, takes the question back, and says what it was told then."""
+"""Asks permission, withdraws the request, and writes the error code that it gets."""
 
 import wire
 

@@ -1,4 +1,4 @@
-"""Says every attack of the cases in every field that an agent can write to; `ask` asks permission for one of them."""
+"""Writes every attack of the cases into every field of an agent; `ask` asks permission with one of them."""
 
 import json
 import pathlib

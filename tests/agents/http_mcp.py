@@ -1,4 +1,4 @@
-"""Takes MCP servers over HTTP only, and passes over others: ``TOOL ARGUMENTS`` calls a tool of the first, as JSON."""
+"""Uses only MCP servers over HTTP: ``TOOL ARGUMENTS`` calls a tool of the first, with JSON arguments."""
 
 import json
 from http.client import HTTPConnection

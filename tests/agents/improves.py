@@ -1,7 +1,7 @@
-"""Makes one try of a loop after another, as the prompt says: a JSON list with a step for each try, then from the first.
+"""Makes one try of a loop after another, as the prompt says: a JSON list with a step for each try, repeated.
 
-A step has some of: ``run``, code for the kernel; ``write``, a file and its text; ``tokens``, what it reports at its
-end; ``cost``, dollars that it reports before it waits; ``wait``, until the turn is cancelled; ``say``, its last words.
+A step has some of: ``run``, code for the kernel; ``write``, a file and its text; ``tokens``, reported at its end;
+``cost``, dollars reported before it waits; ``wait``, until the turn is cancelled; ``say``, its last words.
 """
 
 import json

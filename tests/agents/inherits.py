@@ -1,7 +1,7 @@
 """Holds files, memory, locks, pipes and queues of all kinds, and rehearses code that reaches for them.
 
-Prints a line for each rehearsal: ``unharmed`` or ``CHANGED``, what was tried, how it was closed in, what is different.
-The folder that it runs in is changed.
+Prints a line for each rehearsal: ``unharmed`` or ``CHANGED``, the attempt, the confinement, the difference.
+It changes the folder that it runs in.
 """
 
 import ctypes

@@ -1,7 +1,7 @@
-"""Acts as npm, npx, uv or uvx, by the name it is called with; no network. `INSTALLER` chooses how an install goes.
+"""Acts as npm, npx, uv or uvx, by its program name; no network. `INSTALLER` chooses how an install goes.
 
-Every call is noted in `INSTALLER_LOG`, a line of JSON each. An install puts the agent beside this file that says back
-what it was told into the folder of the prefix.
+It logs every call in `INSTALLER_LOG`, a line of JSON each. An install puts the echo agent next to this file into the
+prefix's folder.
 """
 
 import json

@@ -1,8 +1,8 @@
-"""Keeps sessions, and tells what it was asked: ``keeps.py [ABILITY]...``.
+"""Keeps sessions, and reports the requests that it got: ``keeps.py [ABILITY]...``.
 
 It offers the abilities named (``list load resume fork delete logout close http sse directories``), two sessions a page,
-and knows ``old-1`` to ``old-5``. What it loads or forks it says again first. A prompt gets, as JSON, every request so
-far, one a line. With ``late`` it opens no session before
+and knows ``old-1`` to ``old-5``. It replays a session that it loads or forks. It answers a prompt with every request
+so far as JSON, one a line. With ``late`` it opens no session before
 the client has given the request up; with ``refuses`` it refuses to open, fork and delete.
 """
 

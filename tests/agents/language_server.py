@@ -7,7 +7,7 @@ It finds one problem, ``told``, in the first line of each document, and names it
 - ``hangs-at-start``, ``hangs-at-question``: it answers nothing more.
 - ``deaf``: it reads nothing more after the greeting.
 - ``floods``: instead of an answer it writes log messages without end.
-- ``endless-header``, ``huge``, ``rubbish``: what it writes is no message.
+- ``endless-header``, ``huge``, ``rubbish``: it writes invalid messages.
 - ``out-of-order``: answers to other questions come first, then its own, twice.
 - ``asks``: before it answers it asks the client, among other things, to change a file.
 - ``refuses``: it answers every question with an error.
@@ -77,7 +77,7 @@ def change(start, end, text):
 
 
 def bad_actions(uri):
-    """What must not be done, each by its title, and one that is well."""
+    """Returns code actions that must be refused, named after the reason, and a valid one."""
     begin, end, far = span()["start"], span()["end"], span(10**9)["end"]
     good = change(begin, end, "y")
     edits = {

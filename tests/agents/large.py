@@ -1,4 +1,4 @@
-"""Answers with a tool's output of 300 KB, a change to a file of 100 KB, and a picture of 100 KB."""
+"""Answers with a tool output of 300 KB, a change to a file of 100 KB, and a picture of 100 KB."""
 
 import base64
 import random

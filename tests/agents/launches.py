@@ -1,6 +1,6 @@
-"""A launcher, as npx is: the agent is its child, has its pipes, and writes on and on once it is prompted.
+"""A launcher like npx: the agent is its child, has its pipes, and writes for ever after a prompt.
 
-On SIGUSR1 the launcher ends by itself and leaves the agent running.
+On SIGUSR1 the launcher exits and leaves the agent running.
 """
 
 import os

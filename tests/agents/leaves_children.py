@@ -1,4 +1,4 @@
-"""Starts two children that would outlive it, one in a session of its own, and says their process ids."""
+"""Starts two children that would outlive it, one in a separate session, and writes their process ids."""
 
 import subprocess
 import sys

@@ -1,6 +1,6 @@
-"""Starts daemons that hide: forked twice, a session of their own, no environment, no descriptors; says their ids.
+"""Starts daemons that hide: forked twice, in a separate session, no environment, no descriptors; writes their ids.
 
-With ``DAEMONS=many`` it starts one that goes on starting others.
+With ``DAEMONS=many`` it starts one that keeps starting others.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""Offers 200 models and says which one is chosen; with ``nothing`` it has no models, no modes and no name."""
+"""Offers 200 models and writes the chosen one; with ``nothing`` it has no models, no modes and no name."""
 
 import sys
 

@@ -1,6 +1,6 @@
-"""An MCP client on the official SDK (`mcp` of PyPI), for `agentnb mcp`: each line of stdin is a tool and its arguments.
+"""An MCP client on the official SDK (`mcp` on PyPI), for `agentnb mcp`: each stdin line is a tool and its arguments.
 
-Each line of stdout is an answer: first the server's name and its tools, then whether each call failed and what it said.
+Each stdout line is an answer: first the server's name and tools, then for each call if it failed, and its text.
 """
 
 import asyncio
@@ -13,7 +13,7 @@ from mcp.client.stdio import stdio_client
 
 
 async def main() -> None:
-    """Use the server that the command line says until stdin ends."""
+    """Uses the server of the command line until stdin ends."""
     # By itself the SDK hands on only a few variables, and not the data folder of the test.
     server = StdioServerParameters(command=sys.argv[1], args=sys.argv[2:], env=dict(os.environ))
     async with stdio_client(server) as streams, ClientSession(*streams) as session:
@@ -27,7 +27,7 @@ async def main() -> None:
 
 
 def answer(said: object) -> None:
-    """Write it at once."""
+    """Writes and flushes the answer."""
     print(json.dumps(said), flush=True)
 
 

@@ -1,8 +1,8 @@
-"""A small MCP server on stdio: no agent, but what an agent starts. Newline-delimited JSON-RPC, no SDK.
+"""A small MCP server on stdio, which agents start. Newline-delimited JSON-RPC, no SDK.
 
 It offers ``where`` (its arguments, its folder and the variable ``LEVEL``), ``add`` (a and b), ``fail`` and ``die``,
-over two pages. The argument ``mute`` makes it end at once, ``rude`` makes it refuse to be initialized, ``leaves`` makes
-it leave a program behind that has its stdout; its process id is in the file ``left``.
+on two pages. With ``mute`` it exits at once, with ``rude`` it refuses to be initialized, with ``leaves`` it leaves a
+program running that has its stdout; the process id is in the file ``left``.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""Mends what a verification found in the open notebook: defines the name that is missing in its cell, and runs it."""
+"""Fixes what a verification found in the open notebook: defines the missing name in its cell and runs it."""
 
 import re
 

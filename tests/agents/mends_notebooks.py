@@ -1,4 +1,4 @@
-"""Writes a notebook with a fault, and mends it when it hears what was found; with the argument `never` it does not."""
+"""Writes a notebook with an error, and fixes it after the finding; with the argument `never` it does not."""
 
 import json
 import sys

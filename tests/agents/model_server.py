@@ -1,10 +1,9 @@
-"""A model server without a model: what it answers is decided by the name of the model and by the prompt.
+"""A model server without a model: the model's name and the prompt decide the answer.
 
-Usage: ``python model_server.py`` prints a line of JSON with the ports on which it speaks as each kind of server
-does, and serves until its stdin is closed. ``GET /_seen`` on any port gives every request to a chat so far,
-``GET /_shown`` the models that Ollama was asked about, and ``GET /_left`` answers as soon as a client has left in the
-middle of an answer, ``GET /_begun`` as soon as a completion is asked for that never ends. ``GET /_pulled`` gives
-Ollama's models other digests, as after another pull.
+Usage: ``python model_server.py`` prints a line of JSON with one port for each kind of server, and serves until its
+stdin is closed. ``GET /_seen`` on any port returns every chat request so far, ``GET /_shown`` the models that Ollama
+was asked about. ``GET /_left`` answers as soon as a client has left during an answer, ``GET /_begun`` as soon as an
+endless completion has started. ``GET /_pulled`` gives Ollama's models other digests, as after another pull.
 """
 
 from __future__ import annotations
@@ -117,7 +116,7 @@ def models(kind):
 
 
 def own(kind, path, body, writer):  # noqa: C901 - likewise
-    """The methods that only one kind of server has."""
+    """The methods of one kind of server."""
     path, _, query = path.partition("?")
     name = query.removeprefix("model=")
     match kind, path:
@@ -156,7 +155,7 @@ def own(kind, path, body, writer):  # noqa: C901 - likewise
 
 
 async def fill(kind, body, writer):
-    """Fill-in-the-middle, as Ollama and llama.cpp have it."""
+    """Fill-in-the-middle, as in Ollama and llama.cpp."""
     if kind not in {"ollama", "llama_cpp"}:
         send(writer, 404, {"detail": "Not Found"})
         return
@@ -171,7 +170,7 @@ async def fill(kind, body, writer):
 
 
 def filled(before):
-    """What is to be inserted, as the last comment `# fills: …` before the cursor says."""
+    """Returns the text to insert, from the last comment `# fills: …` before the cursor."""
     found = re.findall(r"# fills: (.*)", before)
     return found[-1].replace("\\n", "\n") if found else ""
 
@@ -242,7 +241,7 @@ async def stream(out, model, messages):
 
 
 def fills(out, messages):
-    """As one that has no fill-in-the-middle: a chat, whose answer has a fence in spite of everything."""
+    """Completes code by a chat, as a server without fill-in-the-middle; its answer still has a fence."""
     text = filled(messages[-1]["content"].partition("<CURSOR>")[0])
     out.text(f"```python\n{text}\n```" if text else "")
     return "stop"
@@ -320,7 +319,7 @@ async def slow(out):
 
 
 async def never(out, piece):
-    """Send a piece again and again, until the client has left."""
+    """Sends a piece again and again, until the client has left."""
     try:
         while not out.writer.is_closing():
             out.raw(piece)
@@ -331,7 +330,7 @@ async def never(out, piece):
 
 
 def scripted(out, messages):
-    """The step of the last prompt that has not been done: the model has answered once for each that has."""
+    """Does the next step of the last prompt: the model has answered once for each step done."""
     asked = max(at for at, message in enumerate(messages) if message["role"] == "user")
     done = sum(message["role"] == "assistant" for message in messages[asked:])
     steps = json.loads(messages[asked]["content"])
@@ -360,7 +359,7 @@ def mends(out, messages):
 
 
 def reads(out, messages):
-    """Reads the file that the prompt names, then tells how many lines it has and its first."""
+    """Reads the file that the prompt names, then writes its number of lines and its first line."""
     if messages[-1]["role"] == "tool":
         lines = messages[-1]["content"].splitlines()
         out.text(f"The file has {len(lines)} lines. The first is: {lines[0]}")

@@ -1,11 +1,11 @@
-"""Does what the first word of a prompt says; each prompt may come in a session of its own.
+"""Obeys the first word of a prompt; each prompt may come in a separate session.
 
-``busy NAME N``: says ``429`` the first N times for NAME, then answers; ``die``: leaves; ``die-once FILE``: leaves where
-FILE is not there yet, and makes it; ``fail``: an error; ``wait``: ends only when it is cancelled; ``wait-once FILE``:
-that where FILE is not there yet, and writes its process id to it; ``json-late``: text, then what the second prompt
-wants; ``cost``: one dollar; ``write FILE``: writes the prompt to it;
-``write-fail FILE``: that, then an error. Anything else is said back. With ``log=FILE`` as
-an argument each prompt is written there, a line each; with ``dies-every=N`` too it leaves at each Nth line there.
+``busy NAME N``: fails with ``429`` the first N times for NAME, then answers; ``die``: exits; ``die-once FILE``: exits
+if FILE is missing, and makes it; ``fail``: an error; ``wait``: ends only when it is cancelled; ``wait-once FILE``:
+the same if FILE is missing, and writes its process id to it; ``json-late``: text, then the JSON that the second prompt
+requests; ``cost``: one dollar; ``write FILE``: writes the prompt to it;
+``write-fail FILE``: the same, then an error. It echoes anything else. With ``log=FILE`` as
+an argument it writes each prompt there, a line each; with ``dies-every=N`` too it exits at each Nth line there.
 """
 
 import os

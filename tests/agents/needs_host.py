@@ -1,4 +1,4 @@
-"""Opens a session only where its service at example.org answers: ``needs_host.py``; else it returns an error."""
+"""Opens a session only if its service at example.org answers; otherwise it returns an error."""
 
 import urllib.request
 

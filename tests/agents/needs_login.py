@@ -1,4 +1,4 @@
-"""Refuses a session until someone has logged in."""
+"""Refuses a session until the user has logged in."""
 
 import wire
 

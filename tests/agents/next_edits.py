@@ -1,6 +1,6 @@
-"""Suggests edits (ACP `nes/…`) as the last comment `# fills: …` before the cursor says.
+"""Suggests edits (ACP `nes/…`) from the last comment `# fills: …` before the cursor.
 
-It answers a prompt with a journal of what it was told of them.
+It answers a prompt with a journal of the messages about them.
 """
 
 import json

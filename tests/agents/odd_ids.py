@@ -1,4 +1,4 @@
-"""Asks two permissions at once under one id each of another kind, one of them twice; a line `null`; answers twice."""
+"""Asks two permissions at once under ids of different kinds, and one of them twice; sends `null`; answers twice."""
 
 import wire
 

@@ -1,7 +1,7 @@
 """A server that misbehaves: ``odd_server.py WAY`` listens on a free port of the loopback and prints it.
 
-`silent` takes connections and says nothing; `mute` is a WebSocket that never answers; `redirects` sends to another
-address, and prints what it was asked with; `http` is a web server without WebSockets; `rubbish` answers, with noise
+`silent` accepts connections and sends nothing; `mute` is a WebSocket that never answers; `redirects` sends to another
+address, and prints the request; `http` is a web server without WebSockets; `rubbish` answers, with noise
 around each message; `huge` sends a frame of more than 64 MiB; `goes` ends the connection with a reason.
 """
 

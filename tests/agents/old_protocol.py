@@ -1,4 +1,4 @@
-"""Speaks another version of the protocol."""
+"""Speaks another version of ACP."""
 
 import wire
 

@@ -1,4 +1,4 @@
-"""Opens no session: a program of its own has ended, which it says as Claude's adapter does; stderr has the reason."""
+"""Opens no session: its own program has ended, reported as Claude's adapter does; stderr has the reason."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""A component of a chain on stdio, in Python without any SDK: it passes everything on, or does one thing wrongly.
+"""A component of a chain on stdio, in Python without an SDK: it forwards everything, or has one fault.
 
 ``proxy.py [BEHAVIOUR] [FORM]``. FORM is how it speaks to its successor: ``new`` (``proxy/successor``), ``sdk``
 (``_proxy/successor``) or ``old`` (``_proxy/successor/request``). The behaviours are the functions below, by name.
@@ -20,7 +20,7 @@ ENVELOPES = ("proxy/successor", "_proxy/successor", "_proxy/successor/request", 
 
 
 def down(message, done=None):
-    """Send *message* to the successor; *done* takes the answer."""
+    """Sends *message* to the successor; *done* takes the answer."""
     name = {"new": "proxy/successor", "sdk": "_proxy/successor"}.get(FORM)
     name = name or f"_proxy/successor/{'request' if done else 'notification'}"
     inner = {"method": message["method"], "params": message.get("params", {})}
@@ -37,7 +37,7 @@ def send(message, done=None):
 
 
 def reply(message, answer):
-    """Answer *message* as the successor has answered."""
+    """Answers *message* with the successor's answer."""
     if message["method"] == "session/prompt":
         dies("answer_to_prompt")
     answer = {"id": message["id"], **{key: answer[key] for key in ("result", "error") if key in answer}}
@@ -45,7 +45,7 @@ def reply(message, answer):
 
 
 def out_of_order(answer):
-    """Answers are kept until there are two, and sent the later one first."""
+    """Keeps answers until there are two, and sends the later one first."""
     kept.append(answer)
     if len(kept) == 2:
         wire.send(kept.pop())
@@ -73,7 +73,7 @@ CHANGES = {each.__name__: each for each in (out_of_order, twice, never, changes_
 
 
 def dies(point):
-    """Whether this is where it dies: ``dies_at_initialize``, ``dies_at_session/new``, ``dies_at_answer``."""
+    """Exits if it should die here: ``dies_at_initialize``, ``dies_at_session/new``, ``dies_at_answer``."""
     if BEHAVIOUR == f"dies_at_{point}":
         sys.stderr.write("out of patience\n")
         sys.stderr.flush()
@@ -94,7 +94,7 @@ def initialize(message):
 
 
 def changed_prompt(message):
-    """The prompt as it goes on, after what the behaviour does first."""
+    """Returns the prompt to forward, after the behaviour's own action."""
     if BEHAVIOUR == "floods":
         update = {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": "word "}}
         for _ in range(2_000):
@@ -129,7 +129,7 @@ def from_client(message):
 
 
 def works():
-    """Takes its time: as long as a component may that looks at what it passes on."""
+    """Takes as long as a component may need to inspect a message."""
     sum(number * number for number in range(20_000))
 
 
@@ -147,7 +147,7 @@ def from_successor(message):
 
 
 def serve(message, inner):
-    """Answer as an MCP server with one tool."""
+    """Answers as an MCP server with one tool."""
     params = inner["params"]
     if inner["method"] == "mcp/connect":
         wire.answer(message, {"connectionId": "c1"})
@@ -162,7 +162,7 @@ def serve(message, inner):
 
 
 def is_told_late(message):
-    """Whether it passes *message* on only when its stdin ends: what the agent says in a turn, and the answer."""
+    """True for messages that it forwards only when its stdin ends: a turn's updates and the answer."""
     if BEHAVIOUR != "late":
         return False
     return bool(late) or message.get("params", {}).get("method") == "session/update"
@@ -180,7 +180,7 @@ def take(message):
 
 
 def end():
-    """Its stdin has ended."""
+    """Runs when its stdin has ended."""
     for each in late:
         take(each)
     if BEHAVIOUR == "refuses_at_the_end":

@@ -1,4 +1,4 @@
-"""Asks for a file outside the workspace, the one that the prompt names, and says what it was told."""
+"""Tries to read and write the file outside the workspace that the prompt names; writes the answers."""
 
 import wire
 

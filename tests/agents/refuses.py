@@ -1,4 +1,4 @@
-"""Answers every prompt with an error that repeats its key."""
+"""Answers every prompt with an error that contains its key."""
 
 import os
 

@@ -1,7 +1,7 @@
-"""Remembers what it was told in the file ``memory.json`` of its folder: ``remembers.py [resume] [load]``.
+"""Saves its prompts in the file ``memory.json`` of its folder: ``remembers.py [resume] [load]``.
 
-It can take up a session in the ways named. A prompt ``crash`` ends it, ``recall`` says all that it knows, ``servers``
-the MCP servers that it was given.
+It can continue a session in the ways named. A prompt ``crash`` ends it, ``recall`` returns all that it knows,
+``servers`` its MCP servers.
 """
 
 import json

@@ -1,8 +1,8 @@
 """Plays the agent's side of a recording: ``replays.py RECORDING NUMBER``, NUMBER counting its processes from zero.
 
-What the agent wrote is written again, in order; what the client wrote is waited for: a request of the same method, an
-answer to the same id. The client's ids may differ. While it waits for something that only a person does, it says so
-with the extension notification `_replay/waits`; behind the last message it says `_replay/over`.
+It writes the agent's messages in order and waits for the client's: a request of the same method, or an answer to the
+same id. The client's ids may differ. While it waits for an action of a person, it sends the extension notification
+`_replay/waits`; after the last message it sends `_replay/over`.
 """
 
 import itertools
@@ -44,7 +44,7 @@ class Player:
                 self.early.append(received)
 
     def unstick(self, received):
-        """One recorded client cancelled without answering what was asked, and the agent hung; ours answers."""
+        """Ends a prompt whose recorded client cancelled without answering a request; agentnb answers it."""
         if "method" in received or not self.open:
             return False
         wire.send({"id": self.open.pop(), "result": {"stopReason": "cancelled"}})

@@ -1,7 +1,7 @@
-"""Plays a recorded conversation (``FILE``, lines of ``dir`` and ``msg``): says what the agent said, as bytes.
+"""Plays a recorded conversation (``FILE``, lines of ``dir`` and ``msg``): writes the agent's messages, as bytes.
 
-A request of the recording is waited for, and answered under the id that it comes with; the recorded requests of the
-agent go out under ids of its own.
+It waits for each recorded request and answers under the id that it gets; the agent's own requests keep their recorded
+ids.
 """
 
 import json
@@ -20,7 +20,7 @@ def key(value):
 
 
 def wait(kind, matches):
-    """The next message that *matches*."""
+    """Returns the next message that *matches*."""
     for message in early:
         if matches(message):
             early.remove(message)

@@ -1,14 +1,14 @@
-"""Takes part in a research, on both sides; the port of the test that leads it is its argument.
+"""Takes part in a research, on both sides; its argument is the port of the test that controls it.
 
-``ask QUESTION`` has the component ``research`` answer a question about ``json``. Asked the question itself, it connects
-to the test, says the question, and does what the test answers in a line:
+``ask QUESTION`` has the component ``research`` answer a question about ``json``. For the question itself, it connects
+to the test, sends the question, and obeys the line that the test answers:
 
-- ``more TEXT``: returns it as a finding, says so to the test, and does what that answers next.
+- ``more TEXT``: returns it as a finding, reports that to the test, and obeys the next answer.
 - ``return TEXT``: returns it as the finding.
-- ``spend TOKENS``: says that its context holds so many, and goes on until it is cancelled.
-- ``hang``: goes on until it is cancelled.
+- ``spend TOKENS``: reports so many tokens in its context, and continues until it is cancelled.
+- ``hang``: continues until it is cancelled.
 
-When it is cancelled it says so to the test.
+It reports a cancel to the test.
 """
 
 import socket

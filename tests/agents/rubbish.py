@@ -1,4 +1,4 @@
-"""Prints everything that is no message, before and between messages, and answers with ids as strings."""
+"""Prints many invalid messages, before and between valid ones, and answers with ids as strings."""
 
 import json
 

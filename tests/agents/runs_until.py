@@ -1,4 +1,4 @@
-"""Asks to run a command, "runs" it until the workspace's pipe is closed, and asks to run another like it."""
+"""Asks to run a command, "runs" it until the workspace's pipe is closed, and asks to run a similar one."""
 
 import pathlib
 

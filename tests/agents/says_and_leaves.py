@@ -1,4 +1,4 @@
-"""Asked for so many words (`12`), says them and exits at once; asked for `12 answered`, answers before it does."""
+"""Writes so many words (`12`) and exits at once; for `12 answered` it answers first."""
 
 import os
 import sys

@@ -1,6 +1,6 @@
-"""Built on the official SDK: reads and writes a file, asks for permission, speaks in chunks; `wait` waits for a cancel.
+"""Built on the official SDK: reads and writes a file, asks for permission, answers in chunks.
 
-A prompt is `copy SOURCE TARGET` or `wait`.
+A prompt is `copy SOURCE TARGET` or `wait`, which waits for a cancel.
 """
 
 import asyncio

@@ -1,8 +1,8 @@
 """An agent on the official SDK, served over HTTP and WebSocket by the SDK's own server.
 
-``sdk_server.py [--certificate CERT --key KEY]`` serves on a free port of the loopback and prints it. Where
-``SDK_SERVER_TOKEN`` is set it wants that token. Sessions outlive connections. A prompt is ``note WORD``, ``recall``,
-``large BYTES``, ``wait``, ``file PATH``, ``run COMMAND`` or ``meet`` (says what it was told of its session).
+``sdk_server.py [--certificate CERT --key KEY]`` serves on a free port of the loopback and prints it. If
+``SDK_SERVER_TOKEN`` is set, it requires that token. Sessions outlive connections. A prompt is ``note WORD``,
+``recall``, ``large BYTES``, ``wait``, ``file PATH``, ``run COMMAND`` or ``meet`` (writes the session's parameters).
 """
 
 import argparse
@@ -23,7 +23,7 @@ token = os.environ.get("SDK_SERVER_TOKEN")
 
 
 class Notes:
-    """Keeps what it is told, by session."""
+    """Keeps noted words, by session."""
 
     def __init__(self, client):
         self.client = client
@@ -82,7 +82,7 @@ class Notes:
 
 
 def guarded(app):
-    """*app* for those who have the token."""
+    """Returns *app* behind a check of the token."""
 
     async def guard(scope, receive, send):
         sent = dict(scope.get("headers") or ()).get(b"authorization", b"").decode()

@@ -1,7 +1,7 @@
 """Speaks version 2 of ACP, a draft, by its published schema; ``second_version.py 1`` answers with version 1.
 
-A prompt is ``work`` (messages, a tool call with a terminal of its own, a difference, a notice), ``ask`` (asks about a
-command), ``fail`` (its work ends with an error), ``refuse`` (the prompt is not taken), ``die`` or ``wait``.
+A prompt is ``work`` (messages, a tool call with its terminal, a diff, a notice), ``ask`` (asks about a
+command), ``fail`` (its work ends with an error), ``refuse`` (it refuses the prompt), ``die`` or ``wait``.
 """
 
 import base64

@@ -1,6 +1,6 @@
-"""Lets its model provider `main` be set (ACP `providers/*`); ``sets_providers.py none`` does not offer that.
+"""Lets the client set its model provider `main` (ACP `providers/*`); ``sets_providers.py none`` does not offer that.
 
-A prompt gets what it was told, as JSON; `bad://` as an address is refused.
+It answers a prompt with the settings that it got, as JSON; it refuses `bad://` as an address.
 """
 
 import json

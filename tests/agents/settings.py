@@ -1,7 +1,7 @@
-"""Has modes, options and (``settings.py old``) legacy models; refuses the mode `broken`; says what it was set to.
+"""Has modes, options and (``settings.py old``) legacy models; refuses the mode `broken`; reports its settings.
 
-``settings.py both`` is as Codex: models in the legacy form, and a config option for them, which alone can be set.
-With ``resume`` it takes sessions up again, with the model that it begins with; with ``fork`` it copies them.
+``settings.py both`` is like Codex: models in the legacy form, and a config option for them, which alone can be set.
+With ``resume`` it resumes sessions, with its default model; with ``fork`` it copies them.
 """
 
 import sys

@@ -1,4 +1,4 @@
-"""Says a word, then nothing until it is cancelled."""
+"""Writes a word, then nothing until it is cancelled."""
 
 import wire
 

@@ -1,7 +1,7 @@
-"""Does to each prompt what a JSON file (its argument) has for it: a mapping of prompts to what is to be done.
+"""Handles each prompt as a JSON file (its argument) says: a mapping of prompts to actions.
 
-``files``: texts that it writes, by path; ``answer``: what it says; ``spends``: tokens, and money in dollars; ``asks``:
-a command that it asks permission for, and how often; ``looks``: paths, of which it says whether it can read them;
+``files``: texts that it writes, by path; ``answer``: its answer; ``spends``: tokens, and money in dollars; ``asks``:
+a command that it asks permission for, and how often; ``looks``: paths, for which it reports if it can read them;
 ``end``: ``"crash"`` or ``"hang"``.
 """
 

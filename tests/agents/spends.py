@@ -1,9 +1,9 @@
-"""Spends what a prompt says, and reports it: steps with semicolons between them.
+"""Spends as a prompt says, and reports it: steps separated by semicolons.
 
-``tokens READ WRITTEN``: what it says at the end of the turn; ``cost AMOUNT``: so much more; ``context TOKENS``: so
-full, and read; ``wait``: until the turn is cancelled; ``deaf``: not even then; ``look FILE``: until the file is there.
-In the end it says what it did. With ``currency=EUR`` as an argument that is the currency; with ``silent`` it reports
-nothing.
+``tokens READ WRITTEN``: reported at the end of the turn; ``cost AMOUNT``: so much more; ``context TOKENS``: so
+many in the context, and read; ``wait``: until the turn is cancelled; ``deaf``: not even then; ``look FILE``: until
+the file exists. In the end it writes what it did. The argument ``currency=EUR`` sets the currency; with ``silent`` it
+reports nothing.
 """
 
 import pathlib

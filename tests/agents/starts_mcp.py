@@ -1,6 +1,6 @@
-"""Starts the MCP servers on stdio that it is given, for each prompt anew: ``NAME TOOL JSON`` calls a tool.
+"""Starts its MCP servers on stdio again for each prompt: ``NAME TOOL JSON`` calls a tool.
 
-``NAME env VARIABLE VALUE TOOL JSON`` does so with another value of one variable, ``NAME show`` says what it was given.
+``NAME env VARIABLE VALUE TOOL JSON`` does so with another value of one variable, ``NAME show`` returns its description.
 """
 
 import contextlib

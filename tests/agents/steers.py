@@ -1,4 +1,4 @@
-"""Takes prompts into the running turn: answers the first only when a later one says ``done``."""
+"""Takes prompts into the running turn: answers the first only after a prompt ``done``."""
 
 import wire
 

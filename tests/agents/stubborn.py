@@ -1,4 +1,4 @@
-"""Ignores that its stdin is closed and that it is asked to terminate."""
+"""Ignores the end of its stdin and the termination signal."""
 
 import signal
 

@@ -1,8 +1,8 @@
-"""Suggests the next prompts to a client that can show them: a prompt is what it suggests, as JSON.
+"""Suggests the next prompts to a client that can show them: a prompt is the suggestions, as JSON.
 
-It sends that as the ``suggestions`` of a ``prompt_suggestions_update``, between its words and its answer; where the
-prompt begins with ``after``, behind the answer. ``fail`` makes a tool call that fails and suggests four prompts, one of
-them long. Any other prompt is said back. A session that it loads gets old suggestions again.
+It sends them as the ``suggestions`` of a ``prompt_suggestions_update``, between its words and its answer; if the
+prompt begins with ``after``, after the answer. ``fail`` makes a failing tool call and suggests four prompts, one of
+them long. It echoes any other prompt. A session that it loads gets old suggestions again.
 """
 
 import json

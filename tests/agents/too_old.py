@@ -1,6 +1,6 @@
-"""Is older than its own way to speak ACP: does not start with any argument but ``--version``, which it tells.
+"""Is a version without ACP: starts with no argument but ``--version``, which it prints.
 
-``too_old.py speaks`` speaks ACP all the same, and says that it is 0.9.1. ``mute`` says no version either.
+``too_old.py speaks`` still speaks ACP, and reports version 0.9.1. ``mute`` prints no version either.
 """
 
 import sys

@@ -1,7 +1,7 @@
-"""Works in the kernel without a word: ``Analyse`` inserts 14 cells, runs a command, writes files; ``Query`` fails.
+"""Works in the kernel silently: ``Analyse`` inserts 14 cells, runs a command, writes files; ``Query`` fails.
 
-``Write <name> <text>`` writes one file. ``Say <text>`` says it. ``Told`` says the whole prompt. ``Many`` makes 2,000
-tool calls and 500 files, a title of 100 KB and an error of 1 MB. Each turn ends with a sentence.
+``Write <name> <text>`` writes one file. ``Say <text>`` answers it. ``Told`` answers the whole prompt. ``Many`` makes
+2,000 tool calls and 500 files, a title of 100 KB and an error of 1 MB. Each turn ends with a sentence.
 """
 
 import json

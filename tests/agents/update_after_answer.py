@@ -1,4 +1,4 @@
-"""Goes on talking after it has answered the prompt."""
+"""Sends updates after it has answered the prompt."""
 
 import wire
 

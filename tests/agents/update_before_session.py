@@ -1,4 +1,4 @@
-"""Sends an update for a session before it has answered that there is one."""
+"""Sends an update for a session before it has answered the request for it."""
 
 import wire
 

@@ -1,4 +1,4 @@
-"""Says whether the end of a pipe is seen while a fork of this process runs that was made when the pipe was open."""
+"""Prints if it sees the end of a pipe while a fork runs that was made when the pipe was open."""
 
 import os
 

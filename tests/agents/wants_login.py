@@ -1,6 +1,6 @@
-"""Wants a login: ``wants_login.py session|prompt [never|unnoticed]``. Before it answers a new session, or a prompt.
+"""Requires a login: ``wants_login.py session|prompt [never|unnoticed]``, before a new session or before a prompt.
 
-``never`` it helps; ``unnoticed``: it does not answer ``authenticate``.
+``never``: a login does not help; ``unnoticed``: it does not answer ``authenticate``.
 """
 
 import sys

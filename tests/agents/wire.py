@@ -1,7 +1,7 @@
-"""What the scripted agents share: reading and writing lines, and the usual answers.
+"""Shared code of the scripted agents: reading and writing lines, and the usual answers.
 
-Each agent beside this file is a program that speaks ACP on stdio and has one behaviour. No SDK: they must be able to
-misbehave.
+Each agent next to this file is a program that speaks ACP on stdio and has one behaviour. It uses no SDK, so that it
+can misbehave.
 """
 
 import itertools
@@ -49,7 +49,7 @@ def receive():
 
 
 def request(method, /, **params):
-    """Ask the client and wait for its answer; what else comes meanwhile is passed over."""
+    """Sends the client a request and waits for its answer; ignores other messages."""
     number = next(numbers)
     send({"id": number, "method": method, "params": params})
     while (message := receive()).get("id") != number or "method" in message:
@@ -58,12 +58,12 @@ def request(method, /, **params):
 
 
 def connect(server):
-    """Connect to an MCP server that the client serves over ACP; returns the connection's id."""
+    """Connects to an MCP server that the client serves over ACP; returns the connection's id."""
     return request("mcp/connect", serverId=server["serverId"])["result"]["connectionId"]
 
 
 def call_tool(connection, name, /, **arguments):
-    """Call a tool of such a server; returns its result."""
+    """Calls a tool of such a server; returns its result."""
     params = {"name": name, "arguments": arguments}
     return request("mcp/message", connectionId=connection, method="tools/call", params=params)["result"]
 
@@ -81,7 +81,7 @@ def initialize(request, **capabilities):
 
 
 def run(prompt, new=None, **capabilities):
-    """Answer everything as usual; `prompt(request)` answers a prompt, `new(request)` a new session."""
+    """Gives the usual answers; `prompt(request)` answers a prompt, `new(request)` a new session."""
     while True:
         request = receive()
         match request.get("method"):

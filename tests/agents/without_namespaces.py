@@ -1,6 +1,6 @@
-"""Becomes the command that it is given, where nobody can make namespaces, as in many containers; exits with 77 if not.
+"""Becomes the command in its arguments, without the right to make namespaces, as in many containers; or exits with 77.
 
-In a user namespace of its own the limits of namespaces are set to none, and every capability is given up.
+In a new user namespace it sets the limits of namespaces to none and gives up every capability.
 """
 
 import os

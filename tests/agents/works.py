@@ -1,4 +1,4 @@
-"""Does what the prompt says: a JSON list of requests `[method, params]`; says the answers as JSON, one a line."""
+"""Sends the requests of the prompt, a JSON list of `[method, params]`; writes the answers as JSON, one a line."""
 
 import json
 

@@ -3,8 +3,8 @@
 `["write", path, text]`, `["repeat", path, text, times]`, `["delete", path]`, `["move", path, to]`, `["folder", path]`,
 `["executable", path]`, `["link", path, target]`, `["vanish"]` (removes the session's folder, which is empty),
 `["ask", path, text]` (the client writes the file), `["shell", command]` (the client runs the command),
-`["claim", path]` (a tool call that names the file), `["run"]` (one that says it ran a command), `["wait", pipe]` (until
-someone writes into that named pipe). Paths are relative to the session's folder.
+`["claim", path]` (a tool call that names the file), `["run"]` (one that claims it ran a command), `["wait", pipe]`
+(until someone writes into that named pipe). Paths are relative to the session's folder.
 """
 
 import json

@@ -1,7 +1,7 @@
 """Holds open files, databases with a transaction, pipes and sockets, and rehearses code that writes into them.
 
-Prints a line for each rehearsal: ``unharmed`` or ``TRACE``, what was tried, how it was closed in, the summary, and what
-is different. The folder that it runs in is changed.
+Prints a line for each rehearsal: ``unharmed`` or ``TRACE``, the attempt, the confinement, the summary, and the
+difference. It changes the folder that it runs in.
 """
 
 import gzip

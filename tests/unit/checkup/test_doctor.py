@@ -1,4 +1,4 @@
-"""The doctor as a whole: on the command line, from Python; what fails and what does not; without any Jupyter."""
+"""The doctor: on the command line, from Python, and without Jupyter; what counts as a failure."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ FILES = ["log", "policy", "site policy", "cassette", "confinement"]
 
 
 def test_jupyter_is_examined_and_told_as_a_table_or_as_json(kernelspecs: Path) -> None:
-    """Versions, kernels, the front end, the files; the agents where they are named."""
+    """Versions, kernels, the front end, the files; also agents if named."""
     told = run_agentnb("doctor", "jupyter", "eliza", "--json")
     rows = {row["name"]: row for row in json.loads(told.stdout)}
     kernels = [name for name in rows if name.startswith("kernel ")]
@@ -51,7 +51,7 @@ def test_jupyter_is_examined_and_told_as_a_table_or_as_json(kernelspecs: Path) -
 
 
 def test_what_is_wrong_fails_with_the_line_to_type(tmp_path: Path) -> None:
-    """And everything else is examined anyway."""
+    """The other checks still run."""
     (tmp_path / "policy.toml").write_text("[[rule", encoding="utf-8")
     told = run_agentnb("doctor", "jupyter", AGENTNB_CONFIG_DIR=str(tmp_path))
     line = next(line for line in told.stdout.splitlines() if line.startswith("policy"))
@@ -60,7 +60,7 @@ def test_what_is_wrong_fails_with_the_line_to_type(tmp_path: Path) -> None:
 
 
 def test_python_shows_the_same_table() -> None:
-    """`agentnb.doctor()`, and so `%agents doctor`."""
+    """The table of `agentnb.doctor()`, and so of `%agents doctor`."""
     found = agentnb.doctor("jupyter")
     assert [row.name for row in found if row.kind == "jupyter"][:2] == ["python", "agentnb"]
     assert "| agentnb | ready |" in found._repr_markdown_()
@@ -74,7 +74,7 @@ async def test_agents_alone_are_examined_alone() -> None:
 
 
 def test_an_agent_that_nobody_named_need_not_be_there() -> None:
-    """What is wrong with Jupyter is a fault, whether named or not."""
+    """Problems of Jupyter always count, named or not."""
     missing = Checkup(name="x", title="X", state="missing")
     assert [is_well(missing, named=named) for named in (True, False)] == [False, True]
     jupyter = msgspec.structs.replace(missing, kind="jupyter")
@@ -83,7 +83,7 @@ def test_an_agent_that_nobody_named_need_not_be_there() -> None:
 
 
 def test_without_any_jupyter_it_says_so(tmp_path: Path) -> None:
-    """In an environment that has agentnb's own code and little else."""
+    """In an environment with agentnb's code and little else."""
     for name in ("msgspec", "tomli"):  # the latter in Python 3.10
         if (found := find_spec(name)) is not None and found.origin is not None:
             shutil.copytree(Path(found.origin).parent, tmp_path / name)
@@ -102,7 +102,7 @@ def test_without_any_jupyter_it_says_so(tmp_path: Path) -> None:
 
 
 def test_versions_are_held_against_what_agentnb_asks_for() -> None:
-    """As its own metadata say."""
+    """In its own metadata."""
     said = ranges()
     assert {*NEEDED, *PAGES} <= said.keys()
     assert [outside(version, said["ipykernel"]) for version in ("6.29.5", "6.30", "7.4.0")] == [True, False, False]

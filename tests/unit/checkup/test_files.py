@@ -1,4 +1,4 @@
-"""The files: the session log, the policy and a cassette are looked at and left as they are."""
+"""Checks the session log, the policy and a cassette without changing them."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ def test_a_sound_log_is_ready_and_left_as_it_is(kept: Path) -> None:
 
 
 def test_a_log_that_is_not_there_yet_or_off_is_no_fault(tmp_path: Path) -> None:
-    """Nothing is made."""
+    """Creates no file."""
     assert (log(None).state, log(None).todo) == ("absent", "unset AGENTNB_LOG")
     assert log(tmp_path / "a/b/sessions.db").state == "ready"
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_log_that_cannot_be_used_is_told(kept: Path, tmp_path: Path) -> None:
-    """No database, one of a newer agentnb, no folder for it."""
+    """Not a database, from a newer agentnb, or without a folder."""
     (tmp_path / "file").write_bytes(b"not a database at all, " * 100)
     found = log(tmp_path / "file")
     assert (found.state, "moved aside" in found.message) == ("broken", True)
@@ -74,7 +74,7 @@ def test_the_policy_is_read(tmp_path: Path, text: str | None, state: str, said: 
 
 
 def test_a_cassette_in_force_is_told(tmp_path: Path) -> None:
-    """Played, recorded, missing, broken; none."""
+    """Replayed, recorded, missing or broken; or none."""
     path = tmp_path / "a.cassette.jsonl"
     played = Path(__file__).parents[3] / "notebooks/ci.cassette.jsonl"
 
@@ -113,7 +113,7 @@ def test_a_cassette_in_force_is_told(tmp_path: Path) -> None:
 def test_confinement_says_what_is_chosen_and_what_can_do_it(
     chosen: str, way: str | None, state: str, said: str, todo: str | None
 ) -> None:
-    """And how to change it."""
+    """With the command to change it."""
     found = confinement(chosen, way, "it is too old")
     assert (found.state, found.todo) == (state, todo)
     assert said in found.message

@@ -1,4 +1,4 @@
-"""The front end: the extension where JupyterLab looks, its version, and whether it is disabled."""
+"""The front end: the extension in JupyterLab's folders, its version, and if it is disabled."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def install(folder: Path, name: str, version: str) -> None:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A folder of extensions with both in it."""
+    """A folder with both extensions."""
     install(tmp_path / "lab", OWN, __version__)
     install(tmp_path / "lab", WIDGETS, "5.0.16")
     return tmp_path / "lab"
@@ -58,7 +58,7 @@ def test_an_extension_that_is_missing_or_unreadable_is_told_with_what_to_type(fo
 def test_an_extension_that_is_disabled_is_told_with_how_to_enable_it(
     folder: Path, tmp_path: Path, said: Any, own: str, widgets: str
 ) -> None:
-    """Whole or one of its plugins; settings that cannot be read say nothing."""
+    """Whole or one of its plugins; unreadable settings are ignored."""
     path, bad = tmp_path / "page_config.json", tmp_path / "bad.json"
     path.write_text(json.dumps({"disabledExtensions": said}), encoding="utf-8")
     bad.write_text("[", encoding="utf-8")
@@ -69,6 +69,6 @@ def test_an_extension_that_is_disabled_is_told_with_how_to_enable_it(
 
 
 def test_without_a_page_here_there_is_nothing_to_find() -> None:
-    """JupyterLab may be in an environment of its own."""
+    """JupyterLab may be in another environment."""
     (found,) = examine_front([], [], pages=False)
     assert (found.state, "install agentnb in theirs as well" in found.message) == ("absent", True)

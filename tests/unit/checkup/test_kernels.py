@@ -1,4 +1,4 @@
-"""The kernels: each is really tried, and what is wrong with it is said with what to type."""
+"""Each kernel is really started, and each problem is reported with a command to fix it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LAUNCH = ("-m", "ipykernel_launcher", "-f", "{connection_file}")
 
 @pytest.fixture
 def kernel(tmp_path: Path) -> Kernel:
-    """Describe a kernel that is started with these words; says where, as Jupyter would."""
+    """Writes a kernel spec that starts with these words; returns its place, as Jupyter does."""
 
     def describe(*words: str, **more: Any) -> dict[str, str]:
         spec = {"argv": [*words, *LAUNCH], "display_name": "Mine", "language": "python", **more}
@@ -33,7 +33,7 @@ def kernel(tmp_path: Path) -> Kernel:
 
 
 def script(folder: Path, text: str) -> str:
-    """A program that does as *text*, whatever it is asked."""
+    """Writes a program that runs *text*; returns its path."""
     path = folder / "my python"
     path.write_text(f"#!/bin/sh\n{text}\n", encoding="utf-8")
     path.chmod(0o755)
@@ -41,7 +41,7 @@ def script(folder: Path, text: str) -> str:
 
 
 async def test_a_kernel_that_imports_agentnb_is_ready(kernel: Kernel) -> None:
-    """With the environment that its description gives it."""
+    """With the environment of its kernel spec."""
     (found,) = await examine_kernels(kernel(sys.executable, "-Xfrozen_modules=off", env={"PYTHONPATH": str(ROOT)}))
     assert (found.name, found.title, found.state, found.version) == ("kernel mine", "Mine", "ready", __version__)
     assert found.kind == "jupyter"
@@ -49,14 +49,14 @@ async def test_a_kernel_that_imports_agentnb_is_ready(kernel: Kernel) -> None:
 
 
 async def test_a_kernel_without_agentnb_is_told_what_to_install(kernel: Kernel) -> None:
-    """By its own Python."""
+    """With its own Python."""
     (found,) = await examine_kernels(kernel(sys.executable, "-I", "-S"))
     assert (found.state, found.message) == ("missing", "Mine: agentnb is not installed in it.")
     assert found.todo == f"{sys.executable} -I -S -m pip install jupyter-agentnb=={__version__}"
 
 
 async def test_a_kernel_with_another_agentnb_is_told(kernel: Kernel, tmp_path: Path) -> None:
-    """Kernel and page are made for each other."""
+    """Kernel and page need the same version."""
     python = script(tmp_path, "echo agentnb-checkup 0.0.1 7.4")
     (found,) = await examine_kernels(kernel(python))
     assert (found.state, found.version) == ("old", "0.0.1")
@@ -65,7 +65,7 @@ async def test_a_kernel_with_another_agentnb_is_told(kernel: Kernel, tmp_path: P
 
 
 async def test_a_kernel_that_cannot_import_says_why(kernel: Kernel, tmp_path: Path) -> None:
-    """The last line that it said."""
+    """Shows the last line of its output."""
     says_why = script(tmp_path, "echo one >&2; echo ImportError: libx is gone >&2; exit 1")
     (found,) = await examine_kernels(kernel(says_why))
     assert (found.state, found.message) == ("broken", "Mine: it cannot import agentnb: ImportError: libx is gone")
@@ -74,7 +74,6 @@ async def test_a_kernel_that_cannot_import_says_why(kernel: Kernel, tmp_path: Pa
 
 
 async def test_an_interpreter_that_hangs_is_given_up_with_all_that_it_started(kernel: Kernel, tmp_path: Path) -> None:
-    """In the time that it is given."""
     ours = str(86_400 + os.getpid())  # another run of these tests sleeps for another time
     python = script(tmp_path, f"sleep {ours} & wait")
     (found,) = await examine_kernels(kernel(python), seconds=1.0)
@@ -85,7 +84,7 @@ async def test_an_interpreter_that_hangs_is_given_up_with_all_that_it_started(ke
 
 
 async def test_a_python_that_is_gone_is_told_with_how_to_remove_the_kernel(kernel: Kernel) -> None:
-    """As after an environment was deleted."""
+    """For example after the user deleted an environment."""
     (found,) = await examine_kernels(kernel("/no/such/env/bin/python"))
     assert (found.state, found.todo) == ("broken", "jupyter kernelspec remove mine")
     assert found.message == "Mine: /no/such/env/bin/python cannot be started: No such file or directory."
@@ -95,7 +94,7 @@ async def test_a_python_that_is_gone_is_told_with_how_to_remove_the_kernel(kerne
     "text", ["", "{", "[]", "7", '{"display_name": "x"}', '{"argv": 7}', '{"argv": ["python"], "env": 7}', "\xff"]
 )
 async def test_a_description_that_is_none_is_told(tmp_path: Path, text: str) -> None:
-    """And spoils nothing else."""
+    """It does not affect other kernels."""
     (tmp_path / "kernel.json").write_bytes(text.encode("latin-1"))
     found = await examine_kernels({"a b": str(tmp_path), "gone": str(tmp_path / "none")})
     assert [(each.name, each.state) for each in found] == [("kernel a b", "broken"), ("kernel gone", "broken")]
@@ -119,7 +118,7 @@ async def test_a_kernel_that_is_started_in_a_way_of_its_own_is_not_guessed_at(ke
 
 
 def test_the_python_of_a_kernel_is_found_in_its_command() -> None:
-    """Jupyter's own names mean the Python that it runs with; folders of the description are filled in."""
+    """Jupyter's own names mean the Python that runs it; the spec's folder is filled in."""
     for command, python in (
         (["python3", *LAUNCH], [sys.executable]),
         (["{resource_dir}/bin/python", "-m", "ipykernel", "-f", "x"], ["/k/bin/python"]),
@@ -139,7 +138,7 @@ def test_jupyter_says_which_kernels_there_are(kernelspecs: Path) -> None:
 async def test_a_kernel_with_the_other_project_of_that_name_says_how_to_replace_it(
     kernel: Kernel, tmp_path: Path
 ) -> None:
-    """The package index has another `agentnb`, with the same import name; its code is not run."""
+    """The package index has another `agentnb` with the same import name; its code must not run."""
     other = tmp_path / "site/agentnb"
     other.mkdir(parents=True)
     (other / "__init__.py").write_text("raise RuntimeError('its code runs')", encoding="utf-8")
@@ -153,7 +152,7 @@ async def test_a_kernel_with_the_other_project_of_that_name_says_how_to_replace_
 
 
 async def test_a_kernel_whose_packages_do_not_fit_is_broken(kernel: Kernel, tmp_path: Path) -> None:
-    """An IPython that is too old, and the other project installed beside this one: both are found in the kernel."""
+    """An old IPython, and the other project installed next to this one, both in the kernel."""
     for name, version in (("ipython", "8.12.3"), ("agentnb", "0.3.10")):
         folder = tmp_path / f"site/{name}-{version}.dist-info"
         folder.mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""The command line: what it prints, and where; exit codes."""
+"""The command line: its output, streams and exit codes."""
 
 from __future__ import annotations
 
@@ -17,20 +17,19 @@ from tests.unit.forked import run_agentnb
 
 
 def test_version() -> None:
-    """Version prints the version."""
     done = run_agentnb("--version")
     assert (done.returncode, done.stdout, done.stderr) == (0, f"agentnb {__version__}\n", "")
 
 
 def test_no_command() -> None:
-    """Without a command the help goes to stderr."""
+    """The help goes to stderr."""
     done = run_agentnb()
     assert (done.returncode, done.stdout) == (2, "")
     assert all(name in done.stderr for name in COMMANDS)
 
 
 def test_unknown_command() -> None:
-    """An unknown command is refused with what there is."""
+    """The error lists the known commands."""
     done = run_agentnb("frob")
     assert (done.returncode, done.stdout) == (2, "")
     assert "'frob'" in done.stderr
@@ -39,14 +38,13 @@ def test_unknown_command() -> None:
 
 @pytest.mark.parametrize("name", list(COMMANDS))
 def test_help(name: str) -> None:
-    """Each command explains itself."""
     done = run_agentnb(name, "--help")
     assert done.returncode == 0
     assert COMMANDS[name].summary.split(".")[0] in " ".join(done.stdout.split())
 
 
 def test_agents() -> None:
-    """Agents lists every known agent with what to type."""
+    """Lists every known agent with what to type."""
     done = run_agentnb("agents")
     assert (done.returncode, done.stderr) == (0, "")
     lines = {line.split()[0]: line for line in done.stdout.splitlines()[1:]}
@@ -55,7 +53,6 @@ def test_agents() -> None:
 
 
 def test_agents_as_json() -> None:
-    """Agents as JSON tells everything."""
     rows = {row["name"]: row for row in json.loads(run_agentnb("agents", "--json").stdout)}
     assert rows["eliza"]["command"] == [sys.executable, "-m", "agentnb.plugins.eliza"]
     assert rows["eliza"]["installed"] is True
@@ -64,7 +61,7 @@ def test_agents_as_json() -> None:
 
 
 def test_trust(tmp_path: Path) -> None:
-    """A folder is trusted, and no more; what is no folder is refused."""
+    """Adds and removes trust in a folder; refuses a missing folder."""
     policy, work = tmp_path / "policy.toml", str(tmp_path)
     done = run_agentnb("trust", work, AGENTNB_CONFIG_DIR=work)
     assert (done.returncode, done.stdout) == (0, f"{work} is trusted now ({policy}).\n")
@@ -84,7 +81,7 @@ def test_trust(tmp_path: Path) -> None:
 
 
 def test_agents_update_when_the_file_is_good_says_what_is_new_and_when_broken_what_is_wrong(tmp_path: Path) -> None:
-    """The first is kept for the user; the second changes nothing."""
+    """A good file is kept for the user; a broken one changes nothing."""
     settings = str(tmp_path / "settings")
     file = tmp_path / "registry.json"
     agent = {"id": "sage", "name": "Sage", "version": "1.2.3", "description": "", "distribution": {}}
@@ -99,6 +96,6 @@ def test_agents_update_when_the_file_is_good_says_what_is_new_and_when_broken_wh
 
 
 def test_json_of_a_path_that_is_no_utf_8_is_written(capfd: pytest.CaptureFixture[str]) -> None:
-    """As with every other value; what cannot be said in UTF-8 is replaced."""
+    """Bytes that are not UTF-8 are replaced."""
     assert write_json([{"cwd": "/home/\udc80", "size": Path("/x")}]) == 0
     assert json.loads(capfd.readouterr().out) == [{"cwd": "/home/\ufffd", "size": "/x"}]

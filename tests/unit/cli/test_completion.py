@@ -1,4 +1,4 @@
-"""Completion of the command line, in the shells themselves; and what its help cites."""
+"""Completion of the command line in the shells themselves, and the addresses in its help."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ASK = {
 
 
 def completed(folder: Path, shell: str, words: str, *, dashes: str = "") -> set[str]:
-    """What *shell* offers behind *words*."""
+    """Returns the completions of *shell* after *words*."""
     if shutil.which(shell) is None:
         pytest.skip(f"{shell} is not installed")
     (folder / "script").write_text(script(shell, EVERY), encoding="utf-8")

@@ -1,4 +1,4 @@
-"""The settings: where a value comes from, what a change leaves alone, and what is refused."""
+"""The settings: the sources of a value, what a change preserves, and what is refused."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tests.unit.forked import run_script
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The user's settings folder, empty; the current folder is a workspace beside it."""
+    """The user's settings folder, empty; the current folder is a workspace next to it."""
     found, work = tmp_path / "conf", tmp_path / "work"
     work.mkdir()
     monkeypatch.setenv("AGENTNB_CONFIG_DIR", str(found))
@@ -36,7 +36,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def written(folder: Path, text: str, name: str = "settings.toml") -> Path:
-    """A file in the settings folder with *text*."""
+    """Writes a file with *text* in the settings folder."""
     path = folder / name
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(text.encode("utf-8"))
@@ -46,7 +46,7 @@ def written(folder: Path, text: str, name: str = "settings.toml") -> Path:
 def test_a_value_when_several_places_say_one_is_that_of_the_place_that_counts_first(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """%config, ipython_config.py, the variable, the user's file, the default: each is shown with its place."""
+    """%config, ipython_config.py, the variable, the user's file, the default; each shows its place."""
     path = written(folder, 'url = "http://file"\n', "local.toml")
     seen = [read_settings()["local_url"]]
     monkeypatch.setenv("AGENTNB_LOCAL_URL", "http://variable")
@@ -73,7 +73,7 @@ def test_a_value_when_several_places_say_one_is_that_of_the_place_that_counts_fi
 def test_a_projects_file_when_it_would_let_agents_do_more_does_not_count(
     line: str, value: str, problem: str | None
 ) -> None:
-    """It can only narrow; what agent or folder is used is not its business at all."""
+    """It can only narrow, and never choose the agent or folder."""
     written(Path.cwd() / ".agentnb", f'{line}\nagent = "theirs"\n')
     now = read_settings()
     assert (now["permissions"].value, now["agent"].value) == (value, "")
@@ -99,7 +99,7 @@ BROKEN: list[tuple[str, list[str]]] = [
 def test_a_settings_file_when_something_in_it_is_wrong_says_where_and_the_rest_counts(
     folder: Path, text: str, said: list[str]
 ) -> None:
-    """The value that is wrong does not count; secrets are not repeated."""
+    """The wrong value has no effect; secrets are not repeated."""
     path = written(folder, text)
     problems = "\n".join(read_settings().problems)
     assert [each for each in [str(path), *said] if each not in problems] == []
@@ -108,7 +108,7 @@ def test_a_settings_file_when_something_in_it_is_wrong_says_where_and_the_rest_c
 
 
 def test_a_change_when_the_file_is_broken_touches_nothing_and_names_the_line(folder: Path) -> None:
-    """Nothing that a person wrote is lost."""
+    """A change must not lose what the user wrote."""
     path = written(folder, 'agent = "a"\noops\n')
     with pytest.raises(SettingsError, match=r"is not TOML: .*line 2.* nothing in the file was changed"):
         change_setting("agent", "b")
@@ -116,7 +116,7 @@ def test_a_change_when_the_file_is_broken_touches_nothing_and_names_the_line(fol
 
 
 def test_a_settings_file_of_a_newer_agentnb_says_which_reads_it_and_is_left_alone(folder: Path) -> None:
-    """None of it counts, since what it says may mean something else by then."""
+    """It has no effect, since its keys may mean something else by then."""
     text = 'oldest_agentnb = "9.1"\nagent = "a"\n'
     path = written(folder, text)
     (problem,) = read_settings().problems
@@ -135,7 +135,7 @@ def test_a_new_settings_file_names_the_oldest_agentnb_that_reads_it(folder: Path
 
 
 def test_a_change_when_the_file_is_read_only_is_refused(folder: Path) -> None:
-    """The mode counts, also for a user whom the system would let write."""
+    """Even if the system would let the user write."""
     path = written(folder, 'agent = "a"\n')
     path.chmod(0o444)
     with pytest.raises(SettingsError, match="it is read-only"):
@@ -144,7 +144,7 @@ def test_a_change_when_the_file_is_read_only_is_refused(folder: Path) -> None:
 
 
 def test_a_change_when_somebody_changed_the_value_meanwhile_is_refused(folder: Path) -> None:
-    """The other's edit stays; one of another key is no hindrance."""
+    """The other edit stays; an edit of another key does not matter."""
     path = written(folder, 'agent = "mine"\ntimeout = 5\n')
     for name in ("agent", "headless"):
         with pytest.raises(SettingsError, match="It was changed meanwhile"):
@@ -154,7 +154,7 @@ def test_a_change_when_somebody_changed_the_value_meanwhile_is_refused(folder: P
 
 
 def test_an_edit_by_hand_when_it_comes_between_reading_and_writing_is_not_lost(folder: Path) -> None:
-    """The file is read again then."""
+    """The file is read again."""
     path = written(folder, 'agent = "a"\n')
     edits = iter(['agent = "a"\n# by hand\n'])
 
@@ -186,14 +186,14 @@ WRONG = [
 
 @pytest.mark.parametrize(("name", "value"), WRONG)
 def test_a_change_to_a_value_of_a_wrong_kind_is_refused(folder: Path, name: str, value: Any) -> None:
-    """No file is made."""
+    """Creates no file."""
     with pytest.raises(UsageError):
         change_setting(name, value)
     assert [*folder.iterdir()] == []
 
 
 def test_a_change_of_a_value_in_the_policy_file_keeps_its_rules(folder: Path) -> None:
-    """And that file is checked as a policy."""
+    """The file is checked as a policy."""
     path = written(folder, '# mine\n[[rule]]\naction = "deny" # yes\n', "policy.toml")
     change_setting("headless", "allow")
     change_setting("cell_review", "after")
@@ -204,7 +204,7 @@ def test_a_change_of_a_value_in_the_policy_file_keeps_its_rules(folder: Path) ->
 
 
 def test_a_rule_when_it_is_removed_is_the_one_that_was_shown(folder: Path) -> None:
-    """Comments of its neighbours stay; where the file has another rule there now, nothing is removed."""
+    """Comments of other rules stay; if the file has another rule at that number, nothing is removed."""
     text = '[[rule]]\naction = "deny"\ncommand = "a"\n\n# the second\n[[rule]]\naction = "ask"\ncommand = "b"\n'
     path = written(folder, text, "policy.toml")
     with pytest.raises(PolicyError, match="is no longer 'deny b'"):
@@ -224,7 +224,7 @@ TEXTS = st.tuples(
 @settings(max_examples=50)
 @given(text=TEXTS, key=st.sampled_from(["a", "b", "c", "ab", "new"]), value=VALUES)
 def test_a_key_when_it_is_set_and_removed_changes_nothing_else(text: str, key: str, value: Any) -> None:
-    """Every comment and every other value stay, wherever the key stood."""
+    """All comments and other values stay, wherever the key was."""
     before = parsed(text)
     after = with_key(text, key, value)
     assert parsed(after) == {**before, key: value}
@@ -236,7 +236,7 @@ def test_a_key_when_it_is_set_and_removed_changes_nothing_else(text: str, key: s
 @settings(max_examples=30)
 @given(heads=st.lists(st.sampled_from(["a = 1", "a = 2\n# own\nb = '[[rule]]'", "c = '''\n[[rule]]\n'''"]), max_size=4))
 def test_an_entry_when_it_is_removed_leaves_the_others(heads: list[str]) -> None:
-    """Whatever their strings say."""
+    """Even if their strings look like entries."""
     text = "top = 1\n" + "\n".join(f"# of {at}\n[[rule]]\n{head}\n" for at, head in enumerate(heads))
     for number in range(1, len(heads) + 1):
         left = parsed(without_entry(text, "rule", number))
@@ -246,7 +246,7 @@ def test_an_entry_when_it_is_removed_leaves_the_others(heads: list[str]) -> None
 def test_the_files_that_say_what_agents_may_do_are_sensitive_wherever_they_are(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """An agent that wants to write one asks, even where the session allows all; in its workspace and outside."""
+    """Writing one always asks, even if the session allows everything; inside and outside the workspace."""
     monkeypatch.setenv("IPYTHONDIR", "/srv/[odd]")
     names = ["settings.toml", "policy.toml", "local.toml", "agents/claude.toml"]
     files = [*(str(folder / name) for name in names), "/srv/[odd]/profile_default/ipython_config.py"]
@@ -260,7 +260,7 @@ def test_the_files_that_say_what_agents_may_do_are_sensitive_wherever_they_are(
 
 
 def test_a_change_that_lets_agents_do_more_is_known_as_one() -> None:
-    """Each step up of an order and no step down; each new folder, server or component; never an address or an agent."""
+    """A step up an order and a new folder; never a step down, an address or an agent."""
     for which in SETTINGS.values():
         for at, low in enumerate(which.order):
             for high in which.order[at + 1 :]:
@@ -272,7 +272,7 @@ def test_a_change_that_lets_agents_do_more_is_known_as_one() -> None:
 
 
 def test_the_first_screen_names_settings_and_the_list_of_grants() -> None:
-    """About twelve; each is there."""
+    """At most thirteen, each of which exists."""
     assert [name for name in FIRST if name not in SETTINGS] == ["grants"]
     assert len(set(FIRST)) == len(FIRST) <= 13
 
@@ -284,7 +284,7 @@ def test_a_text_that_is_too_long_is_refused_with_its_length() -> None:
 
 
 def test_agentnb_settings_in_a_shell_shows_changes_and_resets(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    """A value is typed as text; keys of MCP servers are not shown."""
+    """Values are typed as text; keys of MCP servers stay hidden."""
     written(folder, 'mcp_servers = { db = { command = "x", env = { KEY = "secret-1" } } }\n')
     assert cli.main(["settings", "kernel_tools", "on"]) == 0
     assert cli.main(["settings", "--json"]) == 0
@@ -307,7 +307,7 @@ def test_agentnb_settings_in_a_shell_shows_changes_and_resets(folder: Path, capf
 
 
 def test_a_settings_folder_that_cannot_be_made_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its place is a file."""
+    """Its path is a file."""
     (tmp_path / "taken").write_text("x", encoding="utf-8")
     monkeypatch.setenv("AGENTNB_CONFIG_DIR", os.fspath(tmp_path / "taken"))
     with pytest.raises(SettingsError, match="was not changed"):
@@ -331,7 +331,7 @@ WRONG_VARIABLES = {
     "begin", ["import agentnb\nagentnb.start()\nagentnb.start()", "import agentnb\nprint(agentnb.settings())"]
 )
 def test_wrong_values_of_environment_variables_are_said_once(begin: str, tmp_path: Path) -> None:
-    """In a program that loads no extension, and where the settings are listed; the program goes on."""
+    """In a program without the extension, and in the list of settings; the program continues."""
     done = run_script(begin, cwd=tmp_path, **{name: value for name, (value, _) in WRONG_VARIABLES.items()})
     said = done.stdout + done.stderr
     assert {name: said.count(f"{sentence} It has no effect.") for name, (_, sentence) in WRONG_VARIABLES.items()} == (
@@ -340,7 +340,7 @@ def test_wrong_values_of_environment_variables_are_said_once(begin: str, tmp_pat
 
 
 def test_the_extension_says_wrong_values_of_environment_variables_when_it_is_loaded(tmp_path: Path) -> None:
-    """And a cell that shows its progress does not fail because of one."""
+    """A cell with progress output does not fail because of them."""
     code = """
 from IPython.core.interactiveshell import InteractiveShell
 shell = InteractiveShell()

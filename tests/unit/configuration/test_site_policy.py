@@ -1,4 +1,4 @@
-"""The site's policy file: what it can say, what is wrong with it, and that no user's file or variable widens it."""
+"""The site's policy file: its content and errors, and that no user's file or variable loosens it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from tests.unit.forked import run_agentnb
 def test_the_site_has_files_in_jupyters_configuration_folders_and_not_in_the_users(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The environment's and the system's prefixes always; a variable adds folders, and takes none away."""
+    """The environment's and the system's prefixes always count; a variable only adds folders."""
     monkeypatch.setenv("JUPYTER_CONFIG_DIR", str(tmp_path))
     monkeypatch.setenv("JUPYTER_CONFIG_PATH", os.pathsep.join(["/opt/conf", str(tmp_path)]))
     monkeypatch.delenv("AGENTNB_CONFIG_DIR", raising=False)
@@ -117,7 +117,7 @@ def test_a_file_that_cannot_be_used_says_where_and_what_to_do(
 
 
 def test_a_broken_file_allows_nothing(site: Site) -> None:
-    """No agent, no plug-in, no serving, no history: whatever the other files say."""
+    """No agent, plug-in, server or history, whatever the other files allow."""
     site("[site.agents]\nallow = ['*']\n", "second")
     site("[site]\nserve = 3\n")
     held = site_policy()
@@ -131,7 +131,7 @@ def test_a_broken_file_allows_nothing(site: Site) -> None:
 
 
 def test_a_file_that_is_none_or_cannot_be_seen_allows_nothing(site: Site, tmp_path: Path) -> None:
-    """A folder, and a pipe, which is not waited for; a link to nothing is no file."""
+    """A folder, or a pipe, without waiting for it. A link to nothing counts as no file."""
     path = site("")
     path.unlink()
     path.mkdir()
@@ -170,7 +170,7 @@ def open_folder() -> Iterator[Path]:
 def test_an_ordinary_user_who_cannot_read_the_file_is_allowed_nothing_and_who_can_change_it_is_told(
     open_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Also where the folder cannot be searched, so that nobody knows if there is a file."""
+    """Also if the folder cannot be searched, so that a file may exist."""
     if (prefix := reaching(open_folder / "python")) is None:
         pytest.skip("another user may not run this Python")
     monkeypatch.setenv("JUPYTER_CONFIG_PATH", str(open_folder))
@@ -228,7 +228,7 @@ def test_a_file_that_contradicts_itself_is_told_with_lines(site: Site) -> None:
 
 
 def test_names_are_of_the_catalogue_and_what_others_describe_is_allowed_by_its_command(site: Site) -> None:
-    """A user's own description that is called as an allowed agent is not that agent."""
+    """A user's own agent with an allowed name is not the allowed agent."""
     site('[site.agents]\nallow = ["eliza", "/opt/good *"]\n')
     own = Path(os.environ["AGENTNB_CONFIG_DIR"], "agents")
     own.mkdir(parents=True)
@@ -261,7 +261,7 @@ def test_a_locked_setting_holds_against_file_variable_and_code_and_cannot_be_cha
 
 
 def test_a_ceiling_bounds_the_settings_below_it(site: Site) -> None:
-    """A tighter choice stays the user's; a wider one is refused."""
+    """The user may choose a tighter value; a wider one is refused."""
     site('freedom_at_most = "edit"\n[agents."*"]\nconfine = true\n')
     change_setting("freedom", "ask")
     assert read_settings()["freedom"].source == "user"

@@ -1,4 +1,4 @@
-"""Events through `logging`, collected, waited for, written down; what is in them and what is not."""
+"""Events through `logging`: collected, awaited and written to a file; which data they contain."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def heard() -> Iterator[Events]:
 
 
 class Kept(logging.Handler):
-    """Somebody's own handler."""
+    """A user's own handler."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -44,7 +44,7 @@ class Kept(logging.Handler):
 
 @pytest.fixture
 def own() -> Iterator[Kept]:
-    """A handler on the logger of all events, whose level nobody has set."""
+    """A handler on the logger of all events, which has no level."""
     handler, logger = Kept(), logging.getLogger("agentnb.events")
     logger.addHandler(handler)
     yield handler
@@ -53,7 +53,7 @@ def own() -> Iterator[Kept]:
 
 
 def test_anyones_handler_gets_the_events_that_its_level_lets_through(own: Kept) -> None:
-    """With what happened as attributes, and as words."""
+    """With the data as attributes and as text."""
     TURN_STARTED.tell(tab="tab", turn="t0")
     assert own.records == []
     logging.getLogger("agentnb.events").setLevel(logging.INFO)
@@ -65,20 +65,19 @@ def test_anyones_handler_gets_the_events_that_its_level_lets_through(own: Kept) 
 
 
 def test_collecting_events_changes_no_log_level(own: Kept, heard: Events) -> None:
-    """And the levels of the loggers are as they were."""
     TURN_STARTED.tell(tab="tab", turn="t1")
     assert (heard.names, own.records) == (["turn.started"], [])
 
 
 def test_nothing_is_printed_where_nobody_listens() -> None:
-    """Not even a warning, which Python prints itself where there is no handler."""
+    """Not even the warning that Python prints without a handler."""
     code = "from agentnb.events.kinds import AGENT_DIED; AGENT_DIED.tell(agent='x', pid=1, error='gone')"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=ROOT)
     assert (done.stdout, done.stderr, done.returncode) == ("", "", 0)
 
 
 def test_no_credential_is_in_an_event(heard: Events, monkeypatch: pytest.MonkeyPatch) -> None:
-    """By its shape, or because a variable of the environment says that it is one; at any depth."""
+    """By its form or by an environment variable's value, at any depth."""
     monkeypatch.setenv("DB_PASSWORD", "open sesame")
     AGENT_DIED.tell(agent="x", pid=1, error=f"the key {KEY} and open sesame are wrong")
     CASSETTE_MISMATCHED.tell(path="p", error=[{"deep": f"say {KEY}"}])
@@ -88,7 +87,7 @@ def test_no_credential_is_in_an_event(heard: Events, monkeypatch: pytest.MonkeyP
 
 
 def test_what_was_said_is_there_only_for_who_asks(heard: Events) -> None:
-    """For that collector alone."""
+    """Only for that collector."""
     with events(text=True) as curious:
         TURN_QUEUED.tell(tab="tab", turn="t1", _text="my secret plan")
     assert [event.data.get("text") for event in (*heard, *curious)] == [None, "my secret plan"]
@@ -107,7 +106,7 @@ def test_events_are_filtered_by_category_name_and_data(heard: Events) -> None:
 
 
 def test_waiting_ends_with_the_event_wherever_it_is_told(heard: Events) -> None:
-    """From another thread; at once where it has happened before; the second of its kind; not another one."""
+    """From another thread; at once if it has already happened; by count; not for another event."""
     begun = threading.Event()
 
     def tell() -> None:
@@ -127,14 +126,14 @@ def test_waiting_ends_with_the_event_wherever_it_is_told(heard: Events) -> None:
 
 
 def test_an_event_that_there_is_not_is_a_slip(heard: Events) -> None:
-    """It would never come, and `of` would be empty for ever."""
+    """Otherwise it would wait for ever, or find nothing."""
     for slip in (lambda: heard.of("turn.start"), lambda: heard.wait_for("turn.begun"), lambda: heard.of(category="t")):
         with pytest.raises(UsageError, match=r"There are .*turn"):
             slip()
 
 
 def test_a_session_reports_each_step_of_its_life(heard: Events, start: Start) -> None:
-    """The order in which it goes; how it stopped; what died; that it runs again."""
+    """In order; how it stopped, which process died, and the restart."""
     session = start()
     tab = session.tab_id
     session.prompt("/say one").wait(PATIENCE)
@@ -183,14 +182,14 @@ session.close()
     ],
 )
 def test_events_are_known_by_name_in_a_program_that_has_used_nothing_else(code: str) -> None:
-    """The kinds of events come with what collects them."""
+    """Collecting imports the kinds of events."""
     command = [sys.executable, "-c", f"from agentnb.testing import events\n{code}"]
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
     assert (done.stdout, done.stderr) == ("[] []\n", "")
 
 
 def written(folder: Path, path: Path, **more: str) -> None:
-    """Run WRITES, quietly, with a file for events at *path*."""
+    """Runs WRITES, without output, with a file for events at *path*."""
     env = {**os.environ, "AGENTNB_EVENTS": str(path), "PYTHONPATH": str(ROOT), **more}
     command = [sys.executable, "-c", WRITES]
     done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, check=False)
@@ -199,7 +198,7 @@ def written(folder: Path, path: Path, **more: str) -> None:
 
 @pytest.mark.parametrize(("more", "said"), [({}, False), ({"AGENTNB_EVENTS_TEXT": "1"}, True)], ids=["", "with-text"])
 def test_a_file_gets_every_event_as_a_line_of_json(tmp_path: Path, more: dict[str, str], said: bool) -> None:
-    """`AGENTNB_EVENTS`; for its owner only; what was said only where that is asked for."""
+    """`AGENTNB_EVENTS`; private; with prompts only if requested."""
     path = tmp_path / "made/events.jsonl"
     written(tmp_path, path, **more)
     lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
@@ -215,13 +214,13 @@ def test_a_file_that_cannot_be_written_harms_nothing(tmp_path: Path) -> None:
 
 
 def test_the_fixture_collects(agentnb_events: Events, start: Start) -> None:
-    """`agentnb_events`, in every pytest where agentnb is installed."""
+    """`agentnb_events` exists in every pytest with agentnb installed."""
     start().prompt("/say x")
     assert agentnb_events.wait_for("turn.ended", timeout=PATIENCE).data["state"] == "complete"
 
 
 def test_a_handler_that_raises_stops_nothing_that_is_told(start: Start, caplog: pytest.LogCaptureFixture) -> None:
-    """Of the user's, on our logger: the turn ends, and the next one runs."""
+    """Even if the user's handler is on agentnb's logger: the turn ends, and the next one runs."""
 
     class Raising(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:

@@ -1,4 +1,4 @@
-"""How trusted Markdown reaches a page: the renderers of nbconvert and of CommonMark, and JupyterLab's mathematics."""
+"""Renders trusted Markdown as a page does: nbconvert, CommonMark, and JupyterLab's mathematics."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _CODE = re.compile(
 
 
 def pages(markdown: str) -> dict[str, str]:
-    """*markdown* as HTML by each renderer, raw HTML let through, as for a trusted output."""
+    """Returns *markdown* as HTML by each renderer, with raw HTML, as for a trusted output."""
     commonmark = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
     gfm = mistune.create_markdown(escape=False, plugins=["table", "url", "strikethrough", "task_lists", "footnotes"])
     return {
@@ -30,7 +30,7 @@ def pages(markdown: str) -> dict[str, str]:
 
 
 def _as_jupyterlab(markdown: str, render: mistune.Markdown) -> str:
-    """Formulas outside of code are taken out, the rest is rendered, and they are put back into the HTML as text."""
+    """Removes formulas outside of code, renders the rest, and puts them back into the HTML as text."""
     code = [match.span() for match in _CODE.finditer(markdown)]
     formulas: list[str] = []
 
@@ -46,7 +46,7 @@ def _as_jupyterlab(markdown: str, render: mistune.Markdown) -> str:
 
 
 class Page(HTMLParser):
-    """What a page holds that could do something."""
+    """Collects the elements, attributes and text of a page."""
 
     def __init__(self, source: str) -> None:
         super().__init__(convert_charrefs=True)

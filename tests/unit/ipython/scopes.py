@@ -1,4 +1,4 @@
-"""What prompts can mention in a shell that has run some cells."""
+"""The scope of mentions in a shell that has run some cells."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def scope_with(
     outputs: Mapping[int, str] | None = None,
     notebook: PageNotebook | None = None,
 ) -> Scope:
-    """The scope of a shell with these variables and cells, the first of them unused, and their values as texts."""
+    """Returns the scope of a shell with these variables, cells (the first is unused) and their values as texts."""
     history = SimpleNamespace(input_hist_raw=[*cells], output_hist_reprs=outputs or {})
     shell: Any = SimpleNamespace(user_ns=variables, history_manager=history, execution_count=len(cells))
     return replace(scope_of(shell, cwd), notebook=notebook)

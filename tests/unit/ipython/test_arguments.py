@@ -1,4 +1,4 @@
-"""The words of ``%agent``: options, then prose."""
+"""The arguments of ``%agent``: options, then prose."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every attack of ``tests/cases/attacks`` in the Markdown that stays in the notebook: nothing of it acts."""
+"""The attacks of ``tests/cases/attacks`` in the Markdown that stays in the notebook: none takes effect."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ LONG = 600
 
 
 def attacks(path: Path) -> list[str]:
-    """The texts of one file."""
+    """Returns the texts of one file."""
     messages = json.loads(path.read_text(encoding="utf-8"))["messages"]
     return list(dict.fromkeys((one["text"] * one.get("times", 1))[:LONG] for one in messages))
 
@@ -43,7 +43,7 @@ FILES = sorted(FOLDER.glob("*.json"))
 
 
 def turn(attack: str) -> tuple[Turn, tuple[TerminalView, ...]]:
-    """A turn whose every field is *attack*."""
+    """Returns a turn whose every field is *attack*."""
     content = (
         ToolTextContent(text=attack),
         ToolDiffContent(path=attack, old_text="a\n", new_text=f"{attack}\n"),
@@ -64,7 +64,7 @@ def turn(attack: str) -> tuple[Turn, tuple[TerminalView, ...]]:
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.stem))
 def test_no_attack_survives_as_text(path: Path) -> None:
-    """A message and a line of it, in every renderer."""
+    """As a message and as a single line, in every renderer."""
     for attack in attacks(path):
         check(harmless(attack))
         check(harmless_line(attack))

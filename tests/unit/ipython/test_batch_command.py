@@ -14,12 +14,12 @@ from agentnb.plugins.map.magic import batch_of
 
 
 def batch(line: str, cell: str, **variables: Any) -> Any:
-    """Returns what the magic begins in a shell with these variables."""
+    """Returns what the magic starts in a shell with these variables."""
     return batch_of(parse(line, cell), SimpleNamespace(user_ns=variables), Agentnb(agent="eliza"))
 
 
 def test_each_row_of_a_variable_is_asked_about() -> None:
-    """The options come before the word, as for every prompt."""
+    """The options come before ``map``, as for every prompt."""
     begun = batch("-o answers map rows", "/say {a} and {b}\n", rows=[{"a": 1, "b": 2}, {"a": 3, "b": 4}])
     assert list(begun) == ["1 and 2", "3 and 4"]
 
@@ -28,7 +28,7 @@ def test_each_row_of_a_variable_is_asked_about() -> None:
     ("line", "cell"), [("map the data", "of df"), ("map", "df"), ("map df", ""), ("a map df", "b")]
 )
 def test_a_prompt_that_only_begins_like_it_is_a_prompt(line: str, cell: str) -> None:
-    """A word that is no variable's name alone on the line, or nothing below it."""
+    """The line is more than a variable's name, or the cell is empty."""
     assert batch(line, cell, df=[1], data=[1]) is None
 
 

@@ -1,4 +1,4 @@
-"""A cell that looks at a variable goes on in time, whatever the variable's own code does."""
+"""Inspecting a variable ends in time, whatever the variable's own code does."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from tests.unit.kernel.shell_tools import Tools
 
 
 def hang() -> None:
-    """For ever, as far as nobody interrupts it."""
+    """Loops until it is interrupted."""
     while True:
         pass
 
 
 def hang_once_more() -> None:
-    """It catches the first interrupt."""
+    """Catches the first interrupt."""
     try:
         hang()
     except BaseException:  # noqa: BLE001 - as users' code does
@@ -40,7 +40,7 @@ def test_a_look_that_hangs_is_interrupted_and_says_so(look: Callable[[], object]
 
 
 def test_a_look_that_ends_gives_its_result_and_prints_nothing(capsys: pytest.CaptureFixture[str]) -> None:
-    """Whatever thread looks; the time is for the main thread, which alone gets signals."""
+    """On any thread; only the main thread gets signals and a time limit."""
     shell = Tools().shell
 
     def look() -> int:
@@ -78,7 +78,7 @@ prompts.run("/context @hangs", None)
 
 
 def test_a_prompt_that_mentions_what_hangs_goes_without_its_value_and_says_so() -> None:
-    """`%agent … @hangs` held the kernel until somebody interrupted it."""
+    """`%agent … @hangs` blocked the kernel until the user interrupted it."""
     printed, said = tell(PROMPT)
     assert any(line.startswith("hangs: Hangs. Its value is not shown: ") for line in printed)
     assert said.startswith("@hangs was attached without its value. Looking at the objects took too long")

@@ -1,4 +1,4 @@
-"""The errors of a shell's cells: which are remembered, what ``@error`` attaches, and the prompts about them."""
+"""The errors of a shell's cells: which are kept, what ``@error`` attaches, and the prompts about them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.unit.kernel.notebook_page import NotebookPage
 
 @pytest.fixture
 def shell() -> Any:
-    """As much of a shell as errors need: IPython's compiler of cells has compiled none here."""
+    """The parts of a shell that errors need; IPython's compiler has compiled no cells."""
     history = SimpleNamespace(input_hist_raw=[""], output_hist_reprs={})
     compiler = SimpleNamespace(format_code_name=lambda _: None)
     return SimpleNamespace(user_ns={}, user_ns_hidden={}, history_manager=history, execution_count=1, compile=compiler)
@@ -27,7 +27,7 @@ def shell() -> Any:
 
 @pytest.fixture
 def errors(shell: Any) -> CellErrors:
-    """Returns what has failed there: cells 2 and 3."""
+    """The errors of cells 2 and 3."""
     found = errors_of(shell)
     found.remember(ValueError("the older"), 2, "c2")
     found.remember(KeyError("column"), 3, "c3")
@@ -41,7 +41,7 @@ def attached(prompt: str, shell: Any, **variables: Any) -> list[tuple[str, str |
 
 
 def test_the_last_error_and_that_of_a_cell_can_be_mentioned(shell: Any, errors: CellErrors) -> None:
-    """A variable of that name comes first, as everywhere."""
+    """A variable named ``error`` takes precedence."""
     last, older = errors.last, errors.of(2)
     assert last is not None
     assert older is not None
@@ -57,7 +57,7 @@ def test_a_mention_of_an_error_where_nothing_failed_says_so(prompt: str, what: s
 
 
 def test_an_interrupt_and_errors_of_agentnb_are_no_failures(shell: Any, errors: CellErrors) -> None:
-    """The last one stays what it was; so does an error that a magic itself has raised."""
+    """The last error does not change."""
     for error in (KeyboardInterrupt(), UsageError("%agent needs a prompt."), SystemExit(1)):
         errors.remember(error, 4, "c4")
     assert errors.last == errors.of(3)
@@ -65,7 +65,7 @@ def test_an_interrupt_and_errors_of_agentnb_are_no_failures(shell: Any, errors: 
 
 
 def test_only_the_latest_errors_are_remembered(shell: Any) -> None:
-    """A notebook that fails all day does not fill the memory."""
+    """Many errors must not fill the memory."""
     for count in range(1, MOST + 3):
         errors_of(shell).remember(ValueError(count), count)
     assert errors_of(shell).of(2) is None
@@ -94,7 +94,7 @@ def test_the_chat_offers_the_last_error_first(shell: Any, errors: CellErrors, tm
 def test_the_word_alone_becomes_a_prompt_with_the_error(
     typed: str, parts: list[str], shell: Any, errors: CellErrors
 ) -> None:
-    """With the tools for cells the agent is to change the cell."""
+    """The prompt names the action, not the tools for cells."""
     prompt = "\n\n".join(expanded(typed, shell, edits=True))
     assert [part for part in parts if part not in prompt] == []
     assert [tool for tool in TOOLS if "_" in tool and tool in prompt] == []
@@ -117,7 +117,7 @@ def test_the_word_alone_where_nothing_failed_says_what_to_do(typed: str, what: s
 
 
 def test_an_error_that_only_a_page_shows_is_told_by_its_output(shell: Any, errors: CellErrors) -> None:
-    """Masked and without colours; from then on it can be mentioned."""
+    """Secrets are masked and colours removed; mentions then find the error."""
     traceback = "\x1b[31m---\x1b[0m\npassword = 'hunter2'\nValueError: gone"
     output = {"name": "ValueError", "message": "gone", "traceback": traceback}
     shown = FailedParams(id="1", action="fix", cell_id="c9", count=9, **output)
@@ -144,7 +144,7 @@ def test_a_cell_that_was_changed_since_is_shown_as_it_reads_now(shell: Any, erro
 
 
 def test_of_two_cells_with_one_id_the_one_that_failed_is_shown_as_it_reads_now(shell: Any, errors: CellErrors) -> None:
-    """By the number beside it; where neither has that, none is shown: it could be the wrong one."""
+    """Identified by its number; without a match none is shown, as it could be the wrong one."""
     page = NotebookPage("work.ipynb", {"c3": "another"})
     try:
         page.cells.append({"id": "c3", "kind": "code", "source": "df['column']", "count": 3})
@@ -162,7 +162,7 @@ def test_of_two_cells_with_one_id_the_one_that_failed_is_shown_as_it_reads_now(s
 def test_a_button_pressed_before_the_page_knows_the_count_sends_the_error_of_that_cell(
     shell: Any, errors: CellErrors
 ) -> None:
-    """The error is in the output before the kernel's reply says the count: the mention names the cell's latest run."""
+    """The output shows the error before the reply has the count: the mention names the cell's latest run."""
     errors.remember(ValueError("the older, run again"), 4, "c2")
     errors.remember(TypeError("another cell"), 5, "c5")
     early = FailedParams(id="1", action="fix", cell_id="c2", name="ValueError", message="the older, run again")

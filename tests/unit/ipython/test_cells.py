@@ -1,4 +1,4 @@
-"""``@cell``, ``@cell:3``, ``@cells`` and ``@selection`` where a page tells of its notebook."""
+"""``@cell``, ``@cell:3``, ``@cells`` and ``@selection`` when a page reports its notebook."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ NOTEBOOK = PageNotebook(path="n.ipynb", active="c", selection="never", cells=CEL
 
 
 def attached(mention: str, tmp_path: Path, notebook: PageNotebook | None = NOTEBOOK, **variables: object) -> str:
-    """The text that a mention attaches."""
+    """Returns the text that a mention attaches."""
     cells, outputs = ("", "old", "old", "x = 2"), {3: "two"}
     scope = scope_with(tmp_path, variables, cells, outputs, notebook)
     (found,) = attachments(f"Look at {mention}!", [], scope)
@@ -52,7 +52,7 @@ def test_without_a_page_the_error_says_how_to_get_one(name: str, tmp_path: Path)
 
 
 def test_selection_without_selected_text_is_the_selected_cells(tmp_path: Path) -> None:
-    """Each an attachment of its own, with its outputs, in the notebook's order; else the active one."""
+    """Each is its own attachment, with outputs, in the notebook's order; otherwise the active cell."""
     scope = scope_with(tmp_path, {}, outputs={3: "two"}, notebook=replace(NOTEBOOK, selection=""))
     assert [each.label for each in attachments("@selection", [], scope)] == ["selection"]
     selected = replace(NOTEBOOK, selection="", selected=("b", "a"))
@@ -84,7 +84,7 @@ def test_a_cell_that_was_not_run_is_named_by_the_beginning_of_its_id(tmp_path: P
 
 
 def test_of_two_cells_with_one_id_each_is_itself(tmp_path: Path) -> None:
-    """``@cells`` has both, and ``@cell`` is the one that the user is in."""
+    """``@cells`` has both, and ``@cell`` is the active one."""
     cells = tuple(NotebookCell(id="same", kind="code", count=None, source=source) for source in ("one()", "two()"))
     notebook = PageNotebook(path="n", active="same", active_at=1, cells=cells)
     assert attached("@cell", tmp_path, notebook) == "Code cell, not run:\ntwo()"

@@ -1,4 +1,4 @@
-"""The examples of an empty conversation, from a shell's cells, tables and errors."""
+"""The example prompts of an empty conversation, from a shell's cells, tables and errors."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PETALS = pd.DataFrame({"length": [1.4, 4.7], "species": ["setosa", "versicolor"]
 
 
 class DataFrame:
-    """A table of another kind, whose columns cannot be looked at."""
+    """A table of another library, whose columns raise an error."""
 
     @property
     def columns(self) -> list[str]:
@@ -27,7 +27,7 @@ class DataFrame:
 
 
 def shell(*cells: str, **variables: Any) -> Any:
-    """As much of a shell as examples need, after these cells."""
+    """Returns the parts of a shell that examples need, after these cells."""
     history = SimpleNamespace(input_hist_raw=["", *cells], output_hist_reprs={})
     compiler = SimpleNamespace(format_code_name=lambda _: None)
     return SimpleNamespace(
@@ -48,7 +48,7 @@ def examples(ip: Any, run: Callable[[Callable[[], str]], str] = at_once) -> tupl
 
 
 def test_the_examples_are_made_of_a_cell_a_table_and_the_last_error() -> None:
-    """The cell that has most lines, and a column whose values make groups; prompts to agents are no such cell."""
+    """The longest cell that is not a prompt, and a column whose values form groups."""
     ip = shell("import pandas", "petals = read()\nfit(petals)", "%%agent\nWhy?\nSay it\nshort", n=1, petals=PETALS)
     errors_of(ip).remember(ValueError("no fit"), 2)
     assert examples(ip) == ("Explain @cell:2", "Plot @petals by species", "Fix the last error: @error")
@@ -60,7 +60,7 @@ def test_a_notebook_in_which_nothing_was_run_gets_examples_to_begin_with() -> No
 
 @pytest.fixture
 def notebook_page() -> Iterator[NotebookPage]:
-    """A page with three cells, two of which have run."""
+    """A page with three cells, of which two have run."""
     page = NotebookPage("work.ipynb", {"a": "x = 1", "b": "y = 2\nz = 3", "c": "never()\nrun()\nyet()"})
     for cell, count in zip(page.cells, (1, 7), strict=False):
         cell["count"] = count
@@ -89,7 +89,7 @@ def test_what_stands_in_the_notebook_counts_where_a_page_tells_of_it() -> None:
     ],
 )
 def test_only_a_plain_column_is_named(columns: list[Any], prompt: str) -> None:
-    """Numbers, line breaks, pairs and long names are no words of a prompt."""
+    """Numbers, line breaks, pairs and long names do not fit in a prompt."""
     table = pd.DataFrame([[1, 2]], columns=columns)
     assert examples(shell(t=table))[0] == prompt
 

@@ -1,4 +1,4 @@
-"""Loading, reloading and settings that make no sense, each in a shell of its own."""
+"""Loading and reloading the extension, and invalid settings, each in its own shell."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ magic("load_ext", "agentnb")
 
 
 def tell(code: str, **settings: object) -> tuple[list[str], str]:
-    """Returns what *code* prints and what goes to stderr, in a shell with these settings."""
+    """Returns the output lines and stderr of *code* in a shell with these settings."""
     script = SHELL.format(settings={"Agentnb": settings} if settings else {}) + code
     done = run_script(script)
     return done.stdout.splitlines(), done.stderr
 
 
 def test_reloading_keeps_the_current_tab() -> None:
-    """The conversation goes on, and the tabs have their names."""
+    """The conversation continues, and the tabs keep their names."""
     code = """
 magic("agent", "-t work /say one")
 magic("reload_ext", "agentnb")
@@ -40,7 +40,7 @@ print(magic("agents", ""))
 
 
 def test_a_setting_that_makes_no_sense_is_left_out_and_said() -> None:
-    """The extension loads all the same, and the good ones count."""
+    """The extension still loads, and valid settings count."""
     code = 'print(magic("config", "Agentnb.timeout"), magic("config", "Agentnb.permissions"))'
     printed, said = tell(code, permissions="maybe", timeout=5.0)
     assert printed == ["5.0 ask"]
@@ -48,7 +48,7 @@ def test_a_setting_that_makes_no_sense_is_left_out_and_said() -> None:
 
 
 def test_a_setting_that_was_refused_does_not_stop_a_reload() -> None:
-    """IPython keeps what it refused among its own settings."""
+    """IPython keeps the invalid value among its own settings."""
     code = """
 magic("config", "Agentnb.agent = 3")
 magic("reload_ext", "agentnb")
@@ -104,7 +104,7 @@ has(agentnb.resume(session.tab_id, kernel_tools=False))
 
 
 def test_the_review_of_cells_is_one_setting_in_the_page_and_in_config() -> None:
-    """What was chosen in a page before the extension was loaded is kept; each of them shows what the other has set."""
+    """A choice in a page before the extension loads is kept; each shows the other's change."""
     code = """
 import asyncio
 from agentnb.host import current_host
@@ -170,7 +170,7 @@ except agentnb.AgentnbError as error:
 
 
 def test_the_users_settings_file_counts_until_config_says_something_else(tmp_path: Path) -> None:
-    """It is read again when it changes; ``%config`` and ``ipython_config.py`` come first; Python tells the place."""
+    """It is read again after a change; ``%config`` and ``ipython_config.py`` take precedence."""
     (tmp_path / "settings.toml").write_text('agent = "claude"\ntimeout = 7\nview = "wrong"\n', encoding="utf-8")
     code = f"""
 import os, agentnb
@@ -202,7 +202,7 @@ tell("agent", "timeout", "permissions")
 
 
 def test_an_unknown_command_of_agents_names_the_one_that_does_it() -> None:
-    """By what people call it elsewhere, else by spelling; `%agents?` explains all."""
+    """By a common synonym, otherwise by spelling; `%agents?` explains all."""
     code = """
 for word in ("start", "stop", "helth", "help"):
     try:
@@ -222,7 +222,7 @@ for word in ("start", "stop", "helth", "help"):
 
 
 def test_words_that_a_command_of_agents_does_not_know_are_refused() -> None:
-    """They were passed over, or taken for a client's name; nothing is done."""
+    """They used to be ignored or taken for a client's name."""
     code = """
 for words in ("pair now", "known claude", "serve --port 8765"):
     try:
@@ -246,7 +246,7 @@ print(serving())
 
 
 def test_a_setting_that_names_what_is_not_there_is_told_at_once_with_the_place_that_names_it(tmp_path: Path) -> None:
-    """Your file, `ipython_config.py` and `%config`; the error of its use names the place, too."""
+    """The user's file, `ipython_config.py` or `%config`; a later error names the place too."""
     path = tmp_path / "settings.toml"
     path.write_text('# mine\n\nmcp_servers = "none.json"\n', encoding="utf-8")
     code = f"""

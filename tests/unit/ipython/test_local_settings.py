@@ -1,4 +1,4 @@
-"""``c.Agentnb.local_url`` and its like: which model the agent `local` uses in new tabs."""
+"""``c.Agentnb.local_url`` and similar: which model the agent `local` uses in new tabs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An agent's Markdown in a trusted output: nothing runs, nothing loads, nothing is swallowed, code stays code."""
+"""An agent's Markdown in a trusted output: nothing runs, loads or disappears, and code stays code."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ ORDINARY = st.text(alphabet=st.characters(codec="utf-8", exclude_categories=["Cc
 
 
 def check(markdown: str) -> None:
-    """Fail if *markdown* holds anything that could run or load, in any renderer."""
+    """Fails if *markdown* has anything that could run or load, in any renderer."""
     for renderer, source in pages(markdown).items():
         page = Page(source)
         assert (renderer, set()) == (renderer, page.elements - HARMLESS), source
@@ -99,7 +99,7 @@ def check(markdown: str) -> None:
 
 
 def is_harmless_place(element: str, value: str) -> bool:
-    """True if a link or picture leads nowhere bad."""
+    """True if a link or picture is safe."""
     if element == "img":
         return re.match(r"data:image/(png|jpeg|gif|webp);base64,", value) is not None
     scheme = re.match(r"\s*([^/?#]*?):", value)
@@ -198,7 +198,7 @@ def test_a_link_leads_to_the_web_to_mail_or_to_a_relative_place(target: str, exp
 
 @pytest.mark.parametrize("unit", ["*a_", "*", "[a", "!a", "~~a", "**a "])
 def test_a_paragraph_when_it_has_thousands_of_marks_shows_them_as_text(unit: str) -> None:
-    """No mark is left that a renderer would have to pair, and its neighbours keep theirs."""
+    """No mark remains that a renderer must pair; other paragraphs keep theirs."""
     text = harmless(f"**before**\n\nx{unit * 5_000}x\n\n*after*")
     before, middle, after = text.split("\n\n")
     assert (before, after) == ("**before**", "*after*")
@@ -211,7 +211,7 @@ def test_a_paragraph_when_it_has_thousands_of_marks_shows_them_as_text(unit: str
 def test_a_paragraph_when_other_things_stand_between_its_marks_shows_them_as_text(
     start: str, mark: str, between: str
 ) -> None:
-    """A renderer pairs the marks of a whole paragraph: what stands between them does not part it."""
+    """A renderer pairs the marks of a whole paragraph, also across other elements."""
     if start == "# x" and between == "\n":
         between = " "
     text = harmless(f"{start}{f'{mark} {between}' * 2_000}x\n\n*after*")
@@ -264,7 +264,7 @@ def test_a_paragraph_when_it_has_some_hundred_marks_keeps_them() -> None:
     ],
 )
 def test_formulas_in_brackets_are_kept_with_dollar_signs(text: str, kept: str) -> None:
-    """JupyterLab's MathJax and nbconvert show those; money and code stay what they are."""
+    """JupyterLab's MathJax and nbconvert render those; money and code do not change."""
     assert harmless(text) == kept
 
 
@@ -289,7 +289,7 @@ def test_formulas_in_brackets_are_kept_with_dollar_signs(text: str, kept: str) -
 def test_a_display_formula_when_its_lines_look_like_lists_headings_or_text_around_it_stays_whole(
     text: str, kept: str
 ) -> None:
-    """It is put on one line; code, comments and formulas with empty lines stay as they are."""
+    """It becomes one line; code, comments and formulas with empty lines do not change."""
     assert harmless(text) == kept
 
 
@@ -307,7 +307,7 @@ SIGNS_AROUND = st.sampled_from([("$$", "$$"), (r"\[", r"\]")])
 def test_a_display_formula_of_any_lines_reaches_each_renderer_whole(
     lines: list[str], around: str, signs: tuple[str, str]
 ) -> None:
-    """Each has it as the text of one element, with its dollar signs; nothing in it is a list, a heading or a table."""
+    """Each shows the whole formula as text, and no part of it as a list, heading or table."""
     source = "\n".join(lines)
     markdown = harmless(around.format(f"{signs[0]}\n{source}\n{signs[1]}"))
     check(markdown)

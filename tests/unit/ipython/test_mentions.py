@@ -1,4 +1,4 @@
-"""Mentions: what is one, what it means, and what it attaches."""
+"""Mentions: how they are recognized, what they mean, and what they attach."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What mentions of cells, outputs and figures attach, as far as the kernel itself has seen the outputs."""
+"""Mentions of cells, outputs and figures attach the outputs that the kernel itself has seen."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PNG = png()
 
 
 class Publisher:
-    """ipykernel's, as far as hooks go."""
+    """The hooks of ipykernel's display publisher."""
 
     def __init__(self) -> None:
         self.hooks: list[Any] = []
@@ -37,7 +37,7 @@ class Publisher:
 
 
 class Events:
-    """IPython's."""
+    """IPython's events."""
 
     def __init__(self) -> None:
         self.callbacks: dict[str, Any] = {}
@@ -48,7 +48,7 @@ class Events:
 
 @pytest.fixture
 def shell() -> Any:
-    """As much of ipykernel's shell as outputs need; three cells have been run."""
+    """The parts of ipykernel's shell that outputs need; three cells have run."""
     history = SimpleNamespace(input_hist_raw=["", "plot()", "1 / 0", "df"], output_hist_reprs={}, outputs={})
     compiler = SimpleNamespace(format_code_name=lambda _: None)
     trap = SimpleNamespace(is_active=False)
@@ -79,7 +79,7 @@ def attached(shell: Any, prompt: str) -> list[tuple[str, str]]:
 
 
 def test_a_cell_is_attached_with_what_it_printed_showed_and_gave(shell: Any) -> None:
-    """The picture is an attachment of its own, named in the text where it stands."""
+    """The picture is its own attachment, named in the text at its place."""
     begin(shell, 1)
     shell.display_pub.publish(data={"image__png": PNG, "text__plain": "<Figure>"})
     shell.history_manager.outputs[1] = [
@@ -118,7 +118,7 @@ def test_displays_belong_to_the_cell_that_runs_and_are_replaced_updated_and_clea
 
 
 def test_the_latest_figure_is_attached_alone(shell: Any) -> None:
-    """Of the latest cell that showed one; a variable of that name comes first, as everywhere."""
+    """From the latest cell with a figure; a variable named ``plot`` takes precedence."""
     begin(shell, 1)
     shell.display_pub.publish(data={"image__png": PNG})
     begin(shell, 2)
@@ -132,7 +132,7 @@ def test_the_latest_figure_is_attached_alone(shell: Any) -> None:
 
 
 def test_a_figure_without_a_picture_is_attached_as_text(shell: Any) -> None:
-    """A page draws it, where one is there; a renderer draws none that loads a picture."""
+    """A page could draw it; agentnb does not draw a chart that loads a picture."""
     begin(shell, 1)
     shell.display_pub.publish(data={"application__vnd.plotly.v1+json": {"data": [{"source": "a.png"}]}})
     assert attached(shell, "@plot") == [
@@ -154,7 +154,7 @@ def test_a_mention_of_outputs_that_are_not_there_says_so(shell: Any, mention: st
 
 
 def test_a_picture_that_is_too_large_is_not_kept_but_told(shell: Any) -> None:
-    """The attachment says what is left out, for the chat too."""
+    """The attachment says what is left out, also for the chat."""
     begin(shell, 1)
     shell.display_pub.publish(data={"image__png": "A" * (LARGEST_PICTURE * 2)})
     shell.execution_count = 2
@@ -165,7 +165,7 @@ def test_a_picture_that_is_too_large_is_not_kept_but_told(shell: Any) -> None:
 
 
 def test_displays_are_forgotten_by_size_the_oldest_first(shell: Any) -> None:
-    """A kernel that draws all day keeps at most some 32 MB of it, and what was shown last in any case."""
+    """A kernel that draws all day keeps about 32 MB, and always the latest display."""
     large = base64.b64encode(b"\0" * (LARGEST_PICTURE - 10)).decode()
     for count in range(1, 12):
         begin(shell, count)
@@ -176,7 +176,7 @@ def test_displays_are_forgotten_by_size_the_oldest_first(shell: Any) -> None:
 
 
 def test_selected_code_that_was_added_to_a_message_stays_as_it_was(shell: Any) -> None:
-    """The same code twice is one; the oldest are forgotten."""
+    """The same code has one name; the oldest are forgotten."""
     from agentnb.ipython.cells import quotes_of
     from agentnb.server.lab_messages import QuoteParams
 

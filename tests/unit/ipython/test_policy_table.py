@@ -47,13 +47,13 @@ RECORD = Record(
 
 
 def test_without_rules_it_says_what_holds() -> None:
-    """The defaults, the floors, where the files are."""
+    """The defaults, the floors, the paths of the files."""
     text = repr(PolicyTable(policy()))
     assert all(words in text for words in ("/c/policy.toml", "/d/audit.jsonl", "Always asks", "no decisions yet"))
 
 
 def test_every_rule_stands_with_its_source() -> None:
-    """The user's, a card's, the project's; patterns and bypasses too."""
+    """The user's, a card's, the project's; also patterns and bypasses."""
     rules = (
         InForce(AccessRule(action="allow", command=("ls *",)), "user", "policy.toml rule 1"),
         InForce(AccessRule(action="allow", tool=("edit",)), "session"),

@@ -1,4 +1,4 @@
-"""Cells in, Python out: the token transformer and the awaiting rewrite together, as IPython runs them."""
+"""From cells to Python: the token transformer and the awaiting rewrite together, as IPython runs them."""
 
 from __future__ import annotations
 
@@ -13,24 +13,21 @@ from agentnb.ipython.rewrite import AgentMagicTransform, awaited
 
 
 def transformed(cell: str) -> str:
-    """Returns what IPython would run for *cell*."""
+    """Returns the code that IPython runs for *cell*."""
     manager = TransformerManager()
     manager.token_transformers.insert(0, AgentMagicTransform)
     return awaited(manager.transform_cell(cell))
 
 
 def a(prompt: str) -> str:
-    """The awaited line magic."""
     return f"(await get_ipython().run_line_magic('_agent_awaited', {prompt!r}))"
 
 
 def s(prompt: str) -> str:
-    """The blocking line magic."""
     return f"get_ipython().run_line_magic('agent', {prompt!r})"
 
 
 def c(line: str, cell: str) -> str:
-    """The awaited cell magic."""
     return f"(await get_ipython().run_cell_magic('_agent_awaited', {line!r}, {cell!r}))"
 
 

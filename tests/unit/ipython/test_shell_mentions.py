@@ -1,4 +1,4 @@
-"""What prompts typed in the chat can mention in a shell."""
+"""The mentions in a shell for prompts typed in the chat."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.unit.kernel.shell_tools import Tools
 
 
 class Broken:
-    """An object that fails when it is looked at."""
+    """An object that fails on inspection."""
 
     def __getattr__(self, name: str) -> Any:
         message = f"no {name} today"
@@ -42,7 +42,7 @@ def offered(mentions: ShellMentions, start: str, cwd: Path) -> list[tuple[str, s
 
 
 def test_variables_come_with_type_and_size_cells_with_their_first_line(mentions: ShellMentions, tmp_path: Path) -> None:
-    """All there is to mention, before anything is typed; an object that fails is offered anyway."""
+    """Everything is offered before the user types, even a failing object."""
     assert offered(mentions, "", tmp_path)[:8] == [
         ("cells", "cell", "all 2 that were run"),
         ("cell:2", "cell", "frame[0]"),
@@ -56,13 +56,13 @@ def test_variables_come_with_type_and_size_cells_with_their_first_line(mentions:
 
 
 def test_suggestions_have_modules_last_and_no_names_of_the_shell(mentions: ShellMentions, tmp_path: Path) -> None:
-    """`@` and Enter takes the first, and IPython's `open` is nothing that a prompt is about."""
+    """`@` and Enter takes the first; prompts are not about IPython's `open`."""
     assert [text for text, _, _ in offered(mentions, "", tmp_path)][-2:] == ["fit.py", "json"]
     assert [text for text, _, _ in offered(mentions, "o", tmp_path)] == ["broken", "json"]
 
 
 def test_suggestions_when_a_name_is_used_again_bring_it_to_the_front(tmp_path: Path) -> None:
-    """In the cell that was run last; of one cell, the name that stands last in it."""
+    """From the cell that ran last, and in it the last name."""
     cells = ["", "a = b = c = 1", "a", "print(c, b)", "never_run(a)"]
     history = SimpleNamespace(input_hist_raw=cells, output_hist_reprs={})
     shell: Any = SimpleNamespace(
@@ -81,20 +81,20 @@ def test_folders_are_looked_into(mentions: ShellMentions, tmp_path: Path) -> Non
 
 
 def test_only_so_many_are_offered(mentions: ShellMentions, tmp_path: Path) -> None:
-    """A folder of a thousand files is no list to read."""
+    """Nobody reads a list of a thousand files."""
     for number in range(2 * MOST):
         (tmp_path / f"f{number}").touch()
     assert len(mentions.suggest("", tmp_path)) == MOST
 
 
 def test_what_is_mentioned_is_attached_and_the_rest_is_prose(mentions: ShellMentions, tmp_path: Path) -> None:
-    """Each once; unknown names, code and files outside the workspace are passed over."""
+    """Each once; unknown names, code and files outside the workspace are ignored."""
     found = mentions.attach("@frame and @frame, @nobody, `@subframe`, @cell:1, @../secret, @fit.py", tmp_path)
     assert [attachment.label for attachment in found] == ["frame", "cell:1", "fit.py"]
 
 
 class Watched:
-    """An object that knows on which threads it was looked at."""
+    """An object that records the threads that inspect it."""
 
     def __init__(self) -> None:
         self.threads: set[threading.Thread] = set()

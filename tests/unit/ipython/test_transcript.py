@@ -1,4 +1,4 @@
-"""The lasting record of a turn: everything is in it, in order, the same each time, and harmless."""
+"""The saved record of a turn: complete, in order, reproducible and harmless."""
 
 from __future__ import annotations
 
@@ -45,13 +45,13 @@ PIXEL = "iVBORw0KGgo="
 
 
 def turn(*parts: Any, **more: Any) -> Turn:
-    """A finished turn of *parts*."""
+    """Returns a finished turn of *parts*."""
     fields = {"response_parts": Parts(parts), "state": "complete", "stop_reason": "end_turn", **more}
     return Turn(id="t", message=MESSAGE, **fields)
 
 
 def failure(message: str) -> ErrorResponsePart:
-    """The last part of a turn that failed."""
+    """Returns the last part of a failed turn."""
     return ErrorResponsePart(error=ErrorInfo(error_type="x", message=message))
 
 
@@ -60,7 +60,7 @@ def text(content: str) -> MarkdownResponsePart:
 
 
 def tool(**more: Any) -> ToolCallResponsePart:
-    """A tool call that went well."""
+    """Returns a successful tool call."""
     given_: dict[str, Any] = {
         "tool_call_id": "c1",
         "tool_name": "edit",
@@ -81,7 +81,7 @@ def denied(**more: Any) -> ToolCallResponsePart:
 
 
 def test_done_calls_between_two_texts_are_one_line_that_opens() -> None:
-    """With the thoughts about them; one that failed, and one whose picture is shown, stand alone."""
+    """With the thoughts about them; failed calls and those with a picture stay separate."""
     image = ToolBlockContent(block={"type": "image", "mimeType": "image/png", "data": PIXEL})
     made = transcript(
         turn(
@@ -104,7 +104,7 @@ def test_done_calls_between_two_texts_are_one_line_that_opens() -> None:
 
 
 def test_fences_when_the_agent_wrote_backticks_in_another_part_are_longer() -> None:
-    """No part of what the agent wrote can end a block of another part, as the parts of a running turn are kept."""
+    """No text of the agent can end a block of another part; a running turn keeps its parts."""
     made = transcript(turn(text("Look: ```` and `````"), tool(tool_input="{}")))
     assert "``````json\n{}\n``````" in made
 
@@ -193,7 +193,7 @@ def test_whatever_an_agent_writes_anywhere_its_record_is_harmless(one: str, two:
 
 
 def test_what_code_printed_before_it_failed_keeps_its_lines() -> None:
-    """The fence that the agent gets round the traceback is none of the output."""
+    """The agent's fence around the traceback is not part of the output."""
     output = ToolTextContent(text="step 1\nstep 2\n```\nZeroDivisionError: division by zero\n```")
     run = ToolCallRun(started_at=1, ended_at=2, content=(output,))
     made = transcript(turn(tool(details=ToolCallDetails(kind="kernel", run=run))))

@@ -1,4 +1,4 @@
-"""Ctrl-C while a cell waits: wherever the main thread is just then, the interrupt counts."""
+"""Ctrl-C while a cell waits always takes effect, whatever the main thread is doing."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ pytestmark = pytest.mark.usefixtures("heeded")
 
 
 def interrupt() -> None:
-    """Ctrl-C, now."""
+    """Sends Ctrl-C."""
     signal.raise_signal(signal.SIGINT)
 
 
 def interrupt_unheard() -> None:
-    """Ctrl-C while the main thread is where Python prints exceptions and forgets them."""
+    """Sends Ctrl-C at a point where Python prints and drops exceptions."""
 
     class Thing:
         pass
@@ -41,7 +41,7 @@ def interrupt_unheard() -> None:
 
 
 def interrupt_who_waits() -> None:
-    """Ctrl-C from elsewhere, once the main thread counts instead of raising: it waits then."""
+    """Sends Ctrl-C from another thread, once the main thread counts interrupts: then it waits."""
     pause = threading.Event()
     while signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         pause.wait(0.01)
@@ -49,7 +49,7 @@ def interrupt_who_waits() -> None:
 
 
 class Ticks:
-    """Counts the ticks, and does something at the first."""
+    """Runs one action per tick."""
 
     def __init__(self, *doings: Callable[[], None]) -> None:
         self._doings = list(doings)
@@ -68,7 +68,7 @@ def test_an_interrupt_cancels_the_turn_wherever_it_arrives(doing: Callable[[], N
 
 
 def test_a_second_interrupt_does_not_wait_for_the_agent(start: Start) -> None:
-    """It raises at once, and nothing waits for the turn's last output."""
+    """It raises at once, without the turn's last output."""
     turn = start().prompt("/slow 100000 1")
     with pytest.raises(AgentInterrupted):
         block_on(turn, Ticks(interrupt, interrupt), timeout=PATIENCE)
@@ -76,7 +76,7 @@ def test_a_second_interrupt_does_not_wait_for_the_agent(start: Start) -> None:
 
 
 def test_an_interrupt_ends_turn_wait_and_the_turn(start: Start) -> None:
-    """``turn.wait()`` raises KeyboardInterrupt, and the turn is cancelled."""
+    """``turn.wait()`` raises KeyboardInterrupt."""
     turn = start().prompt("/slow 100000 1")
     interrupter = threading.Thread(target=interrupt_who_waits)
     interrupter.start()

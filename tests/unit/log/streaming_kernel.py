@@ -1,4 +1,4 @@
-"""A kernel that streams for ever and says, after every batch, how far its log has got."""
+"""A kernel that streams for ever and prints, after every batch, how far its log is written."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ TAB = "11111111-2222-4333-8444-555555555555"
 
 
 def main() -> None:
-    """Stream; a line per batch: the index that is in the file by now."""
+    """Streams, and prints the last index in the file after each batch."""
     host = Host(log=Path(sys.argv[1]))
     assert host.recorder is not None
     conversation = host.loop.call(lambda: host.open(find("eliza"), cwd=Path.cwd(), tab_id=TAB))

@@ -1,4 +1,4 @@
-"""A log that agentnb 0.2 wrote (``tests/cases/logs/0.2.db``): what it holds is read as it was."""
+"""Reads a log that agentnb 0.2 wrote (``tests/cases/logs/0.2.db``) without loss."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ ASKS = "asks_user:/21111111-2222-4333-8444-555555555555"
 
 @pytest.fixture
 def store(tmp_path: Path) -> LogStore:
-    """A copy of the log, opened."""
+    """An opened copy of the log."""
     shutil.copy(ROOT / "tests/cases/logs/0.2.db", tmp_path / "sessions.db")
     return LogStore(tmp_path / "sessions.db", "host", lambda _error: None)
 
 
 def test_turns_of_0_2_say_how_they_ended_and_how_long_they_took(store: LogStore) -> None:
-    """From a snapshot with finished turns, and from entries behind it."""
+    """From a snapshot with finished turns, and from later entries."""
     stored = store.load(ELIZA)
     turns = stored.chat.turns
     assert stored.gap is None
@@ -56,7 +56,7 @@ def test_turns_of_0_2_say_how_they_ended_and_how_long_they_took(store: LogStore)
 
 
 def test_a_session_of_0_2_has_its_title_folder_and_settings(store: LogStore) -> None:
-    """Its metadata stood in a summary."""
+    """Version 0.2 kept its metadata in a summary."""
     session = store.load(ELIZA).session
     assert (session.provider, session.title, session.lifecycle) == ("eliza", "A log of 0.2", "ready")
     assert session.working_directories == ("file:///tmp/example",)
@@ -65,7 +65,7 @@ def test_a_session_of_0_2_has_its_title_folder_and_settings(store: LogStore) -> 
 
 
 def test_questions_of_0_2_stand_where_they_were_put(store: LogStore) -> None:
-    """One was answered, another one waited when the kernel ended."""
+    """One was answered, the other was open when the kernel ended."""
     chat = store.load(ASKS).chat
     (answered,) = [part for part in chat.turns[0].response_parts if isinstance(part, InputRequestResponsePart)]
     assert (answered.response, chat.turns[0].state) == ("accept", "complete")
@@ -76,6 +76,5 @@ def test_questions_of_0_2_stand_where_they_were_put(store: LogStore) -> None:
 
 
 def test_nothing_of_a_log_of_0_2_is_unknown(store: LogStore) -> None:
-    """No part of an answer was of a kind that is not read."""
     parts = [part for uri in (ELIZA, ASKS) for turn in store.load(uri).chat.turns for part in turn.response_parts]
     assert not [part for part in parts if isinstance(part, UnknownResponsePart)]

@@ -1,4 +1,4 @@
-"""The search index: it finds what reading through the whole log finds, whatever happened to the log or to itself."""
+"""The search index finds the same as reading the whole log, after any change or damage."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ TURNS = st.lists(st.tuples(TEXTS, TEXTS), min_size=1, max_size=4)
 
 
 class Log:
-    """A log in a folder, written as kernels write it."""
+    """A log in a folder, written as kernels do."""
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / "sessions.db"
@@ -34,7 +34,7 @@ class Log:
         self._moment = 0
 
     def say(self, uri: str, turns: list[tuple[str, str]], *, title: str = "-") -> None:
-        """The conversation has these turns now."""
+        """Sets the turns of the conversation."""
         self._moment += 1
         self.said[uri] = turns
         session = SessionRecord(
@@ -51,7 +51,7 @@ class Log:
         return {record.uri for record in self.store.sessions(text)}
 
     def holds(self, text: str) -> set[str]:
-        """The conversations that hold *text*, by looking at each."""
+        """Returns the conversations that contain *text*, by reading each."""
         folded = text.casefold()
         return {
             uri
@@ -74,7 +74,7 @@ def log(tmp_path: Path) -> Log:
 def test_it_finds_what_looking_at_every_text_finds(
     steps: list[tuple[str, list[tuple[str, str]]]], wanted: list[str], forgotten: str
 ) -> None:
-    """Letters of any kind, patterns and quotes are letters; a search between the changes alters nothing."""
+    """Special characters match themselves; a search between changes has no effect."""
     with tempfile.TemporaryDirectory() as folder:
         log = Log(Path(folder))
         for uri, turns in steps:
@@ -91,7 +91,7 @@ def test_it_finds_what_looking_at_every_text_finds(
 
 
 def test_hits_say_where_the_text_stands(log: Log) -> None:
-    """The text as it is written there, and some of what is around it on one line."""
+    """With the original spelling, and some text around it on one line."""
     log.say("a", [("one", "x" * 100 + "\nthe Straße\nends" + "y" * 100), ("STRASSE?", "no")])
     hits = log.store.find("strasse").hits["a"]
     assert [(hit.number, hit.where, hit.text) for hit in hits] == [(1, "prompt", "STRASSE"), (0, "answer", "Straße")]
@@ -99,20 +99,19 @@ def test_hits_say_where_the_text_stands(log: Log) -> None:
 
 
 def test_a_conversation_shows_a_few_of_its_hits_the_latest_first(log: Log) -> None:
-    """A word that is everywhere does not fill the list."""
+    """A frequent word must not fill the list."""
     log.say("a", [("the word", "the word")] * 20)
     assert [hit.number for hit in log.store.find("word").hits["a"]] == [19, 19, 18][:HITS]
 
 
 def test_what_is_found_by_its_title_has_no_hits(log: Log) -> None:
-    """It is listed anyway."""
     log.say("a", [("one", "two")], title="Residuals")
     found = log.store.find("residual")
     assert ([record.uri for record in found.sessions], found.hits) == (["a"], {})
 
 
 def test_a_deleted_conversation_leaves_nothing_in_the_index(log: Log) -> None:
-    """Not in a table, and not in the bytes of its file."""
+    """Neither in a table nor in the bytes of its file."""
     log.say("a", [("a very private matter", "indeed")])
     log.say("b", [("something else", "yes")])
     assert log.found("private")
@@ -125,7 +124,7 @@ def test_a_deleted_conversation_leaves_nothing_in_the_index(log: Log) -> None:
 
 @pytest.mark.parametrize("damage", [b"", b"no database at all, " * 50, None])
 def test_an_index_that_is_damaged_or_missing_is_made_anew(log: Log, damage: bytes | None) -> None:
-    """It has nothing that the log has not."""
+    """It only has data that the log has too."""
     log.say("a", [("residuals", "two")])
     assert log.found("residual")
     for suffix in ("", "-wal", "-shm"):
@@ -147,7 +146,7 @@ def test_an_index_of_another_form_is_made_anew(log: Log) -> None:
 
 
 def test_where_the_index_cannot_be_written_the_log_is_read_through(log: Log) -> None:
-    """A folder in its place stands for a disk that is full, or read-only."""
+    """A folder in its place simulates a full or read-only disk."""
     log.say("a", [("residuals", "two")])
     log.index.mkdir()
     assert log.found("residual") == {"a"}
@@ -155,14 +154,13 @@ def test_where_the_index_cannot_be_written_the_log_is_read_through(log: Log) -> 
 
 
 def test_the_index_is_readable_by_its_owner_only(log: Log) -> None:
-    """What was said to an agent is nobody else's business."""
     log.say("a", [("residuals", "two")])
     log.found("residual")
     assert log.index.stat().st_mode & 0o777 == 0o600
 
 
 def test_two_searches_at_once_add_each_turn_once(log: Log) -> None:
-    """Kernels share the index; one may be adding what the other has just looked for."""
+    """Kernels share the index; another may be adding the same turns."""
     for number in range(20):
         log.say(f"{number}", [("residuals", "two")] * 3)
 

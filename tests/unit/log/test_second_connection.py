@@ -1,4 +1,4 @@
-"""A second connection of one process to a database does not end the locks of the first."""
+"""A second connection of a process to a database must not release the first one's locks."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def open_batches(path: Path) -> None:
 def test_another_process_leaves_the_write_ahead_log_of_a_database_that_was_opened_twice(
     tmp_path: Path, name: str, opened: Callable[[Path], None]
 ) -> None:
-    """It would take it for unused, and what the first connection writes from then on would be lost."""
+    """The other process would delete it as unused, and later writes of the first connection would be lost."""
     path = tmp_path / name
     opened(path)
     with closing(sqlite3.connect(path)) as first:
@@ -51,7 +51,7 @@ def test_another_process_leaves_the_write_ahead_log_of_a_database_that_was_opene
 
 
 def test_a_database_is_private_when_it_is_made(tmp_path: Path) -> None:
-    """One that is there stays as it is."""
+    """An existing one does not change."""
     path = tmp_path / "x.db"
     make_private(path)
     assert path.stat().st_mode & 0o777 == 0o600

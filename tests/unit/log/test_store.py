@@ -1,4 +1,4 @@
-"""The durable log: what is written is read back, whatever happens to the process, the disk or the file."""
+"""The durable log survives the end of the process, a bad disk and a damaged file."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ EMPTY = ChatState(resource=CHAT, title="T", status=1, modified_at="", turns=())
 
 
 class Kernel:
-    """A store and one chat whose every action is written to it."""
+    """A store and a chat that writes every action to it."""
 
     def __init__(self, path: Path, host_id: str = "host", uri: str = URI, place: str = "") -> None:
         self.trouble: list[LogError] = []
@@ -74,7 +74,7 @@ class Kernel:
             self.batch.entries.append(Envelope(channel=f"{self.record.uri}/chat", index=self.index, action=action))
 
     def turn(self, prompt: str, answer: str, step: int = 1) -> None:
-        """A whole turn; the agent says *step* characters of the answer at a time."""
+        """Adds a whole turn with the answer in pieces of *step* characters."""
         number = len(self.state.turns)
         message = Message(text=prompt, origin=MessageOrigin(kind="user"))
         self.does(ChatTurnStarted(turn_id=f"t{number}", message=message))
@@ -185,7 +185,7 @@ def test_a_log_that_was_never_written_is_empty(path: Path) -> None:
 
 @pytest.mark.parametrize("lines", [1, 4, 9])
 def test_what_was_said_to_be_written_survives_a_kill(path: Path, lines: int) -> None:
-    """At any moment: right behind a batch, and in the middle of the next."""
+    """At any moment: right after a batch, or during the next."""
     kernel = subprocess.Popen(
         [sys.executable, "-m", "tests.unit.log.streaming_kernel", str(path)],
         stdout=subprocess.PIPE,
@@ -258,7 +258,7 @@ def test_a_page_of_rubbish_inside_the_file_is_noticed_when_it_is_opened(path: Pa
 
 
 def rot(path: Path) -> None:
-    """Rubbish inside the file, as it lies on the disk."""
+    """Writes rubbish into the file on disk."""
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     with path.open("r+b") as file:
@@ -289,7 +289,7 @@ assert kernel.store.load("eliza:/before").chat == kernel.state
 
 @pytest.mark.parametrize("noticed", [True, False])
 def test_a_kernel_never_renames_the_sound_file_that_another_began(path: Path, noticed: bool) -> None:
-    """One has the file open while another finds it damaged and begins a new one; it goes on in that one."""
+    """One kernel has the file open while another finds it damaged and starts a new one; both use the new one."""
     before = subprocess.Popen(
         [sys.executable, "-c", BEFORE, str(path)], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
@@ -332,7 +332,7 @@ def test_a_damaged_or_missing_entry_ends_the_session_there_and_says_so(path: Pat
 
 
 def test_what_lay_behind_the_damage_never_comes_back(path: Path) -> None:
-    """It would go on from a state that it never saw, and be taken for the turns that came after."""
+    """These entries follow a lost state, and would be mixed with later turns."""
     kernel = Kernel(path)
     for number in range(6):
         kernel.turn(f"old {number}", "x")
@@ -383,7 +383,7 @@ def test_a_file_of_a_newer_version_is_left_alone(path: Path) -> None:
 
 @pytest.mark.parametrize(("said", "named"), [("9.1", "agentnb 9.1 or later"), (b"x", "a newer agentnb")])
 def test_a_file_of_a_newer_version_says_which_agentnb_reads_it(path: Path, said: object, named: str) -> None:
-    """The agentnb that wrote it has left a row for this one."""
+    """The newer agentnb has left a row for this one."""
     Kernel(path).writes()
     newer = len(database.MIGRATIONS) + 1
     with closing(sqlite3.connect(path)) as connection, connection:
@@ -401,7 +401,7 @@ def test_the_log_names_the_oldest_agentnb_that_reads_it(path: Path) -> None:
 
 
 def test_every_version_of_the_file_is_brought_up_to_date(path: Path) -> None:
-    """From an empty file on, each step by itself."""
+    """Tests each migration, from an empty file on."""
     for version in range(len(database.MIGRATIONS)):
         old = path.with_name(f"v{version}.db")
         old.parent.mkdir(exist_ok=True)
@@ -533,7 +533,7 @@ for spare in range(0, 120_000, 8_192):
 
 
 def _on_a_small_disk(script: str, folder: Path) -> list[str]:
-    """The lines that *script* prints where *folder* is a disk of its own, of 600 kB."""
+    """Returns the output lines of *script*, with *folder* on a separate disk of 600 kB."""
     folder.mkdir()
     mount = f'mount -t tmpfs -o size=600k agentnb "{folder}" && exec "$@"'
     inner = ["sh", "-c", mount, "sh", sys.executable, "-c", script, str(folder)]
@@ -547,7 +547,7 @@ def _on_a_small_disk(script: str, folder: Path) -> list[str]:
 
 @pytest.mark.skipif(shutil.which("unshare") is None, reason="Linux only: a small disk is mounted")
 def test_the_cause_told_of_a_full_disk_is_the_full_disk(tmp_path: Path) -> None:
-    """However much room is left when the writing begins; never that a rollback failed."""
+    """With any space left at the start; the cause is never the failed rollback."""
     told = [line.split("|") for line in _on_a_small_disk(SMALL_DISK, tmp_path / "disk")]
     causes = {cause for _, *causes in told for cause in causes}
 

@@ -1,4 +1,4 @@
-"""What turns used, added up by the log: the same sums whatever they are added up by."""
+"""The log's usage sums are the same for any grouping."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def session(number: int) -> SessionRecord:
 
 
 def written(folder: Path, turns: list[tuple[int, int, int | None, int | None, tuple[int, str] | None]]) -> LogStore:
-    """A log with these turns."""
+    """Returns a log with these turns."""
     store, counts, batch = LogStore(folder / "sessions.db", "h"), Counter[int](), LogBatch()
     for which, day, read, said, spent in turns:
         record, number = session(which), counts[which]
@@ -56,7 +56,7 @@ def written(folder: Path, turns: list[tuple[int, int, int | None, int | None, tu
 def test_sums_when_added_up_by_anything_are_those_of_the_turns(
     turns: list[tuple[int, int, int | None, int | None, tuple[int, str] | None]],
 ) -> None:
-    """Tokens that nobody said are not zero, and currencies are not mixed."""
+    """Unknown token counts are not zero, and currencies are not mixed."""
     with TemporaryDirectory() as folder:
         store = written(Path(folder), turns)
         for by in get_args(By):
@@ -71,7 +71,7 @@ def test_sums_when_added_up_by_anything_are_those_of_the_turns(
 
 
 def test_rows_when_narrowed_are_those_of_the_turns_that_were_asked_for(tmp_path: Path) -> None:
-    """By agent, workspace, session and time; the latest first."""
+    """By agent, workspace, session and time; latest first."""
     turns = [(0, 1, 10, 1, (8, "USD")), (0, 2, 20, None, None), (1, 3, None, None, None), (2, 4, 40, 4, (16, "EUR"))]
     store = written(tmp_path, turns)
     assert [(row.name, row.input_tokens, row.costs) for row in store.usage("session", 100)] == [
@@ -87,7 +87,6 @@ def test_rows_when_narrowed_are_those_of_the_turns_that_were_asked_for(tmp_path:
 
 
 def test_usage_when_its_session_is_deleted_is_gone(tmp_path: Path) -> None:
-    """Nothing of a deleted conversation stays."""
     store = written(tmp_path, [(0, 1, 10, 1, None), (1, 1, 20, 2, None)])
     assert store.forget("eliza:/0")
     assert [row.name for row in store.usage("session", 100)] == ["T1"]

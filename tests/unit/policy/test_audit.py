@@ -27,7 +27,6 @@ def record(**fields: Any) -> Record:
 
 
 def test_a_decision_is_one_line_on_disk_that_only_the_user_can_read(tmp_path: Path) -> None:
-    """Who, what, rule, when."""
     log = AuditLog(tmp_path / "made" / "audit.jsonl")
     log.add(record(rule="allow ls", source="user", scope="session"), {})
     log.add(record(what="pwd", outcome="deny", by="nobody", reason="no front end"), {})
@@ -47,7 +46,7 @@ def test_only_the_last_decisions_are_kept_in_memory(tmp_path: Path) -> None:
 
 
 def test_a_large_file_is_put_aside(tmp_path: Path) -> None:
-    """One generation is kept."""
+    """One old file is kept."""
     log = AuditLog(tmp_path / "audit.jsonl")
     log.path.write_bytes(b"x" * (8 * 1024 * 1024 + 1))
     log.add(record(), {})
@@ -55,7 +54,7 @@ def test_a_large_file_is_put_aside(tmp_path: Path) -> None:
 
 
 def test_a_disk_that_cannot_be_written_is_said_and_stops_nobody(tmp_path: Path) -> None:
-    """The decision is in memory; when the disk is well again, the word is taken back."""
+    """The decision stays in memory; the warning disappears once writing works again."""
     (tmp_path / "file").write_text("")
     log = AuditLog(tmp_path / "file" / "audit.jsonl")
     log.add(record(), {})
@@ -89,7 +88,7 @@ SECRET = "s3cr3t-Value-12345"
     ],
 )
 def test_secrets_are_taken_out_of_what_is_written(tmp_path: Path, command: str) -> None:
-    """By the names they stand behind, by how they look, and by the values of the environment."""
+    """By their names, by their form, and by the values of the environment's variables."""
     log = AuditLog(tmp_path / "audit.jsonl")
     environment = {"MY_TOKEN": SECRET} if command.startswith("echo") else {}
     log.add(record(what=command, edited=command, rule=command, reason=command), environment)
@@ -100,12 +99,12 @@ def test_secrets_are_taken_out_of_what_is_written(tmp_path: Path, command: str) 
 
 @pytest.mark.parametrize("command", ["ls -la", "git commit -m 'keys'", "pytest tests/test_token.py", "mkdir -p build"])
 def test_what_is_no_secret_stays(command: str) -> None:
-    """The log is for reading."""
+    """The log must stay readable."""
     environment = {"PATH": "/bin", "PWD": "/home/ada/build", "SSH_AUTH_SOCK": "/run/x/agent"}
     assert Credentials(environment).hidden_in_command(command) == command
 
 
 def test_the_folder_is_no_secret() -> None:
-    """Though its variable is called ``PWD``."""
+    """Its variable ``PWD`` looks like a password's."""
     credentials = Credentials({"PWD": "/home/ada/work", "OLDPWD": "/home"})
     assert credentials.hidden_in_command("cat /home/ada/work/a.txt") == "cat /home/ada/work/a.txt"

@@ -1,4 +1,4 @@
-"""The policy held against cases: those of the reference data, and our own, which are stricter."""
+"""The policy against cases: those of the reference data, and agentnb's own, which are stricter."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ OWN = Path(__file__).parents[2] / "cases/policy"
 
 
 def rows(path: Path) -> list[dict[str, Any]]:
-    """The rows of a file of cases."""
+    """Returns the rows of a file of cases."""
     data = json.loads(path.read_text("utf-8"))
     found: list[dict[str, Any]] = data["cases"] if isinstance(data, dict) else data
     return found
@@ -38,7 +38,7 @@ def reference(shared: Path) -> Path:
 
 
 def test_a_command_is_rated_as_our_table_says() -> None:
-    """Neither looser nor stricter, and with a sentence wherever there is something to say."""
+    """Neither looser nor stricter, and with a sentence unless the severity is ``none``."""
     wrong = []
     for row in rows(OWN / "commands.json"):
         rating = rate_command(row["command"])
@@ -49,7 +49,7 @@ def test_a_command_is_rated_as_our_table_says() -> None:
 
 
 def test_an_attack_is_rated_at_least_as_our_table_says() -> None:
-    """Hidden in options, variables, encodings, other languages, other names; and critical or sensitive ones ask."""
+    """Hidden in options, variables, encodings, other languages or names; critical and sensitive ones ask."""
     passed = []
     for row in rows(OWN / "attacks.json"):
         rating = rate_command(row["command"])
@@ -65,7 +65,7 @@ def _asks(command: str) -> bool:
 
 
 def test_everyday_commands_stay_low() -> None:
-    """A policy that cries wolf is switched off."""
+    """Users switch off a policy that asks too often."""
     ratings = {command: rate_command(command) for command in CASES["harmless"]}
     assert {
         command: rating
@@ -79,7 +79,7 @@ REQUESTS = rows(OWN / "requests.json")
 
 
 def test_every_kind_of_request_in_every_mode_is_decided_as_the_table_says() -> None:
-    """Reading in the workspace is free, nobody to ask means no; and each row holds what it says, no more."""
+    """No row has an unknown key."""
     known = {"kind", "path", "command", "asked", "vague", "mode", "attached", "trusted", "user", "project", "session"}
     known |= {"bypass", "headless", "file", "problem", "outcome", "floor"}
     verdicts = [(row, judged(row)) for row in REQUESTS]
@@ -91,13 +91,13 @@ def test_every_kind_of_request_in_every_mode_is_decided_as_the_table_says() -> N
 
 
 def test_the_table_has_every_kind_of_request_in_every_mode() -> None:
-    """What is added must be said there, too."""
+    """A new kind or mode needs new rows."""
     said = {(row["kind"], row.get("mode", "ask")) for row in REQUESTS}
     assert {(kind, mode) for kind in get_args(RequestKind) for mode in get_args(Mode)} - said <= {("terminal", "deny")}
 
 
 def test_the_page_of_cases_names_each_and_no_case_is_more_than_text() -> None:
-    """Whatever stands in it: no tag but ours, no link, no code of a table, no new line."""
+    """A case adds no HTML tag, link, table syntax or line break to the page."""
     # Whether it is what the engine says today, `make check` sees: making it takes seconds.
     text = PAGE.read_text(encoding="utf-8")
     body = text.split("-->", 1)[1]
@@ -110,13 +110,13 @@ def test_the_page_of_cases_names_each_and_no_case_is_more_than_text() -> None:
 
 
 def test_a_file_is_sensitive_as_our_table_says() -> None:
-    """Relative, parent and absolute paths, whatever their case."""
+    """Relative, parent and absolute paths, in any letter case."""
     files = rows(OWN / "files.json")
     assert [row for row in files if (sensitive_pattern(row["path"]) is not None) != row["sensitive"]] == []
 
 
 def test_every_command_of_the_reference_is_rated_at_least_as_strictly(reference: Path) -> None:
-    """On every platform: we do not ask which one it is."""
+    """On every platform: the rating does not depend on it."""
     cases = rows(reference / "command-severity.json")
     loose = [each for each in cases if rank(rate_command(each["command"]).severity) < rank(each["severity"])]
     assert (len(cases), loose) == (417, [])
@@ -133,12 +133,12 @@ def test_every_command_of_the_reference_is_rated_at_least_as_strictly(reference:
     ],
 )
 def test_what_the_reference_takes_for_harmless_is_not(command: str, least: Severity) -> None:
-    """Its own notes name these."""
+    """The reference's own notes name these."""
     assert rank(rate_command(command).severity) >= rank(least)
 
 
 def test_every_file_of_the_reference_is_at_least_as_sensitive(reference: Path) -> None:
-    """Under its six sets of patterns; ``false`` there means that it asks, ``true`` here."""
+    """Under its six sets of patterns; ``false`` there means ask, ``true`` here."""
     data = json.loads((reference / "file-sensitivity.json").read_text("utf-8"))
     sets = {each["name"]: each.get("patterns") for each in data["patternSets"]}
     loose = []
@@ -153,7 +153,7 @@ def test_every_file_of_the_reference_is_at_least_as_sensitive(reference: Path) -
 
 
 def test_the_default_patterns_of_the_reference_are_all_covered(reference: Path) -> None:
-    """Each one, by a path that it matches."""
+    """Each one, by an example path."""
     patterns = json.loads((reference / "default-sensitive-patterns.json").read_text("utf-8"))["cases"]
     asking = [pattern for pattern, free in patterns.items() if not free]
     examples = [pattern.removeprefix("**/").replace("*", "x") for pattern in asking]
@@ -170,7 +170,7 @@ COMMANDS: dict[Severity, str] = {
 
 
 def test_every_row_of_terminal_approval_holds_for_terminal_requests(reference: Path) -> None:
-    """Approved for the session by the mode, or asked; what is asked about is at least ``medium`` and says why."""
+    """Allowed by the session's mode, or asked with at least the reference's severity and a risk."""
     cases = rows(reference / "terminal-approval.json")
     for each in cases:
         mode: Mode = "allow" if each["autoApprove"] else "ask"

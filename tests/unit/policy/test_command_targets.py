@@ -1,4 +1,4 @@
-"""Commands and the files that they name: the boundary, the command's folder, rules about paths, sensitive files."""
+"""Commands and the files that they name: the boundary, the working folder, path rules, sensitive files."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CASES: dict[str, list[str]] = json.loads((Path(__file__).parents[2] / "cases/pol
 
 @pytest.fixture
 def work(tmp_path: Path) -> Path:
-    """A workspace with a folder, a link that leads out and one that does not, and secrets."""
+    """A workspace with a folder, a link out of it, a link inside, and secrets."""
     root = tmp_path.resolve() / "work"
     (root / "sub/deep").mkdir(parents=True)
     (root / ".aws").mkdir()
@@ -63,7 +63,7 @@ def situation(
 
 @pytest.mark.parametrize("command", CASES["outside"])
 def test_what_leads_out_of_the_workspace_asks(work: Path, command: str) -> None:
-    """In a session that allows, and whatever a rule for commands says; with no wider answer that would let it by."""
+    """Even in a session that allows, with a rule that allows all commands."""
     for rules in ((), (AccessRule(action="allow", command=("*",)),)):
         verdict = judged(work, command, *rules)
         assert (verdict.outcome, verdict.floor) == ("ask", "outside"), verdict
@@ -71,7 +71,7 @@ def test_what_leads_out_of_the_workspace_asks(work: Path, command: str) -> None:
 
 @pytest.mark.parametrize("command", CASES["inside"])
 def test_everyday_commands_are_not_taken_to_lead_out(work: Path, command: str) -> None:
-    """A policy that cries wolf is switched off."""
+    """Users switch off a policy that asks too often."""
     verdict = judged(work, command)
     assert (verdict.outcome, verdict.floor) == ("allow", None), verdict
 
@@ -91,7 +91,7 @@ def test_headless_lets_nothing_out(work: Path, attached: bool) -> None:
     [("cat ../data/x", True), ("cp ../data/x .", True), ("touch ../data/x", False), ("cat ../other", False)],
 )
 def test_a_rule_allows_the_files_outside_the_workspace_that_it_names(work: Path, command: str, opened: bool) -> None:
-    """For reading here; and it lets no command run by itself."""
+    """Only for reading here; the command still needs permission to run."""
     rule = AccessRule(action="allow", tool=("read",), path=(f"{work.parent}/data/**",))
     assert (judged(work, command, rule).outcome == "allow") == opened
     assert judged(work, command, rule, mode="ask").outcome == "ask"
@@ -100,7 +100,7 @@ def test_a_rule_allows_the_files_outside_the_workspace_that_it_names(work: Path,
 @pytest.mark.parametrize("command", CASES["data/raw"])
 @pytest.mark.parametrize("whose", ["user", "project"])
 def test_a_rule_that_denies_a_path_stops_commands_that_name_it(work: Path, command: str, whose: str) -> None:
-    """The manual's own example; a rule that allows a path lets none by."""
+    """The manual's own example; a rule that allows a path allows no command."""
     rule = AccessRule(action="deny", path=("data/raw/**",))
     held = situation(work, rule) if whose == "user" else situation(work, project=(rule,))
     request = PolicyRequest(kind="terminal", title="x", command=command, path=str(work))
@@ -122,7 +122,7 @@ def test_a_rule_that_denies_a_path_stops_commands_that_name_it(work: Path, comma
     ],
 )
 def test_words_are_read_from_where_the_command_runs(work: Path, cwd: str, command: str, floor: str | None) -> None:
-    """The folder that the agent names, and those that the line enters."""
+    """The agent names a folder, and the line may enter others."""
     assert judged(work, command, cwd=cwd).floor == floor
 
 
@@ -137,7 +137,7 @@ def test_patterns_of_ones_own_hold_for_commands_that_read(work: Path, command: s
 @pytest.mark.parametrize("command", CASES["git push"])
 @pytest.mark.parametrize("action", ["deny", "ask"])
 def test_a_rule_that_stops_a_command_stops_it_however_it_is_spelled(work: Path, command: str, action: Any) -> None:
-    """One that allows it does not: there the spelling counts."""
+    """An allow rule needs the exact spelling."""
     assert judged(work, command, AccessRule(action=action, command=("git push *",))).outcome == action
     allowing = judged(work, command, AccessRule(action="allow", command=("git push *",)), mode="ask")
     assert (allowing.outcome == "allow") == (command in {"git push", "X=1 git push"})
@@ -164,7 +164,7 @@ def test_the_variables_of_a_command_are_shown_without_their_secrets() -> None:
 
 @pytest.mark.parametrize("kind", ["read", "fetch", "think", "search", "edit", "execute", "other"])
 def test_a_request_that_brings_a_command_is_about_that_command(work: Path, kind: str) -> None:
-    """Whatever it calls itself, and whatever a rule says of such tools."""
+    """For any kind of tool, and despite rules that allow such tools."""
     for rules in ((), (AccessRule(action="allow", tool=("read", "fetch", "think", "search", "edit")),)):
         verdict = judged(work, "rm -rf x", *rules, kind="permission", asked=kind)
         assert (verdict.outcome, verdict.floor, verdict.severity) == ("ask", "critical", "critical")
@@ -194,12 +194,12 @@ PATHS = st.lists(st.sampled_from(["a", "b", "x", ".env", ".env.local", "src", "k
 
 @given(patterns=st.lists(st.sampled_from(PATTERNS)).map(tuple), path=PATHS)
 def test_many_path_patterns_match_as_each_of_them_does(patterns: tuple[str, ...], path: str) -> None:
-    """One search for all of them, also of those that are turned round."""
+    """One combined search, also with negated patterns."""
     assert any_path_matches(patterns, path) == any(path_matches(each, path) for each in patterns)
 
 
 @pytest.mark.parametrize("command", ["cat {}", "{} x", "ls {}"])
 def test_a_pattern_that_is_too_long_to_be_tried_asks(command: str) -> None:
-    """Brackets that are not closed took seconds."""
+    """Unclosed brackets took seconds to match."""
     request = PolicyRequest(kind="terminal", title="Run", command=command.format("a*[b" * 1_000), path="/w")
     assert judge(request, Situation(agent="a", mode="allow", root=PurePosixPath("/w"))).outcome == "ask"

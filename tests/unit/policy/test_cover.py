@@ -1,4 +1,4 @@
-"""What an answer covers: the very thing that was shown, done the same way, and nothing beside it."""
+"""An approval covers exactly what was shown, done the same way, and nothing else."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from agentnb.state import ToolCallDetails, ToolCallLocation, ToolCallRunningStat
 
 
 def asked(kind: str | None, title: str = "x", raw: Any = None, **details: Any) -> PolicyRequest:
-    """Returns what an agent asks for, in a session in /w."""
+    """Returns an agent's request, in a session in /w."""
     call = ToolCallRunningState(
         tool_call_id="c",
         tool_name="x",
@@ -57,12 +57,12 @@ RUN = PolicyRequest(kind="terminal", title="Run ls -l", command="ls -l", path="/
     ],
 )
 def test_an_answer_covers_a_command_only_as_it_was_shown(wanted: PolicyRequest, covered: bool) -> None:
-    """The same line, run by whatever shell of the system's, in the same folder, by a tool that runs commands."""
+    """The same line in the same folder, by any system shell and a tool that runs commands."""
     assert RUN.covered_by(wanted) == covered
 
 
 def test_variables_that_decide_what_runs_are_part_of_a_command() -> None:
-    """Others are not: agents mark their children with them."""
+    """Other variables do not matter: agents mark their child processes with them."""
     wanted = asked("execute", raw={"command": "ls -l"})
     found = [
         PolicyRequest(kind="terminal", title="x", command="ls -l", path="/w", env=(pair,)).covered_by(wanted)
@@ -93,7 +93,7 @@ def test_variables_that_decide_what_runs_are_part_of_a_command() -> None:
 def test_an_approved_change_is_what_is_written_and_nothing_else(
     shown: list[ToolDiffContent], old: str | None, new: str, covered: bool
 ) -> None:
-    """Deletions too; a change that was not shown is shown by our own service."""
+    """Deletions too; agentnb's own service asks about a change that was not shown."""
     wanted = asked("edit", content=tuple(shown), **at("/w/a.txt"))
     assert writing(old, new).covered_by(wanted) == covered
 
@@ -111,13 +111,13 @@ def test_leave_to_read_covers_the_reading_of_that_file() -> None:
 
 
 def test_our_own_questions_cover_nothing_else() -> None:
-    """What was answered at one of our services is done then and there."""
+    """An approval at one of agentnb's services is used at once."""
     assert not RUN.covered_by(RUN)
 
 
 @pytest.mark.parametrize("key", ["file_path", "filePath", "path", "filepath", "abs_path", "notebook_path", "target"])
 def test_a_path_is_found_wherever_agents_put_it(key: str) -> None:
-    """Relative ones begin in the session's folder."""
+    """Relative paths start in the session's folder."""
     all_wanted = [asked("edit", raw={key: value}) for value in ("a.txt", "/etc/hosts", ["a.txt"], "file:///w/a.txt", 7)]
     assert [wanted.files for wanted in all_wanted] == [("/w/a.txt",), ("/etc/hosts",), ("/w/a.txt",), ("/w/a.txt",), ()]
 

@@ -1,4 +1,4 @@
-"""Dangerous commands never pass in a session that allows everything; everyday ones never ask there."""
+"""In a session that allows everything, dangerous commands always ask and everyday ones never."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ DISGUISED: list[str] = json.loads((CASES / "disguised.json").read_text("utf-8"))
 
 
 def outcome(command: str, situation: Situation = ALLOWING) -> str:
-    """Returns what the policy decides about *command*, run in the workspace's folder."""
+    """Returns the outcome for *command*, run in the workspace's folder."""
     request = PolicyRequest(kind="terminal", title="Run", command=command, path="/home/ada/work")
     return judge(request, situation).outcome
 
 
 def outcomes(section: str) -> Counter[str]:
-    """How many commands of a section of the page of cases have which outcome; `make check` holds it to the engine."""
+    """Counts the outcomes in a section of the page of cases, which `make check` compares with the engine."""
     text = PAGE.read_text("utf-8").partition(f"\n## {section}\n")[2].partition("\n## ")[0]
     found = re.findall(r"^### (\w+), \w+ \((\d+)\)$", text, re.MULTILINE)
     return sum((Counter({said: int(count)}) for said, count in found), Counter[str]())
@@ -62,7 +62,7 @@ def test_a_dangerous_command_asks() -> None:
 
 
 def test_a_command_that_could_hide_a_denied_one_is_not_allowed() -> None:
-    """A rule that allows everything does not cover it where another one denies ``rm *``."""
+    """A rule that allows everything does not cover it if another denies ``rm *``."""
     found = outcomes("Disguises")
     assert found["Denied"] + found["Asked"] == found.total() == len(DISGUISED)
 
@@ -147,7 +147,7 @@ PLACES = (
 
 @st.composite
 def disguised(draw: st.DrawFn) -> str:
-    """A dangerous command whose words, wrapper and place are drawn."""
+    """Draws a dangerous command with quoting, wrappers and a place."""
     words = draw(st.sampled_from(BASES))
     hows = draw(st.lists(st.integers(0, 7), min_size=len(words), max_size=len(words)))
     line = " ".join(_quoted(word, how) for word, how in zip(words, hows, strict=True))
@@ -159,7 +159,6 @@ def disguised(draw: st.DrawFn) -> str:
 @settings(max_examples=examples(300), deadline=None)
 @given(command=disguised())
 def test_no_disguise_of_a_dangerous_command_passes(command: str) -> None:
-    """Quotes, escapes, wrappers and places."""
     assert outcome(command) == "ask"
 
 
@@ -171,7 +170,7 @@ def test_no_disguise_of_a_dangerous_command_passes(command: str) -> None:
     folder=st.sampled_from(["/bin/", "./"]),
 )
 def test_no_pattern_in_the_place_of_a_program_passes(words: tuple[str, ...], at: int, sign: str, folder: str) -> None:
-    """Whatever files there are."""
+    """The result does not depend on existing files."""
     name, *rest = words
     at %= len(name)
     assert outcome(f"{folder}{name[:at]}{sign}{name[at + 1 :]} {' '.join(rest)}") == "ask"
@@ -180,7 +179,7 @@ def test_no_pattern_in_the_place_of_a_program_passes(words: tuple[str, ...], at:
 @settings(max_examples=examples(100), deadline=None)
 @given(words=st.sampled_from(BASES), how=st.integers(0, 4))
 def test_no_dangerous_command_passes_through_a_variable_or_a_pipe(words: tuple[str, ...], how: int) -> None:
-    """The text is known, or it is asked about because it is not."""
+    """The text is known, or the policy asks because it is not."""
     line = " ".join(words)
     shapes = (
         f"X='{line}'; $X",
@@ -193,7 +192,7 @@ def test_no_dangerous_command_passes_through_a_variable_or_a_pipe(words: tuple[s
 
 
 def test_a_command_is_rated_in_a_few_milliseconds() -> None:
-    """The median of the everyday ones, so that nothing waits for it."""
+    """Nothing should wait for a rating. Measures the median of the everyday commands."""
     rate_command("warm up")
     took = []
     for command in EVERYDAY:

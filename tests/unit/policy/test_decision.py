@@ -1,4 +1,4 @@
-"""The option that carries a decision to the agent, and the tool call that a request's question is shown on."""
+"""Which option carries a decision to the agent, and which tool call shows a permission request."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ WRITE = PolicyRequest(kind="write", title="Write a.txt", path="/w/a.txt")
 
 
 def option(kind: str | None, side: str = "approve") -> ConfirmationOption:
-    """An option of the agent's."""
+    """Returns one of the agent's options."""
     return ConfirmationOption(id=str(kind), label="x", kind=side, option_kind=kind)
 
 
 def test_an_odd_option_counts_by_its_side() -> None:
-    """Where the agent's kinds are not ACP's."""
+    """The agent's kinds may not be ACP's."""
     options = [option("explode", "deny"), option(None, "approve")]
     found = [choose_option(options, allow=allow) for allow in (True, False)]
     assert [each and each.id for each in found] == ["None", "explode"]
 
 
 def call(tool_input: str | None = None, **details: object) -> ToolCallState:
-    """A running tool call."""
+    """Returns a running tool call."""
     return ToolCallRunningState(
         tool_call_id="c",
         tool_name="x",
@@ -44,7 +44,7 @@ def call(tool_input: str | None = None, **details: object) -> ToolCallState:
 
 
 def test_a_request_belongs_to_the_call_that_names_its_file() -> None:
-    """In its places or its diff; not a call without any."""
+    """In its locations or its diff; a call without any does not match."""
     here, there = (
         (ToolCallLocation(path="/w/a.txt"),),
         (ToolCallLocation(path="/w/b.txt"), ToolCallLocation(path="a.txt")),
@@ -56,7 +56,7 @@ def test_a_request_belongs_to_the_call_that_names_its_file() -> None:
 
 
 def test_a_terminal_belongs_to_the_call_that_shows_its_command() -> None:
-    """In its input, as line or as words."""
+    """As a line or as words."""
     request = PolicyRequest(kind="terminal", title="Run ls", command="ls -l", path="/w")
     calls = [
         call("ls -l"),
@@ -68,7 +68,7 @@ def test_a_terminal_belongs_to_the_call_that_shows_its_command() -> None:
 
 
 def test_code_for_the_kernel_belongs_to_the_call_that_shows_it() -> None:
-    """Whole and alone, as the tool takes it, also where the agent wraps the arguments; not any call with code in it."""
+    """The code must be the whole argument of the tool, also in wrapped arguments."""
     request = PolicyRequest(kind="kernel", title="Run code", command="x = 1")
     calls = [
         call(raw_input={"code": "x = 1", "timeout": 3}),
@@ -82,7 +82,7 @@ def test_code_for_the_kernel_belongs_to_the_call_that_shows_it() -> None:
 
 
 def test_an_agents_own_question_about_code_is_one_about_the_kernel() -> None:
-    """Rated and ruled as code where the agent has access to the kernel; else it is whatever the agent calls it."""
+    """Rated as code if the agent has access to the kernel; otherwise the agent's own kind counts."""
     asked = call(raw_input={"code": "import shutil; shutil.rmtree('/')"})
     code = asked_request(asked, "mcp kernel run_code", "/w", kernel=True)
     assert (code.kind, code.tool, code.command) == ("permission", "kernel", "import shutil; shutil.rmtree('/')")

@@ -1,4 +1,4 @@
-"""The engine: every mode and kind of request, rules and their order, floors, wider answers."""
+"""The policy engine: modes, kinds of request, rules and their order, floors, wider answers."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ FLOORS = [
 
 
 def test_an_additional_directory_is_in_the_workspace_and_rules_name_paths_from_it() -> None:
-    """No floor holds there that does not hold in the first; beside it they do."""
+    """The same floors hold there as in the first directory; outside they still apply."""
     directories = (PurePosixPath("/data"), PurePosixPath("/data/in"))
     loose = situation(mode="allow", directories=directories)
     assert judge(write("/data/a.csv"), loose).outcome == "allow"
@@ -86,7 +86,7 @@ def test_an_additional_directory_is_in_the_workspace_and_rules_name_paths_from_i
     ],
 )
 def test_floors_that_no_mode_and_no_bypass_lowers(asked: PolicyRequest, floor: str, loose: dict[str, Any]) -> None:
-    """Asked where somebody is there, denied where nobody is."""
+    """They ask if a user is attached and deny otherwise."""
     verdict = judge(asked, situation(**loose))
     assert (verdict.outcome, verdict.floor) == ("ask", floor)
     denied = judge(asked, situation(attached=False, **loose))
@@ -96,18 +96,18 @@ def test_floors_that_no_mode_and_no_bypass_lowers(asked: PolicyRequest, floor: s
 
 @pytest.mark.parametrize(("asked", "floor"), FLOORS)
 def test_an_allow_rule_for_everything_lowers_no_floor(asked: PolicyRequest, floor: str) -> None:
-    """It has to say what it means: ``sensitive``, an absolute path; critical commands ask whatever it says."""
+    """It needs ``sensitive`` or an absolute path; critical commands ask in any case."""
     assert judge(asked, situation(rule("allow"), rule("allow", severity="critical"))).outcome == "ask"
 
 
 @pytest.mark.parametrize(("asked", "floor"), FLOORS)
 def test_a_session_that_denies_denies_what_would_ask(asked: PolicyRequest, floor: str) -> None:
-    """No floor turns a no into a question."""
+    """No floor turns a denial into a question."""
     assert judge(asked, situation(mode="deny")).outcome == "deny"
 
 
 def test_the_last_rule_that_matches_wins() -> None:
-    """In both directions."""
+    """In either order of allow and deny."""
     first, second = rule("allow", path=("src/**",)), rule("deny", path=("src/private/**",))
     assert judge(write("/w/src/private/a"), situation(first, second)).outcome == "deny"
     assert judge(write("/w/src/private/a"), situation(second, first)).outcome == "allow"
@@ -133,13 +133,13 @@ def test_the_last_rule_that_matches_wins() -> None:
     ],
 )
 def test_a_rule_matches_by_all_that_it_says(fields: dict[str, Any], matches: bool) -> None:
-    """What it does not say it does not care about."""
+    """Missing keys match anything."""
     assert (judge(write(), situation(rule("deny", **fields))).outcome == "deny") == matches
 
 
 @pytest.mark.parametrize(("pattern", "command", "outcome"), CASES["every command of a line must be allowed"])
 def test_every_command_of_a_line_must_be_allowed(pattern: str, command: str, outcome: str) -> None:
-    """Those inside others too: a rule for git is none for what git's line hides."""
+    """Nested commands too: a rule for git does not allow a command inside git's line."""
     assert judge(run(command), situation(rule("allow", command=(pattern,)))).outcome == outcome
 
 
@@ -147,20 +147,20 @@ def test_every_command_of_a_line_must_be_allowed(pattern: str, command: str, out
     "command", ["curl x", "ls; curl x", "ls | xargs curl", "bash -c 'curl x'", "echo $(curl x)", "sudo curl x"]
 )
 def test_one_denied_command_denies_the_line(command: str) -> None:
-    """Wherever in it it stands, and whatever the rest is."""
+    """At any place in the line."""
     rules = (rule("allow", command=("*",)), rule("deny", command=("curl *",)))
     assert judge(run(command), situation(*rules, mode="allow")).outcome == "deny"
 
 
 def test_an_allow_rule_holds_up_to_its_severity() -> None:
-    """``git push *`` up to ``low`` is not ``git push -f``."""
+    """``git push *`` up to ``low`` does not cover ``git push -f``."""
     rules = rule("allow", command=("git push *",), severity="low")
     assert judge(run("git push origin main"), situation(rules)).outcome == "allow"
     assert judge(run("git push -f"), situation(rules)).outcome == "ask"
 
 
 def test_an_allow_for_sensitive_files_says_so() -> None:
-    """Then it holds, for the files that it names."""
+    """``sensitive = true`` covers only the files that the rule names."""
     rules = rule("allow", path=("package.json", ".env"), sensitive=True)
     assert judge(write("/w/package.json"), situation(rules)).outcome == "allow"
     assert judge(request("read", "/w/.env"), situation(rules)).outcome == "allow"
@@ -172,14 +172,14 @@ def test_an_allow_for_sensitive_files_says_so() -> None:
     [("allow", "/data/**", True), ("ask", "/data/**", True), ("deny", "/data/**", False), ("allow", "**", False)],
 )
 def test_only_a_rule_with_an_absolute_path_allows_files_outside(action: Outcome, path: str, opened: bool) -> None:
-    """``ask`` opens it for those whom the user lets through."""
+    """An ``ask`` rule lets the user approve them."""
     held = situation(rule(action, path=(path,)))
     assert opens("/data/a.csv", "read", held) == opened
     assert not opens("/etc/passwd", "read", held)
 
 
 def test_a_project_can_only_tighten() -> None:
-    """Its ask and deny count over every rule of the user's, its allow never does."""
+    """Its ask and deny override the user's rules, its allow never does."""
     loose = rule("allow", "project", path=("**",))
     assert judge(write(), situation(project=(loose,))).outcome == "ask"
     free = rule("allow", tool=("edit",))
@@ -191,7 +191,7 @@ def test_a_project_can_only_tighten() -> None:
 
 
 def test_an_answer_on_a_card_settles_a_projects_ask_but_not_its_deny() -> None:
-    """The user was asked, as the project wants."""
+    """The project wants the user to decide, and the user did."""
     answered = (rule("allow", "session", tool=("edit",)),)
     assert judge(write(), situation(project=(rule("ask", "project"),), grants=answered)).outcome == "allow"
     assert judge(write(), situation(project=(rule("deny", "project"),), grants=answered)).outcome == "deny"
@@ -207,19 +207,19 @@ def test_an_answer_on_a_card_settles_a_projects_ask_but_not_its_deny() -> None:
     ],
 )
 def test_where_nobody_is_the_environment_decides_then_the_user(environment: Any, user: str, outcome: str) -> None:
-    """And without a word of either the answer is no."""
+    """Without either the answer is no."""
     held = situation(attached=False, headless=environment, user_headless=user)
     assert judge(write(), held).outcome == outcome
 
 
 def test_a_rule_that_asks_is_a_no_where_nobody_is() -> None:
-    """``headless = "allow"`` is for what nobody made a rule about."""
+    """``headless = "allow"`` is only for requests that match no rule."""
     held = situation(rule("ask", path=("*.txt",)), attached=False, headless="allow")
     assert judge(write(), held).outcome == "deny"
 
 
 def test_a_denial_for_want_of_a_front_end_says_what_to_type() -> None:
-    """The remedy is in the reason; where it would not help, another."""
+    """The reason names the remedy; critical commands have another."""
     assert judge(write(), situation(attached=False)).reason == (
         'denied: no front end is attached to ask; to let the agent act, start with permissions="allow" '
         "(`%agent -n --permissions allow`)"
@@ -231,7 +231,7 @@ def test_a_denial_for_want_of_a_front_end_says_what_to_type() -> None:
 
 
 def test_a_file_that_cannot_be_read_makes_everything_ask() -> None:
-    """The rules that could not be read may have denied."""
+    """The unreadable rules may have denied the request."""
     held = Situation(agent="claude", mode="allow", root=ROOT, user=PolicySettings(problem="line 3"))
     assert (judge(write(), held).outcome, judge(write(), held).floor) == ("ask", "broken")
     assert judge(request("read", "/w/a.py"), held).outcome == "allow"
@@ -255,7 +255,7 @@ def test_a_file_that_cannot_be_read_makes_everything_ask() -> None:
     ],
 )
 def test_what_is_alike_is_said_in_the_widest_words_that_are_safe(asked: PolicyRequest, words: str, text: str) -> None:
-    """The program and its verb, edits in the workspace; what is sensitive or severe only as it stands."""
+    """The program and its verb, or edits in the workspace; sensitive or severe requests only exactly."""
     found = similar_rule(asked, judge(asked, situation()), "claude")
     assert found is not None
     assert (found.words, found.rule.text) == (words, text)
@@ -265,7 +265,7 @@ def test_what_is_alike_is_said_in_the_widest_words_that_are_safe(asked: PolicyRe
     "asked", [run("rm -rf x"), run("cat .env"), run("ls 'x"), request("permission", asked="other")]
 )
 def test_what_must_be_asked_each_time_has_no_wider_answer(asked: PolicyRequest) -> None:
-    """Critical, secret, unreadable, or nobody knows what."""
+    """Critical, secret, unreadable or unknown."""
     assert offers(similar_rule(asked, judge(asked, situation()), "claude"), ROOT) == ()
 
 
@@ -274,7 +274,7 @@ def test_what_must_be_asked_each_time_has_no_wider_answer(asked: PolicyRequest) 
     [run("git status -s"), run("ls; pwd"), run("sudo ls"), write(), write("/w/package.json"), run("echo 'a*b'")],
 )
 def test_a_wider_answer_answers_its_own_question(asked: PolicyRequest) -> None:
-    """Otherwise the user would be asked again at once."""
+    """Otherwise the same request would ask again at once."""
     offered = offers(similar_rule(asked, judge(asked, situation()), "claude"), ROOT)
     held = situation(grants=(InForce(offered[0].rule, "turn"),))
     assert judge(asked, held).outcome == "allow"
@@ -282,7 +282,7 @@ def test_a_wider_answer_answers_its_own_question(asked: PolicyRequest) -> None:
 
 
 def test_always_is_not_offered_for_sensitive_files_nor_where_the_project_asks() -> None:
-    """It would not hold."""
+    """It would have no effect."""
     assert [
         each.scope for each in offers(similar_rule(write("/w/.env"), judge(write("/w/.env"), situation()), "a"), ROOT)
     ] == [
@@ -312,7 +312,6 @@ RULES = st.builds(
 def test_no_rules_of_a_project_ever_loosen(
     user: list[InForce], project: list[InForce], mode: Mode, asked: PolicyRequest
 ) -> None:
-    """Whatever else holds."""
     without = judge(asked, situation(*user, mode=mode)).outcome
     strict = tuple(InForce(each.rule, "project") for each in project)
     assert STRICTNESS[judge(asked, situation(*user, mode=mode, project=strict)).outcome] >= STRICTNESS[without]
@@ -320,7 +319,6 @@ def test_no_rules_of_a_project_ever_loosen(
 
 @given(st.lists(RULES, max_size=5), st.sampled_from(["ask", "allow"]))
 def test_no_rules_ever_let_a_critical_command_pass_unasked(user: list[InForce], mode: Mode) -> None:
-    """Always means always."""
     assert judge(run("rm -rf x"), situation(*user, mode=mode)).outcome in {"ask", "deny"}
 
 
@@ -342,7 +340,7 @@ AFTER = PolicySettings(cell_review="after")
 def test_what_is_allowed_without_a_question_names_the_setting_that_allows_it(
     asked: PolicyRequest, fields: dict[str, Any], by: str
 ) -> None:
-    """A card can only be as true as this: the session's permissions are one setting of several."""
+    """A permission request can then say why: the session's permissions are one setting of several."""
     verdict = judge(asked, Situation(**{"agent": "claude", "root": ROOT, "trusted": True, **fields}))
     assert (verdict.outcome, verdict.decided_by) == ("allow", by)
 
@@ -376,7 +374,7 @@ def test_what_is_allowed_without_a_question_names_the_setting_that_allows_it(
 def test_cell_review_after_allows_changes_of_cells_and_nothing_else(
     asked: PolicyRequest, fields: dict[str, Any], outcome: str
 ) -> None:
-    """Rules, floors and a session that denies count before it; an agent cannot call something else a cell edit."""
+    """Rules, floors and a session that denies come first; an agent cannot label another action a cell edit."""
     held = Situation(**{"agent": "claude", "root": ROOT, "trusted": True, **fields})
     assert judge(asked, held).outcome == outcome
 
@@ -391,7 +389,7 @@ def test_cell_review_after_allows_changes_of_cells_and_nothing_else(
     ],
 )
 def test_what_a_card_says_of_code_names_where_it_runs(kind: RequestKind, command: str | None, words: str) -> None:
-    """Only a command's code stands on the command line; a cell's does not."""
+    """The words "command line" are only for a command's code, not a cell's."""
     request = PolicyRequest(kind=kind, title="x", command=command, path="/w/a.ipynb" if command is None else "/w")
     assert judge(request, Situation(agent="a", root=PurePosixPath("/w"))).risk == words
 
@@ -401,6 +399,6 @@ def test_what_a_card_says_of_code_names_where_it_runs(kind: RequestKind, command
     CASES["the effects of a command that has several are on the card the worst first"],
 )
 def test_the_effects_of_a_command_that_has_several_are_on_the_card_the_worst_first(command: str, words: str) -> None:
-    """Of those that are as bad, a deletion comes first."""
+    """Among equally severe effects, a deletion comes first."""
     request = PolicyRequest(kind="terminal", title="Run", command=command)
     assert judge(request, Situation(agent="a", root=PurePosixPath("/w"))).risk == words

@@ -1,4 +1,4 @@
-"""The workspace boundary: no path leads out, however it is spelled and whoever moves folders meanwhile."""
+"""The workspace boundary: no path leads out, in any spelling and even if folders move meanwhile."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ TRIES = 400
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    """A workspace with links of every kind, and a secret beside it."""
+    """A workspace with links of every kind, and a secret next to it."""
     root = tmp_path / "work"
     (root / "in/deep").mkdir(parents=True)
     (root / "in/file").write_text("inside")
@@ -79,7 +79,7 @@ def tree(folder: Path) -> dict[str, bytes]:
 
 
 async def tried(root: Path, path: str) -> set[str]:
-    """Read and write *path* through the service, and say what came of it; nothing outside is told."""
+    """Reads and writes *path* through the service and returns the outcomes; checks that no secret is returned."""
     files, outcomes = Files(WorkspaceBoundary(root), RecordingListener()), set[str]()
     for name, request in (
         ("read", files.read({"path": path})),
@@ -101,7 +101,7 @@ EVERYTHING = {"read", "write", "read outside", "write outside", "read failed", "
 
 
 def test_no_spelling_of_a_path_leads_out(root: Path) -> None:
-    """Read and written through the service: what is outside is neither told nor touched; and both do happen."""
+    """Nothing outside is read or changed; the examples include successful reads and writes."""
     outside, outcomes = root.parent / "outside", set[str]()
     before = tree(outside)
 
@@ -163,7 +163,7 @@ def test_no_tree_of_links_leads_out(tmp_path: Path) -> None:
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(path=PATHS)
 def test_what_the_engine_allows_unasked_is_inside(root: Path, path: str) -> None:
-    """Whatever an agent says that it works on."""
+    """For any path that an agent names."""
     real = os.path.realpath(f"{root}/{path}".replace("\0", ""))
     request = PolicyRequest(kind="permission", title="x", asked="edit", paths=(real,))
     verdict = judge(request, Situation(agent="a", mode="allow", root=root))
@@ -171,7 +171,7 @@ def test_what_the_engine_allows_unasked_is_inside(root: Path, path: str) -> None
 
 
 async def test_a_folder_that_is_swapped_for_a_link_never_leads_out(root: Path) -> None:
-    """Somebody swaps it all the time, while it is read and written."""
+    """A thread swaps it all the time, during reads and writes."""
     inside, aside, outside = root / "swap", root / "aside", root.parent / "outside"
     inside.mkdir()
     (inside / "secret").write_text("inside")
@@ -219,7 +219,7 @@ async def test_a_folder_that_is_swapped_for_a_link_never_leads_out(root: Path) -
 
 
 def test_a_link_put_on_the_way_after_the_look_is_noticed(root: Path) -> None:
-    """The very moment that a race would have to hit."""
+    """This is the exact moment that a race must hit."""
     path = WorkspaceBoundary(root).resolve("in/file")
     (root / "in").rename(root / "was")
     (root / "in").symlink_to(root.parent / "outside")
@@ -230,13 +230,13 @@ def test_a_link_put_on_the_way_after_the_look_is_noticed(root: Path) -> None:
 
 
 def test_a_file_swapped_for_a_link_is_not_opened(root: Path) -> None:
-    """The last component, too."""
+    """The last path component is checked too."""
     with open_parent(root, root / "secret") as folder, pytest.raises(OutsideWorkspace, match="no longer leads"):
         open_entry(folder, "secret", os.O_RDONLY, root / "secret")
 
 
 async def test_a_rule_of_the_user_allows_a_file_outside_the_workspace(root: Path) -> None:
-    """For what it names, and nothing else."""
+    """Only the files that it names."""
     listener = RecordingListener()
     listener.opened = str(root.parent / "outside")
     files = Files(WorkspaceBoundary(root), listener)
@@ -248,7 +248,7 @@ async def test_a_rule_of_the_user_allows_a_file_outside_the_workspace(root: Path
 
 
 def test_no_command_is_allowed_without_being_read() -> None:
-    """What cannot be read asks, every time; what can is allowed where it only looks; and both happen."""
+    """An unreadable command always asks; a readable one is allowed if it only reads; both cases occur."""
     seen = set[str | None]()
 
     @settings(max_examples=examples(300))
@@ -275,7 +275,7 @@ def test_no_command_is_allowed_without_being_read() -> None:
 
 
 def quoted(draw: st.DrawFn, text: str) -> str:
-    """*text* as a shell reads it, spelled in one of many ways."""
+    """Returns *text* quoted for a shell in one of many ways."""
     ways = [lambda char: char, lambda char: f"\\{char}", lambda char: f"'{char}'", lambda char: f'"{char}"']
     return "".join(draw(st.sampled_from(ways))(char) if char.isalnum() else char for char in text)
 
@@ -302,7 +302,7 @@ PREFIXES = ["", "sudo ", "env A=1 ", "nohup ", "timeout -k 1 5 ", "command ", "n
 
 @st.composite
 def disguised(draw: st.DrawFn) -> str:
-    """A command that deletes everything, in some disguise."""
+    """Draws a disguised command that deletes everything."""
     flags = draw(st.sampled_from(["-rf", "-fr", "-r -f", "-R", "--recursive", "-vrf", "--recurs --force"]))
     program = draw(st.sampled_from(["rm", "/bin/rm", "RM"]))
     line = f"{draw(st.sampled_from(PREFIXES))}{quoted(draw, program)} {quoted(draw, flags)} x"
@@ -314,14 +314,14 @@ def disguised(draw: st.DrawFn) -> str:
 @settings(max_examples=examples(300), deadline=None)
 @given(disguised())
 def test_no_disguise_of_a_deletion_is_allowed_unasked(command: str) -> None:
-    """Quoted, wrapped, encoded, and that in one another."""
+    """Quoted, wrapped, encoded, or all of these."""
     verdict = judge(PolicyRequest(kind="terminal", title="x", command=command), Situation(agent="a", mode="allow"))
     assert (verdict.outcome, verdict.severity, verdict.floor in {"critical", "unreadable"}) == ("ask", "critical", True)
 
 
 @st.composite
 def named_secret(draw: st.DrawFn) -> str:
-    """A command that reads a secret, spelled in some way."""
+    """Draws a command that reads a secret, in some spelling."""
     name = quoted(
         draw, draw(st.sampled_from([".env", ".ENV", "id_rsa", ".ssh/id_ed25519", ".aws/credentials", ".netrc"]))
     )
@@ -333,6 +333,6 @@ def named_secret(draw: st.DrawFn) -> str:
 @settings(max_examples=examples(300), deadline=None)
 @given(named_secret())
 def test_no_spelling_of_a_secret_is_read_unasked(command: str) -> None:
-    """By whatever program, from wherever."""
+    """By any program, from any folder."""
     verdict = judge(PolicyRequest(kind="terminal", title="x", command=command), Situation(agent="a", mode="allow"))
     assert (verdict.outcome, verdict.floor) == ("ask", "sensitive")

@@ -1,4 +1,4 @@
-"""Ask, Edit and Auto: every freedom with every kind of request and every rating, against calm words of its own."""
+"""Ask, Edit and Auto: each freedom with every kind of request and every rating."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def at(freedom: Mode, request: PolicyRequest, *, confined: bool = False, **more:
 
 @pytest.mark.parametrize(("freedom", "confined"), [*itertools.product(FREEDOMS, [False, True])])
 def test_every_kind_of_request_is_decided_as_the_three_words_say(freedom: Freedom, confined: bool) -> None:
-    """Reading is free; edits ask in Ask alone; commands ask but for mild ones of a confined agent in Auto."""
+    """Reads are allowed; edits ask only in Ask; commands ask except mild ones of a confined agent in Auto."""
     assert {at(freedom, each, confined=confined) for each in READS} == {"allow"}
     edits = "ask" if freedom == "ask" else "allow"
     assert {at(freedom, each, confined=confined) for each in EDITS} == {edits}
@@ -93,7 +93,7 @@ EVERY = [*READS, *EDITS, *CODE, *OTHERS, *itertools.chain(*RUNS.values(), *ALWAY
 def test_more_freedom_never_asks_more_and_a_ceiling_is_as_that_freedom(
     request: PolicyRequest, confined: bool, user: Freedom | None, site: Freedom | None, mode: Mode
 ) -> None:
-    """Whoever sets the ceiling, and whatever the conversation says above it."""
+    """The user or the site may set the ceiling; a higher mode of the conversation has no effect."""
     outcomes = [at(each, request, confined=confined) for each in ("ask", "edit", "auto")]
     assert [each == "allow" for each in outcomes] == sorted(each == "allow" for each in outcomes)
     files = {"user": PolicySettings(freedom_at_most=user), "project": PolicySettings(freedom_at_most=site)}
@@ -102,7 +102,7 @@ def test_more_freedom_never_asks_more_and_a_ceiling_is_as_that_freedom(
 
 
 def test_rules_stand_above_the_freedom() -> None:
-    """A deny and an ask hold in Auto; an allow holds in Ask; the project's review of cells holds, too."""
+    """A deny and an ask hold in Auto; an allow holds in Ask; the project's review of cells holds too."""
     denies = PolicySettings(rules=(InForce(AccessRule(action="deny", path=("*.py",)), "user"),))
     asks = PolicySettings(rules=(InForce(AccessRule(action="ask", command=("ls *",)), "project"),))
     allows = PolicySettings(rules=(InForce(AccessRule(action="allow", command=("ls *",)), "user"),))
@@ -138,7 +138,7 @@ def test_the_freedom_follows_from_the_settings(values: dict[str, str], freedom: 
 
 
 def test_the_sites_file_holds_for_everyone_and_only_tightens(tmp_path: Path) -> None:
-    """Its ceiling and its rules; what would loosen is dropped, and said."""
+    """Its ceiling and rules hold; loosening entries are ignored with a warning."""
     site = tmp_path / "site.toml"
     site.write_text('freedom_at_most = "edit"\n[[rule]]\naction = "deny"\ncommand = "git push *"\n')
     files = PolicyFiles(tmp_path / "policy.toml", site=(site, tmp_path / "none.toml"))
@@ -182,5 +182,5 @@ def test_the_sites_file_holds_for_everyone_and_only_tightens(tmp_path: Path) -> 
     ],
 )
 def test_a_rule_is_said_in_plain_words(rule: AccessRule, words: str) -> None:
-    """Nothing of how it is written: no severity, no kind of tool, no star at the end."""
+    """Without the rule's syntax: no severity, tool kind or trailing star."""
     assert rule_words(rule, str.upper) == words

@@ -1,4 +1,4 @@
-"""Policy files: what they can say, and what is said of those that say something else."""
+"""Policy files: valid content, and the errors for invalid content."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ sensitive = true
 
 
 def test_everything_that_a_file_can_say_is_read() -> None:
-    """One text or a list of them."""
+    """A value may be one text or a list."""
     settings = parse(FULL, "policy.toml")
     assert [each.rule.text for each in settings.rules] == [
         "allow edit or read src/**",
@@ -61,7 +61,6 @@ def test_everything_that_a_file_can_say_is_read() -> None:
 
 @pytest.mark.parametrize(("text", "says"), CASES["a mistake is said with file line key and what to do"])
 def test_a_mistake_is_said_with_file_line_key_and_what_to_do(text: str, says: list[str]) -> None:
-    """Every kind of mistake."""
     with pytest.raises(PolicyError) as failure:
         parse(text, "policy.toml")
     assert all(words in str(failure.value) for words in says), str(failure.value)
@@ -70,7 +69,7 @@ def test_a_mistake_is_said_with_file_line_key_and_what_to_do(text: str, says: li
 
 @pytest.mark.parametrize("content", [b"[[rule]]\naction = 1", b"\xff\xfe", b"["])
 def test_a_bad_file_holds_nothing_and_says_why(tmp_path: Path, content: bytes) -> None:
-    """Until it is mended everything asks."""
+    """Until the user fixes it, everything asks."""
     path = tmp_path / "policy.toml"
     path.write_bytes(content)
     settings = load(path, "user")
@@ -95,7 +94,7 @@ def test_a_project_can_confine_agents_and_not_free_them() -> None:
 
 
 def test_a_project_keeps_what_tightens_and_is_warned_of_the_rest(tmp_path: Path) -> None:
-    """Allow rules, bypasses, loosened patterns and headless are the user's alone."""
+    """Only the user may set allow rules, bypasses, looser patterns and headless."""
     path = tmp_path / "policy.toml"
     path.write_text(FULL)
     settings = load(path, "project")
@@ -106,7 +105,7 @@ def test_a_project_keeps_what_tightens_and_is_warned_of_the_rest(tmp_path: Path)
 
 
 def test_files_are_read_again_when_they_change(tmp_path: Path) -> None:
-    """No restart."""
+    """No restart is needed."""
     files = PolicyFiles(tmp_path / "policy.toml")
     assert not files.user.rules
     files.user_path.write_text("[[rule]]\naction = 'deny'\n")
@@ -122,7 +121,7 @@ ODD = 'quote " back \\ tab \t euro € bell \x07'
 
 
 def test_always_is_written_to_the_end_of_the_users_file(tmp_path: Path) -> None:
-    """What stood there stays, comments too; what is written is read back the same."""
+    """The old content stays, including comments; the written rules are read back unchanged."""
     path = tmp_path / "made" / "policy.toml"
     files = PolicyFiles(path)
     first = AccessRule(action="allow", tool=("edit",), path=("**",))
@@ -138,7 +137,7 @@ def test_always_is_written_to_the_end_of_the_users_file(tmp_path: Path) -> None:
 
 
 def test_a_new_file_is_the_users_alone_and_a_link_stays_one(tmp_path: Path) -> None:
-    """Dot files are often links."""
+    """Users often link their dot files."""
     path, real = tmp_path / "policy.toml", tmp_path / "dotfiles.toml"
     path.symlink_to(real)
     PolicyFiles(path).remember(AccessRule(action="allow", tool=("edit",)))
@@ -147,7 +146,7 @@ def test_a_new_file_is_the_users_alone_and_a_link_stays_one(tmp_path: Path) -> N
 
 @pytest.mark.parametrize("before", ["[[rule]]\naction = 'alow'\n", "rule = [{action = 'ask'}]\n", "["])
 def test_a_file_that_cannot_take_the_rule_is_left_alone(tmp_path: Path, before: str) -> None:
-    """A mistake in it, or rules written in another style."""
+    """It has a mistake or rules in another TOML style."""
     path = tmp_path / "policy.toml"
     path.write_text(before)
     with pytest.raises(PolicyError):
@@ -156,7 +155,7 @@ def test_a_file_that_cannot_take_the_rule_is_left_alone(tmp_path: Path, before: 
 
 
 def test_a_folder_that_cannot_be_written_is_said(tmp_path: Path) -> None:
-    """With what to do."""
+    """The error says what to do."""
     (tmp_path / "file").write_text("")
     with pytest.raises(PolicyError, match="Add the rule by hand"):
         PolicyFiles(tmp_path / "file" / "policy.toml").remember(AccessRule(action="allow"))
@@ -170,13 +169,13 @@ def test_a_folder_that_cannot_be_written_is_said(tmp_path: Path) -> None:
     ],
 )
 def test_the_files_are_beside_jupyters(environment: dict[str, Any], policy: str, log: str) -> None:
-    """Or where our own variables say."""
+    """Or where agentnb's own variables say."""
     assert (str(user_policy(environment)), str(audit_log(environment))) == (policy, log)
     assert str(user_policy({})).startswith(os.environ["HOME"])
 
 
 def test_cell_review_in_a_projects_file_can_only_be_first(tmp_path: Path) -> None:
-    """A repository does not decide that its notebooks are changed without a question."""
+    """A repository must not have its notebooks changed without a question."""
     file = tmp_path / "policy.toml"
     for text, expected in (('cell_review = "first"', "first"), ('cell_review = "after"', None), ("", None)):
         file.write_text(text)
@@ -189,7 +188,7 @@ def test_cell_review_in_a_projects_file_can_only_be_first(tmp_path: Path) -> Non
 
 
 def test_every_key_of_the_table_can_be_written_and_read(tmp_path: Path) -> None:
-    """A rule that has them all comes back as it was, and what a file leaves out is as the table says."""
+    """A rule with all keys is read back unchanged; missing keys have the table's defaults."""
     values: dict[str, Any] = {"choice": "ask", "texts": ("read",), "switch": True, "text": "why"}
     full = AccessRule(**{key.name: values[key.kind] for key in RULE_KEYS} | {"severity": "low", "folder": ("/w",)})
     files = PolicyFiles(tmp_path / "policy.toml")

@@ -1,4 +1,4 @@
-"""The reader of shell scripts: what is run, with which words, in both dialects."""
+"""The parser of shell scripts: which commands run with which words, in both dialects."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CASES: dict[str, list[Any]] = json.loads((Path(__file__).parents[2] / "cases/pol
 
 
 def commands(script: ShellScript) -> list[list[str]]:
-    """Every simple command, those inside others too; what is computed is marked."""
+    """Returns every simple command, including nested ones; marks computed text."""
     found: list[list[str]] = []
     for command in script.commands:
         match command:
@@ -50,14 +50,14 @@ def test_bash_is_read(text: str, expected: list[list[str]]) -> None:
 
 @pytest.mark.parametrize(("text", "expected"), CASES["posix"])
 def test_what_a_plain_shell_sees_otherwise_is_read_so(text: str, expected: list[list[str]]) -> None:
-    """The same text, another script."""
+    """One text is two different scripts."""
     assert commands(parse(text, "posix")) == expected
 
 
 @pytest.mark.parametrize("text", CASES["no script"])
 @pytest.mark.parametrize("dialect", ["bash", "posix"])
 def test_what_is_no_script_is_said_to_be_none(text: str, dialect: Dialect) -> None:
-    """Never another error, never a guess."""
+    """It raises no other error and never guesses."""
     if dialect == "posix" and text == "[[ a":
         assert commands(parse(text, dialect)) == [["[[", "a"]]
         return
@@ -89,7 +89,7 @@ PIECES = st.sampled_from(
 
 @given(st.lists(PIECES, max_size=25).map("".join) | st.text(max_size=30))
 def test_any_text_is_read_or_refused(text: str) -> None:
-    """Nothing else can happen, and nothing hangs."""
+    """It raises no other error and never hangs."""
     for dialect in ("bash", "posix"):
         try:
             commands(parse(text, dialect))
@@ -102,7 +102,7 @@ WORDS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=
 
 @given(st.lists(WORDS, min_size=1, max_size=4))
 def test_quoted_words_come_back_as_they_were(words: list[str]) -> None:
-    """Single quotes keep everything, in every dialect."""
+    """Single quotes keep every character, in both dialects."""
     line = " ".join("'" + word.replace("'", "'\\''") + "'" for word in words)
     for dialect in ("bash", "posix"):
         assert commands(parse(line, dialect)) == [words]
@@ -110,7 +110,7 @@ def test_quoted_words_come_back_as_they_were(words: list[str]) -> None:
 
 @given(st.text(st.sampled_from("ab '\"\\$x{},`"), max_size=12))
 def test_words_are_those_that_bash_makes(text: str) -> None:
-    """Held against bash: where it takes ``echo``'s words, ours are the same."""
+    """Compares with bash, for texts that it accepts as words of ``printf``."""
     bash = shutil.which("bash")
     assert bash is not None
     line = f"printf '%s\\n' {text}"
@@ -148,7 +148,7 @@ UNITS = (
 
 @pytest.mark.parametrize("unit", UNITS)
 def test_a_long_text_is_rated_in_seconds(unit: str) -> None:
-    """However often it opens, joins or wraps something, and whether it is short enough to be read or not."""
+    """With any number of nested parts, below and above the longest readable command."""
     began = time.thread_time()
     for length in (1_000, LONGEST_COMMAND, 1_000_000):
         assert rate_command(f"$x {unit * length}"[:length]).asks
@@ -156,7 +156,7 @@ def test_a_long_text_is_rated_in_seconds(unit: str) -> None:
 
 
 def test_a_redirection_behind_a_line_is_its_last_commands() -> None:
-    """As the shell does it, whatever joins the commands."""
+    """As in the shell, for any connection of the commands."""
     for text in ("a && b > f", "a | b > f", "a || c | b > f"):
         last = parse(text).commands[-1]
         last = last.commands[-1] if isinstance(last, Pipeline) else last
@@ -168,7 +168,7 @@ def test_a_redirection_behind_a_line_is_its_last_commands() -> None:
     "text", ["$a $b\t${a} $(c) ", " $b", "\v${a}\v$b\v", "a$", "$", "$ b", "5$ b", "\\$a \\\\ \\x $a"]
 )
 def test_blanks_in_a_string_stay_where_they_are(text: str) -> None:
-    """Between what is computed, and at both ends."""
+    """Between computed parts, and at both ends."""
     [command] = parse(f'echo "{text}"').commands
     assert isinstance(command, Simple)
     [field] = fields(command.words[1], {"a": "1", "b": "2"})

@@ -1,4 +1,4 @@
-"""Words of a command line are those of the standard library, however long the line is."""
+"""Splits a command line of any length into the words of the standard library."""
 
 from __future__ import annotations
 

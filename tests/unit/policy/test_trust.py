@@ -1,4 +1,4 @@
-"""Trust in a workspace: where what the user's own file allows holds, and where it asks."""
+"""Trust in a workspace: where the user's allow rules hold, and where they ask."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def situation(standing: dict[str, Any], **fields: Any) -> Situation:
 def test_the_users_file_in_an_untrusted_workspace_allows_only_looking(
     asked: PolicyRequest, standing: dict[str, Any], attached: bool
 ) -> None:
-    """It asks, and says why; where nobody is there it is a no, that says what to type."""
+    """It asks with the reason; if no user is attached it denies and says what to type."""
     assert judge(asked, situation(standing, attached=attached, trusted=True)).outcome == "allow"
     verdict = judge(asked, situation(standing, attached=attached))
     assert (verdict.outcome, verdict.distrusted) == ("ask" if attached else "deny", True)
@@ -68,7 +68,7 @@ def test_the_users_file_in_an_untrusted_workspace_allows_only_looking(
 
 @pytest.mark.parametrize("asked", LOOKING, ids=lambda asked: asked.kind)
 def test_a_rule_that_lets_look_holds_everywhere(asked: PolicyRequest) -> None:
-    """Trust is for what acts."""
+    """Trust only matters for actions."""
     assert judge(asked, situation(STANDING[0])).outcome == "allow"
 
 
@@ -84,13 +84,12 @@ def test_a_rule_that_lets_look_holds_everywhere(asked: PolicyRequest) -> None:
     ids=["mode", "environment", "session", "turn"],
 )
 def test_what_was_said_here_and_now_holds_without_trust(asked: PolicyRequest, consent: dict[str, Any]) -> None:
-    """The code that the user runs, the environment that they set, the card that they answered."""
+    """Code that the user runs, an environment variable, an approval on a card."""
     assert judge(asked, situation({}, **consent)).outcome == "allow"
 
 
 @pytest.mark.parametrize("trusted", [True, False])
 def test_without_a_policy_file_trust_changes_nothing(trusted: bool) -> None:
-    """Everything asks, in the same words."""
     for asked in ACTING:
         assert judge(asked, situation({}, trusted=trusted)) == judge(asked, situation({}))
         denied = judge(asked, situation({}, trusted=trusted, attached=False))
@@ -98,7 +97,7 @@ def test_without_a_policy_file_trust_changes_nothing(trusted: bool) -> None:
 
 
 def test_trust_lowers_no_floor_and_lifts_no_rule_that_denies() -> None:
-    """It lets what is allowed be allowed, no more."""
+    """Trust only makes allow rules hold."""
     allow = STANDING[0]
     assert judge(request("terminal", command="rm -rf x"), situation(allow, trusted=True)).floor == "critical"
     assert judge(request("write", path="/w/.env"), situation(allow, trusted=True)).floor == "sensitive"
@@ -109,7 +108,7 @@ def test_trust_lowers_no_floor_and_lifts_no_rule_that_denies() -> None:
 
 
 def test_where_only_a_later_allow_lifts_a_deny_the_reason_names_both() -> None:
-    """Without trust the deny stands."""
+    """Without trust the deny holds."""
     rules = (InForce(AccessRule(action="deny", tool=("edit",)), "user"), *STANDING[0]["rules"])
     verdict = judge(ACTING[0], situation({"rules": rules}))
     assert verdict.outcome == "deny"
@@ -118,7 +117,7 @@ def test_where_only_a_later_allow_lifts_a_deny_the_reason_names_both() -> None:
 
 @pytest.mark.parametrize(("trusted", "outcome"), [(True, "allow"), (False, "ask")])
 def test_a_sensitive_file_that_a_rule_names_is_free_where_there_is_trust(trusted: bool, outcome: Outcome) -> None:
-    """The rule is the user's, the file is the folder's."""
+    """The rule is the user's, but the file is the folder's."""
     rules = (InForce(AccessRule(action="allow", path=("package.json",), sensitive=True), "user"),)
     assert (
         judge(request("write", path="/w/package.json"), situation({"rules": rules}, trusted=trusted)).outcome == outcome
@@ -126,7 +125,7 @@ def test_a_sensitive_file_that_a_rule_names_is_free_where_there_is_trust(trusted
 
 
 def test_an_answer_for_always_is_for_its_folder_alone() -> None:
-    """It holds there and below without trust, and nowhere else."""
+    """It holds there and in subfolders without trust, and nowhere else."""
     found = similar_rule(ACTING[0], judge(ACTING[0], situation({})), "claude")
     offered = offers(found, Path("/w"))
     assert [each.label for each in offered] == [
@@ -166,7 +165,7 @@ def files(tmp_path: Path) -> PolicyFiles:
 
 
 def test_a_folder_is_trusted_with_all_below_it_and_nothing_beside(tmp_path: Path, files: PolicyFiles) -> None:
-    """A name that begins alike is another folder, and so is one above."""
+    """A folder whose name starts the same is another one."""
     (tmp_path / "work/fit").mkdir(parents=True)
     (tmp_path / "workshop").mkdir()
     files.trust(tmp_path / "work")
@@ -179,7 +178,7 @@ def test_a_folder_is_trusted_with_all_below_it_and_nothing_beside(tmp_path: Path
 
 
 def test_links_are_followed_on_both_sides(tmp_path: Path, files: PolicyFiles) -> None:
-    """A link in a trusted folder leads out of it; a trusted link stands for where it leads."""
+    """A link inside a trusted folder may lead out of it; a trusted link stands for its target."""
     (tmp_path / "work").mkdir()
     (tmp_path / "foreign").mkdir()
     (tmp_path / "work/link").symlink_to(tmp_path / "foreign")
@@ -194,7 +193,7 @@ def test_links_are_followed_on_both_sides(tmp_path: Path, files: PolicyFiles) ->
 def test_a_trusted_folder_that_is_put_elsewhere_by_a_link_is_what_it_leads_to(
     tmp_path: Path, files: PolicyFiles
 ) -> None:
-    """Where it leads is looked up each time, so what it was counts no longer."""
+    """The target is looked up each time, so the old target loses its trust."""
     (tmp_path / "one").mkdir()
     (tmp_path / "two").mkdir()
     (tmp_path / "now").symlink_to(tmp_path / "one")
@@ -208,7 +207,6 @@ def test_a_trusted_folder_that_is_put_elsewhere_by_a_link_is_what_it_leads_to(
 
 @pytest.mark.parametrize("entry", ["~", "~/work"])
 def test_the_users_own_folder_can_be_written_as_a_tilde(entry: str) -> None:
-    """Whoever's kernel it is."""
     assert parse(f"[trust]\nfolders = ['{entry}']", "policy.toml").trusted == (entry.replace("~", os.environ["HOME"]),)
 
 
@@ -226,14 +224,14 @@ def test_the_users_own_folder_can_be_written_as_a_tilde(entry: str) -> None:
     ],
 )
 def test_a_mistake_in_the_list_is_said(text: str, says: list[str]) -> None:
-    """With the line, and what to do."""
+    """With the line and what to do."""
     with pytest.raises(PolicyError) as failure:
         parse(text, "policy.toml")
     assert all(words in str(failure.value) for words in says), str(failure.value)
 
 
 def test_a_broken_file_trusts_nothing(tmp_path: Path, files: PolicyFiles) -> None:
-    """And everything asks anyway."""
+    """Everything asks as well."""
     files.trust(tmp_path)
     files.user_path.write_text(f"{files.user_path.read_text()}[[rule]]\naction = 'alow'\n")
     assert not files.trusts(tmp_path)
@@ -242,7 +240,7 @@ def test_a_broken_file_trusts_nothing(tmp_path: Path, files: PolicyFiles) -> Non
 
 
 def test_a_project_that_trusts_itself_is_passed_over_with_a_warning(tmp_path: Path, files: PolicyFiles) -> None:
-    """Trust is the user's alone."""
+    """Only the user can grant trust."""
     path = tmp_path / PROJECT
     path.parent.mkdir()
     path.write_text(f'[trust]\nfolders = ["{tmp_path}"]\n')
@@ -291,7 +289,7 @@ path = ["x[ab]", "/a"]
 def test_a_folder_is_added_to_whatever_stands_there_and_taken_out_again(
     tmp_path: Path, files: PolicyFiles, before: str
 ) -> None:
-    """All else means what it meant, comments stay, and twice is once."""
+    """Other settings and comments stay; adding twice has no further effect."""
     files.user_path.parent.mkdir()
     files.user_path.write_text(before)
     old, odd = files.user, tmp_path / 'a "quoted" back\\slash ü'
@@ -308,7 +306,7 @@ def test_a_folder_is_added_to_whatever_stands_there_and_taken_out_again(
 
 
 def test_what_is_trusted_through_another_folder_stays_so_and_that_is_said(tmp_path: Path, files: PolicyFiles) -> None:
-    """Nothing is changed by half."""
+    """The file stays unchanged."""
     (tmp_path / "work/fit").mkdir(parents=True)
     files.trust(tmp_path / "work/fit")
     files.trust(tmp_path / "work")
@@ -323,7 +321,7 @@ def test_what_is_trusted_through_another_folder_stays_so_and_that_is_said(tmp_pa
 
 
 def test_every_way_to_write_one_folder_is_taken_out(tmp_path: Path, files: PolicyFiles) -> None:
-    """By its link, with dots, twice."""
+    """As a link, with dots, or twice."""
     (tmp_path / "work").mkdir()
     (tmp_path / "alias").symlink_to(tmp_path / "work")
     entries = ", ".join(f'"{tmp_path}/{name}"' for name in ("work", "alias", "x/../work", "work", "other"))
@@ -334,7 +332,7 @@ def test_every_way_to_write_one_folder_is_taken_out(tmp_path: Path, files: Polic
 
 
 def test_a_list_that_cannot_be_changed_is_left_alone(tmp_path: Path, files: PolicyFiles) -> None:
-    """A string over several lines is nothing that is looked for."""
+    """A multi-line string is not supported."""
     text = f'[trust]\nfolders = ["""{tmp_path}"""]\n'
     files.user_path.parent.mkdir()
     files.user_path.write_text(text)

@@ -23,7 +23,7 @@ def root(tmp_path: Path) -> Path:
 
 
 def test_the_message_names_the_path_where_it_leads_and_the_workspace(root: Path) -> None:
-    """And what to do."""
+    """It also says what to do."""
     with pytest.raises(OutsideWorkspace) as failure:
         WorkspaceBoundary(root).resolve("out/x")
     assert str(failure.value) == (

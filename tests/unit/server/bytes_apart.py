@@ -1,4 +1,4 @@
-"""Takes the bytes out of an answer, as the page does."""
+"""Separates bytes from the JSON of an answer, as the page does."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from agentnb.server.request_table import BUFFERS
 
 
 def bytes_apart(message: dict[str, Any]) -> dict[str, Any]:
-    """*message* with the bytes of its result beside it, as ``buffers``."""
+    """Returns *message* with the bytes of its result as ``buffers``."""
     result = message.get("result")
     if not isinstance(result, dict) or BUFFERS not in result:
         return message

@@ -1,4 +1,4 @@
-"""A host with no agent, and a page that speaks the protocol to it in memory."""
+"""A host without an agent, and an in-memory page that speaks the protocol to it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from agentnb.host.conversation import Conversation
 
 @pytest.fixture
 def host() -> Iterator[Host]:
-    """A host of its own, stopped afterwards."""
     host = Host()
     yield host
     host.close()
@@ -22,5 +21,5 @@ def host() -> Iterator[Host]:
 
 @pytest.fixture
 def conversation(host: Host, tmp_path: Path) -> Conversation:
-    """A session that no agent serves yet."""
+    """A session without a running agent."""
     return host.loop.call(lambda: host.open(find("eliza"), cwd=tmp_path))

@@ -1,4 +1,4 @@
-"""A host's loop without a thread: its clock moves when the test says so, its timers fire in their order."""
+"""A host loop without a thread: the test moves its clock, and due timers fire in order."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from agentnb.host.loop import HostLoop
 
 
 class ManualLoop(HostLoop):
-    """Time in whole milliseconds, so that what is due at the same moment is due at the same moment everywhere."""
+    """Counts time in whole milliseconds, so that timers due together here are also due together in the real client."""
 
     def __init__(self) -> None:
         self.now = 100_000
@@ -36,12 +36,12 @@ class ManualLoop(HostLoop):
         return function(*args)
 
     def spawn(self, coroutine: Coroutine[Any, Any, Any]) -> Any:
-        """No agent comes: what would wait for one ends here."""
+        """Closes the coroutine: no agent starts here."""
         coroutine.close()
         return self.done
 
     def advance(self, milliseconds: int) -> None:
-        """Let time pass; what is due is done when it is due."""
+        """Moves the clock and runs the timers that are due."""
         end = self.now + milliseconds
         while self._timers and self._timers[0][0] <= end:
             self.now, _, do = heappop(self._timers)

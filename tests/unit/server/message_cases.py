@@ -1,4 +1,4 @@
-"""The message cases of `tests/cases/messages`, and a kernel that hears them."""
+"""The message cases of `tests/cases/messages`, and a kernel that receives them."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ CLIENT = "f2c7b8a4-1d3e-4f60-8a9b-7c6d5e4f3a2b"
 
 
 def of(direction: str) -> dict[str, dict[str, Any]]:
-    """The cases of one direction, by name."""
+    """Returns the cases of one direction, by name."""
     return {name: case for name, case in CASES.items() if case["direction"] == direction}
 
 
@@ -41,7 +41,7 @@ VERSIONS = [*range(WINDOW.current, WINDOW.oldest - 1, -1)]
 
 
 class AnsweringLoop(ManualLoop):
-    """One on which an answer that takes its time is there at once; whoever waits for an agent hears that none comes."""
+    """Runs slow answers at once; a request that waits for an agent fails."""
 
     def spawn(self, coroutine: Coroutine[Any, Any, Any]) -> Any:
         if getattr(coroutine, "__qualname__", "") == "Connection._answer":
@@ -62,12 +62,12 @@ class AnsweringLoop(ManualLoop):
         return future
 
     def post(self, function: Callable[..., object], *args: object) -> None:
-        """The log's writer says that it is done, while the test waits for it."""
+        """Runs *function* at once: the log's writer reports while the test waits for it."""
         function(*args)
 
 
 class Kernel:
-    """A service on a host with one session, without an agent; a page that follows it where it is *known*."""
+    """A service on a host with one session and no agent; if *known*, a page follows it."""
 
     def __init__(self, *, known: bool, log: Path | None = None, large: bool = False, changed: bool = False) -> None:
         self.loop = AnsweringLoop()
@@ -92,19 +92,19 @@ class Kernel:
             self.heard.clear()
 
     def close(self) -> None:
-        """Let the log's writer end."""
+        """Closes the log's writer."""
         if self.host.recorder is not None:
             self.host.recorder.close(PATIENCE)
         self.host.stores.close()
 
     def hear(self, message: Any) -> list[Any]:
-        """Returns what the page hears after it said *message*, within half a second."""
+        """Sends *message* and returns what the page receives within half a second."""
         self.service.receive(self.filled(message))
         self.loop.advance(500)
         return self.heard
 
     def filled(self, value: Any) -> Any:
-        """*value* with this host's id where it is meant."""
+        """Returns *value* with ``<hostId>`` replaced by this host's id."""
         return json.loads(json.dumps(value).replace("<hostId>", self.host.host_id))
 
     def _say(self, method: str, params: object) -> None:
@@ -120,7 +120,7 @@ class Kernel:
 
 
 def lacks(expected: Any, actual: Any, path: str = "") -> list[str]:
-    """Where *actual* has not what *expected* says: as much of each object as is given, items of lists in order."""
+    """Lists where *actual* lacks a part of *expected*: objects may have more keys, lists more items, in order."""
     if isinstance(expected, dict) and isinstance(actual, dict):
         missing = [f"{path}.{key}: absent" for key in expected if key not in actual]
         return missing + [

@@ -1,6 +1,6 @@
-"""A page in memory: line for line what the front end's client does (``js/src/comm``), and its wire in both directions.
+"""An in-memory page: a line-by-line copy of the front end's client (``js/src/comm``), and its wire both ways.
 
-All that happens to a page is recorded, so that the real client can be taken through the same
+It records all that happens to it, so that a test can replay it on the real client
 (``js/test/comm/schedules.test.ts``).
 """
 
@@ -40,7 +40,7 @@ TEXT_ACK_SECONDS = 1.0
 
 
 class Pulse:
-    """Whether the kernel answers (``Pulse``)."""
+    """Tracks if the kernel answers (``Pulse``)."""
 
     def __init__(self) -> None:
         self.beats: int | None = None
@@ -86,7 +86,7 @@ class PageChannel:
             self.earlier = update.get("earlier", 0)
 
     def apply(self, envelope: Envelope, client_id: str) -> bool:
-        """Take an envelope; False where something before it is missing."""
+        """Applies an envelope; returns False if an earlier one is missing."""
         if envelope.origin is not None and envelope.origin.client_id == client_id:
             self.settle(envelope.origin.client_seq)
         if envelope.rejection_reason is not None or envelope.index <= self.index:
@@ -102,7 +102,7 @@ class PageChannel:
 
 
 class ContinuedText:
-    """What `text` flushes continue (``ContinuedText``)."""
+    """Expands `text` flushes to actions (``ContinuedText``)."""
 
     def __init__(self) -> None:
         self.forget()
@@ -126,7 +126,7 @@ class ContinuedText:
 
 
 class Acknowledgements:
-    """When the page says what it has (``Acknowledgements``)."""
+    """Times the page's acknowledgements (``Acknowledgements``)."""
 
     def __init__(self, loop: ManualLoop, say: Callable[[int], None]) -> None:
         self._loop, self._say = loop, say
@@ -152,7 +152,7 @@ class Acknowledgements:
 
 
 class Page:
-    """One page's client, its timers, and what is on the wire to it and from it."""
+    """One page's client, its timers, and the messages in transit in both directions."""
 
     def __init__(self, client_id: str, loop: ManualLoop) -> None:
         self.client_id = client_id
@@ -366,7 +366,7 @@ class Page:
     # --- inside ---
 
     def record(self) -> dict[str, Any]:
-        """Returns what happened to it, what it said, and what it shows: for the real client to do the same."""
+        """Returns the page's events, messages and states, to replay them on the real client."""
         shown = {uri: to_json(channel.shown) for uri, channel in self.channels.items()}
         until = self._loop.now - self._born if self._ended is None else self._ended
         return {

@@ -1,4 +1,4 @@
-"""The page's history beside the log: what agents keep themselves, taken over by opening; and what is kept on disk."""
+"""The page's history: sessions that only an agent keeps are listed and opened; the stored data is managed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["kernel"]
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where the kernels are, and where Eliza keeps what she is told."""
+    """Sets the current folder, the data folder and Eliza's store."""
     work = tmp_path / "work"
     work.mkdir()
     monkeypatch.chdir(work)
@@ -32,7 +32,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def prompted(host: Host, page: Page, text: str) -> str:
-    """A conversation with Eliza herself, closed again; its channel."""
+    """Holds a conversation with Eliza, closes it, and returns its channel."""
     uri: str = page.ask("createSession", {"agent": "eliza"})["result"]["channel"]
     session = Session(host.conversations[uri])
     session.prompt(text).wait(PATIENCE)
@@ -41,13 +41,13 @@ def prompted(host: Host, page: Page, text: str) -> str:
 
 
 def theirs(page: Page, **params: object) -> list[tuple[str, str]]:
-    """Title and folder of each session that only the agent has."""
+    """Returns title and folder of each session that only the agent has."""
     answer = page.ask("listAgentSessions", {"agent": "eliza", **params})["result"]
     return [(one["title"], one["cwd"]) for one in answer["sessions"]]
 
 
 def test_what_only_the_agent_keeps_is_listed_and_taken_over(kernel: MakeHost, folder: Path) -> None:
-    """What the log has is not listed twice; an opened one has its transcript, and the log has it from its next turn."""
+    """A logged session is not listed twice; an opened one has its transcript and is logged from its next turn."""
     host = kernel()
     page = page_of(host)
     gone, stays = prompted(host, page, "/say forgotten here"), prompted(host, page, "/say kept here")
@@ -63,7 +63,7 @@ def test_what_only_the_agent_keeps_is_listed_and_taken_over(kernel: MakeHost, fo
 
 
 def test_a_conversation_that_ends_before_the_log_is_written_is_known_by_its_agents_id(kernel: MakeHost) -> None:
-    """The file is slow, or another program has it: what is written after the end has what the conversation had."""
+    """A slow or locked log file must not lose the agent's session id."""
     host = kernel()
     page = page_of(host)
     prompted(host, page, "/say the file is there")
@@ -79,7 +79,7 @@ def test_a_conversation_that_ends_before_the_log_is_written_is_known_by_its_agen
 def test_a_conversation_whose_last_words_could_not_be_written_is_written_when_that_is_possible(
     kernel: MakeHost,
 ) -> None:
-    """It is closed by then, and its agent is gone."""
+    """By then the conversation is closed and its agent is gone."""
     host = kernel()
     recorder = recorder_of(host)
     recorder.store.path.mkdir()  # no file can be written there
@@ -93,7 +93,7 @@ def test_a_conversation_whose_last_words_could_not_be_written_is_written_when_th
 
 
 def test_a_folder_that_an_agent_names_is_no_workspace_unless_it_is_known(kernel: MakeHost, tmp_path: Path) -> None:
-    """The root, or another project: refused, and no tab is left; one in which the log has conversations is taken."""
+    """Refuses the root or another project and leaves no tab; accepts a folder with logged conversations."""
     host = kernel()
     page, known = page_of(host), tmp_path / "known"
     for name in ("known", "unknown"):
@@ -109,13 +109,12 @@ def test_a_folder_that_an_agent_names_is_no_workspace_unless_it_is_known(kernel:
 
 
 def test_an_agent_that_is_unknown_is_said(kernel: MakeHost) -> None:
-    """The message names it."""
     page = page_of(kernel())
     assert "nobody" in refused(page, "listAgentSessions", agent="nobody")
 
 
 def test_the_page_measures_and_clears_what_is_kept(kernel: MakeHost, tmp_path: Path) -> None:
-    """A dry run says how many; what is open stays."""
+    """A dry run only counts; open conversations stay."""
     first = kernel()
     for number in range(3):
         talk(first, tmp_path, ("a", "b"), title=str(number))
@@ -138,7 +137,7 @@ def test_the_page_measures_and_clears_what_is_kept(kernel: MakeHost, tmp_path: P
 
 
 def test_the_page_exports_repairs_and_imports_what_is_kept(kernel: MakeHost, tmp_path: Path) -> None:
-    """All in one file and back from it; the oldest beyond a size go; a path or a size that is none is refused."""
+    """All go to one file and back; the oldest beyond a size are deleted; a bad path or size is refused."""
     first = kernel()
     for number in range(3):
         talk(first, tmp_path, ("a", "b"), title=str(number))

@@ -1,4 +1,4 @@
-"""Waiting until a page is there."""
+"""Waiting until a page connects."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LONG = 120.0
 
 
 def arrive(host: Host, frontend: Frontend) -> None:
-    """A page introduces itself; wait until that was taken, or the host's thread waits for this one."""
+    """Sends a page's hello; waits until the host has taken it, or the host's thread waits for this one."""
     message: dict[str, Any] = {"jsonrpc": "2.0", "v": 3, "clientId": CLIENT, "id": 1, "method": "initialize"}
     content = {"data": {"method": "custom", "content": {**message, "params": HELLO}}}
     frontend.model.comm.handle_msg({"content": content, "buffers": []})
@@ -28,7 +28,7 @@ def arrive(host: Host, frontend: Frontend) -> None:
 
 
 def test_who_waits_for_a_page_is_woken_whenever_it_comes() -> None:
-    """Between any two steps of beginning to wait: nobody waits on for a page that is there."""
+    """The page may arrive between any two steps of the wait; no waiter may miss it."""
 
     def at(number: int) -> Step:
         host = Host()

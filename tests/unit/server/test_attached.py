@@ -1,4 +1,4 @@
-"""Whether a page is there: heard of, on its way back, or gone; and what the silence of a deaf kernel says."""
+"""Detects if a page is attached, may come back, or is gone, and if the kernel is blocked."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def wait(kernel: Kernel, seconds: float) -> None:
 
 
 def test_a_page_that_is_silent_for_long_is_gone_and_back_when_it_speaks() -> None:
-    """Hidden or not; what it is told then is to introduce itself."""
+    """Also a hidden page. It must introduce itself again."""
     kernel = Kernel(known=True)
     say(kernel, "visibility", {"visible": False})
     wait(kernel, GONE_SECONDS)
@@ -55,7 +55,7 @@ def test_a_page_that_is_silent_for_long_is_gone_and_back_when_it_speaks() -> Non
 
 @pytest.mark.parametrize("back", [CLIENT, OTHER])
 def test_a_page_that_leaves_may_only_be_loading_anew(back: str) -> None:
-    """As the same client (kept by the browser), or as another."""
+    """It comes back as the same client (the browser keeps the id) or another."""
     kernel = Kernel(known=True)
     say(kernel, "leave")
     wait(kernel, RETURN_SECONDS - 1)
@@ -69,7 +69,7 @@ def test_a_page_that_leaves_may_only_be_loading_anew(back: str) -> None:
 
 
 def test_a_page_that_left_and_does_not_come_back_is_gone_within_a_minute() -> None:
-    """And is sent nothing but the root's news meanwhile."""
+    """Meanwhile it gets only the root's news."""
     kernel = Kernel(known=True)
     say(kernel, "leave")
     assert not kernel.service.delivery.clients[CLIENT].visible
@@ -78,7 +78,7 @@ def test_a_page_that_left_and_does_not_come_back_is_gone_within_a_minute() -> No
 
 
 def test_while_the_kernel_receives_nothing_no_page_counts_as_gone() -> None:
-    """A cell of an hour on a kernel that hears no page: what comes to pass is sent on, and a question is asked."""
+    """A cell blocks the kernel for an hour: changes are still sent and permission requests still asked."""
     kernel = Kernel(known=True)
     begin = kernel.loop.time()
     kernel.service.delivery.blocked_seconds = lambda: kernel.loop.time() - begin
@@ -90,14 +90,14 @@ def test_while_the_kernel_receives_nothing_no_page_counts_as_gone() -> None:
 
 
 class Kept(ManualLoop):
-    """One that does at once what it is handed."""
+    """Runs posted functions at once."""
 
     def post(self, function: Callable[..., object], *args: object) -> None:
         function(*args)
 
 
 def test_a_kernel_is_deaf_while_the_loop_that_pages_speak_on_does_not_run() -> None:
-    """From the moment it was asked to the moment it answers; a kernel that answers at once is not deaf at all."""
+    """The blocked time runs from the probe to its answer; a prompt answer means no blocked time."""
 
     async def blocked() -> list[float]:
         clock, seen = Kept(), []
@@ -117,7 +117,7 @@ def test_a_kernel_is_deaf_while_the_loop_that_pages_speak_on_does_not_run() -> N
 
 
 def test_a_loop_that_was_closed_says_nothing_and_the_next_one_is_asked() -> None:
-    """As a subshell's, that has ended."""
+    """A subshell's loop closes when the subshell ends."""
     clock = Kept()
     blocked = BlockedTime(clock)
 
@@ -147,7 +147,7 @@ def test_without_a_loop_the_kernel_counts_as_responsive() -> None:
 
 
 def dispatched(kernel: Kernel, seq: int, action: dict[str, Any]) -> list[dict[str, Any]]:
-    """The envelopes that answer it."""
+    """Dispatches *action* and returns the envelopes that answer it."""
     kernel.heard.clear()
     uri = next(iter(kernel.host.conversations))
     say(kernel, "dispatchAction", {"clientSeq": seq, "channel": uri, "action": action})
@@ -157,7 +157,7 @@ def dispatched(kernel: Kernel, seq: int, action: dict[str, Any]) -> list[dict[st
 
 
 def test_an_action_that_comes_twice_is_done_once_and_not_refused() -> None:
-    """A page that was not sure sends it again, also after it had to introduce itself again."""
+    """A page that is not sure sends it again, also after it introduced itself again."""
     kernel = Kernel(known=True)
     rename = {"type": "session/titleChanged", "title": "mine"}
     first = dispatched(kernel, 1, rename)
@@ -182,7 +182,7 @@ def test_a_refused_action_that_comes_twice_is_refused_twice() -> None:
 
 
 def test_a_pages_coming_and_going_is_told(agentnb_events: Events) -> None:
-    """As events: seen and unseen once each, what it lacks, that it left, and that it is gone."""
+    """Events report each change of visibility, a resync, that the page left, and that it is gone."""
     kernel = Kernel(known=False)
     initialize(kernel, CLIENT)
     for visible in (False, False, True):

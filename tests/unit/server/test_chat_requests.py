@@ -1,4 +1,4 @@
-"""What the chat asks of the kernel: completion, drafts, an agent started anew, a tab closed and brought back."""
+"""The chat's requests to the kernel: completion, drafts, a new agent, a tab closed and reopened."""
 
 from __future__ import annotations
 
@@ -26,7 +26,6 @@ from tests.unit.server.test_service import Page
 
 @pytest.fixture
 def page(host: Host) -> Page:
-    """A page that is ready."""
     page = Page(host)
     page.ready()
     return page
@@ -35,7 +34,7 @@ def page(host: Host) -> Page:
 def test_an_agent_that_was_installed_meanwhile_is_found_when_a_page_has_it_looked_for(
     page: Page, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Every page hears of it: what is installed comes first, by rank, and names no line to type any more."""
+    """Every page learns of it: installed agents come first, by rank, without an install command."""
     before = page.host.root.state.agents
     assert [each.provider for each in before if each.missing][:3] == ["claude", "codex", "gemini"]
     assert before[-1].install is not None
@@ -54,14 +53,14 @@ def test_an_agent_that_was_installed_meanwhile_is_found_when_a_page_has_it_looke
 def test_a_senseless_request_is_answered_with_an_error(
     page: Page, conversation: Conversation, method: str, params: dict[str, Any], code: int
 ) -> None:
-    """Also by the methods that answer later."""
+    """Also from methods that answer later."""
     assert page.ask(method, params)["error"]["code"] == code
 
 
 def test_a_tab_that_someone_will_write_in_has_its_agent_before_the_first_prompt(
     page: Page, conversation: Conversation
 ) -> None:
-    """Asked by several views it is one session; what is chosen in it holds for the first prompt, which uses it."""
+    """Several views open one session; the mode chosen in it holds for the first prompt."""
     session = Session(conversation)
     assert (session.state.lifecycle, session.state.modes, session.state.agent_process) == ("creating", None, None)
     for view in ("page-1", "page-2"):
@@ -81,7 +80,7 @@ def test_a_tab_that_someone_will_write_in_has_its_agent_before_the_first_prompt(
 
 
 def test_a_tab_whose_agent_cannot_be_started_early_says_what_to_type(page: Page, tmp_path: Path) -> None:
-    """In the session's state, as after a prompt, and its tab is marked; the transcript is empty still."""
+    """The error is in the session's state and its tab is marked; the transcript stays empty."""
     spec = replace(custom(["no-such-agent"], name="missing"), install="npm install missing")
     missing = page.host.loop.call(lambda: page.host.open(spec, cwd=tmp_path))
     assert page.ask("openSession", {"channel": missing.session.uri})["result"] == {}
@@ -94,7 +93,7 @@ def test_a_tab_whose_agent_cannot_be_started_early_says_what_to_type(page: Page,
 
 
 def test_a_session_is_copied_where_its_agent_says_that_it_can(page: Page, conversation: Conversation) -> None:
-    """The copy is a tab with what was said; the capability is in the state, once the agent runs."""
+    """The copy is a tab with the same turns; a running agent's state has the capability."""
     Session(conversation).prompt("/say my cat").wait(PATIENCE)
     process = conversation.session.state.agent_process
     assert process is not None
@@ -107,7 +106,7 @@ def test_a_session_is_copied_where_its_agent_says_that_it_can(page: Page, conver
 
 
 def test_a_session_that_cannot_be_copied_says_why(page: Page, conversation: Conversation, tmp_path: Path) -> None:
-    """A turn runs in it, or the agent does not offer it; no tab is left."""
+    """A turn is running, or the agent cannot copy sessions; no tab remains."""
     spec = custom([sys.executable, str(AGENTS / "keeps.py"), "list"], name="keeps")
     other = page.host.loop.call(lambda: page.host.open(spec, cwd=tmp_path))
     Session(other).prompt("go").wait(PATIENCE)
@@ -125,7 +124,7 @@ def test_a_session_that_cannot_be_copied_says_why(page: Page, conversation: Conv
 
 
 def test_a_tab_opened_in_the_chat_has_the_mcp_servers_and_variables_of_the_settings(tmp_path: Path) -> None:
-    """A new one and one of the log; a slip in the settings is said, and no tab is left."""
+    """Both a new tab and one from the log; an error in the settings is reported, and no tab remains."""
     given: dict[str, Any] = {"docs": {"url": "https://x.test/mcp"}}
     host = Host(log=tmp_path / "log.db")
     page = Page(host)
@@ -150,7 +149,7 @@ def test_a_tab_opened_in_the_chat_has_the_mcp_servers_and_variables_of_the_setti
 
 
 def test_a_draft_reaches_the_other_windows_and_later_ones(page: Page, conversation: Conversation) -> None:
-    """Not its own window; and the next window to open finds it in its handshake, until it is sent."""
+    """The sending window does not get it; a window opened later gets it in its handshake, until it is sent."""
     uri = conversation.chat.uri
     told: Queue[tuple[str, dict[str, Any]]] = Queue()
     service = page.service = Service(page.host, lambda client, message, *_: told.put((client, message)))
@@ -172,7 +171,7 @@ def test_a_draft_reaches_the_other_windows_and_later_ones(page: Page, conversati
 
 
 def test_a_draft_is_in_no_state_and_no_log(page: Page, conversation: Conversation) -> None:
-    """It may hold a secret that was pasted by mistake."""
+    """A draft may hold a secret pasted by mistake."""
     before = (page.host.root.index, conversation.chat.index, conversation.session.index)
     page.say("draft", {"channel": conversation.chat.uri, "text": "sk-secret"})
     page.say("draft", {"channel": conversation.chat.uri, "text": "x" * (LONGEST_DRAFT + 1)})
@@ -182,7 +181,7 @@ def test_a_draft_is_in_no_state_and_no_log(page: Page, conversation: Conversatio
 
 
 def test_a_page_reads_a_file_range_by_range_and_byte_by_byte(page: Page, conversation: Conversation) -> None:
-    """Each range says how large the file is, and when it was changed; lines from either end, too."""
+    """Each answer has the file's size and time of change; lines can be read from either end."""
     data = bytes(range(256)) * 5
     (conversation.cwd / "a b\n€.bin").write_bytes(data)
     asked = {"channel": conversation.chat.uri, "path": "a b\n€.bin"}
@@ -205,7 +204,7 @@ def test_a_page_reads_a_file_range_by_range_and_byte_by_byte(page: Page, convers
 def test_a_page_is_given_nothing_secret_and_nothing_outside(
     page: Page, conversation: Conversation, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    """However the path is written, and with a reason that says what to do."""
+    """However the path is written; the error says what to do."""
     outside = tmp_path_factory.mktemp("outside")
     (outside / "a.txt").write_text("outside")
     (conversation.cwd / ".env").write_text("KEY=1")
@@ -233,7 +232,7 @@ def test_a_page_is_given_nothing_secret_and_nothing_outside(
 
 
 def test_a_name_that_is_no_text_is_listed_as_one(page: Page, conversation: Conversation) -> None:
-    """JSON has no bytes."""
+    """The invalid bytes are replaced, as JSON has no bytes."""
     (conversation.cwd / os.fsdecode(b"a\xff")).touch()
     (entry,) = page.ask("listFiles", {"channel": conversation.chat.uri})["result"]["entries"]
     assert entry["name"] == "a\ufffd"

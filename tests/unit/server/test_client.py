@@ -1,4 +1,4 @@
-"""A client's cursors: what it is sent next, when it must acknowledge first, and what it is sent again."""
+"""A client's cursors: what it gets next, when it must acknowledge first, and what is sent again."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PART = ChatResponsePart(turn_id="t", part=MarkdownResponsePart(id="p1", content=
 
 
 def stream(conversation: Conversation, *texts: str) -> None:
-    """Let the agent say *texts*."""
+    """Dispatches the agent's *texts*."""
     if conversation.chat.state.active_turn is None:
         conversation.chat.accept(TURN)
         conversation.chat.accept(PART)
@@ -33,14 +33,14 @@ def stream(conversation: Conversation, *texts: str) -> None:
 
 
 def client_of(conversation: Conversation) -> DeliveryClient:
-    """A client that follows the chat from its beginning."""
+    """Returns a client that follows the chat from its beginning."""
     client = DeliveryClient("page", visible=True, seen_at=0.0)
     client.subscribe(conversation.chat)
     return client
 
 
 def test_two_flushes_may_be_unacknowledged_and_no_more(conversation: Conversation) -> None:
-    """A client that speaks but does not acknowledge is waited for."""
+    """The kernel waits for a client that speaks but does not acknowledge."""
     client = client_of(conversation)
     for moment, text in ((1.0, "a"), (1.1, "b")):
         stream(conversation, text)
@@ -51,7 +51,7 @@ def test_two_flushes_may_be_unacknowledged_and_no_more(conversation: Conversatio
 
 
 def test_a_client_that_cannot_be_heard_is_sent_on_seldom(conversation: Conversation) -> None:
-    """A cell may keep the kernel from receiving; the page still reads."""
+    """A running cell may keep the kernel from receiving, while the page still reads."""
     client = client_of(conversation)
     for moment, text in ((1.0, "a"), (1.1, "b")):
         stream(conversation, text)
@@ -60,7 +60,7 @@ def test_a_client_that_cannot_be_heard_is_sent_on_seldom(conversation: Conversat
 
 
 def test_an_acknowledgement_that_was_not_due_yet_says_nothing(conversation: Conversation) -> None:
-    """It may be on its way when a cell blocks the kernel: the page is sent on as one that cannot be heard."""
+    """It may be in transit when a cell blocks the kernel; the page then counts as one that cannot be heard."""
     client = client_of(conversation)
     for moment, text in ((1.0, "a"), (1.1, "b")):
         stream(conversation, text)
@@ -69,7 +69,7 @@ def test_an_acknowledgement_that_was_not_due_yet_says_nothing(conversation: Conv
 
 
 def test_a_client_is_sent_on_where_no_page_pings_any_more(conversation: Conversation) -> None:
-    """Pages ping every ten seconds: a kernel that hears none for longer cannot hear any."""
+    """Pages ping every ten seconds: a kernel that hears no ping for longer cannot receive."""
     client = client_of(conversation)
     for moment, text in ((1.0, "a"), (1.1, "b")):
         stream(conversation, text)
@@ -78,7 +78,7 @@ def test_a_client_is_sent_on_where_no_page_pings_any_more(conversation: Conversa
 
 
 def test_what_is_sent_again_can_be_applied_wherever_the_client_is(conversation: Conversation) -> None:
-    """It may have had any of the flushes that it has not acknowledged: a text is not merged across their ends."""
+    """It may have any of the unacknowledged flushes, so texts are not merged across their ends."""
     client = client_of(conversation)
     for moment, text in ((1.0, "a"), (1.1, "b"), (1.2, "c")):
         stream(conversation, text, text)
@@ -93,7 +93,7 @@ def test_what_is_sent_again_can_be_applied_wherever_the_client_is(conversation: 
 
 
 def test_a_client_of_which_too_many_ends_are_open_gets_a_snapshot(conversation: Conversation) -> None:
-    """Whatever it has had, a snapshot can be applied."""
+    """A snapshot can be applied to any state of the client."""
     client = client_of(conversation)
     for number in range(MOST_STOPS + 1):
         stream(conversation, "a")
@@ -105,7 +105,7 @@ def test_a_client_of_which_too_many_ends_are_open_gets_a_snapshot(conversation: 
 
 
 def test_a_snapshot_is_sent_where_it_is_smaller(conversation: Conversation) -> None:
-    """Many small changes of one thing weigh more than the thing."""
+    """Many small changes of one object can be larger than the object."""
     client = client_of(conversation)
     stream(conversation)
     for number in range(300):
@@ -116,7 +116,7 @@ def test_a_snapshot_is_sent_where_it_is_smaller(conversation: Conversation) -> N
 
 
 def test_a_flush_lost_before_an_acknowledged_one_is_noticed(conversation: Conversation) -> None:
-    """The page says how far it is: less far than it should be means that something was lost on the way."""
+    """The page reports its index; a lower index than expected means a lost flush."""
     client = client_of(conversation)
     client.subscribe(conversation.session)
     both: list[Channel[Any]] = [conversation.chat, conversation.session]
@@ -134,7 +134,7 @@ def test_a_flush_lost_before_an_acknowledged_one_is_noticed(conversation: Conver
 
 
 def test_a_rejection_in_a_lost_flush_is_sent_again(conversation: Conversation) -> None:
-    """It moves no index: that a later flush was acknowledged does not say that it has arrived."""
+    """A rejection moves no index, so the acknowledgement of a later flush does not prove its arrival."""
     client = client_of(conversation)
     chat, origin = conversation.chat, ActionOrigin(client_id="page", client_seq=7)
     no = Envelope(channel=chat.uri, index=1, action=TURN, origin=origin, rejection_reason="no")
@@ -152,7 +152,7 @@ def test_a_rejection_in_a_lost_flush_is_sent_again(conversation: Conversation) -
 
 
 def test_a_snapshot_says_which_of_the_pages_actions_are_in_it(conversation: Conversation) -> None:
-    """No echo of them will come."""
+    """The page gets no echo of them."""
     client = client_of(conversation)
     envelope = conversation.chat.accept(TURN, ActionOrigin(client_id="page", client_seq=7))
     client.answered(envelope, 7)
@@ -163,7 +163,7 @@ def test_a_snapshot_says_which_of_the_pages_actions_are_in_it(conversation: Conv
 
 
 def test_flushes_are_counted_on_when_a_page_introduces_itself_again(conversation: Conversation) -> None:
-    """What it still acknowledges of before is not taken for what it got since."""
+    """So a late acknowledgement of an old flush does not count for a new one."""
     client = DeliveryClient("page", visible=True, seen_at=0.0, flush=4)
     client.subscribe(conversation.chat)
     stream(conversation, "a")

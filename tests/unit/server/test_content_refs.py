@@ -1,4 +1,4 @@
-"""Large content by reference: cut on its way to a page, by one rule for states and actions, and given when asked."""
+"""Large content by reference: cut on its way to a page, by one rule for states and actions; sent on request."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def after(*actions: Any) -> ChatState:
 
 
 def refs(value: Any) -> dict[str, dict[str, Any]]:
-    """Every reference in *value*, by its field."""
+    """Returns every reference in *value*, by its field."""
     found: dict[str, dict[str, Any]] = {}
     if isinstance(value, list):
         for item in value:
@@ -121,7 +121,7 @@ def test_content_that_was_replaced_is_said_to_be_gone() -> None:
 
 
 def test_content_comes_in_ranges() -> None:
-    """Whatever their size; another content in between does no harm."""
+    """Of any size; reading other content in between does no harm."""
     state = after(started(), *tool({"content": [{"type": "text", "text": LONG * 5}, CONTENTS[2]]}))
     (long, picture), contents, got = refs(with_references(state)).values(), Contents(), b""
     while True:
@@ -136,7 +136,7 @@ def test_content_comes_in_ranges() -> None:
 
 @given(data=st.data())
 def test_a_page_that_reduces_what_it_is_given_has_what_it_would_be_given(data: st.DataObject) -> None:
-    """Cutting states and cutting actions come to the same, in whatever order things happen."""
+    """Cut states and cut actions agree, in any order of events."""
     state, page = CHAT, to_json(CHAT)
     content = st.lists(st.sampled_from(CONTENTS), max_size=3)
     steps = [started(), *tool({"content": data.draw(content), "rawOutput": data.draw(st.sampled_from([None, LONG]))})]
@@ -160,7 +160,7 @@ def test_a_page_that_reduces_what_it_is_given_has_what_it_would_be_given(data: s
 
 
 def test_a_page_asks_for_ranges(host: Host, conversation: Conversation) -> None:
-    """And is told the whole size with each."""
+    """Each answer has the whole size."""
     for action in (started(), *tool({"content": CONTENTS[:1]})):
         conversation.host.loop.call(conversation.dispatch, action)
     page = Page(host)
@@ -182,7 +182,7 @@ def test_a_page_asks_for_ranges(host: Host, conversation: Conversation) -> None:
 
 
 def test_what_only_looks_like_a_message_is_passed_on_as_it_is() -> None:
-    """An error has a message and no id; what an agent sends raw may look like anything."""
+    """An error has a message and no id; an agent's raw data may have any form."""
     for odd in ({"message": "no"}, {"message": "no", "responseParts": []}, {"type": "chat/pendingMessageSet"}):
         assert with_references({"turns": [{"id": "t", "message": {"text": ""}, "responseParts": [odd]}]}) == {
             "turns": [{"id": "t", "message": {"text": ""}, "responseParts": [odd]}]

@@ -1,4 +1,4 @@
-"""Flushes that only continue a text: short, acknowledged together, and never wrong."""
+"""Flushes that only continue a text: short, acknowledged together, never wrong."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def world() -> World:
 
 
 def stream(world: World, pieces: int, *, acks: bool = True) -> list[dict[str, Any]]:
-    """Let the agent say so many pieces, one each 35 ms; returns what the kernel said meanwhile."""
+    """Dispatches so many pieces, one each 35 ms; returns what the kernel sends meanwhile."""
     said: list[dict[str, Any]] = []
     page = world.pages[0]
     for _ in range(pieces):
@@ -48,7 +48,7 @@ def stream(world: World, pieces: int, *, acks: bool = True) -> list[dict[str, An
 
 
 def test_a_text_that_goes_on_is_sent_without_its_names(world: World) -> None:
-    """After the first whole flush each costs little more than what it says, and the page shows all of it."""
+    """After a first whole flush each adds few bytes to its text, and the page shows all of it."""
     first, *others = stream(world, 20)
     assert (first["method"], {message["method"] for message in others}) == (ACTIONS, {TEXT})
     assert max(len(encode(message)) for message in others) < len(encode(first)) - 100
@@ -57,7 +57,7 @@ def test_a_text_that_goes_on_is_sent_without_its_names(world: World) -> None:
 
 
 def test_a_text_is_acknowledged_several_flushes_at_once(world: World) -> None:
-    """Each acknowledgement makes the kernel busy and idle: one a second is enough."""
+    """Each acknowledgement makes the kernel busy and idle, so the page sends one a second."""
     page = world.pages[0]
     stream(world, 1)
     before = len(page.said)
@@ -67,7 +67,7 @@ def test_a_text_is_acknowledged_several_flushes_at_once(world: World) -> None:
 
 
 def test_a_page_that_missed_the_names_asks_again(world: World) -> None:
-    """The whole flush was lost: the page says so at the next one, and gets all of it, with the names."""
+    """The whole flush is lost: the page requests it at the next one and gets the text with its names."""
     page = world.pages[0]
     stream(world, 1, acks=False)  # the whole flush is lost
     stream(world, 2)
@@ -78,7 +78,7 @@ def test_a_page_that_missed_the_names_asks_again(world: World) -> None:
 
 
 def test_a_page_that_does_not_accept_texts_gets_whole_flushes(world: World) -> None:
-    """A page of 0.1 says nothing of it."""
+    """A page of version 0.1 does not announce support for texts."""
     page, delivery = world.pages[0], world.service.delivery
     client = delivery.attach(page.client_id, visible=True)
     client.subscribe(world.conversation.chat)
@@ -86,7 +86,7 @@ def test_a_page_that_does_not_accept_texts_gets_whole_flushes(world: World) -> N
 
 
 def test_a_page_that_acknowledges_nothing_is_waited_for(world: World) -> None:
-    """So many short flushes may be on their way to a page that speaks, and no more."""
+    """Only a limited number of short flushes may be unacknowledged while the page still pings."""
     page = world.pages[0]
     stream(world, 1)
     world.flow(page)

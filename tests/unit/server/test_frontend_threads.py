@@ -26,6 +26,6 @@ print(len(got), len({id(each) for each in got}))
 
 
 def test_threads_that_ask_at_once_get_one_front_end() -> None:
-    """The second one would have a model that no page knows."""
+    """A second front end would have a model that no page knows."""
     done = subprocess.run([sys.executable, "-c", ASKING], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["16", "1"]

@@ -1,4 +1,4 @@
-"""The page arranges the history: renames, pins, archives and duplicates conversations, lists what they do."""
+"""The page arranges the history: renames, pins, archives and duplicates conversations, filters the list."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["kernel"]
 
 
 def listed(page: Page, **params: object) -> list[dict[str, object]]:
-    """Returns how the page gets the sessions."""
+    """Returns the sessions as the page gets them."""
     found: list[dict[str, object]] = page.ask("listSessions", params)["result"]["sessions"]
     return found
 
@@ -28,18 +28,18 @@ def titles(page: Page, **params: object) -> list[object]:
 
 
 def refused(page: Page, method: str, **params: object) -> str:
-    """Returns why the kernel does not do it."""
+    """Returns the error's message."""
     return str(page.ask(method, params)["error"]["message"])
 
 
 def flushed(host: Host) -> None:
-    """The log has all that has happened so far."""
+    """Waits until the log has everything."""
     assert host.recorder is not None
     assert host.recorder.flush(30)
 
 
 def test_a_renamed_session_has_its_title_wherever_it_is_opened(kernel: MakeHost, tmp_path: Path) -> None:
-    """Of an earlier kernel it is renamed in the log; one that is open here also in its tab."""
+    """An earlier kernel's session is renamed in the log; an open one also in its tab."""
     first = kernel()
     uri = talk(first, tmp_path, ("a", "b"), title="Old").session.uri
     first.close()
@@ -55,7 +55,7 @@ def test_a_renamed_session_has_its_title_wherever_it_is_opened(kernel: MakeHost,
 
 
 def test_a_session_of_another_kernel_is_pinned_and_archived_but_not_renamed(kernel: MakeHost, tmp_path: Path) -> None:
-    """Its kernel writes the title; marks it leaves as they are, whatever else it writes."""
+    """Only its kernel writes the title; that kernel's writes keep the pin and archive marks."""
     first, second = kernel(), kernel("other.ipynb")
     conversation = talk(first, tmp_path, ("a", "b"), title="Fit")
     uri = conversation.session.uri
@@ -72,7 +72,6 @@ def test_a_session_of_another_kernel_is_pinned_and_archived_but_not_renamed(kern
 
 @pytest.mark.parametrize("title", ["", "   ", "x" * 201, "two\nlines", "\u2028"], ids=lambda title: repr(title[:9]))
 def test_a_title_that_makes_no_sense_is_refused(kernel: MakeHost, tmp_path: Path, title: str) -> None:
-    """The old one stays."""
     host = kernel()
     uri = talk(host, tmp_path, ("a", "b"), title="Fit").session.uri
     page = page_of(host)
@@ -81,7 +80,7 @@ def test_a_title_that_makes_no_sense_is_refused(kernel: MakeHost, tmp_path: Path
 
 
 def test_pinned_sessions_come_first_on_every_page_of_the_list(kernel: MakeHost, tmp_path: Path) -> None:
-    """Each session once, however long the pages are."""
+    """Each session appears once, for any page length."""
     host = kernel()
     all_of_them = [talk(host, tmp_path, ("a", "b"), title=str(number)).session.uri for number in range(6)]
     page = page_of(host)
@@ -96,7 +95,7 @@ def test_pinned_sessions_come_first_on_every_page_of_the_list(kernel: MakeHost, 
 
 
 def test_the_list_is_narrowed_by_what_sessions_do(kernel: MakeHost, tmp_path: Path) -> None:
-    """A turn that runs counts while its kernel lives, one that failed for ever."""
+    """A running turn counts while its kernel lives, a failed turn always."""
     host = kernel()
     running, failed = talk(host, tmp_path, ("a", "b"), title="runs"), talk(host, tmp_path, ("a", "b"), title="failed")
     talk(host, tmp_path, ("a", "b"), title="idle")
@@ -115,7 +114,7 @@ def test_the_list_is_narrowed_by_what_sessions_do(kernel: MakeHost, tmp_path: Pa
 
 
 def test_a_duplicate_has_what_was_said_and_goes_its_own_way(kernel: MakeHost, tmp_path: Path) -> None:
-    """Found by its text, opened and deleted by itself; the original stays as it was."""
+    """The copy is found by its text, opened and deleted separately; the original is unchanged."""
     host = kernel()
     turns = [("where are the residuals?", "Here."), ("and now?", "There.")]
     uri = talk(host, tmp_path, *turns, title="Fit").session.uri
@@ -137,7 +136,7 @@ def test_a_duplicate_has_what_was_said_and_goes_its_own_way(kernel: MakeHost, tm
 
 
 def test_a_page_that_shows_the_history_is_told_what_any_kernel_changes(kernel: MakeHost, tmp_path: Path) -> None:
-    """Added, changed and removed, by this kernel and another; a page that does not watch hears nothing."""
+    """Reports changes by this kernel and another; a page that does not watch gets nothing."""
     here, there = kernel(), kernel("other.ipynb")
     gone = talk(here, tmp_path, ("a", "b"), title="Gone")
     here.loop.submit(gone.close()).result(60)
@@ -160,7 +159,7 @@ def test_a_page_that_shows_the_history_is_told_what_any_kernel_changes(kernel: M
 def test_a_page_that_shows_the_history_follows_a_shell_and_a_shell_what_pages_do(
     kernel: MakeHost, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Python without a kernel pins, renames and deletes; it sees what the page has renamed."""
+    """Python without a kernel pins, renames and deletes; it sees the page's new title."""
     monkeypatch.setenv("AGENTNB_LOG", str(tmp_path / "log.db"))
     monkeypatch.setenv("AGENTNB_DATA_DIR", str(tmp_path / "data"))
     host = kernel()

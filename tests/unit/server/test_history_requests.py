@@ -1,4 +1,4 @@
-"""The page's history: sessions listed and searched by the kernel, previewed, and deleted."""
+"""The page's history: the kernel lists, searches, previews and deletes sessions."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def kernel(tmp_path: Path) -> Iterator[MakeHost]:
 
 
 def talk(host: Host, cwd: Path, *turns: tuple[str, str], title: str | None = None) -> Conversation:
-    """A session with these prompts and answers; no agent is started for it."""
+    """Creates a session with these prompts and answers, without starting its agent."""
     conversation = host.loop.call(lambda: host.open(find("eliza"), cwd=cwd, title=title))
     for number, (prompt, answer) in enumerate(turns):
         turn = f"t{number}"
@@ -50,19 +50,19 @@ def talk(host: Host, cwd: Path, *turns: tuple[str, str], title: str | None = Non
 
 
 def page_of(host: Host) -> Page:
-    """A page that has introduced itself."""
+    """Returns a page that has introduced itself."""
     page = Page(host, f"page of {host.host_id}")
     page.ready()
     return page
 
 
 def uris(page: Page, **params: object) -> list[str]:
-    """The sessions that the page gets."""
+    """Returns the sessions that the page gets."""
     return [one["uri"] for one in page.ask("listSessions", params)["result"]["sessions"]]
 
 
 def test_a_search_gives_the_places_of_its_hits(kernel: MakeHost, tmp_path: Path) -> None:
-    """Turn, prompt or answer, and the words around; a conversation found by its title has no hits."""
+    """Each hit has turn, prompt or answer, and the text around; a conversation found by its title has no hits."""
     host = kernel()
     said = talk(host, tmp_path, ("And now?", "Look at the Residuals first."), title="One")
     named = talk(host, tmp_path, ("Hello", "Hello."), title="About residuals")
@@ -85,7 +85,7 @@ def test_a_search_gives_the_places_of_its_hits(kernel: MakeHost, tmp_path: Path)
 
 @pytest.mark.parametrize("text", HOSTILE, ids=lambda text: repr(text[:12]))
 def test_a_searched_text_is_looked_for_as_it_stands(kernel: MakeHost, tmp_path: Path, text: str) -> None:
-    """Whatever it is made of: found where it stands, and nowhere else."""
+    """Special characters have no meaning: only the exact text is found."""
     host = kernel()
     with_it = talk(host, tmp_path, (f"Before {text} after", "Yes."), title="One").session.uri
     talk(host, tmp_path, ("Nothing", "here"), title="Two")
@@ -101,7 +101,7 @@ def test_a_searched_text_is_looked_for_as_it_stands(kernel: MakeHost, tmp_path: 
     ids=repr,
 )
 def test_a_list_that_makes_no_sense_is_refused(kernel: MakeHost, params: dict[str, object]) -> None:
-    """The answer says which field; the next request is answered."""
+    """The error names the field; the next request is answered."""
     page = page_of(kernel())
     error = page.ask("listSessions", params)["error"]
     assert (error["code"], next(iter(params)) in error["message"]) == (-32602, True)
@@ -109,7 +109,7 @@ def test_a_list_that_makes_no_sense_is_refused(kernel: MakeHost, params: dict[st
 
 
 def test_a_preview_has_the_latest_turns_as_text_and_opens_nothing(kernel: MakeHost, tmp_path: Path) -> None:
-    """Oldest first; long texts are cut and say so. Also of a session that another kernel has open."""
+    """Turns are oldest first and long texts are marked as cut. Works for a session open in another kernel."""
     first = kernel()
     turns = [(f"q{number}", f"a{number}") for number in range(PREVIEWED_TURNS + 2)]
     conversation = talk(first, tmp_path, *turns, ("long", "é" * (PREVIEWED_CHARACTERS + 1)), title="Fit")
@@ -128,7 +128,7 @@ def test_a_preview_has_the_latest_turns_as_text_and_opens_nothing(kernel: MakeHo
 
 
 def test_a_deleted_session_is_gone_for_every_kernel(kernel: MakeHost, tmp_path: Path) -> None:
-    """From the list, the search and the preview; a second deletion, or opening it, says that it is gone."""
+    """List, search and preview omit it; deleting it again or opening it fails with an error."""
     first = kernel()
     gone = talk(first, tmp_path, ("secret word", "yes")).session.uri
     stays = talk(first, tmp_path, ("secret word", "yes")).session.uri
@@ -145,7 +145,7 @@ def test_a_deleted_session_is_gone_for_every_kernel(kernel: MakeHost, tmp_path: 
 
 
 def test_a_session_that_is_open_is_not_deleted(kernel: MakeHost, tmp_path: Path) -> None:
-    """Here or in another kernel; the answer says where to close it."""
+    """Open here or in another kernel; the error says where to close it."""
     first, second = kernel(), kernel("other.ipynb")
     uri = talk(first, tmp_path, ("a", "b"), title="Fit").session.uri
     assert first.recorder is not None
@@ -157,7 +157,7 @@ def test_a_session_that_is_open_is_not_deleted(kernel: MakeHost, tmp_path: Path)
 
 
 def test_a_session_is_deleted_right_after_its_tab_was_closed(kernel: MakeHost, tmp_path: Path) -> None:
-    """While the closed tab can still be brought back: it is closed for good, and nothing writes it again."""
+    """While the tab can still be reopened: it is closed for good, and nothing is written to it again."""
     host = kernel()
     conversation = talk(host, tmp_path, ("a", "b"))
     page, uri = page_of(host), conversation.session.uri
@@ -172,7 +172,7 @@ def test_a_session_is_deleted_right_after_its_tab_was_closed(kernel: MakeHost, t
     "channel", ["", "eliza:/", "eliza:/%", "/", "x" * 10_000, "eliza:/\x00"], ids=lambda one: one[:9]
 )
 def test_a_part_of_a_name_is_no_session(kernel: MakeHost, tmp_path: Path, channel: str) -> None:
-    """A page that sends one deletes nothing, and reads nothing."""
+    """Such a request deletes nothing and reads nothing."""
     host = kernel()
     uri = talk(host, tmp_path, ("a", "b")).session.uri
     page = page_of(host)
@@ -183,7 +183,7 @@ def test_a_part_of_a_name_is_no_session(kernel: MakeHost, tmp_path: Path, channe
 
 
 def test_without_a_log_nothing_is_previewed_or_deleted(host: Host) -> None:
-    """The answer says that the log is off, and what turns it on."""
+    """The error says that the log is off and how to turn it on."""
     page = page_of(host)
     for method in ("previewSession", "deleteSession"):
         message = page.ask(method, {"channel": "eliza:/1"})["error"]["message"]

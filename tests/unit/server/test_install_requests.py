@@ -1,4 +1,4 @@
-"""Installing and checking an agent from a page: with real processes that act as npm."""
+"""Installs and checks an agent from a page, with real processes in place of npm."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ COMMAND = "npm install -g opencode-ai@1.18.33"
 
 @pytest.fixture(autouse=True)
 def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The only folder on the PATH; it has an npm and an npx."""
+    """The only folder on the PATH; it has npm and npx."""
     folder = make_installers(tmp_path / "path", "npm", "npx")
     monkeypatch.setenv("PATH", str(folder))
     for name in ("DATA", "CONFIG"):
@@ -36,14 +36,14 @@ def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def page(path: Path, host: Host) -> Page:
-    """A page that is ready, of a host that looked for agents on that PATH."""
+    """A page of a host that looked for agents on that PATH."""
     page = Page(host)
     page.ready()
     return page
 
 
 def until(host: Host, condition: Callable[[], object]) -> None:
-    """Wait, change by change, until *condition* holds."""
+    """Waits, change by change, until *condition* holds."""
     done = Event()
 
     def look(*_: object) -> None:
@@ -59,32 +59,30 @@ def until(host: Host, condition: Callable[[], object]) -> None:
 
 
 def info(page: Page, name: str = "opencode") -> AgentInfo:
-    """What the root channel says of an agent."""
+    """Returns the root channel's entry of an agent."""
     return next(each for each in page.host.root.state.agents if each.provider == name)
 
 
 def setup(page: Page) -> AgentSetup:
-    """How the install is."""
     found = info(page).setup
     assert found is not None
     return found
 
 
 def ended(page: Page) -> AgentSetup:
-    """How the install ended."""
+    """Waits until the install has ended."""
     until(page.host, lambda: setup(page).state not in {"running", "checking"})
     return setup(page)
 
 
 def install(page: Page, command: str = COMMAND) -> dict[str, Any]:
-    """The answer to the request."""
     return page.ask("installAgent", {"agent": "opencode", "command": command})
 
 
 def test_an_agent_is_installed_with_the_command_that_was_shown_and_can_be_started_then(
     page: Page, tmp_path: Path
 ) -> None:
-    """Every page sees the terminal and what came of it; the log of decisions has it."""
+    """Every page sees the terminal and the result; the log of decisions records it."""
     before = info(page)
     assert (before.missing, before.install, before.can_install) == (True, COMMAND, True)
     assert before.runner == "npx --yes opencode-ai@1.18.33 acp"
@@ -103,7 +101,7 @@ def test_an_agent_is_installed_with_the_command_that_was_shown_and_can_be_starte
 def test_an_install_can_be_stopped_and_a_second_one_waits_for_the_first(
     page: Page, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The second is refused, and says whom it waits for."""
+    """The second install is refused with the name of the first."""
     monkeypatch.setenv("INSTALLER", "hangs")
     install(page)
     until(page.host, lambda: "fetching" in setup(page).terminal.output)
@@ -120,7 +118,7 @@ def test_an_install_can_be_stopped_and_a_second_one_waits_for_the_first(
 def test_an_install_that_fails_says_why_and_the_agent_stays_missing(
     page: Page, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its output stays to be read; a secret in it does not."""
+    """Its output stays readable, without secrets."""
     monkeypatch.setenv("INSTALLER", "fails")
     monkeypatch.setenv("NPM_TOKEN", "opencode-ai")
     install(page)
@@ -131,14 +129,14 @@ def test_an_install_that_fails_says_why_and_the_agent_stays_missing(
 
 
 def test_another_command_than_the_one_that_is_run_is_refused(page: Page, tmp_path: Path) -> None:
-    """A page that is behind, or that lies, installs nothing."""
+    """An outdated or malicious page installs nothing."""
     for command in ("npm install -g evil", f"{COMMAND}; id", f"{COMMAND} "):
         assert "is no longer the one that was shown" in install(page, command)["error"]["message"]
     assert calls(tmp_path / "calls.jsonl") == []
 
 
 def test_a_rule_that_denies_the_command_holds_for_an_install_too(page: Page, tmp_path: Path) -> None:
-    """The user's click is the answer to a question; a denied command asks none."""
+    """The user's click answers a permission request; a denied command has none."""
     file = PolicyFiles().user_path
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text('[[rule]]\naction = "deny"\ncommand = "npm *"\n')
@@ -147,14 +145,14 @@ def test_a_rule_that_denies_the_command_holds_for_an_install_too(page: Page, tmp
 
 
 def test_a_check_of_an_agent_that_is_missing_starts_nothing(page: Page, tmp_path: Path) -> None:
-    """It says how it would start, and what to type."""
+    """The answer has the start command and the install command."""
     found = page.ask("checkAgent", {"agent": "opencode"})["result"]
     assert (found["state"], found["todo"]) == ("missing", find("opencode").install)
     assert (calls(tmp_path / "calls.jsonl"), os.environ["PATH"]) == ([], str(tmp_path / "path"))
 
 
 def test_an_agent_that_is_not_installed_gets_a_conversation_by_npx(page: Page, tmp_path: Path) -> None:
-    """The page asks as for any other. Not confined: the stand-in for npx notes its calls outside the workspace."""
+    """The page opens it like any other. Not confined: the stand-in for npx logs its calls outside the workspace."""
     (tmp_path / "config").mkdir(exist_ok=True)
     (tmp_path / "config/settings.toml").write_text('confine = "off"\n')
     channel = page.ask("createSession", {"agent": "opencode"})["result"]["channel"]

@@ -1,4 +1,4 @@
-"""The notebook as pages tell of it."""
+"""The notebook as the pages report it."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Page:
 
 
 def path(lab: Lab) -> str | None:
-    """Returns which notebook it is."""
+    """Returns the notebook's path."""
     return lab.notebook.path if lab.notebook else None
 
 
@@ -51,7 +51,7 @@ def cell(cell_id: str, source: str | None = None, **more: Any) -> dict[str, Any]
 
 
 def test_a_page_that_speaks_late_of_an_earlier_act_does_not_take_the_place_of_the_one_where_the_user_is() -> None:
-    """Typing is told after a pause: meanwhile the user may have clicked in another page."""
+    """A page reports typing after a pause; meanwhile the user may have clicked in another page."""
     lab = Lab()
     typed, clicked = Page(lab, "c1"), Page(lab, "c2")
     for page in (typed, clicked):
@@ -71,7 +71,7 @@ def test_a_page_that_speaks_late_of_an_earlier_act_does_not_take_the_place_of_th
 
 @pytest.mark.parametrize("said", [{"path": "n"}, {"path": "n", "cells": [cell("a")]}])
 def test_what_cannot_be_followed_is_asked_for_again(said: dict[str, Any]) -> None:
-    """A message before it was lost: the page hears so, and says all of it."""
+    """An earlier message was lost, so the page must send everything."""
     page = Page(lab := Lab())
     page.say(**said)
     assert path(lab) is None
@@ -90,7 +90,7 @@ def test_what_cannot_be_followed_is_asked_for_again(said: dict[str, Any]) -> Non
     ],
 )
 def test_what_is_out_of_bounds_is_dropped(said: dict[str, Any]) -> None:
-    """What was known before stays."""
+    """The last valid state stays."""
     page = Page(lab := Lab())
     page.say(path="before", cells=[])
     page.say(**said)
@@ -98,7 +98,7 @@ def test_what_is_out_of_bounds_is_dropped(said: dict[str, Any]) -> None:
 
 
 def test_pages_that_went_without_a_word_are_forgotten_in_time() -> None:
-    """A page that was closed sends no goodbye."""
+    """A page that the user closes does not report it."""
     lab = Lab()
     pages = [Page(lab, f"c{number}") for number in range(MOST_PAGES + 1)]
     pages[0].say(path="forgotten", cells=[])
@@ -108,7 +108,7 @@ def test_pages_that_went_without_a_word_are_forgotten_in_time() -> None:
 
 
 def test_nothing_is_followed_from_nothing() -> None:
-    """The first message must hold the cells."""
+    """The first message must have the cells."""
     with pytest.raises(Unfollowable):
         follow(None, msgspec.convert({"path": "n"}, NotebookParams))
 
@@ -118,7 +118,7 @@ def answer(page: Page, **params: Any) -> None:
 
 
 def test_where_no_page_answers_it_is_said() -> None:
-    """None is there, or an older one is, or it cannot."""
+    """No page is open, or it does not answer in time."""
     lab = Lab()
     edit = EditParams(id="", action="run", cell_id="a")
     with pytest.raises(UsageError, match="No browser page shows"):
@@ -129,7 +129,7 @@ def test_where_no_page_answers_it_is_said() -> None:
 
 
 def test_what_the_user_saved_is_known_with_its_time() -> None:
-    """Saved, made, renamed or deleted through a page; anything else is passed over, and it is no notebook's state."""
+    """Records save, new, rename and delete through a page; ignores other messages; keeps the notebook's state."""
     lab = Lab()
     page = Page(lab)
     before = time.time()
@@ -149,7 +149,7 @@ def test_what_the_user_saved_is_known_with_its_time() -> None:
 
 
 def test_a_page_that_does_not_tell_outputs_in_time_tells_nothing() -> None:
-    """Its notebook may just have been closed; an answer to nothing is passed over."""
+    """Its notebook may just have been closed; a late answer is ignored."""
     lab = Lab()
     page = Page(lab, outputs=True)
     page.say(path="one.ipynb", cells=[])

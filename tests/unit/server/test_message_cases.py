@@ -1,4 +1,4 @@
-"""Every method of the protocol by example: what the kernel answers, drops and logs, and the form of its words."""
+"""Each method of the protocol by example: what the kernel answers, drops and logs, and the form of its messages."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ MakeKernel = Callable[[dict[str, Any]], Kernel]
 
 @pytest.fixture
 def kernel_of(tmp_path: Path) -> Iterator[MakeKernel]:
-    """Makes the kernel that a case is about."""
+    """Makes the kernel of a case."""
     kernels: list[Kernel] = []
 
     def make(case: dict[str, Any]) -> Kernel:
@@ -52,7 +52,7 @@ def kernel_of(tmp_path: Path) -> Iterator[MakeKernel]:
 def test_what_a_page_says_is_answered_as_the_case_says(
     name: str, kernel_of: MakeKernel, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Answered, echoed, rejected or dropped, with nothing that is not documented; what is dropped is logged, once."""
+    """Answered, echoed, rejected or dropped, without undocumented messages; a drop is logged once."""
     case = TO_KERNEL[name]
     kernel = kernel_of(case)
     with caplog.at_level(logging.WARNING, "agentnb.comm"):
@@ -65,7 +65,7 @@ def test_what_a_page_says_is_answered_as_the_case_says(
 
 
 def _check_form(message: Any, method: str | None) -> None:
-    """Read by the method's struct and written again, it is the same."""
+    """Checks that the method's struct reads the message and writes the same again."""
     envelope = decode(FromKernel, {"to": CLIENT, **message})
     assert envelope.v in WINDOW
     if envelope.error is not None:
@@ -78,13 +78,13 @@ def _check_form(message: Any, method: str | None) -> None:
 
 @pytest.mark.parametrize("name", TO_PAGE)
 def test_what_the_kernel_may_say_is_what_the_structs_take(name: str) -> None:
-    """Valid and invalid examples, told apart here as the page's guards tell them apart."""
+    """These structs and the page's guards must agree on which examples are valid."""
     case = TO_PAGE[name]
     assert _is_of_the_protocol(case["message"], case["method"]) == case["valid"]
 
 
 def test_every_method_has_a_valid_and_an_invalid_example() -> None:
-    """In each direction in which it is said; a method without parameters and without an answer cannot be invalid."""
+    """In each direction; a method without parameters and result has no invalid example."""
     asked = METHODS.keys()
     answered = {*NOTIFICATIONS, *(name for name, method in METHODS.items() if method.result is not None)}
     for cases, names in ((TO_KERNEL, asked), (TO_PAGE, answered)):
@@ -94,12 +94,12 @@ def test_every_method_has_a_valid_and_an_invalid_example() -> None:
 
 
 def kinds(*, dispatchable: bool) -> st.SearchStrategy[Any]:
-    """Actions that are on the list, or those that are not."""
+    """Generates dispatchable actions, or the others."""
     return st.one_of([structs(kind) for kind in codec.ACTIONS.values() if (kind in DISPATCHABLE) == dispatchable])
 
 
 def reasons(action: Any) -> list[str | None]:
-    """Returns why a page's *action* was rejected, if it was, by envelope."""
+    """Returns the rejection reason of each envelope after a page's *action*, or None."""
     params = {"clientSeq": 1, "channel": f"eliza:/{TAB}/chat", "action": to_json(action)}
     message = {"jsonrpc": "2.0", "v": WINDOW.current, "clientId": CLIENT, "method": "dispatchAction", "params": params}
     heard = Kernel(known=True).hear(message)
@@ -109,14 +109,14 @@ def reasons(action: Any) -> list[str | None]:
 @settings(max_examples=examples(300), database=None)
 @given(kinds(dispatchable=False))
 def test_what_is_not_on_the_list_of_dispatchable_actions_is_rejected(action: Any) -> None:
-    """Whatever is in it; nothing happens."""
+    """Its content does not matter."""
     assert reasons(action) == [NOT_ALLOWED]
 
 
 @settings(max_examples=examples(100), database=None)
 @given(kinds(dispatchable=True))
 def test_what_is_on_the_list_is_at_most_rejected_for_what_is_in_it(action: Any) -> None:
-    """Each of them is carried out where it fits the state."""
+    """It is applied if it fits the state."""
     assert NOT_ALLOWED not in reasons(action)
 
 

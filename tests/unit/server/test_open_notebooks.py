@@ -1,4 +1,4 @@
-"""A notebook with unsaved changes, read and written by an agent: real files, and pages that tell of them."""
+"""An agent reads and writes a notebook with unsaved changes: real files, and pages that report them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def code(cell_id: str, source: str) -> Any:
 
 
 def saved(*cells: Any) -> str:
-    """A notebook's text, as Jupyter saves it."""
+    """Returns a notebook as Jupyter saves it."""
     made = nbformat.v4.new_notebook(cells=list(cells), metadata={"kernelspec": {"display_name": "é", "name": "p"}})
     return f"{nbformat.writes(made)}\n"
 
@@ -50,13 +50,13 @@ def notebooks(page: Page, session: Path | str, *, attached: bool = True) -> Open
 
 
 def text_for(agents: OpenNotebooks, path: Path) -> str:
-    """Returns what an agent that reads *path* gets."""
+    """Returns the text that an agent gets for *path*."""
     held, text = agents.unsaved(str(path)), path.read_text(encoding="utf-8")
     return text if held is None else held.over(text)
 
 
 def test_changed_new_moved_and_removed_cells_are_as_in_the_page() -> None:
-    """Outputs and metadata stay; what Jupyter would write of it is what it is, to the letter."""
+    """Outputs and metadata stay; the text is exactly what Jupyter would write."""
     three = saved(code("a", "x"), code("b", "y"), code("c", "z"))
     now = [told("c", "z"), told("n", "# new\nü", "markdown"), told("m", "new"), told("a", "x = 2\nprint(x)")]
     text = over(three, now)
@@ -69,25 +69,25 @@ def test_changed_new_moved_and_removed_cells_are_as_in_the_page() -> None:
 
 
 def test_what_is_as_saved_is_not_written_anew() -> None:
-    """Whatever its formatting is."""
+    """Its formatting stays."""
     text = json.dumps(json.loads(TWO), indent=4)
     assert over(text, [told("a", "x = 1\ny = 2"), told("b", "# Title", "markdown")]) == text
 
 
 def test_a_cell_told_in_part_stays_as_saved_and_a_new_one_says_so() -> None:
-    """A reader must not take a part for the whole."""
+    """A reader must not take a part for the whole cell."""
     text = over(TWO, [told("a", "x =", cut=True), told("n", "long", cut=True), told("b", "# T", "markdown")])
     assert sources(text) == {"a": "x = 1\ny = 2", "n": f"long\n{CUT}", "b": "# T"}
 
 
 def test_a_cell_of_another_kind_keeps_what_both_kinds_have() -> None:
-    """Code that became Markdown has no outputs."""
+    """A code cell that becomes Markdown loses its outputs."""
     (made, _) = nbformat.reads(over(TWO, [told("a", "x", "markdown"), told("b", "", "raw")]), as_version=4).cells
     assert (made.cell_type, made.source, made.metadata, "outputs" in made) == ("markdown", "x", {"tags": ["a"]}, False)
 
 
 def test_of_a_notebook_with_more_cells_than_a_page_tells_of_none_is_lost() -> None:
-    """Only sources are taken over."""
+    """Only the reported sources change."""
     text = saved(*(code(f"c{number}", "") for number in range(MOST_CELLS + 5)))
     now = [told(f"c{number}", "new" if number == 7 else "") for number in range(MOST_CELLS)]
     found = sources(over(text, now))
@@ -95,7 +95,7 @@ def test_of_a_notebook_with_more_cells_than_a_page_tells_of_none_is_lost() -> No
 
 
 def test_cells_without_ids_are_known_by_their_places_where_there_are_as_many() -> None:
-    """Of nbformat 4.4 and older; the page gives them ids that the file has not."""
+    """Up to nbformat 4.4 the file has no cell ids; the page makes them up."""
     made = json.loads(saved(code("a", "a"), code("b", "b")))
     for each in made["cells"]:
         del each["id"]
@@ -120,7 +120,7 @@ def test_cells_without_ids_are_known_by_their_places_where_there_are_as_many() -
     ],
 )
 def test_what_cannot_be_matched_is_as_it_is_saved(text: str) -> None:
-    """No notebook, one of another format, one whose ids are not unique, another one of the same name."""
+    """Not a notebook, another format, duplicate ids, or another notebook of the same name."""
     assert over(text, [told("a", "1"), told("b", "2")]) == text
 
 
@@ -131,7 +131,7 @@ def test_half_a_surrogate_pair_can_still_be_sent() -> None:
 
 
 def test_an_agent_reads_the_page_s_notebook_while_it_is_unsaved(tmp_path: Path, page: Page) -> None:
-    """From the first key until it is saved; other files are as they are, and the kernel's session is the anchor."""
+    """From the first key until the save. Other files are as saved; the kernel's session locates the file."""
     path, other = tmp_path / "work/fit.ipynb", tmp_path / "work/other.ipynb"
     path.parent.mkdir()
     path.write_text(TWO, encoding="utf-8")
@@ -149,7 +149,7 @@ def test_an_agent_reads_the_page_s_notebook_while_it_is_unsaved(tmp_path: Path, 
 
 
 def test_a_file_written_after_the_page_s_last_change_is_as_written(tmp_path: Path, page: Page) -> None:
-    """An agent reads back what it wrote, though the page has not loaded it yet."""
+    """The agent reads back what it wrote, even before the page has reloaded it."""
     path = tmp_path / "fit.ipynb"
     path.write_text(TWO, encoding="utf-8")
     page.say(path="fit.ipynb", cells=[cell("a", "x = 3")], unsaved=True)
@@ -165,7 +165,7 @@ def test_a_file_written_after_the_page_s_last_change_is_as_written(tmp_path: Pat
 
 
 def test_of_two_pages_the_one_that_spoke_last_counts(tmp_path: Path) -> None:
-    """The notebook was opened anew, and what was not saved before is gone."""
+    """The notebook was opened again, without its unsaved changes."""
     lab, path = Lab(), tmp_path / "fit.ipynb"
     path.write_text(TWO, encoding="utf-8")
     before, now = Page(lab, "c1"), Page(lab, "c2")
@@ -177,7 +177,6 @@ def test_of_two_pages_the_one_that_spoke_last_counts(tmp_path: Path) -> None:
 
 
 def test_where_no_page_is_left_nothing_is_unsaved(tmp_path: Path, page: Page) -> None:
-    """A page that was closed takes its changes with it."""
     path = tmp_path / "fit.ipynb"
     path.write_text(TWO, encoding="utf-8")
     page.say(path="fit.ipynb", cells=[cell("a", "x")], unsaved=True)
@@ -204,7 +203,7 @@ def test_where_no_page_is_left_nothing_is_unsaved(tmp_path: Path, page: Page) ->
 def test_a_server_s_path_is_a_file_where_the_session_says_so(
     tmp_path: Path, session: str, said: str, found: str | None
 ) -> None:
-    """The kernel's own notebook, also after it was renamed in its folder; nothing is guessed."""
+    """The kernel's own notebook, also after a rename in its folder; other paths are not guessed."""
     (tmp_path / "work").mkdir()
     for name in ("fit.ipynb", "other.ipynb"):
         (tmp_path / "work" / name).touch()
@@ -213,12 +212,12 @@ def test_a_server_s_path_is_a_file_where_the_session_says_so(
 
 @pytest.mark.parametrize("session", ["", "work/fit.ipynb", "fit.ipynb"])
 def test_a_session_that_is_no_absolute_path_says_nothing(session: str) -> None:
-    """Jupyter gives the path on the server where a page named no notebook."""
+    """Jupyter gives the server's path if the page named no notebook."""
     assert notebook_file(session, "fit.ipynb") is None
 
 
 def test_a_file_when_the_user_saved_it_in_that_time_is_known(page: Page, tmp_path: Path) -> None:
-    """By its place on the server, where a notebook's path says where that is; else by its end."""
+    """By the server's root folder if a notebook's path reveals it; otherwise by the end of the path."""
     (tmp_path / "work").mkdir()
     notebook = tmp_path / "work/fit.ipynb"
     notebook.write_text(TWO)
@@ -248,7 +247,7 @@ def test_a_file_when_the_user_saved_it_in_that_time_is_known(page: Page, tmp_pat
 
 
 def test_a_file_was_autosaved_where_no_save_of_it_was_the_users(page: Page, tmp_path: Path) -> None:
-    """One save by the user among them, and it is theirs; a page of an older version says nothing of it."""
+    """A single save by the user counts as theirs; pages of older versions do not report autosaves."""
     page.say(path="work/fit.ipynb", cells=[cell("a", "x")])
     known = notebooks(page, "")
     path = str(tmp_path / "work/fit.ipynb")

@@ -1,4 +1,4 @@
-"""Any schedule of hiding, reloading, losing, doubling and reordering: every page ends as the host is, byte for byte."""
+"""Any schedule of hiding, reloading, loss, duplication and reordering: every page ends byte for byte as the host."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ texts = st.text(alphabet="ab\n\N{SNOWMAN}", min_size=1, max_size=3)
 
 
 class Schedule(RuleBasedStateMachine):
-    """A kernel without an agent, two pages, and wires that lose, double and reorder what the kernel says."""
+    """A kernel without an agent, two pages, and wires that lose, duplicate and reorder the kernel's messages."""
 
     @initialize(
         log_entries=st.sampled_from([3, 12, 5_000]),
@@ -120,7 +120,7 @@ class Schedule(RuleBasedStateMachine):
 
     @rule(at=which, back=st.booleans())
     def page_prompts_or_takes_a_prompt_back(self, at: int, back: bool) -> None:
-        """Where there is none to take back, or it runs already, the kernel says what comes of it."""
+        """The prompt may be missing or running already; the kernel answers either way."""
         name = f"q{self.made}" if back else self._new("q")
         message = {"text": "next", "origin": {"kind": "user"}}
         action = {"type": "chat/pendingMessageSet", "kind": "queued", "id": name, "message": message}
@@ -132,7 +132,7 @@ class Schedule(RuleBasedStateMachine):
 
     @rule(at=which, wait=waits, moments=st.lists(MOMENTS, min_size=1, max_size=5))
     def wire_carries(self, at: int, wait: int, moments: list[tuple[str, str, bool]]) -> None:
-        """The kernel has something to say, a message of it meets its fate, and the page is heard, perhaps whole."""
+        """Lets the kernel act, delivers, loses or delays its next message, and receives the page's messages."""
         page = self.world.pages[at]
         for doing, fate, acks in moments:
             self._do(doing)
@@ -164,7 +164,7 @@ class Schedule(RuleBasedStateMachine):
 
     @rule(heard=st.lists(DOINGS, max_size=4), unheard=st.lists(DOINGS, min_size=1, max_size=12))
     def cell_blocks_the_kernel(self, heard: list[str], unheard: list[str]) -> None:
-        """From some moment on the kernel hears no page, but each page hears it: it shows all that is said."""
+        """From some moment on the kernel receives nothing while each page still receives: it must show everything."""
         self.world.loop.advance(11_000)  # a page that the kernel has forgotten hears so when it pings
         self.world.settle()
         for doing in heard:
@@ -196,7 +196,7 @@ class Schedule(RuleBasedStateMachine):
 
     @invariant()
     def every_page_is_where_the_kernel_was(self) -> None:
-        """Nothing is missing in the middle, nothing is there twice, at any moment."""
+        """At no moment is a change missing or applied twice."""
         for page in self.world.pages:
             for uri, channel in page.channels.items():
                 assert channel.confirmed is None or self.world.truth(page, uri) == channel.confirmed
@@ -217,7 +217,7 @@ class Schedule(RuleBasedStateMachine):
     # --- inside ---
 
     def _turn(self) -> ActiveTurn:
-        """The running turn; a new one where none runs."""
+        """Returns the running turn, or starts one."""
         chat = self.world.conversation.chat
         if chat.state.active_turn is None:
             self._accept(ChatTurnStarted(turn_id=self._new("t"), message=USER))
@@ -240,18 +240,18 @@ def _texts(chat: ChatState) -> dict[str, str]:
 
 @pytest.fixture(scope="module", params=range(PARTS))
 def lived(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where the schedules of a part are written as their pages lived them; one part is like another, but for chance."""
+    """The file for the recorded pages of one part's schedules; the parts differ only by chance."""
     return tmp_path_factory.mktemp("schedules") / f"{request.param}.jsonl"
 
 
 def test_any_schedule_leaves_every_page_as_the_kernel_is(lived: Path) -> None:
-    """Whatever the pages do, and whatever happens to the wires."""
+    """Any action of the pages and any fault of the wires."""
     run(lived)
 
 
 @needs_node
 def test_the_front_ends_client_does_the_same(lived: Path) -> None:
-    """Taken through the very same schedules it says the same, at the same moments, and shows the same."""
+    """On the same schedules it sends the same messages at the same times and shows the same states."""
     if not lived.exists():
         run(lived)
     assert len(lived.read_text(encoding="utf-8").splitlines()) >= 2 * (SCHEDULES // PARTS)
@@ -259,7 +259,7 @@ def test_the_front_ends_client_does_the_same(lived: Path) -> None:
 
 
 def run(file: Path) -> None:
-    """Try a part's schedules, and write each down as its pages lived it, one page a line."""
+    """Runs one part's schedules and writes the record of each page, one page a line."""
     with file.open("wb") as lines:
 
         class Recorded(Schedule):

@@ -1,4 +1,4 @@
-"""What a page says to the kernel: every message answered, or dropped, and the channel never broken."""
+"""The kernel answers or drops each message of a page, and the channel never breaks."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ USER = {"kind": "user"}
 
 
 class Page:
-    """A page in memory: says things to a service and keeps what it is told."""
+    """An in-memory page: sends messages to a service and keeps what it gets."""
 
     def __init__(self, host: Host, client_id: str = "page-1") -> None:
         self.host = host
@@ -68,7 +68,7 @@ class Page:
         self.say("dispatchAction", {"clientSeq": seq, "channel": channel, "action": action})
 
     def envelope(self, seq: int = 1) -> dict[str, Any]:
-        """The envelope that answers this page's action."""
+        """Returns the envelope that answers this page's action."""
         while True:
             flush = self.hear("actions")["params"]
             seen = {envelope["channel"]: envelope["index"] for envelope in flush["envelopes"]}
@@ -81,7 +81,7 @@ class Page:
 
 @pytest.fixture
 def page(host: Host) -> Page:
-    """A page that has said nothing yet."""
+    """A page that has not sent anything."""
     return Page(host)
 
 
@@ -101,7 +101,6 @@ def page(host: Host) -> Page:
 def test_what_is_no_message_is_dropped_and_logged_once(
     page: Page, message: object, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Never fatal."""
     with caplog.at_level(logging.WARNING, "agentnb.comm"):
         for _ in range(2):
             page.host.loop.call(page.service.receive, message)
@@ -109,7 +108,7 @@ def test_what_is_no_message_is_dropped_and_logged_once(
 
 
 def test_a_pong_says_how_far_the_kernel_is_with_what_the_page_is_sent(page: Page, conversation: Conversation) -> None:
-    """A hidden page is sent the root only."""
+    """A hidden page gets the root only."""
     page.ready(conversation.session.uri)
     root, session = page.host.root.index, conversation.session.index
     page.say("ping", {})
@@ -143,7 +142,6 @@ def test_a_pong_says_how_far_the_kernel_is_with_what_the_page_is_sent(page: Page
 def test_what_a_client_may_not_do_is_rejected_with_the_reason(
     page: Page, conversation: Conversation, action: dict[str, Any], reason: str
 ) -> None:
-    """The state stays as it was."""
     page.ready(conversation.chat.uri)
     before = conversation.chat.state
     page.dispatch(conversation.chat.uri, action)
@@ -152,7 +150,7 @@ def test_what_a_client_may_not_do_is_rejected_with_the_reason(
 
 
 def test_a_hidden_page_gets_the_root_only_and_the_rest_when_it_is_seen(host: Host, tmp_path: Path) -> None:
-    """Nothing is lost, nothing comes twice."""
+    """Nothing is lost and nothing comes twice."""
     conversation = host.loop.call(lambda: host.open(find("eliza"), cwd=tmp_path))
     page = Page(host)
     page.ready(conversation.session.uri)
@@ -167,7 +165,7 @@ def test_a_hidden_page_gets_the_root_only_and_the_rest_when_it_is_seen(host: Hos
 
 
 def test_a_prompt_sent_twice_is_one_turn(host: Host, tmp_path: Path) -> None:
-    """Turn ids are made by the page: the second is rejected, and the turn goes on."""
+    """The page makes the turn ids: the second prompt is rejected and the turn continues."""
     conversation = host.loop.call(lambda: host.open(find("eliza"), cwd=tmp_path))
     page = Page(host)
     page.ready(conversation.chat.uri)
@@ -178,7 +176,7 @@ def test_a_prompt_sent_twice_is_one_turn(host: Host, tmp_path: Path) -> None:
 
 
 def test_earlier_sessions_are_listed_and_opened_again(tmp_path: Path) -> None:
-    """By a page of the next kernel; its root channel then has the tab."""
+    """The next kernel's page opens one, and its root channel gets the tab."""
     log = tmp_path / "log.db"
     first = Host(log=log, place="fit.ipynb")
     conversation = first.loop.call(lambda: first.open(find("eliza"), cwd=tmp_path))
@@ -236,7 +234,7 @@ def test_without_a_log_the_list_is_empty_and_says_why(host: Host) -> None:
 def test_a_long_chat_begins_with_its_latest_turns_and_the_others_are_fetched(
     host: Host, conversation: Conversation
 ) -> None:
-    """In pages, oldest first, until there are no more."""
+    """In pages, oldest first, until the first turn."""
     for number in range(75):
         message = Message(text=f"q{number}", origin=MessageOrigin(kind="user"))
         host.loop.call(conversation.dispatch, ChatTurnStarted(turn_id=f"t{number}", message=message))
@@ -272,7 +270,7 @@ def test_a_page_of_large_turns_is_cut_by_its_bytes_and_never_empty(host: Host, c
 
 
 def test_a_page_and_python_drive_one_session(page: Page, conversation: Conversation) -> None:
-    """A page prompts, Python queues, the page stops what runs: each sees all of it, in one order."""
+    """A page prompts, Python queues, the page cancels the turn: both see all of it in one order."""
     session, uri = Session(conversation), conversation.chat.uri
     page.ready(uri)
     message = {"text": "/hang", "origin": USER}
@@ -309,7 +307,7 @@ for _ in range(600):
     ],
 )
 def test_a_request_that_cannot_be_read_is_answered_with_an_error(host: Host, content: dict[str, Any]) -> None:
-    """The page would wait for ever; and the channel goes on."""
+    """Without an answer the page would wait for ever. The channel stays open."""
     page = Page(host)
     page.ready()
     host.loop.call(page.service.receive, content)

@@ -1,4 +1,4 @@
-"""The settings in the page: what it is told, may change and must confirm, and where *New conversation* leads."""
+"""The settings in the page: which it gets, changes and must confirm, and where *New conversation* leads."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def page(host: Host) -> Page:
 
 
 def change(page: Page, name: str, value: object, **more: object) -> dict[str, Any]:
-    """The answer to the change of a setting."""
+    """Returns the answer to the change of a setting."""
     return page.ask("changeSetting", {"name": name, "value": value, **more})
 
 
@@ -64,7 +64,7 @@ def test_a_change_that_lets_agents_do_more_counts_only_with_the_sentence_that_wa
 
 
 def test_what_the_page_is_told_of_settings_holds_no_secret(page: Page, folder: Path) -> None:
-    """Not the variables of MCP servers, nor a password in an address, wherever they stand."""
+    """Neither the variables of MCP servers nor a password in an address."""
     folder.mkdir()
     servers = 'mcp_servers = { db = { command = "x", env = { KEY = "secret-1" }, args = ["secret-2"] } }\n'
     (folder / "settings.toml").write_text(f"{servers}warm = 3\n", encoding="utf-8")
@@ -79,7 +79,7 @@ def test_what_the_page_is_told_of_settings_holds_no_secret(page: Page, folder: P
 def test_a_folder_is_chosen_among_those_in_the_home_and_the_kernels_folder(
     page: Page, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Hidden ones and files are left out; nothing beyond is listed, also not through a link; what is none is said."""
+    """Lists no hidden folders, files or folders outside, even through a link; other paths are errors."""
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     work = tmp_path / "work"
     for name in ("b", "A", ".hidden"):
@@ -93,7 +93,7 @@ def test_a_folder_is_chosen_among_those_in_the_home_and_the_kernels_folder(
 
 
 def test_a_limit_of_what_is_kept_is_confirmed_with_how_much_it_would_delete(page: Page) -> None:
-    """A size that is none is refused; no limit needs no question."""
+    """An invalid size is refused; removing the limit needs no confirmation."""
     assert "It must be a size" in change(page, "log_max", "much")["error"]["message"]
     sentence = change(page, "log_days", 30)["result"]["confirm"]
     assert "(now: 0 conversations)" in sentence
@@ -104,7 +104,7 @@ def test_a_limit_of_what_is_kept_is_confirmed_with_how_much_it_would_delete(page
 
 
 def test_an_mcp_server_is_added_and_removed_and_the_others_stay(page: Page, folder: Path) -> None:
-    """A new one is confirmed with its command; the variables of any are told to no page."""
+    """The user confirms a new server with its command; no page gets the variables."""
     folder.mkdir()
     file = folder / "settings.toml"
     file.write_text('# mine\nmcp_servers = { db = { command = "x", env = { KEY = "k-1" } } }\n', encoding="utf-8")
@@ -136,7 +136,7 @@ def test_an_mcp_server_is_added_and_removed_and_the_others_stay(page: Page, fold
 
 
 def test_rules_and_trusted_folders_are_added_tried_and_removed(page: Page, folder: Path) -> None:
-    """What allows is confirmed; so is the removal of what denies."""
+    """The user confirms an allow rule, and the removal of a deny rule."""
 
     def policy(**params: object) -> dict[str, Any]:
         result: dict[str, Any] = page.ask("changePolicy", params)["result"]
@@ -165,7 +165,7 @@ def test_rules_and_trusted_folders_are_added_tried_and_removed(page: Page, folde
 
 
 def test_a_new_conversation_has_the_folder_and_the_permissions_of_the_settings(page: Page, tmp_path: Path) -> None:
-    """A folder that is not there cannot be set; where it is gone later, that is said, and no tab opens."""
+    """A missing folder cannot be set; if it disappears later, an error says so and no tab opens."""
     there = tmp_path / "there"
     there.mkdir()
     assert "is not a folder" in change(page, "cwd", f"{tmp_path}/gone")["error"]["message"]
@@ -181,7 +181,7 @@ def test_a_new_conversation_has_the_folder_and_the_permissions_of_the_settings(p
 
 
 def test_a_new_conversation_is_the_empty_one_of_the_same_agent_and_folder_where_there_is_one(page: Page) -> None:
-    """Not where something is typed in it, or its permissions or its access to the kernel are others."""
+    """A conversation with a draft, other permissions or other kernel access does not count as empty."""
 
     def new(**params: object) -> str:
         channel: str = page.ask("createSession", {"agent": "eliza", **params})["result"]["channel"]
@@ -202,7 +202,7 @@ def test_a_new_conversation_is_the_empty_one_of_the_same_agent_and_folder_where_
 
 
 def test_a_new_conversation_is_no_empty_one_of_another_folder_and_none_with_a_turn(page: Page, tmp_path: Path) -> None:
-    """Back in the first folder its empty conversation is used again, until something is said in it."""
+    """Back in the first folder its empty conversation is reused, until it has a turn."""
 
     def new_in(folder: Path) -> Conversation:
         sentence = change(page, "cwd", str(folder))["result"].get("confirm", "")
@@ -224,7 +224,7 @@ def test_a_new_conversation_is_no_empty_one_of_another_folder_and_none_with_a_tu
 
 
 def test_the_look_and_the_order_of_agents_reach_every_page_at_once(page: Page) -> None:
-    """A hidden agent is marked; open conversations with it still have its name."""
+    """A hidden agent is marked; its open conversations still have its name."""
     order = [each.provider for each in page.host.root.state.agents]
     change(page, "agents_order", [order[2], "unknown"])
     change(page, "agents_hidden", ["eliza"])
@@ -240,7 +240,7 @@ def test_the_look_and_the_order_of_agents_reach_every_page_at_once(page: Page) -
 
 
 def test_a_page_that_shows_the_settings_hears_of_a_file_that_is_edited_by_hand(page: Page, folder: Path) -> None:
-    """Of settings and rules; another page is told nothing, and one that no longer asks neither."""
+    """Reports edits of settings and rules; a page that does not watch gets nothing."""
     other = Page(page.host, "page-2")
     other.ready()
     assert page.ask("watchSettings", {"on": True})["result"] == {}
@@ -254,7 +254,7 @@ def test_a_page_that_shows_the_settings_hears_of_a_file_that_is_edited_by_hand(p
 
 
 def test_an_agent_of_the_users_own_is_added_changed_and_removed(page: Page, folder: Path) -> None:
-    """Each is confirmed with the command; the list of agents follows, and no variable's value is told to a page."""
+    """The user confirms each command; the list of agents follows, and no page gets a variable's value."""
 
     def ask(name: str, **params: object) -> dict[str, Any]:
         answer = page.ask("changeOwnAgent", {"name": name, **params})
@@ -289,7 +289,7 @@ def test_an_agent_of_the_users_own_is_added_changed_and_removed(page: Page, fold
 
 
 def test_a_page_that_shows_the_settings_hears_of_an_agent_that_is_described_by_hand(page: Page, folder: Path) -> None:
-    """And every page's list of agents has it."""
+    """Every page's list of agents has it too."""
     page.ask("watchSettings", {"on": True})
     (folder / "agents").mkdir(parents=True)
     text = 'name = "by-hand"\ntitle = "By hand"\ncommand = ["a"]\n'
@@ -299,7 +299,7 @@ def test_a_page_that_shows_the_settings_hears_of_an_agent_that_is_described_by_h
 
 
 def test_the_models_that_can_be_hidden_are_those_of_open_conversations(page: Page, tmp_path: Path) -> None:
-    """Once each, with the agent's name for it."""
+    """Each model appears once, with the agent's name for it."""
     agent = custom([sys.executable, str(Path(__file__).parents[2] / "agents/settings.py"), "both"], name="models")
     told: SimpleQueue[object] = SimpleQueue()
     host = page.host
@@ -322,7 +322,7 @@ def test_the_models_that_can_be_hidden_are_those_of_open_conversations(page: Pag
 def test_answers_on_cards_when_a_conversation_is_open_are_listed_and_revoked(
     page: Page, host: Host, tmp_path: Path
 ) -> None:
-    """Each answer has the conversation in which it holds, and a button that ends it."""
+    """Each answer has its conversation and a button that revokes it."""
     host.environment.connect(attached=lambda: True)
     talk = Talk(host, tmp_path / "work", name="asker")
     turn = talk.prompt(write(tmp_path / "work/a.txt"))

@@ -1,4 +1,4 @@
-"""Pages and kernels of different versions: what they agree on, and what an older page is spared."""
+"""Pages and kernels of different versions: what they negotiate, and what an older page does not get."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ OLDER = Window(0, WINDOW.current)
 
 
 class Talk:
-    """What a page says to a kernel of some version, and what it hears."""
+    """A page's messages to a kernel of some version, and the kernel's answers."""
 
     def __init__(self, host: Host, window: Window) -> None:
         self.host = host
@@ -46,13 +46,13 @@ class Talk:
 def test_a_page_outside_of_the_window_hears_which_side_to_renew(
     host: Host, versions: tuple[int, ...], advice: str
 ) -> None:
-    """Older or newer than the kernel, in an answer to the very first message, whatever version that is written in."""
+    """The page is older or newer; the answer to its first message says so, in any version."""
     answer = Talk(host, Window(2, 3)).introduce(*versions, v=versions[-1])
     assert (answer["error"]["code"], advice in answer["error"]["message"]) == (-32010, True)
 
 
 def test_page_and_kernel_go_on_in_the_highest_common_version(host: Host) -> None:
-    """The answer says which, and each message after it."""
+    """The answer and each later message have it."""
     talk = Talk(host, Window(1, 3))
     answer = talk.introduce(1, 2, v=2)
     talk.say("ping", {}, v=2)
@@ -60,7 +60,7 @@ def test_page_and_kernel_go_on_in_the_highest_common_version(host: Host) -> None
 
 
 def test_a_request_in_a_version_that_nobody_agreed_on_is_refused(host: Host) -> None:
-    """The code says why; the next request is answered as ever."""
+    """The error has a code for it; the next request is answered."""
     talk = Talk(host, WINDOW)
     talk.introduce(WINDOW.current, v=WINDOW.current)
     talk.say("subscribe", {"channel": ROOT}, v=9, id=2)
@@ -72,7 +72,7 @@ def test_a_request_in_a_version_that_nobody_agreed_on_is_refused(host: Host) -> 
 def test_an_older_page_gets_the_state_instead_of_an_action_that_it_does_not_know(
     host: Host, conversation: Conversation
 ) -> None:
-    """No hole, nothing lost: the snapshot holds what the action did."""
+    """The snapshot has the effect of the action, so nothing is lost."""
     talk = Talk(host, OLDER)
     talk.introduce(OLDER.oldest, v=OLDER.oldest)
     uri = conversation.session.uri
@@ -86,7 +86,6 @@ def test_an_older_page_gets_the_state_instead_of_an_action_that_it_does_not_know
 
 
 def test_an_action_newer_than_agreed_is_rejected_with_the_reason(host: Host, conversation: Conversation) -> None:
-    """A page must not send what it did not agree to speak."""
     talk = Talk(host, OLDER)
     talk.introduce(OLDER.oldest, v=OLDER.oldest)
     action = {"type": "session/titleChanged", "title": "Mine"}
@@ -97,7 +96,7 @@ def test_an_action_newer_than_agreed_is_rejected_with_the_reason(host: Host, con
 
 
 def test_a_page_gets_the_state_for_what_it_has_no_reducer_for(host: Host, conversation: Conversation) -> None:
-    """Clients, customizations and MCP servers: no view shows them, and the page's bundle is small."""
+    """Clients, customizations and MCP servers: no view shows them, and the page's bundle stays small."""
     talk = Talk(host, WINDOW)
     talk.introduce(WINDOW.current, v=WINDOW.current)
     uri = conversation.session.uri

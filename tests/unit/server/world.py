@@ -1,4 +1,4 @@
-"""A kernel without an agent, the pages that look at it, and the wires between them; all of it in one hand."""
+"""A kernel without an agent, its pages, and the wires between them, all controlled by the test."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class World:
     # --- the kernel ---
 
     def start_kernel(self) -> None:
-        """A kernel, with one tab; the one before it, if any, is gone."""
+        """Starts a kernel with one tab, in place of the kernel before."""
         self.host = host = Host(self.loop)
         self.service = Service(host, partial(self._send, host), turns=self._turns)
         self.conversation = host.open(find("eliza"), cwd=Path.cwd(), tab_id=TAB)
@@ -53,13 +53,13 @@ class World:
         host.listen(self._keep)
 
     def restart_kernel(self) -> None:
-        """Another kernel: what the one before had still to say is not said."""
+        """Starts another kernel; the unsent messages of the one before are lost."""
         self.start_kernel()
         for page in self.pages:
             page.incoming.clear()
 
     def forget(self, page: Page) -> None:
-        """The kernel has not heard of *page* for long."""
+        """Makes the kernel forget *page*, as after a long silence."""
         self.service.delivery.clients.pop(page.client_id, None)
 
     def _keep(self, channel: Channel[Any], envelope: Envelope) -> None:
@@ -76,7 +76,7 @@ class World:
                 page.incoming.append(message)
 
     def _must_not_press(self, client_id: str) -> None:
-        """So many flushes may wait for their acknowledgement, and more only while the kernel hears nobody at all."""
+        """Checks that only so many flushes are unacknowledged, unless the kernel hears no page at all."""
         delivery = self.service.delivery
         client = delivery.clients[client_id]
         few = client.unacknowledged_whole <= MAX_UNACKNOWLEDGED and client.unacknowledged <= MAX_TEXTS
@@ -94,7 +94,7 @@ class World:
         return page
 
     def reload(self, at: int) -> None:
-        """The page is loaded anew: a new client; the old one is not heard of again."""
+        """Reloads the page: a new client replaces the old one."""
         self.flow(self.pages[at], hears=False)
         self.pages[at].close()
         self.pages[at] = self._open_page()
@@ -102,19 +102,19 @@ class World:
     # --- the wires ---
 
     def flow(self, page: Page, *, hears: bool = True) -> None:
-        """All that is on the wire arrives, in order."""
+        """Delivers all messages on the page's wire, in order."""
         for _ in range(len(page.outgoing)):
             self.service.receive(page.outgoing.popleft())
         if hears:
             self.listen(page)
 
     def listen(self, page: Page) -> None:
-        """The page hears all that is on the wire to it."""
+        """Delivers all messages to the page."""
         for _ in range(len(page.incoming)):
             page.hear(page.incoming.popleft())
 
     def settle(self) -> None:
-        """Nothing is lost any more, and time passes, until all is said and heard."""
+        """Delivers everything and lets time pass, until nothing changes."""
         for _ in range(ROUNDS):
             for page in self.pages:
                 self.flow(page)
@@ -123,7 +123,7 @@ class World:
             self.loop.advance(500)
 
     def settled(self, page: Page) -> bool:
-        """True if the page is where the kernel is, and nothing is on its way."""
+        """True if the page is where the kernel is, and nothing is in transit."""
         uris = self.uris if page.visible else (ROOT,)
         quiet = not page.incoming and not page.outgoing and page.host_id == self.host.host_id
         return quiet and all(
@@ -137,18 +137,18 @@ class World:
     # --- what must hold ---
 
     def truth(self, page: Page, uri: str) -> Any:
-        """The state that the kernel had when it was where *page* is now, on that page's kernel."""
+        """Returns the state of the page's kernel at the index that *page* has reached."""
         return self._given(page, uri, self.history[page.host_id or "", uri][page.channels[uri].index])
 
     def seen(self, page: Page) -> dict[str, str]:
-        """Returns what *page* shows of what it gets, as JSON."""
+        """Returns what *page* shows, as JSON."""
         return {uri: encode(page.channels[uri].shown).decode() for uri in (self.uris if page.visible else (ROOT,))}
 
     def said(self, page: Page) -> dict[str, str]:
-        """Returns what the kernel says that it should be."""
+        """Returns what *page* should show, as JSON."""
         return {uri: encode(self._given(page, uri, self.host.channel(uri).state)).decode() for uri in self.seen(page)}
 
     def _given(self, page: Page, uri: str, state: Any) -> Any:
-        """*state* without the turns that *page* was told it is not given."""
+        """Returns *state* without the turns that *page* does not get."""
         earlier = page.channels[uri].earlier
         return replace(state, turns=state.turns[earlier:]) if earlier else state

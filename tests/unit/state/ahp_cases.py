@@ -1,4 +1,4 @@
-"""The reducer cases of AHP 0.5, beside the checkout, in the form of 1.0, which ours is."""
+"""The reducer cases of AHP 0.5, if checked out, converted to 1.0, the version of agentnb."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Json = dict[str, Any]
 
 
 def ahp_cases() -> dict[str, Json]:
-    """The cases by name, without those of actions that are gone; none where there is no such folder."""
+    """Returns the cases by name, without those of removed actions; nothing if the folder is missing."""
     cases = load_cases(FOLDER) if FOLDER.is_dir() else {}
     return {
         name: read(case)
@@ -27,7 +27,7 @@ def ahp_cases() -> dict[str, Json]:
 
 
 def read(case: Json) -> Json:
-    """A case in the form of 1.0."""
+    """Converts a case to 1.0."""
     for state in (case["initial"], case["expected"]):
         match case["reducer"]:
             case "session":
@@ -75,7 +75,7 @@ def _read_action(action: Json) -> None:
 
 
 def without_old_questions(value: Any) -> Any:
-    """A state without the questions that were answered, or whose turn is over: 0.5 does not keep them."""
+    """Removes questions that were answered or whose turn has ended, as 0.5 does not keep them."""
     if isinstance(value, list):
         return [without_old_questions(item) for item in value]
     if not isinstance(value, dict):

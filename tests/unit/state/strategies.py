@@ -97,7 +97,7 @@ _STRUCTS: dict[Any, Make] = {}
 
 
 def _struct(kind: Any) -> Make:
-    """Instances of a struct class, all fields filled or not."""
+    """Makes instances of a struct class, with or without optional fields."""
     if kind not in _STRUCTS:
         info = inspect.type_info(kind)
         assert isinstance(info, inspect.StructType)
@@ -160,7 +160,7 @@ MAKES: dict[type[inspect.Type], Callable[[Any], Make]] = {
 
 
 def _values(info: inspect.Type) -> Make:
-    """Values of a type, as `msgspec.inspect` tells it."""
+    """Makes values of a type that `msgspec.inspect` describes."""
     return MAKES[type(info)](info)
 
 
@@ -186,11 +186,11 @@ def _drawn(make: Make) -> st.SearchStrategy[Any]:
 
 
 def structs(kind: Any) -> st.SearchStrategy[Any]:
-    """Instances of a struct class, all fields filled or not."""
+    """Instances of a struct class, with or without optional fields."""
     return _drawn(_struct(kind))
 
 
 @functools.cache
 def actions(kinds: tuple[type[msgspec.Struct], ...]) -> st.SearchStrategy[Any]:
-    """Actions of these kinds, now and then one of a kind that nobody knows."""
+    """Actions of these kinds, and sometimes one of an unknown kind."""
     return _drawn(_one_of((*(_struct(kind) for kind in kinds), _unknown_action)))

@@ -1,4 +1,4 @@
-"""The reducers in Python and in TypeScript agree, on cases that nobody wrote."""
+"""The Python and TypeScript reducers agree on generated cases."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ EXAMPLES = examples(80)
 
 
 def write_cases(folder: Path, channel: str) -> None:
-    """Any actions on a channel, with the state that Python's reducers come to."""
+    """Writes cases with random actions on a channel and the states of Python's reducers."""
     reducer, initial = CHANNELS[channel]
 
     @settings(max_examples=EXAMPLES, database=None, suppress_health_check=list(HealthCheck))
@@ -46,7 +46,7 @@ def write_cases(folder: Path, channel: str) -> None:
 
 @needs_node
 def test_typescript_comes_to_the_same_states(tmp_path: Path) -> None:
-    """Whatever actions come, the page's reducers come to the kernel's state, value for value."""
+    """For any actions, the page's reducers reach the kernel's state."""
     for channel in CHANNELS:
         write_cases(tmp_path, channel)
     assert len(list(tmp_path.iterdir())) > EXAMPLES

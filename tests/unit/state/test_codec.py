@@ -1,4 +1,4 @@
-"""What comes from outside is checked; what is wrong is said clearly."""
+"""The codec checks data from outside and reports errors clearly."""
 
 from __future__ import annotations
 
@@ -30,26 +30,24 @@ WRONG = {
 
 @pytest.mark.parametrize("data", WRONG.values(), ids=list(WRONG))
 def test_malformed_action_is_refused(data: Any) -> None:
-    """A malformed action raises a ProtocolError, whatever is wrong with it."""
     with pytest.raises(ProtocolError, match=r"This is not an? "):
         decode_action(data)
 
 
 def test_message_names_the_field() -> None:
-    """The message says which field is wrong."""
     with pytest.raises(ProtocolError, match=r"missing required field `content`"):
         decode_action({"type": "chat/delta", "turnId": "t", "partId": "p"})
 
 
 def test_unknown_fields_are_ignored() -> None:
-    """A newer peer may say more: what we do not know is left out."""
+    """A newer peer may send more fields."""
     assert {"type": "session/ready", "time": 1} == to_json(
         decode_action({"type": "session/ready", "time": 1, "newer": True})
     )
 
 
 def test_unknown_action_keeps_what_was_sent() -> None:
-    """An action of an unknown type is kept whole, also inside an envelope and inside a late action."""
+    """Also inside an envelope and inside a late action."""
     raw = {"type": "chat/new", "x": [1, None]}
     assert UnknownAction(raw) == decode_action(raw)
     envelope = {"channel": "c", "index": 1, "action": raw}
@@ -61,12 +59,11 @@ def test_unknown_action_keeps_what_was_sent() -> None:
 
 @pytest.mark.parametrize("index", [0, -1, 1.5, "1", None])
 def test_index_counts_from_one(index: Any) -> None:
-    """An envelope's index is a whole number from one on."""
     with pytest.raises(ProtocolError):
         decode(Envelope, {"channel": "c", "index": index, "action": {"type": "session/ready"}})
 
 
 def test_absent_is_not_sent() -> None:
-    """What is None is not on the wire; an empty list is."""
+    """None is not on the wire; an empty list is."""
     chat = ChatState(resource="r", title="", status=1, modified_at="", turns=())
     assert b'{"resource":"r","title":"","status":1,"modifiedAt":"","turns":[]}' == encode(chat)

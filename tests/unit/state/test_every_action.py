@@ -1,4 +1,4 @@
-"""Tables that must be whole: every action has a reducer, a case, a form on the wire."""
+"""Every action has a test case."""
 
 from __future__ import annotations
 
@@ -13,13 +13,12 @@ CASES = load_cases(Path(__file__).parents[3] / "tests/cases/reducer")
 
 
 def types_in(actions: list[dict[str, Any]]) -> Iterator[str]:
-    """The types of these actions and of those within them."""
+    """Yields the types of these actions and of their inner actions."""
     for action in actions:
         yield action["type"]
         yield from types_in([action["action"]] if "action" in action else [])
 
 
 def test_every_action_has_a_case_of_ours() -> None:
-    """Every action type that we know is in one of our own cases."""
     used = {name for case in CASES.values() for name in types_in(case["actions"])}
     assert set() == codec.ACTIONS.keys() - used

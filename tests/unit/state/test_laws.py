@@ -1,4 +1,4 @@
-"""Laws of the reducers, on any sequence of actions."""
+"""Laws of the reducers, for any sequence of actions."""
 
 from __future__ import annotations
 
@@ -65,14 +65,14 @@ channels = pytest.mark.parametrize("channel", CHANNELS)
 
 
 def kinds(channel: str) -> tuple[type[Any], ...]:
-    """The actions of a channel."""
+    """Returns the actions of a channel."""
     return tuple(kind for kind in ACTIONS.values() if kind.channel_kind == channel.rsplit(maxsplit=1)[-1])
 
 
 @channels
 @given(data=st.data())
 def test_what_changes_nothing_is_the_very_same(channel: str, data: st.DataObject) -> None:
-    """After any action the state is either another value or the very same object."""
+    """After any action the state is a different value or the same object."""
     reducer, state = CHANNELS[channel]
     for action in data.draw(st.lists(actions(kinds(channel)), max_size=25)):
         after = reducer(state, action)
@@ -83,7 +83,7 @@ def test_what_changes_nothing_is_the_very_same(channel: str, data: st.DataObject
 @channels
 @given(data=st.data())
 def test_untouched_fields_keep_their_identity(channel: str, data: st.DataObject) -> None:
-    """A field that an action does not change is the very same object after it."""
+    """A field that an action does not change stays the same object."""
     reducer, state = CHANNELS[channel]
     for action in data.draw(st.lists(actions(kinds(channel)), max_size=25)):
         after = reducer(state, action)
@@ -96,7 +96,7 @@ def test_untouched_fields_keep_their_identity(channel: str, data: st.DataObject)
 @channels
 @given(data=st.data())
 def test_replay_equals_live(channel: str, data: st.DataObject) -> None:
-    """Actions that went over the wire, and a snapshot with its tail, give the state that was live."""
+    """Actions sent over the wire, and a snapshot with the actions after it, give the live state."""
     reducer, state = CHANNELS[channel]
     sequence = data.draw(st.lists(actions(kinds(channel)), max_size=25))
     cut = data.draw(st.integers(0, len(sequence)))
@@ -118,7 +118,7 @@ GROWING: dict[Any, Any] = {
 @pytest.mark.parametrize("part", GROWING, ids=lambda part: part.__name__)
 @given(chunks=st.lists(st.text(max_size=6)))
 def test_any_cutting_of_a_stream_gives_the_same_text(part: Any, chunks: list[str]) -> None:
-    """Text is the same however it was cut into deltas, and its neighbours are untouched."""
+    """Text does not depend on its division into deltas, and other parts do not change."""
     before, after = MarkdownResponsePart(id="a", content="<"), MarkdownResponsePart(id="z", content=">")
     turn = ActiveTurn(id="1", message=HELLO, response_parts=(before, part(id="p", content=""), after))
     state = ChatState(resource="1", title="", status=8, modified_at=EPOCH, turns=(), active_turn=turn)
@@ -134,7 +134,7 @@ def test_any_cutting_of_a_stream_gives_the_same_text(part: Any, chunks: list[str
 @settings(max_examples=40)
 @given(sizes=st.lists(st.integers(1, OUTPUT_LIMIT // 2), max_size=6))
 def test_terminal_keeps_the_end(sizes: list[int]) -> None:
-    """However the output comes, its last characters are kept, and cutting is told."""
+    """The terminal keeps the last characters of any output, and marks it as cut."""
     chunks = [chr(0x1F600 + i) * size for i, size in enumerate(sizes)]
     state = reduce_chat(CHAT, XTerminalOpened(terminal=TerminalView(id="1", command="yes")))
     for chunk in chunks:

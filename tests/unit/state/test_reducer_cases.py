@@ -1,4 +1,4 @@
-"""The JSON cases, ours and those of a folder from outside, on the reducers in Python."""
+"""The JSON cases of agentnb and of an external folder, on the Python reducers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ GIVEN = os.environ.get("AGENTNB_CASES")
 
 
 def ahp_parameters() -> list[Any]:
-    """A test for each case of AHP, one that is skipped where there are none."""
+    """Returns a parameter for each AHP case, or a skipped one."""
     cases = [parameter(name, case) for name, case in ahp_cases().items()]
     return cases or [pytest.param(None, id="none", marks=pytest.mark.skip(reason=f"no folder {FOLDER}"))]
 
@@ -31,7 +31,7 @@ def parameter(name: str, case: dict[str, Any]) -> Any:
 
 
 def canonical(value: Any) -> str:
-    """JSON as text: there ``0`` is not ``false``."""
+    """Returns JSON text, in which ``0`` is not ``false``."""
     return json.dumps(without_nulls(value), sort_keys=True, ensure_ascii=False)
 
 
@@ -39,7 +39,7 @@ GIVEN_CASES = [parameter(name, case) for name, case in load_cases(GIVEN).items()
 
 
 def check(case: dict[str, Any], seen: Callable[[Any], Any] = lambda state: state) -> None:
-    """Runs a case; where nothing is to change, the state must be the very same object."""
+    """Runs a case; an unchanged state must be the same object."""
     assert canonical(case["expected"]) == canonical(seen(run_reducer_case(case))), case["description"]
     if canonical(case["expected"]) == canonical(case["initial"]):
         before, after = case_states(case)
@@ -48,23 +48,23 @@ def check(case: dict[str, Any], seen: Callable[[Any], Any] = lambda state: state
 
 @pytest.mark.parametrize("case", [parameter(name, case) for name, case in load_cases(OURS).items()])
 def test_own_case(case: dict[str, Any]) -> None:
-    """Each of our cases ends in the state it says."""
+    """Each case ends in its expected state."""
     check(case)
 
 
 @pytest.mark.parametrize("case", ahp_parameters())
 def test_case_of_the_agent_host_protocol(case: dict[str, Any]) -> None:
-    """Each case of the Agent Host Protocol, beside the checkout, ends in the state it says."""
+    """Each case of the Agent Host Protocol, if checked out, ends in its expected state."""
     check(case, without_old_questions)
 
 
 @pytest.mark.skipif(not GIVEN, reason="AGENTNB_CASES names no folder")
 @pytest.mark.parametrize("case", GIVEN_CASES or [pytest.param(None, id="none")])
 def test_case_from_outside(case: dict[str, Any]) -> None:
-    """Each case of the folder in ``AGENTNB_CASES`` ends in the state it says."""
+    """Each case in the folder ``AGENTNB_CASES`` ends in its expected state."""
     check(case)
 
 
 def test_own_cases_can_all_be_run() -> None:
-    """None of our cases is about something that we do not have."""
+    """No case needs an unsupported feature."""
     assert {} == {name: reason for name, case in load_cases(OURS).items() if (reason := skip_reason(case))}

@@ -1,4 +1,4 @@
-"""Every struct goes to JSON and comes back the same."""
+"""Every struct survives a round trip through JSON."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ STRUCTS = [
 @settings(max_examples=examples(20))
 @given(data=st.data())
 def test_round_trip(kind: type[msgspec.Struct], data: st.DataObject) -> None:
-    """What is encoded decodes to an equal value, from bytes and from Python's dicts."""
+    """From bytes and from Python's dicts."""
     value = data.draw(structs(kind))
     assert same(value, decode(kind, encode(value)))
     assert same(value, decode(kind, to_json(value)))
 
 
 def test_unknown_part_round_trip() -> None:
-    """A part of a kind that nobody knows comes back as it went, at any depth."""
+    """A part of an unknown kind is unchanged, at any depth."""
     raw = {"kind": "future", "deep": [{"null": None}]}
     turn = {"id": "t", "message": {"text": "", "origin": {"kind": "user"}}, "responseParts": [raw], "state": "complete"}
     decoded = decode(agentnb.state.Turn, turn)

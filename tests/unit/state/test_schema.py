@@ -25,12 +25,11 @@ OPEN = {"someFutureKind", "chat/notYetKnown", "x-agentnb/notYetKnown"}
 
 
 def validator(name: str) -> Draft202012Validator:
-    """A validator of one of the schema's definitions."""
+    """Returns a validator of one definition of the schema."""
     return Draft202012Validator({**SCHEMA, "$ref": f"#/$defs/{name}"})
 
 
 def test_schema_is_valid() -> None:
-    """The schema itself is a valid schema, and every reference in it leads somewhere."""
     Draft202012Validator.check_schema(SCHEMA)
     references = {part.split('"')[0] for part in json.dumps(SCHEMA).split('"#/$defs/')[1:]}
     assert set() == references - SCHEMA["$defs"].keys()
@@ -38,7 +37,7 @@ def test_schema_is_valid() -> None:
 
 @pytest.mark.parametrize("name", CASES)
 def test_cases_fit_the_schema(name: str) -> None:
-    """The states and actions of our cases are what the schema says, but for kinds that nobody knows."""
+    """Except states and actions of unknown kinds."""
     case = without_nulls(CASES[name])
     state = validator(STATES[case["reducer"]])
     action = validator("Action")

@@ -1,4 +1,4 @@
-"""A page, of this kernel or of another host's conversations: it asks, dispatches, and reduces what it is sent."""
+"""A page of this kernel's or another host's conversations: it sends requests, dispatches, and reduces."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ class MirroringPage:
         self._take(self.ask("initialize", protocolVersions=[WINDOW.current], visible=True)["snapshots"])
 
     def send(self, message: dict[str, Any]) -> None:
-        """Put one message on the wire."""
+        """Sends one message."""
         raise NotImplementedError
 
     def receive(self) -> dict[str, Any]:
-        """The next message for this page on the wire, with what travels beside it as ``buffers``."""
+        """Returns the next message for this page, with its binary data as ``buffers``."""
         raise NotImplementedError
 
     def _say(self, message: dict[str, Any]) -> None:
         self.send({"jsonrpc": "2.0", "v": WINDOW.current, "clientId": self.client_id, **message})
 
     def ask(self, method: str, **params: Any) -> dict[str, Any]:
-        """Ask for something; the answer, with what travels beside it as ``buffers``."""
+        """Sends a request and returns the answer, with its data as ``buffers``."""
         self._id += 1
         number = self._id
         self._say({"id": number, "method": wire_name(method), "params": params})
@@ -53,23 +53,22 @@ class MirroringPage:
             self._notified(message)
 
     def follow(self, *uris: str) -> None:
-        """Follow channels."""
         self._take([self.ask("subscribe", channel=uri)["snapshot"] for uri in uris])
 
     def dispatch(self, uri: str, action: dict[str, Any]) -> None:
-        """Want something to happen."""
+        """Dispatches an action."""
         self._id += 1
         self._channels[uri].pending.append((self._id, action))
         self._say({"method": "dispatchAction", "params": {"clientSeq": self._id, "channel": uri, "action": action}})
 
     def until(self, uri: str, wanted: Callable[[Any], Any]) -> Any:
-        """The channel's confirmed state, once *wanted* says yes to it."""
+        """Waits until *wanted* accepts the channel's confirmed state; returns it."""
         while not (self._channels[uri].confirmed is not None and wanted(self._channels[uri].confirmed)):
             self._notified(self.receive())
         return self._channels[uri].confirmed
 
     def until_settled(self, uri: str) -> None:
-        """Once everything that it dispatched there is answered."""
+        """Waits until all its actions there are answered."""
         while self._channels[uri].pending:
             self._notified(self.receive())
 

@@ -1,4 +1,4 @@
-"""A client of the Agent Host Protocol in Python, as plain as can be: it says and hears JSON."""
+"""A plain Python client of the Agent Host Protocol: it sends and receives JSON."""
 
 from __future__ import annotations
 
@@ -44,11 +44,10 @@ class Client:
         self._client_seq = 0
 
     def close(self) -> None:
-        """Leave."""
         self._open.close()
 
     def initialize(self, client_id: str, *uris: str, versions: tuple[str, ...] = VERSIONS) -> dict[str, Any]:
-        """Introduce itself, and follow *uris*."""
+        """Introduces itself and follows *uris*."""
         params = {
             "channel": "ahp-root://",
             "clientId": client_id,
@@ -61,32 +60,31 @@ class Client:
         return result
 
     def ask(self, method: str, params: dict[str, Any]) -> Any:
-        """Ask for something; what is heard meanwhile is kept."""
+        """Sends a request and returns its result; keeps other messages."""
         return self.answer(self.start(method, params))
 
     def start(self, method: str, params: dict[str, Any]) -> int:
-        """Ask for something, and do not wait; returns the request's number."""
+        """Sends a request; returns its number."""
         self._id += 1
         self.say({"jsonrpc": "2.0", "id": self._id, "method": method, "params": {"channel": "ahp-root://", **params}})
         return self._id
 
     def answer(self, number: int) -> Any:
-        """The answer to request *number*."""
+        """Returns the result of request *number*."""
         answer = self.hear(lambda message: message.get("id") == number)
         if "error" in answer:
             raise Failed(answer["error"])
         return answer["result"]
 
     def snapshot(self, uri: str) -> Any:
-        """Subscribe, for the state."""
+        """Subscribes to *uri*; returns its state."""
         return self.ask("subscribe", {"channel": uri})["snapshot"]["state"]
 
     def say(self, message: dict[str, Any]) -> None:
-        """Say anything."""
         self.socket.send(json.dumps(message))
 
     def dispatch(self, uri: str, action: dict[str, Any], client_seq: int | None = None) -> int:
-        """Want something to happen; returns the number that it is wanted by."""
+        """Dispatches an action; returns its ``clientSeq``."""
         self._client_seq += 1
         seq = self._client_seq if client_seq is None else client_seq
         params = {"channel": uri, "clientSeq": seq, "action": action}
@@ -99,7 +97,7 @@ class Client:
         return self.dispatch(chat_of(session), action)
 
     def hear(self, wanted: Any) -> dict[str, Any]:
-        """The next message that *wanted* says yes to; the others are kept in ``heard``."""
+        """Returns the next message that *wanted* accepts; keeps the others in ``heard``."""
         while True:
             message = json.loads(self.socket.recv(timeout=PATIENCE))
             if wanted(message):
@@ -107,7 +105,7 @@ class Client:
             self.heard.append(message)
 
     def hear_action(self, kind: str) -> dict[str, Any]:
-        """The envelope of the next action of that type, of those heard meanwhile too."""
+        """Returns the envelope of the next action of that type, including kept ones."""
 
         def is_it(message: dict[str, Any]) -> bool:
             return message.get("method") == "action" and message["params"]["action"]["type"] == kind
@@ -120,10 +118,10 @@ class Client:
 
 
 def session_of(session: Session) -> str:
-    """The session's channel, as AHP names it."""
+    """Returns the session's channel, as AHP names it."""
     return f"ahp-session:/{session.tab_id}"
 
 
 def chat_of(session: Session) -> str:
-    """The chat's channel, as AHP names it."""
+    """Returns the chat's channel, as AHP names it."""
     return to_ahp(f"{session.agent}:/{session.tab_id}/chat")

@@ -17,7 +17,7 @@ from tests.unit.server.websocket.relay import Relay
 
 @pytest.fixture
 def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
-    """This process's kernel, served on a free port; its file is in a folder of its own."""
+    """This process's kernel, served on a free port; its file is in a temporary folder."""
     monkeypatch.setenv("JUPYTER_RUNTIME_DIR", str(tmp_path / "runtime"))
     with agentnb.serve(name="editor") as served:
         yield served
@@ -25,7 +25,6 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
 
 @pytest.fixture
 def session(tmp_path: Path) -> Iterator[agentnb.Session]:
-    """A conversation with eliza."""
     with_eliza = agentnb.start("eliza", cwd=tmp_path)
     yield with_eliza
     with_eliza.close()
@@ -36,7 +35,7 @@ Connect = Callable[..., Client]
 
 @pytest.fixture
 def connect(server: Server) -> Iterator[Connect]:
-    """Connect a client: ``connect(token)``, or ``connect(token, "me", "ahp-root://")``; of 0.5 by default."""
+    """Connects a client: ``connect(token)``, or ``connect(token, "me", "ahp-root://")``; 0.5 by default."""
     opened: list[Client] = []
 
     def begin(

@@ -1,6 +1,6 @@
-"""A mirror of version 0.9 and later in Python: plain JSON, reduced as the protocol's documentation says, and no more.
+"""A mirror of version 0.9 and later in Python: plain JSON, reduced as the protocol's documentation says.
 
-It knows the actions that this host sends. It shares no code with the host, so that it can find it wrong.
+It knows the actions that this host sends. It shares no code with the host, so that it can find errors in it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ BASE = ("toolCallId", "toolName", "displayName", "intention", "contributor", "_m
 
 
 def reduce(channel: str, state: Json, action: Json) -> Json:
-    """The state of a channel after an action."""
+    """Returns the channel's state after an action."""
     kind, value = action["type"], dict(state)
     if channel.startswith("ahp-chat:"):
         return CHAT[kind](value, action)

@@ -1,4 +1,4 @@
-"""A relay of TCP connections that can be cut: the network between two kernels."""
+"""A relay of TCP connections that a test can cut: the network between two kernels."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ BYTES = 65_536
 
 
 class Relay:
-    """Passes bytes on to a server, until it is cut."""
+    """Forwards bytes to a server, until it is cut."""
 
     def __init__(self, loop: HostLoop) -> None:
         self._loop = loop
@@ -23,12 +23,12 @@ class Relay:
         self.place = f"127.0.0.1:{self._server.sockets[0].getsockname()[1]}"
 
     def lead_to(self, address: str) -> None:
-        """Pass connections on to the server at *address*."""
+        """Forwards connections to the server at *address*."""
         parts = urlsplit(address)
         self._target = (parts.hostname or "", parts.port or 0)
 
     def cut(self) -> None:
-        """End all connections, and let none through until :meth:`mend`."""
+        """Ends all connections and refuses new ones until :meth:`mend`."""
         self._loop.call(self._cut)
 
     def _cut(self) -> None:
@@ -37,11 +37,10 @@ class Relay:
             writer.transport.abort()
 
     def mend(self) -> None:
-        """Let connections through again."""
+        """Accepts connections again."""
         self._is_open = True
 
     def close(self) -> None:
-        """End it."""
         self.cut()
         self._loop.call(self._server.close)
 

@@ -1,4 +1,4 @@
-"""Stands between two kernels of ours so that they are strangers: neither hears that the other is one of us."""
+"""A proxy between two agentnb kernels that hides from each that the other is agentnb."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from websockets.sync.server import serve as serve_websockets
 
 
 class Stranger:
-    """Leads on to a served kernel."""
+    """Forwards to a served kernel."""
 
     def __init__(self, address: str, version: str, *, hides_new: bool = False) -> None:
         self.address, self.version, self.hides_new = address, version, hides_new
@@ -25,7 +25,7 @@ class Stranger:
 
     @contextlib.contextmanager
     def serve(self) -> Iterator[str]:
-        """Begin; yields the address to connect to."""
+        """Serves; yields the address to connect to."""
         with serve_websockets(self._lead, "127.0.0.1", 0, max_size=None, compression=None) as server:
             thread = threading.Thread(target=server.serve_forever)
             thread.start()
@@ -35,7 +35,7 @@ class Stranger:
             thread.join()
 
     def cut(self) -> None:
-        """End every connection."""
+        """Ends every connection."""
         for each in self._open:
             each.close()
 

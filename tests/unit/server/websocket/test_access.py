@@ -1,4 +1,4 @@
-"""Who may connect, what each client may do, and what the user sees of it."""
+"""Who may connect, the rights of each client, and what the user sees of it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ EVERYWHERE = "0.0.0.0"  # noqa: S104 - what must be refused
 
 
 def refusal(server: Server, token: str, **options: Any) -> int | None:
-    """The HTTP status with which a connection is refused; None where it is not."""
+    """Returns the HTTP status of a refused connection; None if it is accepted."""
     try:
         Client(server.address, token, **options).close()
     except InvalidStatus as refused:
@@ -37,13 +37,12 @@ def refusal(server: Server, token: str, **options: Any) -> int | None:
 
 @pytest.mark.parametrize("token", ["", "x", "x" * 43, "\u00e9" * 50])
 def test_a_wrong_token_is_refused_before_the_connection_is_open(server: Server, token: str) -> None:
-    """Whatever it looks like."""
     headers = {"Authorization": f"Bearer {token}".encode("latin-1", "ignore").decode("latin-1")}
     assert refusal(server, token, headers=headers) == 401
 
 
 def test_a_token_in_the_address_is_as_good_as_one_in_a_header(server: Server) -> None:
-    """For a client that can only be given an address."""
+    """Some clients can only be given an address."""
     assert refusal(server, "wrong", headers={"Authorization": ""}) == 401
     behind_proxy = f"{server.address}?token=of-jupyter&agentnb_token={server.token}"
     for url in (server.url, behind_proxy):
@@ -55,7 +54,6 @@ def test_a_token_in_the_address_is_as_good_as_one_in_a_header(server: Server) ->
 
 
 def test_an_expired_or_revoked_token_is_refused_and_its_connection_ends(server: Server, connect: Connect) -> None:
-    """At once."""
     expired, revoked = server.add_client("old", expires=0.0), server.add_client("phone")
     client = connect(revoked)
     assert ([each.name for each in server.clients], server.revoke("phone")) == (["phone"], True)
@@ -67,7 +65,7 @@ def test_an_expired_or_revoked_token_is_refused_and_its_connection_ends(server: 
 
 
 def test_a_token_that_expires_ends_its_connection(server: Server, connect: Connect) -> None:
-    """Not only the next one."""
+    """The connection in use ends too, not only the next one."""
     client = connect(server.add_client("guest", expires=3.0))
     assert client.ask("ping", {}) == {}
     with pytest.raises(ConnectionClosed) as closed:
@@ -77,7 +75,7 @@ def test_a_token_that_expires_ends_its_connection(server: Server, connect: Conne
 
 
 def test_a_client_has_few_connections_and_takes_no_place_of_others(server: Server, connect: Connect) -> None:
-    """However many it opens without a word: with one token it cannot keep others out."""
+    """One token cannot keep others out, however many silent connections it opens."""
     token = server.add_client("many")
     silent = [Client(server.address, token) for _ in range(ServingLimits().client_connections)]
     assert refusal(server, token) == 503
@@ -87,7 +85,7 @@ def test_a_client_has_few_connections_and_takes_no_place_of_others(server: Serve
 
 
 def test_a_token_in_use_is_refused_to_another_client_and_not_to_the_same(server: Server, connect: Connect) -> None:
-    """The same client that comes back takes the place of its old connection, which may be half open."""
+    """The same client replaces its old connection, which may be half open."""
     first = connect(None, "me")
     with pytest.raises(Failed) as failed:
         connect(None, "somebody")
@@ -102,12 +100,12 @@ def test_a_token_in_use_is_refused_to_another_client_and_not_to_the_same(server:
     [{"Origin": "https://evil.example"}, {"Origin": "null"}, {"Origin": "http://localhost"}, {"Host": "evil.example"}],
 )
 def test_pages_of_other_origins_and_other_host_names_are_refused(server: Server, headers: dict[str, str]) -> None:
-    """A web page, or one whose name was bound to this machine, cannot connect even with the token."""
+    """A web page cannot connect even with the token, also by DNS rebinding."""
     assert refusal(server, server.token, headers=headers) == (403 if "Origin" in headers else 400)
 
 
 def test_named_hosts_and_origins_are_let_in_whatever_the_path() -> None:
-    """As through a proxy that calls the kernel by another name and puts a path before it."""
+    """A proxy may use another host name and a path prefix."""
     with agentnb.serve(hosts=["hub.example"], origins=["https://hub.example"]) as server:
         client = Client(f"{server.address}user/ada/proxy/1/", server.token, headers={"Origin": "https://hub.example"})
         assert client.initialize("me")["snapshots"] == []
@@ -115,7 +113,7 @@ def test_named_hosts_and_origins_are_let_in_whatever_the_path() -> None:
 
 
 def test_a_client_that_may_only_watch_is_refused_all_else(server: Server, session: Session, connect: Connect) -> None:
-    """Prompts, approvals, settings and commands; it hears why."""
+    """Prompts, approvals, settings and commands; the error says why."""
     watcher = connect(server.add_client("phone", rights=["watch"]), "phone", chat_of(session))
     reasons = []
     for uri, action in (
@@ -140,7 +138,7 @@ def test_a_client_that_may_only_watch_is_refused_all_else(server: Server, sessio
 def test_a_client_sees_only_the_sessions_it_may(
     server: Server, session: Session, connect: Connect, tmp_path: Path
 ) -> None:
-    """Others are not listed, cannot be followed, and what is dispatched there is passed over."""
+    """Others are not listed and cannot be followed; actions there are ignored."""
     other = agentnb.start("eliza", cwd=tmp_path)
     client = connect(
         server.add_client("b", rights=["drive"], sessions=[session]), "b", chat_of(other), chat_of(session)
@@ -156,7 +154,7 @@ def test_a_client_sees_only_the_sessions_it_may(
 
 @pytest.mark.parametrize("kind", ["chat/delta", "session/ready", "chat/turnComplete", "x-agentnb/late", "no/such"])
 def test_an_action_that_only_the_host_takes_is_rejected(session: Session, connect: Connect, kind: str) -> None:
-    """Whatever it claims; nothing changes."""
+    """Whatever its content; nothing changes."""
     client = connect(None, "me", chat_of(session))
     seq = client.dispatch(chat_of(session), {"type": kind, "turnId": "t", "partId": "p", "content": "x", "action": {}})
     told = client.hear(lambda message: message.get("method") == "action")["params"]
@@ -167,7 +165,7 @@ def test_an_action_that_only_the_host_takes_is_rejected(session: Session, connec
 def test_a_request_of_ours_needs_the_right_of_its_row_and_a_channel_that_the_client_may_see(
     server: Server, session: Session, connect: Connect, tmp_path: Path
 ) -> None:
-    """And says what is wrong with it; one whose row has no right is for pages of this kernel only."""
+    """Errors name the cause; a method without a right in its row is for pages of this kernel only."""
     other = agentnb.start("eliza", cwd=tmp_path)
     watcher = connect(server.add_client("phone", rights=["watch"]), "phone")
     driver = connect(server.add_client("b", rights=["drive"], sessions=[session]), "b")
@@ -191,7 +189,7 @@ def test_a_request_of_ours_needs_the_right_of_its_row_and_a_channel_that_the_cli
 
 
 def test_no_client_can_trust_the_skills_of_a_package(server: Server, session: Session, connect: Connect) -> None:
-    """Not with all rights, not as another kernel's page, not by switching a plugin on: only a page of this kernel."""
+    """Not with all rights, as another kernel's page, or by enabling a plugin: only a page of this kernel can."""
     client = connect(server.add_client("b", rights=["drive", "approve"]), "b", session_of(session))
     choice = {"action": "trust", "package": "polars", "digest": "0" * 64}
     codes = []
@@ -211,7 +209,7 @@ def test_no_client_can_trust_the_skills_of_a_package(server: Server, session: Se
 def test_a_number_that_was_used_before_is_rejected_and_a_name_of_another_is_not_believed(
     session: Session, connect: Connect
 ) -> None:
-    """A client that calls itself `python` is still a client; its second action with one number is not carried out."""
+    """A client that calls itself `python` is still a client; its second action with one number is not applied."""
     client = connect(None, "python", session_of(session))
     for title in ("first", "second"):
         client.dispatch(session_of(session), {"type": "session/titleChanged", "title": title}, client_seq=7)
@@ -221,7 +219,7 @@ def test_a_number_that_was_used_before_is_rejected_and_a_name_of_another_is_not_
 
 
 def test_the_chat_and_the_log_say_who_is_connected(server: Server, session: Session, connect: Connect) -> None:
-    """By name, with what it may do, until it has left."""
+    """By name and rights, until it has left."""
 
     def shown() -> Any:
         config = current_host().root.state.config
@@ -240,7 +238,7 @@ def test_the_chat_and_the_log_say_who_is_connected(server: Server, session: Sess
 def test_the_token_is_in_no_log_and_no_representation(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nor are those of clients that were refused."""
+    """Neither are the tokens of refused clients."""
     caplog.set_level(logging.DEBUG)
     monkeypatch.setenv("JUPYTER_RUNTIME_DIR", str(tmp_path))
     with agentnb.serve() as server:
@@ -257,7 +255,7 @@ def test_the_token_is_in_no_log_and_no_representation(
 def test_the_file_of_a_served_kernel_is_private_and_goes_with_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """`agentnb serve --list` reads it; a file of a process that is gone is removed."""
+    """`agentnb serve --list` reads it; the file of an ended process is removed."""
     monkeypatch.setenv("JUPYTER_RUNTIME_DIR", str(tmp_path))
     gone = subprocess.Popen([sys.executable, "-c", ""])
     gone.wait()
@@ -283,7 +281,6 @@ def test_beyond_this_machine_it_serves_only_with_tls_or_when_told_so(tmp_path: P
 
 
 def test_a_client_needs_a_free_name_known_rights_and_a_long_token(server: Server) -> None:
-    """Else nobody is let in."""
     for wrong in (lambda: server.add_client("editor"), lambda: server.add_client("x", rights=["own"])):  # type: ignore[list-item]
         with pytest.raises(UsageError):
             wrong()

@@ -1,4 +1,4 @@
-"""Any schedule of writing slowly, cutting and coming back: every mirror ends as the host is, nothing lost or twice."""
+"""Any schedule of slow writes, cuts and reconnects: every mirror ends as the host, with nothing lost or twice."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ REDUCERS: dict[str, tuple[type[Any], Any]] = {
 
 
 class Mirror:
-    """A client that reduces what it hears, on a wire that is written slowly and cut now and then."""
+    """A client that reduces what it gets, on a wire that is slow and sometimes cut."""
 
     def __init__(self, world: World, feed: Feed, number: int, *, is_ours: bool) -> None:
         grants = ClientGrants()
@@ -72,12 +72,12 @@ class Mirror:
         self.connection: AhpConnection | None = None
 
     def connect_again(self) -> None:
-        """Connect where the connection was cut."""
+        """Connects if the connection was cut."""
         if self.connection is None:
             self.connect()
 
     def connect(self) -> None:
-        """Connect, the first time or again."""
+        """Connects, the first time or again."""
         self.number += 1
         connection = self.connection = AhpConnection(
             self.world.host,
@@ -99,18 +99,18 @@ class Mirror:
         self.hear(connection)
 
     def say(self, method: str, params: dict[str, Any]) -> None:
-        """Ask for something."""
+        """Sends a request."""
         assert self.connection is not None
         self.connection.receive(json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}))
 
     def cut(self) -> None:
-        """The connection is gone, with all that was on the wire."""
+        """Cuts the connection and loses all that was in transit."""
         connection, self.connection = self.connection, None
         if connection is not None:
             connection.closed()
 
     def hear(self, connection: AhpConnection | None, most: int = 1_000_000) -> None:
-        """The wire carries what waits; the connection may break after *most* messages."""
+        """Delivers the waiting messages; cuts the connection after *most* of them."""
         if connection is None:
             return
         for number, text in enumerate(connection.take_waiting()):
@@ -121,7 +121,7 @@ class Mirror:
         connection.written()
 
     def take(self, message: dict[str, Any]) -> None:
-        """Reduce one message."""
+        """Applies one message."""
         if message.get("method") == "action":
             self.apply(message["params"])
         result = message.get("result") or {}
@@ -134,7 +134,7 @@ class Mirror:
             self.snapshots += 1
 
     def apply(self, envelope: dict[str, Any]) -> None:
-        """One action; numbers only grow, so nothing comes twice."""
+        """Applies one action; growing numbers show that none comes twice."""
         assert envelope["serverSeq"] > self.seq
         self.seq = envelope["serverSeq"]
         uri, action = envelope["channel"], envelope["action"]
@@ -145,11 +145,11 @@ class Mirror:
             self.states[uri] = later_mirror.reduce(uri, self.states[uri], action)
 
     def seen(self) -> dict[str, str]:
-        """Returns what it has, as text."""
+        """Returns its states, as text."""
         return {uri: settled(to_json(self.states[uri])) for uri in self.uris}
 
     def truth(self) -> dict[str, str]:
-        """Returns what the host has of what it was given."""
+        """Returns the host's states, limited to the turns that it was given."""
         session, chat = (self.world.host.channel(uri) for uri in (self.world.session, self.world.chat))
         mirrored = self.states[self.uris[1]]
         given = len(mirrored.turns if self.is_ours else mirrored["turns"])
@@ -164,7 +164,7 @@ class Mirror:
 
 
 def settled(value: Any) -> str:
-    """JSON without the times, which actions do not carry, and with URIs as AHP has them."""
+    """Returns JSON without the times, which actions do not carry."""
 
     def keep(value: Any) -> Any:
         if isinstance(value, dict):
@@ -175,7 +175,7 @@ def settled(value: Any) -> str:
 
 
 def happen(world: World, dice: random.Random) -> None:
-    """Something happens in the host."""
+    """Makes a random change in the host."""
     conversation, chat = world.conversation, world.conversation.chat.state
     turn: ActiveTurn | Turn | None = chat.active_turn
     if dice.random() < 0.15:
@@ -200,7 +200,7 @@ def happen(world: World, dice: random.Random) -> None:
 
 @pytest.mark.parametrize(("is_ours", "schedules"), [(False, SCHEDULES), (True, SCHEDULES // 4)])
 def test_any_schedule_ends_with_the_hosts_state(*, is_ours: bool, schedules: int) -> None:
-    """The mirror's session and chat are the host's, byte for byte beside times, after each schedule."""
+    """The mirror's session and chat equal the host's but for times, after each schedule."""
     dice, snapshots = random.Random(17), 0
     for first in range(0, schedules, 50):
         world = World(pages=0)
@@ -221,7 +221,7 @@ def test_any_schedule_ends_with_the_hosts_state(*, is_ours: bool, schedules: int
 
 
 def befall(world: World, mirror: Mirror, dice: random.Random) -> None:
-    """Something of the connection: time, a message, a half one, a cut, a new one."""
+    """Makes a random event of the connection: a wait, delivery, partial delivery, cut or reconnect."""
     match dice.choice(["wait", "wait", "hear", "hear", "break", "cut"]):
         case "wait":
             world.loop.advance(dice.choice([10, 50, 300]))
@@ -236,7 +236,7 @@ def befall(world: World, mirror: Mirror, dice: random.Random) -> None:
 
 
 def settle(world: World, mirrors: list[Mirror]) -> None:
-    """Nothing more happens, and all is heard."""
+    """Delivers everything, without new changes."""
     for mirror in mirrors:
         while mirror.connection is None:
             mirror.connect()

@@ -1,4 +1,4 @@
-"""What clients send that makes no sense, or too much of it: each ends its own connection at most."""
+"""Invalid or excessive input of clients: each ends at most its own connection."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ SOAK = int(os.environ.get("AGENTNB_AHP_MESSAGES", "400"))
 
 
 def code_of(client: Client) -> int | None:
-    """The close code that the connection ends with."""
+    """Returns the close code of the connection."""
     while True:
         try:
             client.socket.recv(timeout=60)
@@ -39,12 +39,12 @@ def code_of(client: Client) -> int | None:
 
 
 def raw(client: Client, data: bytes) -> None:
-    """Bytes on the wire, past the library."""
+    """Sends bytes directly, without the library."""
     client.socket.socket.sendall(data)
 
 
 def frame(opcode: Opcode, data: bytes, *, fin: bool = True) -> bytes:
-    """A frame as a client masks it."""
+    """Returns a frame as a client masks it."""
     return Frame(opcode, data, fin=fin).serialize(mask=True)
 
 
@@ -67,7 +67,7 @@ BAD_FRAMES: dict[str, tuple[Callable[[], bytes], int]] = {
 
 @pytest.mark.parametrize("what", BAD_FRAMES)
 def test_a_bad_frame_ends_its_connection_and_no_other(server: Server, connect: Connect, what: str) -> None:
-    """With the close code of the WebSocket protocol; the kernel and the other clients go on."""
+    """With the WebSocket close code; the kernel and the other clients continue."""
     good, bad = connect(None, "good"), connect(server.add_client("bad"), "bad")
     make, code = BAD_FRAMES[what]
     with contextlib.suppress(OSError):  # its connection can end before all of a long one is written
@@ -76,7 +76,7 @@ def test_a_bad_frame_ends_its_connection_and_no_other(server: Server, connect: C
 
 
 def test_a_message_in_fragments_is_one_message(connect: Connect) -> None:
-    """As the WebSocket protocol says."""
+    """The WebSocket protocol requires it."""
     client = connect()
     said = json.dumps({"jsonrpc": "2.0", "id": "f", "method": "ping", "params": {"channel": "ahp-root://"}}).encode()
     raw(client, frame(Opcode.TEXT, said[:10], fin=False) + frame(Opcode.CONT, said[10:]))
@@ -84,7 +84,7 @@ def test_a_message_in_fragments_is_one_message(connect: Connect) -> None:
 
 
 def test_a_client_that_offers_compression_gets_none(connect: Connect) -> None:
-    """So nothing that is sent can grow when it is unpacked."""
+    """So no message can grow by decompression."""
     client = connect(None, "me", compression="deflate")
     assert client.socket.response is not None
     assert "Sec-WebSocket-Extensions" not in client.socket.response.headers
@@ -94,7 +94,7 @@ def test_a_client_that_offers_compression_gets_none(connect: Connect) -> None:
     "uri", ["ahp-session:/../../etc", "ahp-chat:/..%2f..", "file:///etc/passwd", "", "eliza:/x/chat"]
 )
 def test_a_channel_that_is_none_is_not_followed(connect: Connect, uri: str) -> None:
-    """The error is the specification's; at a reconnect it is left out."""
+    """The error is the specification's; a reconnect leaves the channel out."""
     client = connect()
     with pytest.raises(Failed) as failed:
         client.ask("subscribe", {"channel": uri})
@@ -103,7 +103,7 @@ def test_a_channel_that_is_none_is_not_followed(connect: Connect, uri: str) -> N
 
 @pytest.mark.parametrize("seen", [-1, 2**60, 1e300, 0.5])
 def test_a_number_that_no_change_has_is_answered_with_snapshots(server: Server, seen: float) -> None:
-    """From the future, from another kernel, or from nowhere."""
+    """The number is from the future, from another kernel, or invalid."""
     client = Client(server.address, server.token)
     client.initialize("me")
     client.close()
@@ -132,7 +132,7 @@ def test_a_number_that_no_change_has_is_answered_with_snapshots(server: Server, 
     ],
 )
 def test_a_message_that_makes_no_sense_is_answered_with_an_error(connect: Connect, text: str, code: int) -> None:
-    """JSON-RPC's own; the connection goes on."""
+    """With JSON-RPC's error; the connection continues."""
     client = connect()
     client.socket.send(text)
     assert client.hear(lambda message: "error" in message)["error"]["code"] == code
@@ -140,7 +140,6 @@ def test_a_message_that_makes_no_sense_is_answered_with_an_error(connect: Connec
 
 
 def test_nothing_but_ping_is_answered_before_initialize(server: Server, session: Session) -> None:
-    """And it can be said once only."""
     client = Client(server.address, server.token)
     assert client.ask("ping", {}) == {}
     codes = []
@@ -155,7 +154,7 @@ def test_nothing_but_ping_is_answered_before_initialize(server: Server, session:
 
 
 def test_a_client_that_sends_too_much_is_disconnected(server: Server, connect: Connect) -> None:
-    """The others are not."""
+    """The other clients stay connected."""
     good, flooding = connect(None, "good"), connect(server.add_client("b"), "b")
     ping = '{"jsonrpc":"2.0","method":"ping","params":{"channel":"ahp-root://"}}'
     with contextlib.suppress(ConnectionClosed):
@@ -165,7 +164,7 @@ def test_a_client_that_sends_too_much_is_disconnected(server: Server, connect: C
 
 
 def test_connections_that_never_say_anything_do_not_keep_others_out(server: Server) -> None:
-    """Few may be half open at once; those beyond are closed at once, and clients still come in."""
+    """The kernel limits half-open connections and closes those beyond at once; clients can still connect."""
     parts = urlsplit(server.address)
     silent = [socket.create_connection((parts.hostname or "", parts.port or 0)) for _ in range(200)]
     refused, _, _ = select.select(silent, [], [], 30)
@@ -177,7 +176,7 @@ def test_connections_that_never_say_anything_do_not_keep_others_out(server: Serv
 
 
 def test_a_connection_whose_other_end_is_gone_is_ended() -> None:
-    """Its machine sleeps, or its network is cut: nothing says so, and it answers no ping."""
+    """Its machine sleeps or its network is cut: nothing reports it, and it answers no ping."""
     host, left = current_host(), threading.Event()
     changed = lambda _grant, came: None if came else left.set()  # noqa: E731
     listener = WebSocketListener(
@@ -203,7 +202,7 @@ def test_a_connection_whose_other_end_is_gone_is_ended() -> None:
 
 
 def _connected(server: Server) -> Client:
-    """A client, once the connections that were closed are gone."""
+    """Connects a client once the closed connections are gone."""
     while True:
         try:
             return Client(server.address, server.token)
@@ -212,7 +211,7 @@ def _connected(server: Server) -> Client:
 
 
 def test_a_client_that_never_reads_holds_up_nothing(server: Server, session: Session, connect: Connect) -> None:
-    """A turn of much text ends, and the others have all of it."""
+    """A long turn ends, and the other clients have all of it."""
     connect(server.add_client("deaf"), "deaf", chat_of(session), max_queue=1)
     good = connect(None, "good", chat_of(session))
     turn = session.prompt("/flood 5000").wait()
@@ -278,7 +277,7 @@ ACTIONS = [
 
 
 def message(dice: random.Random, session: Session) -> Any:
-    """Something that is nearly a message."""
+    """Returns a random, nearly valid message."""
 
     def value(depth: int = 0) -> Any:
         simple = [None, True, -1, 1e300, 2**63, "", "x" * 50, "\u2028", "ahp-root://", session_of(session)]
@@ -319,7 +318,7 @@ def message(dice: random.Random, session: Session) -> Any:
 def test_messages_made_at_random_break_nothing(
     server: Server, session: Session, connect: Connect, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """No request hangs, no exception is unhandled, and the state stays readable by a good client."""
+    """No request hangs, no exception is unhandled, and a good client can still read the state."""
     dice = random.Random(17)
     name, newest = "b", SPOKEN[:1]
     good = connect(None, "good", session_of(session))

@@ -32,7 +32,7 @@ Attach = Callable[..., AttachedPage]
 
 @pytest.fixture
 def attach(server: Server) -> Iterator[Attach]:
-    """A page that follows the served host: ``attach(token)``; this kernel's own host stands for another one."""
+    """A page that follows the served host: ``attach(token)``; this kernel's own host acts as the other one."""
     opened = []
 
     def begin(token: str | None = None) -> AttachedPage:
@@ -49,7 +49,7 @@ def attach(server: Server) -> Iterator[Attach]:
 
 @contextlib.contextmanager
 def nobody_there() -> Iterator[str]:
-    """A place that is taken, and at which nobody listens."""
+    """Yields an address that is in use but does not listen."""
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         yield f"127.0.0.1:{taken.getsockname()[1]}"
@@ -57,7 +57,7 @@ def nobody_there() -> Iterator[str]:
 
 @contextlib.contextmanager
 def other_host(serve: Callable[[ServerConnection], None]) -> Iterator[str]:
-    """Another program that answers WebSockets; yields its address."""
+    """Serves WebSockets with another program; yields its address."""
     with serve_websockets(serve, "127.0.0.1", 0) as server:
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
@@ -67,18 +67,18 @@ def other_host(serve: Callable[[ServerConnection], None]) -> Iterator[str]:
 
 
 def names(session: Session) -> tuple[str, str]:
-    """The session's channel and its chat's."""
+    """Returns the channels of the session and its chat."""
     return f"{session.agent}:/{session.tab_id}", f"{session.agent}:/{session.tab_id}/chat"
 
 
 def truth(session: Session) -> ChatState:
-    """The chat as its own host has it."""
+    """Returns the chat's state on its own host."""
     state: ChatState = current_host().loop.call(lambda: current_host().channel(names(session)[1]).state)
     return state
 
 
 def prompt(page: MirroringPage, chat: str, text: str) -> str:
-    """Prompt from the page; returns the turn's id."""
+    """Sends a prompt from the page; returns the turn's id."""
     turn_id = str(uuid.uuid4())
     message = {"text": text, "origin": USER}
     page.dispatch(chat, {"type": "chat/turnStarted", "turnId": turn_id, "message": message})
@@ -86,19 +86,18 @@ def prompt(page: MirroringPage, chat: str, text: str) -> str:
 
 
 def waiting_call(chat: ChatState) -> ToolCallPendingConfirmationState | None:
-    """The tool call that waits for an answer."""
+    """Returns the tool call that waits for an answer."""
     parts = () if chat.active_turn is None else chat.active_turn.response_parts
     calls = [part.tool_call for part in parts if isinstance(part, ToolCallResponsePart)]
     return next((call for call in calls if isinstance(call, ToolCallPendingConfirmationState)), None)
 
 
 def is_over(turn_id: str) -> Callable[[ChatState], bool]:
-    """True if the turn has ended."""
     return lambda chat: any(turn.id == turn_id for turn in chat.turns)
 
 
 def test_a_page_prompts_approves_and_cancels_in_another_host(session: Session, attach: Attach) -> None:
-    """What it shows is what that host has, with all that is ours: risks, plans, options, times."""
+    """The page shows that host's state, including agentnb's extensions: risks, plans, options, times."""
     page, (uri, chat) = attach(), names(session)
     page.follow(uri, chat)
     first = prompt(page, chat, "/plan 3")
@@ -125,7 +124,7 @@ def test_a_page_prompts_approves_and_cancels_in_another_host(session: Session, a
 
 
 def test_conversations_are_opened_and_closed_in_another_host(session: Session, attach: Attach) -> None:
-    """Each is listed, and has its own chat; what is closed there is closed here."""
+    """Each is listed with its own chat; a conversation closed there is closed here."""
     page = attach()
     made = page.ask("createSession", agent="eliza")
     page.until(ROOT, lambda root: {made["channel"], names(session)[0]} <= {each.resource for each in root.sessions})
@@ -140,7 +139,7 @@ def test_conversations_are_opened_and_closed_in_another_host(session: Session, a
 
 
 def test_a_cut_is_shown_and_mended_and_nothing_is_lost_or_done_twice(session: Session, relay: Relay) -> None:
-    """What was wanted meanwhile is done once, and what happened is shown, however far back the other host goes."""
+    """Actions sent meanwhile apply once and missed changes are shown, however far back the other host's log goes."""
     uri, chat = names(session)
     with agentnb.serve(hosts=[relay.place]) as server:
         relay.lead_to(server.address)
@@ -171,7 +170,7 @@ def test_a_cut_is_shown_and_mended_and_nothing_is_lost_or_done_twice(session: Se
 def test_what_the_token_does_not_allow_is_refused_with_the_reason(
     server: Server, session: Session, attach: Attach
 ) -> None:
-    """And what belongs to the other host's own notebook."""
+    """So are the actions of the other host's own notebook."""
     page, (uri, chat) = attach(server.add_client("phone")), names(session)
     page.follow(uri, chat)
     prompt(page, chat, "/say no")
@@ -195,7 +194,7 @@ def test_what_the_token_does_not_allow_is_refused_with_the_reason(
 def test_files_long_content_and_changes_of_another_host_are_read(
     session: Session, attach: Attach, tmp_path: Path
 ) -> None:
-    """As for a page of its own kernel."""
+    """As from a page of that kernel."""
     (tmp_path / "fit.txt").write_text("a fit\n")
     page, (uri, chat) = attach(), names(session)
     page.follow(uri, chat)
@@ -213,7 +212,7 @@ def test_files_long_content_and_changes_of_another_host_are_read(
 
 
 def test_older_turns_are_mirrored_too(session: Session, attach: Attach) -> None:
-    """All of them, not only those that a snapshot has."""
+    """Also those that the snapshot does not have."""
     for number in range(33):
         session.prompt(f"/say {number}").wait()
     page, (uri, chat) = attach(), names(session)
@@ -224,7 +223,7 @@ def test_older_turns_are_mirrored_too(session: Session, attach: Attach) -> None:
 
 
 def test_connect_gives_the_conversations_and_says_how_it_stands(server: Server, session: Session) -> None:
-    """A repr without the token; a closed one says so."""
+    """The repr has no token and says when it was closed."""
     with agentnb.connect(server.url) as remote:
         assert ([each.title for each in remote.sessions][-1], remote.state, remote.message) == (
             "Tour",
@@ -239,7 +238,7 @@ def test_connect_gives_the_conversations_and_says_how_it_stands(server: Server, 
 
 
 def test_a_revoked_token_ends_the_connection_for_good(server: Server, session: Session, attach: Attach) -> None:
-    """The chat says why; what is wanted then is refused."""
+    """The chat says why; later actions are rejected."""
     page, (uri, chat) = attach(server.add_client("phone", rights=["drive"])), names(session)
     page.follow(uri, chat)
     server.revoke("phone")
@@ -251,7 +250,7 @@ def test_a_revoked_token_ends_the_connection_for_good(server: Server, session: S
 
 
 def test_a_host_that_refuses_or_is_not_there_is_told_from_the_first(server: Server) -> None:
-    """Wrong token, no host, something else there, an address of another kind, no TLS."""
+    """Wrong token, no host, wrong address, no TLS."""
     with pytest.raises(HostUnavailable, match="401"):
         agentnb.connect(server.address, "w" * 43)
     with nobody_there() as place, pytest.raises(HostUnavailable, match="cannot be reached"):
@@ -290,7 +289,7 @@ def test_a_host_that_refuses_or_is_not_there_is_told_from_the_first(server: Serv
 def test_a_host_of_another_kind_is_told_from_the_first(
     answer: dict[str, Any] | None, kind: type[Exception], words: str
 ) -> None:
-    """One of another version, one that refuses, one that makes no sense."""
+    """It has another version, refuses, or sends invalid answers."""
 
     def serve(socket: ServerConnection) -> None:
         asked = json.loads(socket.recv())

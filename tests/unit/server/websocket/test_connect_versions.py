@@ -1,4 +1,4 @@
-"""Another host that is none of ours, in a chat of this kernel: in each version, with a page that follows it."""
+"""A host that is not agentnb in a chat of this kernel: each version, with a page that follows it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Attach = Callable[..., "Attached"]
 
 
 class Attached(NamedTuple):
-    """A page, and what stands between it and the other host."""
+    """A page, and the proxy between it and the other host."""
 
     page: AttachedPage
     stranger: Stranger
@@ -33,7 +33,7 @@ class Attached(NamedTuple):
 
 @pytest.fixture
 def attach(server: Server) -> Iterator[Attach]:
-    """A page that follows the served host as one of a version: ``attach("1.0.0")``; see `Stranger` for the options."""
+    """A page that follows the served host in one version: ``attach("1.0.0")``; see `Stranger` for the options."""
     with contextlib.ExitStack() as opened:
 
         def begin(version: str, **options: bool) -> Attached:
@@ -48,19 +48,18 @@ def attach(server: Server) -> Iterator[Attach]:
 
 
 def told(chat: ChatState) -> str:
-    """Returns what AHP has of a chat; not the time of its last change."""
+    """Returns AHP's form of a chat, without the time of its last change."""
     value = state_to_ahp(chat)
     return json.dumps({name: item for name, item in value.items() if name != "modifiedAt"}, sort_keys=True)
 
 
 def is_the_truth(session: Session) -> Callable[[Any], bool]:
-    """True if a chat is as the other host has it, as far as AHP has that."""
+    """True if a chat equals the other host's, as far as AHP covers it."""
     return lambda state: told(state) == told(truth(session))
 
 
 @pytest.mark.parametrize("version", SPOKEN)
 def test_a_page_drives_a_conversation_of_another_host(session: Session, attach: Attach, version: str) -> None:
-    """Text, an approval, a question, a cancelled turn, an error and a cut."""
     (page, stranger), (uri, chat) = attach("1.0.0"), names(session)
     page.follow(uri, chat)
     first = prompt(page, chat, "/say well met")
@@ -96,7 +95,7 @@ def test_a_page_drives_a_conversation_of_another_host(session: Session, attach: 
 
 
 def test_an_action_that_cannot_be_read_ends_the_mirror_with_the_reason(session: Session, attach: Attach) -> None:
-    """From there on something would be missing, and nobody would know."""
+    """Continuing would lose changes without notice."""
     (page, stranger), (uri, chat) = attach("1.0.0"), names(session)
     page.follow(uri, chat)
     stranger.takes_numbers = True
@@ -106,7 +105,7 @@ def test_an_action_that_cannot_be_read_ends_the_mirror_with_the_reason(session: 
 
 
 def test_older_turns_of_another_host_are_mirrored(session: Session, attach: Attach) -> None:
-    """By a cursor, also after a cut."""
+    """With a cursor, also after a cut."""
     for number in range(33):
         session.prompt(f"/say {number}").wait()
     (page, stranger), (uri, chat) = attach("1.0.0"), names(session)
@@ -122,7 +121,7 @@ def test_older_turns_of_another_host_are_mirrored(session: Session, attach: Atta
 
 
 def test_what_only_kernels_of_ours_offer_is_refused_with_the_reason(session: Session, attach: Attach) -> None:
-    """Requests and actions of ours."""
+    """Requests and actions of agentnb."""
     (page, _), (uri, chat) = attach("1.0.0"), names(session)
     page.follow(uri, chat)
     with pytest.raises(RuntimeError, match="does not offer this"):
@@ -134,7 +133,7 @@ def test_what_only_kernels_of_ours_offer_is_refused_with_the_reason(session: Ses
 
 @pytest.mark.parametrize("hides_new", [False, True])
 def test_conversations_are_opened_and_closed_in_another_host(attach: Attach, hides_new: bool) -> None:
-    """They are listed here, also where the other host does not list them yet, and after a cut; then they are gone."""
+    """Also if the other host does not list them yet, and after a cut."""
     page, stranger = attach("1.0.0", hides_new=hides_new)
     made = page.ask("createSession", agent="eliza")
     page.until(ROOT, lambda root: made["channel"] in {each.resource for each in root.sessions or ()})

@@ -1,4 +1,4 @@
-"""Versions 0.9 and 1.0, heard over a WebSocket and reduced by a mirror that shares no code with the host."""
+"""Versions 0.9 and 1.0 over a WebSocket, reduced by a mirror that shares no code with the host."""
 
 from __future__ import annotations
 
@@ -17,39 +17,39 @@ ROOT_URI = "ahp-root://"
 
 
 class Mirror(Client):
-    """A client of a later version that keeps the states of what it follows."""
+    """A client of a later version that keeps the states of its channels."""
 
     def begin(self, *uris: str, versions: tuple[str, ...] = LATER) -> None:
-        """Introduce itself, and follow *uris*."""
+        """Introduces itself and follows *uris*."""
         self.initialize("mirror", *uris, versions=versions)
         self.states = dict(self.snapshots)
 
     def begin_again(self, *uris: str) -> list[str]:
-        """Come back on a new connection, with nothing kept; the channels that are followed from now on."""
+        """Reconnects on a new connection without any state; returns the channels that it now follows."""
         params = {"clientId": "mirror", "lastSeenServerSeq": 0, "subscriptions": uris}
         self.states = {each["resource"]: each["state"] for each in self.ask("reconnect", params)["snapshots"]}
         return list(self.states)
 
     def take(self, message: dict[str, Any]) -> None:
-        """Reduce an action."""
+        """Applies an action message."""
         if message.get("method") == "action" and "rejectionReason" not in message["params"]:
             self.reduce(message["params"])
 
     def reduce(self, envelope: dict[str, Any]) -> None:
-        """Take an action in; numbers only grow."""
+        """Applies an envelope; numbers only grow."""
         assert envelope["serverSeq"] > self.seq
         self.seq = envelope["serverSeq"]
         uri = envelope["channel"]
         self.states[uri] = reduce(uri, self.states[uri], envelope["action"])
 
     def until(self, uri: str, text: str) -> Any:
-        """The state, once its JSON has *text* in it."""
+        """Waits until the state's JSON has *text*; returns the state."""
         while text not in json.dumps(self.states[uri]):
             self.take(self.hear(lambda _: True))
         return self.states[uri]
 
     def ask(self, method: str, params: dict[str, Any]) -> Any:
-        """Ask for something; what came before the answer is taken in."""
+        """Sends a request; applies the actions that come before the answer."""
         result = super().ask(method, params)
         heard, self.heard = self.heard, []
         for message in heard:
@@ -58,16 +58,16 @@ class Mirror(Client):
         return result
 
     def notice(self, method: str) -> Any:
-        """The parameters of the next notification of that name."""
+        """Returns the parameters of the next *method* notification."""
         kept = [message for message in self.heard if message["method"] == method]
         return (kept[0] if kept else self.hear(lambda message: message.get("method") == method))["params"]
 
     def snapshot(self, uri: str) -> Any:
-        """The host's own state of a channel that is followed already."""
+        """Returns the host's state of a followed channel."""
         return self.ask("subscribe", {"channel": uri})["snapshot"]["state"]
 
     def start_turn(self, session: Session, text: str) -> str:
-        """Prompt as a later version does, with a time of its own."""
+        """Sends a prompt as a later version does, with its time."""
         turn_id = str(uuid.uuid4())
         message = {"text": text, "origin": USER}
         said = {"turnId": turn_id, "startedAt": BEGAN, "message": message}
@@ -77,21 +77,21 @@ class Mirror(Client):
 
 @pytest.fixture
 def mirror(server: Server) -> Any:
-    """A mirror that has not begun."""
+    """A mirror that has not introduced itself."""
     opened = Mirror(server.address, server.token)
     yield opened
     opened.close()
 
 
 def settled(value: Any) -> Any:
-    """Without the time of the last change, which a client derives from turns."""
+    """Returns *value* without the time of the last change, which a client derives from turns."""
     if isinstance(value, dict):
         return {name: settled(item) for name, item in value.items() if name != "modifiedAt"}
     return [settled(item) for item in value] if isinstance(value, list) else value
 
 
 def check(mirror: Mirror, *uris: str) -> None:
-    """What the mirror has is what the host has, once nothing more happens."""
+    """Checks that the mirror equals the host, once nothing changes."""
     truth: Any = None
     while truth != (truth := [settled(mirror.snapshot(uri)) for uri in uris]):
         pass
@@ -99,7 +99,6 @@ def check(mirror: Mirror, *uris: str) -> None:
 
 
 def test_a_replay_is_in_the_form_of_the_version_that_was_negotiated(server: Server, session: Session) -> None:
-    """What a client missed comes as it would have come."""
     first = Mirror(server.address, server.token)
     first.begin(chat_of(session))
     first.close()
@@ -117,7 +116,7 @@ def test_a_replay_is_in_the_form_of_the_version_that_was_negotiated(server: Serv
 
 @pytest.mark.parametrize("version", LATER)
 def test_who_comes_back_to_a_kernel_that_does_not_know_its_version_says_it_again(server: Server, version: str) -> None:
-    """The kernel was restarted, say; on the same connection, as the protocol's own client does then."""
+    """For example after a kernel restart; on the same connection, as the protocol's own client does."""
     client = Mirror(server.address, server.token)
     params = {"clientId": "mirror", "lastSeenServerSeq": 1, "subscriptions": [ROOT_URI]}
     with pytest.raises(Failed) as failed:
@@ -143,7 +142,7 @@ def test_sessions_are_listed_in_pages_with_their_folders_and_times(session: Sess
 
 
 def test_a_new_conversation_is_in_the_kernels_folder_only(mirror: Mirror) -> None:
-    """Of several folders, too."""
+    """Other folders in the list are refused."""
     mirror.begin(ROOT_URI)
     params = {"channel": f"ahp-session:/{uuid.uuid4()}", "provider": "eliza", "workingDirectories": ["file:///etc"]}
     with pytest.raises(Failed) as failed:
@@ -152,7 +151,7 @@ def test_a_new_conversation_is_in_the_kernels_folder_only(mirror: Mirror) -> Non
 
 
 def test_a_client_names_a_new_conversation_as_vscodes_does(server: Server, mirror: Mirror) -> None:
-    """By its agent: it is told of the conversation by that name, others by the protocol's own."""
+    """By its agent's name: this client gets the conversation by that name, others by the protocol's."""
     tab_id = str(uuid.uuid4())
     chosen, own = f"eliza:/{tab_id}", f"ahp-session:/{tab_id}"
     other = Mirror(server.address, server.add_client("other"))
@@ -181,7 +180,7 @@ def test_a_client_names_a_new_conversation_as_vscodes_does(server: Server, mirro
 
 @pytest.mark.parametrize("uri", ["file:/x", "eliza:/../../etc", "eliza:/x/chat", "ahp-other:/x", "x" * 41 + ":/x"])
 def test_a_name_of_another_form_names_no_session(mirror: Mirror, uri: str) -> None:
-    """Neither to open one nor to follow one."""
+    """It neither opens nor follows one."""
     mirror.begin()
     codes = []
     for method in ("createSession", "subscribe"):

@@ -1,4 +1,4 @@
-"""What the Agent Host Protocol says of a host, heard over a WebSocket."""
+"""The Agent Host Protocol's rules for a host, tested over a WebSocket."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from tests.unit.server.websocket.conftest import Connect
 def test_initialize_answers_with_the_highest_version_that_both_speak(
     server: Server, offered: tuple[str, ...], chosen: str
 ) -> None:
-    """Whatever the order; what is no version is passed over."""
+    """In any order; invalid versions are ignored."""
     client = Client(server.address, server.token)
     assert client.initialize("me", versions=offered)["protocolVersion"] == chosen
     client.close()
@@ -50,7 +50,7 @@ def test_initialize_without_a_common_version_is_refused_and_says_which_there_are
 
 
 def test_a_session_lists_its_chat_and_says_how_it_does(server: Server, session: Session, connect: Connect) -> None:
-    """The chat's entry is the default one, and follows the chat's status."""
+    """The chat is the default one, and its entry follows the chat's status."""
     client = connect(None, "me", session_of(session))
     state = client.snapshots[session_of(session)]
     assert (state["defaultChat"], state["chats"][0]["resource"]) == (chat_of(session), chat_of(session))
@@ -60,7 +60,7 @@ def test_a_session_lists_its_chat_and_says_how_it_does(server: Server, session: 
 
 
 def test_the_list_of_sessions_is_kept_by_notifications(server: Server, connect: Connect, tmp_path: Path) -> None:
-    """One that is opened, renamed and closed is added, changed and removed."""
+    """Opening, renaming and closing a session each send one."""
     client = connect(None, "me", "ahp-root://")
     session = agentnb.start("eliza", cwd=tmp_path)
     heard = []
@@ -81,7 +81,7 @@ def test_the_list_of_sessions_is_kept_by_notifications(server: Server, connect: 
 
 
 def test_a_client_opens_a_conversation_at_its_own_uri_and_closes_it(server: Server, connect: Connect) -> None:
-    """A URI that is in use, an unknown agent, a folder elsewhere and a path are refused with the right errors."""
+    """A URI in use, an unknown agent, another folder and a path are refused with the right errors."""
     client, channel = connect(None, "me", "ahp-root://"), f"ahp-session:/{uuid.uuid4()}"
     client.ask("createSession", {"channel": channel, "provider": "eliza"})
     codes = []
@@ -102,7 +102,7 @@ def test_a_client_opens_a_conversation_at_its_own_uri_and_closes_it(server: Serv
 
 
 def test_a_page_python_and_a_client_drive_one_conversation(server: Server, session: Session, connect: Connect) -> None:
-    """Each sees what the others did; of two approvals the first counts, and the second is told so."""
+    """Each sees the others' actions; only the first of two approvals counts, and the second is rejected."""
     one, two = connect(None, "one", chat_of(session)), connect(server.add_client("b", rights=["approve"]), "two")
     two.snapshot(chat_of(session))
     turn = session.prompt("/ask execute")
@@ -120,7 +120,7 @@ def test_a_page_python_and_a_client_drive_one_conversation(server: Server, sessi
 
 
 def test_of_two_clients_that_approve_at_once_one_counts(server: Server, session: Session, connect: Connect) -> None:
-    """Whichever is first; the other hears why not, and the audit log says who it was."""
+    """The other client gets the reason, and the audit log names the first."""
     clients = {"editor": connect(None, "one", chat_of(session))}
     clients["phone"] = connect(server.add_client("phone", rights=["approve"]), "two", chat_of(session))
     turn = session.prompt("/ask execute")
@@ -139,7 +139,7 @@ def test_of_two_clients_that_approve_at_once_one_counts(server: Server, session:
 
 
 def test_what_an_agent_is_given_is_told_as_customizations(connect: Connect, tmp_path: Path) -> None:
-    """Each MCP server that it gets is one, once the agent is there."""
+    """One for each MCP server, once the agent runs."""
     session = agentnb.start("eliza", cwd=tmp_path, mcp_servers={"docs": {"command": "cat"}})
     client = connect(None, "me", session_of(session))
     session.prompt("/say on").wait()
@@ -150,7 +150,7 @@ def test_what_an_agent_is_given_is_told_as_customizations(connect: Connect, tmp_
 
 
 def test_files_of_the_workspace_are_read_and_no_others(session: Session, connect: Connect, tmp_path: Path) -> None:
-    """Its folders are listed; what is outside, or is no file, is refused with the specification's error."""
+    """Folders are listed; a path outside, or not of a file, is refused with the specification's error."""
     (tmp_path / "fit.txt").write_text("a fit\n")
     client, here = connect(), tmp_path.as_uri()
     names = [each["name"] for each in client.ask("resourceList", {"uri": here})["entries"]]
@@ -165,7 +165,7 @@ def test_files_of_the_workspace_are_read_and_no_others(session: Session, connect
 
 @pytest.mark.parametrize("method", [*MISSING, "no/such"])
 def test_what_is_not_supported_is_answered_with_the_specifications_error(connect: Connect, method: str) -> None:
-    """Each that the documentation names: method not found, and the connection goes on."""
+    """For each documented method: method not found, and the connection continues."""
     client = connect()
     with pytest.raises(Failed) as failed:
         client.ask(method, {})
@@ -175,7 +175,7 @@ def test_what_is_not_supported_is_answered_with_the_specifications_error(connect
 def test_a_client_that_comes_back_hears_what_it_missed_and_which_channels_are_gone(
     server: Server, session: Session, connect: Connect
 ) -> None:
-    """Its own earlier actions come with its own name; a number from the future is answered with snapshots."""
+    """Its own earlier actions carry its client id; a number from the future is answered with snapshots."""
     client = connect(None, "me", chat_of(session))
     client.prompt(session, "/say first", str(uuid.uuid4()))
     last = client.hear_action("chat/turnComplete")["serverSeq"]
@@ -198,7 +198,7 @@ def test_a_client_that_comes_back_hears_what_it_missed_and_which_channels_are_go
 
 
 def test_terminals_of_agents_are_channels(server: Server, session: Session, connect: Connect) -> None:
-    """The root lists them; each has its output, and how it ended."""
+    """The root lists them; each has its output and exit status."""
     client = connect(None, "me", "ahp-root://")
     session.permissions = "allow"
     session.prompt("/run echo fitted").wait()
@@ -208,7 +208,7 @@ def test_terminals_of_agents_are_channels(server: Server, session: Session, conn
 
 
 def test_change_sets_are_channels(server: Server, session: Session, connect: Connect) -> None:
-    """What a session offers can be subscribed to, with the turn's id in its place."""
+    """A client can subscribe to a session's template, with the turn's id filled in."""
     client = connect(None, "me", session_of(session))
     template = client.snapshots[session_of(session)]["changesets"][-1]["uriTemplate"]
     assert client.snapshot(template)["files"] == []
@@ -231,12 +231,12 @@ def test_change_sets_are_channels(server: Server, session: Session, connect: Con
     ],
 )
 def test_a_uri_of_another_form_names_nothing(uri: str) -> None:
-    """Nothing that looks like a path gets further than this."""
+    """Rejects everything that looks like a path."""
     assert place_of(uri) is None or to_ahp(uri) == uri
 
 
 def test_long_content_goes_by_reference_and_is_fetched(session: Session, connect: Connect) -> None:
-    """A long prompt's beginning stands in the state, with a reference to all of it."""
+    """The state has the beginning of a long prompt and a reference to all of it."""
     text = "a long line\n" * 10_000
     session.prompt(text).wait()
     client = connect(None, "me", chat_of(session))

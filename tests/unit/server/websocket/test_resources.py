@@ -1,4 +1,4 @@
-"""Files that a client changes: asked about like an agent's, logged, listed and undone; and nothing outside."""
+"""A client changes files: with permission requests like an agent's, logged and undoable; never outside."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ ROOT = "ahp-root://"
 
 @pytest.fixture
 def phone(server: Server, session: Session, connect: Connect) -> Iterator[Client]:
-    """A client that may drive; the workspace is that of *session*."""
+    """A client with the drive right; the workspace is that of *session*."""
     assert session.title
     client_files = current_host().client_files
     idle = client_files.idle_seconds
@@ -41,12 +41,12 @@ def phone(server: Server, session: Session, connect: Connect) -> Iterator[Client
 
 @pytest.fixture
 def user(connect: Connect) -> Client:
-    """A client that may approve, and sees which conversations there are."""
+    """A client with the approve right that sees which conversations exist."""
     return connect(None, "user", ROOT)
 
 
 def answer(user: Client, approved: bool, before: Callable[[], Any] = lambda: None) -> dict[str, Any]:
-    """Answer the next card of a client's conversation; gives the card."""
+    """Answers the next permission request of a client's conversation; returns it."""
     added = user.hear(lambda message: message.get("method") == "root/sessionAdded")["params"]["summary"]
     return answer_in(user, added["resource"].replace("ahp-session", "ahp-chat"), approved=approved, before=before)
 
@@ -64,26 +64,24 @@ def answer_in(user: Client, chat: str, *, approved: bool, before: Callable[[], A
 
 
 def failure(client: Client, method: str, **params: Any) -> int:
-    """The code of the error that a request is answered with."""
+    """Returns the error code of a request."""
     with pytest.raises(Failed) as failed:
         client.ask(method, params)
     return int(failed.value.code)
 
 
 def own_sessions() -> list[Session]:
-    """The conversations of the client."""
     found = [each for each in current_host().conversations.values() if each.spec.name == "remote-phone"]
     return [Session(each) for each in found]
 
 
 def own_session() -> Session:
-    """The one conversation of the client."""
     (found,) = own_sessions()
     return found
 
 
 def allowing(phone: Client, user: Client, workspace: Path) -> Session:
-    """The client's conversation, where everything is allowed from now on."""
+    """Returns the client's conversation, with permissions set to allow."""
     number = phone.start("resourceMkdir", {"uri": (workspace / "first").as_uri()})
     answer(user, approved=True)
     phone.answer(number)
@@ -95,7 +93,7 @@ def allowing(phone: Client, user: Client, workspace: Path) -> Session:
 def test_a_file_that_a_client_writes_is_asked_about_logged_and_undone(
     phone: Client, user: Client, tmp_path: Path
 ) -> None:
-    """On a card with the change, in a conversation that is named after the client."""
+    """The request shows the change, in a conversation named after the client."""
     path = tmp_path / "fit.py"
     path.write_text("x = 1\r\n")
     path.chmod(0o640)
@@ -121,7 +119,7 @@ def test_a_file_that_a_client_writes_is_asked_about_logged_and_undone(
 def test_of_many_requests_at_once_a_client_gets_as_many_carried_out_as_it_may(
     phone: Client, user: Client, tmp_path: Path
 ) -> None:
-    """Also where all come in one packet; the others are refused, and can be sent again."""
+    """Also if all come in one packet; the others are refused and can be sent again."""
     assert user.seq >= 0  # somebody to ask: no request is over before it is answered
     burst, params = b"", {"uri": (tmp_path / "new.txt").as_uri(), "data": "x", "encoding": "utf-8", "channel": ROOT}
     for number in range(1_000, 1_000 + MOST_REQUESTS + 20):
@@ -134,7 +132,7 @@ def test_of_many_requests_at_once_a_client_gets_as_many_carried_out_as_it_may(
 
 
 def test_a_change_that_the_user_denies_is_not_made(phone: Client, user: Client, tmp_path: Path) -> None:
-    """The error is the specification's, and says who decided."""
+    """The error is the specification's and says who decided."""
     path = tmp_path / "keep.txt"
     path.write_text("kept")
     number = phone.start("resourceDelete", {"uri": path.as_uri()})
@@ -145,14 +143,14 @@ def test_a_change_that_the_user_denies_is_not_made(phone: Client, user: Client, 
 
 
 def test_where_nobody_can_be_asked_nothing_is_changed(phone: Client, tmp_path: Path) -> None:
-    """A client that may drive cannot answer its own questions."""
+    """A client with the drive right cannot answer its own requests."""
     path = tmp_path / "new.txt"
     assert failure(phone, "resourceWrite", uri=path.as_uri(), data="x", encoding="utf-8") == -32009
     assert not path.exists()
 
 
 def test_what_a_client_that_may_only_watch_changes_is_refused(server: Server, connect: Connect, tmp_path: Path) -> None:
-    """Before anything is looked at."""
+    """Before any file is read."""
     watcher = connect(server.add_client("watcher"), "watcher")
     given = {"uri": tmp_path.as_uri(), "source": "", "destination": "", "data": "", "encoding": "utf-8"}
     methods = ["Write", "Delete", "Move", "Copy", "Mkdir", "Resolve", "Request"]
@@ -160,7 +158,7 @@ def test_what_a_client_that_may_only_watch_changes_is_refused(server: Server, co
 
 
 def test_files_are_written_made_moved_copied_and_deleted(phone: Client, user: Client, tmp_path: Path) -> None:
-    """As the specification says, where the policy allows it; each is a tool call of the turn."""
+    """As specified, where the policy allows it; each is a tool call of the turn."""
     here = tmp_path.as_uri()
     own = allowing(phone, user, tmp_path)
     write = {"uri": f"{here}/first/a%20b.bin", "data": base64.b64encode(b"\xff\x00").decode(), "encoding": "base64"}
@@ -187,7 +185,7 @@ def test_files_are_written_made_moved_copied_and_deleted(phone: Client, user: Cl
 
 
 def test_what_cannot_be_done_has_the_specifications_error(phone: Client, user: Client, tmp_path: Path) -> None:
-    """And nothing is changed, nor anybody asked."""
+    """Nothing is changed and nobody is asked."""
     here = tmp_path.as_uri()
     own = allowing(phone, user, tmp_path)
     (tmp_path / "a.txt").write_text("a")
@@ -232,7 +230,7 @@ def test_what_cannot_be_done_has_the_specifications_error(phone: Client, user: C
 
 @pytest.mark.parametrize("method", ["Write", "Delete", "Mkdir", "Resolve", "Request", "Move", "Copy"])
 def test_nothing_outside_of_the_workspace_is_reached(phone: Client, tmp_path: Path, method: str) -> None:
-    """By whole paths, ``..``, links out, links in a circle, other machines and other schemes."""
+    """By absolute paths, ``..``, links out, links in a circle, other machines and other schemes."""
     outside = tmp_path.parent / f"{tmp_path.name}-outside"
     outside.mkdir()
     (outside / "a.txt").write_text("hidden")
@@ -255,7 +253,7 @@ def test_nothing_outside_of_the_workspace_is_reached(phone: Client, tmp_path: Pa
 
 
 def test_a_link_is_moved_and_deleted_itself(phone: Client, user: Client, tmp_path: Path) -> None:
-    """Not what it leads to; and resolved with or without being followed."""
+    """Not its target. Resolves with or without following the link."""
     allowing(phone, user, tmp_path)
     here = tmp_path.as_uri()
     (tmp_path / "a.txt").write_text("a")
@@ -273,7 +271,7 @@ def test_a_link_is_moved_and_deleted_itself(phone: Client, user: Client, tmp_pat
 def test_a_file_that_changes_while_it_is_asked_is_asked_about_again(
     phone: Client, user: Client, tmp_path: Path
 ) -> None:
-    """With what it holds then."""
+    """The new request shows the new content."""
     path = tmp_path / "log.txt"
     path.write_text("one\n")
     given = {"uri": path.as_uri(), "data": "end\n", "encoding": "utf-8", "mode": "append"}
@@ -292,7 +290,7 @@ def test_a_file_that_changes_while_it_is_asked_is_asked_about_again(
 def test_a_client_that_leaves_takes_its_question_back(
     server: Server, phone: Client, user: Client, tmp_path: Path
 ) -> None:
-    """Nothing is written then, whoever says yes."""
+    """A late approval writes nothing."""
     path = tmp_path / "late.txt"
     phone.start("resourceWrite", {"uri": path.as_uri(), "data": "x", "encoding": "utf-8"})
     answer(user, approved=True, before=lambda: leave(server))
@@ -301,7 +299,7 @@ def test_a_client_that_leaves_takes_its_question_back(
 
 
 def leave(server: Server) -> None:
-    """The phone's connection is ended, and its question with it."""
+    """Ends the phone's connection, and its permission request."""
     server.revoke("phone")
     own = own_session()
     until(current_host(), own, lambda: not own.questions)
@@ -309,7 +307,7 @@ def leave(server: Server) -> None:
 
 @given(st.binary(max_size=8), st.binary(max_size=4), st.integers(0, 10))
 def test_a_write_keeps_what_its_mode_keeps(before: bytes, data: bytes, position: int) -> None:
-    """Whatever the position: nothing is lost but by ``truncate``, and *data* stands in one piece."""
+    """At any position: only ``truncate`` loses data, and *data* stays in one piece."""
     for mode in ("append", "insert"):
         after = placed(before, data, mode, position)
         at = min(position, len(before)) if mode == "insert" else max(0, len(before) - position)

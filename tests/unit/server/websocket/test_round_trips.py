@@ -1,4 +1,4 @@
-"""The protocol's own round-trip cases, beside the checkout: what is read is written again as it should be."""
+"""The protocol's own round-trip cases, if checked out: each input is read and written again as expected."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ FILES = sorted(FOLDER.glob("*.json")) if FOLDER.is_dir() else []
 
 
 def parameters() -> list[Any]:
-    """A test for each case, one that is skipped where there are none."""
+    """Returns a parameter for each case, or a skipped one if there are none."""
     if not FILES:
         return [pytest.param(None, id="none", marks=pytest.mark.skip(reason=f"no round-trip cases at {FOLDER}"))]
     return [pytest.param(path, id=path.stem) for path in FILES]
 
 
 def envelope(value: dict[str, Any]) -> Any:
-    """The host counts a channel's actions where AHP counts all; beside that its envelopes are AHP's."""
+    """Reads and writes an envelope; only the number differs, as the host counts actions by channel."""
     told = to_json(decode(Envelope, {"index": value["serverSeq"], **value}))
     told["serverSeq"] = told.pop("index")
     return told
 
 
 def in_1_0(value: Any) -> Any:
-    """A case of 0.5, where sessions say their times in milliseconds, in the form of 1.0."""
+    """Converts a case of 0.5, with session times in milliseconds, to 1.0."""
     if not isinstance(value, dict):
         return value
     times = {name: iso_time(value[name]) for name in ("createdAt", "modifiedAt") if isinstance(value.get(name), int)}
@@ -45,7 +45,7 @@ def in_1_0(value: Any) -> Any:
 
 
 def partial_summary(value: dict[str, Any]) -> Any:
-    """The fields of a summary that have changed."""
+    """Returns the fields of a summary."""
     known = set(SessionSummary.__struct_encode_fields__)
     return {name: item for name, item in value.items() if name in known}
 
@@ -71,7 +71,7 @@ READ: dict[str, Callable[[Any], Any]] = {
 
 @pytest.mark.parametrize("path", parameters())
 def test_case_is_written_as_it_should_be(path: Path, connect: Connect) -> None:
-    """Byte for byte, beside the order of keys; messages are taken without breaking the connection."""
+    """Equal but for the order of keys; a message must not break the connection."""
     case = json.loads(path.read_text())
     if case["type"] == "JsonRpcMessage":
         client = connect()
@@ -85,6 +85,6 @@ def test_case_is_written_as_it_should_be(path: Path, connect: Connect) -> None:
 
 
 def test_a_type_that_is_not_known_here_fails() -> None:
-    """A new case of another type is not passed over."""
+    """A new type of case must not be skipped silently."""
     types = {json.loads(path.read_text())["type"] for path in FILES} - {"JsonRpcMessage"}
     assert types <= READ.keys()

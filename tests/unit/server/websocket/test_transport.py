@@ -1,4 +1,4 @@
-"""TLS, and a proxy that calls the server by a path of its own."""
+"""TLS, and a proxy that serves under a path."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 
 
 async def initialized(address: str, token: str, tls: ssl.SSLContext) -> dict[str, Any]:
-    """The answer to `initialize` over TLS."""
+    """Returns the answer to `initialize` over TLS."""
     headers = {"Authorization": f"Bearer {token}"}
     params = {"channel": "ahp-root://", "clientId": "me", "protocolVersions": VERSIONS, "initialSubscriptions": ()}
     async with connect(address, ssl=tls, additional_headers=headers, open_timeout=PATIENCE, proxy=None) as socket:
@@ -46,7 +46,7 @@ async def initialized(address: str, token: str, tls: ssl.SSLContext) -> dict[str
 
 
 def test_with_a_certificate_it_serves_over_tls_to_those_who_trust_it(certificate: tuple[Path, Path]) -> None:
-    """A client that does not is not connected, and neither is one without TLS; a token is sent to neither."""
+    """Clients without trust or TLS cannot connect, and send no token."""
     cert, key = certificate
     with agentnb.serve(certificate=cert, key=key) as server:
         assert server.address.startswith("wss://127.0.0.1:")
@@ -61,7 +61,7 @@ def test_with_a_certificate_it_serves_over_tls_to_those_who_trust_it(certificate
 
 
 def test_a_proxy_with_a_path_of_its_own_is_gone_through(relay: Relay) -> None:
-    """As jupyter-server-proxy has one: the request comes with its name, its path and its own token in the address."""
+    """Like jupyter-server-proxy, which keeps its host name, path and own token in the address."""
     with agentnb.serve(hosts=[relay.place]) as server:
         relay.lead_to(server.address)
         address = f"ws://{relay.place}/user/ada/proxy/8765/?token=of-jupyter"

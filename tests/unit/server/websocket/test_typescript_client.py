@@ -1,4 +1,4 @@
-"""The Agent Host Protocol's own TypeScript client, beside the checkout, on a live conversation with eliza."""
+"""The Agent Host Protocol's own TypeScript client, if checked out, on a live conversation with eliza."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ LATER = ("startedAt", "duration")
 def test_their_client_mirrors_prompts_approves_cancels_and_comes_back(
     server: Server, session: Session, connect: Connect, peer: Peer
 ) -> None:
-    """At each step the mirror's root and chat are the host's, byte for byte, beside the clocks and what 0.5 lacks."""
+    """At each step the mirror's root and chat equal the host's, but for times and what 0.5 lacks."""
     root, of_session, chat = "ahp-root://", session_of(session), chat_of(session)
     host = connect(server.add_client("truth"), "truth")
     begun = peer.do("connect", url=server.url, id="theirs", versions=["1.0.0"], uris=[root, of_session, chat])
@@ -82,7 +82,7 @@ def test_their_client_mirrors_prompts_approves_cancels_and_comes_back(
 def test_a_page_their_client_and_python_drive_one_conversation_at_once(
     server: Server, session: Session, connect: Connect, peer: Peer
 ) -> None:
-    """Each prompts while the others do: every prompt is answered once, and all see the same in the end."""
+    """All prompt at once: every prompt is answered once, and all see the same in the end."""
     chat, ours = chat_of(session), f"{session.agent}:/{session.tab_id}/chat"
     page = AttachedPage(lambda send: Service(current_host(), send))
     page.follow(ours)
@@ -105,7 +105,7 @@ def test_a_page_their_client_and_python_drive_one_conversation_at_once(
 def test_their_client_approves_a_change_of_a_file_and_mirrors_it(
     server: Server, session: Session, connect: Connect, peer: Peer, tmp_path: Path
 ) -> None:
-    """The conversation of the client that changes it is one like any other: listed, followed, answered."""
+    """The client's own conversation is like any other: listed, followed, answered."""
     assert session.title
     phone = connect(server.add_client("phone", rights=["drive"]), "phone")
     host = connect(server.add_client("truth"), "truth", "ahp-root://")

@@ -1,4 +1,4 @@
-"""VS Code's own agent host in a chat of this kernel, where a build of it is at hand (``AGENTNB_VSCODE``)."""
+"""VS Code's own agent host in a chat of this kernel, if a build of it is available (``AGENTNB_VSCODE``)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SAYS = "Agent host server listening on "
 
 @pytest.fixture(scope="module")
 def vscode(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str]]:
-    """Its address, and its token; it has a home of its own, and no account."""
+    """Its address and token; it has its own home folder and no account."""
     folder, node = vscode_folder(shared), shutil.which("node")
     if not list(folder.glob("node_modules/@vscode/sqlite3/build/Release/*.node")):
         pytest.skip(f"the dependencies of the built VS Code are not installed at {folder}")
@@ -54,7 +54,6 @@ def vscode(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[t
 
 @pytest.fixture
 def page(vscode: tuple[str, str]) -> Iterator[AttachedPage]:
-    """A page that follows it."""
     (address, token), loop = vscode, current_host().loop
     mirror, client = loop.submit(connect_host(loop, f"{address}?tkn={token}", token, name="VS Code")).result(30)
     assert not mirror.form.is_ours
@@ -65,12 +64,12 @@ def page(vscode: tuple[str, str]) -> Iterator[AttachedPage]:
 
 
 def titles(root: Any) -> list[str]:
-    """The titles of the conversations."""
+    """Returns the titles of the conversations."""
     return [each.title for each in root.sessions or ()]
 
 
 def test_a_conversation_of_vscode_is_opened_prompted_renamed_and_closed(page: AttachedPage) -> None:
-    """Nobody is signed in there, so its answer is an error, which is shown as such."""
+    """Nobody is signed in there, so the turn ends with an error, which the page shows."""
     made = page.ask("createSession", agent=page.until(ROOT, lambda root: root.agents).agents[0].provider)
     page.follow(made["channel"], made["chat"])
     turn = prompt(page, made["chat"], "hello")
@@ -85,7 +84,7 @@ def test_a_conversation_of_vscode_is_opened_prompted_renamed_and_closed(page: At
 
 
 def test_connect_takes_the_token_of_vscodes_address(vscode: tuple[str, str]) -> None:
-    """It is shown nowhere; a wrong one is refused."""
+    """The token is shown nowhere; a wrong one is refused."""
     address, token = vscode
     with agentnb.connect(f"{address}?tkn={token}") as remote:
         assert (remote.state, remote.address, token in repr(remote)) == ("connected", address, False)

@@ -1,4 +1,4 @@
-"""Version 1.0, held to the reducers of VS Code: the protocol's own client mirrors with them what the host has."""
+"""Version 1.0 against VS Code's reducers: the protocol's own client mirrors the host with them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,6 @@ def bundle(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def peer(bundle: Path) -> Iterator[Peer]:
-    """The client."""
     peer = Peer(bundle)
     yield peer
     peer.close()
@@ -35,14 +34,14 @@ def peer(bundle: Path) -> Iterator[Peer]:
 
 @pytest.fixture
 def host(server: Server, connect: Connect) -> Client:
-    """A client that asks for snapshots of the same version."""
+    """A client that requests snapshots of the same version."""
     client = Client(server.address, server.add_client("truth"))
     client.initialize("truth", versions=LATER)
     return client
 
 
 def prompt(peer: Peer, session: Session, text: str) -> str:
-    """Have the client prompt; returns the turn's id."""
+    """Sends a prompt; returns the turn's id."""
     turn_id = str(uuid.uuid4())
     began = {"startedAt": "2026-01-01T00:00:00.000Z", "message": {"text": text, "origin": USER}}
     peer.dispatch(chat_of(session), "chat/turnStarted", turnId=turn_id, **began)
@@ -50,13 +49,13 @@ def prompt(peer: Peer, session: Session, text: str) -> str:
 
 
 def wait_for_end(peer: Peer, session: Session, turn_id: str) -> Any:
-    """The finished turn, as the client has it."""
+    """Waits until the client has the finished turn; returns it."""
     state = peer.do("until", uri=chat_of(session), text=f'"turns":[{{"id":"{turn_id}"')
     return next(turn for turn in state["turns"] if turn["id"] == turn_id)
 
 
 def connect_peer(peer: Peer, server: Server, *uris: str) -> None:
-    """Have the client connect with the newest version that it offers."""
+    """Connects the client with the newest version that it offers."""
     begun = peer.do("connect", url=server.url, id="theirs", versions=LATER, uris=[ROOT_URI, *uris])
     assert begun["protocolVersion"] == "1.0.0"
 
@@ -64,7 +63,7 @@ def connect_peer(peer: Peer, server: Server, *uris: str) -> None:
 def test_the_mirror_is_the_hosts_state_through_prompts_approvals_questions_errors_and_cuts(
     server: Server, session: Session, host: Client, peer: Peer
 ) -> None:
-    """At each step, byte for byte beside the clocks."""
+    """At each step, byte for byte but for times."""
     of_session, chat = session_of(session), chat_of(session)
     connect_peer(peer, server, of_session, chat)
 
@@ -125,7 +124,7 @@ def test_the_mirror_is_the_hosts_state_through_prompts_approvals_questions_error
 
 
 def test_older_turns_come_as_an_action(server: Server, session: Session, host: Client, peer: Peer) -> None:
-    """A client that was given the latest turns has all of them in the end, and no cursor."""
+    """A client that got only the latest turns has all in the end, and no cursor."""
     for number in range(6):
         session.prompt(f"/say {number}").wait()
     chat = chat_of(session)
@@ -142,7 +141,7 @@ def test_older_turns_come_as_an_action(server: Server, session: Session, host: C
 
 
 def test_terminals_and_change_sets_are_mirrored(server: Server, session: Session, host: Client, peer: Peer) -> None:
-    """A terminal while it runs and once it has ended, with the chat that owns it; what a turn changed."""
+    """A terminal, running and ended, with the chat that owns it; the files that a turn changed."""
     session.permissions = "allow"
     of_session = session_of(session)
     connect_peer(peer, server, of_session)

@@ -1,4 +1,4 @@
-"""The Agent Host Protocol's own TypeScript client, in a process of its own, and what its mirror is compared with."""
+"""The Agent Host Protocol's own TypeScript client in its own process, and the comparison of its mirror."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TIMES = {"modifiedAt", "createdAt"}
 
 
 class Peer:
-    """The client, in a process of its own."""
+    """The client, in its own process."""
 
     def __init__(self, bundle: Path) -> None:
         node = shutil.which("node") or ""
@@ -29,7 +29,7 @@ class Peer:
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
     def do(self, what: str, **fields: Any) -> Any:
-        """Have it do something, and return what came of it."""
+        """Sends it a command; returns the result."""
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         self.process.stdin.write(json.dumps({"do": what, **fields}) + "\n")
@@ -39,11 +39,10 @@ class Peer:
         return answer["result"]
 
     def dispatch(self, uri: str, kind: str, **fields: Any) -> None:
-        """Have it dispatch an action."""
+        """Makes it dispatch an action."""
         self.do("dispatch", uri=uri, action={"type": kind, **fields})
 
     def close(self) -> None:
-        """End it."""
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         self.process.stdin.close()
@@ -52,7 +51,7 @@ class Peer:
 
 
 def make_bundle(shared: Path, into: Path, reducers: Path | None = None) -> Path:
-    """The test's driver with the client, and with other *reducers* than those that come with it."""
+    """Builds the test's driver with the client and, if given, other *reducers*."""
     folder = shared / "peers/ahp/clients/typescript"
     if not folder.is_dir():
         pytest.skip(f"no client of the Agent Host Protocol at {folder}")
@@ -64,7 +63,7 @@ def make_bundle(shared: Path, into: Path, reducers: Path | None = None) -> Path:
 
 
 def vscode_folder(shared: Path) -> Path:
-    """A built VS Code, which speaks version 0.9 or later."""
+    """Returns a built VS Code that speaks version 0.9 or later."""
     folder = Path(VSCODE or shared / "peers/code-server/lib/vscode")
     if not (folder / "out/vs/code/browser/workbench/workbench.js").is_file():
         pytest.skip(f"no built VS Code at {folder} (AGENTNB_VSCODE)")
@@ -72,7 +71,7 @@ def vscode_folder(shared: Path) -> Path:
 
 
 def make_reducers_of_vscode(shared: Path, into: Path) -> Path:
-    """The reducers of a built VS Code, as a module."""
+    """Builds a module with the reducers of a built VS Code."""
     folder = vscode_folder(shared)
     if not (ROOT / "js/node_modules/acorn").is_dir():
         pytest.skip("js/node_modules is not installed")
@@ -82,7 +81,7 @@ def make_reducers_of_vscode(shared: Path, into: Path) -> Path:
 
 
 def run_node(*command: Path) -> None:
-    """Run a script of Node.js."""
+    """Runs a Node.js script."""
     node = shutil.which("node")
     if node is None:
         pytest.skip("node is not installed")
@@ -91,7 +90,7 @@ def run_node(*command: Path) -> None:
 
 
 def settled(value: Any, *without: str) -> str:
-    """JSON without what a client's own clock says, and without what is absent."""
+    """Returns JSON without absent values and times of the client's clock."""
 
     def keep(value: Any) -> Any:
         if isinstance(value, dict):
@@ -106,7 +105,7 @@ def settled(value: Any, *without: str) -> str:
 def states(
     peer: Peer, host: Client, *uris: str, without: tuple[str, ...] = ()
 ) -> tuple[dict[str, str], dict[str, str]]:
-    """Returns what the client's mirror has, and what the host has, both as text, once nothing more happens."""
+    """Returns the states of the client's mirror and of the host, as text, once nothing changes."""
     truth: dict[str, str] = {}
     mirrored: dict[str, str] = {}
     while truth != (truth := {uri: settled(host.snapshot(uri), *without) for uri in uris}):
