@@ -204,8 +204,8 @@ def resume(
         env: As for :func:`agentnb.start`. The log stores no *env*, *mcp_servers* or *directories*: they hold secrets.
         mcp_servers: As for :func:`agentnb.start`; if None, those of ``%config Agentnb.mcp_servers``.
         directories: As for :func:`agentnb.start`.
-        kernel_tools: As for :func:`agentnb.start`; if None, the session's earlier access (run, look or off). A session
-            that had none gets it only with True; otherwise it is off until you change it in the chat.
+        kernel_tools: False: no access to the kernel. True: the session's earlier access (run or look), or run if it had
+            none. None: its earlier access; if it had none, you can give it access in the chat.
 
     Returns:
         The session; if it is already open in this kernel, that one.

@@ -254,7 +254,9 @@ def keep_open(conversation: Conversation) -> None:
 def _open_again(session: SessionState, options: SessionOptions, conversation: Conversation) -> SessionState:
     """The session with today's settings, and visible again: closing its tab had archived it."""
     status = with_flag(session.status, SessionStatus.IS_ARCHIVED, on=False)
-    access = options.kernel_access or setting_value(session.config, KERNEL) or "off"
+    access = setting_value(session.config, KERNEL)
+    if access in (None, "off") or options.kernel_access == "off":
+        access = options.kernel_access or "off"
     now = conversation.session.state.config
     config = session_config(
         conversation.mode,
