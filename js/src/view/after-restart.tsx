@@ -1,4 +1,4 @@
-/** A restart of the kernel ends its conversations: those that were open open again, the one that was shown first. */
+/** Reopens, after a restart of the kernel, the conversations that were open; the shown one first. */
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { KernelAccess, Params } from "../state/answers";
@@ -16,7 +16,7 @@ interface Shown {
   resource: string;
   agent: string;
   settings: Pick<Params<"createSession">, "kernel" | "freedom">;
-  /** Whether something was said in it: the log can have it. */
+  /** True if it has turns, so that the log may have it. */
   hasBegun: boolean;
 }
 
@@ -25,14 +25,14 @@ interface Open {
   others: string[];
 }
 
-/** What the sidebar asks before it takes a chat away, to hand it to the chat of the new kernel. */
+/** The sidebar's query before it removes a chat; the answer goes to the chat of the new kernel. */
 export interface Leaving {
   open?: string | undefined;
 }
 
 /**
- * The conversation that is about to open again, as long as nobody goes elsewhere: the box is its own already, and what is
- * sent there waits for it.
+ * Returns the conversation that is about to reopen, until the user goes to another one: the message box is already its
+ * box, and messages sent there wait for it.
  */
 export function useOpening(sessions: readonly SessionSummary[]) {
   const { memory } = useView();
@@ -44,7 +44,7 @@ export function useOpening(sessions: readonly SessionSummary[]) {
   return { opening: isOpen || memory.get("active tab") !== opening ? undefined : opening, setOpening };
 }
 
-/** `agentnb-leaving` asks what is open; `agentnb-reopen` opens it in the chat of another kernel. */
+/** Answers `agentnb-leaving` with the open conversations; `agentnb-reopen` opens them in the chat of another kernel. */
 export function useAfterRestart(
   root: RootState | undefined,
   sessions: readonly SessionSummary[],
@@ -55,7 +55,7 @@ export function useAfterRestart(
 ) {
   const { store, memory } = useView();
   const summary = sessions.find((one) => one.resource === active);
-  /** Set until every conversation is open again; if the kernel ends before that, the next chat gets it. */
+  /** Set until all conversations are open again; if the kernel ends first, the next chat reopens them. */
   const reopening = useRef<string | undefined>(undefined);
   useHostEvent<Leaving>("agentnb-leaving", ({ detail }) => {
     detail.open = reopening.current;
@@ -92,14 +92,14 @@ export function useAfterRestart(
     if (others.length === 0) return;
     const listed = keptHere(await store.request("listSessions", { here: true, limit: LOOKED_AT }));
     for (const channel of others.filter((one) => listed.some(({ uri }) => uri === one)))
-      await store.request("resumeSession", { channel }).catch(() => undefined); // History has it
+      await store.request("resumeSession", { channel }).catch(() => undefined); // the user still finds it in History
   };
   useHostEvent<string>("agentnb-reopen", (event) => {
     if (!root) return;
     event.preventDefault();
     reopening.current = event.detail;
     void reopen(JSON.parse(event.detail))
-      .catch(() => undefined) // of an older kernel
+      .catch(() => undefined) // an older kernel lists none
       .then(() => {
         reopening.current = undefined;
       });

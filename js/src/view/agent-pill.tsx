@@ -12,11 +12,11 @@ import { OnDemand } from "./on-demand";
 import { line, plain } from "./plain";
 
 interface Props extends Omit<Chosen, "isStarting"> {
-  /** The agent as people call it. */
+  /** The agent's display name. */
   name: string;
   isStarting: boolean;
   onStart: (agent: string, folder?: string) => void;
-  /** The list is closed, and no agent was chosen. */
+  /** The user closed the list without choosing an agent. */
   onClosed: () => void;
 }
 
@@ -107,13 +107,13 @@ export function AgentPill({ name, onStart, onClosed, ...chosen }: Props) {
   );
 }
 
-/** The list is as high as there is room above the box. */
+/** Makes the list as high as the room above the message box. */
 function fitAbove(pop: HTMLElement): void {
   const top = pop.closest(".root")?.getBoundingClientRect().top ?? 0;
   pop.style.maxHeight = `min(70vh, ${Math.max(160, pop.getBoundingClientRect().bottom - Math.max(0, top) - 6)}px)`;
 }
 
-/** What the agent calls the model that it is set to; empty where it says none. */
+/** Returns the agent's name for its current model; "" if it reports none. */
 export function modelOf(session: SessionState | undefined): string {
   for (const option of session?.configOptions ?? []) {
     if (!isObject(option) || option.category !== "model" || typeof option.currentValue !== "string") continue;

@@ -1,4 +1,4 @@
-/** What a screen reader hears of a chat: that a turn ended, that a permission is asked. Never the stream. */
+/** Announces the ends of turns, permission requests and forms to screen readers; never the streamed text. */
 
 import { useEffect, useRef } from "preact/hooks";
 import { waitingRequests } from "../state/chat-inputs";

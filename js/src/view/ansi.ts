@@ -1,4 +1,4 @@
-/** Terminal output to runs of coloured text: colours are kept, every other control sequence is dropped. */
+/** Turns terminal output into runs of coloured text: keeps colours, drops every other control sequence. */
 
 export interface Run {
   text: string;
@@ -18,12 +18,12 @@ const SEQUENCE =
 const CONTROL = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]/g;
 const BACKSPACE = "\u0008";
 
-/** The colours and marks that hold at a place of the output. */
+/** Returns the default colours and marks. */
 export function newPen(): Pen {
   return { fg: undefined, bg: undefined, marks: new Set() };
 }
 
-/** The runs of `output`, which begins with `pen`; `pen` is left as it is at the end. */
+/** Returns the runs of `output`, drawn with `pen`, which then has the colours and marks of the end. */
 export function ansiRuns(output: string, pen: Pen = newPen()): Run[] {
   const text = overwritten(output);
   const runs: Run[] = [];
@@ -43,7 +43,7 @@ export function ansiText(output: string): string {
     .join("");
 }
 
-/** What is left of each line after carriage returns and backspaces, as on a terminal. */
+/** Applies carriage returns and backspaces to each line, as a terminal does. */
 function overwritten(output: string): string {
   if (!output.includes("\r") && !output.includes(BACKSPACE)) return output;
   return output.split("\n").map(overwrittenLine).join("\n");
@@ -80,7 +80,7 @@ function styleOf(pen: Pen): string {
 
 const MARKS: Record<number, string> = { 1: "bold", 2: "dim", 3: "italic", 4: "underline" };
 const ENDS: Record<number, readonly string[]> = { 22: ["bold", "dim"], 23: ["italic"], 24: ["underline"] };
-/** Where each range of eight colours begins, by its first code. */
+/** The ranges of eight colours: their ground, first code and first colour. */
 const COLOURS = [
   ["fg", 30, 0],
   ["fg", 90, 8],

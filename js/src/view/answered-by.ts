@@ -1,4 +1,4 @@
-/** How a permission request was answered, in words that a reader understands: never an id. */
+/** Says in plain words how a permission request was answered; never shows an id. */
 import { table } from "../state/object";
 import type { Answerer } from "../state/types.gen";
 import { line } from "./plain";
@@ -14,12 +14,12 @@ const BY: Readonly<Record<string, string>> = table({
   headless: "by a setting: no one could be asked",
 });
 
-/** Whether a person or their code chose the answer: then the option's own name tells what was chosen. */
+/** True if a person or their code chose the answer: then the option's own name tells what was chosen. */
 export function isChosen(by: Answerer | undefined): boolean {
   return by === undefined || by.kind === "client" || by.kind === "python";
 }
 
-/** What became of the request, and who decided that. */
+/** Returns the decision, and who made it. */
 export function verdict(isAllowed: boolean, by: Answerer | undefined): string {
   const answer = isAllowed ? "Allowed" : "Denied";
   if (by?.kind === "cancelled") return "Not answered: the turn ended first";
@@ -32,7 +32,7 @@ export function verdict(isAllowed: boolean, by: Answerer | undefined): string {
   return who ? `${answer} ${who}` : answer;
 }
 
-/** Why a call was denied or stopped: the word that says so stands in front of it already. */
+/** Returns why a call was denied or stopped, without "denied: ", which already precedes it. */
 export function whyNot(reason: string): string {
   return line(reason, 300).replace(/^denied: /, "");
 }

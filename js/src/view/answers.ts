@@ -1,12 +1,12 @@
-/** What a form holds while it is filled in, what is wrong with it, and what is sent of it. */
+/** The values of a form while the user fills it in, their errors, and the answers that are sent. */
 import { own } from "../state/object";
 import type { ChatInputAnswer, ChatInputAnswerValue, ChatInputQuestion } from "../state/types.gen";
 
-/** What a field holds: text (numbers too, while they are typed), yes or no, or chosen ids. */
+/** A field's value: text (also a number while the user types it), yes or no, or chosen ids. */
 export type Given = string | boolean | readonly string[];
 export type Answers = Record<string, Given>;
 
-/** In characters: a field of one line that holds more holds up the page, and nobody reads what they would send. */
+/** In characters: a longer default slows down the page, and nobody reads what they would send. */
 const LONGEST_DEFAULT = 10_000;
 
 export const asList = (given: Given | undefined): readonly string[] => (Array.isArray(given) ? given : []);
@@ -25,7 +25,7 @@ export function initial(questions: readonly ChatInputQuestion[]): Answers {
   );
 }
 
-/** What is wrong with an answer, in words; "" where nothing is. */
+/** Returns what is wrong with an answer; "" if nothing is. */
 export function trouble(question: ChatInputQuestion, given: Given | undefined): string {
   if (question.kind === "boolean") return "";
   if (question.kind === "single-select") return question.required && asList(given).length === 0 ? "Choose one." : "";

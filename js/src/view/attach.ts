@@ -1,8 +1,11 @@
-/** Pictures that go with a message: pasted, dropped or chosen, checked for kind and size. */
+/** Pictures attached to a message: pasted, dropped or chosen, checked for type and size. */
 import type { MessageEmbeddedResourceAttachment } from "../state/types.gen";
 import { bytes } from "./plain";
 
-/** Bytes of one picture, and of all of one message: what a notebook's connection carries at once. */
+/**
+ * Largest size in bytes of one picture, and of all pictures of a message: the notebook's connection carries no more at
+ * once.
+ */
 export const LARGEST = 3 * 1024 * 1024;
 export const LARGEST_ALL = 5 * 1024 * 1024;
 const KINDS = /^image\/(?:png|jpe?g|gif|webp|avif|bmp)$/i;
@@ -11,7 +14,7 @@ export type Picture = MessageEmbeddedResourceAttachment & { size: number };
 
 export interface Taken {
   pictures: Picture[];
-  /** What could not be taken, and why. */
+  /** The rejected files, and why. */
   trouble: string;
 }
 

@@ -1,4 +1,4 @@
-/** Begins a conversation: the box of the next one becomes its box, and what was sent goes to it. */
+/** Begins a conversation: the message box becomes its box, and waiting messages are sent to it. */
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Message } from "../state/types.gen";
 import { useView } from "./context";
@@ -7,21 +7,24 @@ import { uuid } from "./identity";
 import { reason } from "./plain";
 
 export interface Beginning {
-  /** The agent that is being started; empty where none is. */
+  /** The agent that is starting; "" if none is. */
   readonly starts: string;
-  /** The agent that was not started, and why. */
+  /** The agent that failed to start, and why. */
   readonly failed: { readonly agent: string; readonly why: string } | undefined;
-  /** `from`: the chat whose draft goes along. */
+  /** `from`: the chat whose draft and pictures move along. */
   begin(agent: string, options?: { message?: Message; folder?: string; from?: string }): Promise<void>;
-  /** Sends this once a conversation has begun: the one that is being begun, or that of the agent that is chosen next. */
+  /** Sends this once a conversation has begun: the one that is beginning, or the one with the agent chosen next. */
   later(message: Message): void;
-  /** What waits for that; empty where nothing does. */
+  /** The text of the waiting message; "" if none waits. */
   readonly waits: string;
-  /** Nothing waits any more. */
+  /** Drops the waiting message. */
   forget(): void;
 }
 
-/** `before` is called when one is being begun; `then` when it has: it calls `done` once the box is that of the chat. */
+/**
+ * Calls `before` when a conversation is to begin, and `then` when it has begun; `then` calls `done` once the box is the
+ * conversation's.
+ */
 export function useBeginning(before: () => void, then: (channel: string, done: () => void) => void): Beginning {
   const view = useView();
   const { store, drafts } = view;
@@ -37,7 +40,7 @@ export function useBeginning(before: () => void, then: (channel: string, done: (
     drafts.set(box, "");
     drafts.setPictures(box, []);
   };
-  // Another kernel knows nothing of what was being begun.
+  // Another kernel does not know the conversation that was beginning.
   useEffect(() => setStarts(""), [store.hostId.value]);
   const begin: Beginning["begin"] = async (agent, { message: first, folder = "", from } = {}) => {
     setStarts(agent);
@@ -70,7 +73,7 @@ export function useBeginning(before: () => void, then: (channel: string, done: (
         setStarts("");
       });
     } catch (error) {
-      // Nothing is lost: what was not written in the box is written there now.
+      // Keeps the message: puts it in the box if the box is empty.
       if (first && from && drafts.of(from).peek().trim() === "") drafts.set(from, first.text);
       wait(undefined);
       store.notebook?.comments?.giveBack();

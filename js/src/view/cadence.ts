@@ -1,21 +1,23 @@
 /**
- * How often a view redraws: with each frame while a redraw costs little, else every `4 × the last redraw's cost`.
+ * Sets how often a view redraws: each frame while a redraw is cheap, else every `4 × the last redraw's cost`.
  *
- * State may change thousands of times a second. A view reads *paced* copies of the signals; whatever a costly redraw
- * takes (script, style, layout, paint), it gets at most a fifth of the main thread. A view nobody sees follows once a
- * second.
+ * State may change thousands of times a second. A view reads *paced* copies of the signals. A costly redraw (script,
+ * style, layout, paint) gets at most a fifth of the main thread. A hidden view redraws once a second.
  */
 import { batch, effect, type ReadonlySignal, type Signal, signal } from "@preact/signals";
 
-/** A screen's frame, in milliseconds: to draw more often would not be seen. */
+/** In milliseconds: a screen's frame. Nobody would see more frequent redraws. */
 const SHORTEST = 16;
 const UNSEEN = 1000;
 const SHARE = 4;
-/** In milliseconds: a redraw that takes no longer need not wait for the reader's sake. */
+/** In milliseconds: after a redraw that takes at most this long, the next frame may redraw. */
 const CHEAP = 8;
-/** So many redraws in a row must be costly: another tab, or the browser itself, may have held up one of them. */
+/**
+ * A redraw counts as costly after this many costly ones in a row: another tab or the browser may have delayed one of
+ * them.
+ */
 const RECENT = 3;
-/** In milliseconds: while redraws are cheap, the browser's part of them is looked at so often. */
+/** In milliseconds: how often the browser's part of cheap redraws is measured. */
 const LOOK = 250;
 
 interface Feed {
@@ -30,13 +32,13 @@ export class Cadence {
   #waits = false;
   #last = Number.NEGATIVE_INFINITY;
   #costs = [0];
-  /** The browser's part of the last redraw that was looked at, and when that was. */
+  /** The browser's part of the last redraw that was measured, and the time of that measurement. */
   #frame = 0;
   #looked = Number.NEGATIVE_INFINITY;
   #visible = true;
   #disposed = false;
 
-  /** The paced copy of `source`; the same copy for the same source. */
+  /** Returns the paced copy of `source`; always the same copy for the same source. */
   paced<T>(source: ReadonlySignal<T>): ReadonlySignal<T> {
     const known = this.#feeds.get(source);
     if (known) return known.copy as Signal<T>;
@@ -68,7 +70,7 @@ export class Cadence {
     const pause = Math.max(this.#visible ? SHORTEST : UNSEEN, cost > CHEAP ? SHARE * cost : 0);
     const wait = this.#last + pause - performance.now();
     if (wait > 0) this.#timer = setTimeout(() => this.#tick(), wait);
-    else queueMicrotask(() => this.#tick()); // in this task: a timer may come after the next frame
+    else queueMicrotask(() => this.#tick()); // in this task: a timer may fire after the next frame
   }
 
   #tick(): void {
@@ -79,7 +81,7 @@ export class Cadence {
     batch(() => {
       for (const feed of this.#feeds.values()) feed.copy.value = feed.source.peek();
     });
-    // Preact draws in a microtask queued by the line above, so this one runs after it.
+    // Preact draws in a microtask that the batch above queues, so this one runs after it.
     queueMicrotask(() => this.#measure(start));
   }
 

@@ -1,4 +1,4 @@
-/** Cards and lines that say something and offer what can be done about it. */
+/** Cards and banners with a message and the actions for it. */
 import type { ComponentChildren } from "preact";
 import { useId, useState } from "preact/hooks";
 import { coded } from "./coded";
@@ -13,10 +13,10 @@ interface ErrorCardProps {
   action?: ComponentChildren;
 }
 
-/** What stands in sight of a message: its first line, up to this length. */
+/** In characters: the message's first line is shown up to this length. */
 const LONGEST_SENTENCE = 300;
 
-/** Says what went wrong in a sentence, and what can be done; the rest of the message is folded. */
+/** Shows what went wrong in a sentence, and what to do; the rest of the message is folded. */
 export function ErrorCard({ title, message, action }: ErrorCardProps) {
   const [isOpen, open] = useState(false);
   const first = (message.trimStart().split("\n", 1)[0] ?? "").replace(/ Last output:\s*$/, "");
@@ -45,14 +45,14 @@ export function ErrorCard({ title, message, action }: ErrorCardProps) {
 
 interface ConfirmCardProps {
   title: string;
-  /** What happens on yes, read out with the title. */
+  /** What happens on yes; screen readers read it with the title. */
   what: ComponentChildren;
   onNo: () => void;
-  /** The buttons, and what belongs to them. */
+  /** The buttons and their options. */
   children: ComponentChildren;
 }
 
-/** A question in the page before something that widens or undoes a lot; Escape is its no. */
+/** Asks in the page before an action that widens access or undoes a lot; Escape means no. */
 export function ConfirmCard({ title, what, onNo, children }: ConfirmCardProps) {
   const id = useId();
   return (
@@ -77,7 +77,7 @@ interface BannerProps {
   action?: ComponentChildren;
 }
 
-/** A line above the conversation: what it says, and what can be done. */
+/** Shows a message above the conversation, with an action. */
 export function Banner({ class: more = "", icon, children, action }: BannerProps) {
   return (
     <div class={`banner${more && ` ${more}`}`} role="status">
@@ -89,13 +89,13 @@ export function Banner({ class: more = "", icon, children, action }: BannerProps
 }
 
 interface PlainBannerProps {
-  /** What it is called, where it is a group. */
+  /** The name of the group; without it, the banner is no group. */
   label?: string;
   text: ComponentChildren;
   children: ComponentChildren;
 }
 
-/** The same without a mark: one line, cut, and the buttons at its end. */
+/** A banner without an icon: one line, cut to fit, with the buttons at its end. */
 export function PlainBanner({ label, text, children }: PlainBannerProps) {
   return (
     <div class="banner plain-banner" {...(label && { role: "group", "aria-label": label })}>

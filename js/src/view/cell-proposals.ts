@@ -1,6 +1,6 @@
 /**
- * Gives the notebook the changes of its cells that agents ask leave for, so that they are shown and answered in the cells.
- * In a window without the notebook the same question is a card in the chat.
+ * Gives the notebook the cell changes that agents ask permission for: it shows them in the cells, where the user
+ * answers them. In a window without the notebook, a card in the chat asks the same question.
  */
 import { signal } from "@preact/signals";
 import type { ChatState, ToolCallPendingConfirmationState } from "../state/types.gen";
@@ -12,14 +12,14 @@ import { isArchived, needsAnswer } from "./status";
 import { type CellProposal, isOver, type ProposalPlace, perStore, type Store } from "./store";
 import { CellView } from "./visibility";
 
-/** Where the notebook of this window shows proposals, by their ids: they are answered there. */
+/** The places where this window's notebook shows proposals, by proposal id: the user answers them there. */
 export const placesOf = perStore(() => signal<Readonly<Record<string, ProposalPlace>>>({}));
 
 export function proposalId(chat: string, turnId: string, toolCallId: string): string {
   return `${chat} ${turnId} ${toolCallId}`;
 }
 
-/** Follows all conversations until the function that it returns is called. */
+/** Follows all conversations; returns a function that stops it. */
 export function followProposals(store: Store): () => void {
   let last = "";
   const view = new CellView(store, "cell-proposals");
@@ -62,7 +62,7 @@ function proposalOf(
   const id = proposalId(resource, turnId, call.toolCallId);
   return {
     ...cell,
-    // Cut on its way to this page: what is missing is no text to compare with.
+    // A text that was cut on its way to this page can't be compared.
     oldText: "oldTextRef" in cell ? undefined : cell.oldText,
     newText: "newTextRef" in cell ? undefined : cell.newText,
     id,

@@ -1,4 +1,4 @@
-/** Keeps, undoes and redoes changes: one operation at a time, with what came of it. */
+/** Keeps, undoes, redoes and applies changes: one operation at a time, with its result. */
 
 import { useState } from "preact/hooks";
 import type { Answer } from "../state/answers";
@@ -10,13 +10,13 @@ import { line, reason } from "./plain";
 
 export interface Operation {
   readonly operationId: "keep" | "undo" | "redo" | "apply";
-  /** The id of the one change that is meant; else all of them. */
+  /** The id of one change; absent for all. */
   readonly target?: string;
   /** The part of that change. */
   readonly hunk?: ChangeHunk;
 }
 
-/** What is done with it: it stays as it is now, or it becomes what it would have become. */
+/** How to resolve a conflict: keep the current content (`mine`), or take the operation's result (`theirs`). */
 export type Choice = "mine" | "theirs";
 
 export interface Conflicts {
@@ -26,13 +26,13 @@ export interface Conflicts {
 
 export interface Operations {
   readonly isBusy: boolean;
-  /** What came of the last one, in a sentence. */
+  /** The last operation's result, in a sentence. */
   readonly said: string;
   readonly failed: string;
-  /** Nothing was changed yet: the reader must choose first. */
+  /** Nothing is changed yet: the user must choose first. */
   readonly conflicts: Conflicts | undefined;
   invoke(operation: Operation, choices?: Readonly<Record<string, Choice>>): void;
-  /** Leaves everything as it is. */
+  /** Dismisses the conflicts and changes nothing. */
   cancel(): void;
 }
 
@@ -56,7 +56,7 @@ export function useOperations(changeset: string): Operations {
       set({ conflicts: { operation, all } });
       announce(`${many(all.length, "conflict")}. ${text}`.trim());
     } else {
-      // That it was done is seen on what was changed; what else there is to say stands here.
+      // The changes themselves show that it was done; only other messages are shown here.
       set(ONLY_DONE.test(text) ? {} : { said: text });
       announce(text);
     }

@@ -1,9 +1,9 @@
-/** A change set as a view reads it: its changes, how many of which kind, and what can be done with them. */
+/** Reads a change set for the views: its changes, their numbers by kind, and the possible actions. */
 import { table } from "../state/object";
 import type { ChangesetState, JsonObject, TurnChanges } from "../state/types.gen";
 import { count, line } from "./plain";
 
-/** Where a cell was: in which notebook, below which cell and at which place from 0. */
+/** A cell's former place: its notebook, the cell above it, and its index from 0. */
 export interface CellPlace {
   readonly notebook: string;
   readonly below: string | undefined;
@@ -14,41 +14,43 @@ export interface CellPlace {
 export interface Change {
   readonly id: string;
   readonly kind: "file" | "cell" | "variable";
-  /** A file's path in the workspace, as it is: not to be shown. */
+  /** A file's raw path in the workspace: not safe to show. */
   readonly path: string;
-  /** What it is called: nothing in it hides. */
+  /** The name to show: contains no hidden characters. */
   readonly name: string;
-  /** What it was called before. */
+  /** The name before the change. */
   readonly was: string;
   readonly status: "added" | "changed" | "deleted" | "moved";
-  /** `offered`: a cell that is in the notebook's file and not yet in the notebook. */
+  /** `offered`: a cell that is in the notebook's file but not yet in the notebook. */
   readonly state: "open" | "kept" | "undone" | "offered";
-  /** What else than the text was changed, in a few words. */
+  /** Other changes than the text's, in a few words. */
   readonly detail: string;
-  /** Whose it is, and what else there is to know, in a few words each. */
+  /** Who made it, and other remarks, in a few words each. */
   readonly remarks: readonly string[];
   readonly undoable: boolean;
-  /** The user's own work is in it, or it is another tab's: undone by itself only, not with all (`is_left_alone`). */
+  /**
+   * It contains the user's own work, or belongs to another tab: undone only by itself, not with all (`is_left_alone`).
+   */
   readonly isLeftAlone: boolean;
   readonly isBinary: boolean;
-  /** Whether parts of it can be kept or undone. */
+  /** True if parts of it can be kept or undone. */
   readonly isDivisible: boolean;
-  /** How many parts of it were undone, and can be redone. */
+  /** Number of undone parts, which can be redone. */
   readonly undoneParts: number;
-  /** Lines that came and went; absent where they are not known. */
+  /** Numbers of added and removed lines; absent if unknown. */
   readonly lines: { readonly added: number; readonly removed: number } | undefined;
-  /** Where a deleted cell was. */
+  /** The place of a deleted cell. */
   readonly place: CellPlace | undefined;
-  /** Where each side's content is; "" for a side that is not there. */
+  /** The addresses of both sides' content; "" for a side that does not exist. */
   readonly before: string;
   readonly after: string;
 }
 
-/** Of most files that a command wrote: said where one looks closer. */
+/** The remark on most files that a command changed: shown only in the tooltip. */
 export const DURING = "while the agent worked";
 
 const WHOSE: Record<string, string> = table({
-  toolCall: "", // that is what one expects
+  toolCall: "", // the usual case: no remark
   during: DURING,
   otherTab: "also changed by another tab",
   user: "your save",
@@ -106,13 +108,13 @@ function placeOf({ place, language }: JsonObject): CellPlace | undefined {
   };
 }
 
-/** Where the content of one side is: another address where the content is another. */
+/** Returns the address of one side's content. */
 function address(side: unknown): string {
   const { uri, content } = object(side);
   return String(object(content).uri ?? uri ?? "");
 }
 
-/** How many changes there are of each kind, and how they stand. */
+/** Numbers of changes by kind and by state. */
 export interface Tally {
   readonly files: number;
   readonly cells: number;
@@ -121,7 +123,7 @@ export interface Tally {
   readonly removed: number;
   readonly undone: number;
   readonly kept: number;
-  /** How many *Undo* would undo. */
+  /** Number of changes that *Undo* would undo. */
   readonly undoable: number;
 }
 
@@ -152,7 +154,7 @@ export function many(number: number, one: string): string {
   return `${count(number)} ${one}${number === 1 ? "" : "s"}`;
 }
 
-/** "3 files", "2 cells", "1 variable": those that there are. */
+/** Returns "3 files", "2 cells", "1 variable", without the kinds that have none. */
 export function inWords({ files, cells, variables }: Pick<Tally, "files" | "cells" | "variables">): string[] {
   const kinds: [number, string][] = [
     [files, "file"],

@@ -1,4 +1,4 @@
-/** The whole chat: tabs, one conversation, the queue and the box to write in. */
+/** The whole chat: tabs, one conversation with its queue, and the message box. */
 
 import { useEffect, useId, useMemo, useRef, useState } from "preact/hooks";
 import type { SessionSummary } from "../state/types.gen";
@@ -23,9 +23,9 @@ import { agentName, Tabs, tabId } from "./tabs";
 import type { Jump } from "./transcript";
 import { useAfter, useArmed } from "./use-work";
 
-/** How long a closed tab can be brought back from here; the kernel waits a little longer. */
+/** In milliseconds: the time to reopen a closed tab from here; the kernel keeps it a little longer. */
 const UNDO_FOR = 10_000;
-/** Stands for the conversation that is yet to begin. */
+/** The key of a conversation that has not begun yet. */
 const NEW = "new";
 
 export function Chat({ tab }: { tab?: string | undefined }) {
@@ -50,7 +50,7 @@ export function Chat({ tab }: { tab?: string | undefined }) {
     toBox();
   };
   const place = useRef({ before: undefined as string | undefined, replaces: false, done: () => {} });
-  // What was typed before this went to the box before.
+  // Moves text that was typed into the former box before the switch.
   const keepTyped = (before: string | undefined, resource: string | undefined) => {
     const [from, to] = [before, resource].map((one) => chatOf(store, one)) as [string, string];
     const late = drafts.of(from).peek();
@@ -160,7 +160,7 @@ export function Chat({ tab }: { tab?: string | undefined }) {
           <IconButton
             name="New conversation"
             icon="plus"
-            // While a question waits there is one thing to do; the menu has this, too.
+            // While a question waits, the chat shows only that; the menu also has this action.
             className={`icon-button${needsAnswer(summary.status) ? " unseen" : ""}`}
             disabled={dead}
             onClick={startNew}
@@ -249,12 +249,12 @@ export function Chat({ tab }: { tab?: string | undefined }) {
   );
 }
 
-/** The channel of a conversation's messages; of none, that of the box for the next one. */
+/** Returns the channel of a conversation's messages; without a conversation, that of the next one's box. */
 function chatOf(store: Store, resource: string | undefined): string {
   return resource === undefined ? ROOT : (store.session(resource).peek()?.defaultChat ?? chatChannel(resource));
 }
 
-/** The panel that stands in the place of the conversation, and where the keyboard's focus goes after it. */
+/** The panel shown in place of the conversation; on close, the focus returns to where it was. */
 function usePanel() {
   const { root } = useView();
   const [isShown, show] = useState<PanelName>();
@@ -276,7 +276,10 @@ function usePanel() {
   return { isShown, show: open, close, leave: () => show(undefined), toggle };
 }
 
-/** The active tab: what was chosen here, else what was asked for, else the newest; undefined for one that is yet to begin. */
+/**
+ * Returns the active tab: the one chosen here, else the requested one, else the newest; undefined for one that has not
+ * begun yet.
+ */
 function useActive(sessions: readonly SessionSummary[], tab: string | undefined, opening: string | undefined) {
   const { drafts } = useView();
   const [chosen, choose] = useMemory<string | undefined>("active tab", undefined);
@@ -289,7 +292,7 @@ function useActive(sessions: readonly SessionSummary[], tab: string | undefined,
   return { active: chosen === NEW || opening ? undefined : (known ?? wanted ?? sessions.at(-1))?.resource, select };
 }
 
-/** Keys of the boxes: a conversation that begins in a box keeps it, with its focus. */
+/** Keys of the message boxes: a conversation that begins in a box keeps it, with its focus. */
 function useBoxes() {
   const keys = useRef(new Map<string, string>());
   const next = useRef(0);
@@ -303,7 +306,7 @@ function useBoxes() {
   return { keyOf, hand };
 }
 
-/** A tab that did not come about, notifications that the browser refuses, or a setting that is not set. */
+/** A failed tab action, notifications that the browser blocks, or a setting that could not be changed. */
 interface Trouble {
   what: "duplicated" | "restarted" | "reopened" | "notifications" | "setting";
   why: string;
@@ -320,7 +323,7 @@ function titleOf({ what }: Trouble): string {
 
 type Say = (trouble: Trouble | undefined) => void;
 
-/** Has the kernel make a conversation, and goes to its tab: the one that it names, for other windows start some, too. */
+/** Lets the kernel create a conversation and goes to the tab that it names, since other windows create some, too. */
 function useMaking(sessions: readonly SessionSummary[], then: (resource: string) => void, say: Say) {
   const expect = useExpected(sessions, then);
   return (what: Trouble["what"], made: Promise<{ readonly channel: string }>) => {
@@ -332,7 +335,7 @@ function useMaking(sessions: readonly SessionSummary[], then: (resource: string)
   };
 }
 
-/** Calls `then` once the tab of the expected channel is there, which may be before or after the kernel's answer. */
+/** Calls `then` once the tab of the expected channel exists, which may be before or after the kernel's answer. */
 function useExpected(sessions: readonly SessionSummary[], then: (resource: string) => void) {
   const [expected, expect] = useState<string>();
   useEffect(() => {
@@ -343,7 +346,7 @@ function useExpected(sessions: readonly SessionSummary[], then: (resource: strin
   return expect;
 }
 
-/** Closes a tab, and for a while offers to bring it back. The kernel keeps it as long. */
+/** Closes a tab and offers for a while to reopen it. The kernel keeps it at least as long. */
 function useClosing(sessions: readonly SessionSummary[], select: (resource: string) => void) {
   const { store, announce } = useView();
   const [closed, setClosed] = useState<SessionSummary>();
@@ -373,7 +376,7 @@ const PAIRING = (
   </p>
 );
 
-/** Asks before the kernel is opened to programs of the user's own: it widens who can reach it. */
+/** Asks before the kernel is opened to the user's other programs: it widens who can reach it. */
 function PairQuestion({ onYes, onNo }: { onYes: () => void; onNo: () => void }) {
   const no = useFocused<HTMLButtonElement>();
   const armed = useArmed("pair");

@@ -1,4 +1,4 @@
-/** A title with its `code` set as code; a lone backtick stays what it is. */
+/** Renders a title's `code` as code; a lone backtick stays as it is. */
 export function coded(title: string) {
   return title.split(/`([^`]+)`/).map((piece, i) => (i % 2 === 1 ? <code key={i}>{piece}</code> : piece));
 }

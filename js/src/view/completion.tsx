@@ -1,4 +1,4 @@
-/** The completions of a `/` command or an `@` mention while it is typed: a list above the box, which keeps the focus. */
+/** Completions of a `/` command or an `@` mention: a list above the message box, which keeps the focus. */
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { table } from "../state/object";
 import type { Suggestion } from "../state/requests.gen";
@@ -10,7 +10,7 @@ import { useAnswer } from "./use-work";
 
 interface Offer {
   name: string;
-  /** What is written in place of what was typed. */
+  /** The text that replaces what was typed. */
   insert: string;
   kind: string;
   detail: string;
@@ -28,7 +28,7 @@ const ICONS: Record<string, IconName> = table({
   command: "chat",
 });
 
-/** The offers for the text before the caret, and where what was typed begins, mark included. */
+/** Returns the offers for the text before the caret, and the start of the typed text, including its `/` or `@`. */
 function useOffers(before: string | undefined, commands: readonly AgentCommand[]): [readonly Offer[], number] {
   const { store } = useView();
   const { chat } = usePlace();
@@ -66,7 +66,7 @@ function commandOffers(commands: readonly AgentCommand[], typed: string): Offer[
     }));
 }
 
-/** The completions for what stands before the caret, and the keys that choose among them. */
+/** Offers completions for the text before the caret, and handles the keys that choose among them. */
 export function useCompletion(
   id: string,
   box: { current: HTMLTextAreaElement | null },
@@ -97,7 +97,7 @@ export function useCompletion(
     if (!offered) return false;
     if (event.key === "ArrowDown") setChosen((at + 1) % offers.length);
     else if (event.key === "ArrowUp") setChosen((at - 1 + offers.length) % offers.length);
-    // What is typed in full need not be chosen: Enter sends.
+    // A fully typed name needs no choice: Enter sends.
     else if (event.key === "Enter" && offered.insert.trim() === before?.slice(from)) return false;
     else if (event.key === "Tab" || (event.key === "Enter" && !event.shiftKey)) choose(at);
     else if (event.key === "Escape") look(false);
@@ -110,7 +110,7 @@ export function useCompletion(
     look,
     onKey,
     list: isOpen && <Offers id={id} offers={offers} at={at} onChoose={choose} />,
-    /** What the box says of the list. */
+    /** ARIA attributes of the message box. */
     marks: { "aria-controls": isOpen ? id : undefined, "aria-activedescendant": isOpen ? `${id}-${at}` : undefined },
   };
 }

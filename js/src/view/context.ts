@@ -1,4 +1,4 @@
-/** What every component of one view shares. */
+/** The context that all components of a view share. */
 import type { ReadonlySignal } from "@preact/signals";
 import { createContext } from "preact";
 import { useContext, useState } from "preact/hooks";
@@ -11,19 +11,19 @@ export interface View {
   readonly store: Store;
   readonly cadence: Cadence;
   readonly root: ShadowRoot;
-  /** Folds and places that this view remembers, by what they belong to. */
+  /** Folds and positions that this view remembers, by key. */
   readonly memory: Map<string, unknown>;
-  /** What is typed and not sent; the same for all views of the store. */
+  /** Unsent texts; the same for all views of the store. */
   readonly drafts: Drafts;
-  /** Whether anyone can see this view. */
+  /** True while someone can see this view. */
   readonly visible: ReadonlySignal<boolean>;
-  /** Calls back once when `element` comes near the screen; undefined where nothing can tell. */
+  /** Calls back once when `element` comes near the screen; undefined if the browser can't tell. */
   readonly near: ((element: Element, then: () => void) => () => void) | undefined;
-  /** Whether text grows in it. */
+  /** Tells if text is growing in this view. */
   readonly growth: TextGrowth;
-  /** Brings the keyboard's focus to the box to write in, as soon as that is there. */
+  /** Focuses the message box as soon as it exists. */
   toBox(): void;
-  /** Says a sentence to screen readers, politely. */
+  /** Announces a sentence to screen readers, politely. */
   announce(sentence: string): void;
 }
 
@@ -33,7 +33,7 @@ export function useView(): View {
   return useContext(ViewContext);
 }
 
-/** State that outlives its component: kept by the view under `key`. */
+/** State that outlives its component: the view keeps it under `key`. */
 export function useMemory<T>(key: string, initial: T): [T, (value: T) => void] {
   const { memory } = useView();
   const [, redraw] = useState(0);
@@ -45,11 +45,10 @@ export function useMemory<T>(key: string, initial: T): [T, (value: T) => void] {
   return [value, set];
 }
 
-/** Which chat the components below belong to. */
 export interface Place {
   readonly session: string;
   readonly chat: string;
-  /** The turn, within its answer. */
+  /** The turn, for components within its answer. */
   readonly turnId?: string;
 }
 
@@ -59,7 +58,7 @@ export function usePlace(): Place {
   return useContext(PlaceContext);
 }
 
-/** The folder that the conversation's agent works in, as a `file:` address. */
+/** Returns the folder that the conversation's agent works in, as a `file:` address. */
 export function useWorkspace(): string | undefined {
   const { store } = useView();
   return store.session(usePlace().session).peek()?.workingDirectories?.[0];

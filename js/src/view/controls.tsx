@@ -1,4 +1,4 @@
-/** The buttons, fields and forms of the chat: each look and each habit is declared here once. */
+/** The chat's buttons, fields and forms. */
 import type { ButtonHTMLAttributes, FormHTMLAttributes, Ref, TargetedKeyboardEvent } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { plain } from "./plain";
@@ -17,13 +17,13 @@ export function TextButton({ class: more = "", ...rest }: ButtonProps) {
 
 interface ActionButtonProps {
   word: string;
-  /** What it is done with, where that is not all. */
+  /** The object of the action; absent for all. */
   of?: string;
   disabled: boolean;
   onClick: () => void;
 }
 
-/** One that is disabled keeps the focus: it is so only as long as the kernel has not answered. */
+/** A disabled one keeps the focus: it is disabled only until the kernel answers. */
 export function ActionButton({ word, of, disabled, onClick }: ActionButtonProps) {
   return (
     <button
@@ -38,16 +38,16 @@ export function ActionButton({ word, of, disabled, onClick }: ActionButtonProps)
   );
 }
 
-/** Characters that a field takes, at most. */
+/** Limit of a field, in characters. */
 const LONGEST_TEXT = 4_000;
 
-/** Why a text is refused; empty where it is not too long. */
+/** Returns why a text is too long; "" if it is not. */
 export const tooLong = (text: unknown, most = LONGEST_TEXT) =>
   typeof text === "string" && text.length > most
     ? `This text is too long: ${text.length.toLocaleString("en")} characters, where ${most.toLocaleString("en")} fit.`
     : "";
 
-/** Refuses what is pasted or dropped into a field and is too long for it, before the browser lays it out. */
+/** Refuses too long text pasted or dropped into a field, before the browser lays it out. */
 export function longInput(refuse: (why: string, field: HTMLElement) => void) {
   return (event: InputEvent): void => {
     const field = event.target as HTMLElement;
@@ -70,7 +70,7 @@ interface TextFieldProps {
   onText: (text: string) => void;
 }
 
-/** A line of text; its label is heard alone. */
+/** A one-line field; only screen readers get its label. */
 export function TextField({ label, type = "text", onText, ...rest }: TextFieldProps) {
   return (
     <input
@@ -92,7 +92,7 @@ interface ChoiceProps<T extends string | number> {
   onChoose: (value: T) => void;
 }
 
-/** One of several; the list shows `value` until another one is given. */
+/** A list to choose from; it shows `value` until the caller passes another one. */
 export function Choice<T extends string | number>({ label, options, value, onChoose, ...rest }: ChoiceProps<T>) {
   return (
     <select
@@ -120,7 +120,7 @@ export type FormProps = Omit<FormHTMLAttributes<HTMLFormElement>, "label" | "onS
   onSubmit: () => void;
 };
 
-/** A form that the page itself sends. */
+/** A form that the page submits itself. */
 export function Form({ label, onSubmit, ...rest }: FormProps) {
   return (
     <form
@@ -134,7 +134,7 @@ export function Form({ label, onSubmit, ...rest }: FormProps) {
   );
 }
 
-/** What went wrong, read out; nothing where nothing did. */
+/** Shows an error and has screen readers read it; shows nothing if there is none. */
 export function Trouble({ text, class: name = "error-text" }: { text: string | undefined; class?: string }) {
   return text ? (
     <p class={name} role="alert">
@@ -143,7 +143,7 @@ export function Trouble({ text, class: name = "error-text" }: { text: string | u
   ) : null;
 }
 
-/** What the Escape key does here, and nowhere around. */
+/** Handles the Escape key and hides it from the elements around. */
 export function onEscape(leave: () => void) {
   return (event: TargetedKeyboardEvent<HTMLElement>): void => {
     if (event.key !== "Escape") return;
@@ -152,7 +152,7 @@ export function onEscape(leave: () => void) {
   };
 }
 
-/** A ref to what takes the keyboard's focus when it appears. */
+/** Returns a ref for an element that takes the focus when it appears. */
 export function useFocused<E extends HTMLElement>() {
   const ref = useRef<E>(null);
   useLayoutEffect(() => ref.current?.focus(), []);

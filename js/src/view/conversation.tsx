@@ -1,4 +1,4 @@
-/** One conversation: its transcript, what is asked of the reader, what waits, and the box to write in. */
+/** One conversation: its transcript, questions, queue and message box. */
 import { signal } from "@preact/signals";
 import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { waitingRequests } from "../state/chat-inputs";
@@ -35,26 +35,24 @@ import { type Jump, Transcript } from "./transcript";
 import { useUsage } from "./usage";
 import { InputRequests, WaitingQuestions } from "./waiting-questions";
 
-/** What the conversation's menu can ask for. */
 export type ConversationTask = "changes" | "find" | "rename" | "copy" | "save" | "clear" | undefined;
 
 interface Props {
-  /** Undefined before the conversation is there. */
+  /** Undefined before the conversation exists. */
   resource: string | undefined;
-  /** The conversation that is about to open again, whose box this is; undefined where none is. */
+  /** The conversation that is about to reopen and owns this box, if any. */
   opening: string | undefined;
   summary: SessionSummary | undefined;
   agents: readonly AgentInfo[];
   dead: boolean;
   doing: ConversationTask;
   setDoing: (doing: ConversationTask) => void;
-  /** The turn that the user wants to see, wherever it is. */
+  /** The turn that the user wants to see, in any conversation. */
   jump: Jump | undefined;
-  /** Goes to another conversation. */
   onGo: (resource: string) => void;
-  /** A conversation is about to begin in the box of another one, or of none: that stays in sight. */
+  /** A conversation is about to begin in the box of `before`, or of none: that one stays in sight. */
   onBeginning: (before: string | undefined) => void;
-  /** A conversation has begun in the box of another one, whose place it takes where `replaces`; `done` once it has. */
+  /** A conversation has begun in the box of `before`, and takes its place if `replaces`; calls `done` once it has. */
   onBegun: (channel: string, before: string | undefined, replaces: boolean, done: () => void) => void;
 }
 
@@ -93,7 +91,8 @@ export function Conversation(props: Props) {
   const process = session?.agentProcess;
   const failed = session?.lifecycle === "failed";
   const asleep = session !== undefined && isEmpty && session.lifecycle === "creating" && process === undefined;
-  // What the agent of a tab offers is wanted while one writes. Where a kernel cannot start it so, the first prompt does.
+  // The agent starts while the user writes, since its commands are useful then. If the kernel cannot do so, the first
+  // prompt starts it.
   const wake = useCallback(() => {
     if (!woken.current && resource) store.request("openSession", { channel: resource }).catch(() => undefined);
     woken.current = true;
@@ -116,7 +115,7 @@ export function Conversation(props: Props) {
     if (chosen === session?.provider && isEmpty && where === folder && !failed) return;
     void beginning.begin(chosen, { folder: where, ...(isEmpty && { from: channel }) });
   };
-  const asks = summary !== undefined && needsAnswer(summary.status); // then nobody wants another agent
+  const asks = summary !== undefined && needsAnswer(summary.status); // a question waits: nobody wants another agent now
   const isStarting = beginning.starts !== "" || process?.state === "starting";
   const foot = useMemo(
     () => (
@@ -211,7 +210,7 @@ export function Conversation(props: Props) {
   );
 }
 
-/** The agent of a conversation for which none was chosen, as the kernel says; another host's kernel does not. */
+/** Returns the default agent, from the kernel's configuration; for another host's kernel, the first available one. */
 function useDefaultAgent(agents: readonly AgentInfo[]): string | undefined {
   const root = useView().store.root.value;
   const name = root?.config?.values.agent;
@@ -219,7 +218,7 @@ function useDefaultAgent(agents: readonly AgentInfo[]): string | undefined {
   return typeof name === "string" ? name : undefined;
 }
 
-/** Who has a conversation on screen has read it. */
+/** Marks a conversation as read while it is on screen. */
 function useMarkRead(
   resource: string | undefined,
   session: SessionState | undefined,
@@ -251,7 +250,7 @@ function useTaking(
     if (!chat || (doing !== "copy" && doing !== "save")) return;
     done(undefined);
     const take = async () => {
-      await fetchAll(store, channel).catch(() => undefined); // then with what there is
+      await fetchAll(store, channel).catch(() => undefined); // then only the fetched turns
       const text = chatMarkdown(chat, title, store.older(channel).peek().turns);
       if (doing === "save") save(fileName(title), new Blob([text], { type: "text/markdown" }));
       else announce((await copyText(text)) ? "Conversation copied." : "Couldn't copy.");

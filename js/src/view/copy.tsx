@@ -8,7 +8,7 @@ const SAID_FOR = 1600;
 interface Props {
   text: string | (() => string);
   label: string;
-  /** What stands beside the icon, where the icon alone would be taken for another button. */
+  /** Words beside the icon, if the icon alone could be mistaken for another button. */
   words?: string;
   icon?: IconName;
 }
@@ -32,7 +32,7 @@ export function CopyButton({ text, label, words, icon = "copy" }: Props) {
   );
 }
 
-/** The clipboard API exists only in secure contexts; the old command works on a hub on plain http. */
+/** The clipboard API exists only in secure contexts; the old command also works on a hub over plain http. */
 export async function copyText(text: string): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text);

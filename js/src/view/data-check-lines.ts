@@ -1,17 +1,16 @@
-/** Data checks in words, a line for each table. */
+/** Formats data checks as text, a line for each table. */
 import type { DataCheck } from "../state/types.gen";
 import { count, line } from "./plain";
 
 const LONGEST = 300;
 
-/** The checks by their tables, in their order. */
 export function byTable(checks: readonly DataCheck[]): DataCheck[][] {
   const tables = new Map<string, DataCheck[]>();
   for (const check of checks) tables.set(check.table, [...(tables.get(check.table) ?? []), check]);
   return [...tables.values()];
 }
 
-/** What happened to the table's rows, and the first thing that may be wrong; how many more there are. */
+/** Returns a table's change in rows, its first finding, and the number of further ones. */
 export function lineOf(checks: readonly DataCheck[]): string {
   const [first] = checks;
   if (!first) return "";
@@ -22,5 +21,5 @@ export function lineOf(checks: readonly DataCheck[]): string {
   return `\`${line(table, 60)}\`${rows}: ${line(first.text, LONGEST)}${more}`;
 }
 
-/** Text in pieces: what stands between backticks is every second one. */
+/** Splits text at backticks: every second piece is code. */
 export const pieces = (text: string): string[] => text.split("`");

@@ -1,4 +1,4 @@
-/** Below a turn: what may be wrong with the tables that it changed, a line each; opened, what can be done about it. */
+/** Shows, below a turn, what may be wrong with the tables that it changed: a line each, with actions when opened. */
 import type { DataCheck } from "../state/types.gen";
 import { useMemory, usePlace, useView } from "./context";
 import { TextButton } from "./controls";
@@ -7,7 +7,7 @@ import { Fold } from "./fold";
 import { Icon } from "./icons";
 import { line, plain } from "./plain";
 
-/** Lines that are shown at first. */
+/** Number of lines shown at first. */
 const SHOWN = 2;
 
 export function DataChecks({ id, checks }: { id: string; checks: readonly DataCheck[] }) {
@@ -47,12 +47,12 @@ export function DataChecks({ id, checks }: { id: string; checks: readonly DataCh
   );
 }
 
-/** Text with what stands between backticks as code. */
+/** Renders text between backticks as code. */
 function Coded({ text }: { text: string }) {
   return <>{pieces(text).map((piece, at) => (at % 2 ? <code key={at}>{piece}</code> : piece))}</>;
 }
 
-/** One thing that may be wrong; alone it stands in the line already. */
+/** One finding; a single one is already shown in the line. */
 function One({ check, isAlone }: { check: DataCheck; isAlone: boolean }) {
   const { store, drafts, root, announce } = useView();
   const { chat } = usePlace();
