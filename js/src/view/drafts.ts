@@ -1,9 +1,9 @@
 /**
- * What is typed and not sent, by chat: one text for all views of a page, and the pictures that go with it.
+ * Unsent drafts by chat: one text for all views of a page, and its pictures.
  *
- * It is saved within 400 ms, and at once when a tab, a view or the page goes out of sight: in the browser tab's storage
- * (so that it outlives a reload and a kernel), and with the kernel, for other windows. Never in the notebook. Pictures are
- * kept in the browser tab alone, as far as there is room.
+ * A draft is saved within 400 ms, and at once when a tab, a view or the page is hidden: in the browser tab's storage
+ * (so that it outlives a reload and a kernel), and in the kernel, for other windows. Never in the notebook. Pictures
+ * are kept only in the browser tab, as far as there is room.
  */
 import { effect, type Signal, signal } from "@preact/signals";
 import type { Picture } from "./attach";
@@ -14,16 +14,15 @@ import { messageOf, perStore, type Refusal, type Store } from "./store";
 const SAVE_AFTER = 400;
 const PREFIX = "agentnb draft ";
 const PICTURES = "agentnb pictures ";
-/** Characters of the pictures of one chat that are kept: texts need room, too. */
+/** Limit of one chat's kept pictures, in characters: texts need room, too. */
 const MOST = 1_400_000;
 
 interface Saved {
   text: string;
-  /** The kernel that had the tab. */
+  /** The kernel of the tab. */
   host: string | undefined;
 }
 
-/** A draft whose kernel is gone. */
 export interface LostDraft {
   key: string;
   text: string;
@@ -74,7 +73,7 @@ export class Drafts {
     if (size <= MOST && keep(key, pictures)) this.#kept.add(chat);
   }
 
-  /** Whether the pictures of a chat outlive a reload. */
+  /** True if the pictures of a chat outlive a reload. */
   keepsPictures(chat: string): boolean {
     return this.#kept.has(chat);
   }
@@ -86,7 +85,7 @@ export class Drafts {
     this.#timer ??= setTimeout(() => this.flush(), SAVE_AFTER);
   }
 
-  /** Saves at once what is not saved. */
+  /** Saves unsaved drafts at once. */
   flush(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
@@ -98,12 +97,14 @@ export class Drafts {
     this.#unsaved.clear();
   }
 
-  /** Drafts of kernels that no view of this page talks to any more, unless their conversation is open again. */
+  /**
+   * Returns the drafts of kernels that no view of this page is connected to, unless their conversation is open again.
+   */
   lost(): LostDraft[] {
     const now = this.#store.hostId.peek();
     if (now === undefined) return [];
     const keys = storedKeys(PREFIX);
-    if (keys.length === 0) return []; // as in most views: the page need not be searched
+    if (keys.length === 0) return []; // the usual case: no need to search the page
     const hosts = [...document.querySelectorAll<HTMLElement>("[data-agentnb-host]")].map(
       (view) => view.dataset.agentnbHost,
     );
@@ -121,7 +122,7 @@ export class Drafts {
     keep(draft.key, undefined);
   }
 
-  /** What was sent and not accepted is written again, before what was typed since. */
+  /** Puts rejected messages back into the box, before the text typed since. */
   #giveBack(refusals: readonly Refusal[]): void {
     for (const { id, channel, action } of refusals) {
       const message = messageOf(action);
@@ -132,19 +133,19 @@ export class Drafts {
     }
   }
 
-  /** The box of a chat has the focus: what other windows type does not overwrite it while this window is in front. */
+  /** The box of a chat has the focus: text from other windows does not overwrite it while this window is in front. */
   enter(chat: string): void {
     this.#entered.add(chat);
   }
 
-  /** The box has lost the focus; what other windows have typed meanwhile is shown. */
+  /** The box has lost the focus: shows the text that other windows have typed meanwhile. */
   leave(chat: string): void {
     if (!this.#entered.delete(chat)) return;
     const text = this.#store.drafts?.peek()[chat];
     if (text !== undefined) this.#hear(chat, text);
   }
 
-  /** Takes what another window has typed, unless someone types here. */
+  /** Takes the text that another window has typed, unless the user types here. */
   #hear(chat: string, text: string): void {
     const isTyping = this.#entered.has(chat) && document.hasFocus();
     if (isTyping || this.#unsaved.has(chat)) return;
@@ -159,5 +160,4 @@ export class Drafts {
   }
 }
 
-/** The drafts of one store, shared by its views. */
 export const draftsOf = perStore((store) => new Drafts(store));

@@ -1,4 +1,4 @@
-/** What this notebook's earlier kernels left in the log: conversations that can be opened again. */
+/** Lists conversations of this notebook's earlier kernels from the log, to reopen them. */
 import { useState } from "preact/hooks";
 import type { Answer } from "../state/answers";
 import type { SessionRecord } from "../state/requests.gen";
@@ -9,7 +9,7 @@ import { count, line, reason } from "./plain";
 import { agentName } from "./tabs";
 import { useAnswer } from "./use-work";
 
-/** What was not open when its kernel ended is offered up to this many; what was, all of it. */
+/** Limit of offered conversations that were closed when their kernel ended; open ones are all offered. */
 const AT_MOST = 6;
 const LOOKED_AT = 100;
 
@@ -18,7 +18,7 @@ export function Earlier() {
   const root = store.root.value;
   const [busy, setBusy] = useState(false);
   const [failed, setFailed] = useState<string>();
-  // An older kernel: nothing is offered.
+  // An older kernel offers nothing.
   const { answer } = useAnswer(
     () => store.request("listSessions", { here: true, limit: LOOKED_AT }),
     [store, store.hostId.value],
@@ -75,7 +75,7 @@ export function Earlier() {
 
 const reopened = (number: number) => `Reopened ${count(number)} conversation${number === 1 ? "" : "s"}.`;
 
-/** The sessions of an answer that no other kernel has open. */
+/** Returns the sessions of an answer that are not open in another kernel. */
 export function keptHere({ sessions, elsewhere = [] }: Answer<"listSessions">): readonly SessionRecord[] {
   return sessions.filter(({ uri }) => !elsewhere.includes(uri));
 }

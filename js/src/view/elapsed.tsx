@@ -1,6 +1,6 @@
 /**
- * How long a turn has run, or took: by the times in its state, which are the kernel's. Its clock and the page's may
- * differ, by time zones that were set wrong or a laptop that slept: what they differ by is taken off.
+ * Shows how long a turn has run or took, by the kernel's times in its state. The page's clock may differ from the
+ * kernel's, because of a wrong time zone or a laptop that slept: the difference is subtracted.
  */
 import { useEffect, useState } from "preact/hooks";
 import type { ActiveTurn, ToolCallRun, Turn } from "../state/types.gen";
@@ -9,7 +9,7 @@ import { duration } from "./plain";
 
 const SHORTEST = 1000;
 
-/** Milliseconds so far; where the kernel has not yet said when the turn began, since it is shown. */
+/** Returns the milliseconds so far; counted from the first display if the kernel has not reported the start yet. */
 export function useElapsed(turn: ActiveTurn): number {
   const { memory, store } = useView();
   const key = `start ${turn.id}`;
@@ -19,7 +19,7 @@ export function useElapsed(turn: ActiveTurn): number {
   );
 }
 
-/** Milliseconds since `began`, by the page's clock; counts on while it is `running`. */
+/** Returns the milliseconds since `began`, by the page's clock; updates each second while `running`. */
 function useSince(began: number, running = true): number {
   const [now, tick] = useState(Date.now);
   useEffect(() => {
@@ -30,7 +30,7 @@ function useSince(began: number, running = true): number {
   return Math.max(0, now - began);
 }
 
-/** How long code in the kernel has run so far, or took. */
+/** Shows how long code in the kernel has run so far, or took. */
 export function RunTime({ run: { startedAt, endedAt } }: { run: ToolCallRun }) {
   const { store } = useView();
   const soFar = useSince(startedAt - store.ahead.value, endedAt === undefined);
@@ -38,7 +38,7 @@ export function RunTime({ run: { startedAt, endedAt } }: { run: ToolCallRun }) {
   return <span class="dim elapsed">{ms < 9950 ? `${(Math.max(ms, 100) / 1000).toFixed(1)} s` : duration(ms)}</span>;
 }
 
-/** How long a turn took, where that is known and worth a word. */
+/** Shows how long a turn took, if known and at least a second. */
 export function Took({ turn: { startedAt, duration: took } }: { turn: Turn }) {
   if (startedAt === undefined || took === undefined || took < SHORTEST) return null;
   return (

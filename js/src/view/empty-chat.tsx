@@ -1,4 +1,4 @@
-/** A conversation before its first message: examples made of the user's notebook; without an agent, how to get one. */
+/** A conversation before its first message: examples from the user's notebook; without an agent, ways to get one. */
 import { useState } from "preact/hooks";
 import type { Answer } from "../state/answers";
 import type { AgentInfo, RootState } from "../state/types.gen";
@@ -16,7 +16,7 @@ const LONGEST = 200;
 const MOST = 3;
 
 interface Props {
-  /** Its name; empty where none is chosen. */
+  /** The agent's name; "" if none is chosen. */
   agent: string;
   agents: readonly AgentInfo[];
   onAgent: (agent: string) => void;
@@ -37,10 +37,10 @@ export function EmptyChat({ agent, agents, onAgent }: Props) {
   );
 }
 
-/** What the administrator wants users to know (`message` in the site's policy file). */
+/** Returns the administrator's message to users (`message` in the site's policy file). */
 const siteMessage = (root?: RootState) => line(String(Object(root?.config?.values.site).message ?? ""), 1_000);
 
-/** Three ways to an agent, each by a click. */
+/** Up to three ways to an agent, each with one click. */
 function Ways({ agents, onAgent }: Omit<Props, "agent">) {
   const { root } = useView();
   const has = (name: string) => agents.some(({ provider, hidden }) => provider === name && !hidden);
@@ -68,7 +68,7 @@ function Ways({ agents, onAgent }: Omit<Props, "agent">) {
   );
 }
 
-/** The kernel's examples; `ask` has it look again, for cells may have run since. */
+/** Returns the kernel's examples; `ask` updates them, since cells may have run meanwhile. */
 function useExamples() {
   const { store, visible } = useView();
   const { session } = usePlace();

@@ -1,4 +1,4 @@
-/** A turn or a conversation as Markdown, to copy or to keep. */
+/** Turns a turn or a conversation into Markdown, to copy or save. */
 import { turnError } from "../state/chat-turns";
 import type {
   ChatState,
@@ -19,7 +19,7 @@ import type { AnyTurn, Store } from "./store";
 
 const AT_ONCE = 100;
 
-/** Every turn of a chat from its first on, those included that had to be fetched. */
+/** Fetches all older turns of a chat. */
 export async function fetchAll(store: Store, channel: string): Promise<void> {
   for (let left = store.older(channel).peek().left; left > 0; ) {
     await store.fetchOlder(channel, AT_ONCE);
@@ -106,7 +106,7 @@ function toolMarkdown(call: ToolCallState, chat: ChatState | undefined): string 
   return folded(`${toolTitle(call)} (${outcome(call)}${took})`, body.filter(Boolean).join("\n\n"));
 }
 
-/** How it went, and what was answered when it was asked for. */
+/** Returns the call's result, and the chosen answer if it asked for permission. */
 function outcome(call: ToolCallState): string {
   const option = "selectedOption" in call ? call.selectedOption : undefined;
   const said = option ? line(option.label, 80) : "";
@@ -126,7 +126,7 @@ function pieceMarkdown(piece: ToolContent, chat: ChatState | undefined): string 
   return fenced([`$ ${terminal.command}`, output, terminal.exited ? end : ""].filter(Boolean).join("\n"), "console");
 }
 
-/** A change as a unified diff; only its new text where it is too long to be compared. */
+/** Returns a change as a unified diff; only its new text if it is too long to compare. */
 function diffMarkdown({ path, oldText, newText }: ToolDiffContent): string {
   const name = line(path, 300);
   const head = `--- ${typeof oldText === "string" ? name : "/dev/null"}\n+++ ${name}\n`;
@@ -139,14 +139,14 @@ function diffMarkdown({ path, oldText, newText }: ToolDiffContent): string {
   return head + hunks.join("\n");
 }
 
-/** A part that opens on a click; what an agent wrote cannot close it early. */
+/** Returns a part that opens on a click; text from an agent cannot close it early. */
 function folded(title: string, body: string): string {
   const name = title.replace(/[&<>]/g, (mark) => `&#${mark.charCodeAt(0)};`);
   if (body.trim() === "") return `*${name}*`;
   return `<details><summary>${name}</summary>\n\n${body.replace(/<(?=\/?(?:details|summary))/gi, "&lt;")}\n\n</details>`;
 }
 
-/** A fence longer than any in the text. */
+/** Puts text into a code fence that is longer than any fence in the text. */
 function fenced(text: string, language = ""): string {
   const longest = Math.max(2, ...[...text.matchAll(/`+/g)].map(([ticks]) => ticks.length));
   const fence = "`".repeat(longest + 1);

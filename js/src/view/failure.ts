@@ -1,15 +1,15 @@
-/** Why a tool call failed, in one sentence. */
+/** Says why a tool call failed, in one sentence. */
 import type { ToolCallState } from "../state/types.gen";
 import { line, withoutFences } from "./plain";
 
 const LONGEST = 200;
-/** Of a text of megabytes its ends are enough. */
+/** In characters: only the start or the end of a long text is read. */
 const LOOKED_AT = 4_000;
 
-/** How the kernel's own words about code that the user stopped begin; the rest is for the agent. */
+/** The start of the kernel's message on code that the user stopped; the rest is for the agent. */
 const STOPPED = "The code was stopped by the user.";
 
-/** Whether the user stopped it: that is no failure. */
+/** True if the user stopped it, which is not a failure. */
 export function isStopped(call: ToolCallState): boolean {
   return call.status === "completed" && !call.success && failureSentence(call).startsWith(STOPPED);
 }
@@ -18,7 +18,7 @@ export function failed(call: ToolCallState): boolean {
   return call.status === "completed" && !call.success && !isStopped(call);
 }
 
-/** The first line of what went wrong; of a traceback, and of code in the kernel, the last one, which names the error. */
+/** Returns the error's first line; for a traceback or code in the kernel, the last one, which names the error. */
 export function failureSentence(call: ToolCallState): string {
   const { run, content = [] } = call.details ?? {};
   const said = run ? run.content : [...content, ...(("content" in call && call.content) || [])];

@@ -1,10 +1,10 @@
-/** What the modules need that are fetched when they are opened first: each has its own copy of Preact, without signals. */
+/** Helpers for the modules fetched on first use: each has its own copy of Preact, without signals. */
 import type { ReadonlySignal } from "@preact/signals";
 import { type ComponentChild, render } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import type { RootState } from "../state/types.gen";
 
-/** Shows `panel` in `into` with its styles; the result takes both away again. */
+/** Shows `panel` in `into` with its styles; returns a function that removes both. */
 export function mountPanel(into: HTMLElement, css: string, className: string, panel: ComponentChild): () => void {
   const style = into.ownerDocument.createElement("style");
   style.textContent = css;
@@ -19,10 +19,10 @@ export function mountPanel(into: HTMLElement, css: string, className: string, pa
   };
 }
 
-/** The root channel's state, drawn again when it changes. */
+/** Returns the root channel's state and redraws the component when it changes. */
 export const useRoot = (root: ReadonlySignal<RootState | undefined>) => useValue(root);
 
-/** What a signal has, drawn again when that changes. */
+/** Returns a signal's value and redraws the component when it changes. */
 export function useValue<T>(signal: ReadonlySignal<T>): T {
   const [value, setValue] = useState(() => signal.peek());
   useEffect(() => signal.subscribe((next) => setValue(() => next)), [signal]);

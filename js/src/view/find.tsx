@@ -1,4 +1,4 @@
-/** Finds words in the whole conversation, also in turns that are not drawn, and goes from turn to turn. */
+/** Finds words in the whole conversation, including turns that are not drawn, and steps through the matching turns. */
 import { useEffect, useMemo, useState } from "preact/hooks";
 import type { ChatState, Turn } from "../state/types.gen";
 import { usePlace, useView } from "./context";
@@ -45,7 +45,7 @@ export function Find({ chat, onJump, onDone }: Props) {
       class="row bar-form find"
       role="search"
       onKeyDown={(event) => {
-        if (event.ctrlKey || event.metaKey) return; // Ctrl+F is the chat's
+        if (event.ctrlKey || event.metaKey) return; // the chat handles Ctrl+F
         event.stopPropagation();
         if (event.key === "Escape") onDone();
         else if (event.key === "Enter") setAt(number + (event.shiftKey ? -1 : 1));
@@ -83,7 +83,7 @@ function textOfTurn(turn: AnyTurn, chat: ChatState): string {
   return text;
 }
 
-/** The ids of the turns that hold `words`, in order. */
+/** Returns the ids of the turns that contain `words`, in order. */
 export function findTurns(chat: ChatState, older: readonly Turn[], words: string): string[] {
   const wanted = words.trim().toLowerCase();
   if (wanted === "") return [];
@@ -92,11 +92,11 @@ export function findTurns(chat: ChatState, older: readonly Turn[], words: string
     .map((turn) => turn.id);
 }
 
-/** The marks of found words (CSS Custom Highlight API); where the browser has none, the turn is only gone to. */
+/** The name of the marks on found words (CSS Custom Highlight API); a browser without it only scrolls to the turn. */
 const NAME = "agentnb-find";
 const MOST = 200;
 
-/** Takes the marks of this view away. */
+/** Removes the marks of this view. */
 function unmark(root: ShadowRoot): void {
   const ranges = globalThis.CSS?.highlights?.get(NAME);
   for (const range of ranges ?? []) if ((range as Range).startContainer.getRootNode() === root) ranges?.delete(range);

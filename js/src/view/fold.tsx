@@ -1,4 +1,4 @@
-/** A part that opens and closes; what the reader chose is remembered by the view. */
+/** A part that opens and closes; the view remembers the user's choice. */
 import type { ComponentChildren } from "preact";
 import { useMemory } from "./context";
 import { Icon } from "./icons";
@@ -9,7 +9,7 @@ interface HeadProps {
   children: ComponentChildren;
 }
 
-/** The line that opens and closes what stands below it. */
+/** The line that opens and closes the content below it. */
 export function FoldHead({ isOpen, onToggle, children }: HeadProps) {
   return (
     <button type="button" class="row fold-head" aria-expanded={isOpen} onClick={onToggle}>
@@ -21,7 +21,7 @@ export function FoldHead({ isOpen, onToggle, children }: HeadProps) {
 
 interface Props {
   id: string;
-  /** Whether it is open as long as the reader has not chosen. */
+  /** True if it is open until the user chooses. */
   open?: boolean;
   className?: string;
   head: ComponentChildren;

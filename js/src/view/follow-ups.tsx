@@ -1,10 +1,9 @@
-/** What the agent suggests to write next: a click writes it into the box. */
+/** Shows the agent's suggestions for the next message: a click puts one into the message box. */
 import type { ChatState } from "../state/types.gen";
 import { usePlace, useView } from "./context";
 import { Button } from "./controls";
 import { line, plain } from "./plain";
 
-/** How many suggestions are shown. */
 const MOST = 3;
 
 export function FollowUps({ chat, disabled }: { chat: ChatState; disabled: boolean }) {
@@ -13,17 +12,20 @@ export function FollowUps({ chat, disabled }: { chat: ChatState; disabled: boole
   return <OfferedPrompts prompts={suggested} label="Suggestions" class="row wraps follow-ups" />;
 }
 
-/** Characters of the longest prompt that a kernel offers. */
+/** Length of the longest prompt that a kernel offers, in characters. */
 const LONGEST = 2000;
 
 interface Props {
   prompts: readonly string[];
-  /** What they are, for screen readers. */
+  /** Their name for screen readers. */
   label: string;
   class: string;
 }
 
-/** The box's text is replaced where it is one of them; what the reader wrote stays, and the prompt follows it. */
+/**
+ * Offers prompts to click. A prompt replaces the box's text if that is one of them; otherwise it is added to the user's
+ * text.
+ */
 export function OfferedPrompts({ prompts, label, class: name }: Props) {
   const { drafts, root } = useView();
   const { chat } = usePlace();

@@ -1,6 +1,6 @@
 /**
- * What follows all conversations of a store without a view: each is a module that is fetched when there is something to
- * follow.
+ * Follows all conversations of a store without a view: each follower is a module that is fetched once there is
+ * something to follow.
  */
 import { effect, signal } from "@preact/signals";
 import type { AttentionContext } from "../attention";
@@ -12,7 +12,7 @@ import { isOver, type Store } from "./store";
 
 type Follow<C> = (context: C) => () => void;
 
-/** An effect that runs again, too, each time that a notebook is offered; the result ends it. */
+/** Runs an effect that also runs again each time a notebook is offered; returns a function that ends it. */
 export function effectWithOffers(run: () => void): () => void {
   const offers = signal(0);
   const unlisten = onOffer(() => {
@@ -28,7 +28,7 @@ export function effectWithOffers(run: () => void): () => void {
   };
 }
 
-/** Fetches the module `name` as soon as `isWanted`, which signals can change, and lets it follow from then on. */
+/** Fetches and starts the module `name` as soon as `isWanted`, which may read signals, returns true. */
 function follow<C>(store: Store, name: string, context: C, isWanted: () => boolean): () => void {
   let isOver = false;
   let following: Promise<(() => void) | undefined> | undefined;
@@ -36,7 +36,7 @@ function follow<C>(store: Store, name: string, context: C, isWanted: () => boole
     if (following || !isWanted()) return;
     following = store.module?.(name).then(
       ({ default: begin }) => (isOver ? undefined : (begin as Follow<C>)(context)),
-      (error: unknown) => void console.warn("agentnb:", error), // an older kernel has none
+      (error: unknown) => void console.warn("agentnb:", error), // an older kernel does not have it
     );
   });
   return () => {
@@ -46,7 +46,7 @@ function follow<C>(store: Store, name: string, context: C, isWanted: () => boole
   };
 }
 
-/** Has the changes of cells that were made without a question shown in the cells, where the notebook can. */
+/** Shows cell changes made without a question in the cells, if the notebook can. */
 export function followCellChanges(store: Store): () => void {
   return follow<CellChangesContext>(store, "cell-changes", { store, effectWithOffers }, () => {
     const sessions = store.root.value?.sessions ?? [];
@@ -55,7 +55,7 @@ export function followCellChanges(store: Store): () => void {
   });
 }
 
-/** Calls the user who looks elsewhere. */
+/** Alerts a user who looks elsewhere. */
 export function followAttention(store: Store): () => void {
   const context: AttentionContext = {
     store,
@@ -69,7 +69,7 @@ export function followAttention(store: Store): () => void {
   );
 }
 
-/** Has the settings shown in the editor of the front end, where it has one, from the first connection to the kernel's end. */
+/** Shows the settings in the front end's editor, if it has one, from the first connection to the kernel's end. */
 export function followSettings(store: Store): () => void {
   let over: AbortController | undefined;
   const end = effectWithOffers(() => {

@@ -1,4 +1,4 @@
-/** How freely an agent works: Ask, Edit or Auto, changed in place at any time; *Custom…* has the settings behind it. */
+/** Sets how freely an agent works: Ask, Edit or Auto; *Custom…* opens the detailed settings. */
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { isObject } from "../state/guard";
@@ -24,7 +24,7 @@ export const isFreedom = (value: unknown): value is FreedomName => FREEDOMS.incl
 
 const NEXT = "freedom";
 
-/** What the next conversation starts with: what was chosen in this view, else as the settings say. */
+/** Returns the next conversation's freedom: the one chosen in this view, else the default of the settings. */
 export function nextFreedom({ store, memory }: View): FreedomName {
   const chosen = memory.get(NEXT);
   const look = store.root.value?.config?.values.look;
@@ -39,13 +39,13 @@ export function Freedom({ session, disabled }: { session: SessionState | undefin
   const [isOpen, setOpen] = useState(false);
   const holder = useRef<HTMLDivElement>(null);
   const values: Record<string, unknown> = session?.config?.values ?? {};
-  const [isNear, come] = useState(false); // what Auto comes to is asked once somebody is about to read it
+  const [isNear, come] = useState(false); // requests the description of Auto only when the user comes near
   const auto = useAuto(isNear, session && place.session, session?.agentProcess);
   const chosen = session ? values.freedom : next;
   const name = values.permissions === "allow" ? "Full trust" : isFreedom(chosen) ? NAMES[chosen] : "Custom";
   const about = (freedom: FreedomName) => (freedom === "auto" && auto) || ABOUT[freedom];
   const offered = offeredIn(session);
-  const due = useRef<FreedomName>(undefined); // chosen while the conversation was not here yet
+  const due = useRef<FreedomName>(undefined); // chosen before the conversation existed
   const choose = (freedom: FreedomName) => {
     due.current = session ? undefined : freedom;
     if (!session) return setNext(freedom);
@@ -96,7 +96,7 @@ export function Freedom({ session, disabled }: { session: SessionState | undefin
   );
 }
 
-/** What the panel needs of the view that it stands in. */
+/** Returns the parts of the view that the panel needs. */
 function contextOf({ store, announce, memory }: View, channel: string): FreedomContext {
   return {
     session: store.session(channel),
@@ -115,7 +115,7 @@ function describe(name: string): string {
     : "Set by hand: see Custom… in the menu.";
 }
 
-/** The panel above the foot; a click beside it closes it, as Escape does. */
+/** The panel above the foot; a click outside or Escape closes it. */
 function Custom({ root, onClose, children }: { root: ShadowRoot; onClose: () => void; children: ComponentChildren }) {
   const box = useRef<HTMLElement>(null);
   useEffect(() => {
@@ -146,14 +146,14 @@ function Custom({ root, onClose, children }: { root: ShadowRoot; onClose: () => 
   );
 }
 
-/** The freedoms that the policy leaves. */
+/** Returns the freedoms that the policy allows. */
 function offeredIn(session: SessionState | undefined): readonly unknown[] {
   const properties = session?.config?.schema.properties;
   const freedom = isObject(properties) ? properties.freedom : undefined;
   return isObject(freedom) && Array.isArray(freedom.enum) ? freedom.enum : FREEDOMS;
 }
 
-/** What Auto comes to, as the kernel says: that depends on what can confine or preview here. */
+/** Returns the kernel's description of Auto, which depends on what can be confined or previewed here. */
 function useAuto(isNear: boolean, channel: string | undefined, agent: SessionState["agentProcess"]): string {
   const { store } = useView();
   const [auto, setAuto] = useState("");
@@ -162,7 +162,7 @@ function useAuto(isNear: boolean, channel: string | undefined, agent: SessionSta
     let isGone = false;
     store.request("describeFreedom", channel ? { channel } : {}).then(
       (said) => isGone || setAuto(line(plain(said.auto), 300)),
-      () => undefined, // of an older kernel, or away: the general words stay
+      () => undefined, // an older kernel, or no connection: the general description stays
     );
     return () => {
       isGone = true;

@@ -1,4 +1,4 @@
-/** The place of the history, of the settings and of tries in the chat; each is a module that is fetched when it is opened first. */
+/** Shows the history, the settings or the tries in the chat; each is a module that is fetched when first opened. */
 
 import type { BranchesProps } from "./branches/branches";
 import { useView } from "./context";
@@ -12,11 +12,11 @@ import type { SettingsContext } from "./settings/panel";
 interface Props {
   id: string;
   name: PanelName;
-  /** The conversation in whose place it stands. */
+  /** The conversation that it replaces on screen. */
   session: string | undefined;
   onOpen: (resource: string) => void;
   onClose: () => void;
-  /** Says why a setting that was typed last is not set. */
+  /** Reports why the setting typed last was not set. */
   onRefused: (why: string) => void;
 }
 
@@ -51,7 +51,7 @@ export function Panel({ id, name, session, onOpen, onClose, onRefused }: Props) 
   );
 }
 
-/** The place of tries side by side, which a part shows that is fetched for them. */
+/** Shows tries side by side, with a module that is fetched for them. */
 export function SideBySide(props: BranchesProps) {
   return (
     <Fetched name="branches" what="the tries">

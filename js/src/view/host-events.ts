@@ -1,11 +1,11 @@
-/** Events of the element that a view stands in: the JupyterLab extension and other views ask for things by them. */
+/** Events on a view's host element: the JupyterLab extension and other views use them for requests. */
 import { useLayoutEffect } from "preact/hooks";
 import { useView } from "./context";
 
-/** `try`: tries side by side, and the text of the message box is to be tried. */
+/** `try`: the tries side by side, to start one with the text of the message box. */
 export type PanelName = "history" | "settings" | "branches" | "try";
 
-/** Hears events of a name while the component is there; one that is taken is marked by preventing its default. */
+/** Listens to an event while the component is mounted; a handler marks an event as taken with `preventDefault`. */
 export function useHostEvent<T>(name: string, hear: (event: CustomEvent<T>) => void): void {
   const { root } = useView();
   useLayoutEffect(() => {
@@ -15,12 +15,12 @@ export function useHostEvent<T>(name: string, hear: (event: CustomEvent<T>) => v
   });
 }
 
-/** Opens the list of agents at the message box; `missing`: with those that are to be installed. */
+/** Opens the list of agents at the message box; `missing` includes those not installed yet. */
 export function showAgents({ host }: ShadowRoot, which: "agents" | "missing"): void {
   host.dispatchEvent(new CustomEvent("agentnb-agents", { detail: which }));
 }
 
-/** Shows the history, the settings or the tries in the place of the conversation. */
+/** Shows the history, the settings or the tries in place of the conversation. */
 export function showPanel({ host }: ShadowRoot, panel: PanelName): void {
   host.dispatchEvent(new CustomEvent("agentnb-panel", { detail: panel, cancelable: true }));
 }

@@ -1,4 +1,4 @@
-/** Small line drawings, 16 × 16, in the colour of the text they stand in. */
+/** Small line drawings, 16 × 16, in the colour of the text around them. */
 
 import type { ButtonHTMLAttributes } from "preact";
 import { table } from "../state/object";
@@ -69,7 +69,7 @@ interface IconButtonProps extends Omit<ButtonHTMLAttributes<HTMLButtonElement>, 
   className?: string;
 }
 
-/** A button that is an icon; its name is heard and shown on hover. */
+/** An icon button; its name is for screen readers and the tooltip. */
 export function IconButton({ name, icon, className = "icon-button", ...rest }: IconButtonProps) {
   return (
     <button type="button" class={className} aria-label={name} title={name} {...rest}>
@@ -78,17 +78,16 @@ export function IconButton({ name, icon, className = "icon-button", ...rest }: I
   );
 }
 
-/** A turning ring for what is under way. */
 export function Spinner() {
   return <span class="spinner" aria-hidden="true" />;
 }
 
-/** What pushes what follows it to the end of its row. */
+/** Pushes the following elements to the end of the row. */
 export function Spacer() {
   return <span class="spacer" />;
 }
 
-/** What stands where something is still to come. */
+/** A placeholder while something loads. */
 export function Waiting({ text }: { text: string }) {
   return (
     <div class="column empty">

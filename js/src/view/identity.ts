@@ -1,15 +1,15 @@
-/** Names of things: fresh ids, and the channels that belong together. */
+/** Makes ids, and derives channel names from each other. */
 import { isObject } from "../state/object.ts";
 import type { RootState } from "../state/types.gen.ts";
 
-/** The channel of what there is in all. */
+/** The root channel. */
 export const ROOT = "ahp-root://";
 const CHAT = "/chat";
-/** What stands behind a session's channel in those of its chat and its change sets. */
+/** The suffix of a session's channel in the channels of its chat and its change sets. */
 const MEMBER = /\/(?:chat|changes(?:\/[^/]*)?)$/;
 const CHANGES = /\/changes(?:\/[^/]*)?$/;
 
-/** A UUID v4; `crypto.randomUUID` exists only in secure contexts, a hub on plain http is none. */
+/** Returns a UUID v4; `crypto.randomUUID` exists only in secure contexts, so not on a hub over plain http. */
 export function uuid(): string {
   if (typeof crypto.randomUUID === "function") return crypto.randomUUID();
   const bytes = crypto.getRandomValues(new Uint8Array(16));
@@ -19,12 +19,12 @@ export function uuid(): string {
   return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
 }
 
-/** The session that a chat or a change set is of. */
+/** Returns the session of a chat or a change set. */
 export function sessionChannel(channel: string): string {
   return channel.replace(MEMBER, "");
 }
 
-/** The change set of a turn, or of the whole conversation. */
+/** Returns the change set of a turn, or of the whole conversation. */
 export function changesChannel(session: string, turnId?: string): string {
   return `${session}/changes${turnId === undefined ? "" : `/${turnId}`}`;
 }
@@ -37,17 +37,17 @@ export function chatChannel(channel: string): string {
   return channel.endsWith(CHAT) ? channel : channel + CHAT;
 }
 
-/** Whether the session at `resource` is the tab called `tab` (a tab id, or its channel). */
+/** True if the session at `resource` is the tab called `tab` (a tab id, or its channel). */
 export function isTab(resource: string, tab: string): boolean {
   return resource === sessionChannel(tab) || resource.endsWith(`:/${tab}`);
 }
 
-/** Whether nobody answers here: a program elsewhere, or the notebook itself (agentnb/host/pairing.py). */
+/** True if no agent answers here: a program elsewhere, or the notebook itself (agentnb/host/pairing.py). */
 export function isReadOnly(provider: string): boolean {
   return /^(?:terminal|remote|notebook)-/.test(provider);
 }
 
-/** Whether the conversations are those of another host, with which this page's own kernel is connected. */
+/** True if the conversations belong to another host, which this page's own kernel is connected to. */
 export function isRemote(root: RootState | undefined): boolean {
   return isObject(root?.config?.values.remoteHost);
 }

@@ -1,4 +1,4 @@
-/** A question of the agent to the reader (ACP elicitation): a form by its fields, or an address to visit. */
+/** A question from the agent to the user (ACP elicitation): a form with its fields, or an address to visit. */
 
 import { useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { own } from "../state/object";
@@ -14,7 +14,7 @@ import { Field } from "./question";
 
 const BUDGET = "budget";
 
-/** The answers to our own question whether a turn goes on at its budget's limit: a button each. */
+/** Returns the answers to agentnb's own question at a turn's budget limit: a button each. */
 function choicesOf({ id, questions }: ChatInputRequest) {
   const only = questions?.[0];
   return id.startsWith(`${BUDGET}-`) && only?.kind === "single-select" ? only.options : undefined;
@@ -27,7 +27,7 @@ export function InputForm({ request, agent }: { request: ChatInputRequest; agent
   const questions = request.questions ?? [];
   const key = `input ${request.id}`;
   const [given, setGiven] = useMemory<Answers>(key, initial(questions));
-  // Two fields may change before the form is drawn again.
+  // Reads the memory, since two fields may change before the form is redrawn.
   const give = (id: string, value: Given) => setGiven({ ...((memory.get(key) as Answers) ?? given), [id]: value });
   const [tried, setTried] = useState(0);
   const form = useRef<HTMLFormElement>(null);
@@ -115,7 +115,7 @@ export function InputForm({ request, agent }: { request: ChatInputRequest; agent
   );
 }
 
-/** The address in full, with who it belongs to: the agent chose it, so that nothing is opened by itself. */
+/** Shows the full address and its host. The agent chose the address, so it never opens by itself. */
 function Address({ url }: { url: string }) {
   const href = safeHref(url);
   const host = href && hostOf(href);

@@ -1,2 +1,2 @@
-/** What the kernel says, in the page's language; in English it is as it came. Translated builds have `translation.ts` here. */
+/** Translates text from the kernel; in English it stays as it is. Translated builds have `translation.ts` here. */
 export const kernelText = (text: string): string => text;

@@ -1,10 +1,10 @@
 /**
- * Keeps the keys of a view from the notebook around it, and lets the application have its own.
+ * Keeps the keys of a view from the notebook around it, and passes application shortcuts on.
  *
- * JupyterLab and Notebook 7 look for a shortcut at the document, and pass over elements marked
- * `data-lm-suppress-shortcuts`: the whole view is marked, always. What bubbles out of it would still bring the focus
- * back to the active cell, so nothing does. What the application answers to everywhere (save, palette, sidebars) is
- * said once more at the body, where no command of the notebook is meant. A listener at the window comes before all.
+ * JupyterLab and Notebook 7 look for shortcuts at the document, and skip elements marked `data-lm-suppress-shortcuts`:
+ * the whole view is always marked. A key event that bubbles out would still return the focus to the active cell, so
+ * none does. Application-wide shortcuts (save, palette, sidebars) are dispatched again at the body, where they trigger
+ * no notebook command. A listener at the window comes first.
  */
 
 const MARK = "data-lm-suppress-shortcuts";
@@ -29,29 +29,37 @@ export function keepShortcutsAway(host: HTMLElement): () => void {
   return () => over.abort();
 }
 
-/** With Ctrl or Command and not what edits, moves or finds; with Alt it may be a letter of some keyboards. */
+/**
+ * True with Ctrl or Command, except for keys that edit, move or find; with Alt it may be a letter on some keyboards.
+ */
 function isCommand({ ctrlKey, metaKey, altKey, shiftKey, key }: KeyboardEvent): boolean {
   return (ctrlKey || metaKey) && !altKey && !(shiftKey ? EDITING_SHIFTED : EDITING).test(key);
 }
 
-/** Whether the application has taken it. */
+/** Sends the event to the application; returns true if it has handled it. */
 function passOn(event: KeyboardEvent): boolean {
   const { key, code, keyCode, ctrlKey, metaKey, shiftKey, repeat } = event;
   const same = { key, code, keyCode, ctrlKey, metaKey, shiftKey, repeat };
   return !document.body.dispatchEvent(new KeyboardEvent("keydown", { ...same, bubbles: true, cancelable: true }));
 }
 
-/** Ctrl+F, or Command+F: finds in what is shown. The browser's own find stays on F3. */
+/** True for Ctrl+F or Command+F, which finds in the chat. The browser's own find stays on F3. */
 export function isFindKey({ key, ctrlKey, metaKey, altKey, shiftKey }: KeyboardEvent): boolean {
   return key === "f" && (ctrlKey || metaKey) && !altKey && !shiftKey;
 }
 
-/** Alt+H, which opens the history and closes it. By its place on the keyboard: with Option it is another letter on a Mac. */
+/**
+ * True for Alt+H, which opens and closes the history. It checks the physical key, since Option types another letter on
+ * a Mac.
+ */
 export function isHistoryKey({ code, altKey, ctrlKey, metaKey, shiftKey }: KeyboardEvent): boolean {
   return code === "KeyH" && altKey && !ctrlKey && !metaKey && !shiftKey;
 }
 
-/** The place that an arrow key, Home or End goes to from `at` in a list, round its ends; undefined for other keys. */
+/**
+ * Returns the position that an arrow key, Home or End moves to from `at` in a list, wrapping around; undefined for
+ * other keys.
+ */
 export function targetOf(key: string, [back, forth]: readonly [string, string], at: number, length: number) {
   if (key === "Home") return 0;
   if (key === "End") return length - 1;

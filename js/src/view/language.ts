@@ -1,12 +1,18 @@
-/** The view in the page's language. In another one than English it is another build (js/translate.mjs), which is fetched. */
+/**
+ * Shows the view in the page's language. Languages other than English are another build (js/translate.mjs), which is
+ * fetched.
+ */
 import { batch, computed, effect, Signal, signal, untracked } from "@preact/signals";
 import { mount } from "./mount";
 import type { Store, What } from "./store";
 
-/** What the other build reads is signals of ours: it must not have others. */
+/** The other build reads signals of this one, so it must not bring its own copy of the library. */
 const signals = () => ({ batch, computed, effect, Signal, signal, untracked });
 
-/** Shows it in `el`; the result takes it away again. Where the other build cannot be fetched it is in English. */
+/**
+ * Shows the view in `el`; returns a function that removes it. Falls back to English if the other build can't be
+ * fetched.
+ */
 export function show(el: HTMLElement, store: Store, what: What): () => void {
   if (!("agentnbCatalogue" in globalThis)) return mount(el, store, what);
   let unmount: (() => void) | undefined;

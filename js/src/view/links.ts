@@ -1,9 +1,9 @@
-/** Which addresses an agent may offer for a click, and which data the page may show. */
+/** Checks the addresses that an agent may offer for a click, and the data that the page may show. */
 
 const SCHEMES = new Set(["http:", "https:", "mailto:"]);
 const IGNORED = /[\u0000-\u0020\u007f-\u00a0\u00ad\u200b-\u200f\u2028-\u202f\u2060-\u206f\ufeff]/g;
 
-/** `href` as it may stand in a link, or undefined when it must stay text. */
+/** Returns `href` as it may be used in a link, or undefined if it must stay text. */
 export function safeHref(href: unknown): string | undefined {
   if (typeof href !== "string" || href.length > 4096) return undefined;
   const address = href.trim().replaceAll(" ", "%20");
@@ -11,7 +11,7 @@ export function safeHref(href: unknown): string | undefined {
   if (bare === "" || bare.includes("\\") || bare.startsWith("//")) return undefined;
   const scheme = /^[^/?#]*?:/.exec(bare)?.[0].toLowerCase();
   if (scheme === undefined) return bare === address ? address : undefined;
-  // Without its slashes a browser may read `https:x` as a place on this very server.
+  // Without the slashes a browser may read `https:x` as a path on this very server.
   if (scheme.startsWith("http") && !/^https?:\/\/[^/]/i.test(address)) return undefined;
   return SCHEMES.has(scheme) ? address : undefined;
 }
@@ -26,7 +26,7 @@ function dataUrl(kind: RegExp, mimeType: unknown, data: unknown): string | undef
   return `data:${mimeType.toLowerCase()};base64,${data}`;
 }
 
-/** The source of a picture whose bytes the host sent; vector images are left out: they are documents. */
+/** Returns the source of a picture whose bytes the host sent; no vector images, since they are documents. */
 export function imageSource(mimeType: unknown, data: unknown): string | undefined {
   return dataUrl(IMAGE, mimeType, data);
 }

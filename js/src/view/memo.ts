@@ -1,4 +1,4 @@
-/** A component that is drawn again only when what it is given has changed. */
+/** Wraps a component so that it redraws only when its props change. */
 import { type Component, type FunctionComponent, h } from "preact";
 
 type Same<P> = (before: Readonly<P>, after: Readonly<P>) => boolean;

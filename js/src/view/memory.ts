@@ -1,6 +1,6 @@
 /**
- * What one view remembers: its tab, places and folds. A view has no name that outlives a reload, so it is known by what
- * it shows and by its place among the views that show the same.
+ * A view's memory: its tab, positions and folds. A view has no name that outlives a reload, so its key is what it shows
+ * and its place among the views that show the same.
  */
 
 import { store as keep, stored } from "./storage";
@@ -14,7 +14,7 @@ export class Memory extends Map<string, unknown> {
   #key: string | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
-  /** From here on it is kept under `key`; what is there already is taken in. */
+  /** Saves it under `key` from now on, and adds the values that are already saved there. */
   keptUnder(key: string): void {
     if (key === this.#key) return;
     this.flush();
@@ -48,7 +48,7 @@ export class Memory extends Map<string, unknown> {
 
 const placesOf = perStore(() => new Map<string, Set<number>>());
 
-/** A place among the views of `store` that show the same: the lowest that is free. */
+/** Takes a place among the views of `store` that show the same: the lowest free number. */
 export function takePlace(store: Store, what: What): { name: string; leave(): void } {
   const kind = JSON.stringify(what);
   const taken = placesOf(store).get(kind) ?? new Set<number>();

@@ -1,4 +1,4 @@
-/** What the mentions in a draft would attach: a chip each, with its size, what is cut of it, and all of it on demand. */
+/** Shows what the mentions in a draft attach: a chip each, with its size and cuts, and its whole content on demand. */
 
 import { useState } from "preact/hooks";
 import { table } from "../state/object";
@@ -21,7 +21,7 @@ export function MentionChips({ draft, box }: { draft: string; box: { current: HT
   const [open, setOpen] = useState<string>();
   const text = draft.slice(0, LONGEST_DRAFT);
   const mentioned = text.includes("@") ? (text.match(MENTION) ?? []).join("\n") : "";
-  // A kernel with an older agentnb knows no previews.
+  // An older agentnb in the kernel has no previews.
   const { answer } = useAnswer(
     () => (mentioned ? store.request("previewMentions", { channel: chat, text }) : undefined),
     [mentioned, chat, store],
@@ -59,7 +59,7 @@ export function MentionChips({ draft, box }: { draft: string; box: { current: HT
   );
 }
 
-/** What is sent of one of the mentions in `text`. */
+/** Shows what is sent for one of the mentions in `text`. */
 function Preview({ of: { label, isTaken, leftOut }, text }: { of: MentionPreview; text: string }) {
   const { store } = useView();
   const { chat } = usePlace();

@@ -1,4 +1,4 @@
-/** A button that opens a short list of things to do. */
+/** A button that opens a short menu. */
 
 import type { ComponentChildren, TargetedKeyboardEvent } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
@@ -6,41 +6,41 @@ import { targetOf } from "./keyboard";
 import { useArmed } from "./use-work";
 
 export interface MenuItem {
-  /** What tells it from others of the same name. */
+  /** A unique key, if another item has the same name. */
   key?: string;
   name: ComponentChildren;
   detail?: string | undefined;
   icon?: ComponentChildren;
-  /** Shown faintly: it cannot be used as things are. */
+  /** True if it is shown faintly, since it cannot be used now. */
   faint?: boolean;
-  /** The one that is shown now. */
+  /** True for the current choice. */
   isCurrent?: boolean;
   onSelect: () => void;
 }
 
-/** Details of fewer letters are keys, or On and Off. */
+/** Details of fewer characters are keys, or On and Off. */
 const LONGEST_KEY = 8;
 
 interface Props {
-  /** What the button is called. */
+  /** The button's name. */
   label: string;
-  /** What the pointer reads on it; its label by default. */
+  /** The button's tooltip; its label by default. */
   title?: string;
   items: readonly MenuItem[];
   disabled?: boolean;
   /** The button's class; an icon's by default. */
   className?: string;
   /**
-   * Where the list is, by default over what is below the button. `in-flow`: it takes its room below, where a floating one
-   * would be cut off. `above` (below where there is no room): over what is above the row of buttons, which all stay in place and free; the last
-   * entry, which is the nearest to them, has the focus first.
+   * Where the list opens; by default it covers the content below the button. `in-flow`: it takes its own room below,
+   * where a floating list would be cut off. `above` (below if there is no room): it covers the content above the row of
+   * buttons, which stay free; the last entry, the nearest to them, gets the focus first.
    */
   placement?: "in-flow" | "above";
-  /** Whether choosing does nothing yet. */
+  /** True if choosing does nothing yet. */
   inert?: boolean;
-  /** Whether choosing does nothing for the first half second. */
+  /** True if choosing does nothing for the first half second. */
   settles?: boolean;
-  /** Of the button: -1 where the arrow keys go to it. */
+  /** The button's `tabIndex`: -1 if the arrow keys reach it. */
   tabIndex?: number;
   children: ComponentChildren;
 }
@@ -71,7 +71,7 @@ export function Menu({
     if (list && !isBelow) setBelow(list.getBoundingClientRect().top < Math.max(0, top));
     const all = entries();
     (all.find((one) => one.ariaCurrent === "true") ?? all.at(placement === "above" && !isBelow ? -1 : 0))?.focus();
-    // Not when the focus leaves: what is pressed would move before the button is released, and the click be lost.
+    // Not on focusout: the pressed button would move before its release, and the click would be lost.
     const onClick = (event: Event) => {
       if (!event.composedPath().includes(holder.current as EventTarget)) setOpen(false);
     };

@@ -1,4 +1,4 @@
-/** Puts a view into an element: a shadow root of its own, styles, the app, and what must end with it. */
+/** Mounts a view in an element: its shadow root, styles and app, and its clean-up. */
 import { effect, type ReadonlySignal, type Signal, signal } from "@preact/signals";
 import { render } from "preact";
 import { isObject } from "../state/guard";
@@ -18,11 +18,11 @@ import { TextGrowth } from "./text-growth";
 import { TurnView } from "./turn-view";
 import { nearScreen, watchVisibility } from "./visibility";
 
-/** In milliseconds: a screen reader that has not begun with a sentence drops it when another takes its place. */
+/** In milliseconds: a screen reader drops a sentence that it has not begun when another one replaces it. */
 const SAID_TOGETHER = 1_000;
 const AT_MOST = 3;
 
-/** Announces into `said`; sentences that come close together are announced together. */
+/** Announces by setting `said`; joins sentences that come close together. */
 function announcements(said: Signal<string>): (sentence: string) => void {
   let recent: { sentence: string; at: number }[] = [];
   return (sentence) => {
@@ -32,7 +32,7 @@ function announcements(said: Signal<string>): (sentence: string) => void {
   };
 }
 
-/** The root of a view: what it shows, and the one line that screen readers listen to. */
+/** The root of a view: its content, and the live region for screen readers. */
 function App({ view, what, said }: { view: View; what: What; said: ReadonlySignal<string> }) {
   return (
     <ViewContext.Provider value={view}>
@@ -50,7 +50,7 @@ function App({ view, what, said }: { view: View; what: What; said: ReadonlySigna
   );
 }
 
-/** Mounts into a fresh child of `el` (anywidget reuses `el`); the result takes it away again. */
+/** Mounts into a new child of `el` (anywidget reuses `el`); returns a function that removes it. */
 export function mount(el: HTMLElement, store: Store, what: What): () => void {
   const host = el.appendChild(document.createElement("div"));
   host.className = `agentnb-view agentnb-${what.kind}`;
