@@ -1,4 +1,4 @@
-/** What is shown where there is no transcript to show, and what stands above it when something is wrong. */
+/** Banners and cards for the connection, for gaps and for a session that cannot be used. */
 
 import { turnError } from "../state/chat-turns";
 import { isObject } from "../state/guard";
@@ -24,7 +24,7 @@ const STANDING: { [C in Connection]?: string } = table({
   gone: `The kernel ended. ${LAST}`,
 });
 
-/** What is missing of a conversation (or of everything), and where: the channel, and the words. */
+/** Returns the channel of missing content of a conversation (or of everything), and its description. */
 export function useGap(session: string | undefined): [channel: string, text: string] | undefined {
   const gaps = useView().store.gaps.value;
   const about = ["", ROOT, ...(session === undefined ? [] : [session, chatChannel(session)])];
@@ -32,7 +32,7 @@ export function useGap(session: string | undefined): [channel: string, text: str
   return channel === undefined ? undefined : [channel, gaps[channel] as string];
 }
 
-/** What the reader should know of the connection, unless all is well; of a gap only where it is in `session`. */
+/** Shows problems of the connection; a gap only if it concerns `session`. */
 export function ConnectionBanner({ session }: { session?: string | undefined }) {
   const { store } = useView();
   const gap = useGap(session);
@@ -63,16 +63,16 @@ export function ConnectionBanner({ session }: { session?: string | undefined }) 
 interface TroubleProps {
   agent: string;
   session: SessionState;
-  /** Absent where one turn alone is shown. */
+  /** Absent if a single turn is shown. */
   chat?: ChatState;
 }
 
-/** Why a session cannot be used, with what can be done about it; nothing when it can. */
+/** Shows why a session cannot be used and what to do; nothing if it can. */
 export function SessionTrouble({ agent, session, chat }: TroubleProps) {
   const process = session.agentProcess;
   const reason = "The agent gave no reason.";
   const last = chat?.turns.at(-1);
-  // The turn that failed for the same reason says it, and can be sent again.
+  // The turn that failed for the same reason already says so, and can be sent again.
   if ((session.lifecycle === "failed" || process?.state === "failed") && last && turnError(last)) return null;
   if (session.lifecycle === "failed") {
     const message = session.creationError?.message ?? reason;
@@ -93,7 +93,7 @@ export function SessionTrouble({ agent, session, chat }: TroubleProps) {
   return null;
 }
 
-/** What the agent says of the chosen model or mode before it is used: `_meta.agentnb.warning` of a config option. */
+/** Shows the agent's warning on the chosen model or mode before use: `_meta.agentnb.warning` of a config option. */
 export function AgentWarning({ session }: { session: SessionState }) {
   const warnings = (session.configOptions ?? []).flatMap((option) => {
     const meta = isObject(option) && isObject(option._meta) && option._meta.agentnb;

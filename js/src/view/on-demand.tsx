@@ -1,4 +1,4 @@
-/** What is fetched when it is needed first: modules that mount what they show, and parts of this view. */
+/** Fetches on first use: modules that mount their own content, and parts of this view. */
 import type { ComponentChild } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { FetchedStyles } from "../fetched-styles";
@@ -13,7 +13,7 @@ type Mount<C> = (into: HTMLElement, context: C) => () => void;
 
 const fetchedOf = perStore(() => new Map<string, Promise<{ default: unknown }>>());
 
-/** A module, fetched once for each page; again where that failed. */
+/** Returns a module, fetched once for each page; tries again after a failure. */
 function moduleOf(store: Store, name: string): Promise<{ default: unknown }> {
   const known = fetchedOf(store);
   const fetching = known.get(name) ?? store.module?.(name) ?? Promise.reject(new Error("This page can't load it."));
@@ -25,14 +25,14 @@ function moduleOf(store: Store, name: string): Promise<{ default: unknown }> {
 interface Props<C> {
   /** The module's name in the kernel. */
   name: string;
-  /** What it shows, as it is called in a sentence. */
+  /** Its name within a sentence. */
   what: string;
-  /** What it needs of the chat; read once, when the module is there. */
+  /** The parts of the chat that it needs; read once, when the module has arrived. */
   context: C;
   className?: string;
 }
 
-/** The parts of this view, by their names in the kernel. */
+/** The parts of this view, by their module's name in the kernel. */
 interface Parts {
   branches: typeof import("../branches");
   "data-checks": typeof import("../data-checks");
@@ -48,14 +48,14 @@ const partsOf = perStore(() => new Map<string, Part>());
 
 interface FetchedProps<N extends keyof Parts> {
   name: N;
-  /** What it shows, as it is called in a sentence. */
+  /** Its name within a sentence. */
   what: string;
-  /** Whether nothing stands in its place until it is there. */
+  /** True if it shows nothing until the part has arrived. */
   isQuiet?: boolean;
   children: (part: Parts[N]) => ComponentChild;
 }
 
-/** What a part of the view draws: at once where the part is there already. */
+/** Shows a part of the view; at once if the part is already here. */
 export function Fetched<N extends keyof Parts>({ name, what, isQuiet, children }: FetchedProps<N>) {
   const { store, root } = useView();
   const parts = partsOf(store);

@@ -1,13 +1,13 @@
-/** Which conversations are on screen in the views of a store, and how another one comes there. */
+/** Keeps which conversations are on screen in the views of a store, and brings others there. */
 import { signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { useView } from "./context";
 import { perStore, type Store } from "./store";
 
-/** The conversations on screen, once for each view that shows one. */
+/** The conversations on screen; one entry for each view that shows it. */
 export const onScreen = perStore(() => signal<readonly string[]>([]));
 
-/** This component shows the conversation `session`. */
+/** Notes that this component shows the conversation `session`. */
 export function useOnScreen(session: string | undefined): void {
   const { store, visible } = useView();
   const isSeen = visible.value;
@@ -24,13 +24,13 @@ export function useOnScreen(session: string | undefined): void {
 
 const chatsOf = perStore(() => new Set<HTMLElement>());
 
-/** Notes that `host` shows the whole chat of a store; the result ends that. */
+/** Notes that `host` shows the whole chat of a store; returns a function that ends that. */
 export function addChat(store: Store, host: HTMLElement): () => void {
   chatsOf(store).add(host);
   return () => void chatsOf(store).delete(host);
 }
 
-/** Shows a conversation: in the sidebar where there is one, else in the first chat of the page. */
+/** Shows a conversation in the sidebar, if there is one, else in the first chat of the page. */
 export function showConversation(store: Store, resource: string): void {
   if (store.notebook?.showConversation) return store.notebook.showConversation(resource);
   const [host] = chatsOf(store);

@@ -1,14 +1,14 @@
-/** What answers a permission request: its options, and the action that chooses one. */
+/** The options of a permission request, and the action that chooses one. */
 import type { Action, ConfirmationOption, ToolCallPendingConfirmationState } from "../state/types.gen";
 import { type AnyTurn, perStore } from "./store";
 
-/** For how many milliseconds a question that has just appeared takes no answer. */
+/** In milliseconds: a new question takes no answer for this long. */
 export const INERT_FOR = 500;
 
-/** For how many milliseconds an answer for good can be taken back where it was given. */
+/** In milliseconds: a lasting answer can be undone where it was given for this long. */
 export const UNDO_FOR = 10_000;
 
-/** When answers for good were given in this window, by `answerId`. */
+/** The times of lasting answers given in this window, by `answerId`. */
 export const lastingAnswers = perStore(() => new Map<string, number>());
 
 export const answerId = (turnId: string, toolCallId: string): string => `${turnId} ${toolCallId}`;
@@ -18,19 +18,19 @@ const PLAIN_OPTIONS: readonly ConfirmationOption[] = [
   { id: "", label: "Reject", kind: "deny" },
 ];
 
-/** The tool calls of a turn that wait for an answer. */
+/** Returns the turn's tool calls that wait for an answer. */
 export function pendingCalls(turn: AnyTurn | null | undefined): ToolCallPendingConfirmationState[] {
   return (turn?.responseParts ?? []).flatMap((part) =>
     part.kind === "toolCall" && part.toolCall.status === "pending-confirmation" ? [part.toolCall] : [],
   );
 }
 
-/** The options of a question; plain ones where the agent names none. */
+/** Returns the options of a question; Allow and Reject if the agent names none. */
 export function optionsOf(call: ToolCallPendingConfirmationState): readonly ConfirmationOption[] {
   return call.options?.length ? call.options : PLAIN_OPTIONS;
 }
 
-/** The action that answers with `option`. */
+/** Returns the action that answers with `option`. */
 export function confirmation(
   turnId: string,
   toolCallId: string,
@@ -49,7 +49,7 @@ export function confirmation(
   };
 }
 
-/** The option that allows or denies the least: for this once, else one that the agent says nothing more of. */
+/** Returns the narrowest option: for this once, else one that is not lasting, else the first. */
 export function narrowest(
   options: readonly ConfirmationOption[],
   kind: ConfirmationOption["kind"],
@@ -58,7 +58,7 @@ export function narrowest(
   return own.find((option) => /_once$/.test(option.optionKind ?? "")) ?? own.find((one) => !isLasting(one)) ?? own[0];
 }
 
-/** Whether it is an answer for good that the host keeps, and can take back. */
+/** True for a lasting answer that the host stores and can undo. */
 export function isKept({ id }: ConfirmationOption): boolean {
   return id === "agentnb:always";
 }

@@ -1,4 +1,4 @@
-/** Keeps the box of a transcript at its end, or at the place that its reader has chosen and the view remembers. */
+/** Keeps a transcript scrolled to its end, or to the place that the user chose and the view remembers. */
 
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { table } from "../state/object";
@@ -15,7 +15,10 @@ const KEYS: Record<string, Intent> = table({
   End: "down",
 });
 
-/** A place in the transcript that outlives changes of height: a turn, and how far its top is above the box's. */
+/**
+ * A place in the transcript that stays valid when heights change: a turn, and the distance of its top above the box's
+ * top.
+ */
 interface Spot {
   turnId: string;
   offset: number;
@@ -54,10 +57,10 @@ export function usePinned(key: string) {
     return () => growth.inSight(true);
   }, [growth, pinned]);
 
-  // Right after it was drawn: a scroll that waits for the observer makes the browser prepare a second frame.
+  // Scrolls right after drawing: a scroll that waits for the observer makes the browser prepare a second frame.
   useLayoutEffect(() => kept.current?.follow());
 
-  // Heights are guesses until turns are drawn, so that a place is gone to twice, unless the reader has gone on.
+  // Heights are guesses until turns are drawn, so it scrolls twice, unless the user has scrolled meanwhile.
   const goTo = (turnId: string) => {
     const spot = { turnId, offset: -MARGIN };
     const { wishes } = follower();
@@ -71,7 +74,7 @@ export function usePinned(key: string) {
     setTimeout(go, DRAWN_AFTER);
   };
 
-  // Once a fold is drawn, and before its growth is followed, which would scroll the head of a long one out of sight.
+  // Runs once a fold is drawn, before its growth is followed: that would scroll the head of a long one out of sight.
   const afterFold = (head: Element) => {
     const element = box.current;
     if (!element || !head.isConnected) return;
@@ -100,7 +103,7 @@ export function usePinned(key: string) {
   };
 }
 
-/** What tells where the reader wants to go. */
+/** Returns the event listeners that detect where the user wants to scroll. */
 function listeners(
   box: { current: HTMLDivElement | null },
   follower: () => Follower,
@@ -139,7 +142,7 @@ function listeners(
 
 const space = (event: KeyboardEvent): Intent => (event.shiftKey ? "up" : "down");
 
-/** Whether `element` would be out of sight if the box were at its end. */
+/** True if `element` would be out of sight with the box at its end. */
 function isAbove(box: HTMLElement, element: Element): boolean {
   if (element === box) return false;
   const end = box.getBoundingClientRect().top - box.scrollTop + box.scrollHeight;
@@ -159,7 +162,7 @@ function moveTo(box: HTMLElement, { turnId, offset }: Spot): void {
   if (turn) box.scrollTop += turn.getBoundingClientRect().top - box.getBoundingClientRect().top + offset;
 }
 
-/** Where the reader wants to go; `free`: wherever the scrollbar or a finger is moved to. */
+/** Where the user wants to scroll; `free`: wherever the user drags the scrollbar or a finger. */
 export type Intent = "up" | "down" | "free";
 
 const NEAR_END = 8;
@@ -168,12 +171,12 @@ const ASKING = ".permission:hover";
 type Box = Pick<HTMLElement, "scrollTop" | "scrollHeight" | "clientHeight" | "querySelector">;
 
 /**
- * Whether a scrolling box keeps to its end.
+ * Decides if a scrolling box stays at its end.
  *
- * Heights change by themselves (`content-visibility`), text that comes scrolls the box, and the browser scrolls smoothly
- * or only after its events: so where the box stands says nothing of what the reader wants. Only intents do. One that
- * leads up lets go of the end at once, before the browser has moved anything; only one that leads down, and arrives,
- * takes hold again. Scrolls of ours are known by the place that they went to.
+ * Heights change by themselves (`content-visibility`), new text scrolls the box, and the browser scrolls smoothly or
+ * only after its events: so the scroll position does not show what the user wants. Only intents do. An intent up
+ * releases the end at once, before the browser scrolls; only an intent down that reaches the end holds it again.
+ * Scrolls by this code are recognized by their target position.
  */
 export class Follower {
   readonly #box: Box;
@@ -182,7 +185,7 @@ export class Follower {
   #intent: Intent | undefined;
   #last: number;
   #ours: number | undefined;
-  /** How often the reader has wanted to go somewhere. */
+  /** Number of the user's intents so far. */
   wishes = 0;
 
   constructor(box: Box, pinned: boolean, changed: (pinned: boolean) => void) {
@@ -196,12 +199,12 @@ export class Follower {
     return this.#pinned;
   }
 
-  /** Goes to the end, where that is held; not while the pointer is on a question: nothing moves under it. */
+  /** Scrolls to the end if it is held, except while the pointer is on a question: nothing may move under it. */
   follow(): void {
     if (this.#pinned && !this.#box.querySelector(ASKING)) this.moves(() => this.#toEnd());
   }
 
-  /** Scrolls for the programme: what the browser says of it later is not the reader's doing. */
+  /** Scrolls by code: the scroll event that follows is not the user's. */
   moves(scroll: () => void): void {
     scroll();
     this.#last = this.#box.scrollTop;
@@ -225,7 +228,7 @@ export class Follower {
     this.#set(false);
   }
 
-  /** The box was scrolled; returns whether by the reader, to a place that is worth keeping. */
+  /** Handles a scroll event; returns true if the user scrolled to a place to remember. */
   scrolled(): boolean {
     const { scrollTop, scrollHeight, clientHeight } = this.#box;
     const isOurs = scrollTop === this.#ours;

@@ -1,9 +1,9 @@
 /**
- * Text that someone must be able to trust at a glance: titles, commands, paths, names of options.
+ * Makes text trustworthy at a glance: titles, commands, paths, names of options.
  *
- * Marks that reorder or hide what stands next to them (bidi overrides, zero-width characters, control
- * characters) are written out, so that a command cannot look like another one. `agentnb/hidden_characters.py`
- * has the same list, and a test compares them.
+ * Marks that reorder or hide the text beside them (bidi overrides, zero-width characters, control characters) are
+ * written out, so that a command cannot look like another one. `agentnb/hidden_characters.py` has the same list, and a
+ * test compares them.
  */
 
 import { kernelText } from "./kernel-text";
@@ -19,23 +19,23 @@ export function plain(text: unknown): string {
   );
 }
 
-/** `plain` on one line, cut to `limit` characters. */
+/** Returns `plain` text on one line, cut to `limit` characters. */
 export function line(text: unknown, limit = 200): string {
-  // A character is written out as nine at most, and white space is joined: what is far behind the limit is not seen.
+  // A character is written out as at most nine, and white space is joined: text far behind the limit is not shown.
   const near = typeof text === "string" && text.length > 50 * limit + 1000 ? text.slice(0, 50 * limit + 1000) : text;
   const whole = plain(near).replace(/\s+/g, " ").trim();
   return whole.length > limit ? `${whole.slice(0, limit - 1)}…` : whole;
 }
 
-/** Twice the longest path that a system takes: a longer one is no file, and laying it out would hold up the page. */
+/** Twice the longest path that a system accepts: a longer one is no file, and its layout would block the page. */
 const LONGEST_PATH = 8_192;
 
-/** An output as it was printed: without the fences that the kernel puts round a traceback and a picture's source. */
+/** Returns an output as printed: without the fences that the kernel puts around a traceback or a picture's source. */
 export function withoutFences(output: string): string {
   return output.replace(/^(`{3,})\w*\n([\s\S]*?)\n\1$/gm, "$2");
 }
 
-/** The last name of a path and what stands before it; one that is too long to be a path is cut in its middle. */
+/** Splits a path into its folder and its last name; cuts one that is too long for a path in the middle. */
 export function splitPath(path: string): { folder: string; name: string } {
   const half = LONGEST_PATH / 2;
   const near = path.length > LONGEST_PATH ? `${path.slice(0, half)}…${path.slice(-half)}` : path;
@@ -44,7 +44,7 @@ export function splitPath(path: string): { folder: string; name: string } {
   return { folder: clean.slice(0, cut), name: clean.slice(cut) || clean };
 }
 
-/** A path as it is called in the folder that is worked in; one that is, or may lead, elsewhere stays whole. */
+/** Returns a path relative to the working folder; whole if it is, or may lead, outside. */
 export function inFolder(path: string, folderUri: string | undefined): string {
   const clean = path.replace(/^file:\/\//, "");
   const folder = folderUri?.startsWith("file:///") ? `${decoded(folderUri.slice(7)).replace(/\/$/, "")}/` : undefined;
@@ -63,7 +63,7 @@ function decoded(text: string): string {
 /** JSON nested deeper is not indented: each level would make each line longer. */
 const DEEPEST_INDENT = 50;
 
-/** A value as JSON to read; a string as it is. */
+/** Returns a value as indented JSON; a string as it is. */
 export function pretty(value: unknown): string {
   if (typeof value === "string") return value;
   try {
@@ -87,7 +87,7 @@ export function count(value: number): string {
   return new Intl.NumberFormat("en").format(value);
 }
 
-/** A large number in a few characters: `1.2K`. */
+/** Returns a large number in a few characters: `1.2K`. */
 export function short(value: number): string {
   return new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 }).format(value);
 }
@@ -106,12 +106,11 @@ export function duration(ms: number): string {
   return minutes < 60 ? `${minutes} min ${seconds % 60} s` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
 
-/** What an error says. */
 export function reason(error: unknown): string {
   return kernelText(error instanceof Error ? error.message : String(error));
 }
 
-/** The first sentence: reasons are sorted, the worst one first. */
+/** Returns the first sentence: reasons are sorted, the worst one first. */
 export function worstOf(reason: string): string {
   return kernelText(line(reason, 600).match(/^.+?[.!?](?=\s+[A-Z“]|$)/)?.[0] ?? line(reason, 600));
 }

@@ -23,26 +23,26 @@ const NO_COMMANDS: readonly AgentCommand[] = [];
 const NO_PICTURES: readonly Picture[] = [];
 
 interface Props {
-  /** The id of the turn that runs. */
+  /** The id of the running turn. */
   running: string | undefined;
   queued?: readonly PendingMessage[] | undefined;
   agent: string;
   commands?: readonly AgentCommand[] | undefined;
-  /** Begins the conversation with a message, where there is none yet; the box is emptied once it has begun. */
+  /** Begins the conversation with a message, if there is none yet; the box is emptied once it has begun. */
   onBegin?: ((message: Message) => void) | undefined;
-  /** What stands below the text. */
+  /** Controls below the text. */
   children?: ComponentChildren;
-  /** Nothing reaches the kernel. */
+  /** True if nothing reaches the kernel. */
   disabled: boolean;
-  /** What is sent waits until this is over. */
+  /** While true, messages wait. */
   held?: boolean;
-  /** Someone goes to the box, or writes. */
+  /** The user focuses the box or types. */
   onIntent?: (() => void) | undefined;
-  /** A turn was started from here. */
+  /** A turn was started from this box. */
   onStart?: () => void;
 }
 
-// Not drawn again with each text that comes.
+// Memoized, so that streamed text does not redraw it.
 export const Prompt = memo((props: Props) => {
   const { running, queued, agent, commands = NO_COMMANDS, disabled, held = false, onIntent, onStart, onBegin } = props;
   const { store, drafts, announce } = useView();
@@ -63,7 +63,7 @@ export const Prompt = memo((props: Props) => {
   useLayoutEffect(() => growWithWidth(box.current as HTMLTextAreaElement), []);
   useLayoutEffect(() => () => drafts.leave(place.chat), [drafts, place.chat]);
 
-  /** `words`: how much of the text is the reader's; the rest is for the agent. */
+  /** `words`: the length of the user's part of the text; the rest is for the agent only. */
   const sendOff = (text: string, pictures: readonly Picture[], words = text.length) => {
     const comments = words < text.length ? [] : (store.notebook?.comments?.take() ?? []);
     const attachments = [...pictures.map(({ size: _, ...picture }) => picture), ...comments];
@@ -101,13 +101,13 @@ export const Prompt = memo((props: Props) => {
     if (isDue.current) send();
   }, [held]);
 
-  // The keyboard can be in the box before the conversation is there.
+  // The box may have the focus before the conversation exists.
   useEffect(() => {
     const area = box.current as HTMLTextAreaElement;
     if ((area.getRootNode() as ShadowRoot).activeElement === area) onIntent?.();
   }, [onIntent]);
 
-  // The JupyterLab extension has a prompt of its own sent, and the draft stays; or it adds mentions to the draft
+  // The JupyterLab extension sends its own prompt and leaves the draft, or adds mentions to the draft
   // (js/src/lab/pending-prompt.ts).
   useHostEvent<string>("agentnb-send", (event) => {
     if (disabled || held) return;
@@ -142,7 +142,7 @@ export const Prompt = memo((props: Props) => {
   };
 
   const onKeyDown = (event: TargetedKeyboardEvent<HTMLTextAreaElement>) => {
-    // Enter that ends an input method's composition chooses a word, it does not send.
+    // Enter that ends an input method's composition chooses a word; it does not send.
     if (event.isComposing || event.keyCode === 229 || onKey(event)) return;
     if (event.key !== "Enter" || event.shiftKey) return;
     const look = store.root.peek()?.config?.values.look;
@@ -253,7 +253,7 @@ export const Prompt = memo((props: Props) => {
   );
 });
 
-/** What the user has commented on in cells. */
+/** Shows the user's comments on cells. */
 function Comments() {
   const comments = useView().store.notebook?.comments;
   const into = useRef<HTMLDivElement>(null);
@@ -262,8 +262,8 @@ function Comments() {
 }
 
 /**
- * Puts away what was refused before once more is sent, and gives the pictures of a refused message back; its text comes
- * back with the drafts.
+ * Dismisses rejections at the next message, and restores the pictures of a rejected message; the drafts restore its
+ * text.
  */
 function useSent(chat: string, giveBack: (pictures: readonly Picture[]) => void) {
   const { store } = useView();
@@ -302,7 +302,7 @@ export function StopButton({ turnId, labelled = false }: { turnId: string; label
   );
 }
 
-/** Fits the box's height to its text whenever the box becomes wider or narrower; the result ends that. */
+/** Fits the box's height to its text whenever its width changes; returns a function that ends that. */
 function growWithWidth(box: HTMLTextAreaElement): (() => void) | undefined {
   if (typeof ResizeObserver !== "function") return undefined;
   let width = box.clientWidth;

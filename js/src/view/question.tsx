@@ -1,4 +1,4 @@
-/** A question of a form: text, number, yes or no, one of several, some of several. */
+/** A form's question: text, number, yes or no, one choice, or several choices. */
 
 import type { InputHTMLAttributes } from "preact";
 import { useId } from "preact/hooks";
@@ -14,7 +14,7 @@ interface FieldProps {
   onGive: (value: Given) => void;
 }
 
-/** One field of a form, with what it asks for and what is wrong with it. */
+/** One field of a form, with its question and its error. */
 export function Field({ question, given, trouble, onGive }: FieldProps) {
   const id = useId();
   const label = line(question.title ?? "", 200) || line(question.message, 200);
@@ -122,7 +122,7 @@ function Choice({ name, option, many, chosen, onGive }: ChoiceProps) {
 
 const FORMATS = table({ email: "email", uri: "url", date: "date", "date-time": "datetime-local" } as const);
 
-/** The type of the field, and which keys a telephone shows for it. */
+/** Returns the input's type, and the keys that a phone shows for it. */
 function inputKind(question: ChatInputQuestion): InputHTMLAttributes<HTMLInputElement> {
   if (question.kind === "integer") return { type: "text", inputMode: "numeric" } as const;
   if (question.kind === "number") return { type: "text", inputMode: "decimal" } as const;

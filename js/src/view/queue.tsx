@@ -1,4 +1,7 @@
-/** Messages above the box. The queued ones: they wait for the running turn, or are held since one was stopped. Each can be edited, moved, sent or removed. */
+/**
+ * Messages above the box. Queued messages wait for the running turn, or are held after a stop; the user can edit, move,
+ * send or remove each.
+ */
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { PendingMessage } from "../state/types.gen";
 import { usePlace, useView } from "./context";
@@ -90,7 +93,7 @@ export function Queue({ messages, running }: Props) {
   );
 }
 
-/** The order with the message at `index` one place earlier. */
+/** Returns the order with the message at `index` one place earlier. */
 function swapped(order: string[], index: number): string[] {
   const next = order.filter((_, at) => at !== index);
   next.splice(index - 1, 0, order[index] as string);
@@ -108,7 +111,7 @@ function Editor({ text, onDone }: { text: string; onDone: (text: string) => void
   useLayoutEffect(() => {
     const area = box.current as HTMLTextAreaElement;
     area.focus();
-    return () => done(area.value); // its turn came, or another tab is shown
+    return () => done(area.value); // the message was sent, or another tab is shown
   }, []);
   return (
     <textarea
@@ -131,7 +134,7 @@ function Editor({ text, onDone }: { text: string; onDone: (text: string) => void
 
 const MOST_DRAFTS = 3;
 
-/** Drafts whose kernel was started anew: offered above the box, until they are taken or thrown away. */
+/** Shows drafts whose kernel restarted above the box, until the user restores or discards them. */
 export function LostDrafts({ onRestore }: { onRestore: (text: string) => void }) {
   const { store, drafts } = useView();
   const [gone, setGone] = useState(0);

@@ -1,20 +1,20 @@
-/** Where the keyboard's focus goes when what had it is taken away: a closed tab, a button that is done, a list of agents. */
+/** Moves the focus when the focused element is removed: a closed tab, a finished button, a list of agents. */
 
 const BOX = ".prompt textarea";
 const TAB = "[role=tab][aria-selected=true]";
-/** The history or the settings, which stand in the place of the conversation. */
+/** The history or the settings, shown in place of the conversation. */
 const PANEL = ".panel[tabindex='-1']";
 const CONTROL = "button:not(:disabled), input:not(:disabled), select:not(:disabled), textarea, [tabindex='0']";
-/** How long what is to be focused may take to come. */
+/** In milliseconds: how long to wait for the element to focus. */
 const PATIENCE = 5_000;
 
 export interface Refocus {
-  /** The box to write in is wanted next, as soon as it is there, unless the reader goes elsewhere. */
+  /** Focuses the message box as soon as it exists, unless the user goes elsewhere. */
   toBox(): void;
   dispose(): void;
 }
 
-/** Follows the focus in `root`. Nothing is taken from a reader who is elsewhere in the page. */
+/** Follows the focus in `root`. Takes no focus from a user who is elsewhere in the page. */
 export function refocus(root: ShadowRoot): Refocus {
   let had: HTMLElement | undefined;
   let wanted: string | undefined;
@@ -41,7 +41,7 @@ export function refocus(root: ShadowRoot): Refocus {
   const take = ({ target }: Event) => {
     had = target as HTMLElement;
   };
-  // One that is taken away may lose the focus a moment before it goes.
+  // A removed element may lose the focus a moment before its removal.
   const leave = ({ target }: Event) => {
     setTimeout(() => {
       if (had === target && root.activeElement !== target && had?.isConnected) had = undefined;
@@ -60,7 +60,7 @@ export function refocus(root: ShadowRoot): Refocus {
   };
 }
 
-/** In a panel: the first control of the group that `gone` was taken out of, else the panel itself. */
+/** Returns, in a panel, the first control of the group that `gone` was removed from, else the panel itself. */
 function besides(gone: HTMLElement, changes: readonly MutationRecord[]): HTMLElement | null | undefined {
   const removal = changes.find(({ removedNodes }) => [...removedNodes].some((node) => node.contains(gone)));
   const place = removal?.target as HTMLElement | undefined;
@@ -68,7 +68,7 @@ function besides(gone: HTMLElement, changes: readonly MutationRecord[]): HTMLEle
   return panel && (place?.closest("[role=group]")?.querySelector<HTMLElement>(CONTROL) ?? panel);
 }
 
-/** Whether something has the focus, here or in another part of the page. */
+/** True if an element has the focus, here or elsewhere in the page. */
 function isElsewhere({ activeElement, ownerDocument }: ShadowRoot): boolean {
   const active = ownerDocument.activeElement;
   return activeElement !== null || (active !== null && active !== ownerDocument.body);

@@ -1,4 +1,4 @@
-/** What the kernel did not accept of what the reader did: what it was, and why, until it is put away. */
+/** Shows the user's actions that the kernel rejected, and why, until they are dismissed. */
 import { table } from "../state/object";
 import { useView } from "./context";
 import { Icon, IconButton, Spacer } from "./icons";
@@ -21,11 +21,11 @@ const WHAT: Readonly<Record<string, string>> = table({
   "x-agentnb/configOptionChosen": "The option wasn't changed.",
 });
 
-/** Nothing that the reader did. */
+/** Not an action of the user. */
 const UNASKED = "session/isReadChanged";
 
 interface Props {
-  /** Whether those of this channel are to be shown here. */
+  /** True if rejections of this channel belong here. */
   here: (channel: string) => boolean;
 }
 

@@ -1,4 +1,4 @@
-/** A line to give a conversation another name in. */
+/** A form to rename a conversation. */
 import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { Button, Form, type FormProps } from "./controls";
@@ -6,7 +6,7 @@ import { Button, Form, type FormProps } from "./controls";
 type Props = Pick<FormProps, "class" | "onKeyDown"> & {
   title: string;
   onRename: (title: string) => void;
-  /** Called in any case. */
+  /** Called also if the name is unchanged. */
   onDone: () => void;
   cancel: ComponentChildren;
 };

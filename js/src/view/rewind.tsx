@@ -1,4 +1,7 @@
-/** The menu of a turn, and what is asked before turns go: back to before a message, edit it, or clear the conversation. */
+/**
+ * The menu of a turn, and the question before turns are removed: go back to before a message, edit it, or clear the
+ * conversation.
+ */
 import { useComputed } from "@preact/signals";
 import { useRef, useState } from "preact/hooks";
 import type { RewindContext } from "../rewind";
@@ -18,7 +21,7 @@ import { refOf } from "./parts/whole";
 import { line } from "./plain";
 import { isOver, type Store } from "./store";
 
-/** What can be done with a turn that has ended. */
+/** The menu of a turn that has ended. */
 export function TurnMenu({ turn, inCell }: { turn: Turn; inCell: boolean }) {
   const { store, announce } = useView();
   const { chat, session } = usePlace();
@@ -59,7 +62,9 @@ export function TurnMenu({ turn, inCell }: { turn: Turn; inCell: boolean }) {
   );
 }
 
-/** What the last turn ended with, where that failed: what failed before was the agent's to see to. */
+/**
+ * Returns the title of the last turn's last tool call if it failed; the agent has dealt with earlier failures itself.
+ */
 function failedLast(turn: Turn, state: ChatState | undefined): string | undefined {
   if (state?.activeTurn || state?.turns.at(-1)?.id !== turn.id) return undefined;
   const last = turn.responseParts.findLast((part) => part.kind === "toolCall");
@@ -68,7 +73,7 @@ function failedLast(turn: Turn, state: ChatState | undefined): string | undefine
 
 interface Props {
   kind: RewindContext["kind"];
-  /** The first turn to go; all go without it. */
+  /** The first turn to remove; absent for all. */
   turn?: Turn;
   onDone: () => void;
 }
@@ -103,7 +108,7 @@ export function Rewind({ kind, turn, onDone }: Props) {
   return <OnDemand name="rewind" what="what would be removed" context={context} className="rewind" />;
 }
 
-/** Sends a message with the pictures of another: what that mentioned is looked up anew. */
+/** Sends a message with the pictures of another one; mentions are resolved again. */
 function send(store: Store, chat: string, text: string, other: Turn["message"] | undefined): void {
   const own = other?.attachments?.filter(
     (each) => each.type === "embeddedResource" && !each.range && !refOf(each, "data"),
@@ -112,7 +117,7 @@ function send(store: Store, chat: string, text: string, other: Turn["message"] |
   store.dispatch(chat, { type: "chat/turnStarted", turnId: uuid(), message, time: Date.now() });
 }
 
-/** From a turn on, or all. */
+/** Returns the turns from `turn` on, or all. */
 function turnsFrom(store: Store, chat: string, turn: Turn | undefined): readonly Turn[] {
   const all = [...store.older(chat).value.turns, ...(store.chat(chat).value?.turns ?? [])];
   const at = turn ? all.findIndex(({ id }) => id === turn.id) : 0;

@@ -1,4 +1,4 @@
-/** A file for the reader to keep. */
+/** Saves files on the user's machine. */
 import { line } from "./plain";
 
 export function fileName(title: string): string {
@@ -9,7 +9,7 @@ export function fileName(title: string): string {
   return `${name || "conversation"}.md`;
 }
 
-/** Gives the reader a file to keep; nothing of it is opened in the page. */
+/** Saves a file through the browser; the page opens no part of it. */
 export function save(name: string, content: Blob): void {
   const link = document.createElement("a");
   link.href = URL.createObjectURL(content);

@@ -1,6 +1,6 @@
 /**
- * What the parts of the view that are fetched have in common with it: they have no copies of these modules.
- * The build takes this list, too (`parts` in `build.mjs`).
+ * The modules that the fetched parts of the view share with it: they have no copies of their own. The build reads this
+ * list, too (`parts` in `build.mjs`).
  */
 import { Fragment, h } from "preact";
 import * as hooks from "preact/hooks";
@@ -36,5 +36,5 @@ const SHARED: ReadonlyMap<string, unknown> = new Map<string, unknown>([
   ["view/use-work", work],
 ]);
 
-/** A module that a part imports. */
+/** Returns a module that a part imports. */
 export const shared = (name: string): unknown => SHARED.get(name);

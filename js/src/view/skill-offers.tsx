@@ -1,7 +1,6 @@
 /**
- * Packages that the kernel has imported and that bring skills: the user is asked, once, whether the agent gets them.
- * All that is shown of a skill is a stranger's text: plain, on one line and cut. What is trusted is what was shown, by
- * its digest.
+ * Asks the user once if the agent may get the skills of packages that the kernel has imported. All text of a skill is a
+ * stranger's: shown plain, on one line and cut. The user trusts exactly the text shown, identified by its digest.
  */
 import { isObject } from "../state/object";
 import { useView } from "./context";
@@ -11,7 +10,7 @@ import { count, line, plain } from "./plain";
 import { useArmed, useWork } from "./use-work";
 
 const MOST_PACKAGES = 20;
-/** As many as the kernel finds of one package: who trusts it has seen all. */
+/** The kernel's own limit for one package, so that a user who trusts it has seen all. */
 const MOST_SKILLS = 200;
 const MOST_LINES = 10;
 
@@ -33,7 +32,7 @@ export interface SkillOffer {
 
 type Action = "trust" | "refuse" | "revoke";
 
-/** What chooses about the skills of a package, and what went wrong. */
+/** Returns a function that trusts or refuses a package's skills, and its error. */
 export function useSkillTrust() {
   const { store, announce } = useView();
   const { trouble, run } = useWork();
@@ -49,7 +48,7 @@ export function useSkillTrust() {
 
 export const skillsOf = (number: number) => `${count(number)} ${number === 1 ? "skill" : "skills"}`;
 
-/** One line, however many packages ask; opened, each package with its skills and the two answers. */
+/** One line for all packages; opened, it shows each package with its skills and the two answers. */
 export function SkillOffers({ offers }: { offers: readonly SkillOffer[] }) {
   const { choose, said } = useSkillTrust();
   const first = offers[0] as SkillOffer;
@@ -84,7 +83,7 @@ function Answers({
   offers,
   choose,
 }: Pick<ReturnType<typeof useSkillTrust>, "choose"> & { offers: readonly SkillOffer[] }) {
-  // All at once: where one package goes, the buttons of the next move below the mouse.
+  // All at once: when one package disappears, the next one's buttons move under the mouse.
   const armed = useArmed(offers.map(({ digest }) => digest).join());
   const answer = (action: Action, offer: SkillOffer, done: string) => () => {
     if (armed) void choose(action, offer.name, offer, done);
@@ -145,7 +144,7 @@ function SkillText({ skill }: { skill: Skill }) {
   );
 }
 
-/** The offers among a session's customizations; what makes no sense is left out. */
+/** Returns the offers among a session's customizations, without invalid ones. */
 export function readOffers(customizations: readonly Record<string, unknown>[]): readonly SkillOffer[] {
   return customizations
     .filter(({ id }) => String(id).startsWith("offer:"))
@@ -178,7 +177,7 @@ function readSkill(child: Record<string, unknown>): Skill {
 
 const numberOf = (value: unknown) => (typeof value === "number" ? value : 0);
 
-/** What agentnb says of a customization beyond what AHP has. */
+/** Returns agentnb's own data on a customization, beyond AHP's. */
 export function aboutOf({ _meta }: Record<string, unknown>): Record<string, unknown> {
   return isObject(_meta) && isObject(_meta.agentnb) ? _meta.agentnb : {};
 }

@@ -1,4 +1,4 @@
-/** What a session's status number says, as one word for its tab. */
+/** Turns a session's status number into one word for its tab. */
 import type { SessionSummary } from "../state/types.gen";
 
 const ACTIVITY = 0b11111;
@@ -10,7 +10,7 @@ const IS_ARCHIVED = 64;
 
 export type TabState = "needs you" | "working" | "error" | "unread" | "draft" | "idle";
 
-/** One word, the most pressing; what is on screen is not unread. */
+/** Returns the most pressing word; a conversation on screen is never unread. */
 export function tabState(status: number, hasDraft: boolean, isShown = false): TabState {
   const activity = status & ACTIVITY;
   if (needsAnswer(status)) return "needs you";
@@ -21,7 +21,6 @@ export function tabState(status: number, hasDraft: boolean, isShown = false): Ta
   return "idle";
 }
 
-/** Whether a question waits for its answer. */
 export function needsAnswer(status: number): boolean {
   return (status & ACTIVITY) === INPUT_NEEDED;
 }

@@ -1,4 +1,4 @@
-/** The browser tab's own storage, where it may be used: a private window or a full one may refuse. */
+/** Uses the browser tab's storage if possible: in a private window, or when full, it may refuse. */
 
 export function stored<T>(key: string): T | undefined {
   try {
@@ -9,7 +9,7 @@ export function stored<T>(key: string): T | undefined {
   }
 }
 
-/** Whether it could be: it is kept in memory anyway. */
+/** Returns true if it was stored; the value stays in memory anyway. */
 export function store(key: string, value: unknown): boolean {
   try {
     if (value === undefined) sessionStorage.removeItem(key);

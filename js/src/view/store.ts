@@ -300,10 +300,11 @@ export interface Store {
   request: Request;
   /** Says something that needs no answer. */
   notify?(method: string, params: unknown): void;
-  /** What other windows have typed and not sent, by chat. */
+  /** Another value each time that sessions in the log have changed. */
   readonly sessionsChanged?: ReadonlySignal<unknown>;
   /** Another value each time that settings have changed, once `watchSettings` was asked. */
   readonly settingsChanged?: ReadonlySignal<unknown>;
+  /** Other windows' unsent drafts, by chat. */
   readonly drafts?: ReadonlySignal<Readonly<Record<string, string>>>;
   view(viewId: string, element?: Element): ViewLink;
   /** Absent where there is no notebook to edit. */
