@@ -1,4 +1,4 @@
-/** What the view knows of the host: signals to read and actions to send. The view never imports `comm`. */
+/** The view's access to the host: signals to read and actions to send. The view never imports `comm`. */
 
 import type { ReadonlySignal } from "@preact/signals";
 import type { Request } from "../state/answers";
@@ -18,10 +18,10 @@ import type { CellPlace } from "./change-set";
 export type AnyTurn = Turn | ActiveTurn;
 
 /**
- * The page's connection to the kernel. `behind`: more messages are on their way; `gap`: something is missing, and `gaps`
- * says what; `busy`: a cell runs and the kernel does not answer; `restarting`: the kernel restarts; `silent`: the kernel
- * does not answer, for an unknown reason; `cut`: no connection to the server; `restarted`: another kernel runs in the
- * place of ours; `gone`: our kernel has ended, or the widget was closed.
+ * The page's connection to the kernel. `behind`: more messages are coming; `gap`: content is missing, as `gaps`
+ * describes; `busy`: a cell runs and the kernel does not answer; `restarting`: the kernel restarts; `silent`: the
+ * kernel does not answer, for an unknown reason; `cut`: no connection to the server; `restarted`: another kernel has
+ * replaced ours; `gone`: our kernel has ended, or the widget was closed.
  */
 export type Connection =
   | "connecting"
@@ -35,29 +35,29 @@ export type Connection =
   | "restarted"
   | "gone";
 
-/** Nothing comes any more, and nothing can be sent. */
+/** True if nothing can arrive or be sent any more. */
 export function isOver(connection: Connection): boolean {
   return connection === "gone" || connection === "restarted";
 }
 
-/** `turns` come right before the chat's own; `left` more come before them and are not here yet. */
+/** `turns` come right before the chat's own; `left` more come before them and are not fetched yet. */
 export interface Older {
   readonly left: number;
   readonly turns: readonly Turn[];
 }
 
-/** Stands beside a field that was cut: `text` and `textRef`. */
+/** Accompanies a field that was cut: `text` and `textRef`. */
 export interface ContentRef {
   readonly uri: string;
   readonly size: number;
 }
 
-/** Of a change: as it was, as the turn left it, and as it is. */
+/** The states of a change: before the turn, after the turn, and now. */
 export type Side = "before" | "after" | "now";
 
 /** One side of a change. */
 export interface ChangeText {
-  /** Empty where it is not there, is no text, or is too large. */
+  /** Empty if it does not exist, is not text, or is too large. */
   readonly text: string;
   /** In bytes. */
   readonly size: number;
@@ -65,12 +65,12 @@ export interface ChangeText {
   readonly isBinary: boolean;
 }
 
-/** One of the reader's actions that the kernel did not accept. */
+/** An action of the user that the kernel rejected. */
 export interface Refusal {
   readonly id: number;
   readonly channel: string;
   readonly action: Action;
-  /** Why, in the kernel's words. */
+  /** The kernel's reason. */
   readonly reason: string;
 }
 
@@ -79,53 +79,60 @@ export interface ViewLink {
   close(): void;
 }
 
-/** The turn of a conversation that code is from. */
+/** The turn that code comes from. */
 export interface Origin {
   readonly channel: string;
   readonly turnId: string;
 }
 
-/** What a view can ask of the notebook that it belongs to, where the front end can edit notebooks. */
+/** The actions that a view can request from its notebook, if the front end can edit notebooks. */
 export interface NotebookActions {
   /** Adds a code cell under the active one; `from`: the turn whose answer the code is. */
   insertBelow(source: string, from?: Origin): void;
-  /** Puts `source` in the place of the active cell's own. */
+  /** Replaces the active cell's code with `source`. */
   replaceActive(source: string, from?: Origin): void;
   /** Adds a code cell under the active one and runs it. */
   run(source: string, from?: Origin): void;
-  /** Runs the code cells with these ids, in this order; one that is gone is left out. */
+  /** Runs the code cells with these ids, in this order; skips removed ones. */
   runCells?(ids: readonly string[]): void;
-  /** Whether the code cell with this id has run as it reads now, or is running. */
+  /** Returns true if the code cell with this id has run in its current form, or is running. */
   hasRun?(id: string): boolean;
-  /** The comments on cells that go with the next message. */
+  /** The comments on cells to send with the next message. */
   comments?: CellComments;
-  /** Shows changes side by side; absent where there is no room for it. */
+  /** Shows changes side by side; absent if there is no room for it. */
   compare?(review: Review): void;
-  /** Shows, in its cells, the changes that agents ask leave for now: all of them, each time that one comes or goes. */
+  /**
+   * Shows, in the cells, the changes that agents ask permission for now. Gets all of them each time one comes or goes.
+   */
   propose?(proposals: readonly CellProposal[]): void;
-  /** Goes to one of those, by its id. */
+  /** Goes to one of these proposals, by its id. */
   showProposal?(id: string): void;
-  /** Shows, in its cells, the changes that were made without a question and are neither kept nor undone: all of them. */
+  /** Shows, in the cells, the changes made without a question that are neither kept nor undone. Gets all of them. */
   applied?(changes: readonly CellChange[]): void;
-  /** How many things of its conversations the user should look at, and does not see now; how many of them are questions. */
+  /**
+   * Sets the number of unseen things in its conversations that need the user's attention, and how many of them are
+   * questions.
+   */
   attention?(count: number, questions: number): void;
-  /** Brings the notebook and its chat to the front, with this conversation. */
+  /** Brings the notebook and its chat to the front and shows this conversation. */
   showConversation?(resource: string): void;
-  /** Shows the settings in JupyterLab's own editor, too, for as long as the kernel of this chat is there. */
+  /** Shows the settings also in JupyterLab's own editor, as long as this chat's kernel exists. */
   settings?(access: SettingsAccess): void;
-  /** Shows, in an element below a turn that changed something, whether the notebook still runs from the top. */
+  /** Shows below a turn with changes if the notebook still runs from the top. */
   verification?(into: HTMLElement, turnId: string): void;
-  /** Draws a Mermaid diagram: the address of an image. Absent where the front end can't. */
+  /** Draws a Mermaid diagram; returns the address of an image. Absent if the front end can't. */
   drawDiagram?(source: string): Promise<string>;
-  /** The kernel has not answered for so many beats of 3 s. `connection` says how it stands. */
+  /** Reports that the kernel has not answered for `beats` × 3 s. `connection` returns the current state. */
   unanswered?(beats: number, connection: () => Connection): void;
-  /** Scrolls to the cell with this id and marks it, until another is shown. */
+  /** Scrolls to the cell with this id and marks it until another one is shown. */
   showCell?(id: string): void;
-  /** Opens a file of a workspace (a `file:` address) in an editor, at a line. A path that begins with `/` is a whole one. */
+  /**
+   * Opens a file of a workspace (a `file:` address) in an editor, at a line. A path that begins with `/` is absolute.
+   */
   openFile?(path: string, workspace: string | undefined, line?: number, there?: () => Promise<FileState>): void;
 }
 
-/** How a file is on the kernel's machine: so a file of that name on the server's can be told from it. */
+/** A file's size and time on the kernel's machine, to tell it from a file of that name on the server. */
 export interface FileState {
   readonly size: number;
   /** In milliseconds since 1970. */
@@ -134,184 +141,187 @@ export interface FileState {
 
 /** The user's comments on lines of cells. */
 export interface CellComments {
-  /** Shows them in an element of the message box, for as long as there are any; the result ends that. */
+  /** Shows them in an element of the message box while there are any; returns a function that ends that. */
   show(into: HTMLElement): () => void;
-  /** Takes them for a message. */
+  /** Takes them out, for a message. */
   take(): readonly MessageAttachment[];
-  /** That message was not sent. */
+  /** Restores them, since that message was not sent. */
   giveBack(): void;
 }
 
-/** What JupyterLab's Settings editor, and help in cells, need of the kernel. */
+/** The kernel access that JupyterLab's Settings editor and the help in cells need. */
 export interface SettingsAccess {
   readonly request: Request;
-  /** Calls `listener` whenever settings have changed, in whatever window or file. */
+  /** Calls `listener` whenever settings change, in any window or file. */
   onChange(listener: () => void): void;
-  /** Tells the kernel that someone follows the conversations, also while the chat is closed; absent in older kernels. */
+  /** Tells the kernel that a user follows the conversations, even with the chat closed; absent in older kernels. */
   view?(id: string): ViewLink;
   /** Aborted when the kernel is gone. */
   readonly signal: AbortSignal;
 }
 
-/** A change of a cell that an agent asks leave for (`ToolCallCell`). */
+/** A cell change that an agent asks permission for (`ToolCallCell`). */
 export interface CellProposal {
-  /** What tells the question from others. */
+  /** The unique id of the question. */
   readonly id: string;
   /** The notebook's path on the Jupyter server. */
   readonly notebook: string;
   /** `insert`, `replace`, `delete`, `move`, `split`, `merge`, `type`, `tags`, or `change` for anything else. */
   readonly action: string;
-  /** The cell; for `insert` the one above, if any. */
+  /** The cell's id; for `insert` that of the cell above, if any. */
   readonly cellId?: string | undefined;
   readonly kind?: string | undefined;
-  /** Absent where it is not known, or too long to be compared. */
+  /** Absent if unknown, or too long to compare. */
   readonly oldText?: string | undefined;
   readonly newText?: string | undefined;
   /** For `split`: the text of the new cell below. */
   readonly moreText?: string | undefined;
-  /** For `merge`: the cells that would be gone. */
+  /** For `merge`: the cells that would be removed. */
   readonly others?: readonly string[] | undefined;
   /** For `move`: the cell that would be above it; absent at the top. */
   readonly below?: string | undefined;
   readonly newKind?: string | undefined;
   readonly newTags?: readonly string[] | undefined;
-  /** Text of an agent, made safe to be read. */
+  /** An agent's text, made safe to show. */
   readonly title: string;
-  /** Absent where the question has no such answer. */
+  /** Absent if the question has no such answer. */
   readonly accept?: (() => void) | undefined;
   readonly reject?: (() => void) | undefined;
-  /** Hears where the notebook shows it; undefined where it does not. */
+  /** Called with the place where the notebook shows it; undefined if it does not. */
   placed?(place: ProposalPlace | undefined): void;
 }
 
-/** Where a notebook shows a proposal, and why it cannot be accepted there now. */
+/** The place where a notebook shows a proposal, and why it cannot be accepted there now. */
 export interface ProposalPlace {
-  /** "in [3]"; "" where its cell is gone. */
+  /** "in [3]"; "" if its cell is gone. */
   readonly where: string;
-  /** "" where it can be accepted. */
+  /** "" if it can be accepted. */
   readonly obstacle: string;
 }
 
-/** A change of a cell that a turn made, and that the user can keep or undo. */
+/** A cell change made by a turn, which the user can keep or undo. */
 export interface CellChange {
-  /** What tells the change, as it stands, from others. */
+  /** An id that is unique for the change in its current state. */
   readonly id: string;
   readonly cellId: string;
-  /** The notebook's path on the Jupyter server, where two notebooks have a cell with this id. */
+  /** The notebook's path on the Jupyter server, if two notebooks have a cell with this id. */
   readonly notebook: string | undefined;
-  /** The cell as the notebook shows it, with its first line: text of an agent, made safe to be read. */
+  /** The cell's name in the notebook, with its first line: an agent's text, made safe to show. */
   readonly name: string;
   readonly status: "added" | "changed" | "deleted";
-  /** What the cell says of it, where the agent did not make it. */
+  /** The sentence shown in the cell, if the agent did not make the change. */
   readonly sentence?: string;
-  /** What else there is to know, in a few words each. */
+  /** Other remarks, in a few words each. */
   readonly about: string;
   readonly isUndoable: boolean;
-  /** Where a deleted cell was; absent where that is not known. */
+  /** The former place of a deleted cell; absent if unknown. */
   readonly place: CellPlace | undefined;
-  /** The text that the cell had; "" where there was none, undefined where it is too long to be compared. */
+  /** Returns the cell's former text; "" if it had none, undefined if it is too long to compare. */
   before(): Promise<string | undefined>;
-  /** Does it, and says why not; "" where it was done. */
+  /** Keeps it; returns why that failed, or "". */
   keep(): Promise<string>;
   undo(): Promise<string>;
 }
 
-/** A set of changes to be looked at side by side. */
+/** A set of changes to review side by side. */
 export interface Review {
-  /** What tells it from others: the same is shown in the same place. */
+  /** Its unique key: a review with the same key is shown in the same place. */
   readonly key: string;
   readonly title: string;
   readonly changes: readonly Comparison[];
-  /** The id of the one to begin with. */
+  /** The id of the first change to show. */
   readonly first: string;
   /**
-   * Says how the changes stand, at once and whenever that is other, until the function that it returns is called.
+   * Reports the states of the changes, at once and after each change of them, until the returned function is called.
    * Absent in kernels with an older agentnb.
    */
   follow?(listener: (standing: (id: string) => Standing) => void): () => void;
 }
 
-/** Lines of a change, from 0, up to the one behind the last: in the text before it and in the one after it. */
+/** The lines of a change, from 0 up to the one after the last: in the text before and in the text after. */
 export interface Hunk {
   readonly before: readonly [start: number, end: number];
   readonly after: readonly [start: number, end: number];
 }
 
-/** How one change of a review stands, and what can be done with it now. */
+/** The state of one change of a review, and the actions possible now. */
 export interface Standing {
-  /** In a few words; "" where there is nothing to say. */
+  /** The state in a few words; "" if there is nothing to report. */
   readonly said: string;
   readonly isBusy: boolean;
   readonly actions: readonly { readonly word: string; readonly run: () => void }[];
-  /** Another text where its texts are others. */
+  /** Differs whenever its texts differ. */
   readonly version: string;
-  /** Keeps or undoes a part; absent where it is decided as a whole. */
+  /** Keeps or undoes a part; absent if the change is decided as a whole. */
   readonly decide?: ((how: "keep" | "undo", hunk: Hunk) => void) | undefined;
 }
 
-/** One change of a review; what it is called is text of an agent, made safe to be read. */
+/** One change of a review; its name is an agent's text, made safe to show. */
 export interface Comparison {
   readonly id: string;
   readonly name: string;
-  /** Absent where there is no file to open. */
+  /** Absent if there is no file to open. */
   readonly open?: () => void;
-  /** Rejects with the reason where the texts cannot be shown. */
+  /** Rejects with the reason if the texts cannot be shown. */
   load(): Promise<{ readonly before: string; readonly after: string }>;
 }
 
 export interface Store {
-  /** This page, as the kernel calls it. */
+  /** This page's id in the kernel. */
   readonly clientId: string;
   readonly connection: ReadonlySignal<Connection>;
   readonly hostId: ReadonlySignal<string | undefined>;
-  /** How many milliseconds the kernel's clock is ahead of this page's; below 0 where it is behind. */
+  /** In milliseconds: how far the kernel's clock is ahead of this page's; negative if it is behind. */
   readonly ahead: ReadonlySignal<number>;
-  /** Where this one is over: brings the widget of the same notebook that goes on before the reader. */
+  /** Once this one is over: shows the user the widget that replaces it in the same notebook. */
   readonly successor: ReadonlySignal<(() => void) | undefined>;
-  /** Why page and kernel cannot talk, and what to do about it. */
+  /** Why page and kernel cannot communicate, and what to do. */
   readonly refusal: ReadonlySignal<string | undefined>;
-  /** What the kernel did not accept and the reader has not put away, oldest first. */
+  /** Rejected actions that the user has not dismissed, oldest first. */
   readonly refusals: ReadonlySignal<readonly Refusal[]>;
   dismiss(id: number): void;
-  /** What is missing and why, by channel; under "" where it may be any. */
+  /** Missing content and the reason, by channel; under "" if it may concern any channel. */
   readonly gaps: ReadonlySignal<Readonly<Record<string, string>>>;
-  /** The reader has seen what is missing there. */
+  /** The user has seen the notice of missing content there. */
   acceptGap(channel: string): void;
   readonly root: ReadonlySignal<RootState | undefined>;
-  /** Whether the kernel has yet to say that it has what the reader wrote; no signal: for when nothing comes any more. */
+  /**
+   * True if the kernel has not yet confirmed all of the user's actions; not a signal: for use once nothing arrives any
+   * more.
+   */
   readonly isUnsaid: boolean;
-  /** The same signal for the same channel, always. */
+  /** Always returns the same signal for the same channel. */
   session(channel: string): ReadonlySignal<SessionState | undefined>;
   chat(channel: string): ReadonlySignal<ChatState | undefined>;
   changeset(channel: string): ReadonlySignal<ChangesetState | undefined>;
-  /** One side of the change `id` of a change set. */
+  /** Returns one side of the change `id` of a change set. */
   change(changeset: string, id: string, side: Side): Promise<ChangeText>;
-  /** The turns of a chat before those in its state, as far as they were fetched. */
+  /** The fetched turns of a chat from before those in its state. */
   older(channel: string): ReadonlySignal<Older>;
   fetchOlder(channel: string, limit: number): Promise<void>;
-  /** Large content that a chat only refers to, whole. */
+  /** Returns large content that a chat only refers to, whole. */
   content(channel: string, ref: ContentRef): Promise<string>;
-  /** A file of the workspace, whole, as bytes of no kind: no page opens it. */
+  /** Returns a file of the workspace, whole, as untyped bytes: no page opens it. */
   file(channel: string, path: string): Promise<Blob>;
-  /** A part of the front end that is fetched when it is needed; bound, and absent where there is none. */
+  /** Fetches a part of the front end when needed; bound to the store, and absent if there is none. */
   readonly module?: (name: string) => Promise<{ default: unknown }>;
   /** Applied at once, then sent to the host. */
   dispatch(channel: string, action: Action): void;
   request: Request;
-  /** Says something that needs no answer. */
+  /** Sends a message that needs no answer. */
   notify?(method: string, params: unknown): void;
-  /** Another value each time that sessions in the log have changed. */
+  /** A new value each time sessions in the log change. */
   readonly sessionsChanged?: ReadonlySignal<unknown>;
-  /** Another value each time that settings have changed, once `watchSettings` was asked. */
+  /** A new value each time settings change, once `watchSettings` was requested. */
   readonly settingsChanged?: ReadonlySignal<unknown>;
   /** Other windows' unsent drafts, by chat. */
   readonly drafts?: ReadonlySignal<Readonly<Record<string, string>>>;
   view(viewId: string, element?: Element): ViewLink;
-  /** Absent where there is no notebook to edit. */
+  /** Absent if there is no notebook to edit. */
   readonly notebook?: NotebookActions | undefined;
 }
 
-/** One thing for each store, made when it is wanted first. */
+/** Makes one value for each store, on first use. */
 export function perStore<T>(make: (store: Store) => T): (store: Store) => T {
   const all = new WeakMap<Store, T>();
   return (store) => {
@@ -321,13 +331,13 @@ export function perStore<T>(make: (store: Store) => T): (store: Store) => T {
   };
 }
 
-/** What one mounted view shows: the whole chat (on one tab), one turn, or tries side by side. */
+/** The content of a mounted view: the whole chat (on one tab), one turn, or tries side by side. */
 export type What =
   | { kind: "chat"; tab?: string }
   | { kind: "turn"; channel: string; turnId: string }
   | { kind: "branches"; id: string };
 
-/** The text and the id of the message that an action sends; undefined where it sends none. */
+/** Returns the text and id of the message that an action sends; undefined if it sends none. */
 export function messageOf(action: Action): { id: string; text: string } | undefined {
   if (action.type === "chat/turnStarted") return { id: action.turnId, text: action.message.text };
   if (action.type === "chat/pendingMessageSet") return { id: action.id, text: action.message.text };

@@ -1,4 +1,4 @@
-/** What can be done with the conversation of the active tab. */
+/** The menu of the active tab's conversation. */
 import { isObject } from "../state/guard";
 import { useView } from "./context";
 import type { ConversationTask } from "./conversation";
@@ -10,7 +10,7 @@ import { line, reason } from "./plain";
 import type { Store } from "./store";
 
 interface Props {
-  /** Undefined where none is shown. */
+  /** Undefined if none is shown. */
   session: string | undefined;
   onDo: (doing: ConversationTask) => void;
   onNew: () => void;
@@ -18,7 +18,7 @@ interface Props {
   onRestart: (resource: string) => void;
   onRefused: () => void;
   onClose: (resource: string) => void;
-  /** Lets an agent in a terminal use this kernel; absent where it can already. */
+  /** Lets an agent in a terminal use this kernel; absent if it already can. */
   onPair: (() => void) | undefined;
   onPhone: () => void;
 }
@@ -64,7 +64,7 @@ export function TabMenu({ session, onDo, onNew, onDuplicate, onRestart, onRefuse
   );
 }
 
-/** The switch of the browser's notifications; that the browser asks, too, takes a click. */
+/** Returns the switch of the browser's notifications; the browser asks for permission only after a click. */
 function notificationItems(store: Store, announce: (sentence: string) => void, onRefused: () => void): MenuItem[] {
   const { look } = store.root.value?.config?.values ?? {};
   if (!("Notification" in globalThis)) return [];

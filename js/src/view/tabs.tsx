@@ -1,4 +1,4 @@
-/** The strip of tabs: one session each, with its agent, its title and how it stands. */
+/** The strip of tabs: one session each, with its agent, title and state. */
 
 import type { TargetedKeyboardEvent, TargetedMouseEvent } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
@@ -72,7 +72,7 @@ export function Tabs({ id, sessions, agents, active, onSelect, onRename, onClose
   );
 }
 
-/** All conversations by name, where the strip has no room to show their tabs. */
+/** Lists all conversations by name, if the strip has no room for their tabs. */
 function TabList({ sessions, agents, active, onSelect }: Pick<Props, "sessions" | "agents" | "active" | "onSelect">) {
   const items = sessions.map(({ resource, provider, title, status }) => {
     const agent = agentName(agents, provider);
@@ -92,7 +92,7 @@ function TabList({ sessions, agents, active, onSelect }: Pick<Props, "sessions" 
   );
 }
 
-/** Scrolls the strip alone: `scrollIntoView` would move the notebook too. */
+/** Scrolls only the strip: `scrollIntoView` would move the notebook too. */
 function keepInside(box: HTMLElement, tab: HTMLElement): void {
   const before = tab.offsetLeft - box.offsetLeft;
   if (before < box.scrollLeft) box.scrollLeft = before;
@@ -103,7 +103,7 @@ interface TabProps extends Pick<Props, "id" | "onSelect" | "onRename" | "onClose
   session: SessionSummary;
   agent: string;
   active: boolean;
-  /** The keyboard comes to the first one where none is shown. */
+  /** True for the first tab if no tab is active: the Tab key reaches it. */
   isFirst: boolean;
 }
 
@@ -115,7 +115,7 @@ function Tab({ id, session, agent, active, isFirst, onSelect, onRename, onClose 
   const state = tabState(session.status, hasDraft && !active, active);
   const title = line(session.title, 60);
   const onClick = (event: TargetedMouseEvent<HTMLButtonElement>) => {
-    // The cross is part of the tab, for a tab may hold no button; by keyboard it is the Delete key.
+    // The cross is part of the tab, since a tab may contain no button; on the keyboard, use the Delete key.
     if ((event.target as Element).closest(".tab-close")) onClose(session.resource);
     else onSelect(session.resource);
   };
@@ -143,7 +143,7 @@ function Tab({ id, session, agent, active, isFirst, onSelect, onRename, onClose 
   );
 }
 
-/** Whether the agent is confined, once it runs. */
+/** Returns how the agent is confined, once it runs. */
 function confinement(process: AgentProcess | undefined): string {
   if (process?.state !== "running") return "";
   return process.confined ? `\nIt ${line(process.confined, 400)}` : "\nNot confined";
@@ -159,12 +159,12 @@ function TabMark({ state }: { state: TabState }) {
   );
 }
 
-/** The id of a tab's element; no spaces, for lists of ids are separated by them. */
+/** Returns the id of a tab's element, without spaces, since they separate ids in lists. */
 export function tabId(id: string, resource: string): string {
   return `${id}-${resource.replace(/\s/g, "_")}`;
 }
 
-/** What an agent is called; one that no list has as its conversation is. */
+/** Returns an agent's display name; for an unlisted read-only one, its conversation's title. */
 export function agentName(agents: readonly AgentInfo[], provider: string, title = ""): string {
   const known = agents.find((agent) => agent.provider === provider);
   return line(known?.displayName || (isReadOnly(provider) && title) || provider || "Agent", 40);

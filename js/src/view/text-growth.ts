@@ -1,9 +1,9 @@
 /**
- * Whether text grows before the reader's eyes. That shows that the agent works, so that marks which only move to show it
- * rest meanwhile: as long as one of them moves, the page computes its styles anew with each frame.
+ * Tracks if text grows while the user sees it. Growing text shows that the agent works, so marks that only move to show
+ * this rest meanwhile: while one of them moves, the page recomputes its styles each frame.
  */
 
-/** In milliseconds: a longer pause is one in which the reader asks themselves whether the agent still works. */
+/** In milliseconds: after a longer pause the user wonders if the agent still works. */
 const PAUSE = 700;
 const CLASS = "text-grows";
 
@@ -18,7 +18,7 @@ export class TextGrowth {
     this.#body = body;
   }
 
-  /** Text has grown; draws nothing by itself. */
+  /** Notes that text has grown; draws nothing by itself. */
   grew(): void {
     if (!this.#isInSight) return;
     this.#last = performance.now();
@@ -27,7 +27,7 @@ export class TextGrowth {
     this.#timer = setTimeout(() => this.#look(), PAUSE);
   }
 
-  /** Whether the reader sees the end of the text, where it grows. */
+  /** Sets if the user sees the end of the text, where it grows. */
   inSight(isInSight: boolean): void {
     this.#isInSight = isInSight;
     if (!isInSight) this.end();

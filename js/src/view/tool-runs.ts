@@ -1,4 +1,4 @@
-/** Which parts of an answer stand on a line of their own, and which finished calls of tools fold into one line. */
+/** Decides which parts of an answer have their own line, and which finished tool calls fold into one line. */
 import { table } from "../state/object";
 import type { ResponsePart, TerminalView, ToolCallState, ToolContent } from "../state/types.gen";
 import { failed, failureSentence } from "./failure";
@@ -6,7 +6,9 @@ import { textOf } from "./parts/text";
 import { walkthroughOf } from "./parts/walkthrough";
 import { count } from "./plain";
 
-/** A line of an answer: one part, or a run of calls with the thoughts between them. Numbers are places in the answer. */
+/**
+ * A line of an answer: one part, or a run of calls with the thoughts between them. Numbers are indexes in the answer.
+ */
 export type AnswerLine = number | readonly number[];
 
 const many = (verb: string, one: string) => (number: number) =>
@@ -29,17 +31,17 @@ const WORDS: Record<string, (times: number) => string> = table({
   other: many("used", "tool"),
 });
 
-/** Kinds of which the same file twice is one file. */
+/** Kinds that count the same file only once. */
 const OF_FILES: ReadonlySet<string> = new Set(["read", "edit", "delete", "move"]);
 
 /**
- * The lines of an answer, in the order in which they begin; each of `shown` stands in exactly one. Between two texts the
- * calls that are done are one line, with what was thought meanwhile, and calls that failed for one cause are one.
+ * Returns the lines of an answer, ordered by their beginnings; each of `shown` is in exactly one. Between two texts the
+ * finished calls and the thoughts form one line, and calls that failed for the same reason form one.
  *
  * @param parts The parts of the answer.
- * @param shown The places of those that are shown.
- * @param terminals What the commands have printed, and how they ended.
- * @param live The place of the part that is being written.
+ * @param shown The indexes of the shown parts.
+ * @param terminals The commands' output and exit states.
+ * @param live The index of the part that is being written.
  */
 export function answerLines(
   parts: readonly ResponsePart[],
@@ -68,7 +70,7 @@ export function answerLines(
 
 type Terminals = ReadonlyMap<string, TerminalView>;
 
-/** The lines of what stands between two texts. */
+/** Returns the lines of the work between two texts. */
 function linesOfWork(parts: readonly ResponsePart[], work: readonly number[], terminals: Terminals, live: number) {
   const groups = new Map<string, number[]>();
   for (const at of work) {
@@ -90,7 +92,7 @@ function linesOfWork(parts: readonly ResponsePart[], work: readonly number[], te
     .map((group): AnswerLine => (group.length === 1 ? (group[0] as number) : group));
 }
 
-/** What a call stands with on one line; "" where it stands alone. */
+/** Returns the group that a call shares a line with; "" if it has its own line. */
 function groupOf(call: ToolCallState, terminals: Terminals): string {
   if (isDone(call, terminals)) return "done";
   if (failed(call)) return `failed ${kindOf(call)} ${failureSentence(call)}`;
@@ -99,7 +101,7 @@ function groupOf(call: ToolCallState, terminals: Terminals): string {
   return "";
 }
 
-/** The calls among the parts at these places. */
+/** Returns the calls among the parts at these indexes. */
 export function callsOf(parts: readonly ResponsePart[], places: readonly number[]): ToolCallState[] {
   return places.flatMap((at) => {
     const part = parts[at];
@@ -107,13 +109,13 @@ export function callsOf(parts: readonly ResponsePart[], places: readonly number[
   });
 }
 
-/** What the calls of a run did: `Inserted 14 cells, ran 1 command`. */
+/** Returns what the calls of a run did: `Inserted 14 cells, ran 1 command`. */
 export function runTitle(calls: readonly ToolCallState[]): string {
   const done = new Map<string, Set<string>>();
   for (const call of calls) {
     const kind = workOf(call);
     const things = done.get(kind) ?? new Set();
-    // The same file read again is one file; of a call that names none, nothing is known.
+    // The same file read again counts once; a call without a file counts for itself.
     const places = OF_FILES.has(kind) ? call.details?.locations?.map(({ path }) => path) : undefined;
     for (const thing of places?.length ? places : [`call ${call.toolCallId}`]) things.add(thing);
     done.set(kind, things);
@@ -128,7 +130,7 @@ export function kindOf(call: ToolCallState): string {
 
 const OF_CELLS: Record<string, string> = table({ insert: "insertCell", delete: "deleteCell", move: "moveCell" });
 
-/** The kind of work that a call did, as its line names it. */
+/** Returns the kind of work that a call did, as its line names it. */
 function workOf(call: ToolCallState): string {
   const { cell } = call.details ?? {};
   if (cell) return OF_CELLS[cell.action] ?? "changeCell";
@@ -137,8 +139,8 @@ function workOf(call: ToolCallState): string {
 }
 
 /**
- * Whether a call folds away: it has done its job. What shows a picture, cites, ran although nobody was asked, or came
- * out otherwise than its preview showed stays in sight.
+ * True if a call folds away, since it has succeeded. A call stays visible if it shows a picture, cites, ran without
+ * asking, or differed from its preview.
  */
 function isDone(call: ToolCallState, terminals: Terminals): boolean {
   if (call.status !== "completed" || !call.success) return false;

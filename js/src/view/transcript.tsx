@@ -1,4 +1,4 @@
-/** The turns of one chat in a box that follows the newest, until the reader scrolls away. */
+/** The turns of one chat in a box that follows the newest, until the user scrolls away. */
 import { useLayoutEffect } from "preact/hooks";
 import type { ChatState, ResponsePart } from "../state/types.gen";
 import { useMemory, usePlace, useView } from "./context";
@@ -14,7 +14,7 @@ const FIRST = 20;
 const MORE = 50;
 const NEAR_JUMP = 3;
 
-/** A turn to go to; the nonce makes going there again another wish. */
+/** A turn to go to; a new nonce goes there again. */
 export interface Jump {
   turnId: string;
   nonce: number;
@@ -23,7 +23,7 @@ export interface Jump {
 interface Props {
   chat: ChatState;
   jump?: Jump | undefined;
-  /** How many turns the reader has started here: who asks wants to see the answer. */
+  /** Number of turns that the user started here: after a prompt the user wants to see the answer. */
   started: number;
 }
 
@@ -49,7 +49,7 @@ export function Transcript({ chat, jump, started }: Props) {
   }, [started]);
   const showMore = () => {
     show(shown + MORE);
-    if (here < MORE) store.fetchOlder(place.chat, MORE).catch(() => undefined); // the button is still there
+    if (here < MORE) store.fetchOlder(place.chat, MORE).catch(() => undefined); // the user can click the button again
   };
   return (
     <div class="transcript-container">
@@ -80,10 +80,10 @@ export function Transcript({ chat, jump, started }: Props) {
   );
 }
 
-/** Whether a turn failed and its message was sent again right after: what that one says counts. */
+/** True if a turn failed and its message was sent again right after: then only the later turn counts. */
 function isRetried(turn: AnyTurn, next: AnyTurn | undefined): boolean {
   return "state" in turn && turn.state === "error" && next?.message.text === turn.message.text;
 }
 
-/** What a reader would miss. */
+/** True for a part that the user would miss. */
 const isAnswer = ({ kind }: ResponsePart): boolean => kind !== "error" && kind !== "systemNotification";

@@ -1,4 +1,4 @@
-/** One turn below the cell that asked: the answer while it comes, and how it ended. The prompt is in the cell. */
+/** Shows one turn below the cell that sent it: the streaming answer and its end. The prompt is in the cell. */
 import { useEffect, useMemo } from "preact/hooks";
 import { waitingRequests } from "../state/chat-inputs";
 import { turnError } from "../state/chat-turns";

@@ -1,4 +1,4 @@
-/** One turn: what was asked, and the answer with how it ended. */
+/** One turn: the user's message, the answer and its end. */
 
 import { useComputed } from "@preact/signals";
 import { useMemo, useState } from "preact/hooks";
@@ -35,7 +35,7 @@ export function isActive(turn: AnyTurn): turn is ActiveTurn {
 
 interface ItemProps {
   turn: AnyTurn;
-  /** Whether it failed and was sent again right after: then its failure is a note. */
+  /** True if it failed and was sent again right after: then its failure is only a note. */
   isRetried: boolean;
 }
 
@@ -48,7 +48,7 @@ export const TurnItem = memo(({ turn, isRetried }: ItemProps) => (
   </article>
 ));
 
-/** Calls of an opened run that are drawn at first, and then with each click. */
+/** Number of calls of an opened run that are drawn at first, and with each click. */
 const SHOWN = 100;
 
 export const Answer = memo(({ turn }: { turn: AnyTurn }) => {
@@ -74,7 +74,7 @@ export const Answer = memo(({ turn }: { turn: AnyTurn }) => {
   };
   const drawRun = (run: readonly number[], number: number) => {
     const chosen = remembered("run", run);
-    // Nothing folds away under the reader's eyes: what they have opened, or where their focus is.
+    // Keeps a run open if the user has opened one of its calls or has the focus in one.
     const isOpen = chosen === undefined ? run.some(isUsed) : chosen === true;
     const most = Number(remembered("run shown", run) ?? SHOWN);
     return [
@@ -109,7 +109,7 @@ interface RunProps {
   onToggle: () => void;
 }
 
-/** The line that a run of calls folds into. The calls follow it in the answer, so that they keep their nodes. */
+/** The line that a run of calls folds into. The calls follow it in the answer, so that they keep their DOM nodes. */
 function RunHead({ calls, isOpen, onToggle }: RunProps) {
   const first = calls[0] as ToolCallState;
   const isBad = failed(first);
@@ -143,8 +143,8 @@ function RunHead({ calls, isOpen, onToggle }: RunProps) {
 }
 
 /**
- * Whether a part is drawn in the answer. A question waits in a form below it, an error stands at its end; a written plan
- * is sent whole with each change: the last one counts.
+ * True if a part is drawn in the answer. A question waits in a form below it, and an error is shown at its end; a
+ * written plan is sent whole with each change: only the last one counts.
  */
 function isShown(turn: AnyTurn, part: ResponsePart, at: number): boolean {
   if (part.kind === "inputRequest" || part.kind === "error") return false;
@@ -153,7 +153,7 @@ function isShown(turn: AnyTurn, part: ResponsePart, at: number): boolean {
   return !turn.responseParts.some((other, index) => index > at && writtenPlan(other)?.planId === plan.planId);
 }
 
-/** The line below a running answer; it keeps quiet while a question waits for the reader. */
+/** The line below a running answer; hidden while a question waits for the user. */
 function Working({ turn }: { turn: ActiveTurn }) {
   const elapsed = useElapsed(turn);
   const { store } = useView();
@@ -173,7 +173,7 @@ function Working({ turn }: { turn: ActiveTurn }) {
   );
 }
 
-/** For how long the agent has said nothing, in words, where it is long. */
+/** Returns how long the agent has been silent, in words, if it is long. */
 export function useSilence(): string {
   const { store } = useView();
   return line(store.session(usePlace().session).value?.activity, 60);
@@ -187,7 +187,7 @@ interface EndProps {
   isRetried?: boolean;
 }
 
-/** How the turn ended; and what can be done with it, which is seen while the pointer or the focus is in the turn. */
+/** Shows how the turn ended, and its actions, which are visible while the pointer or the focus is in the turn. */
 export function TurnEnd({ turn, inCell = false, isRetried = false }: EndProps) {
   const said = isRetried ? "Failed, then sent again" : endNote(turn);
   const usage = usageText(turn.usage);
@@ -213,7 +213,7 @@ export function TurnEnd({ turn, inCell = false, isRetried = false }: EndProps) {
   );
 }
 
-/** Sends the message of a failed turn once more, as long as nothing came after it. */
+/** Sends the message of a failed turn again, as long as it is the last turn. */
 function Again({ turn }: { turn: Turn }) {
   const { store } = useView();
   const { chat } = usePlace();

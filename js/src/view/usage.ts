@@ -1,11 +1,11 @@
-/** How full the model's context is, and what the conversation has cost, in words. */
+/** Describes how full the model's context is, and what the conversation has cost. */
 import { useMemo } from "preact/hooks";
 import { isObject } from "../state/object";
 import type { ChatState, SessionState, Turn } from "../state/types.gen";
 import { useView } from "./context";
 import { count, line } from "./plain";
 
-/** The part of the context from which on the reader is warned. */
+/** The share of the context above which the user is warned. */
 const NEARLY_FULL = 0.85;
 const SOON = " The agent will soon shorten or forget the earliest messages. Start a new conversation for a new topic.";
 
@@ -33,7 +33,7 @@ export function useUsage(session: SessionState | undefined, channel: string, cha
   };
 }
 
-/** How much of its budget the conversation has used, from 80 % on. */
+/** Returns how much of its budget the conversation has used, from 80 % on. */
 function lineOf(budget: unknown): string {
   return isObject(budget) ? line(budget.line ?? "", 80) : "";
 }

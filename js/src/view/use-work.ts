@@ -1,9 +1,9 @@
-/** What components ask of the kernel: whether it is under way, what came of it, and why it failed; and what comes after a time. */
+/** Hooks for requests to the kernel (their progress, result and error), and for delays. */
 import { useEffect, useState } from "preact/hooks";
 import { INERT_FOR } from "./permission-answer";
 import { reason } from "./plain";
 
-/** One piece of work at a time; `trouble` says why the last one failed. */
+/** Runs one piece of work at a time; `trouble` is the last one's error. */
 export function useWork() {
   const [{ isBusy, trouble }, set] = useState({ isBusy: false, trouble: "" });
   const run = async (work: () => Promise<unknown>): Promise<void> => {
@@ -25,8 +25,9 @@ interface Asked<T> {
 }
 
 /**
- * The answer to what is asked when the component comes, and again with other `inputs`; a late one to the last is dropped.
- * Where `ask` gives no promise there is none. It is asked so many milliseconds after the last change.
+ * Returns the answer to a request made when the component mounts, and again with other `inputs`; drops late answers to
+ * earlier inputs. There is none if `ask` returns no promise. The request is sent `after` milliseconds after the last
+ * change.
  */
 export function useAnswer<T>(ask: () => Promise<T> | undefined, inputs: readonly unknown[], after = 0): Asked<T> {
   const [asked, set] = useState<Asked<T>>({});
@@ -47,7 +48,7 @@ export function useAnswer<T>(ask: () => Promise<T> | undefined, inputs: readonly
   return asked;
 }
 
-/** Calls `then` so many milliseconds after the last change of `inputs`; never where there is no time. */
+/** Calls `then` `ms` milliseconds after the last change of `inputs`; never if `ms` is undefined. */
 export function useAfter(ms: number | undefined, then: () => void, inputs: readonly unknown[]): void {
   useEffect(() => {
     if (ms === undefined) return;
@@ -56,7 +57,10 @@ export function useAfter(ms: number | undefined, then: () => void, inputs: reado
   }, inputs);
 }
 
-/** False for the first half second after `what` has appeared: a click or a key meant for something else cannot answer. */
+/**
+ * Returns false for the first half second after `what` appears, so that a click or key meant for something else cannot
+ * answer.
+ */
 export function useArmed(what: string): boolean {
   const [armedFor, arm] = useState<string>();
   useAfter(INERT_FOR, () => arm(what), [what]);

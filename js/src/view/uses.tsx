@@ -1,4 +1,4 @@
-/** What the agent is given besides the conversation: components in their order, packages with skills, MCP servers. */
+/** Shows what the agent gets besides the conversation: components in their order, packages with skills, MCP servers. */
 import { isObject } from "../state/object";
 import type { SessionState } from "../state/types.gen";
 import { useView } from "./context";
@@ -14,14 +14,14 @@ const MOST = 50;
 interface Given {
   readonly id: string;
   readonly name: string;
-  /** More about it, a line. */
+  /** A line of details. */
   readonly about: string;
   readonly skills: readonly string[];
-  /** The package whose skills the user has trusted; undefined where there is nothing to revoke. */
+  /** The package whose skills the user has trusted; undefined if there is nothing to revoke. */
   readonly trusted: string | undefined;
 }
 
-/** A line of what is used and one of what is offered, where there is something to say. */
+/** Shows a line of used items and one of offered items, if there are any. */
 export function Uses({ session }: { session: SessionState }) {
   const told = (session.customizations ?? []).filter(isObject);
   const offers = readOffers(told);
@@ -34,7 +34,7 @@ export function Uses({ session }: { session: SessionState }) {
   );
 }
 
-/** Opened, a list with what each costs. */
+/** Lists the used items, each with its cost in tokens. */
 function Used({ all }: { all: readonly Given[] }) {
   const { root } = useView();
   const { choose, said } = useSkillTrust();

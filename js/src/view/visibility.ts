@@ -1,7 +1,7 @@
-/** What of a view can be seen, and what is near. */
+/** Watches if a view is visible, and which elements are near the screen. */
 import type { Store, ViewLink } from "./store";
 
-/** Tells whether anyone can see an element: on screen, attached, with a height, in a page that is in front. */
+/** Reports if an element can be seen: on screen, attached, with a height, in a page that is in front. */
 export function watchVisibility(element: HTMLElement, tell: (visible: boolean) => void): () => void {
   let onScreen = typeof IntersectionObserver !== "function";
   let last: boolean | undefined;
@@ -31,19 +31,21 @@ export function watchVisibility(element: HTMLElement, tell: (visible: boolean) =
   };
 }
 
-/** A view of what the notebook's cells show: a page in front learns its end also while its chat is closed. */
+/**
+ * Registers a view for what the notebook's cells show, so that a page in front gets updates even with its chat closed.
+ */
 export class CellView {
   readonly #link: ViewLink;
   readonly #report = (): void => this.#link.setVisible(this.#isShown && document.visibilityState !== "hidden");
   #isShown = false;
 
-  /** `id` is another one than that of the store's other views. */
+  /** `id` must differ from those of the store's other views. */
   constructor(store: Store, id: string) {
     this.#link = store.view(id);
     document.addEventListener("visibilitychange", this.#report);
   }
 
-  /** Whether the cells show something. */
+  /** Set to true while the cells show something. */
   set isShown(isShown: boolean) {
     this.#isShown = isShown;
     this.#report();
@@ -57,7 +59,7 @@ export class CellView {
 
 const MARGIN = "1000px";
 
-/** Tells once when an element comes near the screen, so that what is far away need not be drawn. */
+/** Reports once when an element comes near the screen, so that far elements need not be drawn. */
 export function nearScreen() {
   if (typeof IntersectionObserver !== "function") return undefined;
   const waiting = new Map<Element, () => void>();
@@ -70,7 +72,7 @@ export function nearScreen() {
         then();
       }
     },
-    // `scrollMargin` makes the margin count inside scrolling boxes too; the DOM types lack it still.
+    // `scrollMargin` makes the margin count inside scrolling boxes too; the DOM types still lack it.
     { rootMargin: MARGIN, scrollMargin: MARGIN } as IntersectionObserverInit,
   );
   const forget = (element: Element) => {

@@ -1,4 +1,4 @@
-/** The questions that wait for the reader and are out of sight, above the box to write in: a click goes to each. */
+/** Lists waiting questions that are out of sight, above the message box: a click goes to each. */
 import { useEffect, useState } from "preact/hooks";
 import type { ChatInputRequest, ChatState } from "../state/types.gen";
 import { questions } from "./announcements";
@@ -11,13 +11,12 @@ import { line } from "./plain";
 import { isArchived, tabState } from "./status";
 import { agentName } from "./tabs";
 
-/** The row of answers of each request, or the line that leads to them: who sees it can answer. */
+/** The answers of each request, or the line that leads to them: a user who sees it can answer. */
 const ANSWERS = ".transcript :is(.permission-options, .waiting-link)";
 
 interface Props {
   chat: ChatState;
   agent: string;
-  /** Goes to another conversation. */
   onGo: (resource: string) => void;
 }
 
@@ -27,13 +26,13 @@ export function WaitingQuestions({ chat, agent, onGo }: Props) {
   const { agents = [], sessions = [] } = store.root.value ?? {};
   const asked = questions(chat.activeTurn);
   const places = placesOf(store).value;
-  // A question whose cell the notebook shows is a line here, no card.
+  // If the notebook shows a question in its cell, the transcript has a line for it instead of a card.
   const isSeen = useSeen(asked.map(([id]) => `${id} ${places[`${chat.resource} ${id}`]?.where ?? ""}`).join());
   const others = sessions.filter(
     (one) => one.resource !== session && !isArchived(one) && tabState(one.status, false) === "needs you",
   );
   const first = asked[0];
-  // The card takes care of its place in the transcript where it gets the focus.
+  // The card scrolls itself into place in the transcript when it gets the focus.
   const show = () => root.querySelector(ANSWERS)?.closest<HTMLElement>(".permission, .waiting-link")?.focus();
   return (
     <>
@@ -61,7 +60,7 @@ function Bar({ words, note = "", onClick }: { words: string; note?: string; onCl
   );
 }
 
-/** Whether the answers of any of the requests are on screen; so it is taken to be where nothing can tell. */
+/** True if the answers of any request are on screen, or if the browser can't tell. */
 function useSeen(ids: string): boolean {
   const { root } = useView();
   const [isSeen, set] = useState(true);
@@ -82,7 +81,7 @@ function useSeen(ids: string): boolean {
   return isSeen;
 }
 
-/** What the agent asks in forms, above the box to write in. */
+/** Shows the agent's forms above the message box. */
 export function InputRequests({ requests, agent }: { requests: readonly ChatInputRequest[]; agent: string }) {
   if (requests.length === 0) return null;
   return (
