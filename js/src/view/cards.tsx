@@ -45,7 +45,7 @@ export function ErrorCard({ title, message, action }: ErrorCardProps) {
 
 interface ConfirmCardProps {
   title: string;
-  /** What happens on yes; screen readers read it with the title. */
+  /** The effect of a yes; screen readers read it with the title. */
   what: ComponentChildren;
   onNo: () => void;
   /** The buttons and their options. */
@@ -89,7 +89,7 @@ export function Banner({ class: more = "", icon, children, action }: BannerProps
 }
 
 interface PlainBannerProps {
-  /** The name of the group; without it, the banner is no group. */
+  /** The name of the banner's group; without it there is no group. */
   label?: string;
   text: ComponentChildren;
   children: ComponentChildren;

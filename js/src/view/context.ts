@@ -19,7 +19,7 @@ export interface View {
   readonly visible: ReadonlySignal<boolean>;
   /** Calls back once when `element` comes near the screen; undefined if the browser can't tell. */
   readonly near: ((element: Element, then: () => void) => () => void) | undefined;
-  /** Tells if text is growing in this view. */
+  /** Tracks text growth in this view. */
   readonly growth: TextGrowth;
   /** Focuses the message box as soon as it exists. */
   toBox(): void;
@@ -64,7 +64,7 @@ export function useWorkspace(): string | undefined {
   return store.session(usePlace().session).peek()?.workingDirectories?.[0];
 }
 
-/** Opens a file of the workspace beside the notebook; undefined where the front end can't. */
+/** Returns a function that opens a workspace file beside the notebook; undefined if the front end can't. */
 export function useOpenFile(): ((path: string, line?: number) => void) | undefined {
   const { store } = useView();
   const { session: channel } = usePlace();

@@ -31,7 +31,7 @@ interface Props {
   /** The button's class; an icon's by default. */
   className?: string;
   /**
-   * Where the list opens; by default it covers the content below the button. `in-flow`: it takes its own room below,
+   * The list's position; by default it covers the content below the button. `in-flow`: it takes its own room below,
    * where a floating list would be cut off. `above` (below if there is no room): it covers the content above the row of
    * buttons, which stay free; the last entry, the nearest to them, gets the focus first.
    */

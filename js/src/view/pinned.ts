@@ -162,7 +162,7 @@ function moveTo(box: HTMLElement, { turnId, offset }: Spot): void {
   if (turn) box.scrollTop += turn.getBoundingClientRect().top - box.getBoundingClientRect().top + offset;
 }
 
-/** Where the user wants to scroll; `free`: wherever the user drags the scrollbar or a finger. */
+/** The user's wish to scroll; `free`: to wherever the scrollbar or a finger is dragged. */
 export type Intent = "up" | "down" | "free";
 
 const NEAR_END = 8;
@@ -171,7 +171,7 @@ const ASKING = ".permission:hover";
 type Box = Pick<HTMLElement, "scrollTop" | "scrollHeight" | "clientHeight" | "querySelector">;
 
 /**
- * Decides if a scrolling box stays at its end.
+ * Decides whether a scrolling box stays at its end.
  *
  * Heights change by themselves (`content-visibility`), new text scrolls the box, and the browser scrolls smoothly or
  * only after its events: so the scroll position does not show what the user wants. Only intents do. An intent up

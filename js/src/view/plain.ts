@@ -27,7 +27,7 @@ export function line(text: unknown, limit = 200): string {
   return whole.length > limit ? `${whole.slice(0, limit - 1)}…` : whole;
 }
 
-/** Twice the longest path that a system accepts: a longer one is no file, and its layout would block the page. */
+/** Twice the longest path that a system accepts: a longer one is not a path, and its layout would block the page. */
 const LONGEST_PATH = 8_192;
 
 /** Returns an output as printed: without the fences that the kernel puts around a traceback or a picture's source. */

@@ -1,6 +1,6 @@
 /**
- * Asks the user once if the agent may get the skills of packages that the kernel has imported. All text of a skill is a
- * stranger's: shown plain, on one line and cut. The user trusts exactly the text shown, identified by its digest.
+ * Asks the user once whether the agent may get the skills of packages that the kernel has imported. All text of a skill
+ * is a stranger's: shown plain, on one line and cut. The user trusts exactly the text shown, identified by its digest.
  */
 import { isObject } from "../state/object";
 import { useView } from "./context";

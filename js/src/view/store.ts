@@ -118,7 +118,7 @@ export interface NotebookActions {
   showConversation?(resource: string): void;
   /** Shows the settings also in JupyterLab's own editor, as long as this chat's kernel exists. */
   settings?(access: SettingsAccess): void;
-  /** Shows below a turn with changes if the notebook still runs from the top. */
+  /** Shows, below a turn with changes, whether the notebook still runs from the top. */
   verification?(into: HTMLElement, turnId: string): void;
   /** Draws a Mermaid diagram; returns the address of an image. Absent if the front end can't. */
   drawDiagram?(source: string): Promise<string>;

@@ -1,6 +1,6 @@
 /**
- * Tracks if text grows while the user sees it. Growing text shows that the agent works, so marks that only move to show
- * this rest meanwhile: while one of them moves, the page recomputes its styles each frame.
+ * Tracks text that grows while the user sees it. Growing text shows that the agent works, so marks that only move to
+ * show this rest meanwhile: while one of them moves, the page recomputes its styles each frame.
  */
 
 /** In milliseconds: after a longer pause the user wonders if the agent still works. */
@@ -27,7 +27,7 @@ export class TextGrowth {
     this.#timer = setTimeout(() => this.#look(), PAUSE);
   }
 
-  /** Sets if the user sees the end of the text, where it grows. */
+  /** Notes whether the user sees the end of the text, where it grows. */
   inSight(isInSight: boolean): void {
     this.#isInSight = isInSight;
     if (!isInSight) this.end();

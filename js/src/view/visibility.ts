@@ -1,7 +1,7 @@
-/** Watches if a view is visible, and which elements are near the screen. */
+/** Watches whether a view is visible, and which elements are near the screen. */
 import type { Store, ViewLink } from "./store";
 
-/** Reports if an element can be seen: on screen, attached, with a height, in a page that is in front. */
+/** Reports whether an element can be seen: on screen, attached, with a height, in a page that is in front. */
 export function watchVisibility(element: HTMLElement, tell: (visible: boolean) => void): () => void {
   let onScreen = typeof IntersectionObserver !== "function";
   let last: boolean | undefined;

@@ -32,7 +32,7 @@ export function WaitingQuestions({ chat, agent, onGo }: Props) {
     (one) => one.resource !== session && !isArchived(one) && tabState(one.status, false) === "needs you",
   );
   const first = asked[0];
-  // The card scrolls itself into place in the transcript when it gets the focus.
+  // Focusing the card also scrolls the transcript to it.
   const show = () => root.querySelector(ANSWERS)?.closest<HTMLElement>(".permission, .waiting-link")?.focus();
   return (
     <>
