@@ -1,4 +1,4 @@
-/** The list of the agent pill shows if the agent is confined, and how to confine it. */
+/** The list of the agent pill shows whether the agent is confined, and how to confine it. */
 import { expect, test } from "vitest";
 import type { AgentProcess, SessionState } from "../../src/state/types.gen";
 import { readyStore, SESSION } from "./memory-store";

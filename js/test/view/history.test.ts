@@ -661,7 +661,8 @@ describe("the storage page", () => {
     ] as const) {
       page.button(button).click();
       await page.until(() => expect(page.find("[role=status].small").textContent).toBe(`${action} done.`));
-      await page.until(() => expect(page.find(".history-list").getAttribute("aria-busy")).toBe("false")); // sizes measured
+      // Its sizes are measured again.
+      await page.until(() => expect(page.find(".history-list").getAttribute("aria-busy")).toBe("false"));
     }
     choose(page, "Keep the newest", "10G");
     await page.until(() => expect(page.find<HTMLSelectElement>("[aria-label='Keep the newest']").value).toBe("10G"));
