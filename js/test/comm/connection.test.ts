@@ -1,6 +1,4 @@
-/**
- * Tests the page's connection state: from the kernel's answers, the ability to send, and JupyterLab if there is one.
- */
+/** Tests the page's connection state: from the kernel's answers, the ability to send, and JupyterLab if present. */
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { type Client, createClient, ROOT, type Wire } from "../../src/comm/client.ts";
 import type { LabKernel, Manager } from "../../src/comm/surroundings.ts";

@@ -105,7 +105,7 @@ const flush = (number: number, index: number, first: number) => ({
   },
 });
 
-/** Makes the page send each case's message; the page sends cases that are not listed by `request`. */
+/** Makes the page send each case's message; it sends the cases that are missing here by `request`. */
 const SAYING: Record<string, (kernel: Kernel, message: Said) => unknown> = {
   initialize: () => {},
   subscribe: async (kernel) => (await kernel.live()).client.chat(CHAT),

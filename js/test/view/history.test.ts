@@ -1,4 +1,4 @@
-/** The history: opened by menu and keyboard; listed, searched, previewed, and deleted with undo. */
+/** The history: found by menu and keyboard; listed, searched, previewed, opened, and deleted with undo. */
 
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { checked, type RequestName } from "../../src/state/answers";
