@@ -1,5 +1,5 @@
-// Builds what the wheel carries: widget.js (the front end), panel.js (a few lines), what is fetched when it is needed, and the
-// JupyterLab extension.
+// Builds the wheel's files: widget.js (the front end), panel.js (a few lines), the modules that are fetched on demand,
+// and the JupyterLab extension.
 import { readFile, writeFile } from "node:fs/promises";
 import { relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -13,10 +13,10 @@ const here = (path) => fileURLToPath(new URL(path, import.meta.url));
 /** In bytes, minified and gzipped. */
 const LIMITS = {
   "widget.js": { minified: 290 * 1024, gzipped: 100 * 1024 },
-  // The same with messages that can be translated, where the page is not in English.
+  // The same with translatable messages, for a page that is not in English.
   "translated.js": { minified: 270 * 1024, gzipped: 97 * 1024 },
   "panel.js": { minified: 2 * 1024, gzipped: 1024 },
-  // Fetched when they are needed; the history and the agents have their own copies of Preact.
+  // Fetched on demand; the history, agents, freedom and settings have their own copies of Preact.
   "highlighting.js": { minified: 96 * 1024, gzipped: 32 * 1024 },
   "math.js": { minified: 224 * 1024, gzipped: 64 * 1024 },
   "history.js": { minified: 64 * 1024, gzipped: 22 * 1024 },
@@ -38,10 +38,10 @@ const LIMITS = {
   "settings.js": { minified: 50 * 1024, gzipped: 19 * 1024 },
 };
 
-/** The phone's page, whole, in bytes. */
+/** The whole phone page, in bytes. */
 const PAGE_LIMIT = 40 * 1024;
 
-/** Style sheets are imported as minified text: they go into shadow roots. */
+/** Imports style sheets as minified text: they go into shadow roots. */
 export const cssText = {
   name: "css-text",
   setup(context) {
@@ -53,9 +53,9 @@ export const cssText = {
 };
 
 /**
- * Of marked only the lexer of GitHub's dialect is used. What stands behind it in the one file that the package has (the
- * `marked` function, whose properties name every part) would keep the parser and the renderers in the bundle, and the
- * tables of rules those of the other dialects.
+ * Keeps only marked's lexer of GitHub's dialect. In the package's single file, the code after it (the `marked`
+ * function, whose properties name every part) would keep the parser and the renderers in the bundle, and the tables
+ * would keep the rules of the other dialects.
  */
 const markedLexer = {
   name: "marked-lexer",
@@ -78,7 +78,7 @@ const markedLexer = {
   },
 };
 
-/** What the widget has for its parts: they import it from there (`src/view/shared.ts`). */
+/** Lets parts import the widget's modules from the widget, instead of bundling them (`src/view/shared.ts`). */
 const sharedWithParts = {
   name: "shared-with-parts",
   async setup(context) {
@@ -106,7 +106,7 @@ export const options = {
   plugins: [cssText, markedLexer],
 };
 
-/** The page that a phone opens: one file with its script and its style in it. Returns what it is made of. */
+/** Writes the page that a phone opens: one file with its script and style. Returns esbuild's metafile. */
 async function phonePage(outdir) {
   const { outputFiles, metafile } = await build({
     ...options,
@@ -132,7 +132,7 @@ async function phonePage(outdir) {
   return metafile;
 }
 
-/** For what is fetched: its messages can be translated. What loads at once is in English (`src/view/language.ts`). */
+/** For fetched modules: they are translatable. What loads at once is in English (`src/view/language.ts`). */
 const translatable = { ...options, plugins: [translation, ...options.plugins] };
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {

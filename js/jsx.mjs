@@ -1,2 +1,2 @@
-// What JSX becomes when it is built: `h(name, props, ...children)` is a fifth shorter than the automatic form.
+// The functions that built JSX calls: `h(name, props, ...children)` is a fifth shorter than the automatic form.
 export { Fragment, h } from "preact";

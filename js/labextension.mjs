@@ -1,9 +1,9 @@
 /**
  * Builds the JupyterLab extension: one file that JupyterLab takes for a module-federation container.
  *
- * A container has `init(scope)` and `get(module)`; the scope holds what the page shares, by package and version. What
- * the extension imports from JupyterLab is taken from there (docs/decisions/0018-prebuilt-extension.md). What is wanted
- * only now and then is a file of its own, which `part(name)` loads (docs/decisions/0091-side-by-side.md).
+ * A container has `init(scope)` and `get(module)`; the scope holds the page's shared packages, by name and version. The
+ * extension takes its imports from JupyterLab from there (docs/decisions/0018-prebuilt-extension.md). Code that is
+ * rarely needed is in separate files, which `part(name)` loads (docs/decisions/0091-side-by-side.md).
  */
 import { createHash } from "node:crypto";
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
@@ -13,15 +13,15 @@ import { minify } from "terser";
 import { translation } from "./translate.mjs";
 
 const NAME = "agentnb";
-/** The package on the index; `agentnb` there is another project. */
+/** The package's name on PyPI; `agentnb` there is another project. */
 const DISTRIBUTION = "jupyter-agentnb";
 const REPOSITORY = "https://github.com/agentnb/agentnb";
 const LIMIT = 43 * 1024;
 /**
- * What is loaded where no notebook is open, when one is opened, when a difference is looked at (the panel, and what draws in it), when an agent proposes to change a cell, when
- * several cells are changed,
- * when cells or outputs are attached, when an agent needs the user who looks elsewhere, when a file is opened, when the kernel is slow to answer, and when the chat is there whose
- * settings JupyterLab's editor shows.
+ * Files that are loaded on demand: without an open notebook, when one opens, when the user opens a difference (the
+ * panel and its drawing), when an agent proposes to change a cell or changes several, when the user attaches cells or
+ * outputs, when an agent needs a user who is looking elsewhere, when a file opens, when the kernel answers slowly, and
+ * when JupyterLab's editor can show the settings of a chat.
  */
 const PARTS = [
   "agent-text",
@@ -43,7 +43,7 @@ const PARTS = [
   "workspace-files",
 ];
 const PART_LIMIT = 40 * 1024;
-/** All of the extension again. */
+/** It contains all of the extension again. */
 const TRANSLATED_LIMIT = 64 * 1024;
 const here = (path) => fileURLToPath(new URL(path, import.meta.url));
 
@@ -56,7 +56,7 @@ const SHARED = [
   "@jupyterlab/ui-components",
   "@lumino/widgets",
 ];
-/** What only parts use: what JupyterLab's editor is made of, its settings. */
+/** Used only by parts: JupyterLab's editor and settings. */
 const OF_PARTS = [
   "@codemirror/language",
   "@codemirror/state",
@@ -64,7 +64,7 @@ const OF_PARTS = [
   "@jupyterlab/settingregistry",
   "@lezer/highlight",
 ];
-/** Of other extensions: they may be missing. */
+/** From other extensions, which may be missing. */
 const OPTIONAL = ["@jupyter-widgets/jupyterlab-manager", "@jupyterlab/completer", "@jupyterlab/launcher"];
 
 const container = (body, parts) => `(() => {
@@ -101,7 +101,7 @@ const parts = ${JSON.stringify(parts)};
 })();
 `;
 
-/** A module that is given what it shares with the one that loads it. */
+/** A module that receives its shared imports from its loader. */
 export const part = (body) => `export default (require) => {
 const module = { exports: {} };
 ((module, exports) => {${body}})(module, module.exports);
@@ -109,7 +109,7 @@ return module.exports;
 };
 `;
 
-/** A second, slower pass, which finds another fiftieth. */
+/** A second, slower pass, which saves another two percent. */
 export async function minified(text, module = true) {
   const { code } = await minify(text, {
     module,
@@ -118,7 +118,7 @@ export async function minified(text, module = true) {
       passes: 3,
       unsafe: true,
       unsafe_arrows: true,
-      pure_funcs: ({ expression }) => expression.property !== "getRegex", // of marked, whose unused rules go
+      pure_funcs: ({ expression }) => expression.property !== "getRegex", // of marked: drops its unused rules
     },
     format: { comments: false },
   });
@@ -127,7 +127,7 @@ export async function minified(text, module = true) {
 
 const hashOf = (code) => createHash("sha256").update(code).digest("hex").slice(0, 16);
 
-/** Writes the extension's folder, as it goes to share/jupyter/labextensions/agentnb. */
+/** Writes the extension's folder, for share/jupyter/labextensions/agentnb. */
 export async function buildLabExtension(options, outdir) {
   const bundle = (entry, plugins = [translation, ...options.plugins]) =>
     build({
@@ -182,7 +182,7 @@ export async function buildLabExtension(options, outdir) {
   await writeFile(`${outdir}/schemas/${NAME}/plugin.json`, json({ ...plugin, properties }));
   await writeFile(`${outdir}/schemas/${NAME}/package.json.orig`, json(manifest));
   await writeFile(`${outdir}/install.json`, json(install));
-  await writeFile(`${outdir}/package.json`, json(manifest)); // last: it is what says that all is there
+  await writeFile(`${outdir}/package.json`, json(manifest)); // last: it marks the folder as complete
   const sizes = Object.fromEntries(made.map(({ name, text }) => [name, text.length]));
   return {
     sizes: { remoteEntry: code.length, ...sizes },

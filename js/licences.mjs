@@ -1,4 +1,4 @@
-/** The licences of the packages whose code is in what we build: their terms ask that the text comes along. */
+/** Collects the licences of the packages in our bundles: their terms require that we include the texts. */
 import { readdir, readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 
@@ -8,9 +8,9 @@ const PACKAGE = /(?:^|\/)node_modules\/((?:@[^/]+\/)?[^/]+)\//;
 const RULE = "-".repeat(80);
 
 /**
- * The packages whose code is in a bundle, by name.
+ * Returns the names of the packages whose code is in a bundle.
  *
- * @param metafiles What esbuild says of each bundle (its option `metafile`).
+ * @param metafiles esbuild's description of each bundle (its option `metafile`).
  */
 export function bundledPackages(...metafiles) {
   const inputs = metafiles.flatMap(({ outputs }) =>
@@ -19,7 +19,7 @@ export function bundledPackages(...metafiles) {
   return [...new Set(inputs.map((path) => PACKAGE.exec(path)?.[1]).filter((name) => name !== undefined))].sort();
 }
 
-/** The text of the file: name, version, licence and its whole text for each of the packages. */
+/** Returns the file's text: name, version, licence and licence text of each package. */
 export async function licences(names) {
   const texts = await Promise.all(names.map(one));
   const opening = "The JavaScript of agentnb contains code of these packages, under these licences:";

@@ -1,9 +1,10 @@
 /**
- * Translation without a mark in the sources: what a person reads is found in the syntax tree, and wrapped when it is built
+ * Translates without marks in the sources: the build finds texts for people in the syntax tree and wraps them
  * (docs/decisions/0421-translation-at-build-time.md). What loads at once is built without it, and costs nothing more.
  *
- * Found are: text between tags; the attributes that are read out or shown; and every other string that reads as words.
- * A text and what stands in it are one message, `Show {0} earlier`; `n === 1 ? "turn" : "turns"` in it makes it a plural.
+ * It finds the text between tags, the attributes that are read out or shown, and every other string that reads as
+ * words. A text and the values in it are one message, `Show {0} earlier`; `n === 1 ? "turn" : "turns"` in it makes it a
+ * plural.
  */
 import { readdir, readFile } from "node:fs/promises";
 import { relative, resolve } from "node:path";
@@ -45,12 +46,12 @@ const CODE_CALLS =
 const CODE_WORDS =
   /^(Enter|Escape|Tab|Home|End|Page(Up|Down)|Arrow(Up|Down|Left|Right)|Delete|Backspace|Shift|Control|Alt|Meta|Highlight|IntersectionObserver|ResizeObserver|Notification|JupyterLab (Light|Dark)|[A-Z]\w*(Error|Event)|I[A-Z]\w+|[A-Z][a-z]+[A-Z]\w*|Landlock|Python|Markdown|SVG|NaN|UTC|F\d+)$/;
 
-/** Strings with spaces that are code all the same: styles, addresses, names of things of ours, what MathML knows. */
+/** Strings with spaces that are code nevertheless: styles, addresses, our own names, words of MathML. */
 const CODE =
   /!important|^(calc|min|max)\(|^(data|anywidget):|^%?pip |^%%|^agentnb[-: ]|\bis-\{|^vars\(|^\(?\{\d\}\)? agentnb$|^active tab$/;
 const CODE_FILES = /^math\.ts$/;
 
-/** Finds the messages of one file: where they are, and what stands there instead. */
+/** Finds the messages of one file, and replaces them by calls. */
 class Finder {
   constructor(code, isClass) {
     this.code = code;
@@ -110,7 +111,7 @@ class Finder {
       if (name !== "type" && value && typeof value === "object") this.visit(value, node);
   }
 
-  /** What is no text of its own may have functions in it that show some. */
+  /** Visits only functions, elements and calls in a value that is not a message: they may show messages. */
   functions(node) {
     if (/Function|JSX|Call/.test(node?.type ?? "")) this.visit(node);
   }
@@ -142,7 +143,7 @@ class Finder {
     else this.visit(value.expression, node);
   }
 
-  /** Runs of text and what stands between it are one message. */
+  /** A run of texts and values is one message. */
   element(node) {
     if (node.openingElement) this.visit(node.openingElement.attributes, node);
     let run = [];
@@ -161,7 +162,7 @@ class Finder {
   }
 
   run(children) {
-    // Elements at the ends stay as they are; their own texts are messages of their own.
+    // Leaves out elements at both ends: their texts are separate messages.
     while (isOutside(children[0])) this.outside(children.shift());
     while (isOutside(children.at(-1))) this.outside(children.pop());
     const values = [];
@@ -198,7 +199,7 @@ class Finder {
     this.visit(child.type === "JSXExpressionContainer" ? child.expression : child);
   }
 
-  /** `n === 1 ? "The cell" : `${n} cells`` by itself. */
+  /** Handles `n === 1 ? "The cell" : `${n} cells`` outside a message. */
   choice(node, number, one, many) {
     const [forms, values] = [one, many].reduce(
       ([forms, values], branch) => {
@@ -237,7 +238,7 @@ class Finder {
       );
   }
 
-  /** A message whose one value says `n === 1 ? "one" : "many"`: both forms, the number, and the other values. */
+  /** A message with a value `n === 1 ? "one" : "many"`: both forms, the number, and the other values. */
   plural(id, values) {
     const found = values.map(choiceOf);
     const first = found.find(Boolean);
@@ -274,7 +275,7 @@ class Finder {
     this.text.update(node.start, node.end, around === call ? call : `(${around})`);
   }
 
-  /** Whether a string reads as words: a sentence, a name that begins with a capital, or words with a space between. */
+  /** True if a string reads as words: a sentence, a capitalized name, or words with a space between. */
   isProse(text) {
     const words = text.trim();
     if (!/\p{L}{2}/u.test(words) || CODE_WORDS.test(words) || CODE.test(words)) return false;
@@ -302,7 +303,7 @@ const isOutside = (child) =>
     child.expression.type === "JSXEmptyExpression" ||
     (/^(Logical|Conditional)/.test(child.expression.type) && !choiceOf(child.expression)));
 
-/** The text between tags as JSX has it: lines are joined by a space, what is at their ends and empty is gone. */
+/** JSX text as JSX treats it: joins lines by a space, without their indentation and empty lines. */
 function cleaned(text) {
   const lines = text.split("\n");
   const kept = lines.map((line, at) => {
@@ -316,7 +317,7 @@ function cleaned(text) {
     .replaceAll("&amp;", "&");
 }
 
-/** Which number `n === 1 ? …` asks for. */
+/** Returns the number that `n === 1 ? …` tests. */
 function numberOf(node) {
   if (node?.type !== "ConditionalExpression" || node.test.type !== "BinaryExpression") return undefined;
   const { left, operator, right } = node.test;
@@ -327,7 +328,6 @@ function numberOf(node) {
 const branches = ({ test, consequent, alternate }) =>
   test.operator === "===" ? [consequent, alternate] : [alternate, consequent];
 
-/** A choice between two words by a number. */
 function choiceOf(node) {
   const number = numberOf(node);
   const [one, many] = number ? branches(node) : [];
@@ -335,13 +335,13 @@ function choiceOf(node) {
   return { number, one: one.value, many: many.value };
 }
 
-/** A template's message; a string's is itself. */
+/** The message of a template or a string. */
 const idOf = (node) =>
   node.quasis
     ? node.quasis.map(({ value }) => value.cooked).reduce((text, piece, at) => `${text}{${at - 1}}${piece}`)
     : node.value;
 
-/** Our source files whose names end so. */
+/** Returns our source files with one of these extensions. */
 export async function filesOf(...endings) {
   const names = await readdir(SOURCES, { recursive: true });
   return names
@@ -350,13 +350,13 @@ export async function filesOf(...endings) {
     .map((name) => resolve(SOURCES, name));
 }
 
-/** Files are translated side by side: each waits for the whole of what all need, or a build differs from the next. */
+/** Runs `make` once for all files, in parallel: each waits for the complete result, or builds would differ. */
 const once = (make) => {
   let made;
   return () => (made ??= make());
 };
 
-/** The names of classes in our style sheets: strings of them are no words. */
+/** The class names in our style sheets: such strings are not words. */
 const classNames = once(async () => {
   const classes = new Set(["row", "column"]);
   for (const path of await filesOf("css"))
@@ -364,7 +364,7 @@ const classNames = once(async () => {
   return classes;
 });
 
-/** The strings that code compares with: but for those that begin with a capital they are no words, whatever they look like. */
+/** The strings that code compares with: unless they begin with a capital, they are not words. */
 const comparedStrings = once(async () => {
   const compared = new Set();
   for (const path of await filesOf("ts", "tsx"))
@@ -375,7 +375,7 @@ const comparedStrings = once(async () => {
   return compared;
 });
 
-/** A file with its messages wrapped, and the messages. */
+/** Returns a file's code with its messages wrapped, and the messages. */
 export async function translated(path) {
   const code = await readFile(path, "utf8");
   const known = new Set([...(await classNames()), ...(await comparedStrings())]);
@@ -387,11 +387,11 @@ export async function translated(path) {
   return { code: finder.text.toString(), messages: finder.messages };
 }
 
-/** Whether a file, named from the sources' folder, has something to translate. */
+/** True if a file, relative to the sources' folder, may have messages. */
 export const isTranslated = (file) =>
   !/^\.\.|^state\/|\.(gen|d)\.ts$|^translation\.ts$/.test(file) && !CODE_FILES.test(file);
 
-/** For esbuild: wraps the messages of our own files. */
+/** esbuild's plug-in: wraps the messages of our own files. */
 export const translation = {
   name: "translation",
   setup(context) {

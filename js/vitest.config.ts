@@ -1,6 +1,6 @@
 import { defineConfig, type Plugin } from "vitest/config";
 
-/** jsdom draws nothing: without style sheets it need not parse them for each view. */
+/** jsdom draws nothing: without style sheets, it need not parse them for each view. */
 const noStyles: Plugin = {
   name: "no-styles",
   enforce: "pre",
@@ -8,7 +8,7 @@ const noStyles: Plugin = {
   load: (id) => (id === "\0no-styles" ? 'export default "";' : null),
 };
 
-/** What is loaded once for a whole page, and not taken back: what colours code, what draws formulas. */
+/** Tests of modules that load once per page and stay: those that colour code and draw formulas. */
 const OF_A_FRESH_PAGE = ["test/view/highlighting.test.ts", "test/view/mathematics.test.ts"];
 
 const shared = { environment: "jsdom", testTimeout: 60_000, maxWorkers: 2 };
@@ -25,7 +25,7 @@ export default defineConfig({
           name: "together",
           include: ["test/**/*.test.{ts,tsx}"],
           exclude: OF_A_FRESH_PAGE,
-          isolate: false, // one jsdom and one copy of each module for each process, not for each file: half of the time
+          isolate: false, // one jsdom and one copy of each module per process, not per file: takes half the time
         },
       },
       { extends: true, test: { ...shared, name: "apart", include: OF_A_FRESH_PAGE, isolate: false } },

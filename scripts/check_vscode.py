@@ -30,7 +30,7 @@ PATIENCE = 120_000
 """Milliseconds for VS Code to show something."""
 TRIES = 12
 SCHEMA_WAIT = 8_000
-"""Milliseconds in which VS Code fetches the schema of schemas from the network, and leaves out tools if it cannot."""
+"""Milliseconds in which VS Code fetches the schema of schemas from the network; it leaves out tools if it cannot."""
 
 
 def main(package: Path, notebook: Path) -> int:
@@ -107,7 +107,7 @@ def look(url: str, name: str, wanted: list[str]) -> tuple[list[str], str]:
         frame = opened(page, name)
         frame.locator(".output").first.wait_for(state="attached", timeout=PATIENCE)
         shown = set[str]()
-        for place in range(40):  # what is far away is not rendered
+        for place in range(40):  # distant outputs are not rendered
             shown |= {each for each in wanted if frame.get_by_text(each).first.is_visible()}  # in shadow roots
             if place % 8 == 0:
                 page.screenshot(path=RESULTS / f"vscode-{place}.png")
@@ -126,7 +126,7 @@ def opened(page: Page, name: str) -> FrameLocator:
     """Open the notebook; its outputs are in a frame in a frame."""
     cells = page.locator(".notebookOverlay .cell-list-container").first
     page.get_by_role("treeitem", name=name).first.wait_for(timeout=PATIENCE)
-    for _ in range(TRIES):  # until its extension for notebooks runs, VS Code shows the file as text
+    for _ in range(TRIES):  # until its notebook extension runs, VS Code shows the file as text
         page.get_by_role("treeitem", name=name).first.dblclick()
         try:
             cells.wait_for(timeout=PATIENCE / TRIES)

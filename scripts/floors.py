@@ -24,9 +24,9 @@ else:
 
 PYPROJECT = Path(__file__).parents[1] / "pyproject.toml"
 EXTRAS = ("code", "export", "lab", "serve")
-"""The extras that are installed at their floors, as the group `test` is; `dev` holds tools that run no code of ours."""
+"""The extras to install with the oldest versions, like the group `test`; `dev` holds tools that run no code of ours."""
 APART = ("marimo",)
-"""What needs a newer version of something than agentnb does; only browser tests use it, and they run elsewhere."""
+"""Needs newer versions than agentnb does; only browser tests use it, and they run elsewhere."""
 VARIABLE = "FLOOR_PYTHON"
 _REQUIREMENT = re.compile(r"(?P<name>[\w.-]+)>=(?P<floor>[\w.]+)[^;]*(?P<marker>;.*)?$")
 

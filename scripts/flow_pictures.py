@@ -30,12 +30,12 @@ if TYPE_CHECKING:
 
 THEMES = {"light": "JupyterLab Light", "dark": "JupyterLab Dark"}
 WIDTHS = {300: 1000, 420: 1100, 1200: 1800}
-"""How wide the sidebar is, and the page with it."""
+"""Widths of the sidebar, each with the page's width, in pixels."""
 HEIGHT = 900
 LAID_OUT = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(null))))"
 AGENTS = ROOT / "tests/agents"
 PLAN = "plan.json"
-"""Holds what the agent is to do: the messages in the pictures are a user's."""
+"""Holds the agent's steps: the messages in the pictures are a user's."""
 TABLE = """import pandas as pd
 petals = pd.DataFrame({"length": [1.4, 4.7], "species": ["setosa", "versicolor"]})
 petals"""
@@ -358,19 +358,19 @@ PARTS = (
     *("box_and_pill", "working", "permission", "cells", "changes", "rewind", "failures", "panels", "chips"),
     *("provenance", "checks", "verify", "pair"),
 )
-"""The first is needed by the others."""
+"""The other parts need the first one."""
 
 
 def main(folder: Path, parts: Sequence[str]) -> None:
     """Take the pictures of some parts, or all."""
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as data:
-        os.environ["AGENTNB_DATA_DIR"] = data  # of the kernel and of the program in a terminal
+        os.environ["AGENTNB_DATA_DIR"] = data  # for the kernel and for the program in a terminal
         with a_lab() as lab:
             write_agents(folder.resolve())
             (lab.server.folder / "fit.py").write_text(FIT)
             lab.open("flows.ipynb", notebook(TABLE, "length = 4", FAILING, OLD, kernel="python3"))
-            lab.page.keyboard.press("Control+b")  # the file browser goes away
+            lab.page.keyboard.press("Control+b")  # hides the file browser
             flows = Flows(lab, folder)
             try:
                 for part in parts or PARTS:

@@ -96,7 +96,7 @@ OTHER_ACTIONS = (
 )
 """Actions of the protocol that our states do not have."""
 SENT_TO_ONE = {"chat/turnsLoaded"}
-"""Those that are made for one client that asked."""
+"""The actions that are made only for the client that requested them."""
 
 
 def page() -> str:

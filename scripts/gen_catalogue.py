@@ -35,7 +35,7 @@ msgstr ""
 SAID = {"hint", "title", "about", "reason", "summary", "message", "risk", "why"}
 """Names of arguments and variables whose texts people read."""
 ALL_PROSE = ("agentnb/policy/",)
-"""Folders whose sentences are all read."""
+"""Folders whose sentences are all shown to people."""
 SILENT = (
     "agentnb/cli/",
     "agentnb/checkup/",
@@ -43,7 +43,7 @@ SILENT = (
     "agentnb/testing/",
     "agentnb/pytest_plugin/",
 )
-"""Folders of programs that speak in terminals and logs."""
+"""Folders of programs that write to terminals and logs."""
 
 
 SENTENCE = re.compile(r"[A-Za-z]{2}.*\s.*[.!?…]$|^[A-Z][a-z]+( [\w-]+)*$", re.DOTALL)

@@ -273,14 +273,14 @@ def _text(text: str) -> str:
     """*text* that is text in Markdown, in a table's cell, in HTML, and no address."""
     from agentnb.ipython.markdown import html_text
 
-    # The page is the same whatever the number of this process.
+    # The page must not depend on the number of this process.
     text = text.replace(f"/proc/{os.getpid()}/", "/proc/self/")
     seen = "".join(char if char.isprintable() else "⏎" if char == "\n" else f"⟨U+{ord(char):04X}⟩" for char in text)
     return html_text(seen).replace(":", "&#58;").replace("www.", "www&#46;")
 
 
 if __name__ == "__main__":
-    os.environ["HOME"] = "/home/you"  # the page is the same whoever makes it, and wherever
+    os.environ["HOME"] = "/home/you"  # the page must not depend on the user or the folder
     os.chdir("/")
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)  # cases name /proc/self/fd/0
     sys.path.insert(0, str(ROOT))

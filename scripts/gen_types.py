@@ -33,7 +33,7 @@ NOTE = "Written by scripts/gen_types.py from agentnb/state: change that, then ru
 SERVED = (RootAction, SessionAction, ChatAction)
 """The actions of the channels that every page follows."""
 FOLLOWED = {"Action", "TurnContentAction", "Envelope", "RootState", "SessionState", "ChatState", "ChangesetState"}
-"""The types that a page needs: these, and what is in them."""
+"""The types that a page needs, besides the types inside them."""
 PRIMITIVES = {
     "string": "string",
     "integer": "number",

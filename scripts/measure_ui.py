@@ -32,23 +32,23 @@ if TYPE_CHECKING:
 
 WIDTH = 420
 SOON_MS = 8_000
-"""How long a new user waits before clicking on, at most."""
+"""The longest wait before a new user clicks on."""
 AGENT = [sys.executable, str(ROOT / "tests/agents/calls_kernel.py")]
 TITLE = "Helper"
 
-# What is looked for: the one place to change when the page does.
+# Selectors and names in the page: the one place to change when the page changes.
 LAUNCHER = ".jp-LauncherCard[data-category='Notebook']"
-"""JupyterLab's card that opens a notebook: the way where the chat needs one."""
+"""JupyterLab's card that opens a notebook, for a chat that needs one."""
 ACCEPT = ".jp-Dialog .jp-mod-accept"
 BOX = "textarea"
 CARD = ".permission"
-"""A question in the chat that waits for an answer."""
+"""A permission request in the chat."""
 CELL_BAR = ".agentnb-cell-bar"
-"""What a changed cell has."""
+"""The bar of a changed cell."""
 IN_CELLS = "[class*='agentnb'][class*='bar'] button:not(.agentnb-verify *)"
-"""Buttons of ours in the notebook: in the bars of cells, and in one above them."""
+"""Our buttons in the notebook: in the bars of cells, and in the bar above them."""
 DECISIONS = ("Accept", "Allow", "Keep")
-"""The buttons that say yes to one change, whatever it is called where they are."""
+"""The buttons that accept one change; their name depends on their place."""
 BEFORE_ADVANCED = """(panel) => {
   const list = panel.querySelector(".settings-list");
   const end = list.querySelector(".settings-advanced") ?? list.lastElementChild;
@@ -67,7 +67,7 @@ CONTROLS = """(host) => {
       && box.right > view.left && box.left < view.right;
   }).map((one) => (one.ariaLabel || one.textContent || one.placeholder || one.tagName).trim().slice(0, 40));
 }"""
-"""The names of what can be clicked, typed into or chosen, and is seen now."""
+"""The names of the controls that are visible now."""
 
 SHELL_LINE = {"toolCallId": "c1", "title": "git push origin main", "kind": "execute"}
 ASKS = [{"ask": {**SHELL_LINE, "rawInput": {"command": "git push origin main"}}}]
@@ -127,7 +127,7 @@ class Page:
         self.side.icon.click()
         box = panel.locator(BOX).first
         start = panel.get_by_role("button", name=TITLE)
-        for choice in (launcher, start):  # a chat that opens without a box needs a notebook, and an agent
+        for choice in (launcher, start):  # a chat that opens without a box needs a notebook and an agent
             if not comes(box):
                 choice.first.click(timeout=PATIENCE_MS)
                 clicks += 1

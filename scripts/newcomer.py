@@ -168,7 +168,7 @@ def load(page: Page, address: str) -> None:
     while True:
         try:
             page.goto(address, timeout=PATIENCE_MS)
-        except Error:  # nobody listens yet
+        except Error:  # not listening yet
             if time.monotonic() > until:
                 raise
             page.wait_for_timeout(200)

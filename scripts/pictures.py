@@ -56,13 +56,13 @@ CHANGE = (
 def main(folder: Path) -> None:
     """Take every picture."""
     folder.mkdir(parents=True, exist_ok=True)
-    # The paths that are seen in questions: a plain name, and none of this machine.
+    # The pictures show the paths in permission requests: a plain name, not this machine's.
     workspace = Path(tempfile.gettempdir(), "project")
     try:
         with a_lab(workspace) as lab:
             lab.page.set_viewport_size({"width": 1280, "height": 860})
             lab.open("pictures.ipynb", notebook(*CELLS, kernel="python3"))
-            lab.page.keyboard.press("Control+b")  # the file browser goes away
+            lab.page.keyboard.press("Control+b")  # hides the file browser
             _cell(lab, folder)
             _chat(lab, folder)
             _sidebar(lab, folder)
@@ -88,7 +88,7 @@ def _chat(lab: Lab, folder: Path) -> None:
     cell.expect_done(3)
     for text in TALK:
         _say(cell, text)
-    cell.output.locator(".tool .fold-head").last.click()  # the difference is seen
+    cell.output.locator(".tool .fold-head").last.click()  # shows the difference
     view = cell.output.locator(".agentnb-view")
     for name, theme in THEMES.items():
         lab.theme(theme)

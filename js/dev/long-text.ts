@@ -26,7 +26,7 @@ function call(start: object, ready: object = {}, result: object = {}): object[] 
     { type: "chat/toolCallComplete", ...ids, result: { success: false, pastTenseMessage: "Failed", ...result } },
   ];
 }
-/** A call that waits for an answer: nothing behind it comes. */
+/** A tool call that waits for an answer: no part follows it. */
 const question = (details: object, text: string) => [
   ...call({ displayName: text, details }).slice(0, 1),
   {
@@ -46,7 +46,7 @@ const terminal = (output: string) => [
   ...content({ type: "terminal", terminalId: "t" }),
 ];
 
-/** The actions that put a text into a field of the turn. */
+/** The actions that put a text into a field of the turn, by field. */
 const FIELDS: Record<string, (text: string) => object[]> = {
   message: (text) => part({ kind: "markdown", content: text }),
   thought: (text) => part({ kind: "reasoning", content: text }),
@@ -108,7 +108,7 @@ const FIELDS: Record<string, (text: string) => object[]> = {
   prompt: () => [],
 };
 
-/** Where the pieces of a stream go. */
+/** For each field, the actions that start a stream and the action for each piece. */
 const STREAMS: Record<string, [start: () => object[], piece: (content: string) => object]> = {
   message: [
     () => part({ kind: "markdown", content: "" }),
@@ -125,7 +125,7 @@ let leave: () => void = () => {};
 let go: (pieces: number) => Promise<void>;
 let end: () => void;
 
-/** Shows an empty turn that `draw` will put the text into; the browser has nothing left to do afterwards. */
+/** Shows an empty turn, for `draw` to put the text into; afterwards the browser is idle. */
 async function prepare(where: string, field: string, start: string, unit: string, times: number): Promise<void> {
   leave();
   const text = start + unit.repeat(times);
@@ -146,7 +146,7 @@ async function prepare(where: string, field: string, start: string, unit: string
     else await stream(field, text, pieces, apply);
   };
   end = () => apply({ type: "chat/turnComplete", turnId: TURN });
-  text.charCodeAt(0); // Until it is read, a repeated text is a tree of its parts.
+  text.charCodeAt(0); // Flattens it: until it is read, a repeated text is a tree of its parts.
   await pause(300);
   await frame();
 }
@@ -177,7 +177,8 @@ async function draw(pieces: number): Promise<number> {
     if (/^Show (all|the beginning)/.test(button.textContent ?? "")) button.click();
   await grown(root);
   const box = root.querySelector(".transcript, .turn-view") as HTMLElement;
-  // To scroll a box that is off screen makes the browser lay it out: with thousands, that would be what is measured.
+  // Only three: scrolling a box that is off screen makes the browser lay it out, and thousands would dominate the
+  // result.
   const boxes = [box, ...[...root.querySelectorAll<HTMLElement>("pre, .hunks")].slice(0, 3)];
   for (let at = 0; at < 12; at += 1) {
     for (const one of boxes) one.scrollTop = (one.scrollHeight * at) / 12;
@@ -190,7 +191,7 @@ async function draw(pieces: number): Promise<number> {
   return root.textContent?.length ?? 0;
 }
 
-/** Waits until no more is drawn, or long enough to know what drawing on costs. */
+/** Waits until nothing more is drawn, at most five rounds: enough to measure continued drawing. */
 async function grown(root: ShadowRoot): Promise<void> {
   const count = () => root.querySelectorAll(".block, .slice, .line").length;
   for (let [before, round] = [-1, 0]; before !== count() && round < 5; round += 1) {
@@ -199,7 +200,7 @@ async function grown(root: ShadowRoot): Promise<void> {
   }
 }
 
-/** A task of fixed work, of the kind that the view does: about 100 ms of a processor of 2023. */
+/** A fixed amount of work like the view's: about 100 ms on a processor of 2023. */
 async function reference(): Promise<void> {
   await pause(50);
   performance.mark("reference");

@@ -422,7 +422,7 @@ function change(id: string, meta: Loose, lines?: [added: number, removed: number
   } as unknown as ChangesetFile;
 }
 
-/** A turn that changed things, with what is clicked there. */
+/** A turn with changes, and the clicks in it. */
 function changing(...clicks: string[]): Scene {
   const changes = { status: "ready", files: 5, added: 14, removed: 7, cells: 2, variables: 2, undone: 1, undoable: 6 };
   const notes = [
@@ -456,7 +456,7 @@ function changing(...clicks: string[]): Scene {
   return scene;
 }
 
-/** A running turn, and the connection in some state. */
+/** A running turn with this state of the connection. */
 function standing(connection: Connection): Scene {
   const scene = inChat(
     chat({

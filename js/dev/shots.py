@@ -21,7 +21,7 @@ LOOKS = {
     "contrast": "theme-dark-high-contrast-extension",
 }
 SIZES = {"300": (300, 720), "420": (420, 720), "1200": (1200, 720), "zoom": (600, 340)}
-"""Widths of the page and heights of the chat, in pixels of CSS; `zoom` is a laptop's window at 200 %."""
+"""Page widths and chat heights, in CSS pixels; `zoom` is a laptop's window at 200 %."""
 FLAGS = [
     "--no-sandbox",
     "--disable-gpu",

@@ -1,4 +1,4 @@
-/** A store whose states are set by hand: what the development page shows. */
+/** A store whose states are set by hand, for the development page. */
 import { type Signal, signal } from "@preact/signals";
 import * as questions from "../src/questions";
 import * as review from "../src/review";
@@ -29,9 +29,9 @@ export class ScriptedStore implements Store {
   #older = signal<Older>({ left: 0, turns: [] });
   #sessions = new Map<string, Signal<SessionState | undefined>>();
   #changesets = new Map<string, Signal<ChangesetState | undefined>>();
-  /** The sides of changes, by id and side. */
+  /** The texts of changes, by id and side. */
   texts: Record<string, string> = {};
-  /** What the kernel answers, by method. */
+  /** The kernel's answers, by method. */
   answers: Record<string, unknown> = {};
   #chats = new Map<string, Signal<ChatState | undefined>>();
 

@@ -1,2 +1,2 @@
-/** The list of more agents, which is fetched when it is opened first. It has its own copy of Preact. */
+/** The list of more agents, fetched when the user first opens it. It has its own copy of Preact. */
 export { mountAgents as default } from "./view/agents/panel";

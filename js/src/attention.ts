@@ -1,9 +1,8 @@
 /**
- * Calls the user who looks elsewhere: an agent needs an answer, or has ended. There is a number in the page's title, a
- * mark on the sidebar's icon and, where the user has asked for it, a notification of the browser. Fetched when an agent
- * works.
+ * Calls a user who is looking elsewhere when an agent needs an answer or has ended: a number in the page's title, a
+ * mark on the sidebar's icon and, if the user turned them on, a browser notification. Fetched when an agent works.
  *
- * What is said is our own words and the agent's name: no text of an agent or of the user, which could hold a secret.
+ * The texts are our own words and the agent's name: text of an agent or of the user could hold a secret.
  */
 import type { effect, ReadonlySignal } from "@preact/signals";
 import { isObject } from "./state/object";
@@ -15,11 +14,11 @@ import { line } from "./view/plain";
 import { isArchived, isIdle, isRead, needsAnswer } from "./view/status";
 import type { Store } from "./view/store";
 
-/** How long something must have waited before there is a notification, in milliseconds. */
+/** How long a call must wait before a notification is shown, in milliseconds. */
 const GRACE = 700;
-/** For how long what was seen counts as seen, and how long a question must be in sight to count, in milliseconds. */
+/** How long something stays "just seen", and how long a question must be in sight to count as seen, in milliseconds. */
 const JUST = 2_000;
-/** What was notified of, in all windows of this browser: names, and when. */
+/** The `localStorage` key of the notified calls of all windows of this browser: ids and times. */
 const NOTIFIED = "agentnb notified";
 const MOST_NOTIFIED = 100;
 
@@ -28,19 +27,18 @@ export interface AttentionContext {
   /** `effect` and `signal` of the signals that the store is made of. */
   readonly effect: typeof effect;
   readonly signal: (value: boolean) => { value: boolean };
-  /** The conversations that views of this page show. */
+  /** The conversations that this page's views show. */
   readonly onScreen: ReadonlySignal<readonly string[]>;
-  /** Brings a conversation before the user who looks at this page. */
+  /** Shows a conversation to the user who looks at this page. */
   show(resource: string): void;
 }
 
 /** Something that the user should look at. */
 interface Call {
-  /** The same in every window; where `since` is not 0, the same for what the conversation calls for next, too. */
+  /** The same in every window; if `since` is not 0, also the same for the conversation's next call. */
   readonly id: string;
-  /** When this window met it, in milliseconds since 1970: a call of the same name before that was another one. */
+  /** When this window met the call, in milliseconds since 1970: an earlier call of the same name was another one. */
   readonly since: number;
-  /** The conversation. */
   readonly resource: string;
   readonly text: string;
 }
@@ -58,11 +56,11 @@ export default function callUser({ store, effect, signal, onScreen, show }: Atte
   const number = pageNumber();
   const running = new Set<string>();
   const ended = new Map<string, Call>();
-  /** When a conversation was last seen. A cell's live answer is gone a moment before its turn has ended. */
+  /** The time when each conversation was last seen. A cell's live answer disappears a moment before its turn ends. */
   const seenAt = new Map<string, number>();
-  /** Since when conversations have a question, by their resource. */
+  /** The time since which each conversation has a question, by resource. */
   const askedAt = new Map<string, number>();
-  /** Since when questions that wait are in sight, or were when the user left. */
+  /** The time since which each waiting question is in sight, or was when the user left. */
   const inSight = new Map<string, number>();
   const me = {};
   let before: readonly string[] = [];
@@ -97,7 +95,7 @@ export default function callUser({ store, effect, signal, onScreen, show }: Atte
     const over = [...ended].filter(([resource]) => there.has(resource)).map(([, call]) => call);
     const all = [...asked, ...over];
     number.set(me, isFront ? asked.length : all.length);
-    // Where a conversation of this kernel is on screen, the marks of the others are, too.
+    // If a conversation of this kernel is on screen, the marks of the others are too.
     const isWanted = seen.length === 0 && wantsNotifications(config?.values);
     notifications.show(isWanted ? all.filter(({ id }) => !inSight.has(id)) : []);
     const mark = [all.length, asked.length] as const;
@@ -113,7 +111,7 @@ export default function callUser({ store, effect, signal, onScreen, show }: Atte
   };
 }
 
-/** Notes which questions are in sight; one that the user left at once is as new. */
+/** Records which questions are in sight; a question that the user left within `JUST` counts as new. */
 function follow(inSight: Map<string, number>, waiting: readonly Call[], seen: readonly string[]): void {
   const now = performance.now();
   const ids = new Set(waiting.map(({ id }) => id));
@@ -137,7 +135,7 @@ function nameOf(agents: readonly AgentInfo[], { provider, title }: SessionSummar
   return line(known?.displayName || (isReadOnly(provider) && title) || provider || "An agent", 40);
 }
 
-/** A call for each question that waits; one for all where they are not known: chats that nobody sees are not told of. */
+/** One call for each question of the main chat; otherwise one for all: the page knows no chat that nobody views. */
 function questionsOf(store: Store, resource: string, since: number, agent: string): Call[] {
   const channel = store.session(resource).value?.defaultChat ?? chatChannel(resource);
   const chat = store.chat(channel).value;
@@ -156,18 +154,18 @@ function endOf({ resource, status }: SessionSummary, agent: string): Call {
   return { id: `${resource} ended`, since: Date.now(), resource, text };
 }
 
-/** The browser's notifications of this window. */
+/** This window's browser notifications. */
 class Notifications {
   readonly #shown = new Map<string, Notification | undefined>();
   readonly #timers = new Map<string, ReturnType<typeof setTimeout>>();
   readonly #go: (resource: string) => void;
 
-  /** A click goes to the conversation. */
+  /** @param go Shows the conversation, after a click. */
   constructor(go: (resource: string) => void) {
     this.#go = go;
   }
 
-  /** These calls wait now, and no others. */
+  /** Shows notifications for these calls and closes all others. */
   show(calls: readonly Call[]): void {
     const ids = new Set(calls.map(({ id }) => id));
     for (const [id, timer] of this.#timers) {
@@ -197,12 +195,12 @@ class Notifications {
       };
       this.#shown.set(id, shown);
     } catch {
-      // A browser that shows them from service workers alone.
+      // This browser shows notifications only from service workers.
     }
   }
 }
 
-/** Whether no window of this browser has notified of it since then: of all that ask at once, one is the first. */
+/** True if no window of this browser has notified of the call since then; a lock makes one window the first. */
 async function isFirst(id: string, since: number): Promise<boolean> {
   const check = (): boolean => {
     try {
@@ -211,7 +209,7 @@ async function isFirst(id: string, since: number): Promise<boolean> {
       if (all.some(([name, at]) => name === id && at > since)) return false;
       localStorage.setItem(NOTIFIED, JSON.stringify([...all, [id, Date.now()]].slice(-MOST_NOTIFIED)));
     } catch {
-      // No storage: the notification's tag lets the browser show one of those that are the same.
+      // No storage: the notification's tag lets the browser merge equal ones.
     }
     return true;
   };
@@ -219,13 +217,13 @@ async function isFirst(id: string, since: number): Promise<boolean> {
 }
 
 interface PageNumber {
-  /** What `owner` has to say; 0 for nothing. */
+  /** Sets the owner's number; 0 removes it. */
   set(owner: object, count: number): void;
 }
 
 const page = globalThis as { agentnbPageNumber?: PageNumber };
 
-/** The number in the page's title: one for all notebooks of the page, whose modules are bundles of their own. */
+/** The number in the page's title, shared by all notebooks of the page: each has its own bundle of modules. */
 function pageNumber(): PageNumber {
   page.agentnbPageNumber ??= makePageNumber();
   return page.agentnbPageNumber;
@@ -241,7 +239,7 @@ function makePageNumber(): PageNumber {
     prefix = total ? `(${total}) ` : "";
     if (title !== prefix + bare) document.title = prefix + bare;
   };
-  // JupyterLab writes the title anew when another tab is shown.
+  // JupyterLab rewrites the title when the user shows another tab.
   const observer = new MutationObserver(draw);
   return {
     set(owner, count) {

@@ -11,7 +11,7 @@ interface Row {
   readonly label: string;
   readonly state: "done" | "failed" | "cancelled";
   readonly text: string;
-  /** Whether there is a conversation to open. */
+  /** True if there is a conversation to open. */
   readonly opens: boolean;
 }
 
@@ -55,7 +55,7 @@ export default {
     let wanted: number | undefined;
     let close: (() => void) | undefined;
 
-    /** The list stands still while a conversation is open in it. */
+    /** Draws the groups; the list does not change while a conversation is open in it. */
     const draw = () => close || wanted !== undefined || replace(root, list, model.get("groups"), open);
     const end = () => {
       close?.();
@@ -103,18 +103,18 @@ export default {
   },
 };
 
-/** Where anywidget gave this module up, the rows that the kernel has sent meanwhile are lost: they are asked for again. */
+/** If anywidget gave this module up, the rows that the kernel sent meanwhile are lost: this requests them again. */
 async function hear(model: Model): Promise<void> {
   const own = await model.widget_manager?.get_model?.(model.get("own_id"));
   if (await hearThoughLate(own)) own?.comm?.send?.({ method: "request_state" });
 }
 
-/** The saved notebook has the rows in the HTML of the bar, too: nobody needs them twice. */
+/** Hides the rows in the HTML of the saved notebook's bar: this widget shows them. */
 function hidesSaved(batch: string): HTMLElement {
   return element("style", "", /^[\w-]+$/.test(batch) ? `.agentnb-batch-${batch}{display:none}` : "");
 }
 
-/** Draws the groups anew; the row that has the focus keeps it. */
+/** Redraws the groups; the row that has the focus keeps it. */
 function replace(root: ShadowRoot, list: HTMLElement, groups: readonly Group[], open: (number: number) => void): void {
   const focused = root.activeElement?.closest<HTMLElement>("[data-number]")?.dataset.number;
   list.replaceChildren(...groups.map((group) => section(group, open)));

@@ -1,4 +1,4 @@
-/** Tries side by side. Fetched where there are some. */
+/** Tries side by side. Fetched when there are some. */
 import css from "./branches.css";
 import { FetchedStyles } from "./fetched-styles";
 

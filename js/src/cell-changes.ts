@@ -1,7 +1,6 @@
 /**
- * Gives the notebook the changes of its cells that were made without a question, so that the cells show them until the
- * user keeps or undoes them: the same changes, with the same operations, as below the turn. Fetched when an agent may
- * change cells.
+ * Gives the notebook the cell changes that were made without a question, so that the cells show them until the user
+ * keeps or undoes them: the same changes and operations as below the turn. Fetched when an agent may change cells.
  */
 import type { ChatState, JsonObject, SessionState, ToolCallState, Turn } from "./state/types.gen";
 import { type Change, changesOf } from "./view/change-set";
@@ -11,17 +10,17 @@ import { isArchived } from "./view/status";
 import type { CellChange, Store } from "./view/store";
 import { CellView } from "./view/visibility";
 
-/** How many turns of a conversation show their changes in the cells, and how many conversations are looked at. */
+/** How many turns of a conversation show their changes in the cells, and how many conversations are checked. */
 const TURNS = 5;
 const CONVERSATIONS = 20;
 
 export interface CellChangesContext {
   readonly store: Store;
-  /** An effect of the signals that the store is made of, which runs also when a notebook is offered. */
+  /** An effect of the store's signals, which also runs when a notebook is offered. */
   effectWithOffers(run: () => void): () => void;
 }
 
-/** Follows all conversations whose agents may change cells, until the function that it returns is called. */
+/** Follows all conversations whose agents may change cells, until the caller calls the returned function. */
 export default function follow({ store, effectWithOffers }: CellChangesContext): () => void {
   let last = "[]";
   const given = new Map<string, CellChange>();
@@ -55,20 +54,20 @@ function changesIn(store: Store, session: string, given: Map<string, CellChange>
       ({ kind, state }) => kind === "cell" && state === "open",
     );
     const unseen = withoutAnswered(open, turn);
-    // Of two turns that changed a cell the later one is shown.
+    // If two turns changed a cell, the later one is shown.
     for (const change of unseen) cells.set(cellOf(change).cellId, cellChange(store, channel, change, given));
   }
   return [...cells.values()];
 }
 
-/** Whether a turn has changes that the user has not decided on; *Keep* of a try was a decision. */
+/** True if a turn has changes that the user has not decided on; *Keep* of a try was a decision. */
 function hasOpenCells({ changes, message }: Turn): boolean {
   const { status, files = 0, cells = 0, variables = 0, undone = 0, kept = 0 } = changes ?? {};
   const isDecided = (message._meta?.agentnb as JsonObject | null | undefined)?.isDecided === true;
   return !isDecided && status === "ready" && cells > 0 && undone + kept < files + cells + variables;
 }
 
-/** Those that the user has not been shown before they were made. */
+/** The changes that the user was not shown before they were made. */
 function withoutAnswered(changes: readonly Change[], turn: Turn): Change[] {
   const answered = turn.responseParts.flatMap((part) =>
     part.kind === "toolCall" ? (askedCell(part.toolCall) ?? []) : [],
@@ -85,13 +84,13 @@ function askedCell(call: ToolCallState) {
   return "confirmed" in call && call.confirmed === "user-action" ? call.details?.cell : undefined;
 }
 
-/** The cell of a change: `cell:<id>`, and behind an @ the notebook where two have a cell with the id. */
+/** The cell of a change: `cell:<id>`, followed by `@<notebook>` if two notebooks have a cell with the id. */
 function cellOf({ id }: Change): { cellId: string; notebook: string | undefined } {
   const [cellId = "", ...notebook] = id.replace(/^cell:/, "").split("@");
   return { cellId, notebook: notebook.length ? notebook.join("@") : undefined };
 }
 
-/** The same object for the same change as it stands. */
+/** Returns the same object for a change with the same state. */
 function cellChange(store: Store, changeset: string, change: Change, given: Map<string, CellChange>): CellChange {
   const { id, status, undoable, before, after, detail, name, place } = change;
   const key = JSON.stringify([changeset, id, status, undoable, before, after]);

@@ -1,4 +1,4 @@
-/** What may be wrong with the tables that a turn changed. Fetched where there is something to say. */
+/** Possible problems in the tables that a turn changed. Fetched when there are some. */
 import css from "./data-checks.css";
 import { FetchedStyles } from "./fetched-styles";
 

@@ -1,13 +1,13 @@
-/** Elements where there is no Preact: in the JupyterLab extension, and in small modules that are fetched. */
+/** Creates elements without Preact: for the JupyterLab extension, and for small modules that are fetched. */
 
 interface Marks {
   class?: string;
   role?: string;
-  /** What it is called where its text does not say it. */
+  /** Its accessible name, if its text does not give one. */
   label?: string;
 }
 
-/** An element with a class, or more marks, and what is in it; text in it is never taken for HTML. */
+/** Creates an element with a class or more marks, and children; a string child is never parsed as HTML. */
 export function element<K extends keyof HTMLElementTagNameMap>(
   name: K,
   marks: string | Marks = "",

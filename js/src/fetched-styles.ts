@@ -1,4 +1,4 @@
-/** The style sheet of a module that is fetched when it is needed: added to each view that uses the module, once. */
+/** The style sheet of a module that is fetched on demand: added once to each view that uses the module. */
 export class FetchedStyles {
   readonly #css: string;
   #sheet: CSSStyleSheet | undefined;
@@ -7,7 +7,7 @@ export class FetchedStyles {
     this.#css = css;
   }
 
-  /** `root`: of the node that the module draws into. */
+  /** @param root The root of the node that the module draws into. */
   addTo(root: Node): void {
     if (!(root instanceof ShadowRoot) || !("adoptedStyleSheets" in root)) return;
     if (!this.#sheet) {

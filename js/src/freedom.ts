@@ -1,2 +1,2 @@
-/** *Custom…* of the freedom, which is fetched when it is opened first. It has its own copy of Preact. */
+/** *Custom…* of the freedom, fetched when the user first opens it. It has its own copy of Preact. */
 export { mountFreedom as default } from "./view/freedom/panel";

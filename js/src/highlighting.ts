@@ -1,6 +1,6 @@
 /**
- * Syntax colours: source text to pieces with a scope each (highlight.js), never to an HTML string. Fetched when code is shown first:
- * it is a tenth of what would load at once.
+ * Syntax colours: splits source text into pieces with a scope each (highlight.js), never into an HTML string. Fetched
+ * when the view first shows code: it would be a tenth of what loads at once.
  */
 import type { LanguageFn } from "highlight.js";
 import hljs from "highlight.js/lib/core";
@@ -49,11 +49,11 @@ const LANGUAGES: [string, LanguageFn][] = Object.entries({
 });
 for (const [name, language] of LANGUAGES) hljs.registerLanguage(name, language);
 hljs.registerAliases(["ipython", "ipython3", "python3"], { languageName: "python" });
-// TypeScript's grammar has JavaScript's inside, and C++'s reads C: one of each is enough.
+// TypeScript's grammar includes JavaScript's, and C++'s reads C: one of each is enough.
 hljs.registerAliases(["javascript", "js", "jsx", "mjs"], { languageName: "typescript" });
 hljs.registerAliases(["c", "h"], { languageName: "cpp" });
 
-/** A piece of code and its scope; "" where it has none. */
+/** A piece of code and its scope; "" if it has none. */
 export type Run = readonly [scope: string, text: string];
 
 interface Scope {
@@ -61,7 +61,7 @@ interface Scope {
   children: (Scope | string)[];
 }
 
-/** The pieces of `code`, or undefined where no grammar reads `language`. */
+/** Returns the pieces of `code`, or undefined if no grammar reads `language`. */
 export default function highlight(code: string, language: string): Run[] | undefined {
   if (!hljs.getLanguage(language)) return undefined;
   const result = hljs.highlight(code, { language, ignoreIllegals: true });
@@ -70,7 +70,7 @@ export default function highlight(code: string, language: string): Run[] | undef
   return runs;
 }
 
-/** Neighbours of one scope become one piece; an inner scope replaces the outer one. */
+/** Merges neighbours of one scope; an inner scope replaces the outer one. */
 function collect(node: Scope, outer: string, runs: Run[]): void {
   const scope = node.scope && !node.scope.startsWith("language:") ? classOf(node.scope) : outer;
   for (const child of node.children) {
@@ -80,7 +80,7 @@ function collect(node: Scope, outer: string, runs: Run[]): void {
   }
 }
 
-/** The style sheet knows the first word of a scope, and calls. */
+/** The style sheet uses only the first word of a scope, except for calls. */
 function classOf(scope: string): string {
   if (scope === "title.function.invoke") return "call";
   return scope.startsWith("char.") || scope === "subst" ? "" : (scope.split(".")[0] as string);

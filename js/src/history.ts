@@ -1,2 +1,2 @@
-/** The history panel, which is fetched when it is opened first. It has its own copy of Preact. */
+/** The history panel, fetched when the user first opens it. It has its own copy of Preact. */
 export { mountHistory as default } from "./view/history/panel";

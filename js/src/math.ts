@@ -1,8 +1,8 @@
 /**
- * Mathematics: TeX to MathML nodes, by Temml. Fetched with the first formula that is shown.
+ * Mathematics: converts TeX to MathML nodes, by Temml. Fetched with the first formula.
  *
- * What an agent wrote never becomes HTML: Temml's tree is gone through, and each element, attribute, class and style is
- * made here if it is on a list. Formulas that define macros, are nested too deeply or grow too large are refused.
+ * An agent's text never becomes HTML: this module walks Temml's tree and creates each element, attribute, class and
+ * style that is on a list. It refuses formulas that define macros, are nested too deeply or grow too large.
  */
 
 import temml from "temml";
@@ -35,9 +35,9 @@ const STYLES = new Set(
 );
 const CLASS =
   /^(?:tml-[a-z0-9-]+|(?:chr|wbk)-[a-z-]+|menclose|actuarial|upstrike|downstrike|sout|mathcal|mathscr|[a-z]+-pad|textcircle|phasor-[a-z]+|longdiv-[a-z]+)$/;
-/** Names, numbers with units and colours; no function but `calc`-free colours, no address, nothing quoted. */
+/** Allows names, numbers with units and colours; no address, no quotes, and none of the functions listed here. */
 const VALUE = /^(?!.*(?:url|var|attr|image|expression)\s*\()[\w\s.,%#+()-]{0,100}$/i;
-/** Units in em, roughly. */
+/** The size of each unit in em, approximately. */
 const LENGTHS: Record<string, number> = table({
   em: 1,
   rem: 1,
@@ -49,13 +49,13 @@ const LENGTHS: Record<string, number> = table({
   mm: 0.27,
   in: 6.8,
 });
-/** In em, to either side. */
+/** In em, in either direction. */
 const LONGEST_LENGTH = 40;
 const DEFINES =
   /\\(?:[egx]?def|(?:future)?let|(?:re|provide)?newcommand|providecommand|renewcommand|global|long)(?![a-zA-Z])/;
 const DEEPEST = 80;
 const MOST_NODES = 5_000;
-/** Control and format characters, and those without a meaning, but for the invisible operators of mathematics. */
+/** Control, format and unassigned characters, except the invisible operators of mathematics. */
 const UNSEEN = /[^\P{C}\u2061-\u2064]/gu;
 
 interface TreeNode {
@@ -68,12 +68,12 @@ interface TreeNode {
 }
 
 /**
- * Puts the formula into an element, in the place of what is there.
+ * Replaces an element's content by the formula.
  *
  * @param into The element.
  * @param source TeX, without its delimiters.
- * @param isDisplay Whether it stands on lines of its own.
- * @throws Error that says why it cannot be drawn; then the element is as before.
+ * @param isDisplay True for a formula on its own lines.
+ * @throws Error with the reason if it cannot be drawn; then the element is unchanged.
  */
 export default function draw(into: Element, source: string, isDisplay: boolean): void {
   const math = formula(source, isDisplay);
@@ -81,7 +81,7 @@ export default function draw(into: Element, source: string, isDisplay: boolean):
   into.replaceChildren(math);
 }
 
-/** The formula as a `math` element. */
+/** Returns the formula as a `math` element. */
 export function formula(source: string, isDisplay: boolean): Element {
   if (DEFINES.test(source)) throw new Error("It defines macros, which are not allowed here.");
   let tree: TreeNode;
@@ -104,7 +104,7 @@ export function formula(source: string, isDisplay: boolean): Element {
   return math;
 }
 
-/** What Temml says is wrong, without the place, which it shows by marks below the source. */
+/** Temml's message without the position, which it also marks below the source. */
 function reason(error: unknown): string {
   const said = error instanceof Error ? error.message : String(error);
   return `${said
@@ -140,7 +140,7 @@ function isValue(value: unknown): boolean {
   return VALUE.test(String(value));
 }
 
-/** Lengths cut to what a formula can need: none moves what it holds over something else. */
+/** Limits lengths to a formula's needs: a larger one could move content over other content. */
 function bounded(value: string): string {
   return value.replace(/(-?[\d.]+)(em|rem|ex|px|pt|pc|cm|mm|in)\b/g, (whole, number: string, unit: string) => {
     const most = LONGEST_LENGTH / (LENGTHS[unit] as number);

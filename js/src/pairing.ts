@@ -1,16 +1,15 @@
-/** Says who is connected to this kernel, and ends a pairing; fetched while one is paired or a client is connected. */
+/** Shows who is connected to this kernel, and can end a pairing; fetched if pairing is on or a client is connected. */
 import type { ReadonlySignal } from "@preact/signals";
 import { button, element } from "./element";
 import type { RootState } from "./state/types.gen";
 import { line } from "./view/plain";
 
-/** What it needs of the chat. */
 export interface PairingContext {
   readonly root: ReadonlySignal<RootState | undefined>;
   pair(on: boolean): void;
 }
 
-/** Shows it in `into`; the result takes it away again. */
+/** Shows the pairing in `into`; the result removes it. */
 export default function mount(into: HTMLElement, { root, pair }: PairingContext): () => void {
   const who = element("div", { role: "status" });
   const end = button("Unpair", () => pair(false), "button small");
@@ -35,7 +34,7 @@ function pairedSentence(root: RootState | undefined): string {
   return "Paired. An agent in your terminal can connect; its MCP server is the command agentnb mcp.";
 }
 
-/** The other host whose conversations these are (`agentnb.connect`), and how the connection to it stands. */
+/** The other host that runs these conversations (`agentnb.connect`), and the state of the connection to it. */
 function hostSentence(root: RootState | undefined): string {
   const { name, state, message = "" } = Object(root?.config?.values.remoteHost);
   if (typeof name !== "string") return "";
@@ -45,7 +44,7 @@ function hostSentence(root: RootState | undefined): string {
   return `Remote: disconnected from ${line(name, 80)}. Anything you miss will appear when it reconnects.${why}`;
 }
 
-/** The clients that are connected from elsewhere (`agentnb.serve`), each with what it may do. */
+/** The remote clients (`agentnb.serve`), each with its permissions. */
 function remoteSentence(root: RootState | undefined): string {
   const lines = listed(root, "remoteClients").filter((each) => typeof each === "string");
   return lines.length > 0 ? `Connected: ${lines.map((each) => line(each, 60)).join("; ")}.` : "";

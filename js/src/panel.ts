@@ -1,4 +1,4 @@
-/** A display's own small model (anywidget): it shows a part of the host model's client in its own element. */
+/** A display's own small model (anywidget): shows a part of the host model's client in its own element. */
 import { hearThoughLate } from "./late-module";
 import type { What } from "./view/store";
 import type { Exports } from "./widget";

@@ -1,6 +1,6 @@
 /**
- * Pairs a phone: how it reaches the kernel, the code to scan, who is paired, and the end of it; fetched when *Phone* is
- * chosen. Nothing listens before a way is chosen.
+ * Pairs a phone: shows the ways to reach the kernel, the code to scan and the paired phones, and can unpair them;
+ * fetched when the user chooses *Phone*. Nothing listens before the user chooses a way.
  */
 import type { ReadonlySignal } from "@preact/signals";
 import { encode } from "uqr";
@@ -11,10 +11,9 @@ import { isObject } from "./state/object";
 import type { RootState } from "./state/types.gen";
 import { line, reason } from "./view/plain";
 
-/** What it needs of the chat. */
 export interface PhoneContext {
   readonly root: ReadonlySignal<RootState | undefined>;
-  /** Asks the kernel; the requests are a plug-in's (agentnb/plugins/phone). */
+  /** Sends a request to the kernel, for a plug-in (agentnb/plugins/phone). */
   request(method: string, params: unknown): Promise<unknown>;
   close(): void;
 }
@@ -26,12 +25,12 @@ interface Code {
 
 const LOOPBACK = "127.0.0.1";
 const LOCAL = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/;
-/** Light modules around the code that readers need. */
+/** The quiet zone that readers need, in modules. */
 const QUIET = 4;
 const SVG = "http://www.w3.org/2000/svg";
 const styles = new FetchedStyles(css);
 
-/** Shows it in `into`; the result takes it away again. */
+/** Shows the panel in `into`; the result removes it. */
 export default function mount(into: HTMLElement, context: PhoneContext): () => void {
   styles.addTo(into.getRootNode());
   const panel = new Panel(context);
@@ -57,7 +56,7 @@ class Panel {
     this.#context = context;
   }
 
-  /** Asks how it stands, and draws that where it is other than what is shown. */
+  /** Requests the state from the kernel and redraws the panel if it changed. */
   async look(): Promise<void> {
     try {
       const answer = await this.#context.request("phone/look", {});
@@ -65,7 +64,7 @@ class Panel {
       this.#isOn = answer.isOn === true;
       this.#phones = texts(answer.phones);
       this.#addresses = texts(answer.addresses);
-      // A code is of no use once its phone was here.
+      // A code is useless once its phone has connected.
       if (!this.#isOn || this.#phones.includes(this.#code?.name ?? "")) this.#code = undefined;
     } catch (error) {
       this.#trouble = line(reason(error), 300);
@@ -108,7 +107,7 @@ class Panel {
       : "No phone is paired.";
   }
 
-  /** How a phone can reach the kernel. */
+  /** The ways for a phone to reach the kernel. */
   #ways(): Node[] {
     const server =
       LOCAL.test(location.hostname) || jupyterBase() === undefined
@@ -177,7 +176,7 @@ class Panel {
   }
 }
 
-/** The code, its address to copy, and what to know before it is scanned. */
+/** The code, a button to copy its address, and a warning if one applies. */
 function shown({ address }: Code): Node[] {
   const { protocol, hostname } = new URL(address);
   const copy = button("Copy link", () => void navigator.clipboard?.writeText(address), "button small");
@@ -210,7 +209,7 @@ function made(name: string, attributes: Record<string, string | number>): SVGEle
   return one;
 }
 
-/** Where the Jupyter server's own addresses begin, as its pages say; undefined on other pages. */
+/** The Jupyter server's base URL, from the page's configuration; undefined on other pages. */
 function jupyterBase(): string | undefined {
   try {
     const { baseUrl } = JSON.parse(document.getElementById("jupyter-config-data")?.textContent ?? "") as {

@@ -1,4 +1,4 @@
-/** What a permission request's code or command would do; fetched with the first preview. All of it is shown as text. */
+/** The preview of a permission request's code or command, all as text; fetched with the first preview. */
 import type { ReadonlySignal } from "@preact/signals";
 import { element } from "./element";
 import { FetchedStyles } from "./fetched-styles";
@@ -10,14 +10,13 @@ import { kernelText } from "./view/kernel-text";
 import type { PreviewPart } from "./view/parts/preview";
 import { bytes, count, line, plain } from "./view/plain";
 
-/** What it needs of the card. */
 export interface PreviewContext {
   readonly rehearsal: ReadonlySignal<ToolCallRehearsal | undefined>;
   readonly part: PreviewPart;
 }
 
 const styles = new FetchedStyles(css);
-/** Diffs that are open at first, and lines of them. */
+/** How many diffs are open at first, and the most lines of an open one. */
 const OPEN_DIFFS = 3;
 const OPEN_LINES = 40;
 const NAMES: Record<string, string> = table({ "+": "added", "-": "removed", "\\": "note" });
@@ -27,7 +26,7 @@ const WAYS: Record<string, string> = table({
   Landlock: "in a sandbox, where its writes were refused",
 });
 
-/** Shows it in `into`; the result takes it away again. */
+/** Shows the preview in `into`; the result removes it. */
 export default function mount(into: HTMLElement, { rehearsal, part }: PreviewContext): () => void {
   styles.addTo(into.getRootNode());
   const unsubscribe = rehearsal.subscribe((shown) => into.replaceChildren(...(shown ? body(shown, part) : [])));
@@ -41,7 +40,7 @@ function body(shown: ToolCallRehearsal, part: PreviewPart): Node[] {
   if (shown.status !== "ended") return [];
   if (part === "end") return [took(shown)];
   const summary = element("p", "preview-summary", kernelText(line(shown.summary, 1_000)));
-  // A failure, or what could not be seen, is no good news.
+  // A failure, or an effect that the preview could not see, is not good news.
   if (!shown.summary?.startsWith("Would ")) summary.classList.add("is-doubtful");
   if (shown.isAvailable === false) return [summary];
   return [
@@ -58,7 +57,7 @@ function notes({ reason }: ToolCallRehearsal): Node[] {
   return reason ? [element("p", "note", kernelText(line(reason, 500)))] : [];
 }
 
-/** What may be wrong with the tables that it would change. */
+/** Possible problems in the tables that it would change. */
 function tables({ dataChecks }: ToolCallRehearsal): Node[] {
   if (!dataChecks?.length) return [];
   const lines = byTable(dataChecks).map((checks) => {
@@ -68,7 +67,6 @@ function tables({ dataChecks }: ToolCallRehearsal): Node[] {
   return [element("ul", { class: "list", label: "Data checks" }, ...lines)];
 }
 
-/** The exception, what was printed, and the last value. */
 function texts({ error, printed, result }: ToolCallRehearsal): Node[] {
   return [...box("Error", error, "preview-error"), ...box("Printed", printed), ...box("Value", result)];
 }
@@ -146,7 +144,6 @@ function fileItem(file: RehearsalFile, isNear: boolean): HTMLElement {
   return element("li", "preview-item", fold);
 }
 
-/** The lines of a unified diff. */
 function difference(lines: readonly string[]): HTMLElement {
   const box = element("div", "hunks");
   box.tabIndex = 0;

@@ -1,4 +1,4 @@
-/** What an agent asks in a form. Fetched when one asks. */
+/** The form of an agent's questions. Fetched when an agent asks some. */
 import { FetchedStyles } from "./fetched-styles";
 import css from "./questions.css";
 

@@ -1,4 +1,4 @@
-/** The list of a set's changes, and the choice between versions. Fetched when one is wanted. */
+/** The list of a set's changes, and the choice between versions. Fetched when the user opens one. */
 import { FetchedStyles } from "./fetched-styles";
 import css from "./review.css";
 

@@ -1,4 +1,4 @@
-/** Asks before turns go: back to before a message, edit it, or clear a conversation. Fetched when one is wanted. */
+/** Asks before turns are removed: to return to before a message, edit it or clear a conversation. Fetched on demand. */
 import type { ReadonlySignal } from "@preact/signals";
 import { button, element } from "./element";
 import type { Answer } from "./state/answers";
@@ -6,26 +6,25 @@ import { line, plain } from "./view/plain";
 
 const NAMED = 12;
 
-/** What the turns that go have changed, as far as it can be undone. */
+/** The changes of the turns that will be removed, as far as they can be undone. */
 export interface Later {
   readonly turns: number;
   readonly canUndo: boolean;
-  /** In numbers, and by name. */
+  /** The numbers of changes, in words. */
   readonly words: string;
   readonly names: readonly string[];
 }
 
-/** What it needs of the chat. */
 export interface RewindContext {
   readonly kind: "back" | "edit" | "clear";
-  /** The message: where it is edited, whole. */
+  /** Resolves to the whole message, to edit. */
   text(): Promise<string>;
-  /** It becomes known while one looks. */
+  /** It may arrive while the card is open. */
   readonly later: ReadonlySignal<Later>;
-  /** Whether Enter needs Ctrl to send. */
+  /** True if Enter needs Ctrl to send. */
   readonly needsCtrl: boolean;
   go(changes: boolean, choices?: Readonly<Record<string, "mine">>): Promise<Answer<"rewindSession">>;
-  /** It was done; for an edit with the new text. */
+  /** Called once it is done; an edit passes the new text. */
   done(text: string): void;
   leave(): void;
 }
@@ -36,7 +35,7 @@ const WORDS = {
   clear: ["Clear this conversation?", "Clear"],
 } as const;
 
-/** Shows it in `into`; the result takes it away again. */
+/** Shows the card in `into`; the result removes it. */
 export default function mount(into: HTMLElement, context: RewindContext): () => void {
   const { kind } = context;
   const [title, word] = WORDS[kind];

@@ -1,2 +1,2 @@
-/** The settings, which are fetched when they are opened first. They have their own copy of Preact. */
+/** The settings, fetched when the user first opens them. They have their own copy of Preact. */
 export { mountSettings as default } from "./view/settings/panel";

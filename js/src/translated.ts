@@ -1,2 +1,2 @@
-/** The view with its messages in the page's language; fetched where that is not English. */
+/** The view with its messages in the page's language; fetched if that is not English. */
 export { mount } from "./view/mount";

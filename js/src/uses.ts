@@ -1,2 +1,2 @@
-/** What an agent is given besides the conversation, and what is offered. Fetched where there is something to say. */
+/** An agent's additional context, and offers of more. Fetched when there is something to show. */
 export { Uses } from "./view/uses";

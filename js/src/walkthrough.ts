@@ -1,25 +1,26 @@
-/** A walkthrough: the steps of an explanation, one at a time; its place is shown and marked. Fetched when one is there. */
+/**
+ * A walkthrough: shows the steps of an explanation one at a time, and marks each step's place. Fetched for the first.
+ */
 import { button, element } from "./element";
 import { line, plain } from "./view/plain";
 
 export interface Step {
   readonly text: string;
-  /** What the place is called; absent for a step about the whole. */
+  /** The place's name; undefined for a step about the whole. */
   readonly place: string | undefined;
   readonly cell: string | undefined;
   readonly file: string | undefined;
   readonly line: number | undefined;
 }
 
-/** What it needs of the chat. */
 export interface WalkthroughContext {
   readonly title: string;
   readonly steps: readonly Step[];
-  /** Shows and marks a step's place; absent where the front end cannot. */
+  /** Shows and marks a step's place; undefined if the front end cannot. */
   readonly show: ((step: Step) => void) | undefined;
 }
 
-/** Shows it in `into`; the result takes it away again. */
+/** Shows the walkthrough in `into`; the result removes it. */
 export default function mount(into: HTMLElement, { title, steps, show }: WalkthroughContext): () => void {
   const count = element("p", "dim small");
   const text = element("p", { class: "plain walkthrough-text", role: "status" });
@@ -42,7 +43,7 @@ export default function mount(into: HTMLElement, { title, steps, show }: Walkthr
     text.textContent = plain(step.text);
     place.textContent = step.place === undefined ? "" : `Show ${line(step.place, 120)}`;
     place.hidden = step.place === undefined || !show;
-    // Not disabled: the keyboard's focus would be lost at the ends.
+    // Not `disabled`: a button would lose the keyboard's focus at the ends.
     back.setAttribute("aria-disabled", String(at === 0));
     next.setAttribute("aria-disabled", String(at === steps.length - 1));
   };

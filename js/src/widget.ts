@@ -14,12 +14,12 @@ interface RenderContext {
   el: HTMLElement;
 }
 
-/** What panels get of this widget (anywidget's `host.getWidget(ref).exports`). */
+/** The widget's exports for panels (anywidget's `host.getWidget(ref).exports`). */
 export interface Exports {
   mount(el: HTMLElement, what: What): () => void;
 }
 
-/** anywidget calls this once per model; Jupyter evaluates the module once per model too, others once per page. */
+/** anywidget calls this once per model; Jupyter also evaluates the module per model, other front ends once per page. */
 export default () => {
   let client: Client | undefined;
   return {

@@ -1,15 +1,15 @@
-/** Measures whether work takes time in proportion to its size, whatever else the machine does meanwhile. */
+/** Measures whether work takes time in proportion to its size, despite other load on the machine. */
 
-/** Enough to know where `isFine` says yes. */
+/** Enough rounds if `isFine` returns true. */
 const FEWEST = 3;
-/** Where it still says no, it is the work. */
+/** If `isFine` still returns false after so many rounds, the work is slow, not the machine. */
 const MOST = 20;
 
 /**
- * The processor time of `small` and of `large`, in milliseconds: the shortest of some measurements, taken in turn.
+ * The processor time of `small` and of `large`, in milliseconds: the shortest of several alternating measurements.
  *
- * It is that of the whole process. What else happens there, or on the machine, can only make a measurement longer, so
- * there are more of them until `isFine` says yes of the shortest ones.
+ * It measures the whole process. Other work in it or on the machine only makes a measurement longer, so it measures
+ * again until `isFine` accepts the shortest times.
  */
 export function shortest(
   small: () => void,

@@ -1,4 +1,4 @@
-/** Which module imports which: type imports count, because a reader follows them, too. */
+/** Checks the imports between modules. Type imports count: readers follow them too. */
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { expect, test } from "vitest";
@@ -18,7 +18,7 @@ const graph = new Map(
   }),
 );
 
-/** A way that leads from `name` back to itself; undefined where there is none. */
+/** Returns a path from `name` back to itself; undefined if there is none. */
 function circle(name: string, path: readonly string[], done: Set<string>): readonly string[] | undefined {
   if (path.includes(name)) return [...path.slice(path.indexOf(name)), name];
   if (done.has(name)) return undefined;
@@ -59,7 +59,7 @@ test("comm/ knows of the view only what it has to provide, and how channels are 
 });
 
 test("what is looked up by any string is a table without inherited names", () => {
-  // `__proto__` is found in every object: an agent's word must not find it (`table` in state/object.ts).
+  // Every object has `__proto__`: an agent's word must not find it (`table` in state/object.ts).
   const PLAIN = /^(?:export )?const \w+: (?:Readonly<)?Record<string, .*= \{/m;
   const found = files.filter(
     (name) => !name.endsWith(".gen.ts") && PLAIN.test(readFileSync(join(SOURCE, name), "utf8")),

@@ -1,4 +1,4 @@
-/** A module that took longer to load than anywidget waits: its model hears the kernel all the same. */
+/** If a module loads later than anywidget waits, its model still receives the kernel's messages. */
 import { expect, test } from "vitest";
 import { hearThoughLate } from "../src/late-module";
 

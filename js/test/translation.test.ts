@@ -7,7 +7,7 @@ import { kernelSentences } from "../src/lab/kernel-sentences";
 import { nodes, plural, text } from "../src/translation";
 import { type Found, translated } from "../translate.mjs";
 
-/** The messages of a source, and what is built of it. */
+/** Returns the messages of a source and the code that is built from it. */
 async function built(source: string): Promise<Found> {
   const path = join(await mkdtemp(join(tmpdir(), "translation-")), "one.tsx");
   await writeFile(path, source);

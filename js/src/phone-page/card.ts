@@ -1,4 +1,4 @@
-/** One question on the phone: who asks, what, the worst about it, the difference, the preview, and the answers. */
+/** One question on the phone: agent, tool call, worst risk, difference, preview, and answers. */
 import { button, element } from "../element";
 import showPreview from "../preview";
 import { isObject } from "../state/object";
@@ -15,7 +15,7 @@ export interface Question {
   readonly isWhole: boolean;
 }
 
-/** What the card's buttons do; each says why not. */
+/** The actions of the card's buttons; each shows why it fails. */
 export interface Actions {
   answer(approved: boolean): void;
   preview(): void;
@@ -27,7 +27,7 @@ const NAMES = new Map([
   ["-", "removed"],
 ]);
 
-/** The card, and its line for what went wrong. */
+/** The card, with a line for an error. */
 export function card(question: Question, place: string, actions: Actions): HTMLElement {
   const { call, isWhole } = question;
   const isCritical = call.risk?.severity === "critical";
@@ -79,7 +79,7 @@ function titleOf(call: ToolCallPendingConfirmationState): string {
   return title.replaceAll("`", "");
 }
 
-/** What the agent says besides. */
+/** The agent's other texts. */
 function says(call: ToolCallPendingConfirmationState): Node[] {
   const said = [call.confirmationTitle, call.invocationMessage].map((text) => line(textOf(text), 500));
   const [title, code] = [titleOf(call), line(call.toolInput, 500)];
@@ -93,7 +93,7 @@ function input(call: ToolCallPendingConfirmationState): Node[] {
   return [box("What it runs or changes", plain(text), "code")];
 }
 
-/** Text that can be scrolled, by keys too. */
+/** A text box that scrolls, also with keys. */
 function box(label: string, text: string, className: string): HTMLElement {
   const pre = element("pre", { class: className, role: "group", label }, text);
   pre.tabIndex = 0;
@@ -138,7 +138,7 @@ function preview(call: ToolCallPendingConfirmationState, actions: Actions): Node
     return [element("p", { class: "note", role: "status" }, "Running it in an isolated copy…")];
   if (rehearsal === undefined) return canRun ? [button("Preview", actions.preview, "button small")] : [];
   const shown = element("div", { class: "preview-body", role: "group", label: "Preview" });
-  // It never changes on this card: another one takes its place.
+  // The rehearsal never changes on this card: a changed question gets a new card.
   const subscribe = (take: (value: typeof rehearsal) => void) => {
     take(rehearsal);
     return () => undefined;

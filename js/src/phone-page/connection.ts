@@ -1,11 +1,11 @@
-/** The phone's connection to the kernel: the Agent Host Protocol over a WebSocket; it is made again where it is cut. */
+/** The phone's connection to the kernel: the Agent Host Protocol over a WebSocket. It reconnects after a cut. */
 
-/** `connecting`: for the first time; `cut`: it tries again by itself; `ended`: only a new code helps. */
+/** `connecting`: the first attempt; `cut`: it retries by itself; `ended`: only a new code helps. */
 export type State = "connecting" | "live" | "cut" | "ended";
 
 export interface Access {
   readonly token: string;
-  /** What this phone calls itself: a code works for the first phone only that uses it. */
+  /** This phone's own id: a code works only for the first phone that uses it. */
   readonly clientId: string;
 }
 
@@ -23,14 +23,14 @@ interface Waiting {
 }
 
 const ROOT = "ahp-root://";
-/** Close codes of the kernel: it is no longer served, and the access was revoked. */
+/** The kernel's close codes: it is no longer served, and the access was revoked. */
 const NOT_SERVED = 4001;
 const REVOKED = 1008;
-/** In milliseconds: until the next try, at first and at most, and until a silent connection is given up. */
+/** In milliseconds: the first and longest wait until a retry, and the limit for an answer to a ping. */
 const FIRST_WAIT = 500;
 const LONGEST_WAIT = 8_000;
 const SILENT = 5_000;
-/** Refusals in a row after which the code is of no use any more. */
+/** Refusals in a row after which the code counts as invalid. */
 const MOST_REFUSALS = 3;
 
 export class Connection {
@@ -55,7 +55,7 @@ export class Connection {
     document.addEventListener("visibilitychange", () => document.hidden || this.#look());
   }
 
-  /** Asks the kernel; rejects with its sentence where it refuses. */
+  /** Sends a request to the kernel; rejects with the kernel's message if it refuses. */
   ask(method: string, params: Record<string, unknown>): Promise<unknown> {
     this.#number += 1;
     const id = this.#number;
@@ -123,14 +123,14 @@ export class Connection {
     this.#show("ended", why);
   }
 
-  /** Tries again now: the network is back. */
+  /** Retries now: the network is back. */
   #hurry(): void {
     if (this.#socket || this.#hasEnded) return;
     window.clearTimeout(this.#timer);
     this.#open();
   }
 
-  /** The page is in sight again: a phone that slept may have lost its connection without a word. */
+  /** The page is visible again: a phone that slept may have lost its connection without an event. */
   #look(): void {
     const socket = this.#socket;
     if (!socket) return this.#hurry();
@@ -146,7 +146,7 @@ export class Connection {
   }
 }
 
-/** Whether the page can still be loaded: then it is the code that is refused, and not the network that is cut. */
+/** True if the page still loads: then the kernel refuses the code, and the network is fine. */
 async function isPageThere(): Promise<boolean> {
   try {
     return (await fetch(location.pathname, { cache: "no-store" })).ok;

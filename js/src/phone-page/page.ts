@@ -1,6 +1,6 @@
 /**
- * The page that a phone opens with a code: what waits for an answer, and the answers. It is one file without anything
- * else (agentnb/server/websocket/access.py); all that agents wrote is shown as text.
+ * The page that a phone opens with a code: the questions that wait, and their answers. It is one self-contained file
+ * (agentnb/server/websocket/access.py); agents' texts are shown only as text.
  */
 import { button, element } from "../element";
 import { isObject } from "../state/object";
@@ -24,7 +24,7 @@ interface Questions {
 
 const KEY = "agentnb-phone";
 const TOKEN = /^[A-Za-z0-9_-]{43}$/;
-/** For how long nothing can be pressed after cards have come, gone, or moved. */
+/** How long presses do nothing after cards were added, removed or moved, in milliseconds. */
 const INERT_FOR = 500;
 const EMPTY: Questions = { place: "", questions: [], turns: [], forms: 0 };
 const SENTENCES: Record<State, string> = {
@@ -53,7 +53,7 @@ function show(state: State, why: string): void {
   draw(EMPTY);
 }
 
-/** Draws what waits: cards that are as they were stay as they are. */
+/** Draws the questions; unchanged cards keep their elements. */
 function draw(now: Questions): void {
   last = now;
   const before = [...cards.keys()].join();
@@ -80,7 +80,7 @@ function draw(now: Questions): void {
   document.title = wanted.length > 0 ? `(${wanted.length}) agentnb` : "agentnb";
 }
 
-/** A press that was meant for what stood here before does nothing. */
+/** Ignores presses for a moment: they may be meant for the card that was here before. */
 function settle(): void {
   armedAt = performance.now() + INERT_FOR;
   document.body.dataset.armed = "false";
@@ -134,7 +134,7 @@ if (access) {
   show("ended", "The address has no code in it.");
 }
 
-/** The access that the address, or this tab, has; undefined where neither has one. */
+/** Takes the access from the address, or from this tab's storage; undefined if neither has one. */
 function takeAccess(): Access | undefined {
   const token = location.hash.slice(1);
   history.replaceState(null, "", location.pathname + location.search);
@@ -147,17 +147,16 @@ function takeAccess(): Access | undefined {
     const kept = JSON.parse(sessionStorage.getItem(KEY) ?? "") as Partial<Access>;
     if (typeof kept.token === "string" && typeof kept.clientId === "string") return kept as Access;
   } catch {
-    // Nothing, or nonsense, is kept.
+    // Nothing valid is stored.
   }
   return undefined;
 }
 
-/** Nothing of it is kept: it is of no use any more. */
 function forgetAccess(): void {
   sessionStorage.removeItem(KEY);
 }
 
-/** Not `crypto.randomUUID`: that is there on encrypted pages only. */
+/** Not `crypto.randomUUID`: it exists only in secure contexts. */
 function newId(): string {
   return [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 }

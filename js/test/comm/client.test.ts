@@ -1,4 +1,4 @@
-/** The client against a kernel played by the test: what it applies, drops, asks for, and says. */
+/** Tests the client against a simulated kernel: the actions that it applies or drops, its requests and its messages. */
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { type Client, createClient, ROOT, type Wire } from "../../src/comm/client.ts";
 import type { ChatState } from "../../src/state/types.gen.ts";
@@ -14,7 +14,7 @@ interface Said {
 
 type Listener = (message: unknown) => void;
 
-/** The kernel's end of the wire: keeps what the page said, and says what the test wants. */
+/** The kernel's end of the wire: records the page's messages, and sends the test's. */
 class Kernel implements Wire {
   said: Said[] = [];
   #listeners = new Set<Listener>();
@@ -50,7 +50,7 @@ class Kernel implements Wire {
     await this.#reply({ id: this.last(method).id, result });
   }
 
-  /** What was asked for last is not there. */
+  /** Answers the last subscription with an error: the channel does not exist. */
   async missing(): Promise<void> {
     await this.#reply({ id: this.last("subscribe").id, error: { code: -32001, message: "There is no channel." } });
   }
@@ -412,7 +412,7 @@ describe("views", () => {
     const client = createClient(kernel);
     open.push(client);
     client.view("1").setVisible(true);
-    kernel.tell({ method: "unknownClient", params: {} }); // it came over another shell, and was overtaken by nothing
+    kernel.tell({ method: "unknownClient", params: {} });
     expect(kernel.last("initialize").params.visible).toBe(false);
     await kernel.answer("initialize", INTRODUCED);
     const told = kernel.said.filter(({ method }) => method === "visibility" || method === "initialize");
@@ -433,7 +433,7 @@ describe("views", () => {
     kernel.flush(1, [{ channel: ROOT, index: 2, action: { type: "x-agentnb/sessionSet", summary } }]);
     const initialized = () => kernel.said.filter(({ method }) => /^(initialize|reconnect)$/.test(method)).length;
     kernel.tell({ method: "pong", params: { hostId: "h1", indexes: { [ROOT]: 1 } } });
-    expect(initialized()).toBe(1); // hidden: rightly
+    expect(initialized()).toBe(1); // the view is hidden
     client.view("1").setVisible(true);
     kernel.tell({ method: "pong", params: { hostId: "h1", indexes } });
     expect(initialized()).toBe(times);

@@ -1,4 +1,4 @@
-/** How the page stands to its kernel, told by what is answered, by what can be sent, and by JupyterLab where there is one. */
+/** Tests the page's connection state: from the kernel's answers, the ability to send, and JupyterLab if present. */
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { type Client, createClient, ROOT, type Wire } from "../../src/comm/client.ts";
 import type { LabKernel, Manager } from "../../src/comm/surroundings.ts";
@@ -7,7 +7,7 @@ import type { NotebookActions } from "../../src/view/store.ts";
 
 const BEAT = 3_000;
 
-/** JupyterLab's kernel connection: what it says can be set. */
+/** JupyterLab's kernel connection, with a status that the test sets. */
 class Kernel implements LabKernel {
   status = "idle";
   connectionStatus = "connected";
@@ -34,7 +34,7 @@ interface Said {
   params: Record<string, unknown>;
 }
 
-/** A widget whose kernel answers, or not. */
+/** A widget whose kernel answers or stays silent. */
 class Widget implements Wire {
   said: Said[] = [];
   answers = true;
@@ -64,7 +64,7 @@ class Widget implements Wire {
     this.#listener?.({ jsonrpc: "2.0", v: 3, to: this.said[0]?.clientId, ...message });
   }
 
-  /** Answers what was said last. */
+  /** Answers the page's last message. */
   answer(): void {
     const { id, method } = this.said.at(-1) as Said;
     const snapshots = [{ resource: ROOT, state: { agents: [] }, fromSeq: 1 }];
@@ -102,7 +102,7 @@ async function live(kernel?: Kernel): Promise<{ widget: Widget; page: Client }> 
   return { widget, page };
 }
 
-/** Long enough for a question, and for noticing that nobody answers it. */
+/** Waits long enough for a ping, and for the page to notice that it gets no answer. */
 const silence = () => vi.advanceTimersByTimeAsync(10_000 + 3 * BEAT);
 
 describe("a kernel that does not answer", () => {
@@ -161,7 +161,7 @@ describe("a kernel that does not answer", () => {
     expect(reported.slice(2)).toEqual(Array.from({ length: 22 }, (_, at) => [at + 3, state]));
     widget.answers = true;
     await vi.advanceTimersByTimeAsync(20 * BEAT);
-    expect(reported).toHaveLength(32); // by then it was asked again
+    expect(reported).toHaveLength(32);
   });
 
   test("is busy where JupyterLab says that a cell runs", async () => {

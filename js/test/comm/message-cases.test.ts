@@ -1,6 +1,6 @@
 /**
- * The message cases that pytest runs too (`tests/cases/messages`): the page says what they say, and its guards tell
- * valid from invalid as the kernel's structs do.
+ * The message cases that pytest runs too (`tests/cases/messages`): the page sends the messages of the cases, and its
+ * guards accept and reject the same messages as the kernel's structs.
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -64,7 +64,7 @@ class Kernel implements Wire {
     this.#listeners.delete(listener);
   }
 
-  /** As it is written in the case, where the client has the case's id. */
+  /** Delivers the message as the case has it, with the client's id for the case's. */
   async tell(message: unknown): Promise<void> {
     const mine = JSON.parse(JSON.stringify(message).replaceAll(CLIENT, this.client.clientId));
     for (const listener of this.#listeners) listener(mine);
@@ -85,7 +85,7 @@ class Kernel implements Wire {
     await this.tell({ jsonrpc: "2.0", v: 3, to: CLIENT, id: this.said.at(-1)?.id, result });
   }
 
-  /** The last that it said of this method, as a case would write it. */
+  /** Returns the page's last message with this method, as a case would write it. */
   last(method: string): Json {
     const found = this.said.findLast((said) => said.method === wireName(method));
     return JSON.parse(JSON.stringify(found ?? null).replaceAll(this.client.clientId, CLIENT)) as Json;
@@ -105,7 +105,7 @@ const flush = (number: number, index: number, first: number) => ({
   },
 });
 
-/** How the page comes to say what each of these cases says; whatever is not here it says by `request`. */
+/** Makes the page send each case's message; it sends the cases that are missing here by `request`. */
 const SAYING: Record<string, (kernel: Kernel, message: Said) => unknown> = {
   initialize: () => {},
   subscribe: async (kernel) => (await kernel.live()).client.chat(CHAT),
@@ -131,7 +131,7 @@ const GUARDS: Record<string, (value: unknown) => boolean> = Object.fromEntries([
   ["x-agentnb/pong", isPong],
 ]);
 
-/** As the page's own code calls it. */
+/** The method as the page's own code writes it. */
 const short = (method: unknown): string => String(method).replace("x-agentnb/", "");
 
 let kernel: Kernel;
@@ -193,7 +193,7 @@ describe("what the page hears", () => {
     await kernel.tell(message);
     await vi.advanceTimersByTimeAsync(3_000);
     if (kernel.said.at(-1)?.method === "reconnect") await kernel.live();
-    // A flush that cannot be read, or a state that is not whole, leaves a gap, and the view says so.
+    // An unreadable flush or an incomplete state leaves a gap, which the view shows.
     const isGap = (/actions|text$/.test(method ?? "") && !valid) || name === "actions-with-gap";
     expect([kernel.client.connection.value, typeof kernel.client.chat(CHAT).value]).toEqual([
       isGap ? "gap" : "live",

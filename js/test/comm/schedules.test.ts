@@ -1,6 +1,7 @@
 /**
- * The client taken through schedules that Python made (`tests/unit/server/test_schedules.py`, `AGENTNB_SCHEDULE_FILE`):
- * what the wire brought to a page, in which order and when. It must say what the page in Python said, and show the same.
+ * Replays schedules from Python in the client (`tests/unit/server/test_schedules.py`, `AGENTNB_SCHEDULE_FILE`): the
+ * messages that a page received, in their order and at their times. The client must send the same messages as the page
+ * in Python, and show the same.
  */
 import { readFileSync } from "node:fs";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
@@ -25,7 +26,7 @@ interface Schedule {
 }
 
 const file = process.env.AGENTNB_SCHEDULE_FILE;
-/** Few tests of many lines each: a test of its own for each would cost more than the line. */
+/** The number of lines per test: one test for each line would cost more than the line. */
 const BATCH = 100;
 const LONGEST_MS = 120_000;
 const lines = file === undefined ? [] : readFileSync(file, "utf8").trim().split("\n");
@@ -51,7 +52,7 @@ class Paper implements Wire {
   }
 }
 
-/** What `client` shows on a channel; undefined where it has nothing, or never looked. */
+/** The state that `client` shows on a channel; undefined without one. */
 function shown(client: Client, uri: string): unknown {
   if (uri === ROOT) return client.root.value;
   return uri.endsWith("/chat") ? client.chat(uri).value : client.session(uri).value;
@@ -75,7 +76,7 @@ async function follow(schedule: Schedule, wire: Paper, client: Client): Promise<
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-/** Takes a client through what a page lived, and says where it went another way. */
+/** Replays one schedule in a client, and reports the differences. */
 async function take(line: string): Promise<void> {
   const wire = new Paper();
   const client = createClient(wire);

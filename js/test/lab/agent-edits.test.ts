@@ -21,7 +21,7 @@ class Cell {
   toJSON = (): { outputs: unknown[] } => ({ outputs: this.outputs });
 }
 
-/** A notebook as JupyterLab's model has it, as far as edits use it; `runs` are the cells that were run. */
+/** A notebook like JupyterLab's model, as far as edits use it; `runs` are the cells that were run. */
 function notebook(cells: Cell[], { kernel = true, open = true } = {}) {
   const runs: string[] = [];
   const sharedModel = {
@@ -50,7 +50,7 @@ function notebook(cells: Cell[], { kernel = true, open = true } = {}) {
   return { edits: new AgentEdits(panel, executor, undefined, () => {}, steps), cells, runs };
 }
 
-/** A notebook whose file the server has with the hash `now`, and that was loaded with another; what the page takes it for. */
+/** The server's file has the hash `now`, the notebook was loaded with `loaded`; returns what the page concludes. */
 function withFile(now: string, loaded: string | null = "old", more: object = {}) {
   const cells = [new Cell("a", "1")];
   const context = {

@@ -28,7 +28,7 @@ class Cell {
   };
 }
 
-/** A notebook's model as far as changes use it: `cells` is as before until a transaction ends, as in JupyterLab. */
+/** A notebook's model as far as changes use it: `cells` stays the same until a transaction ends, as in JupyterLab. */
 function notebook(...given: Cell[]) {
   const found = { steps: 0, captures: 0 };
   const now = [...given];
@@ -62,7 +62,7 @@ describe("clearing outputs", () => {
     expect(changeCells(shared, step("restore"))).toEqual([]);
     expect([cell.outputs, cell.execution_count]).toEqual([[{ text: "shown" }], 7]);
     const other = notebook(new Cell("a", "1", {}, "code", [{ text: "kept" }], 3)).shared;
-    expect(changeCells(other, step("restore"))).toEqual([]); // another page: nothing to give back
+    expect(changeCells(other, step("restore"))).toEqual([]); // another page: it has no outputs to restore
     expect(other.cells[0]?.outputs).toEqual([{ text: "kept" }]);
     expect(changeCells(other, [{ action: "clear", cellId: "gone", expected: null }])).toHaveLength(1);
   });
@@ -102,7 +102,7 @@ describe("changing cells", () => {
     ]);
     expect(shared.cells[1]?.cell_type).toBe("markdown");
     expect(found).toEqual({ steps: 1, captures: 2 });
-    expect(changeCells(shared, steps)).toEqual([]); // done already
+    expect(changeCells(shared, steps)).toEqual([]); // already done
     expect(found.steps).toBe(1);
   });
 

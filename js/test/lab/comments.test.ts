@@ -1,4 +1,4 @@
-/** Comments on lines of cells: where they stand after edits, what the agent reads, what survives. */
+/** Comments on lines of cells: their lines after edits, the text for the agent, and which ones survive. */
 import { beforeEach, describe, expect, test } from "vitest";
 import { type CellComment, type Cells, Comments, LONGEST_MESSAGE, placeOf } from "../../src/lab/comments";
 
@@ -60,7 +60,7 @@ describe("what goes with a message", () => {
     expect(comments.all).toEqual([comment(2, "b")]);
     comments.giveBack();
     comments.take(cells({ a: "a\nb" }));
-    comments.take(cells({ a: "a\nb" })); // the next message is sent without any
+    comments.take(cells({ a: "a\nb" })); // the next message is sent without comments
     comments.giveBack();
     expect(comments.all).toEqual([]);
   });

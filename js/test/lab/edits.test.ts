@@ -54,7 +54,7 @@ class Cell {
   toJSON = (): { outputs: unknown[] } => ({ outputs: [] });
 }
 
-/** A notebook's model as far as changes use it: `cells` is as before until a transaction ends, as in JupyterLab. */
+/** A notebook's model as far as changes use it: `cells` stays the same until a transaction ends, as in JupyterLab. */
 function notebook(...given: Cell[]) {
   const found = { steps: 0, captures: 0 };
   const now = [...given];

@@ -2,7 +2,6 @@ import type { Cell } from "@jupyterlab/notebook";
 import { expect, test } from "vitest";
 import { failureOf } from "../../src/lab/failed-cells";
 
-/** A code cell with outputs. */
 function cell(source: string, outputs: Record<string, unknown>[], count: number | null = 3): Cell {
   const get = (index: number) => ({ type: String(outputs[index]?.output_type), toJSON: () => outputs[index] });
   const sharedModel = { id: "c3", cell_type: "code", execution_count: count, getSource: () => source };

@@ -5,7 +5,7 @@ import type { AgentEdits } from "../../src/lab/agent-edits";
 import { Link, savedOf } from "../../src/lab/link";
 import { AGAIN } from "../../src/notebooks";
 
-/** A signal as Lumino's: slots are called in their order. */
+/** A signal like Lumino's: it calls slots in their order. */
 class Signal {
   #slots = new Set<() => void>();
   connect = (slot: () => void) => this.#slots.add(slot);
@@ -18,7 +18,7 @@ class Signal {
   }
 }
 
-/** A notebook of one cell, and the comm that tells of it. */
+/** A notebook of one cell, and the comm that reports its changes. */
 function notebook() {
   const model = { dirty: false, contentChanged: new Signal(), stateChanged: new Signal() };
   const cells = [
@@ -126,7 +126,7 @@ test("the kernel is told how long ago the user did something here, and at once o
   window.dispatchEvent(new Event("keydown"));
   await vi.advanceTimersByTimeAsync(5_000);
   content.model.dirty = true;
-  content.model.stateChanged.emit(); // such as an agent's edit
+  content.model.stateChanged.emit(); // for example an agent's edit
   await vi.runAllTimersAsync();
   expect(idle()).toEqual([0, 5_250]);
   document.body.dispatchEvent(new Event("pointerdown", { bubbles: true }));

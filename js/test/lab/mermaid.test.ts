@@ -1,10 +1,10 @@
-/** Drawing a diagram by JupyterLab's renderer: only a picture is taken from it. */
+/** JupyterLab's renderer draws a diagram: the page takes only a picture from it. */
 import { expect, test } from "vitest";
 import { drawMermaid } from "../../src/lab/mermaid";
 
 const PICTURE = "data:image/svg+xml,%3Csvg%3E";
 
-/** JupyterLab's renderers, of which the one for diagrams makes `html`. */
+/** JupyterLab's renderers; the renderer for diagrams produces `html`. */
 function renderers(html: string) {
   const disposed: string[] = [];
   const rendermime = {

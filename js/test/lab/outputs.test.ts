@@ -5,7 +5,7 @@ import { outputsOf } from "../../src/lab/outputs";
 
 const PNG = btoa("\x89PNG\r\n\x1a\n").replace(/=/g, "");
 
-/** A code cell with outputs, as JupyterLab's notebook has it. */
+/** A code cell with outputs, like JupyterLab's. */
 function cell(id: string, count: number | null, outputs: Record<string, unknown>[], nodes: HTMLElement[] = []): Cell {
   const model = {
     length: outputs.length,

@@ -5,7 +5,7 @@ import { eventually } from "../eventually";
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-/** A sidebar with a chat in which a conversation is open, or none. */
+/** A sidebar with a chat, with or without an open conversation. */
 function sidebar({ isOpen = false } = {}) {
   const root = document.createElement("div");
   const view = root.appendChild(document.createElement("div"));

@@ -1,4 +1,4 @@
-/** What the kernel says of who wrote the cells is read with care. */
+/** The page does not trust the kernel's answer about the cells' authors. */
 import { expect, test } from "vitest";
 import { readAnswer } from "../../src/lab/provenance-answer";
 

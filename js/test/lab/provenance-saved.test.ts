@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { savedAnswer } from "../../src/lab/provenance-saved";
 
-/** Made by `to_metadata` of agentnb/plugins/provenance/cell_metadata.py. */
+/** The output of `to_metadata` in agentnb/plugins/provenance/cell_metadata.py. */
 const SOURCE = "x = 1  \n\nüber = '→'\t\nmine\nlast";
 const SAVED = "claude sonnet-5 2026-11-30 0f3a91c2/77b01d4e 1-3 83d35cde; codex - - aaaa/bbbb 5 3547cb11";
 

@@ -1,10 +1,10 @@
-/** A second connection asks whether the kernel answers, unless a cell may run; then the first is made anew. */
+/** If no cell can be running, a second connection checks if the kernel answers; if so, the first one is replaced. */
 import type { NotebookPanel } from "@jupyterlab/notebook";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { renewOf } from "../../src/lab/reconnect";
 import type { Connection } from "../../src/view/store";
 
-/** A kernel's connection that makes others, and what was done, in its order. */
+/** A kernel's connection that creates others, and a list of the steps in their order. */
 class Kernel {
   isDisposed = false;
   supportsSubshells = true;
@@ -44,12 +44,12 @@ afterEach(() => void vi.useRealTimers());
 test("a kernel that answers another connection gets a new one, before that one is closed", async () => {
   const kernel = new Kernel();
   const renewed = renewOf(panelOf(kernel), 8, silent);
-  void renewOf(panelOf(kernel), 8, silent); // it is being asked
+  void renewOf(panelOf(kernel), 8, silent); // a check is already running
   kernel.others[0]?.said({});
   await vi.advanceTimersByTimeAsync(3_000);
   await renewed;
   expect(kernel.done.splice(0)).toEqual(["asked", "made anew", "closed"]);
-  await renewOf(panelOf(kernel), 9, silent); // its answer may be on its way
+  await renewOf(panelOf(kernel), 9, silent); // its answer may still arrive
   await vi.advanceTimersByTimeAsync(15_000);
   void renewOf(panelOf(kernel), 14, silent);
   expect(kernel.done).toEqual(["asked"]);

@@ -1,4 +1,4 @@
-/** JupyterLab's Settings editor and the files of kernels: both hold the same, whichever side is changed. */
+/** JupyterLab's Settings editor and the files of kernels hold the same values, whichever side changes. */
 import type { Settings } from "@jupyterlab/settingregistry";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { SettingsSync } from "../../src/lab/settings-sync";
@@ -40,13 +40,13 @@ class Editor {
   }
 }
 
-/** A kernel: what its user's file says. */
+/** A kernel with the values of its user's file. */
 class Kernel {
   readonly changes: Values[] = [];
   readonly #ended = new AbortController();
   #listener: () => void = () => {};
   refuses = "";
-  /** Requests that it never answers. */
+  /** The requests that it never answers. */
   ignores = "";
   hasIgnored = false;
   file: Values;
@@ -82,7 +82,7 @@ class Kernel {
     return {};
   }
 
-  /** Another one writes the file. */
+  /** Another program writes the file. */
   write(file: Values): void {
     this.file = JSON.parse(JSON.stringify(file));
     this.#listener();
@@ -125,7 +125,7 @@ test("what the file says is shown when a chat opens, and what the editor alone h
   expect(kernel.file).toEqual({ agent: "codex", timeout: 60, warm: ["a"] });
   expect(kernel.changes).toEqual([{ name: "warm", value: ["a"], here: false, was: null, checks: true }]);
   editor.edit({ agent: "claude", warm: ["a"] });
-  await written(kernel, { agent: "claude", timeout: 60, warm: ["a"] }); // what the editor cannot show stays
+  await written(kernel, { agent: "claude", timeout: 60, warm: ["a"] }); // a value that the editor cannot show stays
 });
 
 test("a change in the editor reaches the file, and a change of the file the editor, without an echo", async () => {
@@ -160,7 +160,7 @@ test.each(["watchSettings", "listSettings", "changeSetting"])(
     expect(editor.user).toEqual({ agent: "claude", warm: ["a"] });
     editor.edit({ agent: "claude", warm: ["b"] });
     await written(kernel, { agent: "claude", warm: ["b"] });
-    gone.write({ agent: "codex" }); // what it still says is not heard
+    gone.write({ agent: "codex" }); // later messages of an ended kernel are ignored
     kernel.write({ agent: "claude", warm: ["c"] });
     await shows(editor, { agent: "claude", warm: ["c"] });
     expect(said).toEqual([]);
@@ -211,7 +211,7 @@ test("what was edited while no kernel was there is written by the next one, unle
   first.end();
   editor.edit({ agent: "claude", warm: ["b"] });
   const next = new Kernel({ agent: "eliza", warm: ["c"] });
-  await joined(editor, next).ready; // after a reload: what both had is known from before
+  await joined(editor, next).ready; // after a reload: the last common values were stored
   expect(next.file).toEqual({ agent: "claude", warm: ["c"] });
   expect(editor.user).toEqual({ agent: "claude", warm: ["c"] });
 });
@@ -225,7 +225,7 @@ test("kernels with different files do not overwrite each other's", async () => {
   await written(other, { agent: "b", warm: ["x"] });
 });
 
-/** What the form does half a second after a letter: it saves all fields as it knows them. */
+/** Simulates the form half a second after a keystroke: it saves all fields with the values that it knows. */
 async function typed(box: HTMLInputElement, editor: Editor, saved: Values, meanwhile: () => void): Promise<void> {
   box.dispatchEvent(new Event("input", { bubbles: true }));
   meanwhile();
@@ -234,7 +234,7 @@ async function typed(box: HTMLInputElement, editor: Editor, saved: Values, meanw
   await vi.advanceTimersByTimeAsync(5_000);
 }
 
-/** A field of JupyterLab's Settings editor, with the focus in it. */
+/** A focused field of JupyterLab's Settings editor. */
 function field(): HTMLInputElement {
   const panel = document.body.appendChild(document.createElement("div"));
   panel.className = "jp-SettingsPanel";
@@ -335,7 +335,7 @@ test("what comes from a file while one types outlives that the form saves all fi
   expect(editor.user).toEqual({ ...last, agent: "code" });
   expect(kernel.file).toEqual({ ...last, agent: "code" });
   expect(kernel.changes.map(({ name }) => name)).toEqual(["agent"]);
-  await typed(box, editor, { agent: "code", cwd: "/b2", warm: ["x"] }, () => box.blur()); // by the user
+  await typed(box, editor, { agent: "code", cwd: "/b2", warm: ["x"] }, () => box.blur()); // the user leaves the field
   expect(kernel.file.cwd).toBe("/b2");
 });
 

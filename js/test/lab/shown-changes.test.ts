@@ -69,7 +69,7 @@ function change(more: Partial<CellChange> = {}): CellChange {
 }
 
 const bars = (node: Element) => [...node.querySelectorAll(".agentnb-cell-bar")];
-/** Waits until so many bars are there and can be answered. */
+/** Waits until `count` bars are shown and accept answers. */
 const armed = (node: Element, count: number) =>
   eventually(() => expect(node.querySelectorAll("[data-armed=true]")).toHaveLength(count));
 const press = (node: Element, name: string) =>
@@ -134,7 +134,7 @@ const deleted = (cellId: string, below: string | undefined, more: Partial<CellCh
     ...more,
   });
 
-/** What one reads from top to bottom: cells by their editors' texts, deleted ones by theirs. */
+/** The visible texts from top to bottom: of the cells' editors, and of deleted cells. */
 const read = (node: Element) =>
   [...node.querySelectorAll(".cm-content, .agentnb-deleted-cell-text")].map(({ textContent }) => textContent);
 
@@ -270,7 +270,7 @@ test("a new bar answers nothing for a moment, and none answers the second click 
   const made = [change({ status: "added" }), change({ cellId: "b", status: "added" })];
   const [first, second] = made as [CellChange, CellChange];
   const bothCame = new Promise<void>((resolve) => {
-    // No timer can end between this and what waits for it.
+    // No timer can fire between this and the code that awaits it.
     const observer = new MutationObserver(() => bars(node).length === 2 && resolve());
     observer.observe(node, { childList: true, subtree: true });
   });

@@ -9,10 +9,10 @@ import { eventually } from "../eventually";
 Element.prototype.scrollIntoView ??= () => {};
 Range.prototype.getClientRects ??= () => [] as unknown as DOMRectList;
 
-/** A bar of another test, or of another file in the same process, is armed already: nobody shall take it for the new one. */
+/** A bar of another test or file in the same process is armed already: this test must not take it for the new one. */
 beforeEach(() => document.body.replaceChildren());
 
-/** A signal of Lumino's, as far as it is used. */
+/** A signal like Lumino's, as far as it is used. */
 class Signal {
   readonly slots = new Set<() => void>();
   connect = (slot: () => void): unknown => this.slots.add(slot);

@@ -1,4 +1,4 @@
-/** How the width of the sidebar is worked out from those of what stands side by side. */
+/** Tests the computation of the sidebar's width from the widths of the areas beside it. */
 import { expect, test } from "vitest";
 import { widened } from "../../src/lab/sidebar-width";
 

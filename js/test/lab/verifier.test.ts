@@ -1,4 +1,4 @@
-/** How the verification of a notebook stands in the page: begun, followed, stopped, stale, mended. */
+/** The verification of a notebook in the page: started, followed, stopped, outdated and repaired. */
 import { expect, test } from "vitest";
 import { type Ask, LONGEST_TEXT, NONE, type Verification, Verifier } from "../../src/lab/verifier";
 
@@ -20,7 +20,7 @@ const ended = (of: Partial<Verification>): Partial<Verification> => ({
   ...of,
 });
 
-/** A notebook, its kernel's answers in their order, and what was asked and sent. */
+/** A notebook, its kernel's answers in their order, and records of requests and messages. */
 function world(...answers: (Partial<Verification> | Error)[]) {
   const asked: [string, Record<string, unknown>][] = [];
   const sent: string[] = [];
@@ -30,7 +30,7 @@ function world(...answers: (Partial<Verification> | Error)[]) {
     asked.push([method, params as Record<string, unknown>]);
     if (method === "verify/stop") return NONE;
     const isAwaited = (params as { revision?: number }).revision === ENDED;
-    if (isAwaited) return new Promise(() => undefined); // nothing is verified elsewhere
+    if (isAwaited) return new Promise(() => undefined); // no other page verifies anything
     const answer = answers.shift();
     if (answer === undefined) return new Promise(() => undefined);
     if (answer instanceof Error) throw answer;

@@ -1,5 +1,5 @@
 /**
- * The reducer cases that pytest runs too: our own, and those of the folder in AGENTNB_CASES.
+ * The reducer cases that pytest runs too: our own, and the cases of the folder in AGENTNB_CASES.
  * `null` means absent; an action without a time gets 9,999 ms.
  */
 import { readdirSync, readFileSync } from "node:fs";
@@ -28,7 +28,7 @@ const REDUCERS: Record<string, Reduce> = {
   changeset: reduceChangeset,
 } as never;
 
-/** What the kernel alone reduces: it sends a page the whole state in the place of such an action. */
+/** The actions that only the kernel reduces: it sends a page the whole state instead. */
 const MEMBERS = /^session\/(activeClient|customization|mcpServer)/;
 
 function skipReason(one: Case): string | undefined {

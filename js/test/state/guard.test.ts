@@ -1,4 +1,4 @@
-/** What comes in from the wire is checked before a reducer sees it. */
+/** Messages from the wire are checked before a reducer gets them. */
 import { describe, expect, test } from "vitest";
 import { isAction, isEnvelope } from "../../src/state/guard.ts";
 

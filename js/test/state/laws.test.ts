@@ -1,4 +1,4 @@
-/** Laws of the reducers that no single case can show. */
+/** Laws of the reducers that a single case cannot show. */
 import { describe, expect, test } from "vitest";
 import { changed, same } from "../../src/state/change.ts";
 import { waitingRequests } from "../../src/state/chat-inputs.ts";

@@ -41,7 +41,7 @@ test("parts made from each other in any order are found and counted as in plain 
   }
 });
 
-/** How often one more tool call looks at the parts before it. */
+/** Returns how often one more tool call reads the parts before it. */
 function looksOfOneCall(before: number): number {
   let looks = 0;
   let responseParts: readonly ResponsePart[] = [];

@@ -1,4 +1,4 @@
-/** A restart of the kernel: what was open in its chat is open in the next one's. */
+/** A restart of the kernel: the next kernel's chat reopens the conversations that were open. */
 import { expect, test } from "vitest";
 import { PendingPrompt } from "../../src/lab/pending-prompt";
 import type { Leaving } from "../../src/view/after-restart";
@@ -11,12 +11,12 @@ const KEPT = { agent: "eliza", title: "T", turns: 1, open: true, modifiedAt: 1 }
 
 async function asked(page: Page): Promise<string> {
   const detail: Leaving = {};
-  await page.until(() => expect(page.text()).not.toBe("")); // it listens
+  await page.until(() => expect(page.text()).not.toBe("")); // it listens now
   page.host.dispatchEvent(new CustomEvent("agentnb-leaving", { detail }));
   return detail.open ?? "";
 }
 
-/** The chat of a new kernel, which is asked to open what was open. */
+/** The chat of a new kernel, which is requested to reopen the conversations of `detail`. */
 async function next(
   detail: string,
   answers: Record<string, unknown> = {},
@@ -35,14 +35,14 @@ async function next(
   await pending.send(page.host.parentElement as HTMLElement, "", Promise.resolve(detail), "agentnb-reopen");
   await page.until(() => expect(page.text()).toContain("Connecting"));
   store.root.value = root;
-  await page.until(() => expect(pending.node.hidden).toBe(true)); // taken
+  await page.until(() => expect(pending.node.hidden).toBe(true)); // reopening has begun
   return { store, page };
 }
 
 const requested = (store: MemoryStore) =>
   store.requested.filter(({ method }) => /^(resume|create)/.test(method)).map(({ method, params }) => [method, params]);
 
-/** A chat in which the tab `MINE` is shown, with an access, beside another one. */
+/** A chat that shows the tab `MINE`, with kernel access, beside another one. */
 async function before({ kernel = "look", hasBegun = true } = {}): Promise<string> {
   const store = readyStore();
   addSession(store, MINE);

@@ -1,4 +1,4 @@
-/** The agents to begin with: those that are installed, those that start without, installing, checking. */
+/** The agents to start with: installed ones, ones that need no installation, installing and checking. */
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import type { AgentInfo, AgentSetup } from "../../src/state/types.gen.ts";
 import { AGENT, MemoryStore, readyStore, SESSION } from "./memory-store";
@@ -184,7 +184,7 @@ describe("the list", () => {
     const page = open(store, { kind: "chat" });
     await showList(page);
     expect(names(page)).toHaveLength(40);
-    expect(names(page)[7]).toEqual("agent-7"); // without a name
+    expect(names(page)[7]).toEqual("agent-7"); // it has no name
     const search = page.find<HTMLInputElement>("[aria-label='Search agents']");
     expect(page.root.activeElement).toBe(search);
     press(search, "ArrowDown");

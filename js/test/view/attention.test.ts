@@ -1,4 +1,4 @@
-/** What calls the user who looks elsewhere: the page's title, the sidebar's mark and notifications of the browser. */
+/** Calls a user who is looking elsewhere: the page's title, the sidebar's mark and browser notifications. */
 import { effect, signal } from "@preact/signals";
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from "vitest";
 import callUser from "../../src/attention";
@@ -10,7 +10,7 @@ import { open } from "./page";
 const [IDLE, ERROR, WORKING, WAITING, READ] = [1, 2, 8, 24, 32];
 const SECRET = "sk-ant-api03-kx81hq2mz0pl44 <img src=x onerror=alert(1)>";
 
-/** The browser's, as far as it is used. */
+/** The browser's `Notification`, as far as it is used. */
 class FakeNotification {
   static permission = "granted";
   static requestPermission = vi.fn(async () => FakeNotification.permission);
@@ -207,14 +207,14 @@ test("a question that was seen is not notified of when one leaves; the next one 
   focus(true);
   ask(store, "c3");
   await vi.advanceTimersByTimeAsync(100);
-  focus(false); // it was hardly seen
+  focus(false); // in sight only for a moment
   await vi.advanceTimersByTimeAsync(10_000);
   expect([document.title, FakeNotification.shown.length]).toEqual(["(3) fit.ipynb", 2]);
 });
 
 test("who looks at the conversation is not called", async () => {
   const { store, marks, onScreen, begin } = world();
-  vi.useFakeTimers({ toFake: ["performance"] }); // an end is called a second after it was last in sight
+  vi.useFakeTimers({ toFake: ["performance"] }); // an end is reported only some time after it was last in sight
   onTestFinished(() => void vi.useRealTimers());
   focus(true);
   onScreen.value = [SESSION];
@@ -224,7 +224,7 @@ test("who looks at the conversation is not called", async () => {
   ask(store, "c1");
   store.apply(CHAT, { type: "chat/toolCallConfirmed", turnId: "t1", toolCallId: "c1", approved: true });
   status(store, WORKING);
-  onScreen.value = []; // a cell's live answer gives way to the last one
+  onScreen.value = []; // a cell's final answer replaces the live one
   status(store, IDLE);
   expect([document.title, marks, FakeNotification.shown.length]).toEqual(["fit.ipynb", [], 0]);
 });
@@ -281,7 +281,7 @@ test("notifications are switched on with a click, which alone asks the browser",
     FakeNotification.permission = "granted";
     return "granted";
   });
-  // The kernel tells of such settings only where they are not the default.
+  // The kernel sends these settings only if they are not the default.
   store.root.value = { ...(store.root.peek() as NonNullable<ReturnType<typeof store.root.peek>>), config: undefined };
   const page = open(store, { kind: "chat" });
   const entry = async () => {

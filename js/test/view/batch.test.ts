@@ -1,4 +1,4 @@
-/** A batch's rows below its bar: groups, a click that opens a conversation there, and what cannot be opened. */
+/** A batch's rows below its bar: groups, a click that opens a conversation there, and rows that cannot be opened. */
 import { afterEach, expect, test } from "vitest";
 import batch from "../../src/batch";
 import { eventually } from "../eventually";
@@ -13,11 +13,11 @@ const GROUPS = [
   { title: "Answers", rows: [{ number: 0, label: "a", state: "done", text: "good", opens: true }] },
 ];
 
-/** The widget's model as anywidget gives it; `say` stands for the kernel. */
+/** The widget's model as anywidget provides it; `say` acts for the kernel. */
 class Model {
   readonly sent: object[] = [];
   groups: unknown = GROUPS;
-  /** What the page has of it, by its id. */
+  /** The page's models, by id. */
   readonly found = new Map<string, object>();
   readonly widget_manager = { get_model: async (id: string) => this.found.get(id) };
   readonly #listeners = new Map<string, Listener>();

@@ -1,4 +1,4 @@
-/** Tries side by side: what they say is text, parts are chosen, conflicts are said in their card. */
+/** Tries side by side: their texts stay text, the user chooses parts, and a card shows its conflicts. */
 import { expect, test } from "vitest";
 import { readUnified } from "../../src/view/branches/changes";
 import type { Try } from "../../src/view/branches/requests";
@@ -47,7 +47,7 @@ function show(
 test("each try has its text, measure, pictures, checks and changes; nothing of an agent's is markup", async () => {
   const { page } = show([{}, { number: 2, state: "failed", error: "It <b>ended</b>." }]);
   await page.until(() => expect(page.all("article").map((one) => one.ariaLabel)).toEqual(["Try 1", "Try 2"]));
-  await page.until(() => expect(page.all("img")).toHaveLength(2)); // the other one is no picture
+  await page.until(() => expect(page.all("img")).toHaveLength(2)); // the other one is not a picture
   expect(page.text()).toContain("first\nI <b>improved</b> it.⟨U+202E⟩");
   expect(page.text()).toContain("It <b>ended</b>.");
   expect(page.all("article b, article i")).toHaveLength(0);

@@ -1,4 +1,4 @@
-/** How often a view redraws; a redraw's cost is what its drawing takes of the fake clock. */
+/** How often a view redraws; a redraw costs as much time as its drawing advances the fake clock. */
 import { effect, signal } from "@preact/signals";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { Cadence } from "../../src/view/cadence";
@@ -26,7 +26,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** Changes the state each millisecond for so long; says when it was drawn, from the first time on. */
+/** Changes the state each millisecond; returns the times of the redraws since the first one. */
 async function stream(milliseconds: number): Promise<number[]> {
   for (const start = performance.now(); performance.now() < start + milliseconds; ) {
     source.value += 1;

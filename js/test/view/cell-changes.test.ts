@@ -1,4 +1,4 @@
-/** Changes of cells that were made without a question, as the notebook is given them. */
+/** Changes of cells that were made without a question, as the notebook receives them. */
 import { effect } from "@preact/signals";
 import { expect, test, vi } from "vitest";
 import follow from "../../src/cell-changes";
@@ -20,7 +20,7 @@ function world(kernel = "run") {
   return { store, given };
 }
 
-/** A turn that changed these cells; `asked` were answered on cards. */
+/** A turn that changed these cells; the user answered `asked` on cards. */
 function turn(
   store: MemoryStore,
   id: string,
@@ -60,7 +60,7 @@ test("a turn's changes of cells come when it has ended, and go as they are kept 
     { id: "x", kind: "variable" },
   ]);
   expect(cells(given)).toEqual(["a changed", "b added"]);
-  expect([...store.visible.values()]).toEqual([true]); // else a page whose chat is closed hears of no decision
+  expect([...store.visible.values()]).toEqual([true]); // otherwise a page with a closed chat misses decisions
   expect(given.at(-1)?.[1]?.notebook).toBe("copy/fit.ipynb");
   store.answer = () => Promise.resolve({ text: "x = 1", size: 5, isCut: false, isBinary: false });
   expect(await given.at(-1)?.[0]?.before()).toBe("x = 1");

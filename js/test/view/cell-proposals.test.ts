@@ -15,7 +15,7 @@ const CELL: ToolCallCell = {
   newText: "x = 2",
 };
 
-/** A store with a notebook that remembers each list of proposals that it was given. */
+/** A store with a notebook that records each list of proposals that it receives. */
 function world() {
   const store = readyStore();
   const given: (readonly CellProposal[])[] = [];

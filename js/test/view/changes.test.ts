@@ -1,4 +1,4 @@
-/** What a turn changed: the line below it, the list, what can be done with it, conflicts, the conversation's panel. */
+/** The changes of a turn: the line below it, the list, its actions, conflicts, and the conversation's panel. */
 import { describe, expect, test } from "vitest";
 import type { ChangesetFile, TurnChanges } from "../../src/state/types.gen";
 import { changesOf, tallyOfAll } from "../../src/view/change-set";
@@ -36,7 +36,7 @@ function change(id: string, meta: Meta = {}, lines?: [number, number]): Changese
   return { id, edit, _meta: { agentnb } } as unknown as ChangesetFile;
 }
 
-/** A chat with one finished turn; its change set has these files. */
+/** A chat with one finished turn, whose change set has these files. */
 function ended(changes?: TurnChanges, ...files: ChangesetFile[]): MemoryStore {
   const store = readyStore();
   startTurn(store, "t1", "Fit it");
@@ -403,7 +403,7 @@ describe("the review", () => {
     store.answer = () => new Promise((resolve) => (answer = resolve));
     heard.at(-1)?.("file:a.py").actions[1]?.run();
     await page.until(() => expect(standing("file:a.py")).toEqual(["", true, "Keep", "Undo"]));
-    heard.at(-1)?.("file:a.py").actions[1]?.run(); // once
+    heard.at(-1)?.("file:a.py").actions[1]?.run(); // a second click sends nothing
     expect(operations(store)).toEqual([
       { channel: SET, operationId: "undo", target: { kind: "resource", resource: "file:a.py" } },
     ]);
@@ -477,7 +477,7 @@ describe("the conversation", () => {
     return store;
   }
 
-  /** The form that a turn's menu opens by this entry. */
+  /** Opens the form of this entry in a turn's menu. */
   async function asks(page: Page, entry: string): Promise<HTMLElement> {
     page.button("Turn").click();
     await page.until(() => expect(page.all("[role=menuitem]")).toHaveLength(3));

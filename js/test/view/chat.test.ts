@@ -36,7 +36,7 @@ function addRoot(store: MemoryStore, agent: string | undefined): void {
   store.root.value = { ...before, config: { schema: {}, values: agent === undefined ? {} : { agent } } };
 }
 
-/** A chat without a conversation, of a kernel with a default agent. */
+/** A chat without a conversation; its kernel may have a default agent. */
 function without(agent: string | undefined) {
   const store = Object.assign(new MemoryStore(), { module: fetchModule });
   addRoot(store, agent);
@@ -72,7 +72,7 @@ describe("the chat without a conversation", () => {
       { method: "createSession", params: { agent: "eliza", ...NEW_TAB } },
     ]);
     const before = box();
-    type(box(), "And"); // before its tab is there
+    type(box(), "And"); // before its tab exists
     addSession(store, SESSION);
     store.apply(ROOT, { type: "x-agentnb/sessionSet", summary: summary(SESSION, "First") });
     await page.until(() => expect(activeTab(page)).toContain("First"));
@@ -188,7 +188,7 @@ describe("the chat without a conversation", () => {
   test("an empty conversation names the agent", () => {
     const page = open(readyStore(), { kind: "chat" });
     expect(page.text()).toContain("Ask Eliza");
-    expect(page.all(".examples")).toEqual([]); // an older kernel gives none
+    expect(page.all(".examples")).toEqual([]); // an older kernel sends no examples
   });
 
   test("an example is written into the box, and not sent; what the reader wrote stays", async () => {

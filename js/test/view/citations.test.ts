@@ -1,4 +1,4 @@
-/** A research in the transcript: findings with their places, and the conversation that found them. */
+/** Research in the transcript: findings with their sources, and the conversation that found them. */
 import { describe, expect, test } from "vitest";
 import type { NotebookActions } from "../../src/view/store";
 import { CHAT, readyStore, startTurn, summary } from "./memory-store";

@@ -1,4 +1,4 @@
-/** The list of the agent pill says whether the agent is confined, and how to confine it. */
+/** The list of the agent pill shows whether the agent is confined, and how to confine it. */
 import { expect, test } from "vitest";
 import type { AgentProcess, SessionState } from "../../src/state/types.gen";
 import { readyStore, SESSION } from "./memory-store";
@@ -22,7 +22,7 @@ test.each([
   [{ state: "running", confined: "can write only to /work" } as const, "Confined: it can write only to /work."],
 ])("of an agent that runs: %j", async (process, words) => {
   expect(await notes(process)).toContain(words);
-  expect((await notes(process)).filter((one) => one?.includes("onfined"))).toHaveLength(2); // the whole is the tooltip
+  expect((await notes(process)).filter((one) => one?.includes("onfined"))).toHaveLength(2); // also in the tooltip
 });
 
 test.each([[undefined], [{ state: "running" }], [{ state: "stopped", unconfined: HOW }]])(

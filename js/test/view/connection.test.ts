@@ -1,4 +1,4 @@
-/** What the reader is told of the connection, and what is still offered. */
+/** The messages about the connection, and the actions that remain available. */
 import { describe, expect, test, vi } from "vitest";
 import type { Connection } from "../../src/view/store";
 import { CHAT, readyStore, startTurn } from "./memory-store";

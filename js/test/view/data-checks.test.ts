@@ -1,4 +1,4 @@
-/** Data checks below a turn: a line for each table, the first two at once, and what can be done about each. */
+/** Data checks below a turn: a line for each table, the first two visible, and the actions for each. */
 import { expect, test } from "vitest";
 import type { DataCheck, TurnChanges } from "../../src/state/types.gen";
 import { byTable, lineOf } from "../../src/view/data-check-lines";

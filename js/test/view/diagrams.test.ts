@@ -1,4 +1,4 @@
-/** A Mermaid diagram in an answer: code, with a button where the front end can draw it. */
+/** A Mermaid diagram in an answer: code, with a button if the front end can draw it. */
 import { expect, test } from "vitest";
 import type { NotebookActions } from "../../src/view/store";
 import { CHAT, readyStore, startTurn } from "./memory-store";

@@ -1,4 +1,4 @@
-/** Why a tool call failed, in one sentence. */
+/** The reason why a tool call failed, in one sentence. */
 import { expect, test } from "vitest";
 import type { ToolCallState } from "../../src/state/types.gen";
 import { failureSentence } from "../../src/view/failure";

@@ -163,12 +163,12 @@ describe("drafts", () => {
     store.notify = (_, params) => said.push(params);
     box(page).focus();
     type(box(page), "mine");
-    window.dispatchEvent(new Event("pagehide")); // saved, and told to the kernel
+    window.dispatchEvent(new Event("pagehide")); // saved, and sent to the kernel
     store.drafts.value = { [CHAT]: "mine, and theirs" };
     expect(box(page).value).toEqual("mine");
     box(page).blur();
     await page.until(() => expect(box(page).value).toEqual("mine, and theirs"));
-    store.drafts.value = { [CHAT]: "" }; // sent there
+    store.drafts.value = { [CHAT]: "" }; // another window sent it
     await page.until(() => expect(box(page).value).toEqual(""));
     const { page: again } = tabs(); // as after a reload
     expect(box(again).value).toEqual("");
@@ -368,7 +368,7 @@ describe("pictures", () => {
     });
     await page.until(() => expect(page.all(".pictures")).toEqual([]));
     store.refuse("No.");
-    await page.until(() => page.find(".pictures img")); // refused, they are back
+    await page.until(() => page.find(".pictures img")); // the refused pictures are back
   });
 
   test.each([
@@ -389,7 +389,7 @@ describe("pictures", () => {
     for (const view of [page, other]) await view.until(() => view.find(".pictures img"));
     (page.all("[role=tab]")[1] as HTMLElement).click();
     await page.until(() => expect(page.all("[role=tab]")[0]?.title).toContain("(draft)"));
-    const { page: again } = tabs(); // a page that is loaded anew has other stores
+    const { page: again } = tabs(); // a reloaded page has new stores
     await again.until(() => again.find(".pictures img"));
     expect(again.text()).not.toContain("reloading the page removes them");
     press(box(again), "Enter");

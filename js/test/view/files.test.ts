@@ -1,4 +1,4 @@
-/** The files at the end of a turn: what changed by the cases that pytest runs too, their changes, and taking them along. */
+/** The files at the end of a turn: the changed files in the cases that pytest runs too, their diffs, and downloads. */
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";

@@ -1,4 +1,4 @@
-/** After a turn: what fits it, by one click; and the questions that wait out of sight. */
+/** Suggestions after a turn, by one click; and the questions that wait out of sight. */
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import type { ChangesetFile, TurnChanges } from "../../src/state/types.gen";
 import type { NotebookActions } from "../../src/view/store";
@@ -13,7 +13,7 @@ const change = (id: string, more: object = {}): ChangesetFile => {
   return { id, edit: {}, _meta: { agentnb } } as unknown as ChangesetFile;
 };
 
-/** A tool call that has ended, after it was allowed. */
+/** A finished tool call that was allowed. */
 function call(store: MemoryStore, id: string, success: boolean): void {
   const at = { turnId: "t1", toolCallId: id };
   store.apply(CHAT, { type: "chat/toolCallStart", ...at, toolName: "execute", displayName: `Run ${id}` });
@@ -86,7 +86,7 @@ describe("what follows a turn", () => {
   });
 });
 
-/** What the agent suggests is on offer. */
+/** Adds suggestions of the agent. */
 function suggest(store: MemoryStore, ...suggestions: string[]): MemoryStore {
   store.apply(CHAT, { type: "x-agentnb/promptSuggestionsChanged", suggestions });
   return store;
@@ -105,7 +105,7 @@ describe("what the agent suggests", () => {
     await page.until(() => expect(box(page).value).toBe("Show what\nit returns"));
     expect(page.root.activeElement).toBe(box(page));
     page.button("Run the test alone").click();
-    await page.until(() => expect(box(page).value).toBe("Run the test alone")); // takes the place of the other
+    await page.until(() => expect(box(page).value).toBe("Run the test alone")); // replaces the other suggestion
     expect(store.dispatched).toHaveLength(sent);
   });
 

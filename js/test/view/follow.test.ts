@@ -1,13 +1,13 @@
 import { describe, expect, test } from "vitest";
 import { Follower, type Intent } from "../../src/view/pinned";
 
-/** A box that scrolls as a browser's does: it clamps, and tells of a scroll later. */
+/** A box that scrolls as in a browser: it clamps, and reports a scroll later. */
 class Box {
   clientHeight = 100;
   scrollHeight = 1000;
   readonly untold: (() => void)[] = [];
   tell = (): void => {};
-  /** What `querySelector` finds: the question that the pointer is on. */
+  /** The result of `querySelector`: the question under the pointer. */
   hovered: Element | null = null;
   querySelector = (): Element | null => this.hovered;
   #top = 900;
@@ -23,7 +23,7 @@ class Box {
     this.untold.push(() => this.tell());
   }
 
-  /** The browser's next frame: scrolls are told of, as many as there were. */
+  /** The browser's next frame: reports all pending scrolls. */
   frame(): void {
     for (const one of this.untold.splice(0)) one();
   }
@@ -65,9 +65,9 @@ describe("a transcript at its end", () => {
   test("is let go by one step of the wheel, whatever text comes before the browser has scrolled", () => {
     const { box, follower, said, grow } = following();
     grow();
-    follower.intends("up"); // the wheel is heard of first, …
+    follower.intends("up"); // the wheel event arrives first, …
     grow();
-    box.frame(); // … then the programme's scroll before it, …
+    box.frame(); // … then the report of the earlier scroll by our code, …
     grow();
     for (const step of [3, 10, 20, 17]) {
       box.scrollTop -= step; // … then the browser scrolls smoothly, at first hardly away from the end

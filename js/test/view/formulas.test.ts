@@ -1,4 +1,4 @@
-/** How many of 300 formulas, spread over KaTeX's list of supported functions, are drawn. */
+/** Counts how many of 300 formulas, spread over KaTeX's list of supported functions, are drawn. */
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { expect, test } from "vitest";
@@ -8,7 +8,7 @@ const lines = readFileSync(resolve(import.meta.dirname, "../../../tests/cases/ma
   "\n",
 );
 const formulas = lines.filter((line) => line !== "" && !line.startsWith("#"));
-/** Links, pictures and HTML are on KaTeX's list, and never drawn. */
+/** KaTeX's list contains links, pictures and HTML, which are never drawn. */
 const FORBIDDEN = /^\\(?:href|url|includegraphics|html)/;
 
 function isDrawn(source: string): boolean {

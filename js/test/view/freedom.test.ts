@@ -1,4 +1,4 @@
-/** The control of a conversation's freedom, and what the next conversation starts with. */
+/** The control of a conversation's freedom, and the freedom of the next conversation. */
 import { expect, test } from "vitest";
 import type { RootState } from "../../src/state/types.gen";
 import { AGENT, MemoryStore, readyStore, SESSION } from "./memory-store";

@@ -1,4 +1,4 @@
-/** What colours code: fetched once, when code is shown first. */
+/** The module that colours code: fetched once, when code is first shown. */
 import { expect, test } from "vitest";
 import { eventually } from "../eventually";
 import { MarkdownPage } from "./markdown-page";

@@ -1,4 +1,4 @@
-/** The history: found by the menu and the keyboard, listed, searched, previewed, opened, and deleted with undo. */
+/** The history: found by menu and keyboard; listed, searched, previewed, opened, and deleted with undo. */
 
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { checked, type RequestName } from "../../src/state/answers";
@@ -46,7 +46,7 @@ class HistoryStore extends MemoryStore {
     };
   }
 
-  /** What the history asked; the list of an empty conversation asks for more at once. */
+  /** The requests of the history itself; the list of an empty conversation also requests more at once. */
   asked(method: string): unknown[] {
     const params = this.requested.filter((one) => one.method === method).map((one) => one.params);
     return params.filter((one) => (one as { limit?: number }).limit !== 100);
@@ -76,7 +76,7 @@ function search(page: Page, text: string): void {
   box(page).dispatchEvent(new InputEvent("input", { bubbles: true }));
 }
 
-/** Opens the filters, where they are not open. */
+/** Opens the filters if needed, and sets one. */
 async function filter(page: Page, label: string, value: string): Promise<void> {
   const button = page.find<HTMLElement>(".history-filter");
   if (button.getAttribute("aria-expanded") === "false") button.click();
@@ -84,7 +84,7 @@ async function filter(page: Page, label: string, value: string): Promise<void> {
   choose(page, label, value);
 }
 
-/** Chooses from the menu of the history. */
+/** Chooses an entry of the history's menu. */
 async function task(page: Page, name: string): Promise<void> {
   page.button("More").click();
   await page.until(() => page.find(".history-head [role=menu]"));
@@ -164,7 +164,7 @@ describe("the history", () => {
 describe("the list", () => {
   test("is by day, with agent, time, and where each was begun", async () => {
     const noon = new Date(2026, 5, 15, 12).getTime();
-    vi.setSystemTime(noon); // no midnight and no change to summer time lies between the days
+    vi.setSystemTime(noon); // no midnight and no change to summer time between the days
     onTestFinished(() => void vi.useRealTimers());
     const sessions = [
       kept("a", { turns: 1, modifiedAt: noon }),
@@ -406,7 +406,7 @@ describe("a conversation of the history", () => {
   });
 });
 
-/** Chooses from the menu of the conversation with this title. */
+/** Chooses an entry of the menu of the conversation with this title. */
 async function more(page: Page, title: string, name: string): Promise<void> {
   page.button(`More: ${title}`).click();
   await page.until(() => page.find(".history [role=menu]"));
@@ -493,7 +493,7 @@ describe("several conversations", () => {
       deleteSession: () => new Promise<void>((done) => ends.push(done)),
     });
     const page = await opened(store);
-    fakeTimers(); // they can be brought back for ten seconds
+    fakeTimers(); // undo is possible for ten seconds
     await select(page, "About a", "About c");
     page.find(".danger").click();
     await page.until(() => expect(titles(page)).toEqual(["About b"]));
@@ -661,7 +661,8 @@ describe("the storage page", () => {
     ] as const) {
       page.button(button).click();
       await page.until(() => expect(page.find("[role=status].small").textContent).toBe(`${action} done.`));
-      await page.until(() => expect(page.find(".history-list").getAttribute("aria-busy")).toBe("false")); // its sizes are measured again
+      // Its sizes are measured again.
+      await page.until(() => expect(page.find(".history-list").getAttribute("aria-busy")).toBe("false"));
     }
     choose(page, "Keep the newest", "10G");
     await page.until(() => expect(page.find<HTMLSelectElement>("[aria-label='Keep the newest']").value).toBe("10G"));
@@ -718,7 +719,7 @@ describe("a deletion", () => {
   test("is undone instead of confirmed, from the menu too", async () => {
     const store = new HistoryStore();
     const page = await opened(store);
-    fakeTimers(); // it can be undone for ten seconds
+    fakeTimers(); // undo is possible for ten seconds
     await more(page, "About a", "Delete");
     await page.until(() => page.find("[data-undo]"));
     expect([titles(page), store.asked("deleteSession")]).toEqual([["About b"], []]);
@@ -743,7 +744,7 @@ describe("a deletion", () => {
   test("that is undone is not sent", async () => {
     const store = new HistoryStore();
     const page = await opened(store);
-    fakeTimers(); // it can be undone for ten seconds
+    fakeTimers(); // undo is possible for ten seconds
     await remove(page);
     page.button("Undo: keep About a").click();
     await page.until(() => expect(titles(page)).toEqual(["About a", "About b"]));
@@ -786,7 +787,7 @@ describe("a deletion", () => {
       deleteSession: ({ channel }) => void gone.add(channel),
     });
     const page = await opened(store);
-    fakeTimers(); // each can be undone for ten seconds
+    fakeTimers(); // undo is possible for ten seconds each
     await remove(page);
     await remove(page);
     await page.until(() => expect(page.all("[data-undo]")).toHaveLength(2));

@@ -70,7 +70,7 @@ function read(text: string): Token[] {
 test.each(thoroughCases(UNITS))("four times as much of %j takes less than ten times as long to read", (unit) => {
   const text = unit.repeat(SHORT / unit.length);
   const long = text.repeat(4);
-  read(text); // the code is warm
+  read(text); // warms the code up
   const isFine = (small: number, large: number) => large < 10 * Math.max(small, 15);
   const took = shortest(
     () => read(text),

@@ -1,4 +1,4 @@
-/** Nothing an agent says can run, or load anything from outside, in whatever field it says it. */
+/** No text of an agent can run, or load anything from outside, in any field. */
 import { readdirSync, readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { waitingRequests } from "../../src/state/chat-inputs";
@@ -14,7 +14,7 @@ interface Attack {
 }
 
 const FOLDER = "../tests/cases/attacks";
-/** What every object inherits: a table that is looked up by one of these must not find it. */
+/** The names that every object inherits: a lookup in a table by one of these must not find it. */
 const INHERITED = Object.getOwnPropertyNames(Object.prototype);
 /** Every attack of the cases, and every inherited name. */
 const MESSAGES: string[] = readdirSync(FOLDER)
@@ -22,15 +22,15 @@ const MESSAGES: string[] = readdirSync(FOLDER)
   .flatMap((name) => (JSON.parse(readFileSync(`${FOLDER}/${name}`, "utf8")) as { messages: Attack[] }).messages)
   .map(({ text, times = 1 }) => text.repeat(times))
   .concat(INHERITED);
-/** So many are put into one view. */
+/** The number of messages in one view. */
 const BATCH = 40;
-/** Of those that end a turn fewer: a view shows no more turns at a time. */
+/** Fewer for messages that end a turn: a view shows no more turns at a time. */
 const TURNS = 15;
 
 const FORBIDDEN = new Set(
   "script iframe object embed link meta base form style video source svg math foreignobject template".split(" "),
 );
-/** The view's own, which no text can name. */
+/** The view's own elements, which no text can name. */
 const OURS: Readonly<Record<string, string>> = { form: ".prompt, .input-request", svg: ".icon" };
 
 const HREF = /^(https?:\/\/|mailto:|(?![a-z][a-z0-9+.-]*:|\/\/|[\\])[^\\]*$)/i;
@@ -49,7 +49,7 @@ function isHarmful(element: Element, name: string, value: string): boolean {
   return name === "style" && /url|@import|expression/i.test(value);
 }
 
-/** What must hold of everything that a view has drawn. */
+/** Checks everything that a view has drawn. */
 function expectHarmless(page: Page, what: string): void {
   const body = page.find(".root");
   const found: string[] = [];
@@ -70,10 +70,9 @@ function expectHarmless(page: Page, what: string): void {
 
 type Field = (store: MemoryStore, text: string) => void;
 
-/** The running turn of a store. */
+/** The id of the store's running turn. */
 const running = (store: MemoryStore) => store.chat(CHAT).peek()?.activeTurn?.id ?? "";
 
-/** How many parts it has. */
 const parts = (store: MemoryStore) => store.chat(CHAT).peek()?.activeTurn?.responseParts.length ?? 0;
 
 const part = (store: MemoryStore, one: object) => {
@@ -242,18 +241,18 @@ const FIELDS: Record<string, Field> = {
 };
 
 const IN_CHAT = { kind: "chat" } as const;
-/** Only here is text read as Markdown, so that its length matters; elsewhere a piece of a long one does. */
+/** Only these fields are read as Markdown, so only there the length matters; others get a piece of a long text. */
 const READ = new Set(["message of the agent", "tool output"]);
 const LONG = 800;
 
-/** Each ends its turn. */
+/** Each of these ends its turn. */
 const ENDS = new Set(["error", "stop reason", "attachment of the user"]);
-/** Of the whole session: the last message wins, so that each gets a view of its own. */
+/** For the whole session the last message wins: each message gets a separate view. */
 const ALONE = new Set(["names, commands and modes"]);
-/** No parts of an answer: they stand beside it. */
+/** Not parts of an answer: they are shown beside it. */
 const BESIDE = new Set([...ENDS, ...ALONE, "queued message", "form of the agent"]);
 
-/** What reads Markdown gets every message; each other field a quarter, and the next field another quarter. */
+/** Markdown fields get every message; each other field gets a quarter, and the next field another quarter. */
 function messagesFor(name: string): string[] {
   if (READ.has(name)) return [...new Set(MESSAGES)];
   const pieces = new Set(MESSAGES.map((text) => text.slice(0, LONG)));
@@ -268,7 +267,7 @@ function batches(name: string): string[][] {
   return found;
 }
 
-/** The whole chat; and once its last turn as it stands below a cell, drawn by the same parts. */
+/** The whole chat; and once its last turn as below a cell, drawn by the same parts. */
 function views(store: MemoryStore, name: string, first: boolean): Page[] {
   const chat = store.chat(CHAT).peek();
   const turn = chat?.activeTurn ?? chat?.turns.at(-1);
@@ -277,7 +276,7 @@ function views(store: MemoryStore, name: string, first: boolean): Page[] {
   return pages;
 }
 
-/** Opens what is folded, and what is folded in that. */
+/** Opens the folds, and the folds inside them. */
 async function unfold(page: Page): Promise<void> {
   for (let depth = 0; depth < 2; depth += 1) {
     for (const fold of [...page.find(".root").getElementsByClassName("fold-head")])
@@ -304,18 +303,18 @@ describe.each(Object.entries(FIELDS))("hostile text in: %s", (name, fill) => {
         if (!BESIDE.has(name)) expect(shown, name).toBeGreaterThanOrEqual(batch.length);
         expectHarmless(page, `${name}: ${JSON.stringify(batch.map((text) => text.slice(0, 60)))}`);
         page.unmount();
-        await new Promise((resolve) => setImmediate(resolve)); // only now the view's memory is free
+        await new Promise((resolve) => setImmediate(resolve)); // frees the view's memory
       }
     }
   }, 120_000);
 });
 
-/** In characters: what the browser lays out at once without holding up the page. */
+/** In characters: the longest text that the browser lays out at once without delay. */
 const LONGEST_TEXT = 30_000;
-/** What a screen reader hears or a link leads to: never laid out. */
+/** Texts for a screen reader or the targets of links: never laid out. */
 const NOT_DRAWN = new Set(["href", "src", "id", "data-key"]);
 
-/** The texts of the page that are longer than the browser lays out in a moment, by where they stand. */
+/** The texts of the page that are longer than `LONGEST_TEXT`, with their elements. */
 function longTexts(page: Page): string[] {
   const found: string[] = [];
   const walker = document.createTreeWalker(page.find(".root"), NodeFilter.SHOW_ELEMENT | NodeFilter.SHOW_TEXT);
@@ -326,7 +325,7 @@ function longTexts(page: Page): string[] {
       continue;
     }
     const element = node as HTMLInputElement;
-    if (/^(select|option)$/.test(element.localName)) continue; // A choice's id, which is not drawn.
+    if (/^(select|option)$/.test(element.localName)) continue; // a choice's id, which is not drawn
     for (const { name, value } of element.attributes)
       if (value.length > LONGEST_TEXT && !NOT_DRAWN.has(name)) found.push(`${element.localName} ${name}`);
     if ((element.value?.length ?? 0) > LONGEST_TEXT) found.push(`${element.localName}'s value`);
@@ -394,7 +393,7 @@ test.each([
   (unit, times) => {
     const small = unit.repeat(times);
     const large = small.repeat(3);
-    draw(small); // the code is warm
+    draw(small); // warms the code up
     const isFine = (one: number, three: number) => three < 6 * Math.max(one, 5);
     const took = shortest(
       () => draw(small),

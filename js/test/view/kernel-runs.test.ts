@@ -1,4 +1,4 @@
-/** The card of a tool call that runs code in the kernel: while it runs, and afterwards. */
+/** The card of a tool call that runs code in the kernel, during and after the run. */
 import { expect, onTestFinished, test, vi } from "vitest";
 import type { ToolCallRun } from "../../src/state/types.gen";
 import { chatMarkdown } from "../../src/view/export";
@@ -33,7 +33,7 @@ function ends(store: MemoryStore, success: boolean): void {
 }
 
 test("while code runs, its card shows what it has printed, for how long, and stops it alone", async () => {
-  vi.setSystemTime(1_700_000_000_000); // the clock stands
+  vi.setSystemTime(1_700_000_000_000); // stops the clock
   onTestFinished(() => void vi.useRealTimers());
   const store = begun();
   const page = open(store, { kind: "chat" });

@@ -4,7 +4,7 @@ import { open, press, type } from "./page";
 
 const MARK = "data-lm-suppress-shortcuts";
 
-/** A page that answers to some keys at its body, as JupyterLab does, and hears what bubbles out of the view. */
+/** A page that handles some keys at its body, as JupyterLab does, and receives events that bubble out of the view. */
 function inPage(...known: string[]) {
   const page = open(readyStore(), { kind: "chat" });
   const application: string[] = [];

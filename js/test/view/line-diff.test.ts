@@ -2,7 +2,7 @@ import { structuredPatch } from "diff";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { type Hunk, lineDiff } from "../../src/view/parts/line-diff";
 
-/** Undoes or does the hunks on a text: what a patch program would make of them. */
+/** Applies the hunks to a text as a patch program would. */
 function patched(text: string, hunks: Hunk[]): string {
   const lines = text.split("\n").slice(0, -1);
   const made: string[] = [];
@@ -31,7 +31,7 @@ function random(seed: number): () => number {
 
 describe("a diff by lines", () => {
   test("turns the old text into the new one and is as short as jsdiff's, for any two texts", () => {
-    vi.useFakeTimers({ toFake: ["Date"] }); // the clock stands: a busy machine cannot use up the time for a comparison
+    vi.useFakeTimers({ toFake: ["Date"] }); // stops the clock: a busy machine cannot use up the time for a comparison
     onTestFinished(() => void vi.useRealTimers());
     for (let seed = 1; seed <= 400; seed += 1) {
       const next = random(seed);

@@ -1,4 +1,4 @@
-/** Markdown drawn into an element, as a stream of growing texts. */
+/** Draws Markdown into an element, as a stream of growing texts. */
 import { signal } from "@preact/signals";
 import { render } from "preact";
 import { Cadence } from "../../src/view/cadence";

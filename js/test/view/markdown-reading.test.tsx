@@ -1,4 +1,4 @@
-/** What is drawn of Markdown, beside what marked alone reads, for blocks of every kind, alone and in pairs. */
+/** Compares the drawn Markdown with what marked alone reads, for blocks of every kind, alone and in pairs. */
 import { Lexer, type Token as Theirs } from "marked";
 import { render } from "preact";
 import { expect, test } from "vitest";
@@ -61,7 +61,7 @@ function html(tokens: Token[]): string {
 const marked = (text: string) => new Lexer({ gfm: true }).lex(text) as Theirs[] as unknown as Token[];
 const theirs = (text: string) => html(marked(text));
 
-/** What `html` draws: all of a token but its source; of code its text and language. */
+/** The parts that `html` draws: all of a token except its source; only text and language of code. */
 function drawnParts(tokens: Token[]): unknown[] {
   const drawn = tokens.filter(({ type }) => type !== "space");
   return drawn.map(({ raw: _, ...token }) =>

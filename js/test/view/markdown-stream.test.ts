@@ -46,7 +46,7 @@ const PIECES = [
   "\r\n",
 ];
 
-/** A small generator of pseudo-random numbers, so that a failure can be had again. */
+/** A small generator of pseudo-random numbers, so that failures are reproducible. */
 function random(seed: number): (below: number) => number {
   let state = seed;
   return (below) => {
@@ -83,7 +83,7 @@ test("a finished text has the blocks that the lexer finds in the whole, however 
   }
 });
 
-/** What is drawn of tokens: `raw` differs in the newlines after a block, which nobody sees. */
+/** The drawn part of tokens: `raw` differs in the newlines after a block, which are invisible. */
 function shape(tokens: unknown): unknown {
   const text = JSON.stringify(tokens, (key, value) => (key === "raw" ? undefined : value));
   return JSON.parse(text);

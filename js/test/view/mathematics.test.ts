@@ -1,4 +1,4 @@
-/** Formulas in Markdown: what is one, what it becomes, and what it can never become. */
+/** Formulas in Markdown: which texts are formulas, what they become, and what they can never become. */
 import { describe, expect, test } from "vitest";
 import cases from "../../../tests/cases/mathematics/texts.json" with { type: "json" };
 import { formula } from "../../src/math";
@@ -11,11 +11,10 @@ const module = async (name: string): Promise<{ default: unknown }> => {
   asked.push(name);
   return fetchModule(name);
 };
-/** A machine under load takes its time to load Temml. */
 const page = () => new MarkdownPage({ module });
 const maths = (one: MarkdownPage) => [...one.element.querySelectorAll("math")];
 
-/** The texts of the formulas that are drawn; `display:` before those on lines of their own. */
+/** The texts of the drawn formulas; `display:` before those on their own lines. */
 async function formulas(text: string): Promise<string[]> {
   await ready();
   return maths(page().draw(text, false)).map(
@@ -248,7 +247,7 @@ describe("what a formula can never become", () => {
       said = (error as Error).message;
     }
     expect(said).toMatch(/^(?:|It is nested too deeply\.|It is too large\.|Too many expansions.*)$/);
-    expect(process.cpuUsage(start).user / 1000).toBeLessThan(20_000); // hangs, and nothing else
+    expect(process.cpuUsage(start).user / 1000).toBeLessThan(20_000); // fails only if it hangs
   });
 
   test("a megabyte of macros stays text, in a moment", async () => {
@@ -259,7 +258,7 @@ describe("what a formula can never become", () => {
       0,
       "$$\\dots",
     ]);
-    expect(process.cpuUsage(start).user / 1000).toBeLessThan(20_000); // hangs, and nothing else
+    expect(process.cpuUsage(start).user / 1000).toBeLessThan(20_000); // fails only if it hangs
   });
 
   test("one that cannot be drawn shows its source and says why", async () => {

@@ -1,4 +1,4 @@
-/** A store in memory on the real reducers: what the host would confirm is applied by the test itself. */
+/** A store in memory with the real reducers: the test itself applies what the host would confirm. */
 import { type Signal, signal } from "@preact/signals";
 import { fits } from "../../src/state/answers";
 import { isObject, own } from "../../src/state/object";
@@ -29,7 +29,7 @@ export const SESSION = "eliza:/one";
 export const CHAT = `${SESSION}/chat`;
 export const AGENT = { provider: "eliza", displayName: "Eliza", description: "Built in", models: [] };
 
-/** A value with the fields of its form that a test does not say: they are empty. */
+/** Adds the fields of a value's form that the test leaves out, with empty values. */
 function complete(value: unknown, kind: string): unknown {
   if (kind.endsWith("?")) return value === undefined ? undefined : complete(value, kind.slice(0, -1));
   if (kind.endsWith("[]")) return Array.isArray(value) ? value.map((item) => complete(item, kind.slice(0, -2))) : value;
@@ -114,7 +114,7 @@ export class MemoryStore implements Store {
     this.apply(channel, action);
   }
 
-  /** What the host says. */
+  /** Applies an action of the host. */
   apply(channel: string, action: Action): void {
     if (channel.endsWith("/chat")) update(this.chat(channel), (state) => reduceChat(state, action));
     else if (channel.includes("/changes")) update(this.changeset(channel), (state) => reduceChangeset(state, action));
@@ -141,7 +141,7 @@ export class MemoryStore implements Store {
     this.gaps.value = others;
   }
 
-  /** The host does not accept what was dispatched last. */
+  /** Rejects the last dispatched action. */
   refuse(reason: string): void {
     const { channel, action } = this.dispatched.at(-1) as { channel: string; action: Action };
     this.#refused += 1;
@@ -176,7 +176,7 @@ export function summary(resource: string, title = "", status = 33): SessionSumma
   return { resource, provider, title, status, createdAt: EPOCH, modifiedAt: EPOCH };
 }
 
-/** The state of a ready session without chats of its own. */
+/** The state of a ready session without additional chats. */
 export function sessionState(resource: string, status = 33): SessionState {
   const { provider, title } = summary(resource);
   return { provider, title, status, lifecycle: "ready", activeClients: [], chats: [] };
@@ -201,7 +201,7 @@ export function addSession(store: MemoryStore, resource: string): void {
   };
 }
 
-/** Starts a turn as the host would say it. */
+/** Starts a turn as the host would. */
 export function startTurn(store: MemoryStore, turnId: string, text: string, channel = CHAT): void {
   store.apply(channel, { type: "chat/turnStarted", turnId, message: { text, origin: { kind: "user" } } });
 }

@@ -23,7 +23,7 @@ const ITEMS = [
   { label: "a.csv", kind: "document", leftOut: [], isTaken: true },
 ];
 
-/** A chat whose kernel previews `items`; the content comes only with the one that is asked for. */
+/** A chat whose kernel previews `items`; only the requested item has its content. */
 function chat(items: readonly Record<string, unknown>[] = ITEMS) {
   const store = readyStore();
   store.answer = (method, params) => {

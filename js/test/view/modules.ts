@@ -1,4 +1,4 @@
-/** The parts of the front end that a page fetches, as the kernel gives them. */
+/** The parts of the front end that a page fetches, as the kernel sends them. */
 import * as branches from "../../src/branches";
 import * as dataChecks from "../../src/data-checks";
 import * as questions from "../../src/questions";
@@ -17,7 +17,7 @@ const MODULES = new Map<string, () => Promise<{ default: unknown }>>([
   ["preview", () => import("../../src/preview.ts")],
 ]);
 
-/** The parts of the view: as they are built, they are given what they share, which here they have. */
+/** The parts of the view: a build passes them the modules they share; here they import them. */
 const PARTS = new Map<string, unknown>([
   ["branches", branches],
   ["data-checks", dataChecks],

@@ -1,11 +1,11 @@
-/** A view mounted in the test's page, and ways to find and wait for what it shows. */
+/** Mounts a view in the test's page, and finds or awaits what it shows. */
 import { options } from "preact";
 import { onTestFinished, vi } from "vitest";
 import { mount } from "../../src/view/mount";
 import type { Store, What } from "../../src/view/store";
 import { eventually } from "../eventually";
 
-/** What is yet to be drawn: Preact's components, its effects, and texts that follow a signal. */
+/** Pending drawing: Preact's components, its effects, and texts that follow a signal. */
 const due = new Set<() => void>();
 
 function soon(queue: (work: () => void) => void): (work: () => void) => void {
@@ -19,7 +19,7 @@ function soon(queue: (work: () => void) => void): (work: () => void) => void {
 }
 
 options.debounceRendering = soon(queueMicrotask);
-options.requestAnimationFrame = soon((work) => setTimeout(work)); // the timers of now: a test may have its own
+options.requestAnimationFrame = soon((work) => setTimeout(work)); // the current timers: a test may use fake ones
 
 export interface Page {
   host: HTMLElement;
@@ -43,12 +43,12 @@ export function open(store: Store, what: What, into: HTMLElement = document.body
   const host = el.firstElementChild as HTMLElement;
   const root = host.shadowRoot as ShadowRoot;
   const body = root.querySelector<HTMLElement>(".root") as HTMLElement;
-  /** jsdom searches an element much faster than a shadow root, and beside this element there are only styles. */
+  /** jsdom searches an element much faster than a shadow root, whose other children are only styles. */
   const all = <E extends Element = HTMLElement>(selector: string): E[] => [
     ...(body.matches(selector) ? [body as Element as E] : []),
     ...body.querySelectorAll<E>(selector),
   ];
-  /** Waits for an event, and for all that is drawn because of it: what an effect sets is drawn a moment later. */
+  /** Waits for an event and all drawing that it causes: the result of an effect is drawn a moment later. */
   const until = (check: () => void) =>
     eventually(() => {
       check();
@@ -74,7 +74,7 @@ export function open(store: Store, what: What, into: HTMLElement = document.body
   };
 }
 
-/** Presses a key in `target`; returns whether its default was prevented. */
+/** Presses a key in `target`; returns true if its default action was prevented. */
 export function press(target: Element, key: string, more: KeyboardEventInit = {}): boolean {
   const event = new KeyboardEvent("keydown", { key, bubbles: true, composed: true, cancelable: true, ...more });
   return !target.dispatchEvent(event);
@@ -85,11 +85,11 @@ export function type(box: HTMLTextAreaElement, text: string): void {
   box.dispatchEvent(new InputEvent("input", { bubbles: true, composed: true }));
 }
 
-/** Has this test's timers stand until it moves them. Preact's effects go by them, too. */
+/** Stops this test's timers until the test advances them; this includes Preact's effects. */
 export function fakeTimers(): void {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
   onTestFinished(() => {
-    for (const work of due) work(); // its timer would never come
+    for (const work of due) work(); // its timer would never fire
     vi.useRealTimers();
   });
 }

@@ -1,4 +1,4 @@
-/** Agents in a terminal: the kernel is paired and unpaired in the chat, which shows who is connected. */
+/** Agents in a terminal: the user pairs and unpairs the kernel in the chat, which shows who is connected. */
 import { expect, test } from "vitest";
 import { AGENT, addSession, type MemoryStore, readyStore, summary } from "./memory-store";
 import { fetchModule } from "./modules";
@@ -38,7 +38,7 @@ test("the kernel is paired in the menu of the conversation, and unpaired below t
   await menu(page);
   pairItem(page)?.click();
   await page.until(() => page.button("Pair"));
-  page.button("Pair").click(); // a double click on the entry answers nothing
+  page.button("Pair").click(); // the second click of a double click on the entry does nothing
   expect(store.dispatched).toEqual([]);
   await page.until(() => expect(page.button("Pair").getAttribute("aria-disabled")).toEqual("false"));
   page.button("Pair").click();

@@ -66,10 +66,10 @@ function askAlike(store: MemoryStore, id: string, more: Record<string, unknown> 
   });
 }
 
-/** The buttons that answer. */
+/** The answer buttons. */
 const answers = (page: Page) => page.all(".permission-options .button:not(.more)");
 
-/** Opens the card's menu; the names in it. */
+/** Opens the card's menu; returns its names. */
 async function moreOptions(page: Page, card = 0): Promise<(string | null)[]> {
   const button = page.all(".permission .more")[card] as HTMLElement;
   if (button.ariaExpanded !== "true") button.click();
@@ -552,7 +552,7 @@ describe("a permission card", () => {
   test("the list stays until a click outside is done, and goes with Tab", async () => {
     const { page } = await askedAll(["a"]);
     await moreOptions(page);
-    page.button("Reject").focus(); // what a press does; the click comes with the release
+    page.button("Reject").focus(); // a press focuses; the click follows with the release
     expect(page.find("[role=menu]").isConnected).toEqual(true);
     page.find(".permission-head").click();
     await page.until(() => expect(page.all("[role=menu]")).toEqual([]));

@@ -1,4 +1,4 @@
-/** The preview of a permission request: asked for on the card, shown as text, and kept with the tool call. */
+/** The preview of a permission request: requested on the card, shown as text, and kept with the tool call. */
 import { expect, test } from "vitest";
 import type { RootState, ToolCallRehearsal } from "../../src/state/types.gen";
 import { CHAT, type MemoryStore, readyStore, SESSION, startTurn } from "./memory-store";

@@ -1,4 +1,4 @@
-/** What the kernel does not accept is said, and no word of the reader's is lost. */
+/** The view shows the actions that the kernel rejects, and loses none of the user's text. */
 import { expect, test } from "vitest";
 import { CHAT, readyStore, SESSION, startTurn } from "./memory-store";
 import { open, type Page, press, type } from "./page";

@@ -1,4 +1,4 @@
-/** The conversations of another host in this notebook's chat: what cannot be done there is not offered. */
+/** Another host's conversations in this notebook's chat: it offers only the actions that work there. */
 import { describe, expect, test } from "vitest";
 import { type Client, createClient, ROOT, type Wire } from "../../src/comm/client";
 import { offer } from "../../src/notebooks";

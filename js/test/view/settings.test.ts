@@ -1,4 +1,4 @@
-/** The settings: what is shown of each, what is sent, and what must be confirmed first. */
+/** The settings: their presentation, the requests, and the changes that need confirmation. */
 import { signal } from "@preact/signals";
 import axe from "axe-core";
 import { afterEach, expect, test, vi } from "vitest";

@@ -1,4 +1,4 @@
-/** What tells a view's styles that text grows in it. */
+/** The class that tells a view's styles when its text grows. */
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { TextGrowth } from "../../src/view/text-growth";
 import { CHAT, readyStore, startTurn } from "./memory-store";
@@ -18,7 +18,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** Text grows every `pause` milliseconds, so often; says whether that was seen before each time but the first. */
+/** Grows the text `times` times, every `pause` milliseconds; returns whether it still counted as growing each time. */
 function stream(times: number, pause: number): boolean[] {
   return Array.from({ length: times }, () => {
     growth.grew();
@@ -58,7 +58,7 @@ test("an answer that grows is seen on the view; a finished one is not", async ()
   startTurn(store, "t", "x");
   const page = open(store, { kind: "chat" });
   await page.until(() => expect(page.all(".dots i").length).toBe(3));
-  const before: (string | null)[] = []; // the classes that the view had, at each change
+  const before: (string | null)[] = []; // the view's previous classes, at each change
   const watch = new MutationObserver((changes) => before.push(...changes.map(({ oldValue }) => oldValue)));
   watch.observe(page.find(".root"), { attributeFilter: ["class"], attributeOldValue: true });
   const [rests, grows] = ["root chat", "root chat text-grows"];

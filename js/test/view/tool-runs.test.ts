@@ -1,11 +1,11 @@
-/** How the parts of an answer fall into lines, and how a line of folded calls opens. */
+/** How the parts of an answer are grouped into lines, and how a line of folded calls opens. */
 import { describe, expect, test } from "vitest";
 import type { Action, ResponsePart, TerminalView, ToolCallState } from "../../src/state/types.gen";
 import { answerLines, callsOf, runTitle } from "../../src/view/tool-runs";
 import { CHAT, type MemoryStore, readyStore, startTurn } from "./memory-store";
 import { open } from "./page";
 
-/** Numbers that look random and are the same in each run (mulberry32). */
+/** Pseudo-random numbers that are the same in each run (mulberry32). */
 function numbers(seed: number): (below: number) => number {
   let state = seed;
   return (below) => {
@@ -36,7 +36,7 @@ const terminals: TerminalView[] = [
 ];
 const shows = (terminalId: string) => ({ content: [{ type: "terminal", terminalId }] });
 
-/** Calls that stay in sight, each for another reason. */
+/** Calls that stay visible, each for another reason. */
 const SEEN: ((id: string) => ResponsePart)[] = [
   (id) => part(id, "read", { status: "running" }),
   (id) => part(id, "read", { status: "streaming" }),

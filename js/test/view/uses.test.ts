@@ -1,4 +1,4 @@
-/** What the agent is given besides the conversation: skills, components, MCP servers. */
+/** The agent's additional context: skills, components, MCP servers. */
 import { describe, expect, test, vi } from "vitest";
 import type { SessionState } from "../../src/state/types.gen";
 import { INERT_FOR } from "../../src/view/permission-answer";
@@ -47,17 +47,17 @@ async function show(...customizations: unknown[]) {
   return page;
 }
 
-/** What was chosen about skills. */
+/** The user's choices about skills. */
 const chosen = (store: MemoryStore) =>
   store.requested.filter(({ method }) => method === "changeSkillTrust").map(({ params }) => params);
 
-/** A page on which the offers were opened, and its buttons have waited. */
+/** A page with open offers, whose buttons accept clicks after `wait`. */
 async function look(...customizations: unknown[]) {
   fakeTimers();
   const store = readyStore();
   tell(store, ...customizations);
   const page = open(store, { kind: "chat" });
-  await vi.advanceTimersByTimeAsync(100); // it is fetched
+  await vi.advanceTimersByTimeAsync(100); // the part is fetched
   page.find<HTMLButtonElement>(".uses .fold-head").click();
   const wait = async () => {
     await vi.advanceTimersByTimeAsync(100); // effects

@@ -1,4 +1,4 @@
-/** A walkthrough: the agent explains in steps, the reader goes through them, and sees each place. */
+/** A walkthrough: the agent explains in steps; the reader goes through them and sees each place. */
 import { describe, expect, test } from "vitest";
 import type { NotebookActions } from "../../src/view/store";
 import { CHAT, readyStore, startTurn } from "./memory-store";
