@@ -262,7 +262,7 @@ def expected(model: Tree, wishes: dict[str, tuple[Leaf | None, Leaf | None]], ch
         if choices.get(path) == "mine" or (current == target and not is_full):
             continue
         if target is None and is_folder != (base == FOLDER):
-            continue  # a folder made by someone else, or no longer a folder
+            continue  # a folder that others made, or no longer a folder
         if is_full and target is None:
             continue
         if (
