@@ -63,7 +63,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
                 "AGENTNB_SHARED",
             ):
                 environment.delenv(name)
-        for name in ("PYTHONASYNCIODEBUG", "PYTHONDEVMODE"):  # children would say on stderr what they found slow
+        for name in ("PYTHONASYNCIODEBUG", "PYTHONDEVMODE"):  # child processes would report slow callbacks on stderr
             environment.delenv(name, raising=False)
         environment.setenv("HOME", str(folder))
         environment.setenv("IPYTHONDIR", str(folder / "ipython"))

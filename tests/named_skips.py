@@ -77,7 +77,7 @@ FINE = {
     r"no jupyter-server-proxy: .*": OPT_IN,
     r"no model servers: .*": OPT_IN,
 }
-"""The whole reason, as a pattern, and why a skip for it is fine on a machine where it is true."""
+"""The pattern of each whole reason, with why the skip is acceptable."""
 
 
 def is_ci() -> bool:

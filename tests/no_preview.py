@@ -7,7 +7,7 @@ import os
 from agentnb.plugins.sandbox import seccomp
 os.close(seccomp.refuse(sockets_but=None, forks=True))
 """
-"""Who makes a process on this thread is told that there is no such call: nobody answers what the filter hands on."""
+"""Creating a process on this thread fails with ENOSYS, as nothing answers the filter's notifications."""
 
 GRAPHICS_CARD = """
 import os
@@ -26,4 +26,4 @@ for name, opened in kept.items():
     mount(f"/proc/self/fd/{opened}", f"/dev/{name}", None, BIND)
 card = open("/dev/nvidia0", "w")
 """
-"""A process that has a file open where the devices of graphics cards are."""
+"""Opens a file at the path of a graphics card's device."""

@@ -19,7 +19,7 @@ REACHABLE = """
 mkdir -p "$1"; mount --bind "$2" "$1" && mount -t tmpfs -o mode=755 none "$3" && mkdir -p "$2" && mount --bind "$1" "$2"
 shift 3; exec "$@"
 """
-"""Lets other users run a Python that stands below a folder of the superuser's: for one process and those below it."""
+"""Lets other users run a Python below root's folder, for one process and its children."""
 BECOME = "import os, sys; os.setgid({0}); os.setuid({0}); os.execv(sys.argv[1], [sys.argv[1], '-c', 'import json'])"
 
 

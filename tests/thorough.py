@@ -21,7 +21,7 @@ WITH_IPYKERNEL_6 = (
     "kernel/test_cell_request.py",
     "kernel/test_live_display.py::test_a_cell_that_blocks",
 )
-"""Tests that run with ipykernel 6, too; else that is for ``make test-all``."""
+"""Tests that run with ipykernel 6, too; the others do so only in ``make test-all``."""
 THOROUGH = (
     "browser/test_assistant.py",
     "browser/test_batches.py",
@@ -166,7 +166,7 @@ THOROUGH = (
     "unit/plugins/verify/test_bad_input.py::test_verify_of_2000_cells",
     "unit/plugins/verify/test_verified_turns.py::test_batch_that_is_to_be_verified",
 )
-"""The beginnings of their ids, below ``tests/``."""
+"""The beginnings of the test ids, below ``tests/``."""
 
 
 def examples(number: int) -> int:

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 JS = Path(__file__).parents[1] / "js"
-LONGEST = 900  # seconds; a busy machine takes long
+LONGEST = 900  # seconds; for a busy machine
 
 needs_node = pytest.mark.skipif(not (JS / "node_modules/vitest").is_dir(), reason="js/node_modules is not installed")
-"""Marks a test that cannot run where the front end's tools are not installed."""
+"""Skips a test if the front end's tools are not installed."""
 
 
 def run_vitest(test: str, **environment: str) -> None:

@@ -12,7 +12,7 @@ def prompt(request):
     replies = {}
     while len(replies) < len(wanted):
         reply = wire.receive()
-        if "method" not in reply:  # else it is session/cancel
+        if "method" not in reply:  # skips session/cancel
             replies[reply["id"]] = reply.get("result", reply.get("error"))
     for number in range(len(wanted)):
         wire.say(json.dumps(replies[number]) + "\n")

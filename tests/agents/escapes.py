@@ -242,7 +242,7 @@ tries("priority")(lambda: os.setpriority(os.PRIO_PROCESS, pid, os.getpriority(os
 tries("processors")(lambda: os.sched_setaffinity(pid, os.sched_getaffinity(0)) is None)
 tries("scheduling")(lambda: os.sched_setscheduler(pid, os.SCHED_BATCH, os.sched_param(0)) is None)
 tries("disk priority")(lambda: libc.syscall(IOPRIO_SET, 1, pid, (2 << 13) | 4) == 0)
-if more:  # where agents are confined; a rehearsal lets some of these do nothing
+if more:  # only for confined agents: in a rehearsal some of these have no effect
     tries("permissions outside")(lambda: os.chmod(secret, 0o604) is None)
     tries("times outside")(lambda: os.utime(outside, (1, 1)) is None)
     tries("attributes outside")(lambda: os.setxattr(outside, "user.x", b"1") is None)

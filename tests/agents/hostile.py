@@ -13,7 +13,7 @@ def attacks():
     for path in sorted(FOLDER.glob("*.json")):
         for one in json.loads(path.read_text(encoding="utf-8"))["messages"]:
             text = (one["text"] * one.get("times", 1))[:LONG]
-            yield text.encode("utf-8", "replace").decode("utf-8")  # a lone surrogate is no JSON on this wire
+            yield text.encode("utf-8", "replace").decode("utf-8")  # UTF-8 cannot encode a lone surrogate
 
 
 def words(text):

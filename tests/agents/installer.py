@@ -30,7 +30,7 @@ def install(package):
     FOLDER.mkdir(parents=True, exist_ok=True)
     if mode != "elsewhere":
         program = FOLDER / os.environ.get("INSTALLER_PROGRAM", "opencode")
-        package = FOLDER.parent / "lib"  # what belongs to a program, which a confined one can read
+        package = FOLDER.parent / "lib"  # the program's files, which a confined agent can read
         package.mkdir(exist_ok=True)
         for name in ("echo.py", "wire.py"):
             shutil.copy(ECHO.with_name(name), package)

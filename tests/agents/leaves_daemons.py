@@ -31,7 +31,7 @@ signal.pause()
 
 
 def prompt(request):
-    told = Path("told").resolve()  # its whole path, in the daemons' command lines, says whose they are
+    told = Path("told").resolve()  # the full path in a daemon's command line identifies its owner
     os.mkfifo(told)
     kind = os.environ.get("DAEMONS", "one")
     subprocess.run([sys.executable, "-I", "-S", "-c", HIDE, os.fspath(told), kind], env={}, check=True)

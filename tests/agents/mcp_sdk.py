@@ -14,7 +14,7 @@ from mcp.client.stdio import stdio_client
 
 async def main() -> None:
     """Uses the server of the command line until stdin ends."""
-    # By itself the SDK hands on only a few variables, and not the data folder of the test.
+    # By default the SDK passes on only a few variables, without the test's data folder.
     server = StdioServerParameters(command=sys.argv[1], args=sys.argv[2:], env=dict(os.environ))
     async with stdio_client(server) as streams, ClientSession(*streams) as session:
         about = (await session.initialize()).model_dump(mode="json", by_alias=True)

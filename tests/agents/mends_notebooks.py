@@ -6,7 +6,7 @@ from pathlib import Path
 
 import wire
 
-FOLDERS = {}  # by session: one process has all of a batch
+FOLDERS = {}  # by session: one process has all sessions of a batch
 
 
 def new(request):

@@ -51,7 +51,7 @@ shown: list[str] = []
 pulls = [0]
 busy: dict[str, int] = {}
 clock = itertools.count(1795447192)
-"""The time of each request for the models: llama.cpp and vLLM give it as the time when the model was made."""
+"""The time of each request for the models; llama.cpp and vLLM report it as the model's creation time."""
 left = asyncio.Event()
 begun = asyncio.Event()
 
@@ -369,7 +369,6 @@ def reads(out, messages):
 
 
 SPEAKING = {"/v1/chat/completions": chat, "/v1/completions": fill, "/infill": fill}
-"""What answers at which path."""
 PIECES = {
     "fills": fills,
     "scripted": scripted,

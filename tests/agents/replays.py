@@ -28,7 +28,7 @@ class Player:
     def __init__(self, answered):
         self.answered = answered  # ids of the requests that the recorded agent answered
         self.open = []  # prompts that it never answered
-        self.ids = {}  # recorded id of a client's request: its id now
+        self.ids = {}  # maps the recorded id of a client's request to its present id
         self.session = None
         self.early = deque()
 

@@ -48,6 +48,6 @@ for entry in said:
         message = {**message, "id": ids.get(key(message["id"]), message["id"])}
     wire.raw(json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode() + b"\n")
 
-# As in the recordings: an agent ends when its client does. Whatever is still on its way from it arrives then.
+# As in the recordings, an agent ends when its client does; until then it reads the client's remaining messages.
 while True:
     wire.receive()

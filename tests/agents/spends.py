@@ -53,7 +53,7 @@ def prompt(request):
             stop.wait()
         elif word == "deaf":
             threading.Event().wait()
-        if stop.is_set() and steps[number : number + 1] != ["wait"]:  # whenever it is cancelled, it says the same
+        if stop.is_set() and steps[number : number + 1] != ["wait"]:  # the same answer for every moment of a cancel
             break
     with lock:
         wire.say(f"went on: {text}" if text.startswith("The user") else f"did {';'.join(done)}", session)

@@ -12,7 +12,7 @@ def call(method, /, **params):
     number = next(numbers)
     wire.send({"id": number, "method": method, "params": params})
     while (said := wire.receive()).get("id") != number or "method" in said:
-        if "method" in said and "id" in said:  # a server's own request; the client counts by itself
+        if "method" in said and "id" in said:  # a server's request; the client numbers its requests separately
             wire.answer(said, {"heard": said["params"]["method"]})
     return said
 

@@ -18,7 +18,7 @@ INPUTS = int(os.environ.get("AGENTNB_BATCH_INPUTS", "200"))
 CONCURRENCIES = (1, 4, 16, 64)
 WORKERS = (1, 2, 4)
 SLEEPERS = (16, 64)
-SLEEP_MS = 4000  # and the input's number more: an agent is asked for 4,000 to 4,255 ms
+SLEEP_MS = 4000  # plus the input's number: 4,000 to 4,255 ms
 OVERHEAD_MS = 5.0
 PROGRAM = """
 import json, os, resource, sys, time

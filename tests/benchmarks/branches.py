@@ -15,13 +15,13 @@ from tests.benchmarks.row import Row
 from tests.kernel.running_kernel import RunningKernel
 
 SIZE = 1024**3
-"""Bytes of all frames."""
+"""The size of all frames, in bytes."""
 FRAMES = 4
 COLUMNS = 8
 TRIES = 3
 LONGEST_MS = 1000.0
 LARGEST = 1.3
-"""How much memory there may be beside that of the kernel alone."""
+"""The largest memory, as a multiple of the kernel's alone."""
 AGENTS = Path(__file__).parents[1] / "agents"
 CALLS = [{"start": ["run_code", {"code": "score = frames[0].iloc[0, 0]"}]}, {"end": 1}, {"say": "done"}]
 SETUP = f"""

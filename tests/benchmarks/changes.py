@@ -85,7 +85,7 @@ def _fill(workspace: Path, size: int) -> int:
 def _wait_until_old(workspace: Path) -> None:
     """Waits until the files are two seconds old, as in a real workspace: a snapshot reads newer ones again."""
     newest = max(path.lstat().st_mtime for path in workspace.rglob("*"))
-    threading.Event().wait(max(0.0, newest + OLD_SECONDS - time.time()))  # for the clock: nothing tells it
+    threading.Event().wait(max(0.0, newest + OLD_SECONDS - time.time()))  # time must pass; no event signals it
 
 
 def _seconds(work: Callable[[], object]) -> float:

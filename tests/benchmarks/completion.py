@@ -22,7 +22,7 @@ OURS = (
     """() => performance.getEntriesByName("agentnb-completion").map(({ duration, detail }) => duration - detail.took)"""
 )
 ABOVE = 40
-"""Cells above, and as many variables."""
+"""The number of cells above, and of variables."""
 
 
 def measure() -> list[Row]:

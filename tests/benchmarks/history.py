@@ -21,7 +21,7 @@ from tests.benchmarks.row import Row
 
 CONVERSATIONS = int(os.environ.get("AGENTNB_HISTORY_SIZE", "10000"))
 TURNS = 100
-"""Of each conversation."""
+"""Turns of each conversation."""
 ROUNDS = 5
 DAY_MS = 86_400_000
 MOST_LIST_MS, MOST_SEARCH_MS = 100.0, 200.0

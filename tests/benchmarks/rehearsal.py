@@ -21,11 +21,11 @@ from tests.benchmarks.row import Row
 
 SIZES = {"10 MB": 10 * 1024**2, "1 GB": 1024**3, "8 GB": 8 * 1024**3}
 ARRAY = "8 GB in an array"
-"""NumPy asks the system for huge pages, where it has them: a fork copies a table of pages that is 512 times smaller."""
+"""NumPy requests huge pages where available: a fork then copies a page table that is 512 times smaller."""
 ROUNDS = 5
 STARTS = 40
 LIMIT_MS = 15.0
-"""How much longer a confined agent may take to start (issue 18)."""
+"""The longest extra start time of a confined agent (issue 18)."""
 FREE_BESIDE = 4 * 1024**3
 """Bytes of memory that stay free for the rest of the machine."""
 
@@ -81,7 +81,7 @@ def _starts() -> list[Row]:
         return []
     with tempfile.TemporaryDirectory() as folder:
         taken: dict[bool, list[float]] = {False: [], True: []}
-        for _ in range(STARTS):  # by turns, so that a busy machine slows both
+        for _ in range(STARTS):  # alternately, so that a busy machine slows both
             for is_confined, each in taken.items():
                 each.append(asyncio.run(_start(Path(folder), Confine() if is_confined else None)))
     more = min(taken[True]) - min(taken[False])

@@ -94,7 +94,7 @@ def _best(lab: Lab, turns: int) -> Restored:
 
 
 def _reload(lab: Lab, name: str) -> Restored:
-    lab.open(name, workspace="restore")  # a workspace named anew: the page is loaded, not the notebook alone
+    lab.open(name, workspace="restore")  # naming the workspace loads the whole page, not only the notebook
     lab.page.wait_for_function("window.agentnbMarks.painted !== undefined")
     marks = lab.page.evaluate("window.agentnbMarks")
     return Restored(initialize=marks["initialize"], painted=marks["painted"])

@@ -24,7 +24,7 @@ PER_SECOND, SECONDS = 200, 10
 COUNT = PER_SECOND * SECONDS
 P50_MS, P95_MS, PAINTS, SHARE, PER_FLUSH, KILOBYTES = 35.0, 70.0, 250.0, 20.0, 1.2, 200.0
 BUSY, PROCESSOR = "TaskDuration", "ThreadTime"
-"""What Chromium counts: how long tasks of the main thread took, and its processor time."""
+"""Chromium's metrics: the duration of the main thread's tasks, and its processor time."""
 CLOCK = [sys.executable, str(ROOT / "tests/agents/clock.py")]
 WATCH = r"""
 () => {
@@ -101,7 +101,7 @@ def _unwatched(lab: Lab, socket: Socket) -> dict[str, float]:
     page = lab.page.context.new_cdp_session(lab.page)
     page.send("Performance.enable")
     _stream(lab, "first", PER_SECOND)
-    lab.page.wait_for_timeout(2_000)  # the view is at rest
+    lab.page.wait_for_timeout(2_000)  # until the view is idle
     before, socket.counts = _metrics(page), True
     _stream(lab, "unwatched")
     after, socket.counts = _metrics(page), False

@@ -12,7 +12,7 @@ from tests.benchmarks.workload import TEXT, Workload
 SESSIONS = (1, 10, 50)
 CHUNKS = 30_000  # in all sessions together
 PER_TURN = 600
-TICK_MS = 10  # in which each session says one chunk: 100 a second
+TICK_MS = 10  # one chunk of each session per tick: 100 a second
 RUNS = 3
 LIMIT = 2.0
 

@@ -18,7 +18,7 @@ from tests.benchmarks.row import Row
 from tests.benchmarks.workload import Workload
 
 CALLS = 10_000
-READ = 50  # calls that come in one read of the agent's output
+READ = 50  # calls in one read of the agent's output
 RUNS = 2
 REQUESTS = 5_000
 STEPS = 5

@@ -17,7 +17,7 @@ STORED = f"""async (patience) => {{
   }}
   return false;
 }}"""
-"""Whether JupyterLab, which the page asks, gets the setting that was made in the kernel: the chat passes it on."""
+"""True once JupyterLab has the setting made in the kernel; the chat passes it on, and the page reads it there."""
 FORGOTTEN = f"""async () => {{
   const [url, headers] = {SETTINGS};
   const body = JSON.stringify({{ raw: "{{}}" }});

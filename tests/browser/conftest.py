@@ -23,7 +23,7 @@ from tests.browser.server import Server
 from tests.browser.side import Side
 from tests.conftest import ROOT
 
-expect.set_options(timeout=PATIENCE_MS)  # Playwright's own 5 s are few on a busy machine
+expect.set_options(timeout=PATIENCE_MS)  # Playwright's default of 5 s is too short on a busy machine
 
 FLAGS = [
     "--no-sandbox",
@@ -35,15 +35,15 @@ FLAGS = [
     "--no-first-run",
 ]
 KERNEL = "ipykernel7"
-"""What new notebooks get."""
+"""The kernel of new notebooks."""
 PICTURES = ROOT / "test-results"
 ANSWER_MS = 20_000
-"""How long a page may take to answer after its test has failed, in milliseconds."""
+"""The time limit for a page's answer after its test has failed, in milliseconds."""
 LOUD = ("error", "warning")
 OURS = re.compile("agentnb|anywidget", re.IGNORECASE)
 CLOSED_EARLY = "[anywidget] Failed to initialize model."
-"""What anywidget says of a model that was not ready after two seconds: that of a turn that was over at once was closed,
-others are late on a busy machine (`js/src/late-module.ts`). A view that does not come fails its test by itself."""
+"""anywidget's message about a model that was not ready after two seconds. A very short turn's model is closed by then;
+others are late on a busy machine (`js/src/late-module.ts`). A missing view fails its test by itself."""
 WIDGETS = """() => {
   const { sessionContext, content } = window.jupyterapp?.shell.currentWidget ?? {};
   const kernel = sessionContext?.session?.kernel;
@@ -52,9 +52,9 @@ WIDGETS = """() => {
   const models = ids.map((id) => [id, kernel?.hasComm(id)]);
   return JSON.stringify([kernel?.id, kernel?.connectionStatus, kernel?.status, kernel?.handleComms, models]);
 }"""
-"""The kernel and how its connection is, whether that carries comms, and which models of outputs have one."""
+"""Returns the kernel, its connection, its status, its comm support, and which models of outputs have a comm."""
 SLOW = re.compile(r"Plugin .* to activate\.")
-"""JupyterLab counts what a plugin waits for, too: on a busy machine the start of the whole page."""
+"""JupyterLab includes a plugin's waiting time: on a busy machine, the start of the whole page."""
 VIEWPORT: ViewportSize = {"width": 1280, "height": 900}
 
 
@@ -71,7 +71,7 @@ def profile(chromium: str) -> Iterator[BrowserContext]:
 
     With reduced motion: animations cost a tenth of the processor, and tests of motion turn it on.
     """
-    folder = ""  # Playwright makes one, and removes it
+    folder = ""  # Playwright makes and removes a temporary folder
     with sync_playwright() as playwright:
         profile = playwright.chromium.launch_persistent_context(
             folder, executable_path=chromium, args=FLAGS, viewport=VIEWPORT, reduced_motion="reduce"
@@ -108,7 +108,7 @@ def bare(kernelspecs: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     base = Path(sys.base_prefix, "bin", "python{}.{}".format(*sys.version_info))
     python = str(base if base.exists() else sys.executable)
     argv = [python, "-Xfrozen_modules=off", "-m", "ipykernel_launcher", "-f", "{connection_file}"]
-    # Nothing is to be fetched into the interpreter that it stands on, whatever is typed there.
+    # Prevents pip from installing packages into the base interpreter, whatever a test types.
     env = {"PYTHONPATH": str(site), "PIP_NO_INDEX": "1", "PIP_REQUIRE_VIRTUALENV": "1"}
     spec = {"argv": argv, "display_name": "bare", "language": "python", "env": env}
     (folder / "kernel.json").write_text(json.dumps(spec), encoding="utf-8")
@@ -167,7 +167,7 @@ class Kept:
             lab = new_lab(self._profile, self._server)
         else:
             lab.forget_other_pages()
-        lab.page.bring_to_front()  # Chromium gives less of the processor to a tab behind another one
+        lab.page.bring_to_front()  # Chromium gives background tabs less processor time
         return lab
 
     def give_back(self, lab: Lab, *, passed: bool, kind: str = "jupyterlab") -> None:
@@ -268,5 +268,5 @@ def plain(request: pytest.FixtureRequest) -> str:
 def picture(lab: Lab, name: str) -> None:
     """Takes a screenshot of a failed test; a text of the same name has its console messages."""
     if not lab.page.is_closed():
-        with contextlib.suppress(Error):  # a page that does not answer cannot be drawn
+        with contextlib.suppress(Error):  # a page that does not answer allows no screenshot
             lab.picture(name, timeout=ANSWER_MS)

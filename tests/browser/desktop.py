@@ -37,7 +37,7 @@ CONFIG = """<busconfig>
     <allow own="*"/>
   </policy>
 </busconfig>"""
-"""Knows no services: nothing else is started."""
+"""Defines no services, so that the bus starts no other program."""
 CLOSED_BY_PROGRAM = 3
 
 
@@ -59,7 +59,7 @@ class Desktop:
             [daemon, f"--config-file={config}", "--print-address", "--nofork"], stdout=subprocess.PIPE
         )
         assert self._bus.stdout is not None
-        self._bus.stdout.readline()  # it listens
+        self._bus.stdout.readline()  # until it listens
         self._shown: list[Shown] = []
         self._closed: list[int] = []
         self._changed = threading.Condition()

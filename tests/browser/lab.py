@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from tests.browser.server import Server
 
 PATIENCE_MS = 60_000
-"""How long anything may take, in milliseconds; a kernel's start on a busy machine is the longest."""
+"""The general time limit, in milliseconds; a kernel's start on a busy machine takes longest."""
 
 CONNECTED = """async () => {
   const context = window.jupyterapp.shell.currentWidget.sessionContext;
   await context.ready;
   await context.session.kernel.info;
 }"""
-"""Resolves once the notebook's kernel has answered: the indicator says idle before that, and a run is then lost."""
+"""Resolves once the notebook's kernel has answered: the indicator shows idle earlier, when a run would be lost."""
 
 
 BECOMES = """async ([expression, wanted, patience]) => {
@@ -41,7 +41,7 @@ BECOMES = """async ([expression, wanted, patience]) => {
     await new Promise((later) => setTimeout(later, 50));
   }
 }"""
-"""Resolves once a kernel's expression has a value."""
+"""Resolves once an expression in the kernel has the wanted value."""
 
 IDLE = "window.jupyterapp.shell.currentWidget?.sessionContext?.session?.kernel?.status === 'idle'"
 CLEARED = """async () => {
@@ -59,10 +59,9 @@ CLEARED = """async () => {
   if (document.body.dataset.jpThemeName !== theme) await app.commands.execute("apputils:change-theme", { theme });
   return document.querySelector("#jp-left-stack").offsetWidth < 320; // a test may have left it wide
 }"""
-"""Closes every notebook; says whether the page shows what it did when it was new."""
+"""Closes every notebook; returns true if the page then looks as it did when it was new."""
 
 FORGOTTEN = "() => (localStorage.clear(), sessionStorage.clear())"
-"""Forgets what was kept in the page."""
 
 READY = "window.jupyterapp?.commands.hasCommand('docmanager:open')"
 OPENED = """async (path) => {

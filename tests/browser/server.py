@@ -32,9 +32,9 @@ QUIET = {
     "@jupyterlab/notebook-extension:tracker": {"windowingMode": "full"},
     "@jupyterlab/application-extension:context-menu": {},
 }
-"""Settings that make the page do nothing by itself."""
+"""Settings that stop the page's automatic actions."""
 PAGE_CONFIG = {"buildAvailable": False, "buildCheck": False}
-"""Else each page that is loaded has the server start Node and yarn, only to see that nothing is to be built."""
+"""Otherwise the server starts Node and yarn at each page load, only to find nothing to build."""
 
 
 def free_port() -> int:

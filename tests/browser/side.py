@@ -17,13 +17,12 @@ if TYPE_CHECKING:
     from tests.browser.lab import Lab
 
 NOTEBOOK = "__import__('agentnb.server.comm.lab', fromlist=['lab']).current_notebook()"
-"""What a kernel knows of its notebook."""
+"""A Python expression: the notebook as the kernel knows it."""
 FIRST_WIDTH = 420
-"""How wide the sidebar opens in a new page, in pixels (`js/src/lab/sidebar-width.ts`)."""
+"""The sidebar's width in a new page, in pixels (`js/src/lab/sidebar-width.ts`)."""
 NAMES = {"eliza": "Tour"}
-"""What the chat calls agents that tests name otherwise."""
+"""The chat's names for agents, by the tests' names."""
 SOURCES = "() => window.jupyterapp.shell.currentWidget.content.model.sharedModel.cells.map(c => c.getSource())"
-"""A script: the cells of the shown notebook, as they read."""
 
 
 class Side:

@@ -15,7 +15,7 @@ LATE = """from agentnb.server.comm import batch_model
 module = batch_model.BatchModel._esm
 batch_model.BatchModel._esm = "await new Promise((later) => setTimeout(later, 4000));\\n" + str(module)
 """
-"""anywidget gives a module up that has not loaded after two seconds."""
+"""anywidget gives up a module that has not loaded after two seconds."""
 
 
 def test_a_row_of_a_batch_opens_its_conversation_and_is_in_the_saved_notebook_without_its_kernel(lab: Lab) -> None:

@@ -22,7 +22,7 @@ CONTROLS = """view => [...view.shadowRoot.querySelectorAll(
   'button, select, textarea, input, summary, a[href], [role=tab]')]
   .filter((one) => !one.hidden && one.checkVisibility({ visibilityProperty: true, opacityProperty: true }))
   .map((one) => one.ariaLabel ?? one.textContent)"""
-"""What can be pressed, chosen or typed into, and is seen."""
+"""The visible controls."""
 TURN_ENDS = "view => [...view.shadowRoot.querySelectorAll('.turn-end button')].length"
 
 

@@ -69,7 +69,7 @@ def test_proposed_changes_are_accepted_in_their_cells_by_keyboard_and_by_mouse_a
     assert sources(lab)[1:] == ["a = 1\nprint(a + 10)", "b = 2"]
     expect(side.chat.locator(".stop")).to_have_count(0, timeout=PATIENCE_MS)
 
-    side.choose_freedom("Edit")  # the cells have the changes at once, until they are kept or undone
+    side.choose_freedom("Edit")  # applies changes at once, to be kept or undone later
     insertion = {"start": ["insert_cell", {"below": "3", "source": "c = 3"}]}
     side.say(json.dumps([*changed("replace_cell", cell="3", source="a = 3"), insertion, {"end": 1}]))
     expect(bars).to_have_count(2, timeout=PATIENCE_MS)

@@ -27,7 +27,7 @@ LOOKS = (("Dark", 1_200), ("Dark", 320), ("Light", 420))
 REVIEW = """async () => (await axe.run('.agentnb-review', { resultTypes: ['violations'] })).violations
   .filter(({ impact }) => impact === 'serious' || impact === 'critical')
   .map(({ id, nodes }) => [id, nodes.map(({ html, failureSummary }) => html.slice(0, 200) + failureSummary)])"""
-"""What axe-core finds serious or critical in the differences side by side."""
+"""axe-core's serious and critical findings in the side-by-side diff."""
 
 
 def call(tool: str, **arguments: str) -> list[dict[str, object]]:
@@ -39,7 +39,7 @@ SAVE = "() => void window.jupyterapp.shell.currentWidget.context.save().catch(()
 SAVED_OR_ASKED = (
     "() => !window.jupyterapp.shell.currentWidget.context.model.dirty || document.querySelector('.jp-Dialog')"
 )
-"""Whether the notebook is saved, or JupyterLab asks what to do about its file."""
+"""True if the notebook is saved or JupyterLab shows a dialog about its file."""
 
 STEPS = [
     {"write": ["fit.py", NEW]},
@@ -172,7 +172,7 @@ def test_parts_of_a_file_are_kept_undone_and_redone_beside_the_notebook(lab: Lab
     review = lab.page.locator(".agentnb-review:visible")
     bars = review.locator(".agentnb-hunk-bar")
     expect(bars).to_have_count(2, timeout=PATIENCE_MS)
-    serious(lab.page)  # loads what REVIEW needs
+    serious(lab.page)  # loads axe-core for REVIEW
     assert lab.page.evaluate(REVIEW) == []
     lab.picture("hunks")
     review.get_by_role("button", name="Undo part 1 of 2").press("Enter")

@@ -22,7 +22,7 @@ ANOTHER_KERNEL = """async (name) => {
   await context.changeKernel({ name });
   await context.session.kernel.info;
 }"""
-"""Starts a kernel for the notebook; the page first hears which sessions the server has, and forgets those it had."""
+"""Starts another kernel for the notebook, after the page has refreshed its list of the server's sessions."""
 BUSY = "import time\nprint('it blocks')\ntime.sleep(300)"
 
 

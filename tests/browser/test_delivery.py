@@ -33,7 +33,7 @@ def test_cell_deleted(lab: Lab, kernelspecs: object) -> None:
     lab.cell(1).focus()
     lab.command("notebook:delete-cell")
     expect(lab.panel.locator(".turn-view")).to_have_count(0)
-    other.root.get_by_role("button", name="Stop").click()  # until then the turn goes on
+    other.root.get_by_role("button", name="Stop").click()  # the turn runs until then
     said = other.answer().strip()
     assert said.startswith(counted(7).strip())
     lab.expect_in_kernel(PANELS, 1)
@@ -162,7 +162,7 @@ LATE = """{
   const late = "await new Promise((loaded) => setTimeout(loaded, 2500));";
   URL.createObjectURL = (file) => make.call(URL, file.size > 200_000 ? new Blob([late, file], file) : file);
 }"""
-"""Has the front end load as on a busy machine: longer than the two seconds after which anywidget gives a module up."""
+"""Delays the front end as on a busy machine, beyond the two seconds after which anywidget gives up a module."""
 
 
 @pytest.fixture

@@ -19,12 +19,12 @@ SETUP = f"""import sys, agentnb
 agent = [sys.executable, {str(ROOT / "tests/agents/fixes_cells.py")!r}]
 session = agentnb.start(command=agent, title="Fix", kernel_tools=True, permissions="ask")"""
 ONE_LINE = "agentnb.map('hello', ['world'])"
-"""Fails with an error of one line."""
+"""Fails with a one-line error."""
 SHORTCUT = "Control+Alt+f"
 BARS = """async () => (await axe.run('.agentnb-error-actions', { resultTypes: ['violations'] })).violations
   .filter(({ impact }) => impact === 'serious' || impact === 'critical')
   .map(({ id, nodes }) => [id, nodes.map(({ html, failureSummary }) => html.slice(0, 200) + failureSummary)])"""
-"""What axe-core finds serious or critical in the buttons on failed cells."""
+"""axe-core's serious and critical findings in the buttons on failed cells."""
 
 
 COVERED = """(buttons) => {
@@ -41,7 +41,7 @@ COVERED = """(buttons) => {
     }
   return false;
 }"""
-"""Whether buttons stand on the text of their cell's output."""
+"""True if buttons cover the text of their cell's output."""
 
 
 @pytest.fixture

@@ -22,7 +22,7 @@ FOLDED = "<details><summary>Read a.csv</summary>\n\n```\nwhat was read\n```\n\n<
 SAID = (
     "%agent --permissions allow /plan 3",
     "The plan had 3 steps; all are done.",
-    "+The residuals are small.",  # folded away on the screen
+    "+The residuals are small.",  # collapsed on the screen
     "Hello. I am eliza. What are you working on?",
 )
 

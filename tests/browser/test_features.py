@@ -246,7 +246,7 @@ def a_changed_file_is_downloaded(chat: Cell, lab: Lab) -> None:
     expect(files).to_contain_text("kept.bin", timeout=PATIENCE_MS)
     files.get_by_role("button", name="Show change of kept.bin").click()
     expect(files.locator(".line.added")).to_contain_text("<b>first</b>")
-    now = bytes(range(256)) * 1_200  # more than a message holds, and no text
+    now = bytes(range(256)) * 1_200  # too large for a message, and not text
     (lab.server.folder / "kept.bin").write_bytes(now)
     with lab.page.expect_download() as begun:
         files.get_by_role("button", name="Download kept.bin").click()

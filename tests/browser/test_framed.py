@@ -24,7 +24,7 @@ class Framed:
 
     def __init__(self, page: Page, server: Server, kind: str) -> None:
         self.page, self.kind = page, kind
-        page.goto(f"{server.url}/nothing")  # the server's page that says so: of its origin, and with nothing in it
+        page.goto(f"{server.url}/nothing")  # the server's 404 page, for its origin; it is otherwise empty
         page.set_content(FRONT_END.read_text(encoding="utf-8"))
         page.evaluate("(given) => begin(given)", {"token": TOKEN, "kind": kind, "name": f"framed-{kind}.ipynb"})
 
@@ -54,7 +54,7 @@ def test_chat_and_live_answers_when_outputs_are_in_sandboxed_frames_work_as_in_v
 
         framed.run("%agent --background /ask edit")
         framed.view(1).get_by_role("button", name="Allow once").click()
-        texts = framed.page.locator(".output [data-kind=text]")  # what stays when the turn has ended
+        texts = framed.page.locator(".output [data-kind=text]")  # remains after the turn's end
         expect(texts).to_contain_text("You chose")
 
         chat.get_by_role("button", name="Conversation", exact=True).click()

@@ -17,7 +17,7 @@ for text in ("Remember the milk", "The residuals are 100% <b>fine</b>"):
 LEFT = """while len(found := agentnb.history(here=True)) > 1:
     pass
 [row.title for row in found]"""
-"""The page asks for the deletion as it closes the panel; it is done a moment later."""
+"""The page requests the deletion when it closes the panel; the kernel deletes a moment later."""
 DELETE_AND_UNDO = """async (row) => {
   const chat = row.closest('.history');
   row.focus();
@@ -25,7 +25,7 @@ DELETE_AND_UNDO = """async (row) => {
   while (!chat.querySelector('[data-undo]')) await new Promise(requestAnimationFrame);
   chat.querySelector('[data-undo]').click();
 }"""
-"""In the page itself, where the ten seconds for it are enough however busy the machine is."""
+"""Runs in the page, where ten seconds for undo suffice even on a busy machine."""
 TOP = "(button) => button.getBoundingClientRect().top - button.closest('.history-row').getBoundingClientRect().top"
 NARROW = "(host, width) => { host.style.width = width; }"
 

@@ -152,7 +152,7 @@ def test_what_goes_wrong_with_an_edit_is_said_in_the_cell(lab: Lab, agent: Agent
     expect(form(lab)).to_have_count(0)
 
     agent.file.unlink()
-    os.mkfifo(agent.file)  # the agent works until the test says what it does
+    os.mkfifo(agent.file)  # the agent works until the test sends its answer
     wish(lab, 1, "double it")
     expect(form(lab)).to_contain_text("is editing this cell…", timeout=PATIENCE_MS)
     lab.picture("inline-works")
@@ -168,7 +168,7 @@ def test_what_goes_wrong_with_an_edit_is_said_in_the_cell(lab: Lab, agent: Agent
     form(lab).get_by_role("button", name="Stop").click()
     expect(form(lab)).to_have_count(0)
     lab.expect_in_kernel("session.chat.turns[-1].state", "cancelled")
-    agent.will({"say": "too late"})  # what it still reads
+    agent.will({"say": "too late"})  # the cancelled turn still reads this
     wish(lab, 3, "delete me")
     expect(form(lab)).to_contain_text("…", timeout=PATIENCE_MS)
     lab.page.keyboard.press("Escape")
@@ -191,8 +191,8 @@ def test_first_edit_of_a_notebook_starts_the_default_agent_or_says_what_is_missi
     (kernelspecs / "kernels/apart/kernel.json").write_text(json.dumps(spec), "utf-8")
     chosen = "import agentnb\nsettings = agentnb.settings()"
     for name, value in (("local_url", models.url("ollama")), ("agent", "local")):
-        chosen += f"\nsettings.set({name!r}, {value!r}, here=True)"  # JupyterLab would keep what a file says
-    lab = open_lab()  # which knows that kernel
+        chosen += f"\nsettings.set({name!r}, {value!r}, here=True)"  # JupyterLab would keep a value from a file
+    lab = open_lab()  # a new page, which knows that kernel
     lab.open("first.ipynb", notebook("x = 1", chosen, kernel="apart"))
     wish(lab, 0, "double it")
     expect(form(lab)).to_contain_text("No installed agent can edit the cell.", timeout=PATIENCE_MS)
@@ -359,7 +359,7 @@ def test_completion_is_grey_text_that_tab_takes_and_typing_or_deleting_the_cell_
     lab.page.keyboard.type("x")
     models.until_begun()
     lab.page.keyboard.type("y")
-    models.until_left()  # the request for what stood there before ends with the letter
+    models.until_left()  # the new letter ends the earlier request
     expect(grey).to_have_count(0)
 
     models.until_begun()

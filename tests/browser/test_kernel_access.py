@@ -90,7 +90,7 @@ def pair(lab: Lab, side: Side, press: Press) -> None:
         lab.expect_in_kernel(VALUE, 8)
         assert serious(lab.page) == []
         press(side.chat.get_by_role("button", name="Unpair"))
-        expect(side.chat.get_by_text(CONNECTED)).to_have_count(0)  # at once; the kernel hears of it a moment later
+        expect(side.chat.get_by_text(CONNECTED)).to_have_count(0)  # at once; the kernel receives it a moment later
         lab.expect_in_kernel(IS_PAIRED, False)
         assert "pair it again" in client.call("variables")
 

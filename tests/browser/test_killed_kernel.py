@@ -15,7 +15,7 @@ from tests.browser.side import Side, expect_sources
 from tests.browser.test_cell_review import SETUP, STEPS
 
 MARKS = ".agentnb-cell-bar, .agentnb-changes-bar, [class*=agentnb-new], [class*=agentnb-proposed]"
-"""All that a proposal draws in a notebook."""
+"""All marks of a proposal in a notebook."""
 PROCESS = "import os\nprint(os.getpid())"
 AFTER = ["a = 1\nprint(a + 2)", "b = 2", PROCESS]
 CLICK = "(buttons) => buttons[0]?.click()"

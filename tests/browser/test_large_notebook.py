@@ -11,9 +11,9 @@ from tests.conftest import ROOT
 CELLS = 5_000
 FAILING = 2_500
 TOLD = 1_000
-"""Cells that a page tells the kernel of, those round the active one."""
+"""The number of cells, around the active one, that a page reports to the kernel."""
 LONGEST_MESSAGE = 600_000
-"""Characters of a message about the notebook: 200,000 of sources, and what is said of 1,000 cells without them."""
+"""The most characters of a message about the notebook: 200,000 of sources, plus the other data of 1,000 cells."""
 SETUP = f"""import sys, agentnb
 agent = [sys.executable, {str(ROOT / "tests/agents/fixes_cells.py")!r}]
 session = agentnb.start(command=agent, title="Fix", kernel_tools=True, permissions="ask")"""
@@ -27,7 +27,7 @@ LISTEN = """() => {
       window.told.push([params.cells?.length ?? 0, JSON.stringify(params).length]);
   });
 }"""
-"""Notes what the page tells the kernel of the notebook: how many cells, and how many characters."""
+"""Records the number of cells and of characters in each of the page's messages about the notebook."""
 GO = """async (index) => {
   const { content } = window.jupyterapp.shell.currentWidget;
   content.deselectAll();
@@ -40,7 +40,7 @@ DOUBLED = """(source) => {
   shared.insertCell(2, { id: first.id, cell_type: "code", metadata: { trusted: true }, outputs: [], source });
   return shared.cells.filter(({ id }) => id === first.id).length;
 }"""
-"""Puts in a cell with the id of the second one; the server would give it another one when it reads the file."""
+"""Inserts a cell with the second cell's id; the server would give it another id when it reads the file."""
 
 
 def told(lab: Lab) -> list[tuple[int, int]]:

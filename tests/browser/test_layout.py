@@ -23,7 +23,7 @@ const made = await build({...options, metafile: false, entryPoints: ['dev/page.t
 process.stdout.write(made.outputFiles[0].text)
 """
 ZOOMED = {"width": 320, "height": 400}
-"""The sidebar of a window of 1280 × 800 at 200 %, as wide as JupyterLab makes it: half of the window's 640."""
+"""The sidebar in a 1280 × 800 window at 200 %: JupyterLab makes it half as wide as the window's 640."""
 
 Show = Callable[..., Page]
 
@@ -215,7 +215,7 @@ def test_the_card_of_a_shell_line_is_three_lines_with_few_controls(show: Show, s
 
 
 SIZES = [(320, 400), (420, 700), (640, 1200)]
-"""Of a window: the card is taller than it, at the end of what scrolls, or has room below it."""
+"""Window sizes: the card is taller than the window, at the end of the scroll area, or has room below."""
 
 
 def open_list(page: Page) -> Locator:

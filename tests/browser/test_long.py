@@ -64,7 +64,7 @@ def test_a_long_chat_opens_with_its_latest_turns_after_a_reload(lab: Lab) -> Non
     cell.expect_text("answer 63")
     more = cell.output.get_by_role("button", name=re.compile("earlier turn"))
     expect(more).to_have_text("Show 44 earlier turns")
-    more.focus()  # the chat goes back to its end for all but the reader, and a test that scrolls is none
+    more.focus()  # the chat returns to its end unless the user scrolls; scrolling by a test does not count
     more.click()
     cell.expect_text(re.compile("^answer 0$"))
     expect(more).to_have_count(0)

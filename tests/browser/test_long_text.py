@@ -44,7 +44,7 @@ UNITS = {
     "emoji": "\U0001f469\u200d\U0001f52c",
     "right to left": "\u202e\u05d0",
 }
-"""What is repeated to a text of 2 MB, by its name in the test."""
+"""The pieces that are repeated to a text of 2 MB, by their names in the test."""
 BEGINNINGS = {"a long table": "|a|b|\n|-|-|\n"}
 PLAIN = ("stars", "one long line", "lines")
 TERMINALS = ("lines", "colours", "escapes", "overwritten", "one long line")
@@ -68,7 +68,7 @@ STREAMED = [
     ("chat", "terminal", "lines"),
     ("chat", "terminal", "overwritten"),
 ]
-if os.environ.get("AGENTNB_LONG_TEXTS") != "all":  # all of them take a quarter of an hour
+if os.environ.get("AGENTNB_LONG_TEXTS") != "all":  # all of them take 15 minutes
     AT_ONCE = [
         *[("chat", "message", name) for name in ("stars", "a list", "code")],
         *[("cell", "message", "paragraphs"), ("chat", "user", "stars"), ("chat", "path", "stars")],
@@ -78,7 +78,7 @@ if os.environ.get("AGENTNB_LONG_TEXTS") != "all":  # all of them take a quarter 
 SIZE = 2_000_000
 STREAMED_SIZE, PIECES = 300_000, 150
 RUNS = 3
-"""A run that passes is enough: on a shared machine a single task may take several times its processor time."""
+"""One passing run is enough: on a shared machine a task may take several times its processor time."""
 PAGE = """<!doctype html><meta charset="utf-8">
 <main style="--agentnb-height: 700px"></main><script type="module">%s</script>"""
 BUNDLE = """

@@ -19,7 +19,7 @@ HOSTILE = """<svg xmlns='http://www.w3.org/2000/svg' width='60' height='40' onlo
 <foreignObject width='50' height='30'><body xmlns='http://www.w3.org/1999/xhtml'><iframe src='{away}/frame'/>
 <img src='{away}/b.png' onerror='{act}'/></body></foreignObject>
 <a href='javascript:{act}'><rect width='60' height='40' fill='red' onclick='{act}'/></a></svg>"""
-"""A drawing that acts in each way that it can, and loads from elsewhere."""
+"""A drawing that tries every way to run a script or load from elsewhere."""
 COLOUR = """async (image) => {
   const canvas = new OffscreenCanvas(image.naturalWidth, image.naturalHeight);
   const context = canvas.getContext("2d");
@@ -92,7 +92,7 @@ def test_a_variable_of_the_debuggers_list_is_added_to_the_chat(lab: Lab, side: S
     side.open()
     side.start()
     lab.command("application:toggle-left-area")
-    side.resize(420)  # an earlier test may have left the notebook's toolbar no room
+    side.resize(420)  # an earlier test may have left too little room for the notebook's toolbar
     lab.panel.locator(".jp-DebuggerBugButton").first.click()
     variable = lab.page.locator(".jp-DebuggerVariables-body .jp-TreeItem", has_text="limits").first
     variable.click(button="right")

@@ -31,11 +31,11 @@ IN_KERNEL = """async ([path, expression]) => {
   const { kernel } = widget.sessionContext.session;
   return (await kernel.requestExecute(content).done).content.user_expressions.value.status;
 }"""
-"""Evaluates a Python expression once, in the kernel of a notebook that need not be in front."""
+"""Evaluates a Python expression once, in the kernel of any open notebook."""
 OUT_OF_SIGHT = """(chat) => new Promise((resolve) => {
   new IntersectionObserver((entries) => entries.at(-1).isIntersecting || resolve()).observe(chat);
 })"""
-"""Resolves once the page has been told that the chat is hidden; the chat's own observer is told first."""
+"""Resolves once the page reports that the chat is hidden; the chat's own observer runs first."""
 
 
 @pytest.fixture
@@ -87,7 +87,7 @@ class Away:
     def leave(self) -> None:
         """Bring another page to the front."""
         self.context.new_page().bring_to_front()
-        self.page.wait_for_function(f"!{HAS_FOCUS}", polling=50)  # a page behind another one draws nothing
+        self.page.wait_for_function(f"!{HAS_FOCUS}", polling=50)  # a background page draws no frames
 
     def expect_conversation(self, title: str) -> None:
         """Waits for the notifying conversation, without marks."""
@@ -103,7 +103,7 @@ def away(context: BrowserContext, server: Server) -> Iterator[Away]:
     """The page, which notices another page in front, as users' pages do."""
     lab = Lab(context.pages[0], server, PICTURES)
     lab.open("waits.ipynb", notebook(BEGIN, kernel="ipykernel7"))
-    # Playwright has each page believe that it has the focus, and says so again to each document that is loaded.
+    # Playwright emulates focus for each page, again at each document that loads.
     context.new_cdp_session(lab.page).send("Emulation.setFocusEmulationEnabled", {"enabled": False})
     yield Away(context, lab)
     server.end_sessions()
@@ -118,7 +118,7 @@ def test_who_looks_elsewhere_is_notified_and_a_click_leads_to_the_conversation(a
     switch_on(away)
     away.side.chat.get_by_role("tab", name=SECRET).click()
     away.in_kernel(ASKS)
-    away.allow()  # seen, and not notified of
+    away.allow()  # visible, so there is no notification
     call_from_another_page(away, desktop)
     call_from_another_tab(away, desktop)
     away.lab.command("agentnb:settings")

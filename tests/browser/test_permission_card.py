@@ -54,7 +54,7 @@ def test_a_card_is_answered_once_for_good_and_taken_back_in_two_windows(lab: Lab
         lab.picture(f"permission-card-{theme.lower()}-420")
     cards[1].wait_for(timeout=PATIENCE_MS)
     first.box.focus()
-    cards[0].get_by_role("button", name="Allow", exact=True).click(delay=100)  # the first click, out of the box
+    cards[0].get_by_role("button", name="Allow", exact=True).click(delay=100)  # the first click, with the box focused
     for side in sides:
         expect(side.chat.locator(".permission")).to_have_count(0, timeout=PATIENCE_MS)
         expect(side.chat.locator(".decision").last).to_contain_text("You allowed this", timeout=PATIENCE_MS)

@@ -192,7 +192,7 @@ def test_questions_are_answered_from_two_phones_and_the_notebook(
     three.expect_live()
     lab.restart()
     expect(three.page.locator("body[data-state=ended], body[data-state=cut]")).to_have_count(1, timeout=PATIENCE_MS)
-    lab.expect_in_kernel("1 + 1", 2)  # a kernel that starts cannot be ended
+    lab.expect_in_kernel("1 + 1", 2)  # a starting kernel cannot be ended
 
 
 def test_phone_comes_back_after_its_network_was_cut(

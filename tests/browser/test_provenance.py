@@ -73,7 +73,7 @@ def test_mark_says_who_wrote_the_lines_and_leads_to_the_turn(lab: Lab, kernelspe
     lab.page.keyboard.press("Escape")
     lab.command("agentnb:who-wrote-this")
     expect(first).to_be_focused()
-    expect(card(lab).locator("p").last).to_have_text("edited by you since")  # and not verified as it is now
+    expect(card(lab).locator("p").last).to_have_text("edited by you since")  # and not verified any more
     lab.page.keyboard.press("Escape")
     expect(card(lab)).to_have_count(0)
     side.chat.get_by_role("tab").first.focus()

@@ -30,7 +30,7 @@ BEGIN = """%load_ext agentnb
 import agentnb
 session = agentnb.start("eliza", title="Far")"""
 UNANSWERED = re.compile(r"The kernel (isn't responding|is running a cell)")
-"""Of the network's end JupyterLab knows nothing; what it last heard may be that the kernel is busy."""
+"""JupyterLab does not notice the network failure; it may still show the kernel as busy."""
 
 
 @pytest.mark.usefixtures("kernelspecs")

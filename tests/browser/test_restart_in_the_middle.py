@@ -22,7 +22,7 @@ SEND = """async ([text, inNew]) => {
   const asked = { key: "Enter", bubbles: true, cancelable: true };
   box()?.dispatchEvent(new KeyboardEvent("keydown", asked));
 }"""
-"""Restarts the kernel, and sends a message in the first box that takes it: at once, or in that of the new kernel."""
+"""Restarts the kernel and sends a message in the first writable box, or in the new kernel's box."""
 
 REVOKE = """async (isFirst) => {
   const { kernel } = window.jupyterapp.shell.currentWidget.sessionContext.session;

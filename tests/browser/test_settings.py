@@ -21,7 +21,7 @@ BEFORE_ADVANCED = """(panel) => {
   const end = list.querySelector(".settings-advanced").getBoundingClientRect().top;
   return end - panel.getBoundingClientRect().top + list.scrollTop;
 }"""
-"""How high the settings are before *Advanced*, in pixels."""
+"""The height of the settings above *Advanced*, in pixels."""
 
 
 def advanced(panel: Locator) -> None:
@@ -88,7 +88,7 @@ def what_is_half_typed_in_the_editor_reaches_no_file(lab: Lab, panel: Locator, f
     expect(panel.get_by_role("combobox", name="Default agent")).to_have_value("codex")
     assert parsed(file.read_text(encoding="utf-8"))["agent"] == "codex"
     file.unlink()
-    expect(in_editor(lab, "agent")).not_to_have_value("codex")  # else the editor would write it again
+    expect(in_editor(lab, "agent")).not_to_have_value("codex")  # otherwise the editor would write it again
     lab.command("application:close")
     expect(lab.page.locator(".jp-SettingsPanel")).to_have_count(0)
 
@@ -166,7 +166,7 @@ def test_the_first_screen_is_short_says_what_was_changed_and_works_by_keyboard_a
     address.fill("http://127.0.0.1:9/v1")
     address.press("Enter")
     expect(panel.get_by_role("button", name="Reset Model server")).to_be_visible()
-    expect(panel.get_by_role("group", name="Confirm the change")).to_have_count(0)  # an address is never asked about
+    expect(panel.get_by_role("group", name="Confirm the change")).to_have_count(0)  # an address needs no confirmation
     search.fill("time limit")
     expect(panel.get_by_role("textbox")).to_have_count(2)
     search.fill("")

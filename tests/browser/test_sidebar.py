@@ -43,7 +43,7 @@ def change(*steps):
     edit = lab().edit(EditParams(id="", action="change", steps=made), 30)
     threading.Thread(target=lambda: changed.append(asyncio.run(edit))).start()
 changed = []"""
-"""Defines what undo of cells asks the page for."""
+"""Defines `change`, which requests changes of cells from the page as undo does."""
 LAB = "__import__('agentnb.server.comm.lab', fromlist=['lab']).lab()"
 SAVES = f"[[each.path, each.is_automatic] for each, _ in {LAB}.saved]"
 UNDO_CELLS = "notebook:undo-cell-action"
@@ -55,7 +55,7 @@ CUT_OFF = """(view) => [...view.shadowRoot.querySelectorAll("*")].filter((e) => 
   const box = e.getBoundingClientRect();
   return !scrolls && box.width > 1 && box.right > view.getBoundingClientRect().right + 1;
 }).map((e) => `${e.tagName}.${e.className}`)"""
-"""What sticks out at the right, but for what has a scrollbar of its own."""
+"""Elements that overflow at the right, without those that scroll."""
 UNSEEN = """(view) => {
   const marks = ".tab-mark, .dots i", edged = ".button, .round, .chip, .card, .code, .input, .output, .command-box";
   const ground = (e) => {
@@ -74,14 +74,14 @@ UNSEEN = """(view) => {
   const all = [...view.shadowRoot.querySelectorAll("*")].filter((e) => e.checkVisibility());
   return all.filter((e) => !seen(e)).map((e) => e.outerHTML.slice(0, 200));
 }"""
-"""Words, marks and edges of their ground's colour, and icons that are not of the colour of the words beside them."""
+"""Text, marks and borders in their background's colour, and icons in another colour than the text beside them."""
 TAB_EDGES = """(view) => [...view.shadowRoot.querySelectorAll("[role=tab]")]
   .map((tab) => [tab.ariaSelected === "true", getComputedStyle(tab).borderBottomColor])"""
-"""Of each tab, whether it is the selected one, and what colour its lower edge has."""
+"""For each tab: true if it is selected, and the colour of its lower border."""
 MOVING = """(view) => view.shadowRoot.getAnimations()
   .filter((one) => one.playState === "running" && one.effect.getComputedTiming().duration > 1)
   .map((one) => one.animationName ?? one.transitionProperty)"""
-"""What animates just now."""
+"""The running animations."""
 
 
 @pytest.fixture
@@ -137,7 +137,7 @@ def test_the_chat_comes_back_after_a_restart_of_the_kernel(lab: Lab, side: Side)
     expect(side.box).to_have_value("a first thought")
     expect(side.freedom).to_have_text("Auto")
     expect(side.chat.get_by_role("tab")).to_have_count(1)
-    expect(side.chat.get_by_text("a first thought")).to_have_count(0)  # nor is it offered beside
+    expect(side.chat.get_by_text("a first thought")).to_have_count(0)  # the draft is only in the box
 
     side.choose_freedom("Edit")
     expect(side.freedom).to_have_text("Edit")
@@ -315,8 +315,8 @@ def test_cells_are_put_back_in_one_step_unless_the_user_changed_them(lab: Lab, s
     lab.command(UNDO_CELLS)
     assert sources(lab)[1:] == ["b = 1", "c = 1"]
     editors = lab.panel.locator(".jp-CodeCell .cm-content")
-    lab.command("notebook:move-cursor-down")  # JupyterLab draws a cell that came back at the latest when one goes to it
-    expect(editors).to_have_text([re.compile("import"), "b = 1", "c = 1"])  # drawn a moment after the model has it
+    lab.command("notebook:move-cursor-down")  # JupyterLab may draw a restored cell only when it becomes active
+    expect(editors).to_have_text([re.compile("import"), "b = 1", "c = 1"])  # drawn a moment after the model changes
     lab.cell(1).write("b = 'mine'")
     lab.expect_in_kernel(f"change(*{steps!r})", None)
     lab.expect_in_kernel("[(each.cell_id, each.current) for each in changed[-1].conflicts]", [[b, "b = 'mine'"]])

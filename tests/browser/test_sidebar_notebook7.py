@@ -75,7 +75,7 @@ def _the_chats_own_items(side: Side) -> None:
     side.chat.get_by_role("combobox", name="Pieces").select_option("letter")
     side.page.keyboard.press("Escape")
     side.say("/hang")
-    side.expect_text("I am silent until you cancel.")  # seen while the turn goes on
+    side.expect_text("I am silent until you cancel.")  # visible while the turn runs
     side.button("Stop").click()
     expect(side.button("Stop")).to_have_count(0)
     expect(side.box).to_be_focused()

@@ -23,9 +23,9 @@ FOCUSED = """() => {
   if (at?.role === "log") return ""; // it has the name of a button
   return (at?.ariaLabel || at?.textContent || at?.placeholder || "").trim();
 }"""
-"""What has the keyboard's focus is called."""
+"""The name of the focused element."""
 MOST = 60
-"""So many keys lead anywhere in the page's part that is meant."""
+"""The number of key presses that suffices to reach any control in a part of the page."""
 WAIT = "import threading\nprint('begun')\nthreading.Event().wait()"
 OLD = "".join(f"line {number}\n" for number in range(40))
 NEW = OLD.replace("line 5\n", "line five\n").replace("line 30\n", "")
@@ -113,7 +113,7 @@ class Walk:
         self.clean("cells")
         self.lab.command("agentnb:next-cell-change")
         expect(bars.locator("button:focus")).to_have_text("Accept", timeout=PATIENCE_MS)
-        self.lab.command("agentnb:accept-cell-changes")  # by the palette: Tab stays among the cells
+        self.lab.command("agentnb:accept-cell-changes")  # by a command, as Tab stays among the cells
         expect(bars).to_have_count(0, timeout=PATIENCE_MS)
         self.review.last.wait_for(timeout=PATIENCE_MS)
 

@@ -40,7 +40,7 @@ STILL = f"""async () => {{
     now = JSON.stringify(place());
   }}
 }}"""
-"""Where the page stands, once the browser has scrolled smoothly to where the wheel sent it."""
+"""The scroll position, once smooth scrolling has ended."""
 
 RESTS = """() => {
   const root = document.querySelector('.agentnb-view').shadowRoot;
@@ -49,7 +49,7 @@ RESTS = """() => {
   return marks.length === 4 && said && root.querySelector('.text-grows') !== null && root.getAnimations()
     .every(({ effect }) => !marks.includes(effect.target));
 }"""
-"""Whether dots and the tab's ring are there and stand still."""
+"""True if the dots and the tab's ring are shown and do not move."""
 MOVES = """() => {
   const root = document.querySelector('.agentnb-view').shadowRoot;
   const marks = [...root.querySelectorAll('.dots i, [role=tab] .spinner')];
@@ -78,7 +78,7 @@ def test_a_stream_leaves_the_selection_the_place_and_the_focus_in_peace(lab: Lab
     lab.page.evaluate(SELECT.replace("'.answer'", "'[data-turn]:last-of-type .answer'"), ["20 21 22"])
     box = chat.output.get_by_role("log")
     box.hover()
-    lab.page.mouse.wheel(0, -50)  # one notch: what comes with it must not take it back
+    lab.page.mouse.wheel(0, -50)  # one notch: text that arrives with it must not scroll back
     chat.button("Go to the latest message").wait_for(timeout=PATIENCE_MS)
     before = lab.page.evaluate(STILL)
     expect(chat.button("Stop")).to_have_count(0, timeout=PATIENCE_MS)

@@ -13,7 +13,7 @@ SETUP = f"""import sys, agentnb
 agent = [sys.executable, {str(ROOT / "tests/agents/suggests.py")!r}]
 session = agentnb.start(command=agent, title="Residuals", permissions="ask")"""
 LONG = "Plot the residuals of both fits beside each other, with one colour for each species, and say which is better"
-"""As the agent has it."""
+"""The full text of a suggestion."""
 IS_CUT = "button => button.firstChild.scrollWidth > button.firstChild.clientWidth"
 
 

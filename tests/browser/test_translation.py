@@ -27,7 +27,7 @@ OURS = re.compile(
     r"|Own title|Tour|Ask|Edit|Auto|eliza|/ask execute|/say .*|[\W\d_]+|language\.ipynb|agentnb.*|\$ ?.*"
     r"|[A-Z][\w+]*\+[\w+]*|Ctrl.*|Alt.*|F2|Del|\d.*|@\w+.*)$"
 )
-"""What is no message: words of the user and the agent, names, keys, code, numbers; and one state."""
+"""Texts that are not messages: of the user and the agent, names, keys, code, numbers; and one state."""
 SHOWN = """() => {
   const found = [];
   const isSeen = (element) => element.checkVisibility({ checkOpacity: true, checkVisibilityCSS: true });

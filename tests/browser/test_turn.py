@@ -23,7 +23,7 @@ VISIBLE = """(root) => [...root.querySelectorAll('button, a, select, textarea, i
   for (let each = one; each; each = each.parentElement) if (getComputedStyle(each).opacity === '0') return false;
   return true;
 }).map((one) => one.getAttribute('aria-label') || one.textContent)"""
-"""The controls in an element that can be seen."""
+"""The visible controls in an element."""
 HEIGHTS = """(turn) => [...turn.querySelectorAll('.answer > :not(.part-markdown), .change-set, .turn-end')]
   .map((one) => one.getBoundingClientRect().height)"""
 

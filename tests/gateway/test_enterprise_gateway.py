@@ -39,7 +39,7 @@ def gateway(kernelspecs: Path, tmp_path: Path) -> Iterator[str]:
 @pytest.fixture
 def server(home: Path, tmp_path: Path, gateway: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
     """A Jupyter server whose kernels the gateway starts."""
-    monkeypatch.setenv("KERNEL_USERNAME", "tester")  # it starts no kernels for root
+    monkeypatch.setenv("KERNEL_USERNAME", "tester")  # the gateway starts no kernels for root
     folder = tmp_path / "server"
     folder.mkdir()
     options = {"url": gateway, "auth_token": TOKEN, "auth_scheme": "token"}

@@ -32,7 +32,7 @@ def hub(home: Path) -> Iterator[Hub]:
     """The hub, with a site policy."""
     if not (PYTHON.exists() and PROXY.exists() and shutil.which("node")):
         pytest.skip("no JupyterHub: `make test-hub` installs it")
-    folder = Path(tempfile.mkdtemp(prefix="agentnb-hub-"))  # pytest's own is closed to other users
+    folder = Path(tempfile.mkdtemp(prefix="agentnb-hub-"))  # other users cannot enter pytest's own folder
     (folder / "audit").mkdir()
     (folder / "audit").chmod(0o1733)
     policy = folder / "etc/agentnb/policy.toml"

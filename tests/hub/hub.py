@@ -26,7 +26,7 @@ from tests.other_users import let_pass, reaching
 HUB = Path(os.environ.get("AGENTNB_HUB_ENVIRONMENT", ROOT / ".venv-hub"))
 PYTHON, PROXY = HUB / "bin/python", HUB / "node_modules/.bin/configurable-http-proxy"
 USERS = {"alice": 54321, "bob": 54322}
-"""The users, and the ids that they have where we may give them any."""
+"""The users, and their ids if the tests may set ids."""
 START_SECONDS = 300
 
 
@@ -37,7 +37,7 @@ ARGUMENTS = (
     "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
     "--LanguageServerManager.autodetect=False",
 )
-"""What the users' servers are started with, so that pages do nothing by themselves."""
+"""Options of the users' servers that stop the pages' automatic actions."""
 
 
 class Hub:

@@ -54,7 +54,7 @@ def value(kernel: RunningKernel, code: str, **options: Any) -> Any:
     """Returns the value of the last line of *code*."""
     result = kernel.run(code, **options)
     assert result.status == "ok", result.traceback or result.error
-    with contextlib.suppress(SyntaxError, ValueError):  # an object
+    with contextlib.suppress(SyntaxError, ValueError):  # the value is not a literal
         return literal_eval(result.values[-1]) if result.values else None
     return None
 

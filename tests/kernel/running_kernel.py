@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[2]
 WAIT_S = 120.0
 ONE_KERNEL = pytest.mark.parametrize("kernel_name", ["ipykernel7"], indirect=True)
-"""For what is the same on any kernel."""
+"""For tests with the same result on any kernel."""
 _TELL = """
 def _tell(channel, envelope, told=[]):
     if not told and type(envelope.action).__name__ == "ChatDelta":
@@ -103,7 +103,7 @@ class RunningKernel:
             client.stop_channels()
             if manager.has_kernel:
                 manager.shutdown_kernel(now=True)
-            client.context.destroy(linger=0)  # in older versions of jupyter-client it has one of its own
+            client.context.destroy(linger=0)  # older versions of jupyter-client give the client a separate context
 
     @property
     def pid(self) -> int:

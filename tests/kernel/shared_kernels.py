@@ -18,11 +18,11 @@ for row in get_ipython().run_line_magic('agents', ''):
     get_ipython().run_line_magic('agents', f'close {row.name}')
 get_ipython().reset(new_session=True)
 """
-"""No session, no agent, no name, no output; the next cell is the second one, as after ``%load_ext agentnb``."""
+"""Removes sessions, agents, names and outputs; the next cell is the second one, as after ``%load_ext agentnb``."""
 LEFT = """
 [name for name in {*get_ipython().user_ns} - {*get_ipython().user_ns_hidden} if not name.startswith('__')]
 """
-"""The user's names; those between underscores are Python's own."""
+"""The user's names, without Python's, which begin with two underscores."""
 
 
 def _words(process: psutil.Process) -> list[str]:

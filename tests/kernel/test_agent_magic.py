@@ -26,7 +26,7 @@ def see(comm, _):
     os.write(fifo, b"open\\n")
 get_comm_manager().register_target("probe", see)
 """
-"""A turn that runs `UNTIL_OPENED` ends when the page has said something, and not before."""
+"""A turn that runs `UNTIL_OPENED` ends only when the page has sent a message."""
 
 
 def test_a_prompt_gives_one_markdown_output_and_the_turn(shared_kernel: RunningKernel) -> None:
@@ -191,7 +191,7 @@ def test_what_goes_wrong_is_one_clear_line_and_the_kernel_goes_on(
     result = shared_kernel.run(cell)
     assert "error" == result.status
     text, *summary = result.traceback
-    assert summary == ([text.splitlines()[0]] if "\n" in text else [])  # what nbmake shows is the last line
+    assert summary == ([text.splitlines()[0]] if "\n" in text else [])  # nbmake shows only the last line
     assert [] == [part for part in parts if part not in text]
     assert ["Hi"] == shared_kernel.run("%agent -n /say Hi").displayed()
 

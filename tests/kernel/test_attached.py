@@ -132,7 +132,7 @@ def test_a_streaming_text_comes_in_short_messages(kernel: RunningKernel, model: 
     kernel.say(model, said("initialize", id=1, params={**HELLO, "accepts": ["text"]}))
     tab = kernel.run("session = agentnb.start()\nsession.tab_id").values[0].strip("'")
     kernel.say(model, said("subscribe", id=2, params={"channel": f"eliza:/{tab}/chat"}))
-    kernel.run("turn = session.prompt('/slow 100000 10')", console=True)  # nobody waits for the turn's end
+    kernel.run("turn = session.prompt('/slow 100000 10')", console=True)  # the cell does not wait for the turn's end
     acknowledged: set[int] = set()
 
     def texts() -> list[dict[str, Any]]:

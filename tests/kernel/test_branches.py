@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
 pytestmark = [
     pytest.mark.skipif(not HERE.available, reason=HERE.reason),
-    pytest.mark.parametrize("kernel_name", ["ipykernel7"], indirect=True),  # it is the same on any
+    pytest.mark.parametrize("kernel_name", ["ipykernel7"], indirect=True),  # the same on any kernel
 ]
 
 FIRST, LAST = map(int, os.environ.get("AGENTNB_KEEP_SEEDS", "2026-2031").split("-"))
-"""The seeds of generated programs that are tried, kept and compared with having been run directly."""
+"""The seeds of the generated programs: each is tried, kept and compared with a direct run."""
 AGENTS = Path(__file__).parents[1] / "agents"
 SETUP = f"""
 import agentnb, json, os, tempfile, numpy as np, pandas as pd
@@ -122,7 +122,7 @@ def value(kernel: RunningKernel, code: str) -> Any:
     """Returns the value of the last line of *code*."""
     result = kernel.run(code)
     assert result.status == "ok", result.traceback or result.error
-    with contextlib.suppress(SyntaxError, ValueError):  # an object
+    with contextlib.suppress(SyntaxError, ValueError):  # the value is not a literal
         return literal_eval(result.values[-1]) if result.values else None
     return None
 
@@ -225,7 +225,7 @@ def test_what_the_user_changed_meanwhile_is_a_conflict_and_other_parts_can_be_ke
     conflict = loaded.run("made.keep(1)")
     assert "You have changed xs since" in conflict.error
     assert value(loaded, "(xs, 'n2' in globals())") == ([8, 2], False)
-    value(loaded, "made.keep(1, only=['n2']); xs.pop(); made.keep(1).undo()")  # as it was: the rest can be kept
+    value(loaded, "made.keep(1, only=['n2']); xs.pop(); made.keep(1).undo()")  # xs is restored: the rest can be kept
     assert value(loaded, "(xs, ys[0] is xs, n2)") == ([8], True, 1)
     value(loaded, "made = tries('n2 = 2')")
     assert "changed no 'nothing'" in loaded.run("made.keep(1, only=['nothing'])").error
@@ -325,7 +325,7 @@ def test_tries_are_begun_by_magic(loaded: RunningKernel) -> None:
 @needs_namespaces
 def test_a_killed_kernel_takes_its_tries_with_it(alone: RunningKernel) -> None:
     code = "made = agentnb.branches(runs('while True: pass'), 2, agents=[AGENT])"
-    begun = alone.run(code, clickable=True)  # where nobody watches, the last cell waits for all work
+    begun = alone.run(code, clickable=True)  # without a page, the last cell waits for all work
     assert begun.status == "ok", begun.error
     below = alone.descendants()
     alone.manager.provisioner.process.kill()  # type: ignore[union-attr]

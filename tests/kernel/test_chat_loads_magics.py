@@ -50,7 +50,7 @@ def test_agent_magic_when_only_the_chat_is_open_answers_and_says_once_what_the_n
     assert "what is this?" in "".join(first.displayed())
     assert first.stdout.count(NOTE) == 1
     noted = {content["name"] for kind, content in first.outputs if kind == "stream" and NOTE in content["text"]}
-    assert noted == {"stdout"}  # not on red, as an error is
+    assert noted == {"stdout"}  # not on stderr, which is red like an error
     assert NOTE not in plain_kernel.run(CELL).stdout
     assert plain_kernel.run("%load_ext agentnb").stdout == ""
 

@@ -18,7 +18,7 @@ from tests.unit.server.websocket.attached_page import MirroringPage
 from tests.unit.server.websocket.relay import Relay
 from tests.unit.server.websocket.test_connect import is_over, prompt, waiting_call
 
-ONE_KIND = pytest.mark.parametrize("kernel_name", ["ipykernel7"], indirect=True)  # pages' messages have tests on both
+ONE_KIND = pytest.mark.parametrize("kernel_name", ["ipykernel7"], indirect=True)  # page messages are tested on both
 SERVE = """
 import agentnb
 server = agentnb.serve(hosts={hosts!r}, token={token!r})

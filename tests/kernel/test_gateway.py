@@ -109,7 +109,7 @@ class GatewayPage(MirroringPage):
     def _notified(self, message: dict[str, Any]) -> None:
         try:
             super()._notified(message)
-        except AssertionError:  # a hole: a page asks for the state
+        except AssertionError:  # a gap: a page requests the state
             self.follow(self.chat)
 
     def _tell(self, kind: str, content: dict[str, Any]) -> str:

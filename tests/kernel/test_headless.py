@@ -48,7 +48,7 @@ def test_where_nobody_is_there_a_turn_has_a_limit_of_its_own(kernel: RunningKern
     kernel.run("%config Agentnb.timeout = 1")
     result = kernel.run("%agent /hang")
     assert result.error.startswith("TurnTimeout: The turn did not end in 1 s")
-    assert "cancelled" not in result.displayed()[0]  # the error says it
+    assert "cancelled" not in result.displayed()[0]  # the error mentions it
 
 
 def test_the_limit_holds_for_a_blocking_cell_too(shared_kernel: RunningKernel) -> None:
@@ -106,7 +106,7 @@ def test_a_script_raises_what_went_wrong(tmp_path: Path) -> None:
 
 def test_a_long_turn_is_told_to_the_terminal(tmp_path: Path) -> None:
     path = notebook(tmp_path / "long.ipynb", "%load_ext agentnb", "%agent --permissions allow /run head -n 1 fifo")
-    os.mkfifo(tmp_path / "fifo")  # the turn ends when it was told, and not before
+    os.mkfifo(tmp_path / "fifo")  # the turn ends only after the terminal's message
     fifo = os.open(tmp_path / "fifo", os.O_RDWR)
     env = {**without_agents(), "AGENTNB_PROGRESS_SECONDS": "0.3", "PYTHONPATH": str(ROOT), "TERM": "dumb"}
     words = ["-m", "nbconvert", "--to", "notebook", "--execute", "--inplace", path.name]

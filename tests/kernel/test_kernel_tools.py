@@ -22,7 +22,7 @@ def work():
     while True: time.sleep(0.01)
 async def wait():
     while True: await asyncio.sleep(0.01)"""
-"""Python notices a signal that comes just before a call of the system's when that returns: so no call is long."""
+"""Python handles a signal that arrives just before a system call only when the call returns, so no call is long."""
 STDIO = f"[{sys.executable!r}, {str(ROOT / 'tests/agents/starts_mcp.py')!r}]"
 
 

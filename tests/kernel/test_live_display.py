@@ -27,7 +27,7 @@ def test_the_live_view_is_replaced_in_place_by_the_record_at_the_end(shared_kern
     assert ("display_data", {"update_display_data"}) == (
         kinds[0],
         set(kinds[1:]),
-    )  # on a slow machine text stands in first
+    )  # on a slow machine text replaces the view at first
     (_, shown), (_, kept) = outputs[0], outputs[-1]
     assert WIDGET in shown["data"]
     assert shown["transient"]["display_id"] == kept["transient"]["display_id"]

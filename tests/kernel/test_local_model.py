@@ -22,7 +22,7 @@ CALLS = [
 ]
 
 
-@pytest.mark.parametrize("kernel_name", ["ipykernel7"], indirect=True)  # it is the same on any
+@pytest.mark.parametrize("kernel_name", ["ipykernel7"], indirect=True)  # the same on any kernel
 def test_turn_with_an_edit_and_kernel_tools_does_what_the_policy_allows(kernel: RunningKernel, models: Models) -> None:
     """Allowed, the file and variable change, and the model gets the new value; denied, nothing changes."""
     file = kernel.folder / "fit.py"

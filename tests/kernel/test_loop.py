@@ -169,7 +169,7 @@ def test_a_loop_is_stopped_by_cancel_and_by_an_interrupt(loaded: RunningKernel) 
     before = {each.pid for each in loaded.descendants()}
     request = loaded.send(f"made = loop({waits!r}, tries=3); made.wait()", clickable=True)
     loaded.until(lambda: any(each.pid not in before and _is_agent(each) for each in loaded.descendants()))
-    loaded.interrupt()  # an earlier one would end the copying of the kernel, and the loop would copy it again
+    loaded.interrupt()  # an earlier interrupt would end the copying of the kernel, and the loop would repeat it
     assert "KeyboardInterrupt" in loaded.finish(request).error
     assert value(loaded, "made.wait(); (made.why, model.x)", clickable=True) == ("It was stopped.", 1)
 
@@ -182,7 +182,7 @@ def interrupt(frame, event, argument):
         sys.setprofile(None)
         os.kill(KERNEL, signal.SIGINT)
 """
-"""At the first function of a file that the main thread calls or leaves."""
+"""Interrupts at the first call or return of a function in the file WHERE."""
 
 
 @pytest.mark.parametrize("where", ["at_fork.py", "judge.py"], ids=["copied", "measured"])
@@ -197,7 +197,7 @@ def test_at_a_limit_it_asks_where_somebody_is_there(loaded: RunningKernel) -> No
     """The user answers a card or in Python; until then the loop waits."""
     steps = [run_of(2), run_of(3), run_of(4), run_of(5)]
     value(loaded, "host = agentnb.host.current_host(); host.environment.connect(attached=lambda: True)")
-    # the page answers the card; a conversation of the host's own is no session that Python opened
+    # The page answers the card: Python has no session for a conversation that the host opened.
     loops = "[each for each in host.conversations.values() if (each.channels.session.state.title or '')[:4] == 'Loop']"
     cards = f"[each for loop in {loops} for each in agentnb.Session(loop).questions]"
     try:
@@ -331,7 +331,7 @@ def test_a_killed_loop_goes_on_where_it_was(kernelspecs: Path, tmp_path: Path) -
         assert [number for number, _, _ in rows if number] == list(range(1, value(kernel, "made.spent.turns") + 1))
         assert kept + 1 <= float((work / "best.txt").read_text()) <= kept + 1 + unsure
         assert sorted(each.name for each in work.iterdir()) == ["best.txt"]
-        assert list((tmp_path / "temporary").glob("*/work")) == []  # copies of the workspace
+        assert list((tmp_path / "temporary").glob("*/work")) == []  # no copies of the workspace
         assert "no loop 'x'" in kernel.run("agentnb.loop.resume('x')").error
         value(kernel, "score = lambda: 5")
         assert "metric's code has changed" in kernel.run(f"agentnb.loop.resume({value(kernel, 'made.id')!r})").error
@@ -361,7 +361,7 @@ def test_many_tries_leave_no_trace_and_take_no_memory(loaded: RunningKernel) -> 
         value(loaded, f"made = loop(*{steps!r}, tries={tries}).wait()")
     value(loaded, "import gc; OURS |= {'gc'}")
     opened = "sorted(os.path.realpath(f'/proc/self/fd/{each}').split(':[')[0] for each in os.listdir('/proc/self/fd'))"
-    # IPython writes its history now and then; what is only a number was closed while it was looked at
+    # Leaves out IPython's history, written at times, and bare numbers: descriptors that closed during the listing.
     files = f"[each for each in {opened} if 'history.sqlite' not in each and not os.path.basename(each).isdigit()]"
     threads = "sum(not each.name.startswith('asyncio_') for each in threading.enumerate())"  # a pool grows to its size
     facts = f"(gc.collect() * 0, {files}, {threads}, os.listdir(tempfile.tempdir))"

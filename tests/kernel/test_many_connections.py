@@ -23,7 +23,7 @@ from tests.unit.server.websocket.test_bad_input import frame, raw
 
 CONNECTIONS = int(os.environ.get("AGENTNB_AHP_CONNECTIONS", "600"))
 MEGABYTES = 64
-"""By how much the kernel may grow, whatever the number: the same for 600 and for 10,000."""
+"""The limit for the kernel's growth, the same for 600 and for 10,000 connections."""
 SERVE = """
 import agentnb
 server = agentnb.serve()
@@ -50,7 +50,7 @@ class Crowd(NamedTuple):
         token = self.token if number % 4 == 3 else "w" * 43
         request = REQUEST.format(place=self.place, token=token)
         words = ("", request, f"{request}\r\n", f"{request}\r\n")[number % 4]
-        with contextlib.suppress(OSError):  # it was closed already
+        with contextlib.suppress(OSError):  # the kernel may have closed it
             connection.sendall(words.encode())
         return connection
 
@@ -98,7 +98,7 @@ def connected(address: str, token: str) -> Client:
             continue
 
 
-@pytest.mark.parametrize("kernel_name", ["ipykernel7"], indirect=True)  # the server is the same on any
+@pytest.mark.parametrize("kernel_name", ["ipykernel7"], indirect=True)  # the same on any kernel
 def test_a_crowd_of_connections_is_held_off_in_bounded_memory(kernel: RunningKernel) -> None:
     """Earlier clients get answers throughout; new ones are admitted once the crowd has gone."""
     address, token, deaf_token, many = kernel.run(SERVE).stdout.split()
@@ -107,7 +107,7 @@ def test_a_crowd_of_connections_is_held_off_in_bounded_memory(kernel: RunningKer
     good.initialize("good", "ahp-root://")
     deaf = Client(address, deaf_token, max_queue=1, ping_interval=None)
     deaf.initialize("deaf", "ahp-root://")
-    # What is loaded at the first turn, and the first connections, counts for what was there before.
+    # Modules loaded at the first turn, and the first connections, count as the state before.
     kernel.run("await session.prompt('/flood 2000')")
     before, files = process.memory_info().rss, process.num_fds()
     limits, crowd = ServingLimits(), Crowd(place, many)
@@ -119,7 +119,7 @@ def test_a_crowd_of_connections_is_held_off_in_bounded_memory(kernel: RunningKer
         if number % 100 == 99:
             held = still_open(held)
             assert good.ask("ping", {}) == {}
-            with contextlib.suppress(OSError):  # it was ended
+            with contextlib.suppress(OSError):  # the kernel may have closed it
                 raw(deaf, frame(Opcode.TEXT, ask))
             most = max(most, process.num_fds())
     assert kernel.run("turn = await session.prompt('/flood 2000'); str(turn.state)").values == ["'complete'"]

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 pytestmark = [
     pytest.mark.skipif(not HERE.available, reason=HERE.reason),
-    pytest.mark.parametrize("kernel_name", ["ipykernel7"], indirect=True),  # it is the same on any
+    pytest.mark.parametrize("kernel_name", ["ipykernel7"], indirect=True),  # the same on any kernel
 ]
 
 SETUP = """
@@ -82,7 +82,7 @@ BAD = {
     "signal.signal(signal.SIGTERM, signal.SIG_IGN); xs.append(3); logging.getLogger('mine').error('said')": None,
     "task.cancel(); await asyncio.sleep(0); idle.set()": None,
     "from IPython.display import display; display('shown')": None,
-    # SQLite's locks are copied, too: where the history is just being written, the copy finds it locked for ever.
+    # SQLite's locks are copied, too: if the history is being written, it stays locked in the copy.
     "get_ipython().history_manager.reset()": ...,
     "input('name')": "RuntimeError: This code was started by an agent, so it cannot ask for input.",
     "x = = 1": ...,
@@ -98,7 +98,7 @@ def test_rehearse_code_that_misbehaves_leaves_the_kernel_unharmed(kernel: Runnin
     mounts = Path(f"/proc/{kernel.pid}/mountinfo").read_bytes()
     wrong = {}
     for code, expected in BAD.items():
-        seconds = 1 if expected == LATE else 30  # what ends by itself has time on a busy machine
+        seconds = 1 if expected == LATE else 30  # code that ends by itself gets time for a busy machine
         found: dict[str, Any] = literal_eval(kernel.run(f"told({code!r}, {seconds})").values[0])
         if not found["available"] or (expected is not ... and found["error"] != expected):
             wrong[code] = found
@@ -107,7 +107,7 @@ def test_rehearse_code_that_misbehaves_leaves_the_kernel_unharmed(kernel: Runnin
     assert wrong == {}
     assert psutil.Process(kernel.pid).children(recursive=True) == children
     assert Path(f"/proc/{kernel.pid}/mountinfo").read_bytes() == mounts
-    assert kernel.run("_ih[-1]").values  # the history goes on
+    assert kernel.run("_ih[-1]").values  # the history still works
 
 
 @needs_namespaces

@@ -56,7 +56,7 @@ def test_a_kernel_is_served_from_a_terminal_and_its_clients_survive_its_restart(
     seen = client.ask("subscribe", {"channel": channel})["snapshot"]["fromSeq"]
 
     kernel.manager.restart_kernel(now=True)
-    with contextlib.suppress(ConnectionClosed, OSError):  # how it hears of that depends on what was on the way
+    with contextlib.suppress(ConnectionClosed, OSError):  # the client's error depends on the messages in transit
         client.hear(lambda _message: False)
     client.close()
     kernel.client.wait_for_ready(timeout=WAIT_S)

@@ -47,7 +47,7 @@ def terminal(tmp_path: Path) -> Iterator[pexpect_types.spawn]:
     yield child
     if child.isalive():
         child.kill(signal.SIGKILL)
-        child.wait()  # `close` alone gives it tenths of a second to end
+        child.wait()  # `close` alone waits only tenths of a second
     child.close()
 
 

@@ -15,7 +15,7 @@ from tests.unit.plugins.verify.notebooks import cell, notebook, saved
 if TYPE_CHECKING:
     from tests.kernel.running_kernel import RunningKernel
 
-pytestmark = pytest.mark.parametrize("kernel_name", ["ipykernel7"], indirect=True)  # it is the same on any
+pytestmark = pytest.mark.parametrize("kernel_name", ["ipykernel7"], indirect=True)  # the same on any kernel
 FACTS = "import json; print(json.dumps([sorted(globals()), sorted(os.listdir()), len(In)]))"
 
 

@@ -52,7 +52,7 @@ def bare_path() -> str:
 def without_agents() -> dict[str, str]:
     """Returns an environment without agents."""
     whole = {**os.environ, "PATH": bare_path(), "PYTHONPATH": str(ROOT), "PYTHONUTF8": "1"}
-    return {**whole, "AGENTNB_AGENT": "eliza"}  # not the one used last: npx would start it
+    return {**whole, "AGENTNB_AGENT": "eliza"}  # not the last used agent, which npx would start
 
 
 def run(
@@ -103,9 +103,9 @@ def record(path: Path) -> None:
 
 
 PYTEST = ("pytest", "-q", "-p", "no:cacheprovider")
-"""pytest as its user runs it, with each plugin that is installed."""
+"""pytest as users run it, with all installed plugins."""
 NAMED = (*PYTEST, "--disable-plugin-autoload", "-p", "agentnb.pytest_plugin")
-"""pytest with the plugins that are named: importing what others run notebooks with takes half of such a run."""
+"""pytest with named plugins only: importing the other notebook plugins takes half of such a run."""
 
 
 def with_plugin(option: str) -> tuple[str, ...]:

@@ -53,7 +53,7 @@ OTHERWISE = {
     "papermill": ["near the end"],
     "jupyter execute": ["from Python"],
 }
-"""All three run cells by nbclient: between them they run each notebook once."""
+"""All three run cells with nbclient; together they run each notebook once."""
 
 
 @pytest.mark.parametrize("runner", ["nbval", "nbmake"])

@@ -25,7 +25,7 @@ OPTIONS = ("--to", "notebook", "--execute", "--inplace", "--ExecutePreprocessor.
 
 
 REFUSING = Path(__file__).with_name("no_network")
-ASK_OUTSIDE = "import socket; socket.create_connection(('192.0.2.1', 9), timeout=60)"  # an address of no one
+ASK_OUTSIDE = "import socket; socket.create_connection(('192.0.2.1', 9), timeout=60)"  # an unused address (RFC 5737)
 
 
 def refused() -> dict[str, str]:

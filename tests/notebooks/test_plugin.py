@@ -239,7 +239,7 @@ QUIET = (
         "for event in over: event.wait()"
     ),
 )
-"""Turns that no cell waits for in a way that could fail."""
+"""Turns whose errors no cell raises."""
 
 
 @pytest.fixture(scope="module")
@@ -267,7 +267,7 @@ def test_a_prompt_at_which_no_cell_looks_fails_too(quiet: Path, option: str) -> 
     assert done.returncode == 1, done.stdout
     failed = [line.split(" - ")[0] for line in done.stdout.splitlines() if line.startswith("FAILED")]
     summary = done.stdout.partition("agentnb cassettes")[2]
-    if option == "--nbmake":  # ends with the first cell that fails
+    if option == "--nbmake":  # nbmake stops at the first cell that fails
         assert failed == ["FAILED quiet.ipynb::quiet.ipynb"]
         assert "CassetteMismatch: Session 1 with eliza" in done.stdout.partition("short test summary")[2]
     else:

@@ -15,7 +15,7 @@ from tests.conftest import ROOT
 
 Configure = Callable[[Path, str], dict[str, str]]
 CACHE = Path(os.environ.get("AGENTNB_PEERS", ROOT / ".cache/peers"))
-"""Where the agents are installed, each in a folder of its own: what one needs does not get in another's way."""
+"""The agents' installations, each in a separate folder so that dependencies do not conflict."""
 
 
 @dataclass(frozen=True)
@@ -254,4 +254,4 @@ FURTHER = {
         Peer("codex", "@agentclientprotocol/codex-acp", "2.6.0", "codex-acp", codex),
     )
 }
-"""Agents that some tests name; all tests are for :data:`PEERS`."""
+"""Agents of some tests; all tests run with :data:`PEERS`."""

@@ -24,12 +24,12 @@ from urllib.parse import parse_qsl, urlencode
 from tests.conftest import ROOT
 
 CODE = 'rows = [3, 1, 2]\nprint("sorted:", sorted(rows))'
-"""What the model has the kernel run."""
+"""The code that the model runs in the kernel."""
 PATHS = ("filePath", "file_path", "path", "absolute_path")
-"""What agents call the argument of their tool that reads a file."""
+"""The names of the path argument in agents' tools that read files."""
 BY_CODE = "run_typescript"
 COMMAND = "AGENTNB_PEERS_COMMAND"
-"""The environment variable with what it has the agent's shell run, where that is not what the reference data have."""
+"""The environment variable with the command for the agent's shell; the default is that of the reference data."""
 SCRIPT = Path(os.environ.get("AGENTNB_SHARED", ROOT.parent / "shared")) / "peers/fake_llm.py"
 
 START_SECONDS = 30
@@ -102,7 +102,7 @@ def _named(step: str, schema: dict[str, Any]) -> dict[str, Any]:
     if tool.endswith("return_response"):
         given = {"findings": [{**given, "line": int(given["line"])}]}
     known = schema.get("properties", {})
-    if "code" in known:  # Mistral Vibe's model calls the tools of MCP servers by TypeScript
+    if "code" in known:  # Mistral Vibe's model calls MCP tools with TypeScript code
         called = f"tools.mcp_{tool.replace('/', '.')}({json.dumps(given)})"
         return {"code": f"async function main() {{ return await {called}; }}"}
     names = {"path": next((each for each in PATHS if each in known), "path")}
@@ -114,7 +114,7 @@ def main() -> None:
     assert spec is not None
     assert spec.loader is not None
     model: Any = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(model)  # reads the words of this command line
+    spec.loader.exec_module(model)  # reads this command line's arguments
     filled, arguments, picked = model.val, model.obj, model.pick
 
     command = os.environ.get(COMMAND)

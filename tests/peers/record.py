@@ -49,7 +49,7 @@ KERNEL = (
     "turn.undo()\nrows",
     "turn.redo()\nrows",
 )
-"""What the agent did to the kernel and to a file is there in a replay, too."""
+"""A replay repeats the agent's changes to the kernel and to a file."""
 
 
 def main(names: list[str]) -> None:
@@ -72,11 +72,11 @@ def record(name: str, folder: Path) -> None:
     if name == "ci":
         document = json.loads(TUTORIAL.read_text(encoding="utf-8"))
         fails = [cell for cell in document["cells"] if "raises-exception" in cell["metadata"].get("tags", ())]
-        document["cells"] = [cell for cell in document["cells"] if cell not in fails]  # what no recording has
+        document["cells"] = [cell for cell in document["cells"] if cell not in fails]  # no recording has failing cells
         path.write_text(json.dumps(document), encoding="utf-8")
     else:
         notebook(path, *cells_of(name))
-    place = "." if name == "ci" else str(work)  # the tutorial has a workspace of its own
+    place = "." if name == "ci" else str(work)  # the tutorial has its own workspace
     process, port = model.start(folder / "model.log", place)
     cassette = {"AGENTNB_CASSETTE": f"{name}.cassette.jsonl"}
     try:

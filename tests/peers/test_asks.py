@@ -70,7 +70,7 @@ def test_what_an_agent_does_by_default_is_undone(host: Host, start: Start, peer:
     """Under Allow it keeps its own mode; undo reverts files of its own tools."""
     session = start("allow")
     turn = session.prompt("[[write text]] Write it.").wait(timeout=SECONDS).raise_for_error()
-    wrote = bool(list(workspace.iterdir()))  # Codex is in a sandbox of its own, which some machines refuse
+    wrote = bool(list(workspace.iterdir()))  # Codex uses its own sandbox, which some machines refuse
     asks = any(each.kind in {"permission", "write"} for each in host.policy.audit.records)
     usage = turn.usage
     turn.undo()

@@ -41,7 +41,7 @@ async def test_component_on_the_official_sdk_changes_prompts_in_a_chain(typescri
     """It is initialized in the form that it knows, changes the prompt, and forwards all else, a cancel too."""
     async with conducted(proxy(), typescript, proxy("plain", "old")) as client:
         assert await client.prompt("hi") == {"stopReason": "end_turn"}
-        while client.text != "HI":  # newer versions of the SDK pass the answer on before what came ahead of it
+        while client.text != "HI":  # newer versions of the SDK forward the answer before earlier messages
             client.spoken.clear()
             await asyncio.wait_for(client.spoken.wait(), PATIENCE)
     async with conducted(typescript, agent="asks_unknown_call") as client:

@@ -29,13 +29,13 @@ PYTHON = ROOT / ".venv-models/bin/python"
 PROGRAMS = Path(__file__).parent / "model_servers"
 PATIENCE = 300
 CONTEXT, SMALL = 65_536, 512
-"""Tokens; a story that is stopped would take many seconds to fill the first."""
+"""Context sizes in tokens; a story would take many seconds to fill the first."""
 HELLO, STORY = "Hello from a real server.", "Once upon a time there was, and"
 CAN = {
     "llama.cpp": "Tools: yes, images: no, thinking: not known, context: 65,536 tokens.",
     "MLX": "Tools: yes, images: not known, thinking: not known, context: not known.",
 }
-"""The servers, and what is found out of their model."""
+"""agentnb's report on each server's model."""
 
 
 @dataclass
@@ -174,7 +174,7 @@ turns = [session.prompt(text).wait({patience}) for text in ("Hi", "PONDER", "REA
 print(json.dumps([[each.text, each.thoughts, [[c.title, c.status] for c in each.tool_calls]] for each in turns]))"""
 
 
-@pytest.mark.parametrize("kernel_name", ["ipykernel7"], indirect=True)  # it is the same on any
+@pytest.mark.parametrize("kernel_name", ["ipykernel7"], indirect=True)  # the same on any kernel
 def test_turns_in_a_kernel_have_text_thoughts_and_a_tool_call(server: Server, kernel: RunningKernel) -> None:
     """The server parses tool calls and thoughts from the model's text; the file's contents go back to it."""
     (kernel.folder / "numbers.csv").write_text("n\n1\n", encoding="utf-8")
@@ -192,7 +192,7 @@ def test_tokens_are_counted_and_the_context_is_known(kind: str, server: Server, 
     session = chat(server)
     turn = session.prompt("Hi").wait(PATIENCE)
     assert turn.usage is not None
-    tokens, answer = turn.usage.input_tokens or 0, 5  # with the token that ends it
+    tokens, answer = turn.usage.input_tokens or 0, 5  # includes the end token
     assert turn.usage.output_tokens == answer
     assert 1_000 < tokens < CONTEXT
     context = session.state.context_usage

@@ -21,7 +21,7 @@ LONGEST = {
     "test_laws.py",
     "test_hostile_code.py",
 }
-"""Files that only compute, and long; ``make test-fast`` leaves them out."""
+"""Long-running files that only compute; ``make test-fast`` leaves them out."""
 FIRST = (
     "server/test_schedules.py",
     "host/test_failures.py",  # waits
@@ -55,7 +55,7 @@ FIRST = (
     "state/test_laws.py",
     "state/test_round_trip.py",
 )
-"""What begins first, the longest before the others; what waits for programs stands between what only computes."""
+"""The files that start first, the longest before the others; those that wait alternate with those that only compute."""
 WITH_PROCESSES = {
     "acp", "agent", "api", "cassette", "chain", "changes", "checkup", "cli", "eliza", "evaluate", "events",
     "export", "host", "local", "log", "map", "plugins", "rehearsal", "sandbox",

@@ -52,8 +52,8 @@ _BEARABLE = 0.5
 _ENOUGH = 0.0003
 _COMPARABLE = 16_000
 _TIMES = 3
-_LONG = 0.02  # in seconds; less than that may be the machine's doing
-_SUSPECT = 2.3  # twice the text takes twice as long, or four times; a busy machine blurs both
+_LONG = 0.02  # in seconds; shorter times may be noise
+_SUSPECT = 2.3  # double text takes 2 or 4 times as long; a busy machine blurs both
 _ROUNDS = 10
 _PARSER = importlib.import_module("re._parser" if sys.version_info >= (3, 11) else "sre_parse")
 _ONCE = {"match", "fullmatch", "search"}
@@ -69,9 +69,9 @@ def growth(
             return None
         if took > _SIGNIFICANT and took > _SUSPECT * _took(run, head, unit, size // 2):
             whole, half, quarter = _quickest(run, head, unit, size)
-            if whole > _SUSPECT * half:  # more characters show whether it is the square or a busy machine
+            if whole > _SUSPECT * half:  # more characters distinguish quadratic time from a busy machine
                 sure = whole > _LONG or size == largest
-                if sure and whole > _TIMES * half > _TIMES * _TIMES * quarter:  # a page of memory more is one step
+                if sure and whole > _TIMES * half > _TIMES * _TIMES * quarter:  # a new memory page is one step
                     return f"{head!r} and {unit!r}: {size} characters take {whole:.3f} s, half of them {half:.3f} s"
                 continue
         if took > _ENOUGH and size >= _COMPARABLE and not is_loop:
@@ -196,7 +196,7 @@ def _sample(parsed: Any) -> str:
                 text += _sample(argument[3])
             case "BRANCH":
                 text += _sample(argument[1][0])
-            case _:  # what takes no characters: borders, lookarounds, groups named again
+            case _:  # adds no characters: boundaries, lookarounds, backreferences
                 continue
     return text
 
@@ -234,7 +234,7 @@ def _calls(module: ModuleType) -> Iterator[tuple[str, re.Pattern[Any], str]]:
             flags = next((each for each in map(ast.unparse, _rest(node)) if each.startswith("re.")), "0")
             try:
                 text = eval(ast.unparse(node.args[0]), dict(vars(module)))  # noqa: S307 - our own source
-            except NameError:  # made from arguments: the function that does so is measured
+            except NameError:  # built from arguments: the function that builds it is measured
                 continue
             yield f"{module.__name__}:{node.lineno}", re.compile(text, eval(flags, {"re": re})), method  # noqa: S307
 

@@ -9,7 +9,7 @@ from agentnb.budget import Limit, LimitUse, Spent, read_budget, uses_of
 from agentnb.errors import UsageError
 
 Amount = tuple[str, str, float, str]
-"""A unit, how an amount is written, the amount and its currency."""
+"""A unit, the written form of an amount, the amount and its currency."""
 
 
 def amounts(unit: str) -> st.SearchStrategy[Amount]:

@@ -130,7 +130,7 @@ def test_a_wheel_wants_just_the_files_that_the_front_ends_build_makes() -> None:
 
 
 THEIRS = {
-    "early": "from .state import CommandState",  # as agentnb 0.3.10: our package `state` comes before their module
+    "early": "from .state import CommandState",  # as in agentnb 0.3.10: our package `state` comes before its module
     "late": "__version__ = '0.3.10'",
 }
 PROGRAM = "import sys\nfrom agentnb.cli import main\nsys.exit(main())\n"

@@ -30,7 +30,7 @@ else:
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs/how-to").glob("*.md"))]
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-OURS = {  # from one of our processes to another
+OURS = {  # only between our own processes
     "AGENTNB_BATCH_PROCESS",
     "AGENTNB_KERNEL_SOCKET",
     "AGENTNB_KERNEL_TOKEN",

@@ -10,7 +10,7 @@ import pytest
 
 from agentnb.folders import config_folder, data_folder
 
-# What is installed with the package is read first: a stranger may not be allowed to see the checkout.
+# Reads the package's files first: another user may have no access to the checkout.
 STRANGER = """
 import os
 from agentnb.agent.catalog import find

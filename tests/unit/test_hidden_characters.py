@@ -18,7 +18,7 @@ SEEN = (
     r"NUMBER MARK|NUMBER SIGN|SIGN SAMVAT|YEAR|SANAH|FOOTNOTE|SIGN SAFHA|END OF AYAH|ABBREVIATION|POUND MARK|PIASTRE"
     r"|HIEROGLYPH"
 )
-"""Unicode's format characters that are drawn: they stand around digits, or join hieroglyphs."""
+"""The visible format characters of Unicode: they surround digits or join hieroglyphs."""
 
 
 def test_the_page_writes_out_the_same_characters() -> None:

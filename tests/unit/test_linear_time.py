@@ -108,7 +108,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "ring": ring,
     "rate_code": rate_code,
     "rate_command": rate_command,
-    "plainer": inspect.unwrap(plainer),  # not its cache
+    "plainer": inspect.unwrap(plainer),  # without its cache
     "command_matches": lambda text: command_matches("*a*b*", text),
     "path_matches": lambda text: path_matches("**/{a,b}*c", text),
     "any_path_matches": lambda text: any_path_matches(tuple(SENSITIVE), text),

@@ -121,4 +121,4 @@ def test_process_in_a_real_group_has_no_more_than_its_limit() -> None:
     assert ran.stderr == ""
     free_here, available = map(int, ran.stdout.split())
     assert free_here < limit
-    assert available <= free_here + MB  # what is in use changes by some pages from one reading to the next
+    assert available <= free_here + MB  # memory in use changes by some pages between readings

@@ -323,7 +323,7 @@ def test_every_error_is_reachable_from_the_package() -> None:
 
 def test_dir_shows_the_public_names_only() -> None:
     """Tab completion uses it."""
-    assert dir(agentnb) == sorted({*agentnb.__all__, "map"})  # `import *` must not hide the built-in one
+    assert dir(agentnb) == sorted({*agentnb.__all__, "map"})  # `import *` must not hide the built-in `map`
 
 
 def test_every_public_name_tells_what_it_is() -> None:

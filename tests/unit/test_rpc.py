@@ -252,7 +252,7 @@ BAD: dict[bytes, int] = {
     b'{"jsonrpc":"2.0","id":1,"method":7}': -32600,
     b"[]": -32600,
 }
-"""What is no message, and the code that a protocol which repairs nothing answers."""
+"""Invalid messages, each with the error code of a protocol that repairs nothing."""
 
 
 class Strict:

@@ -51,7 +51,7 @@ def test_json_from_outside_is_read_in_one_place_only() -> None:
         and isinstance(node.value, (ast.Name, ast.Call))
         and "json" in ast.unparse(node.value).lower()
     ]
-    alone = "plugins/evaluate/check_program.py"  # without agentnb: it reads what agentnb has written for it
+    alone = "plugins/evaluate/check_program.py"  # runs without agentnb: it reads only what agentnb wrote for it
     assert set(calls) == {"safe_json.py", alone}
 
 
@@ -72,7 +72,7 @@ def test_files_of_ours_are_read_where_whatever_is_wrong_is_a_value_error() -> No
     ours = {
         ("policy/commands/table.py", "tomllib.loads"),
         ("plugins/eliza/doctor.py", "tomllib.loads"),
-    }  # files of the package
+    }  # the package's own files
     assert calls == ours | {("toml_file.py", "tomllib.loads")}
 
 
@@ -83,7 +83,7 @@ READERS: dict[str, Callable[[Path], Any]] = {
     "MCP servers": mcp_servers,
     "trust in skills": lambda path: SkillTrust(path).trusted(),
 }
-"""What reads a file of JSON that a user or a program wrote, and raises an error of ours."""
+"""Functions that read JSON files of users or programs and raise agentnb's errors."""
 
 
 @pytest.mark.parametrize("name", READERS)

@@ -32,7 +32,7 @@ def main() -> int:
     if chosen.speed:
         return _speed()
     logging.basicConfig(level=logging.WARNING)
-    logging.getLogger("agentnb.checks").setLevel(logging.DEBUG)  # a check that fails is shown
+    logging.getLogger("agentnb.checks").setLevel(logging.DEBUG)  # shows checks that fail
     if chosen.independent:
         return _independent(chosen.seed)
     domains = DEVELOPED if chosen.developed else HELD_OUT

@@ -63,7 +63,7 @@ def compared(tables: dict[str, Any], before: str, step: str) -> DataChecks:
         same = {name: id(value) for name, value in scope.items()}
         exec(step, scope)  # noqa: S102
     after = {name: value for name, value in scope.items() if not name.startswith("__")}
-    for name, value in after.items():  # what is the same object is unchanged, unless the step wrote to it
+    for name, value in after.items():  # an object with the same id is unchanged, unless the step wrote to it
         if name in known and same.get(name) == id(value) and _equal(known[name], value):
             known[name] = value
     return agentnb.compare(known, after)

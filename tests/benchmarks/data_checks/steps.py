@@ -10,12 +10,12 @@ class Fault(NamedTuple):
 
     kind: str
     causes: tuple[str, ...]
-    """The causes that say what went wrong."""
+    """The causes that a correct finding may have."""
     about: str
     """A column or table that the check names."""
     step: str
     before: str = ""
-    """Run before the step: what the tables are like."""
+    """Code that prepares the tables before the step."""
 
 
 _TWICE = "@T = pd.concat([@T, @T.sample(SOME, random_state=SEED)], ignore_index=True)"
@@ -150,7 +150,7 @@ FAULTS = (
         "@E['stamp'] = @E['@t'].astype('datetime64[s]').astype('int64')",
     ),
     Fault("unit", ("unit",), "@a", "@E['@a'] = @E['@a'] * 9 / 5 + 32"),
-    # groups that are lost
+    # lost groups
     Fault("groups", ("groups",), "@k", "@E = @E.merge(@T, on='@k')", _GAPS),
     Fault("groups", ("groups",), "@g", "joined = @E.merge(groups, on='@g')", "groups = groups.iloc[1:]"),
     Fault("groups", ("groups",), "@g", "summary = @E.groupby('@g')['@a'].sum().reset_index()", _NO_GROUP),

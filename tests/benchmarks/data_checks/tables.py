@@ -68,7 +68,7 @@ HELD_OUT = (
         "tip_share",
     ),
 )
-"""Those that only measure."""
+"""The domains for measurement only."""
 
 
 def tables_of(domain: Domain, rng: np.random.Generator) -> dict[str, Any]:

@@ -29,7 +29,7 @@ NAMES = {
     "output.weight": "lm_head.weight",
     **{f"blk.0.{ours}.weight": f"model.layers.0.{theirs}.weight" for ours, theirs in PARTS.items()},
 }
-"""The tensors' names in a GGUF file, and here."""
+"""The tensors' names in a GGUF file and in the MLX folder."""
 
 
 def config(vocabulary: tiny_model.Vocabulary) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 CONTEXT = 65_536
-"""How many tokens the model was made for; a server may be told to take fewer."""
+"""The model's context, in tokens; a server may be set to a smaller one."""
 HELLO = ("Hello", " from", " a real", " server.")
 ANSWERS: dict[str, tuple[str, ...]] = {
     "STORY": ("Once", " upon", " a", " time", " there", " was,", " and"),
@@ -26,7 +26,7 @@ ANSWERS: dict[str, tuple[str, ...]] = {
     ),
     "<tool_response>": ("The file", " has", " been", " read."),
 }
-"""What the model says to a prompt with a word; the word further down counts. The story never ends."""
+"""The answers to prompts with a word; of several words, the one lower in this table counts. The story never ends."""
 ENDLESS = "STORY"
 TAGS = ("<think>", "</think>", "<tool_call>", "</tool_call>")
 
@@ -79,9 +79,9 @@ FIRST_LINK = FIRST_FOUND + len(ANSWERS)
 WIDTH, HEAD, HIDDEN = 128, 32, 32
 ROPE_BASE = 1e12
 NORMAL, UNKNOWN_KIND, CONTROL, WHOLE, BYTE = 1, 2, 3, 4, 6
-"""Kinds of tokens, as llama.cpp numbers them; the whole ones are never cut."""
+"""llama.cpp's numbers for kinds of tokens; whole ones are never split."""
 CERTAIN = 200.0
-"""By how much what follows is more likely than anything else: no sampler takes anything else."""
+"""The lead of the next token over all others: no sampler takes another one."""
 
 
 class Vocabulary:
@@ -118,7 +118,7 @@ def weights(vocabulary: Vocabulary) -> dict[str, Any]:
     embedding[vocabulary.texts.index(ASSISTANT.encode()), BEGINS] = 1
     query, key = np.zeros((HEAD, WIDTH), np.float32), np.zeros((HEAD, WIDTH), np.float32)
     value, found = np.zeros((HEAD, WIDTH), np.float32), np.zeros((WIDTH, HEAD), np.float32)
-    turning = HEAD - 1  # the last pair of dimensions hardly turns with the place (RoPE)
+    turning = HEAD - 1  # RoPE hardly rotates the last pair of dimensions
     query[turning, CONSTANT] = 40
     for number, (word, token) in enumerate(vocabulary.words.items()):
         embedding[token, FIRST_WORD + number] = 1

@@ -71,7 +71,7 @@ async def carried(message: Case) -> None:
     line = Line()
     if "method" not in message:
         got: list[Any] = []
-        message = {**message, "id": max(1, message["id"])}  # ours begin with 1
+        message = {**message, "id": max(1, message["id"])}  # our ids begin with 1
         while line.connection.call("x", {}, lambda result, error: got.append((result, error))) < message["id"]:
             pass
         await line.feed(message)

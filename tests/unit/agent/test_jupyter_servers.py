@@ -46,7 +46,7 @@ def jupyter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
         assert server.stderr is not None
         lines = iter(server.stderr.readline, "")
         port = next(int(match[1]) for line in lines if (match := re.search(r"http://127\.0\.0\.1:(\d+)/", line)))
-        while not jupyter_ports():  # it says where it listens before it writes the file that says so
+        while not jupyter_ports():  # the server logs its port before it writes the file with it
             select.select([], [], [], 0.02)
         yield port
         server.terminate()

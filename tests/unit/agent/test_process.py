@@ -30,9 +30,9 @@ ROOT = Path(__file__).parents[3]
 
 
 ENDS = {"launcher ended": signal.SIGUSR1}
-"""The signal on which the launcher ends by itself, with its agent running."""
+"""The signal on which the launcher exits while its agent runs."""
 AT_ONCE = 4.0
-"""Seconds; less than the five for which a command's output is read once it has ended."""
+"""Seconds; less than the five for which output is read after a command has ended."""
 
 
 def alive(pid: int) -> bool:
@@ -51,7 +51,7 @@ def parent(pid: int) -> int:
 async def until_dead(*pids: int) -> None:
     """Waits until none of *pids* runs."""
     deadline = asyncio.get_running_loop().time() + PATIENCE
-    while any(map(alive, pids)):  # no system tells when a process that is not ours ends
+    while any(map(alive, pids)):  # no system reports the end of a process that is not our child
         assert asyncio.get_running_loop().time() < deadline, f"still there: {list(filter(alive, pids))}"
         await asyncio.sleep(0.01)
 
@@ -75,7 +75,7 @@ async def test_an_agent_that_ignores_everything_is_killed_in_time(tmp_path: Path
     process = await SpawnedAgent.spawn(scripted("stubborn"), tmp_path, on_output=lambda _: answered.set())
     request = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": 1}}
     process.write(json.dumps(request).encode() + b"\n")
-    await asyncio.wait_for(answered.wait(), PATIENCE)  # before it ignores signals, the second would end it
+    await asyncio.wait_for(answered.wait(), PATIENCE)  # until it ignores signals, SIGTERM would end it
     await process.stop(patience=0.2)
     assert (process.child.returncode, group_alive(process.pid)) == (-signal.SIGKILL, False)
 
@@ -176,13 +176,13 @@ def test_a_start_that_is_given_up_leaves_no_pipe_open(tmp_path: Path, step: int)
         started = asyncio.ensure_future(Child.spawn(["sleep", "60"], **options, **handlers))
         for _ in range(step):
             await asyncio.sleep(0)
-        for _ in range(2):  # the session ends, and then the kernel
+        for _ in range(2):  # for the session's end, then for the kernel's
             started.cancel()
             await asyncio.sleep(0)
         with contextlib.suppress(asyncio.CancelledError):
             await (await started).stop(0)
 
-    gc.collect()  # what earlier tests left is not this one's
+    gc.collect()  # removes the garbage of earlier tests
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")
         loop = asyncio.new_event_loop()
@@ -208,16 +208,16 @@ def test_a_stop_that_ends_with_its_loop_leaves_no_program_and_nothing_open(tmp_p
             task.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await stopping
-        # asyncio hears of the end from a thread: closed before that, the loop leaves a warning, not a program
+        # asyncio learns of the exit from a thread; a loop closed earlier leaves a warning, not a process
         await asyncio.wait_for(child.exited.wait(), PATIENCE)
 
-    gc.collect()  # what earlier tests left is not this one's
+    gc.collect()  # removes the garbage of earlier tests
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")
         loop = asyncio.new_event_loop()
         loop.run_until_complete(begin_to_stop())
         loop.run_until_complete(until_dead(*(child.pid for child in children)))
-        loop.run_until_complete(asyncio.wait_for(children[0].reaped.wait(), PATIENCE))  # its subreaper, a moment later
+        loop.run_until_complete(asyncio.wait_for(children[0].reaped.wait(), PATIENCE))  # the subreaper ends a bit later
         loop.close()
         gc.collect()
     assert [str(each.message) for each in seen] == []

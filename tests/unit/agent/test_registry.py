@@ -184,7 +184,7 @@ def test_a_newer_registry_pins_the_version_of_a_known_agent_and_adds_one(setting
     assert (updated.agents, updated.versions[-1]) == (4, "packed 1.2.3")
     runners = {spec.name: spec.runner for spec in known() if spec.runner is not None}
     assert runners["opencode"].words == ("npx", "--yes", "opencode-ai@9.9.9", "acp")
-    assert runners["gemini"].package != "@google/gemini-cli@0.27.3"  # older than the first that works
+    assert runners["gemini"].package != "@google/gemini-cli@0.27.3"  # older than the first version that works
     assert (find("sage").install, find("sage").command) == (None, runners["sage"].words)
     assert "packed" not in {spec.name for spec in known()}
 

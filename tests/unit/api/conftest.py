@@ -16,7 +16,7 @@ from agentnb.configuration.sources import Sources, read_settings
 
 AGENTS = Path(__file__).parents[2] / "agents"
 PATIENCE = 120.0
-"""After how many seconds a thing counts as hanging: no test waits so long for what comes."""
+"""Seconds after which a test counts as hanging; no passing test waits so long."""
 
 
 class KernelSettings:

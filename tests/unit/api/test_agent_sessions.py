@@ -88,7 +88,7 @@ def test_an_agent_that_hangs_at_one_of_these_is_given_up_in_the_time_given(tmp_p
             ask(command, session)
         assert [each for each in host.conversations.values() if each.cwd == tmp_path] == [conversation]
         assert conversation.agent is not None
-        host.loop.submit(conversation.agent.stop(patience=0)).result(PATIENCE)  # it would hang at its end as well
+        host.loop.submit(conversation.agent.stop(patience=0)).result(PATIENCE)  # it would also hang at its end
         session.close()
 
 
@@ -155,7 +155,7 @@ def test_health_tells_of_the_process_its_silence_its_deaths_and_its_last_words(s
     assert session.health().state == "idle"
     turn = session.prompt("/noise")
     turn.wait(PATIENCE)
-    session.prompt("/say on").wait(PATIENCE)  # stderr is another pipe: by now it has been read as well
+    session.prompt("/say on").wait(PATIENCE)  # stderr is a separate pipe; by now it has been read, too
     health = session.health()
     assert (health.state, health.tabs, health.deaths, health.silent) == ("running", 1, 0, None)
     assert health.pid is not None

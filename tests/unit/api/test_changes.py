@@ -376,7 +376,7 @@ def test_the_magics_show_undo_and_redo_what_a_tab_changed(session: Session, tmp_
     assert files(tmp_path) == {}
     with pytest.raises(UsageError, match="has changes to undo"):
         COMMANDS["undo"](tabs, "")
-    for number in "03456789":  # also where the random id of a turn begins so
+    for number in "03456789":  # even if a turn's random id begins with it
         with pytest.raises(UsageError, match="It has 2 turns"):
             COMMANDS["redo"](tabs, number)
     assert [each.name for each in COMMANDS["redo"](tabs, first.id)] == ["a.txt"]

@@ -188,7 +188,7 @@ def test_what_is_no_file_or_no_folder_is_said(files: SessionFiles, work: Path) -
     os.mkfifo(work / "pipe")
     with socket.socket(socket.AF_UNIX) as listening:
         here = Path.cwd()
-        os.chdir(work)  # the name of a socket may not be long
+        os.chdir(work)  # a socket's path must be short
         try:
             listening.bind("socket")
         finally:

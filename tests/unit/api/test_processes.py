@@ -97,6 +97,6 @@ def test_a_finished_turn_is_let_go(start: Start) -> None:
     """Only its reader holds it; the transcript has its text."""
     session = start()
     seen = weakref.ref(session.prompt("/say gone").wait(PATIENCE))
-    current_host().loop.call(lambda: None)  # its thread has left the turn's last callback
+    current_host().loop.call(lambda: None)  # waits until its thread has left the turn's last callback
     gc.collect()
     assert (seen(), session.turns[0].text) == (None, "gone")

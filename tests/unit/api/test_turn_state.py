@@ -40,7 +40,7 @@ def test_a_queued_turn_that_starts_while_it_is_read_is_never_said_to_have_ended(
     seen = set()
 
     def at(number: int) -> Step:
-        session = start()  # a new one: the more turns there are, the more lines a reading takes
+        session = start()  # a new one: with more turns, a read takes more lines
         running, queued = session.prompt("/hang"), session.prompt("/hang")
 
         def start_the_next() -> None:

@@ -24,7 +24,7 @@ from tests.unit.api.conftest import AGENTS, PATIENCE
 from tests.unit.cassette.conversation import lines
 
 TOKEN = "ghp_" + "A1b2C3d4E5f6G7h8I9" * 2
-"""Looks like a credential, and is none."""
+"""Looks like a credential but is not one."""
 
 
 @contextmanager
@@ -55,7 +55,7 @@ def recorded_by_proxy(path: Path, work: Path, *, name: str = "writes_files") -> 
 def does(session: Session, *steps: list[Any]) -> Turn:
     """Runs a turn with *steps* and waits for its changes."""
     turn = session.prompt(json.dumps(steps)).wait(PATIENCE)
-    _ = turn.changes  # the files are compared, and recorded
+    _ = turn.changes  # compares and records the files
     return turn
 
 

@@ -104,7 +104,7 @@ class Host:
 @contextmanager
 def host(*command: str, prefix: str, fails: bool = False) -> Iterator[Host]:
     """Runs a client."""
-    env = {**os.environ, **environment(), "AGENTNB_CASSETTE_FILES": "off"}  # nothing is known of their folder
+    env = {**os.environ, **environment(), "AGENTNB_CASSETTE_FILES": "off"}  # the folder is unknown
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=env, cwd=ROOT)
     with process:
         yield Host(process, prefix, fails=fails)

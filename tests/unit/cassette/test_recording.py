@@ -147,7 +147,7 @@ def said_in(path: Path, order: str) -> list[dict[str, object]]:
         "s": ("prompt_suggestions_update", {"suggestions": SUGGESTED}),
         "w": ("prompt_suggestions_update", {"suggestions": []}),
     }
-    path.unlink(missing_ok=True)  # else what says the same would be taken from there
+    path.unlink(missing_ok=True)  # otherwise equal messages would come from the old file
     with recorded(path) as talk:
         session, number = talk.begin(), 0
         for step in order:
@@ -204,7 +204,7 @@ def test_a_recording_that_breaks_off_costs_no_longer_one(path: Path) -> None:
     """The old one is kept beside it, with its large content, until a new one is as long."""
     assert recorded_turns(path, "one", "large", "three") is None
     old = path.with_name("fits.cassette.old.jsonl")
-    for _ in range(2):  # also where the next one breaks off, too
+    for _ in range(2):  # the second recording breaks off, too
         word = recorded_turns(path, "one")
         assert word is not None
         assert "has 1 turns now and had 3 before" in word

@@ -20,7 +20,7 @@ from tests.unit.plugins.eliza.patient import COMMAND, ROOT, Patient, environment
 from tests.unit.running import run
 
 NO_FILES = {"AGENTNB_CASSETTE_FILES": "off"}
-"""For sessions in a folder of which nothing is known."""
+"""For sessions in an unknown folder."""
 PROMPTS = ("Hello", "/ask execute", "/read a.txt", "/write b.txt New words.", "/run echo hello", "/form", "/plan 2")
 AGENTNB = (sys.executable, "-m", "agentnb")
 

@@ -17,7 +17,7 @@ D, L, H = "0123456789", "abcdefghijklmnopqrstuvwxyz", "0123456789abcdef"
 U = L.upper()
 MIX = "aB3dE5gH7jK9mN1pQ2rS4tU6vW8xY0zA"
 
-# Put together here, so that this file holds none.
+# Joined from parts, so that this file contains no credential.
 CREDENTIALS = {
     "AWS key id": "AKIA" + "IOSFODNN7EXAMPLE",
     "AWS temporary key id": "ASIA" + "IOSFODNN7EXAMPLE",

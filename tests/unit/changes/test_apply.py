@@ -200,7 +200,7 @@ def test_an_undo_that_ends_where_each_name_has_an_inode_of_its_own_leaves_all_or
         files.left = at
         with contextlib.suppress(Killed):
             store.apply(backward(changes))
-        for once_more in range(kills):  # what goes on with it is killed, too
+        for once_more in range(kills):  # the recovery is killed, too
             files.left = once_more
             with contextlib.suppress(Killed):
                 store.recover()

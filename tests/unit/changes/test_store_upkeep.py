@@ -17,7 +17,7 @@ from agentnb.errors import ChangesError, ChangesUnavailable, ContentNotStored
 from tests.unit.changes.conftest import Opened
 
 MANY = 600
-"""New files that are more than a few."""
+"""A large number of new files."""
 
 HOLDS = """
 import fcntl, sys

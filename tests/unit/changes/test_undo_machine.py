@@ -58,7 +58,7 @@ TEXTS = [Leaf("file", content) for content in CONTENTS if content.startswith(b"s
 NEAR = 0.7
 MOVED = 0.2
 numbers = st.integers(0, 2**31 - 1)
-"""One number says everything of a step: drawing many would take longer than the step."""
+"""One number determines a step: drawing several would take longer than the step."""
 
 
 class Move(NamedTuple):
@@ -186,7 +186,7 @@ class Undos(RuleBasedStateMachine):
         except ChangesError:
             assert leafs(self.workspace) == self.model
         self.files.left = 1 << 60
-        self.store.recover()  # where all was done but the cleaning up
+        self.store.recover()  # if only the cleanup is missing
         now = leafs(self.workspace)
         assert now in [self.model, wanted]
         self.model = now
@@ -223,7 +223,7 @@ class Undos(RuleBasedStateMachine):
         after = with_folders(now)
         changed = {path for path in before.keys() | after.keys() if before.get(path) != after.get(path)}
         assert {each.path for each in done if each.before != each.after} == changed
-        for change in done:  # what was there can be had back
+        for change in done:  # both versions are still stored
             assert self._leaf(change.before) == before.get(change.path)
             assert self._leaf(change.after) == after.get(change.path)
         self.undone.append(done)
@@ -262,7 +262,7 @@ def expected(model: Tree, wishes: dict[str, tuple[Leaf | None, Leaf | None]], ch
         if choices.get(path) == "mine" or (current == target and not is_full):
             continue
         if target is None and is_folder != (base == FOLDER):
-            continue  # a folder of somebody else, or no folder any more
+            continue  # a folder that others made, or no longer a folder
         if is_full and target is None:
             continue
         if (

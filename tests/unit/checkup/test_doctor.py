@@ -84,7 +84,7 @@ def test_an_agent_that_nobody_named_need_not_be_there() -> None:
 
 def test_without_any_jupyter_it_says_so(tmp_path: Path) -> None:
     """In an environment with agentnb's code and little else."""
-    for name in ("msgspec", "tomli"):  # the latter in Python 3.10
+    for name in ("msgspec", "tomli"):  # Python 3.10 needs tomli
         if (found := find_spec(name)) is not None and found.origin is not None:
             shutil.copytree(Path(found.origin).parent, tmp_path / name)
     env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), str(ROOT)])}

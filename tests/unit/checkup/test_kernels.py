@@ -74,7 +74,7 @@ async def test_a_kernel_that_cannot_import_says_why(kernel: Kernel, tmp_path: Pa
 
 
 async def test_an_interpreter_that_hangs_is_given_up_with_all_that_it_started(kernel: Kernel, tmp_path: Path) -> None:
-    ours = str(86_400 + os.getpid())  # another run of these tests sleeps for another time
+    ours = str(86_400 + os.getpid())  # each run of these tests sleeps for a different time
     python = script(tmp_path, f"sleep {ours} & wait")
     (found,) = await examine_kernels(kernel(python), seconds=1.0)
     assert (found.state, found.message) == ("broken", "Mine: its Python did not answer within 1 s.")

@@ -257,7 +257,7 @@ def test_a_locked_setting_holds_against_file_variable_and_code_and_cannot_be_cha
     wanted = rf"local_url is 'http://models:1': set by your administrator \({path}, line 2\)"
     with pytest.raises(PolicyError, match=wanted):
         change_setting("local_url", "http://mine")
-    change_setting("local_url", None)  # one's own word can go
+    change_setting("local_url", None)  # the user's own value can be removed
 
 
 def test_a_ceiling_bounds_the_settings_below_it(site: Site) -> None:

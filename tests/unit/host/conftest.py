@@ -23,7 +23,7 @@ from tests.unit.api.conftest import AGENTS, PATIENCE
 
 CLIENT = ActionOrigin(client_id="page", client_seq=1)
 SOON = 0.5
-"""Seconds that an agent which hangs may take to leave when it is stopped; the usual 2.5 only cost time."""
+"""Seconds for a hanging agent to exit when it is stopped; the usual 2.5 would only cost time."""
 Open = Callable[..., Session]
 
 

@@ -20,7 +20,7 @@ from tests.unit.host.test_budgets import Kernel
 PROMPT = st.tuples(st.integers(0, 400), st.integers(0, 4))
 """Tokens, and quarters of a dollar."""
 WAVES = st.lists(st.dictionaries(st.integers(0, 2), PROMPT, min_size=1), min_size=1, max_size=4)
-"""What the conversations are prompted with at once, one wave after the other."""
+"""Waves of prompts, each sent to the conversations at once."""
 
 
 class Model:

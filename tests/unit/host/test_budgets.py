@@ -319,7 +319,7 @@ def test_day_begins_at_midnight_where_the_kernel_is_and_a_clock_that_is_set_back
         (1, "end_turn\n"),
         (12, "BudgetExceeded: Today's budget (settings) of $6.00 is used up ($7.00)"),
     ):
-        zone = f"XXX{(hour - local) % 24:+d}"  # POSIX: what is added to local time to get UTC
+        zone = f"XXX{(hour - local) % 24:+d}"  # POSIX: the offset added to local time to get UTC
         assert here.run(script, AGENTNB_CONFIG_DIR=str(tmp_path), TZ=zone).stdout.startswith(says), zone
 
 

@@ -222,7 +222,7 @@ def test_the_first_snapshot_of_a_large_workspace_begins_before_the_first_prompt_
     program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{beside}:{os.environ['PATH']}")
     session = open_session("writes_files")
-    with pipe.open("wb"):  # it has begun: git reads from it
+    with pipe.open("wb"):  # the snapshot has begun: git reads the pipe
         pipe.unlink()
         turn = does(session, ["write", "a.txt", "a"])
         assert (turn.done, turn.text) == (True, "Done.")

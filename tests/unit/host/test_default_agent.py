@@ -87,7 +87,7 @@ def test_the_agent_used_last_in_this_notebook_comes_before_one_used_elsewhere(
         use(host, "goose", tmp_path)
         assert default(host) == "goose"
     with notebook(log, "b.ipynb") as host:
-        assert default(host) == "goose"  # used last anywhere
+        assert default(host) == "goose"  # the last used agent of any notebook
         use(host, "opencode", tmp_path)
     with notebook(log, "a.ipynb") as host:
         assert default(host) == "goose"

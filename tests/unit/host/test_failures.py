@@ -106,7 +106,7 @@ def test_an_agent_that_hangs_before_the_prompt_is_given_up_in_time(
     host: Host, impatient: dict[str, Any], open_session: Open, step: str, said: str
 ) -> None:
     """The turn fails and names the request."""
-    if step != "session/new":  # the first answer itself
+    if step != "session/new":  # the first answer itself hangs
         host.agents.start_timeout = None
     turn = open_session("fails", "hangs", step, spec=impatient).prompt("go").wait(PATIENCE, check=False)
     assert turn.error is not None

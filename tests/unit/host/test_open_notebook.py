@@ -110,7 +110,7 @@ def test_cells_when_one_is_applied_leave_the_others_offered(host: Host, session:
     answer = apply(host, session, turn, target={"kind": "resource", "resource": "cell:c"})
     assert answer["message"].startswith("1 cell was applied. Apply the others, too, before you save")
     assert page.texts() == {"a": "x = 1", "b": "y = 2"}
-    assert page.file_hashes is None  # the file has more
+    assert page.file_hashes is None  # the file has more changes
     turn.keep("cell:a")
     assert states(turn) == {"file:fit.ipynb": "open", "cell:a": "kept", "cell:b": "offered", "cell:c": "open"}
     turn.undo()

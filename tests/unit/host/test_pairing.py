@@ -189,7 +189,7 @@ def test_a_call_that_waits_for_a_busy_kernel_says_so(connect: Connect) -> None:
     terminal.host.pairing.progress_seconds = 0.01
     Session(terminal.conversation).permissions = "allow"
     terminal.host.environment.job_queue.is_main_thread_busy = lambda: True
-    terminal.host.environment.job_queue.schedule = lambda _call: None  # its loop has no time for it
+    terminal.host.environment.job_queue.schedule = lambda _call: None  # the kernel's loop is busy
     call = terminal.begin("run_code", meta={"progressToken": "1"}, code="1", wait=0.3)
     said = "\n".join(block["text"] for block in call.result(PATIENCE)["content"])
     assert said == "The kernel is busy with a cell. Try again when the cell has ended."

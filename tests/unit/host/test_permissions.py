@@ -766,7 +766,7 @@ def test_every_decision_is_in_the_log(host: Host, work: Path, tmp_path: Path) ->
     (work / "a").write_text("x")
     talk = Talk(host, work)
     first = talk.prompt(["fs/read_text_file", {"path": "a"}], write(work / "locked/b"))
-    talk.done(first)  # an answer for the session would open what is still to be decided
+    talk.done(first)  # an answer for the session would also decide pending requests
     second = talk.prompt(write(work / "c"))
     talk.answer(talk.questions()[0], "agentnb:session")
     talk.done(second)

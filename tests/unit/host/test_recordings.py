@@ -147,7 +147,7 @@ class Driver:
             assert reopened.result(PATIENCE) == "loaded"
             return
         self.refused = True
-        with pytest.raises(AgentRefused, match="the recording is over"):  # a new session was asked for
+        with pytest.raises(AgentRefused, match="the recording is over"):  # agentnb requests a new session
             reopened.result(PATIENCE)
 
     def _is_refused(self, request: Any) -> bool:
@@ -263,7 +263,7 @@ def test_every_recording_plays_through_the_host_with_nothing_lost(
             counts["messages"] += sum(entry["dir"] in {"client->agent", "agent->client"} for entry in entries)
             session = session_of(entries)
             if session is None:
-                continue  # never came to a session; see the test of logins
+                continue  # never opened a session; see the test of logins
             with subtests.test(f"{recording.name} {number}"):
                 driver = Driver(host, entries, recording, number, tmp_path)
                 driver.play()

@@ -320,7 +320,7 @@ def test_session_opened_again_before_its_tab_has_closed_stays_open(kernel: Calla
     close_tab(host, session)
     again = take_up(host, session.tab_id)
     assert (again.state is session.state, again.state.status & SessionStatus.IS_ARCHIVED) == (True, 0)
-    close_tab(host, again)  # closes it anew, and not twice
+    close_tab(host, again)  # closes it again, but only once
     host.loop.call(carry_out, host, uri_of(again), SessionIsArchivedChanged(is_archived=False), CLIENT)
     assert again.prompt("/say y").wait(PATIENCE).text == "y"
 

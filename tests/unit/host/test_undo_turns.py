@@ -103,7 +103,7 @@ class Machine:
         assert keys.keys() <= paths, (keys, paths, record)
         for path in paths:
             sides = before.get(path), self.tree.get(path)
-            if path not in keys:  # a folder that came or went with what is in it
+            if path not in keys:  # a folder that appeared or disappeared with its contents
                 assert {*sides} == {*BARE}, (path, sides, keys, self.steps)
                 keys[path] = {
                     change.key for change in made if any(path in folders_above(each) for each in change.paths)

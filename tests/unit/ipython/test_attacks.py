@@ -30,7 +30,7 @@ from tests.unit.ipython.test_transcript import text, tool
 
 FOLDER = Path(__file__).parents[2] / "cases" / "attacks"
 LONG = 600
-"""So much of an endless one is enough: it is deeper than any renderer nests, and safety is no matter of length."""
+"""The length of endless attacks, deeper than any renderer nests; safety does not depend on length."""
 
 
 def attacks(path: Path) -> list[str]:

@@ -33,7 +33,7 @@ def c(line: str, cell: str) -> str:
 
 CASES = [
     # prompts
-    ("%%agent\n", "get_ipython().run_cell_magic('agent', '', '')\n"),  # IPython says that it is empty
+    ("%%agent\n", "get_ipython().run_cell_magic('agent', '', '')\n"),  # IPython reports that it is empty
     ("%agent hello", a("hello") + "\n"),
     ("%agent Why?", a("Why?") + "\n"),
     ("%agent Why??", a("Why??") + "\n"),
@@ -92,7 +92,7 @@ CASES = [
     ("match x:\n    case 1:\n        %agent a", "match x:\n    case 1:\n        " + a("a") + "\n"),
     ("async def f():\n    %agent a?", "async def f():\n    " + a("a?") + "\n"),
     ("async def f():\n    return 1\n%agent a", "async def f():\n    return 1\n" + a("a") + "\n"),
-    # where await is not legal: the blocking magic stays
+    # await is not allowed: the blocking magic stays
     ("def f():\n    %agent a?", "def f():\n    " + s("a?") + "\n"),
     ("def f():\n    x = %agent a?\n    return x", "def f():\n    x = " + s("a?") + "\n    return x\n"),
     ("class C:\n    %agent a", "class C:\n    " + s("a") + "\n"),

@@ -397,7 +397,7 @@ def test_undo_of_a_turn_when_it_did_anything_to_cells_gives_back_the_notebook_an
     for operation in operations:
         if page.cells:
             name, arguments = _call(operation, [each["id"] for each in page.cells])
-            tools.call(name, **arguments)  # one that makes no sense is refused
+            tools.call(name, **arguments)  # invalid calls are refused
     after = copy.deepcopy(page.cells)
     steps = page.steps
     undo(tools)

@@ -19,9 +19,9 @@ from agentnb.kernel.variables.summary import LONGEST as LONGEST_VALUE
 from agentnb.kernel.variables.summary import value_text
 
 CELL = "<cell 3>"
-TOKEN = "ghp_" + 36 * "a"  # what a token looks like
+TOKEN = "ghp_" + 36 * "a"  # looks like a token
 CALLED: list[str] = []
-"""What of the user's own code was called while an error was told."""
+"""The user's code that was called during an error summary."""
 HOSTILE = """
 class Hostile:
     def __call__(self, *_, **__): called.append("call"); raise RuntimeError

@@ -40,7 +40,7 @@ def test_mutation_is_undone_and_redone_or_was_announced(tools: Tools, name: str)
     ids = [variable_id(each.name) for each in changes]
     tools.during(tools.changes.undo("turn-1", ids))
     assert _differing(before, shell.user_ns) == []
-    if name != "numpy: resize":  # NumPy moves the memory: another array takes its place
+    if name != "numpy: resize":  # NumPy moves the memory, so another array replaces it
         assert [each for each in names if shell.user_ns[each] is not objects[each]] == []
     aliases = [each for each in names if objects[each] is objects["x"]]
     assert [each for each in aliases if shell.user_ns[each] is not shell.user_ns["x"]] == []

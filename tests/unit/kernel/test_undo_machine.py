@@ -27,9 +27,9 @@ LONGEST = 4
 PARTS = ("[:]", "[:3]", "[:1]", "[-1:]")
 """Views of an array."""
 ONE = 0.4
-"""How often one name alone is undone, or redone."""
+"""The probability that only one name is undone or redone."""
 LEFT = 0.5
-"""How often a conflict is left as it is."""
+"""The probability that a conflict stays unresolved."""
 _SETUP = """import numpy as np, pandas as pd
 class Thing: pass
 def thing(v):
@@ -45,7 +45,7 @@ class Machine:
     def __init__(self, tools: Tools, seed: int) -> None:
         self.tools = tools
         self.random = random.Random(seed)
-        self.is_of_arrays = seed % 2 == 1  # and lists: more views, and views of views
+        self.is_of_arrays = seed % 2 == 1  # arrays and lists: more views, and views of views
         self.heap = Heap()
         self.turns: list[tuple[str, TurnModel]] = []
         self.log: list[str] = []
@@ -92,7 +92,7 @@ class Machine:
         chosen = [self.random.choice(known)] if self.random.random() < ONE else known
         is_redo = self.random.choice([turn.is_undone(name) for name in chosen])
         names = [name for name in chosen if turn.is_undone(name) is is_redo]
-        ids = [variable_id(name) for name in chosen]  # those that are undone, or not, already are left out
+        ids = [variable_id(name) for name in chosen]  # names already in the wanted state are left out
         work = self.tools.changes.redo if is_redo else self.tools.changes.undo
         self.log.append(f"{'redo' if is_redo else 'undo'} {turn_id} {' '.join(names)}")
         try:

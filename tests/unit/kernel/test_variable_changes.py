@@ -247,7 +247,7 @@ def test_views_of_one_memory_agree_after_undo_and_redo_of_any_of_them(tools: Too
     a = tools.shell.user_ns["a"]
     changes = turn(tools, *WRITES[case])
     after = a.copy()
-    for name in changes:  # each is about the same memory
+    for name in changes:  # all names share the same memory
         undo(tools, name)
         assert not a.any()
         redo(tools, *changes)

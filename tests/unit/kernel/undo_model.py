@@ -17,7 +17,7 @@ class Ref(NamedTuple):
 
 
 Content = tuple[object, ...]
-"""Its kind, then what is in it."""
+"""An object's kind, then its contents."""
 
 
 @dataclass
@@ -89,7 +89,7 @@ class TurnModel:
         self.back: set[int] = set()
         """The objects that are as they were before the turn."""
         self.left: dict[str, Heap] = {}
-        """What the turn, or undo, left when it last turned each name."""
+        """The heap after the turn, undo or redo that last changed each name."""
         self.has_edits_within = False
         self.was_done = False
 
@@ -164,7 +164,7 @@ class TurnModel:
             self.objects[at] = (now.objects[at], new) if is_redo else (old, now.objects[at])
         for name, done in bound.items():
             if _name(now, name) == (done.after if is_redo else done.before):
-                self.was_done = True  # what it brings back is what nobody may have any more
+                self.was_done = True  # the reverse restores a value that nothing may hold any more
             elif is_redo:
                 done.before = _name(now, name)
             else:

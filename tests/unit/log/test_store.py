@@ -231,7 +231,7 @@ def test_a_file_that_is_no_database_is_put_aside_and_a_new_one_begun(path: Path)
 
 
 def test_a_damaged_file_that_cannot_be_put_aside_is_said_and_nothing_else_happens(tmp_path: Path) -> None:
-    path = tmp_path / ("s" * 250)  # as long as a name may be: the one that says "damaged" is too long
+    path = tmp_path / ("s" * 250)  # near the longest possible name: with "damaged" it is too long
     path.write_bytes(b"not a database at all, " * 100)
     kernel = Kernel(path)
     kernel.turn("a", "b")
@@ -240,7 +240,7 @@ def test_a_damaged_file_that_cannot_be_put_aside_is_said_and_nothing_else_happen
     assert "It cannot be moved aside" in str(kernel.trouble[0])
     kernel.turn("c", "d")
     kernel.writes()
-    assert len(kernel.trouble) == 2  # the writer still lives
+    assert len(kernel.trouble) == 2  # the writer still runs
 
 
 def test_a_page_of_rubbish_inside_the_file_is_noticed_when_it_is_opened(path: Path) -> None:

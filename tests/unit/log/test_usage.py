@@ -21,7 +21,7 @@ DAY = 86_400_000
 TOKENS = st.none() | st.integers(0, 10**9)
 SPENT = st.none() | st.tuples(st.integers(0, 1000), st.sampled_from(["USD", "EUR"]))
 USED = st.tuples(st.integers(0, 3), st.integers(1, 5), TOKENS, TOKENS, SPENT)
-"""A turn: which session, on which day, tokens read and written, and what it cost."""
+"""A turn: session, day, tokens read and written, and cost."""
 
 
 def session(number: int) -> SessionRecord:

@@ -28,7 +28,7 @@ __all__ = ["ask", "by", "models"]
 pytestmark = pytest.mark.slow
 By = Callable[..., None]
 KINDS = {"ollama": "prompt", "llama_cpp": "input_prefix", "vllm": "messages"}
-"""Each kind of server, and where it is told what stands before the cursor."""
+"""The field for the text before the cursor, by kind of server."""
 
 
 def test_each_kind_of_server_is_asked_in_its_own_way(ask: Complete, by: By, models: Models) -> None:
@@ -99,7 +99,7 @@ def test_typing_on_ends_the_request_to_the_model(by: By, models: Models) -> None
 
     first, second = begin("one", "..."), begin("two", "...")
     assert first.result(SECONDS) == CompletionResult()
-    current_host().loop.call(cancel, CancelParams(id="one"))  # it is over
+    current_host().loop.call(cancel, CancelParams(id="one"))  # already ended
     third = begin("three", "...")
     assert second.result(SECONDS) == CompletionResult()
     current_host().loop.call(cancel, CancelParams(id="three"))

@@ -64,5 +64,5 @@ def test_verified_turn_of_a_real_agent_whose_model_breaks_a_notebook_is_done_onc
     first, last = notices(turn)
     assert "Cell [1] would fail: `numbers`" in first
     assert last.startswith("made.ipynb: verified (1 of 1 cells run")
-    done = [call.status for call in turn.tool_calls if not call.title.startswith("mends: ")]  # the model is tried
+    done = [call.status for call in turn.tool_calls if not call.title.startswith("mends: ")]  # no ability check
     assert done == ["completed", "completed"]

@@ -98,7 +98,7 @@ def test_the_table_has_every_kind_of_request_in_every_mode() -> None:
 
 def test_the_page_of_cases_names_each_and_no_case_is_more_than_text() -> None:
     """A case adds no HTML tag, link, table syntax or line break to the page."""
-    # Whether it is what the engine says today, `make check` sees: making it takes seconds.
+    # `make check` compares the page with the engine: making it takes seconds.
     text = PAGE.read_text(encoding="utf-8")
     body = text.split("-->", 1)[1]
     cells = [line for line in body.splitlines() if line.startswith("|")]

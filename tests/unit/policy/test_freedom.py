@@ -58,7 +58,7 @@ OTHERS = [
     PolicyRequest(kind="move", title="x", paths=("/w/a.py", "/w/b.py")),
     PolicyRequest(kind="permission", title="x", asked="other"),
     PolicyRequest(kind="permission", title="x", asked="edit", vague=True),
-    PolicyRequest(kind="cell", title="x", path="/w/a.ipynb"),  # any request can say so
+    PolicyRequest(kind="cell", title="x", path="/w/a.ipynb"),  # any request can claim this kind
 ]
 
 
@@ -124,7 +124,7 @@ def test_bypass_does_not_lift_a_ceiling() -> None:
         ({"permissions": "ask"}, "ask"),
         ({"permissions": "ask", "kernel": "run", "cellReview": "first"}, "ask"),
         ({"permissions": "edit", "kernel": "run", "cellReview": "after"}, "edit"),
-        ({"permissions": "auto", "kernel": "run", "cellReview": "first"}, "auto"),  # as a project's file says
+        ({"permissions": "auto", "kernel": "run", "cellReview": "first"}, "auto"),  # as a project's file may set
         ({"permissions": "ask", "kernel": "run", "cellReview": "after"}, "custom"),
         ({"permissions": "ask", "kernel": "look"}, "custom"),
         ({"permissions": "edit", "kernel": "off"}, "custom"),

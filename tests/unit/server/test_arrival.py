@@ -37,7 +37,7 @@ def test_who_waits_for_a_page_is_woken_whenever_it_comes() -> None:
         async def wait() -> tuple[Step, bool]:
             with interrupted_at(number, [frontend_module], lambda: arrive(host, frontend)) as step:
                 waiting = asyncio.ensure_future(frontend.wait_attached(LONG))
-                await asyncio.sleep(0)  # it runs to where it waits
+                await asyncio.sleep(0)  # it runs until it waits
             if not step.reached:
                 arrive(host, frontend)
             return step, await asyncio.wait_for(waiting, LONG / 4)

@@ -105,7 +105,7 @@ def test_a_kernel_is_deaf_while_the_loop_that_pages_speak_on_does_not_run() -> N
         blocked.record_message()
         await asyncio.sleep(0)
         seen.append(blocked.blocked_seconds())
-        clock.advance(round(ASK_SECONDS * 1000))  # it asks, and this test blocks the loop
+        clock.advance(round(ASK_SECONDS * 1000))  # sends the probe while this test blocks the loop
         clock.advance(300_000)
         seen.append(blocked.blocked_seconds())
         await asyncio.sleep(0)

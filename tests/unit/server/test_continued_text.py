@@ -91,7 +91,7 @@ def test_a_page_that_acknowledges_nothing_is_waited_for(world: World) -> None:
     stream(world, 1)
     world.flow(page)
     sent = 0
-    for _ in range(55):  # less than two seconds: then what was not acknowledged is sent again
+    for _ in range(55):  # less than two seconds, after which unacknowledged flushes are sent again
         world.service.receive({"v": 3, "clientId": page.client_id, "method": f"{OURS}ping", "params": {}})
         sent += sum(message["method"] == TEXT for message in stream(world, 1, acks=False))
     assert sent == MAX_TEXTS

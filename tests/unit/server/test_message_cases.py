@@ -28,7 +28,7 @@ from tests.unit.state.strategies import structs
 NOT_ALLOWED = "A client may not dispatch this action."
 TO_KERNEL, TO_PAGE = of("toKernel"), of("toPage")
 ANSWERED = [name for name in TO_KERNEL if name != "export-session" or "export" in plugins().loaded]
-"""Its form is a plug-in's."""
+"""A plug-in defines the form of export-session."""
 MakeKernel = Callable[[dict[str, Any]], Kernel]
 
 

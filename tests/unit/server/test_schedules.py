@@ -42,7 +42,7 @@ STEPS = 25
 USER = Message(text="hi", origin=MessageOrigin(kind="user"))
 FATES = ("heard", "lost", "late", "twice")
 DOINGS = st.sampled_from(["speaks", "thinks", "titles", "waits"])
-UNHEARD_STEPS = 6  # of 2.5 s, until pages that the kernel does not hear must have been sent everything
+UNHEARD_STEPS = 6  # of 2.5 s; by then pages that the kernel does not hear must have everything
 MOMENTS = st.tuples(
     DOINGS,
     st.sampled_from(FATES),
@@ -165,7 +165,7 @@ class Schedule(RuleBasedStateMachine):
     @rule(heard=st.lists(DOINGS, max_size=4), unheard=st.lists(DOINGS, min_size=1, max_size=12))
     def cell_blocks_the_kernel(self, heard: list[str], unheard: list[str]) -> None:
         """From some moment on the kernel receives nothing while each page still receives: it must show everything."""
-        self.world.loop.advance(11_000)  # a page that the kernel has forgotten hears so when it pings
+        self.world.loop.advance(11_000)  # a forgotten page learns this from its next ping
         self.world.settle()
         for doing in heard:
             self._do(doing)

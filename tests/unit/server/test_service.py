@@ -195,7 +195,7 @@ def test_earlier_sessions_are_listed_and_opened_again(tmp_path: Path) -> None:
         page.ready()
         assert page.ask("listSessions", {"here": True})["result"]["sessions"] == []
         assert second.recorder is not None
-        second.recorder.place = ""  # nothing says which notebook: this folder's
+        second.recorder.place = ""  # without a notebook, the folder's conversations count
         assert page.ask("listSessions", {"here": True})["result"]["sessions"] == []
         assert tmp_path != Path.cwd()
         assert page.ask("listSessions", {"search": "nowhere"})["result"]["sessions"] == []

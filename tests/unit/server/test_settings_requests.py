@@ -148,7 +148,7 @@ def test_rules_and_trusted_folders_are_added_tried_and_removed(page: Page, folde
     assert policy(action="add", rule={"action": "deny", "command": ["git push *"]}) == {}
     assert page.ask("testPolicy", push)["result"]["outcome"] == "deny"
     assert "Add the rule" in policy(action="add", rule={"action": "allow", "command": ["git *"]})["confirm"]
-    assert page.ask("testPolicy", push)["result"]["outcome"] == "deny"  # nothing allows in a folder without trust
+    assert page.ask("testPolicy", push)["result"]["outcome"] == "deny"  # no rule allows anything in an untrusted folder
     work = str(Path.cwd())
     assert "Trust" in policy(action="trust", folder=work)["confirm"]
     assert page.ask("testPolicy", push)["result"]["outcome"] == "allow"
@@ -198,7 +198,7 @@ def test_a_new_conversation_is_the_empty_one_of_the_same_agent_and_folder_where_
     tab = "5a1f3f2e-6a3b-4a58-9f0e-0c1d2e3f4a5b"
     named = new(tabId=tab)
     assert named not in (first, second, third)
-    assert new(tabId=tab, kernel="run") == named  # two windows open it again, after a restart of the kernel
+    assert new(tabId=tab, kernel="run") == named  # two windows reopen it after a kernel restart
 
 
 def test_a_new_conversation_is_no_empty_one_of_another_folder_and_none_with_a_turn(page: Page, tmp_path: Path) -> None:

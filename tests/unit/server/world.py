@@ -20,7 +20,7 @@ from tests.unit.server.manual_loop import ManualLoop
 from tests.unit.server.page import Page
 
 TAB = "11111111-2222-4333-8444-555555555555"
-ROUNDS = 120  # of half a second, until everything must have settled
+ROUNDS = 120  # of half a second; by then everything must have settled
 
 
 class World:
@@ -68,7 +68,7 @@ class World:
 
     def _send(self, host: Host, client_id: str, message: dict[str, Any]) -> None:
         if host is not self.host:
-            return  # it is gone
+            return  # the kernel is gone
         if message.get("method") in {ACTIONS, TEXT}:
             self._must_not_press(client_id)
         for page in self.pages:

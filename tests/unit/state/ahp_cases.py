@@ -12,7 +12,7 @@ from agentnb.testing import load_cases
 ROOT = Path(__file__).parents[3]
 FOLDER = Path(os.environ.get("AGENTNB_SHARED", ROOT.parent / "shared")) / "cases/ahp/reducers"
 GONE = {"session/modelChanged", "session/agentChanged"}
-"""Actions that 1.0 does not have: its messages say the model and the agent."""
+"""Actions removed in 1.0, in which messages name the model and the agent."""
 Json = dict[str, Any]
 
 

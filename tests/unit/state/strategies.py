@@ -42,14 +42,14 @@ NAMES = {
     "tool_call_id",
     "turn_id",
 }
-"""Fields that name something: few values, so that actions meet."""
+"""Fields for ids and names; few values, so that actions refer to the same things."""
 
 EVERYDAY = "ab 01\n"
 AWKWARD = '\0\t"\\</\x7f\xa0\u2028\ufeff\uffff\N{SNOWMAN}\N{COMBINING ACUTE ACCENT}\U0001f600'
 LATEST = 253_402_300_799_999
 NUMBERS = (0, 1, -1, 2**31, -(2**31), 2**53, -(2**53))
 FLOATS = (0.0, 1.0, -1.0, 0.1, 1e-7, 1e21, 5e-324, sys.float_info.max, -sys.float_info.max)
-DEEPEST = 3  # lists and objects in each other, in JSON
+DEEPEST = 3  # nested lists and objects in JSON
 
 
 def _character(random: Random) -> str:
@@ -58,7 +58,7 @@ def _character(random: Random) -> str:
     if choice < 0.8:
         return random.choice(AWKWARD)
     number = random.randrange(0x10FFFF - 0x800)
-    return chr(number if number < 0xD800 else number + 0x800)  # no surrogate
+    return chr(number if number < 0xD800 else number + 0x800)  # skips surrogates
 
 
 def _text(random: Random, longest: int = 4) -> str:
@@ -70,7 +70,7 @@ def _integer(random: Random) -> int:
 
 
 def _float(random: Random) -> float:
-    # JSON.stringify in TypeScript knows no -0.
+    # JSON.stringify in TypeScript writes -0 as 0.
     number = random.choice(FLOATS) if random.random() < 0.4 else random.uniform(-1, 1) * 10.0 ** random.randint(-20, 20)
     return number + 0.0
 

@@ -30,7 +30,7 @@ def write_cases(folder: Path, channel: str) -> None:
     def write(drawn: list[Any]) -> None:
         sequence = [{"time": CASE_TIME, **to_json(action)} for action in drawn]
         expected = reduce(reducer, map(decode_action, sequence), initial)
-        if expected != initial:  # there and back again is not the very same object
+        if expected != initial:  # an equal state after changes is not the same object
             case = {
                 "description": "whatever",
                 "reducer": channel.rsplit(" ", maxsplit=1)[-1],

@@ -102,7 +102,7 @@ async def test_component_that_dies_ends_the_chain_with_its_name(point: str) -> N
         assert failure.name == "the component 'odd'"
         said = "The component 'odd' stopped unexpectedly (exit code 9). Last output:\nout of patience"
         assert failure.message == said
-        assert len(failure.unanswered) == 1 or point == "start"  # it may be gone before it is asked
+        assert len(failure.unanswered) == 1 or point == "start"  # it may exit before the first request
         work.cancel()
 
 
@@ -147,7 +147,7 @@ async def test_cancel_passes_the_chain() -> None:
 async def test_request_taken_back_is_taken_back_at_each_place() -> None:
     """`$/cancel_request` carries the id that each connection knows."""
     async with conducted(proxy(), agent="gives_up") as client:
-        client.answering = asyncio.Event()  # the user does not decide
+        client.answering = asyncio.Event()  # the user never answers
         assert await client.prompt() == {"stopReason": "end_turn"}
         assert client.text == "-32800"
 

@@ -75,7 +75,7 @@ async def _turn(client: Client) -> str:
 async def test_component_that_dies_late_ends_the_chain_with_its_name(point: str, agent: str, form: str) -> None:
     """At the answer to the prompt, at a cancel, and while a permission request is open."""
     async with conducted(proxy(), proxy(f"dies_at_{point}", form, "odd"), agent=agent) as client:
-        client.answering = asyncio.Event()  # the user does not decide
+        client.answering = asyncio.Event()  # the user never answers
         turn = asyncio.ensure_future(client.prompt())
         if point == "session/cancel":
             await asyncio.wait_for(client.spoken.wait(), PATIENCE)

@@ -74,7 +74,7 @@ def test_table_that_is_hard_to_read_is_compared_or_left_alone(
     values: dict[str, Any] = {"t": table, "plain": pd.DataFrame({"a": range(9), "b": range(9)})}
     after = {"itself": TABLES[kind], "a filter": lambda: table[:2], "the others": lambda: values["plain"]}
     if kind == "array with no dimension" and other == "a filter":
-        return  # it has no part
+        return  # it cannot be sliced
     changed = after[other]() if not (kind == "polars, lazy" and other == "a filter") else table
     checks = agentnb.compare(values, {**values, "t": changed})
     assert isinstance(checks, agentnb.DataChecks)
@@ -122,7 +122,7 @@ def test_table_to_which_another_thread_writes_is_compared_without_an_error() -> 
         number = 0
         while not over.is_set():
             number += 1
-            with contextlib.suppress(Exception):  # pandas itself promises nothing here
+            with contextlib.suppress(Exception):  # pandas is not thread-safe
                 table[f"c{number % 7}"] = number
                 del table[f"c{number % 7}"]
 
@@ -131,7 +131,7 @@ def test_table_to_which_another_thread_writes_is_compared_without_an_error() -> 
     try:
         for _ in range(20):
             tables = TurnTables()
-            with contextlib.suppress(KeyError, RuntimeError):  # the copy; the kernel goes on without checks then
+            with contextlib.suppress(KeyError, RuntimeError):  # the copy may fail; the kernel then runs without checks
                 tables.begin({"table": table}, kept({"table": table}))
             assert isinstance(tables.end({"table": table}, ["table"]), tuple)
     finally:

@@ -34,7 +34,7 @@ def test_steps_of_somebody_who_had_not_read_the_checks_are_judged_right_but_for_
     result = independent.run(11)
     assert (result.faults, result.ordinary) == (40, 223)
     assert len(result.missed) <= 2, result.missed
-    assert {step.code for step, _ in result.alarms} <= {  # conversions that are meant look like those that are not
+    assert {step.code for step, _ in result.alarms} <= {  # intended conversions look like mistakes
         "quotes['volume'] = quotes['volume'] / 1e9",
         "book['tax'] = book['tax'] / 100",
     }, result.alarms

@@ -52,7 +52,7 @@ BLOCKS: list[dict[str, Any]] = [
     {"type": "resource", "resource": {"uri": "x:/", "text": "words", "mimeType": "text/csv"}},
     {"type": "resource", "resource": {"uri": "x:/", "blob": "AAEC"}, "annotations": {}},
 ]
-# Not the text and the numbers that the SDK takes for a boolean or a number of another kind: eliza is stricter there.
+# Without text and numbers that the SDK converts to booleans or other numbers: eliza is stricter there.
 JUNK = st.sampled_from([None, -7, 5.5, "junk", [], {}, ["junk"], {"junk": 1}])
 
 FEW = settings(max_examples=examples(40))

@@ -15,7 +15,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[4]
 FOLDER = ROOT / "tests/cases/eliza"
 QUIET = 0.8
-"""Seconds of silence after which eliza has said everything; only for recording."""
+"""Seconds of silence after which eliza's output is complete; only for recording."""
 
 _PLACES = {"{python}": sys.executable, "{root}": str(ROOT), "{version}": version("jupyter-agentnb")}
 _CONTROLS = {0x0D: r"\r", 0x1B: r"\x1b"}

@@ -27,7 +27,7 @@ LINES = (CASES / "formulas.txt").read_text(encoding="utf-8").split("\n")
 FORMULAS = [line for line in LINES if line and not line.startswith("#")]
 FORBIDDEN = ("\\href", "\\url", "\\includegraphics", "\\html")
 LONG = 60
-"""Seconds of processor time that only what never ends takes."""
+"""Seconds of processor time; only an endless loop takes so long."""
 
 
 def formulas(text: str) -> list[dict[str, Any]]:

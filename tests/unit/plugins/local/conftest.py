@@ -20,7 +20,7 @@ SERVER = Path(__file__).parents[3] / "agents/model_server.py"
 
 
 KEY = "sk-very-secret"
-"""What the server wants that speaks as `keyed`."""
+"""The API key that the server requires when it speaks as `keyed`."""
 
 
 class Models:

@@ -82,7 +82,7 @@ RECORDED: dict[str, tuple[str, str, list[Any], str]] = {
     "thoughts": ("I wonder.", "Because it is so.", [], "stop"),
     "call": ("", "", READ_IT, "tool_calls"),
 }
-"""What is in the streams of `tests/cases/model_streams`: thoughts, text, calls, and why the answer ended."""
+"""The contents of the streams in `tests/cases/model_streams`: thoughts, text, calls, and the reason for the end."""
 
 
 @pytest.mark.parametrize("server", ["llama.cpp", "mlx"])

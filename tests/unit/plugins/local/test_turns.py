@@ -105,7 +105,7 @@ def test_tokens_and_context_are_counted(chat: Chat) -> None:
     assert (turn.usage.input_tokens, turn.usage.output_tokens) == (90, 10)
     context = session.state.context_usage
     assert context is not None
-    assert (context.used, context.size) == (100, 4096)  # what Ollama gives it, not what the model could have
+    assert (context.used, context.size) == (100, 4096)  # Ollama's context, not the model's maximum
 
 
 @pytest.mark.parametrize(("kind", "model"), [("ollama", "no-tools"), ("llama_cpp", "no-template")])
@@ -190,7 +190,7 @@ def test_key_goes_to_the_server_and_into_no_file_or_message(
 
 def holds(path: Path, text: str) -> bool:
     """Returns True if the file at *path* exists and holds *text*."""
-    with contextlib.suppress(FileNotFoundError):  # a database's own files come and go
+    with contextlib.suppress(FileNotFoundError):  # a database's auxiliary files come and go
         return text.encode() in path.read_bytes()
     return False
 

@@ -158,7 +158,7 @@ def test_the_plot_has_words_for_those_who_do_not_see_it() -> None:
     shown = html_of(view(LoopTry(number=1, state="kept", idea="more trees", values=(0.9,))))
     assert '<svg role="img" aria-label="The metric of 2 tries; filled points were kept. auc: 0.5 → 0.9' in shown
     assert "<title>Try 1: 0.9 (kept) more trees</title>" in shown
-    assert "<svg" not in html_of(view())  # one point is no plot
+    assert "<svg" not in html_of(view())  # no plot for one point
 
 
 def test_a_long_ledger_shows_its_latest_rows() -> None:

@@ -18,8 +18,8 @@ from tests.unit.plugins.map.conftest import MOODY, Asks
 
 ASKED = int(os.environ.get("AGENTNB_BATCH_ASKED", "200"))
 ANSWERED = int(os.environ.get("AGENTNB_BATCH_ANSWERED", "4000"))
-MORE = 1.2 if ASKED > 10_000 else 2.0  # at first caches fill, and on a busy machine the log is written later
-"""How many times what was held after half of the inputs may be held after all of them."""
+MORE = 1.2 if ASKED > 10_000 else 2.0  # caches fill at first, and a busy machine writes the log later
+"""The largest ratio of the memory after all inputs to that after half of them."""
 MEGABYTES_10 = 10_000_000
 LAZY = """
 import gc, sys
@@ -73,7 +73,7 @@ def test_memory_does_not_grow_with_the_number_of_inputs(tmp_path: Path, log: Pat
     """They come from a lazy generator; a resumed batch skips answered ones."""
     words = [sys.executable, "-c", LAZY, str(number), how, sys.executable, str(MOODY), f"log={log}"]
     environment = {**os.environ, "AGENTNB_LOG": str(tmp_path / "sessions.db")}
-    workspace = tmp_path / "workspace"  # not where the log is: the files of a workspace are compared at each turn
+    workspace = tmp_path / "workspace"  # apart from the log: a workspace's files are compared at each turn
     workspace.mkdir()
     ran = subprocess.run(words, cwd=workspace, env=environment, capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stderr
@@ -91,7 +91,7 @@ def test_an_agent_that_dies_every_7th_time_answers_all_inputs(ask: Asks, log: Pa
     assert batch.counts == {"running": 0, "done": 30, "failed": 0, "cancelled": 0}
     asked = log.read_text().split()
     assert set(asked) == set(inputs)
-    assert sum(each.attempts for each in batch.results) >= len(asked) > len(inputs)  # some died before they were heard
+    assert sum(each.attempts for each in batch.results) >= len(asked) > len(inputs)  # some died before they logged it
 
 
 def test_rows_of_10_megabytes_are_asked_and_kept(ask: Asks) -> None:

@@ -123,7 +123,7 @@ class Failures(RuleBasedStateMachine):
             self.open.close()
 
     def _check(self) -> None:
-        for _ in range(2):  # an agent that was killed twice for an input
+        for _ in range(2):  # an input's agent may have been killed twice
             self.batch.wait(check=False)
             self._remember()
             self.batch.retry()

@@ -75,7 +75,7 @@ def test_the_policy_of_the_submitter_decides_on_a_worker(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cluster: Any, action: str, said: str
 ) -> None:
     """The policy of the worker's user is ignored, which says the opposite here."""
-    permissions = {"allow": "ask", "deny": "allow"}[action]  # nobody is there to ask
+    permissions = {"allow": "ask", "deny": "allow"}[action]  # no user can be asked
     workspace = tmp_path / "workspace"
     workspace.mkdir()
     opposite = rules(tmp_path / "workers", workspace, {"allow": "deny", "deny": "allow"}[action])

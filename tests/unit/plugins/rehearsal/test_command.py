@@ -52,7 +52,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def nothing_left(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Checks that no process, mount or file remains."""
     temporary = tmp_path_factory.mktemp("temporary")
-    monkeypatch.setattr(tempfile, "tempdir", str(temporary))  # TMPDIR is looked up once
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))  # tempfile reads TMPDIR only once
 
     def seen() -> tuple[set[int], bytes]:
         children = {each.pid for each in psutil.Process().children(recursive=True)}
@@ -130,7 +130,7 @@ def test_rehearse_command_counts_what_it_changes(folder: Path, command: str, exp
         ("sudo -n true; systemctl status; docker ps", "sudo"),
         ("exec 0<&- 1>&- 2>&-; sleep 1000", LATE),
         ("yes | head -c 1000000", "y\ny\ny\n"),
-        ("f() { [ $1 -lt 8 ] && (f $(($1 + 1)) & f $(($1 + 1)) &); }; f 0; sleep 1", ""),  # how many, depends
+        ("f() { [ $1 -lt 8 ] && (f $(($1 + 1)) & f $(($1 + 1)) &); }; f 0; sleep 1", ""),  # their number varies
         ("printf '\\377\\376\\n\\033[31m'", "\ufffd\ufffd\n"),
         ("rm -rf /proc/self/fd/* ~/* ~/.??* ./*", "cannot remove"),
     ],

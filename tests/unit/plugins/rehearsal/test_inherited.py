@@ -34,10 +34,10 @@ def test_rehearse_code_that_reaches_for_what_the_kernel_holds_changes_none_of_it
     assert [each for each in tried if each[0] != "unharmed" or each[2] != way] == []
     assert len(tried) >= 34
     assert huge[1:] == ["False", "It could not be isolated", "this kernel has 105 MB open in a file without a name."]
-    assert first == ["first", "1000"]  # where memory runs out, the kernel is not what is ended
+    assert first == ["first", "1000"]  # when memory runs out, the kernel survives
 
 
-# Namespaces show files by their contents: what sets permissions and times alone changes nothing there.
+# Namespaces report files by contents: they do not show changes of only permissions or times.
 _UNSEEN = {"namespaces": {"permissions", "times"}, "Landlock": set()}
 
 

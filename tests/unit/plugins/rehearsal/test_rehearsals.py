@@ -206,7 +206,7 @@ def test_card_without_a_preview_says_why(kernel_talk: Talk, tools: Tools) -> Non
     turn = kernel_talk.prompt(*steps(["run_code", {"code": "ran = 1"}], {"end": 1}))
     asked = question(kernel_talk)
     with ThreadPoolExecutor(1) as user:
-        found = user.submit(asked.preview).result(PATIENCE)  # this thread, which is the kernel's, does nothing else
+        found = user.submit(asked.preview).result(PATIENCE)  # blocks this thread, which is the kernel's
     shown = previewed(kernel_talk)
     assert (found.available, shown.is_available) == (False, False)
     assert shown.summary == "No preview: Nothing can run code in this terminal now."

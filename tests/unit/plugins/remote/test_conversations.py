@@ -70,7 +70,7 @@ def test_stopped_turn_ends_although_the_agent_never_does(start: Start, notes: in
     assert next(iter(turn)) == "Waiting."
     turn.cancel()
     assert turn.wait(PATIENCE, check=False).state == "cancelled"
-    if scheme == "ws":  # over HTTP the SDK's server refuses what comes before the stopped turn has been answered
+    if scheme == "ws":  # over HTTP the SDK's server refuses prompts until it has answered the stopped turn
         assert session.prompt("note tulips").wait(PATIENCE).text == "noted tulips"
 
 

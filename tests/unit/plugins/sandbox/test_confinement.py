@@ -338,7 +338,7 @@ def test_repository_of_a_workspace_is_no_folder_that_it_names_itself(folder: Pat
     (folder / "fake/x/gitdir").write_text(f"{folder.parent}/elsewhere/.git\n")
     assert repository_of(folder, folder.parent) == []
     (folder / ".git").unlink()
-    (folder.parent / ".git").mkdir()  # the home folder is one
+    (folder.parent / ".git").mkdir()  # the home folder is a repository
     assert repository_of(folder, folder.parent) == []
 
 
@@ -445,7 +445,7 @@ def test_agent_confined_by_bubblewrap_works_in_its_workspace_and_finds_nothing_e
     )
     words = made.command(["/bin/sh", "-c", command])
     done = subprocess.run(words, cwd=folder, capture_output=True, text=True, timeout=60, check=False)
-    assert done.stdout == "1\n", done.stderr  # of the network only the loopback
+    assert done.stdout == "1\n", done.stderr  # only the loopback interface
     assert done.stderr.startswith("git version")
     assert str(folder.parent / ".mine/tmp.") in done.stderr
     assert done.stderr.count("No such file or directory") == 2

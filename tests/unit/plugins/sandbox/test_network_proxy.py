@@ -221,7 +221,7 @@ WITHOUT_RIGHTS = [
         "drop_capabilities(1 << 31); os.execv(sys.argv[1], sys.argv[1:])"
     ),
 ]
-"""Runs what follows without the rights of root, but that to be root in a user namespace, which a network then needs."""
+"""Runs a command with no capability but CAP_SETFCAP: a network needs a user namespace in which it is root."""
 
 
 @pytest.mark.parametrize(
@@ -337,7 +337,7 @@ def test_confined_agent_reaches_allowed_hosts_through_the_proxy_and_nothing_else
     is_apart = told.pop("is apart") == "True"
     assert told.pop("allowed") == "served"
     assert told.pop("variables") == ("(True, 'localhost,127.0.0.1,::1')" if is_apart else "(True, '')")
-    assert told.pop("datagram") in ("refused", "sent")  # into a network in which nobody is
+    assert told.pop("datagram") in ("refused", "sent")  # into an empty network
     inside = ("direct", "direct 6", "mptcp", "own")
     assert told == {
         **dict.fromkeys(("other", "other direct", "fast open", "abstract", "name"), "refused"),

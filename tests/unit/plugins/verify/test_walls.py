@@ -55,7 +55,7 @@ def test_verify_closes_a_notebook_in_as_far_as_the_system_can_and_says_what_it_d
     assert (found["way"], len(notes)) == (("namespaces", 0) if way == "namespaces" else ("copy", 1))
     assert way != "no namespaces" or "does not let users create namespaces" in notes[0]
     if way == "no namespaces":
-        return  # a copy as without the plug-in
+        return  # runs in a copy, as without the plug-in
     command.append("example.invalid")
     allowed = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, check=False)
     assert {each["cell"]["id"] for each in json.loads(allowed.stdout)["findings"]} == {"c2"}

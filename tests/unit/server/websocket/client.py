@@ -15,7 +15,7 @@ PATIENCE = 60.0
 VERSIONS = ("1.0.0", "0.9.0")
 USER = {"kind": "user"}
 BEGAN = "2001-01-01T00:00:00.000Z"
-"""When a turn began, by a client's clock, which does not count."""
+"""The start of a turn by a client's clock, which the kernel ignores."""
 
 
 class Failed(Exception):

@@ -19,7 +19,7 @@ class Stranger:
     def __init__(self, address: str, version: str, *, hides_new: bool = False) -> None:
         self.address, self.version, self.hides_new = address, version, hides_new
         self.takes_numbers = False
-        """Whether it takes the numbers off actions, so that nobody can read them."""
+        """True if it removes the numbers of actions, which makes the actions unreadable."""
         self._made: set[str] = set()
         self._open: list[ServerConnection] = []
 

@@ -48,7 +48,7 @@ from tests.unit.server.world import World
 SCHEDULES = int(os.environ.get("AGENTNB_AHP_SCHEDULES", examples(100)))
 STEPS = 25
 ENTRIES = 12
-"""How far the feed reaches back: a client that waits long falls out of it."""
+"""The length of the feed; a client that waits long falls out of it."""
 BEGAN = "1970-01-01T00:00:00.001Z"
 USER = Message(text="hi", origin=MessageOrigin(kind="user"))
 REDUCERS: dict[str, tuple[type[Any], Any]] = {

@@ -26,7 +26,7 @@ from tests.unit.server.websocket.client import PATIENCE, Client, Failed, chat_of
 from tests.unit.server.websocket.conftest import Connect
 
 SOAK = int(os.environ.get("AGENTNB_AHP_MESSAGES", "400"))
-"""How many messages the fuzzer sends, as a client of the newest version; 100,000 in ``make soak``."""
+"""The number of messages from the fuzzer, a client of the newest version; 100,000 in ``make soak``."""
 
 
 def code_of(client: Client) -> int | None:
@@ -70,7 +70,7 @@ def test_a_bad_frame_ends_its_connection_and_no_other(server: Server, connect: C
     """With the WebSocket close code; the kernel and the other clients continue."""
     good, bad = connect(None, "good"), connect(server.add_client("bad"), "bad")
     make, code = BAD_FRAMES[what]
-    with contextlib.suppress(OSError):  # its connection can end before all of a long one is written
+    with contextlib.suppress(OSError):  # the connection can end before a long frame is written
         raw(bad, make())
     assert (code_of(bad), good.ask("ping", {})) == (code, {})
 
@@ -333,7 +333,7 @@ def test_messages_made_at_random_break_nothing(
             chatty.ask("ping", {})
             chatty.heard.clear()
         if number % 300 == 299:
-            chatty.close()  # it has used up what it may send
+            chatty.close()  # its message quota is used up
             server.revoke(name)
             name = str(number)
             chatty = connect(server.add_client(name, rights=["drive"]), "b", versions=newest)

@@ -120,7 +120,7 @@ def test_of_many_requests_at_once_a_client_gets_as_many_carried_out_as_it_may(
     phone: Client, user: Client, tmp_path: Path
 ) -> None:
     """Also if all come in one packet; the others are refused and can be sent again."""
-    assert user.seq >= 0  # somebody to ask: no request is over before it is answered
+    assert user.seq >= 0  # with a user to ask, each request stays open until it is answered
     burst, params = b"", {"uri": (tmp_path / "new.txt").as_uri(), "data": "x", "encoding": "utf-8", "channel": ROOT}
     for number in range(1_000, 1_000 + MOST_REQUESTS + 20):
         asked = {"jsonrpc": "2.0", "id": number, "method": "resourceWrite", "params": params}

@@ -31,7 +31,7 @@ def peer(bundle: Path) -> Iterator[Peer]:
 
 
 LATER = ("startedAt", "duration")
-"""Fields of turns that reducers of 0.5, which that client has, do not know."""
+"""Fields of turns that the client's reducers, of version 0.5, do not know."""
 
 
 def test_their_client_mirrors_prompts_approves_cancels_and_comes_back(
@@ -58,7 +58,7 @@ def test_their_client_mirrors_prompts_approves_cancels_and_comes_back(
     assert "Allow once" in session.turns[1].wait().text
 
     peer.dispatch(chat, "chat/turnStarted", turnId=turns[2], message={"text": "/hang", "origin": USER})
-    peer.do("until", uri=chat, text="I am silent until you cancel.")  # later than its turn it has no action in AHP
+    peer.do("until", uri=chat, text="I am silent until you cancel.")  # AHP has no action for text after the turn's end
     peer.dispatch(chat, "chat/turnCancelled", turnId=turns[2])
     assert session.turns[2].wait().state == "cancelled"
     mirrored, truth = states(peer, host, root, chat, without=LATER)

@@ -42,7 +42,7 @@ def vscode(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[t
     assert process.stdout is not None
     lines = iter(process.stdout)
     place = next((line.removeprefix(SAYS).strip() for line in lines if line.startswith(SAYS)), None)
-    drain = threading.Thread(target=lambda: [None for _ in lines])  # it goes on writing
+    drain = threading.Thread(target=lambda: [None for _ in lines])  # it keeps writing
     drain.start()
     assert place is not None, "it ended before it listened"
     yield f"ws://{place}/", token

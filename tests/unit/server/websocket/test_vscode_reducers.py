@@ -93,7 +93,7 @@ def test_the_mirror_is_the_hosts_state_through_prompts_approvals_questions_error
     session.turns[2].wait()
     check()
     kinds = [part["kind"] for part in peer.do("state", uri=chat)["turns"][2]["responseParts"]]
-    assert "inputRequest" in kinds  # it stays, with what came of it
+    assert "inputRequest" in kinds  # it stays, with its outcome
 
     prompt(peer, session, "/hang")
     peer.do("until", uri=chat, text="I am silent until you cancel.")

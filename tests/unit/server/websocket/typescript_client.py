@@ -17,7 +17,7 @@ from tests.unit.server.websocket.client import Client
 HERE = ROOT / "tests/ahp_client"
 VSCODE = os.environ.get("AGENTNB_VSCODE")
 TIMES = {"modifiedAt", "createdAt"}
-"""What a client reads from its own clock when it reduces, or from the times of turns."""
+"""Times that a client takes from its own clock or from the turns when it reduces."""
 
 
 class Peer:
@@ -109,6 +109,6 @@ def states(
     truth: dict[str, str] = {}
     mirrored: dict[str, str] = {}
     while truth != (truth := {uri: settled(host.snapshot(uri), *without) for uri in uris}):
-        peer.do("request", method="ping", params={"channel": "ahp-root://"})  # answered after all that happened before
+        peer.do("request", method="ping", params={"channel": "ahp-root://"})  # answered after all earlier messages
         mirrored = {uri: settled(peer.do("state", uri=uri), *without) for uri in uris}
     return mirrored, truth
