@@ -1,5 +1,5 @@
 /**
- * The commands that start agents: the user's own and changes to the catalogue's. Values of variables are never shown.
+ * The commands that start agents: the user's own and changes to the catalogue's. Never shows values of variables.
  */
 import { useEffect, useRef } from "preact/hooks";
 import { Choice, TextButton } from "../controls";
