@@ -32,7 +32,7 @@ import { Acknowledgements, ContinuedText } from "./text.ts";
 export { ROOT } from "./channels.ts";
 export type { Wire } from "./exchange.ts";
 
-/** The connection states in which notifications arrive: they are not kept. */
+/** The states in which notifications arrive: they are not kept. */
 const HEARS: ReadonlySet<Connection> = new Set(["live", "gap"]);
 
 export interface Client extends Store {

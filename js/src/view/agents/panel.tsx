@@ -141,9 +141,7 @@ function AgentList({ context }: { context: AgentsContext }) {
   );
 }
 
-/**
- * The arrow keys move through the list, or the list of models if it has the focus; a letter goes into its search field.
- */
+/** The arrow keys move through the list, or the models' list if focused; a letter goes into its search field. */
 function moveIn(event: TargetedKeyboardEvent<HTMLElement>, all: HTMLElement): void {
   const focused = (all.getRootNode() as ShadowRoot).activeElement as HTMLElement | null;
   const models = focused?.closest<HTMLElement>(".long-choice");
@@ -249,7 +247,7 @@ interface RowProps {
   agent: AgentInfo;
   /** True if any agent is being installed. */
   isBusy: boolean;
-  /** The agents whose install the user started here: a conversation starts with each once it is installed. */
+  /** The agents whose install began here: each then gets a conversation. */
   ours: Set<string>;
   context: AgentsContext;
 }
@@ -384,9 +382,7 @@ function useSaying({ announce }: AgentsContext) {
   return { said, isWaiting, during };
 }
 
-/**
- * Starts a conversation when an install that was started here is done. Returns the agents whose install started here.
- */
+/** Starts a conversation when an install that began here is done. Returns the agents whose install began here. */
 function useStartAfter(agents: readonly AgentInfo[], { start, announce }: AgentsContext): Set<string> {
   const ours = useRef(new Set<string>()).current;
   const before = useRef(new Map<string, AgentSetup["state"]>()).current;

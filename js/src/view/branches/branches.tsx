@@ -89,7 +89,7 @@ function useBeginning(begins: boolean, session: string | undefined) {
   return { isBusy, trouble, isEmpty: asked.current?.trim() === "" };
 }
 
-/** Hides the table of these tries in the saved notebook's output, so that they are not shown twice. */
+/** Hides the saved notebook's table of these tries: nobody needs both. */
 function useHiddenTable(id: string): void {
   useEffect(() => {
     if (!/^[\w-]+$/.test(id)) return;

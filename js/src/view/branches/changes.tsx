@@ -16,7 +16,7 @@ const CELLS: Record<TryCell["action"], readonly [icon: IconName, words: string]>
   move: ["move", "Moved cell"],
 };
 
-/** Returns the names of the parts that the kernel understands: paths, cell ids and variable names. */
+/** Returns the parts' names for the kernel. */
 export function partsOf({ files, cells, variables }: Try): string[] {
   return [...files.map(({ path }) => path), ...cells.map(({ id }) => id), ...Object.keys(variables)];
 }

@@ -1,6 +1,4 @@
-/**
- * Every grant (for this conversation, for folders, for the user), with its permissions and a button that revokes it.
- */
+/** Every grant (conversation, folders, user), with its permissions and a button that revokes it. */
 import type { ReadonlySignal } from "@preact/signals";
 import { useEffect, useState } from "preact/hooks";
 import type { Request } from "../../state/answers";

@@ -116,7 +116,7 @@ function useSession({ session }: FreedomContext): SessionState | undefined {
   return state;
 }
 
-/** Files that need permission in this conversation, beside those that always do. */
+/** Files that ask here, beside those that always ask. */
 function Sensitive({ patterns, set }: { patterns: readonly string[]; set: FreedomContext["set"] }) {
   const [typed, type] = useState("");
   const add = () => {

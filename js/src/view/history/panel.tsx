@@ -333,9 +333,7 @@ function doneBy({ title, pinned, archived }: Change): string {
   return archived ? "archived" : "unarchived";
 }
 
-/**
- * Returns where an arrow key moves the focus: from the search box into the list, from row to row, back from the first.
- */
+/** Returns the target of an arrow key: from the search box into the list, from row to row, back from the first. */
 function target(event: KeyboardEvent, mains: HTMLElement[], box: HTMLElement | null): HTMLElement | null | undefined {
   if (event.ctrlKey || event.metaKey || event.altKey || event.shiftKey) return undefined;
   const element = event.target as HTMLElement;

@@ -6,9 +6,7 @@ import type { Request } from "../../state/answers";
 import { reason } from "../plain";
 import { type Conversation, fetchList, type Listed, PAGE, type Query } from "./list";
 
-/**
- * In milliseconds: the pause in typing after which a search is sent, and the time in which many changes count as one.
- */
+/** In milliseconds: the pause in typing before a search is sent; changes within it count as one. */
 export const PAUSE = 200;
 /** The most conversations that the kernel returns at once. */
 const MOST_AT_ONCE = 200;
@@ -76,9 +74,7 @@ export function useList(request: Request, query: Query) {
   };
 }
 
-/**
- * Calls `onChange` soon after conversations of the log have changed, in any window or kernel; once for many changes.
- */
+/** Calls `onChange` soon after conversations of the log have changed, in any window or kernel; once for many. */
 export function useChanges(request: Request, changed: ReadonlySignal<unknown> | undefined, onChange: () => void): void {
   const latest = useRef(onChange);
   latest.current = onChange;

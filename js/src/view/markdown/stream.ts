@@ -28,7 +28,7 @@ const ITEM = /^(?:[-*+]|\d{1,9}[.)])[ \t]+\S/gm;
 const TABLE_HEAD = /^[^\n]{0,1000}\n[^\n]{0,1000}\n/;
 const NAME = /\[([^[\]\\]{1,100})\]/g;
 const MOST_LINKS = 200;
-/** How often, and up to which length, the whole text is read again for a definition after its use. */
+/** The most times, and the longest text, that is read again for a definition after its use. */
 const MOST_REREADS = 10;
 const LONGEST_REREAD = 200_000;
 
@@ -96,10 +96,7 @@ export class MarkdownStream {
     this.#isInLongLine = false;
   }
 
-  /**
-   * Returns the end of the next step: at a line's end if there is one, never between `\r` and `
-   * `.
-   */
+  /** Returns the end of the next step: at a line's end if there is one, never between `\r` and `\n`. */
   #stepEnd(): number {
     const whole = this.#whole;
     const most = Math.min(whole.length, this.#seen + STEP);

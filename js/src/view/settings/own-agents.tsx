@@ -1,6 +1,4 @@
-/**
- * The commands that start agents: the user's own and changes to the catalogue's. Never shows values of variables.
- */
+/** The commands of agents: the user's own and changes to the catalogue's. Never shows values of variables. */
 import { useEffect, useRef } from "preact/hooks";
 import { Choice, TextButton } from "../controls";
 import { line } from "../plain";

@@ -61,7 +61,7 @@ function Settings({ context }: { context: SettingsContext }) {
   const { outcomes, send, confirm, cancel, clear, refuse } = useChanges(context, load);
   const [isHere, setHere] = useState(false);
   const [find, setFind] = useState("");
-  /** How often the user has given up typed text, and where last: that box shows its current value again. */
+  /** The number of times typed text was given up, and the last place: that box shows its current value again. */
   const [given, giveUp] = useState({ at: "", count: 0 });
   const root = useRoot(context.root);
   const search = useRef<HTMLInputElement>(null);

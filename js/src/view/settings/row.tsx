@@ -174,10 +174,7 @@ interface McpServersProps {
   onChange: (name: string, server: Program | undefined) => void;
 }
 
-/**
- * MCP servers of the settings: their names, *Remove*, and a form for one more. Their commands and variables are never
- * shown.
- */
+/** MCP servers: their names, *Remove*, and a form for one more. Never shows their commands and variables. */
 function McpServers({ names, isFixed, onChange }: McpServersProps) {
   return (
     <div class="setting-servers">
