@@ -149,7 +149,7 @@ export class Handshake {
       for (const uri of followed) this.#unanswered.delete(uri);
       this.#then.introduced(result);
     });
-    // A notification in between may have come first, over another shell of the kernel, which did not know the page then.
+    // A notification in between may have come first, over another kernel shell, which did not know the page then.
     const visible = this.#then.visible();
     if (visible !== this.#saidVisible) this.#exchange.notify("visibility", { visible });
     this.#subscribe([...this.#subscribed].filter((uri) => !followed.includes(uri)));

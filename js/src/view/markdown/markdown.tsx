@@ -114,7 +114,7 @@ const Chunk = memo(
 const Block = memo(({ token }: { token: Token }) => <div class={`block of-${token.type}`}>{drawToken(token)}</div>);
 
 /*
- * Text nodes that grow: new text is appended, so that a selection in them survives. Preact replaces all of `data`, which
+ * Text nodes that grow: new text is appended, so that a selection in them survives. Preact replaces `data`, which
  * collapses every range inside; the nodes of the block that is being written get a setter that touches only the change.
  */
 const DATA = Object.getOwnPropertyDescriptor(CharacterData.prototype, "data") as Required<

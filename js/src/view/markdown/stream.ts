@@ -3,7 +3,7 @@
  *
  * A block is frozen when a *complete line* has begun a later block: half a line may still continue it
  * (`2` → `2. item`). Inside an open fence at the margin nothing is read until its closing line. A finished text has the
- * same blocks however it was split. A block that grows too long is cut in two, so that the tail stays short; a long text
+ * same blocks however it was split. A block that grows too long is cut in two, so the tail stays short; a long text
  * is read in steps, so that no step blocks the page.
  */
 import { complete, insideFence } from "./complete";
