@@ -1,6 +1,6 @@
 /**
- * All channels of a client: what the kernel says is put into the one that it is about, in one step for the views; what
- * it refuses, and what is missing, is kept for them to show.
+ * All channels of a client: applies the kernel's messages to their channels, in one step for the views; keeps refusals
+ * and gaps for the views to show.
  */
 import { batch, type ReadonlySignal, signal } from "@preact/signals";
 import type { Answer } from "../state/answers.ts";
@@ -12,7 +12,7 @@ import type { Older, Refusal } from "../view/store.ts";
 
 export { ROOT };
 
-/** Whose gap it is when a message was unreadable: it may have been about any channel. */
+/** The channel of a gap after an unreadable message, which may have been about any channel. */
 const ANY = "";
 const MOST_REFUSALS = 20;
 
@@ -21,16 +21,16 @@ const UNREADABLE = "The kernel sent something that this page cannot read, so par
 // biome-ignore lint/suspicious/noExplicitAny: a map of channels of different states
 type AnyChannel = ChannelStore<any>;
 
-/** Where the channels say what must be said to the kernel. */
+/** Reports from the channels. */
 interface Says {
-  /** These are not where they should be: send what follows. */
+  /** These channels have a hole: asks the kernel to send what follows. */
   resync(seen: Record<string, number>): void;
   log(text: string): void;
 }
 
 export class Channels implements Iterable<AnyChannel> {
   readonly refusals = signal<readonly Refusal[]>([]);
-  /** What is missing and why, by channel. */
+  /** The reasons for missing content, by channel. */
   readonly gaps = signal<Readonly<Record<string, string>>>({});
   #all = new Map<string, AnyChannel>();
   #clientId: string;
@@ -59,22 +59,22 @@ export class Channels implements Iterable<AnyChannel> {
     return this.#all.has(uri);
   }
 
-  /** The kernel has yet to answer something that was done here. */
+  /** True if the kernel has yet to answer an action of this page. */
   get isUnanswered(): boolean {
     return [...this.#all.values()].some(({ pending }) => pending.length > 0);
   }
 
-  /** How far each is. */
+  /** The index that each channel has reached. */
   get seen(): Record<string, number> {
     return Object.fromEntries([...this.#all].filter(([, c]) => c.index > 0).map(([uri, c]) => [uri, c.index]));
   }
 
-  /** Whether the kernel is known to be further. */
+  /** True if the kernel is known to be further. */
   isBehind(ahead: Readonly<Record<string, number>>): boolean {
     return Object.entries(ahead).some(([uri, index]) => (this.#all.get(uri)?.index ?? index) < index);
   }
 
-  /** The sessions that are open, as far as is known. */
+  /** The known open sessions. */
   get sessions(): string[] {
     const root = this.of<RootState>(ROOT).confirmed;
     return (root?.sessions ?? []).map((session) => session.resource);
@@ -104,20 +104,20 @@ export class Channels implements Iterable<AnyChannel> {
     if (Object.keys(holes).length > 0) this.#says.resync(holes);
   }
 
-  /** What the kernel said of this channel doesn't follow the protocol. */
+  /** Marks a channel whose snapshot doesn't follow the protocol. */
   unreadableAt(uri: string): void {
     this.#says.log(`The kernel sent no snapshot of ${uri}.`);
     this.#missing(uri, UNREADABLE);
   }
 
-  /** The kernel said something that is not of the protocol: asks once for everything anew. */
+  /** The kernel sent something that doesn't follow the protocol: asks once for everything again. */
   unreadable(): void {
     if (ANY in this.gaps.peek()) return;
     this.#missing(ANY, UNREADABLE);
     this.#says.resync(Object.fromEntries(Object.keys(this.seen).map((uri) => [uri, 0])));
   }
 
-  /** What was unreadable has been made good. */
+  /** Ends the gap of an unreadable message: everything has arrived. */
   readable(): void {
     this.#missing(ANY, undefined);
   }
@@ -130,7 +130,7 @@ export class Channels implements Iterable<AnyChannel> {
     this.#missing(uri, `This conversation is no longer open in the kernel. ${shown}`);
   }
 
-  /** The reader has seen it. */
+  /** The user has seen the gap. */
   accept(uri: string): void {
     const text = this.gaps.peek()[uri];
     if (text === undefined) return;
@@ -142,7 +142,7 @@ export class Channels implements Iterable<AnyChannel> {
     this.refusals.value = this.refusals.peek().filter((refusal) => refusal.id !== id);
   }
 
-  /** Another kernel speaks: everything is forgotten, and what was not heard is given back. */
+  /** Another kernel answers: forgets everything, and gives back what the last one had not received. */
   clear(): void {
     this.giveBack();
     for (const channel of this.#all.values()) channel.clear();
@@ -150,7 +150,7 @@ export class Channels implements Iterable<AnyChannel> {
     this.#known.clear();
   }
 
-  /** The kernel is gone: what it has not heard is refused, so that a message is in its box again. */
+  /** The kernel is gone: refuses what it had not received, so that a message is in its box again. */
   giveBack(): void {
     for (const channel of this.#all.values()) {
       const unheard = [...channel.pending];
@@ -181,7 +181,7 @@ function reducerOf(uri: string): Reduce<any> {
   return uri.endsWith("/chat") ? reduceChat : reduceSession;
 }
 
-/** Actions on turns that have ended: they may be about one that was fetched. */
+/** Actions on turns that have ended: such a turn may be one that was fetched. */
 const LATE: ReadonlySet<string> = new Set(["x-agentnb/late", "x-agentnb/turnChanges"]);
 const ALL: Older = { left: 0, turns: [] };
 
@@ -192,11 +192,11 @@ interface Pending {
   readonly action: Action;
 }
 
-/** What came of an envelope: applied, known before, a no, or it does not begin right behind what is known. */
+/** The result of an envelope: applied, known before, refused, or not directly after the last known one. */
 export type Outcome = "applied" | "known" | "refused" | "hole";
 
 /**
- * One channel on the page: what the kernel has confirmed, and on top of it what this page has done and not heard back of.
+ * One channel on the page: the state that the kernel has confirmed, and on top of it this page's unanswered actions.
  *
  * `shown = confirmed + pending`. With nothing pending, shown *is* confirmed: the same object.
  */
@@ -232,7 +232,7 @@ export class ChannelStore<S> {
     return this.#pending;
   }
 
-  /** Replaces everything by the kernel's word, which has `answered` in it. An older one than what is known is passed over. */
+  /** Replaces everything by the kernel's state, which includes `answered`. Ignores a state older than the known one. */
   restore(state: S, index: number, answered: readonly number[] = [], earlier = 0): void {
     for (const clientSeq of answered) this.settle(clientSeq);
     if (this.#confirmed === undefined || index >= this.index) {
@@ -244,9 +244,9 @@ export class ChannelStore<S> {
     this.show();
   }
 
-  /** Puts fetched turns before those known; `before` is the turn that they were asked for. */
+  /** Puts fetched turns before the known ones; `before` is the turn that they were requested for. */
   prepend(before: string | undefined, { turns, earlier, index }: Answer<"fetchTurns">): void {
-    if (before !== this.first) return; // what is known has changed meanwhile
+    if (before !== this.first) return; // the known turns have changed meanwhile
     const older = this.#older.peek();
     this.#olderAt = Math.max(this.#olderAt, index);
     this.#older.value = { left: earlier, turns: [...turns, ...older.turns] };
@@ -263,7 +263,7 @@ export class ChannelStore<S> {
     if (envelope.origin?.clientId === clientId) this.settle(envelope.origin.clientSeq);
     if (envelope.rejectionReason != null) return envelope.repeated ? "known" : "refused";
     if (envelope.index <= this.index) return "known";
-    // Merged deltas that begin before what is known cannot be taken apart: they are asked for again from here.
+    // Merged deltas that begin before the last known index cannot be split: they are requested again from here.
     if ((envelope.first ?? envelope.index) !== this.index + 1 || this.#confirmed === undefined) return "hole";
     this.#confirmed = this.#reduce(this.#confirmed, envelope.action);
     this.index = envelope.index;
@@ -271,7 +271,7 @@ export class ChannelStore<S> {
     return "applied";
   }
 
-  /** Something came late for a turn that was fetched. */
+  /** Applies a late action to a turn that was fetched. */
   #late(action: Action): void {
     const older = this.#older.peek();
     const before = { ...this.#confirmed, turns: older.turns } as S;
@@ -285,17 +285,17 @@ export class ChannelStore<S> {
     this.show();
   }
 
-  /** This page's own action with that number, if it was not answered yet. */
+  /** Returns this page's own action with that number, if it is unanswered. */
   pendingAs(clientSeq: number): Pending | undefined {
     return this.#pending.find((pending) => pending.clientSeq === clientSeq);
   }
 
-  /** The kernel has answered: accepted or rejected, it is no longer ours. */
+  /** The kernel has accepted or rejected an action: it is no longer pending. */
   settle(clientSeq: number): void {
     this.#pending = this.#pending.filter((pending) => pending.clientSeq !== clientSeq);
   }
 
-  /** Forgets everything: another kernel speaks. */
+  /** Forgets everything: another kernel answers. */
   clear(): void {
     this.#confirmed = undefined;
     this.#pending = [];

@@ -1,8 +1,8 @@
 /**
  * The client: this page's copy of the widget model, and the store that every view of it draws from.
  *
- * It is made once per page and model. What the kernel sends is applied by index (known ones are dropped, a hole is asked
- * for), acknowledged, and shown; what a view does is applied at once and sent.
+ * There is one per page and model. It applies the kernel's messages by index (it drops known ones and requests missing
+ * ones), acknowledges and shows them; it applies a view's action at once and sends it.
  */
 import { batch, type ReadonlySignal, signal } from "@preact/signals";
 import { notebookOf } from "../notebooks.ts";
@@ -32,7 +32,7 @@ import { Acknowledgements, ContinuedText } from "./text.ts";
 export { ROOT } from "./channels.ts";
 export type { Wire } from "./exchange.ts";
 
-/** Where what is only said, and not kept, is heard. */
+/** The states in which notifications arrive: they are not kept. */
 const HEARS: ReadonlySet<Connection> = new Set(["live", "gap"]);
 
 export interface Client extends Store {
@@ -110,7 +110,7 @@ class PageClient implements Client {
   get notebook(): NotebookActions | undefined {
     const found = notebookOf(this.#wire.widget_manager);
     if (!found || !isRemote(this.root.peek())) return found;
-    // Cells and files that another host's agents name are not those of this notebook.
+    // Cells and files that another host's agents name are not in this notebook.
     const { insertBelow, replaceActive, run, drawDiagram } = found;
     return { insertBelow, replaceActive, run, ...(drawDiagram && { drawDiagram }) };
   }
@@ -197,7 +197,7 @@ class PageClient implements Client {
   }
 
   notify(method: string, params: unknown): void {
-    if (method === "draft") this.#drafted(params); // the latest draft counts, whichever window it is of
+    if (method === "draft") this.#drafted(params); // the latest draft counts, from any window
     if (HEARS.has(this.connection.peek())) this.#exchange.notify(method, params);
   }
 
@@ -254,7 +254,7 @@ class PageClient implements Client {
     if (result.drafts) this.drafts.value = result.drafts;
     this.#handshake.notice();
     this.#presence.stand();
-    if (isRemote(this.root.peek())) return; // it is in no other chat's place
+    if (isRemote(this.root.peek())) return; // it takes no other chat's place
     announceLive({ manager: this.#wire.widget_manager, show: () => this.#views.show() });
   }
 
@@ -276,7 +276,7 @@ class PageClient implements Client {
   }
 
   #flush(flush: unknown): void {
-    if (this.#handshake.waits) return; // it may be of a kernel that we do not know yet; it comes again
+    if (this.#handshake.waits) return; // it may come from a kernel that is still unknown; it comes again
     if (isFlush(flush)) {
       batch(() => {
         this.#channels.take(flush.snapshots ?? []);

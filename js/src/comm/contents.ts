@@ -1,15 +1,15 @@
-/** Large content, fetched in ranges when it is wanted, and kept for a while. */
+/** Large content, fetched in ranges on demand, and kept for a while. */
 import type { ChangeText, ContentRef } from "../view/store.ts";
 
 /** In bytes. */
 export const RANGE = 262_144;
-/** No larger text is compared. */
+/** Larger texts are not compared; in bytes. */
 const LONGEST_CHANGE = 1_000_000;
 const KEPT = 16 * 1024 * 1024;
 
 export interface Range {
   size: number;
-  /** When it was changed last, where it can change. */
+  /** The time of its last change, if it can change. */
   modified?: number;
   bytes: Uint8Array<ArrayBuffer>;
 }
@@ -20,7 +20,7 @@ export class Contents {
   #kept = new Map<string, { text: Promise<string>; size: number }>();
   #size = 0;
 
-  /** The same promise for the same content, until others have pushed it out; what failed can be asked for again. */
+  /** Returns the same promise for the same content, until others have pushed it out; a failed fetch can be repeated. */
   get({ uri, size }: ContentRef, fetch: FetchRange): Promise<string> {
     const known = this.#kept.get(uri);
     if (known) return known.text;
@@ -50,7 +50,7 @@ function decode(found: readonly Uint8Array<ArrayBuffer>[]): string {
   return found.map((bytes) => decoder.decode(bytes, { stream: true })).join("") + decoder.decode();
 }
 
-/** One side of a change as text; only its size where it is no text, or too large to be compared. */
+/** Returns one side of a change as text; only its size if it is not text, or too large to compare. */
 export async function changeText(fetch: (first: number) => Promise<Range & { binary: boolean }>): Promise<ChangeText> {
   const { size, binary, bytes } = await fetch(0);
   const isCut = size > LONGEST_CHANGE;
@@ -59,7 +59,7 @@ export async function changeText(fetch: (first: number) => Promise<Range & { bin
   return { text: decode(found), size, isCut, isBinary: false };
 }
 
-/** All bytes of something, range by range. */
+/** Fetches all bytes, range by range. */
 export async function pieces(fetch: (offset: number) => Promise<Range>): Promise<Uint8Array<ArrayBuffer>[]> {
   const found = [];
   let first: Range | undefined;

@@ -1,7 +1,7 @@
 /**
- * The wire in both directions: what is said, what is asked and answered, and whether the kernel's end is still there. The
- * messages are those of the Agent Host Protocol, and ours (docs/reference/protocol.md). Whatever comes in is checked here;
- * what does not fit is dropped and logged once, and never breaks the channel.
+ * The wire in both directions: notifications, requests and answers, and whether the kernel's end still exists. The
+ * messages are those of the Agent Host Protocol, and ours (docs/reference/protocol.md). Checks every incoming message;
+ * a malformed one is dropped and logged once, and never breaks the channel.
  */
 import { type Answer, fits } from "../state/answers.ts";
 import { isEnvelope, isIndex, isObject } from "../state/guard.ts";
@@ -14,7 +14,7 @@ const CLOSED = "The widget was closed.";
 
 type Listener = (message: unknown) => void;
 
-/** The little of anywidget's model that a client needs. */
+/** The part of anywidget's model that a client needs. */
 export interface Wire {
   send(message: unknown): void;
   on(event: "msg:custom", listener: Listener): void;
@@ -27,16 +27,16 @@ interface Waiting {
   reject(error: Error): void;
 }
 
-/** What comes of the wire that is no answer. */
+/** Receives what is not an answer. */
 interface Hears {
   notified(method: string, params: unknown): void;
-  /** The kernel's end is gone, or back. */
+  /** The kernel's end has disappeared, or is back. */
   changed(): void;
 }
 
 export class Exchange {
   readonly clientId = uuid();
-  /** The version agreed on. */
+  /** The negotiated version. */
   version: number = WINDOW.current;
   #isLost = false;
   #isClosed = false;
@@ -53,7 +53,7 @@ export class Exchange {
     wire.on("msg:custom", this.#listener);
   }
 
-  /** Nothing can be sent: the kernel that knew this widget has ended. */
+  /** True if nothing can be sent: the kernel that knew this widget has ended. */
   get isLost(): boolean {
     return this.#isLost;
   }
@@ -64,7 +64,7 @@ export class Exchange {
   }
 
   ask(method: string, params: unknown): Promise<unknown> {
-    if (this.#isClosed) return Promise.reject(new Error(CLOSED)); // no answer would be heard
+    if (this.#isClosed) return Promise.reject(new Error(CLOSED)); // no answer would arrive
     const id = this.#nextId++;
     return new Promise((resolve, reject) => {
       this.#waiting.set(id, { resolve, reject });
@@ -76,13 +76,13 @@ export class Exchange {
     this.#send({ ...this.#head, method: wireName(method), params });
   }
 
-  /** Waits for the answer no longer. */
+  /** Stops waiting for the answer. */
   abandon(id: number, why: string): void {
     this.#waiting.get(id)?.reject(new Error(why));
     this.#waiting.delete(id);
   }
 
-  /** Once for each text. */
+  /** Logs each text once. */
   log(text: string): void {
     if (this.#logged.has(text)) return;
     this.#logged.add(text);
@@ -121,14 +121,14 @@ export class Exchange {
   }
 }
 
-/** The error that says that page and kernel have no version in common. */
+/** The error if page and kernel have no version in common. */
 export const UNSUPPORTED_VERSION = -32010;
-/** The error that says that there is no such channel. */
+/** The error if the channel does not exist. */
 export const UNKNOWN_SESSION = -32001;
 
 const OURS = "x-agentnb/";
 
-/** The name of a method on the wire: that of the Agent Host Protocol, or one of ours. */
+/** Returns the name of a method on the wire: that of the Agent Host Protocol, or one of ours. */
 export const wireName = (method: string): string => (AHP_METHODS.has(method) ? method : OURS + method);
 
 interface Outgoing {
@@ -153,7 +153,7 @@ type Incoming =
 
 type Json = Record<string, unknown>;
 
-/** The kernel's "no" to a request. */
+/** The kernel's refusal of a request. */
 export class Refused extends Error {
   readonly code: number;
 
@@ -169,7 +169,7 @@ export const versions = (): number[] =>
 
 export const speaks = (version: unknown): version is number => versions().some((spoken) => spoken === version);
 
-/** Reads a custom message; undefined when it is for another client or not of the protocol. */
+/** Reads a custom message; undefined if it is for another client or not of the protocol. */
 export function read(message: unknown, clientId: string): Incoming | undefined {
   if (!isObject(message) || message.to !== clientId) return undefined;
   if (!speaks(message.v) && !isRefusal(message)) return undefined;
@@ -182,7 +182,7 @@ export function read(message: unknown, clientId: string): Incoming | undefined {
   return { kind: "result", id: message.id, result: message.result };
 }
 
-/** It may be in a version that we do not speak: that is what it says. */
+/** A refusal for an unsupported version may come in a version that this page does not speak. */
 const isRefusal = (message: Json): boolean => isObject(message.error) && message.error.code === UNSUPPORTED_VERSION;
 
 function readError(error: Json): { code: number; message: string } {

@@ -1,4 +1,4 @@
-/** Introduces the page to the kernel and asks for the channels that its views follow, again until it is answered. */
+/** Introduces the page to the kernel and requests the channels that its views follow, until the kernel answers. */
 import { batch, signal } from "@preact/signals";
 import { isAnswer } from "../state/answers.ts";
 import { WINDOW } from "../state/tables.gen.ts";
@@ -8,9 +8,9 @@ import type { Exchange } from "./exchange.ts";
 import { type Initialized, Refused, speaks, UNKNOWN_SESSION, UNSUPPORTED_VERSION, versions } from "./exchange.ts";
 
 interface Then {
-  /** Whether the page can be seen. */
+  /** Returns true if the page is visible. */
   visible(): boolean;
-  /** The kernel has answered, and its channels are as it says. */
+  /** The kernel has answered, and its answer is applied to the channels. */
   introduced(result: Initialized): void;
   /** The kernel and this page cannot talk. */
   refused(why: string): void;
@@ -23,7 +23,7 @@ export class Handshake {
   #channels: Channels;
   #then: Then;
   #initializing: number | undefined;
-  /** Whether the kernel was told then that a view can be seen. */
+  /** True if the introduction told the kernel that a view is visible. */
   #saidVisible = false;
   #subscribed = new Set<string>([ROOT]);
   #unanswered = new Set<string>();
@@ -36,12 +36,12 @@ export class Handshake {
     this.#then = then;
   }
 
-  /** The page has introduced itself and was not answered. */
+  /** True if the page has introduced itself and has no answer yet. */
   get waits(): boolean {
     return this.#initializing !== undefined;
   }
 
-  /** Introduces the page; once, until the kernel answers or the next try is due. */
+  /** Introduces the page; only once, until the kernel answers or the next try is due. */
   initialize(): void {
     if (this.#initializing !== undefined) return;
     this.#initializing = this.#exchange.nextId;
@@ -58,18 +58,18 @@ export class Handshake {
       hostId === undefined
         ? this.#exchange.ask("initialize", introduction)
         : this.#exchange.ask("reconnect", { ...introduction, hostId, lastSeen: this.#channels.seen });
-    // What is refused is tried again.
+    // After a refusal, the page tries again.
     answer.then((result) => this.#initialized(result, followed)).catch((error: Error) => this.#refused(error));
   }
 
-  /** Has the kernel send this channel, from now on. */
+  /** Makes the kernel send this channel from now on. */
   follow(uri: string): void {
     if (this.#subscribed.has(uri)) return;
     this.#subscribed.add(uri);
     if (this.hostId.peek() !== undefined) this.#subscribe([uri]);
   }
 
-  /** Asks again for what was not answered; says whether there was something. */
+  /** Repeats unanswered requests; returns true if there were any. */
   again(): boolean {
     if (this.#initializing !== undefined) {
       this.#exchange.abandon(this.#initializing, "The kernel has not answered yet.");
@@ -82,8 +82,8 @@ export class Handshake {
   }
 
   /**
-   * Whether the kernel sends a page in sight less than it follows: it takes the page for hidden, or has begun anew with it.
-   * `sent` has what it sends, by channel.
+   * True if the kernel sends a visible page less than it follows: it takes the page for hidden, or has started again
+   * with it. `sent` has the indexes of the channels that it sends.
    */
   isForgotten(sent: Readonly<Record<string, number>>): boolean {
     const open = new Set(this.#channels.sessions);
@@ -92,7 +92,7 @@ export class Handshake {
     return ROOT in sent && followed.some((uri) => !(uri in sent || uri in gaps || this.#unanswered.has(uri)));
   }
 
-  /** Follows anew what was closed and is open again: the kernel says nothing of it by itself. */
+  /** Subscribes again to channels that were closed and are open again: the kernel does not report them by itself. */
   notice(): void {
     const open = new Set(this.#channels.sessions);
     for (const uri of this.#subscribed)
@@ -149,14 +149,14 @@ export class Handshake {
       for (const uri of followed) this.#unanswered.delete(uri);
       this.#then.introduced(result);
     });
-    // What was said of it meanwhile may have come to the kernel first, over another of its shells: it knew no such page then.
+    // A notification in between may have come first, over another kernel shell, which did not know the page then.
     const visible = this.#then.visible();
     if (visible !== this.#saidVisible) this.#exchange.notify("visibility", { visible });
     this.#subscribe([...this.#subscribed].filter((uri) => !followed.includes(uri)));
     if (!isNew) this.#sendPendingAgain();
   }
 
-  /** Actions that the kernel has not answered: it knows them by their numbers, so twice is as good as once. */
+  /** Sends unanswered actions again; the kernel recognizes them by their numbers, so it applies each only once. */
   #sendPendingAgain(): void {
     for (const channel of this.#channels)
       for (const { clientSeq, action } of channel.pending)

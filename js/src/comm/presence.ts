@@ -1,4 +1,4 @@
-/** How the page stands to its kernel: asks now and then whether it hears, and works out what the reader should know. */
+/** The connection of the page to its kernel: pings it now and then, and derives the state to show to the user. */
 import { type ReadonlySignal, signal } from "@preact/signals";
 import { AGAIN, notebookOf } from "../notebooks.ts";
 import type { PongParams } from "../state/requests.gen.ts";
@@ -43,13 +43,12 @@ export class Presence {
     return this.#connection;
   }
 
-  /** The widget was closed. */
   end(): void {
     for (const end of this.#ends) end();
     this.#connection.value = "gone";
   }
 
-  /** The first view has come into sight, or the last one has gone. */
+  /** The first view has become visible, or the last one hidden. */
   seen(visible: boolean): void {
     this.#exchange.notify("visibility", { visible });
     if (visible) this.ping();
@@ -61,13 +60,13 @@ export class Presence {
     this.#exchange.notify("ping", {});
   }
 
-  /** The kernel hears; says whether it had been silent. */
+  /** The kernel answers; returns true if it had been silent. */
   answered(): boolean {
     this.#restarts = false;
     return this.#pulse.answered();
   }
 
-  /** Our words come through. After a silence, or a cut, some of them may not have, and some of the kernel's neither. */
+  /** The page's messages arrive. After a silence or a cut, some of the page's and some of the kernel's may be lost. */
   pong({ hostId, indexes }: PongParams): void {
     this.#ahead = indexes ?? {};
     const isForgotten = this.#views.visible && this.#handshake.isForgotten(this.#ahead);
@@ -79,13 +78,13 @@ export class Presence {
     this.stand();
   }
 
-  /** Something has come: what was unreadable may have been made good. */
+  /** Something has arrived: the gap of an unreadable message may be closed. */
   caughtUp(): void {
     this.#pulse.heard();
     if (!this.#channels.isBehind(this.#ahead)) this.#channels.readable();
   }
 
-  /** Works out what the reader should know of the connection. */
+  /** Derives the state of the connection to show to the user. */
   stand(): void {
     const kernel = standing(this.#manager);
     if (kernel === "cut") this.#wasCut = true;
@@ -95,7 +94,7 @@ export class Presence {
 
   #state(kernel: Standing): Connection {
     if (this.#exchange.isLost) return kernel === "cut" || kernel === undefined ? "gone" : "restarted";
-    // A kernel that starts is busy with that, not with a cell.
+    // A starting kernel is busy with that, not with a cell.
     if (kernel === "restarting" || (this.#restarts && kernel === "busy")) return "restarting";
     if (kernel === "cut") return "cut";
     if (this.#pulse.silent) return kernel === "busy" ? "busy" : "silent";
@@ -108,7 +107,7 @@ export class Presence {
     if (!this.#pulse.waits) this.ping();
   }
 
-  /** Asks again what the kernel has not answered, though it answers: it was not there then, or the answer was lost. */
+  /** Repeats unanswered requests although the kernel answers others: it was not ready, or the answer was lost. */
   #retry(): void {
     if (this.#pulse.waits) {
       if (this.#pulse.beat()) this.ping();
@@ -125,12 +124,12 @@ const SELDOM = 8;
 class Pulse {
   #beats: number | undefined;
 
-  /** Something was asked and has not been answered. */
+  /** True if a question is unanswered. */
   get waits(): boolean {
     return this.#beats !== undefined;
   }
 
-  /** It has not been answered for so long that the reader should know. */
+  /** True if it is unanswered for so long that the user should know. */
   get silent(): boolean {
     return this.waits && (this.#beats as number) >= SILENT;
   }
@@ -143,19 +142,19 @@ class Pulse {
     this.#beats ??= 0;
   }
 
-  /** Says whether the kernel had been silent. */
+  /** Returns true if the kernel had been silent. */
   answered(): boolean {
     const before = this.silent;
     this.#beats = undefined;
     return before;
   }
 
-  /** Something came, though nothing was answered: what was asked may be lost, so it is asked again at the next beat. */
+  /** A message came, but no answer: the question may be lost, so the next beat repeats it. */
   heard(): void {
     if (this.silent) this.#beats = SILENT + 1;
   }
 
-  /** One beat more without an answer; says whether to ask again: at first soon, later seldom. */
+  /** Counts a beat without an answer; returns true if it is time to ask again: soon at first, seldom later. */
   beat(): boolean {
     this.#beats = (this.#beats ?? 0) + 1;
     return this.#beats < SELDOM ? (this.#beats & (this.#beats - 1)) === 0 : this.#beats % SELDOM === 0;
@@ -167,13 +166,13 @@ interface Shown {
   element: Element | undefined;
 }
 
-/** The views of one client: whether any can be seen, and bringing one before the reader. */
+/** The views of one client: whether any is visible; scrolls one into view. */
 export class Views {
   #views = new Map<string, Shown>();
   #visible = false;
   #changed: (visible: boolean) => void;
 
-  /** `changed` is called when the first view comes into sight, and when the last one goes. */
+  /** `changed` is called when the first view becomes visible, and when the last one is hidden. */
   constructor(changed: (visible: boolean) => void) {
     this.#changed = changed;
   }
@@ -197,7 +196,7 @@ export class Views {
     };
   }
 
-  /** Brings a view of this client before the reader. */
+  /** Scrolls a view of this client into view. */
   show(): void {
     const elements = [...this.#views.values()].map((view) => view.element);
     elements.findLast((element) => element?.isConnected)?.scrollIntoView({ block: "nearest" });

@@ -1,6 +1,6 @@
 /**
- * What the page around a widget lets it know: what JupyterLab says of the kernel's connection, and which other widget
- * of the same notebook speaks to a kernel. Other front ends say nothing: then silence is all there is to go by.
+ * The information from the page around a widget: JupyterLab's state of the kernel connection, and which other widget of
+ * the same notebook is connected to a kernel. Other front ends have none: there, only silence shows a lost connection.
  */
 export type Standing = "connected" | "busy" | "restarting" | "cut" | undefined;
 
@@ -11,7 +11,7 @@ interface LabSignal {
   disconnect(slot: () => void): void;
 }
 
-/** The part of JupyterLab's kernel connection that is read here (`widget_manager.kernel`). */
+/** The part of JupyterLab's kernel connection that this module reads (`widget_manager.kernel`). */
 export interface LabKernel {
   readonly status?: string;
   readonly statusChanged?: LabSignal;
@@ -19,20 +19,20 @@ export interface LabKernel {
   readonly connectionStatusChanged?: LabSignal;
 }
 
-/** One for each notebook, and the same before and after a restart. */
+/** There is one per notebook, and it stays the same after a restart. */
 export type Manager = { readonly kernel?: LabKernel | null };
 
 export function standing(manager: Manager | undefined): Standing {
   const kernel = manager?.kernel;
   if (!kernel?.connectionStatus) return undefined;
-  if (RESTARTING.has(kernel.status ?? "")) return "restarting"; // its connection is made anew, too
+  if (RESTARTING.has(kernel.status ?? "")) return "restarting"; // its connection is renewed, too
   if (kernel.connectionStatus !== "connected") return "cut";
   return kernel.status === "busy" ? "busy" : "connected";
 }
 
 export function watchKernel(manager: Manager | undefined, changed: () => void): () => void {
   const kernel = manager?.kernel;
-  // Every message makes the kernel busy for a moment: of its status only a restart is told.
+  // Every message makes the kernel busy for a moment: only restarts are reported.
   const onStatus = () => RESTARTING.has(kernel?.status ?? "") && changed();
   kernel?.connectionStatusChanged?.connect(changed);
   kernel?.statusChanged?.connect(onStatus);
@@ -49,7 +49,7 @@ interface Live {
   show: () => void;
 }
 
-/** Tells the other widgets of the notebook that this one speaks to its kernel, and how to bring it into view. */
+/** Announces to the other widgets of the notebook that this one is connected to its kernel, and how to scroll to it. */
 export function announceLive(live: Live): void {
   document.dispatchEvent(new CustomEvent(LIVE, { detail: live }));
 }

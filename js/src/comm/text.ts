@@ -1,4 +1,4 @@
-/** Flushes that only continue a text (`text`): what they stand for, and acknowledging them together. */
+/** Flushes that only continue a text (`text`): expands them, and acknowledges them together. */
 import type { ActionsParams } from "../state/requests.gen.ts";
 import type { Action, Envelope } from "../state/types.gen.ts";
 import type { Text } from "./exchange.ts";
@@ -6,7 +6,7 @@ import type { Text } from "./exchange.ts";
 const ACK_MS = 1_000;
 const DELTA = /^chat\/(delta|reasoning)$/;
 
-/** Remembers the last whole flush that ended with a delta: later ones of the same text only give its number. */
+/** Remembers the last whole flush that ended with a delta: later ones of the same text refer to it by its number. */
 export class ContinuedText {
   #flush = 0;
   #last: Envelope | undefined;
@@ -22,7 +22,7 @@ export class ContinuedText {
     this.#last = last;
   }
 
-  /** What `text` stands for; undefined where the flush with the names has not come. */
+  /** Returns the envelope that `text` stands for; undefined if the flush with the names has not arrived. */
   envelope([, like, first, index, content, time]: Text): Envelope | undefined {
     if (like !== this.#flush || !this.#last) return undefined;
     const { type, turnId, partId } = this.#last.action as Action & { type: "chat/delta" };
@@ -31,7 +31,7 @@ export class ContinuedText {
   }
 }
 
-/** Says what has come: at once, or a little later for all the texts that come meanwhile. */
+/** Acknowledges flushes: at once, or a little later for all texts that arrive meanwhile. */
 export class Acknowledgements {
   #say: (flush: number) => void;
   #flush = 0;

@@ -1,4 +1,4 @@
-/** Checks the answers of the kernel against the forms that its structs have. */
+/** Checks the kernel's answers against the forms of its structs. */
 import { isEnvelope } from "./guard.ts";
 import { isObject, own, table } from "./object.ts";
 import { ANSWERS, FORMS, type Requests } from "./requests.gen.ts";
@@ -7,10 +7,10 @@ export type RequestName = keyof Requests;
 export type Params<M extends RequestName> = Requests[M]["params"];
 export type Answer<M extends RequestName> = Requests[M]["result"];
 
-/** What an agent may do with the kernel. */
+/** The access that an agent has to the kernel. */
 export type KernelAccess = NonNullable<Params<"createSession">["kernel"]>;
 
-/** Asks the kernel; an answer of another form is an error. */
+/** Sends a request to the kernel; an answer of another form is an error. */
 export type Request = <M extends RequestName>(method: M, params: Params<M>) => Promise<Answer<M>>;
 
 const KINDS: Readonly<Record<string, (value: unknown) => boolean>> = table({
@@ -22,7 +22,7 @@ const KINDS: Readonly<Record<string, (value: unknown) => boolean>> = table({
   Envelope: isEnvelope,
 });
 
-/** Whether a value is of a kind: a form, a JSON type, one of some words (`=`), or a list (`[]`) or table (`{}`) of them. */
+/** True if a value is of a kind: a form, a JSON type, one of several words (`=`), a list (`[]`) or table (`{}`). */
 export function fits(value: unknown, kind: string): boolean {
   if (kind.endsWith("?")) return value === undefined || value === null || fits(value, kind.slice(0, -1));
   if (kind.endsWith("[]")) return Array.isArray(value) && value.every((item) => fits(item, kind.slice(0, -2)));
@@ -38,11 +38,11 @@ export function fits(value: unknown, kind: string): boolean {
   return KINDS[kind]?.(value) ?? (kind === typeof value || (/^[A-Z]/.test(kind) && isObject(value)));
 }
 
-/** Whether this is an answer to the request. */
+/** True if the value is an answer to the request. */
 export const isAnswer = <M extends RequestName>(method: M, value: unknown): value is Answer<M> =>
-  fits(value, ANSWERS[method] ?? "unknown"); // of a plug-in's request
+  fits(value, ANSWERS[method] ?? "unknown"); // for a plug-in's request
 
-/** The answer; an error where it is none. */
+/** Returns the answer; throws if it has another form. */
 export function checked<M extends RequestName>(method: M, value: unknown): Answer<M> {
   if (isAnswer(method, value)) return value;
   throw new Error(

@@ -1,8 +1,8 @@
-/** How reducers change frozen things: a change that changes nothing gives back the very same object. */
+/** Helpers to change frozen objects in reducers: a change without effect returns the same object. */
 
 type Fields = Record<string, unknown>;
 
-/** Whether two values are the same on the wire; a field that is undefined is absent. */
+/** True if two values are the same on the wire; an undefined field is absent. */
 export function same(a: unknown, b: unknown): boolean {
   if (Object.is(a, b)) return true;
   if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) return a === b;
@@ -16,7 +16,7 @@ function sameFields(a: Fields, b: Fields): boolean {
   return names.every((name) => Object.hasOwn(b, name) && same(a[name], b[name]));
 }
 
-/** The object with these fields; the same object when it has them already. Undefined takes a field away. */
+/** Returns the object with these fields; the same object if it already has them. Undefined removes a field. */
 export function changed<T extends object>(object: T, fields: Partial<T>): T {
   let next: T | undefined;
   for (const name of Object.keys(fields) as (keyof T)[]) {
@@ -28,20 +28,20 @@ export function changed<T extends object>(object: T, fields: Partial<T>): T {
   return next ?? object;
 }
 
-/** A new object without the fields that are undefined. */
+/** Removes the undefined fields of a new object. */
 export function defined<T extends object>(fields: T): T {
   for (const name of Object.keys(fields) as (keyof T)[]) if (fields[name] === undefined) delete fields[name];
   return fields;
 }
 
-/** The items with one of them replaced; `index` may be their number, then it is added. */
+/** Returns the items with one replaced; if `index` is their number, the item is added. */
 export function put<T>(items: readonly T[], index: number, item: T): readonly T[] {
   const next = items.slice();
   next[index] = item;
   return next;
 }
 
-/** The items with this one in the place of the one with the same key, else at the end. */
+/** Returns the items with this one in place of the one with the same key, else at the end. */
 export function upsert<K extends string, T extends { readonly [P in K]: string }>(
   items: readonly T[] | undefined,
   item: T,
@@ -53,7 +53,7 @@ export function upsert<K extends string, T extends { readonly [P in K]: string }
   return same(items[at], item) ? items : put(items, at, item);
 }
 
-/** The items but for those whose key is this value; the same array when there are none. */
+/** Returns the items without those whose key has this value; the same array if there are none. */
 export function without<K extends string, T extends { readonly [P in K]: string }>(
   items: readonly T[],
   key: K,
@@ -63,7 +63,7 @@ export function without<K extends string, T extends { readonly [P in K]: string 
   return rest.length === items.length ? items : rest;
 }
 
-/** The array, or undefined when there is nothing in it. */
+/** Returns the array, or undefined if it is empty. */
 export function filled<T>(items: readonly T[]): readonly T[] | undefined {
   return items.length > 0 ? items : undefined;
 }

@@ -3,7 +3,7 @@ import { changed, put } from "./change.ts";
 import { byType } from "./reducers.ts";
 import type { ChangesetAction, ChangesetState } from "./types.gen.ts";
 
-/** A set of changes after an action; the very same object when nothing has changed. */
+/** A set of changes after an action; the same object if nothing has changed. */
 export const reduceChangeset = byType<ChangesetState, ChangesetAction, "changeset">("changeset", {
   "changeset/contentChanged": (state, { files, operations }) =>
     changed(state, { files, operations: operations ?? state.operations }),

@@ -1,8 +1,8 @@
 /**
  * Reduces questions to the user and their answers.
  *
- * A question that is put while a turn runs is a part of its answer, and stays there. One that is put while none runs, such
- * as for a login, waits in `inputRequests`: AHP has no place for it.
+ * A question during a turn is a part of the turn's answer, and stays there. A question outside a turn, such as for a
+ * login, waits in `inputRequests`: AHP has no place for it.
  */
 import { changed, defined, filled, same, upsert, without } from "./change.ts";
 import { derivedStatus, modifiedAt, unread, withParts } from "./chat-parts.ts";
@@ -17,7 +17,7 @@ import type {
   InputRequestResponsePart,
 } from "./types.gen.ts";
 
-/** The questions that wait for the user; a long answer without any is not gone through. */
+/** Returns the questions that wait for the user; skips a long answer that has none. */
 export const waitingRequests = (chat: ChatState | undefined): readonly ChatInputRequest[] =>
   chat?.activeTurn && waitingCalls(chat.activeTurn.responseParts) > 0
     ? openRequests(chat)
@@ -25,14 +25,14 @@ export const waitingRequests = (chat: ChatState | undefined): readonly ChatInput
 
 const waitingRequest = (state: ChatState, id: string) => waitingRequests(state).find((request) => request.id === id);
 
-/** A request waits. Asked again without answers, it keeps those it had. */
+/** A request waits. If it is repeated without answers, it keeps its old ones. */
 export function requested(state: ChatState, action: ChatInputRequested): ChatState {
   const known = waitingRequest(state, action.request.id);
   const next = put(state, changed(action.request, { answers: action.request.answers ?? known?.answers }));
   return changed(next, { status: unread(derivedStatus(next)), modifiedAt: modifiedAt(state, action) });
 }
 
-/** One answer, set or withdrawn. */
+/** One answer is set or withdrawn. */
 export function answerChanged(state: ChatState, action: ChatInputAnswerChanged): ChatState {
   const old = waitingRequest(state, action.requestId);
   if (old === undefined) return state;
@@ -42,7 +42,6 @@ export function answerChanged(state: ChatState, action: ChatInputAnswerChanged):
   return request === old ? state : changed(put(state, request), { modifiedAt: modifiedAt(state, action) });
 }
 
-/** A request is settled. */
 export function completed(state: ChatState, action: ChatInputCompleted): ChatState {
   const old = waitingRequest(state, action.requestId);
   if (old === undefined) return state;
@@ -52,7 +51,7 @@ export function completed(state: ChatState, action: ChatInputCompleted): ChatSta
   return changed(next, { status: derivedStatus(next), modifiedAt: modifiedAt(state, action) });
 }
 
-/** The chat with a request where it waits, or where a new one is to wait. */
+/** Returns the chat with a request in the place where it waits, or where a new one belongs. */
 function put(state: ChatState, request: ChatInputRequest, response?: ChatInputCompleted["response"]): ChatState {
   const turn = state.activeTurn;
   const outside = state.inputRequests ?? [];

@@ -1,4 +1,4 @@
-/** Reduces the parts of the running turn: text that grows, plans, parts that come and go. */
+/** Reduces the parts of the running turn: growing text, plans, parts that come and go. */
 import { changed, defined, same } from "./change.ts";
 import { appended, findPart, replaced, waitingCalls } from "./parts.ts";
 import { SessionStatus } from "./tables.gen.ts";
@@ -21,12 +21,12 @@ interface Delta {
   readonly content: string;
 }
 
-/** The running turn, when it is the one that is named. */
+/** Returns the running turn if it has this id. */
 export function runningTurn(state: ChatState, turnId: string): ActiveTurn | undefined {
   return state.activeTurn?.id === turnId ? state.activeTurn : undefined;
 }
 
-/** The chat with these parts in its running turn. */
+/** Returns the chat with these parts in its running turn. */
 export function withParts(state: ChatState, turn: ActiveTurn, responseParts: readonly ResponsePart[]): ChatState {
   return { ...state, activeTurn: { ...turn, responseParts } };
 }
@@ -38,7 +38,7 @@ export function responsePart(state: ChatState, { turnId, part }: ChatResponsePar
   return part.kind === "toolCall" || part.kind === "inputRequest" ? withDerivedStatus(next) : next;
 }
 
-/** A reducer that adds text to parts of one kind. */
+/** Returns a reducer that adds text to parts of one kind. */
 export function grows(kind: Growing["kind"]): (state: ChatState, action: Delta) => ChatState {
   return (state, action) => {
     const turn = runningTurn(state, action.turnId);
@@ -77,7 +77,7 @@ export function partRemoved(state: ChatState, action: XPartRemoved): ChatState {
   );
 }
 
-/** The bits of a status that say the activity. */
+/** The bits of a status that hold the activity. */
 const ACTIVITY = 0b11111;
 
 export function withActivity(status: number, activity: number): number {
@@ -88,7 +88,7 @@ export function unread(status: number): number {
   return status & ~SessionStatus.IS_READ;
 }
 
-/** The status that follows from the chat's turn, its questions and its tool calls; flags are kept. */
+/** Returns the status that follows from the chat's turn, questions and tool calls; keeps the flags. */
 export function derivedStatus(state: ChatState): number {
   return withActivity(state.status, activity(state));
 }
@@ -99,12 +99,11 @@ function activity(state: ChatState): number {
   return state.activeTurn === undefined ? SessionStatus.IDLE : SessionStatus.IN_PROGRESS;
 }
 
-/** The chat with the status that follows from it. */
 export function withDerivedStatus(state: ChatState): ChatState {
   return changed(state, { status: derivedStatus(state) });
 }
 
-/** When the chat was last modified, once this action is applied. */
+/** Returns the time of the chat's last change once this action is applied. */
 export function modifiedAt(state: ChatState, action: Action): string {
   return action.time === undefined ? state.modifiedAt : new Date(action.time).toISOString();
 }

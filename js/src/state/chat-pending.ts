@@ -1,4 +1,4 @@
-/** Reduces messages that wait: the one that steers, and those in the queue. */
+/** Reduces waiting messages: the steering one, and those in the queue. */
 import { changed, defined, filled, upsert, without } from "./change.ts";
 import type {
   ChatPendingMessageRemoved,
@@ -8,7 +8,7 @@ import type {
   PendingMessage,
 } from "./types.gen.ts";
 
-/** A message waits, in the place of the one with the same id; it stays held if that one was. */
+/** A message waits; it replaces the one with the same id, and stays held if that one was. */
 export function messageSet(state: ChatState, { kind, id, message }: ChatPendingMessageSet): ChatState {
   if (kind === "steering") return changed(state, { steeringMessage: { id, message } });
   const held = state.queuedMessages?.find((other) => other.id === id)?.held;
@@ -16,7 +16,7 @@ export function messageSet(state: ChatState, { kind, id, message }: ChatPendingM
   return changed(state, { queuedMessages: upsert(state.queuedMessages, pending, "id") });
 }
 
-/** A message is taken back. A queue with nothing left is absent. */
+/** A message is removed. An empty queue is absent. */
 export function messageRemoved(state: ChatState, { kind, id }: ChatPendingMessageRemoved): ChatState {
   if (kind === "steering")
     return state.steeringMessage?.id === id ? changed(state, { steeringMessage: undefined }) : state;
@@ -25,7 +25,7 @@ export function messageRemoved(state: ChatState, { kind, id }: ChatPendingMessag
   return rest === state.queuedMessages ? state : changed(state, { queuedMessages: filled(rest) });
 }
 
-/** The queue in another order; messages not named follow as they were. */
+/** Reorders the queue; messages that are not named follow in their old order. */
 export function messagesReordered(state: ChatState, { order, held }: ChatQueuedMessagesReordered): ChatState {
   if (state.queuedMessages === undefined) return state;
   const waiting = new Map(state.queuedMessages.map((message) => [message.id, message]));
@@ -35,7 +35,7 @@ export function messagesReordered(state: ChatState, { order, held }: ChatQueuedM
   return changed(state, { queuedMessages: [...next, ...waiting.values()] });
 }
 
-/** The queue, held until the user continues. */
+/** Returns the queue, held until the user continues. */
 export function heldQueue(messages: ChatState["queuedMessages"]): ChatState["queuedMessages"] {
   return messages?.map((message) => changed(message, { held: true }));
 }

@@ -17,7 +17,7 @@ function printed(terminal: TerminalView, text: string): TerminalView {
   return start === 0 ? { ...terminal, output } : { ...terminal, output: output.slice(start), truncated: true };
 }
 
-/** Where the last `count` characters begin. Characters are code points, as in Python: a pair of surrogates is one. */
+/** Returns the start of the last `count` code points: characters as in Python, where a surrogate pair is one. */
 function startOfLast(text: string, count: number): number {
   let start = text.length - count;
   if (start <= 0) return 0;

@@ -1,4 +1,4 @@
-/** Reduces the tool calls of the running turn: AHP's state machine, and our details carried through it. */
+/** Reduces the tool calls of the running turn: AHP's state machine, with our details kept through it. */
 import { changed, defined, same } from "./change.ts";
 import { runningTurn, withDerivedStatus, withParts } from "./chat-parts.ts";
 import { appended, findPart, replaced } from "./parts.ts";
@@ -29,7 +29,7 @@ interface Named {
 
 type Update<A> = (call: ToolCallState, action: A) => ToolCallState;
 
-/** A reducer that puts the named tool call through `update`. */
+/** Returns a reducer that applies `update` to the named tool call. */
 function updates<A extends Named>(update: Update<A>): (state: ChatState, action: A) => ChatState {
   return (state, action) => {
     const turn = runningTurn(state, action.turnId);
@@ -49,7 +49,7 @@ function updates<A extends Named>(update: Update<A>): (state: ChatState, action:
   };
 }
 
-/** What every state carries on from the one before. */
+/** Returns the fields that every state keeps from the one before. */
 function base(call: ToolCallState, _meta?: JsonObject) {
   const { toolCallId, toolName, displayName, contributor, details } = call;
   return { toolCallId, toolName, displayName, contributor, _meta: _meta ?? call._meta, details };
@@ -60,7 +60,7 @@ type Cancelling = Pick<
   "reason" | "reasonMessage" | "userSuggestion" | "selectedOption" | "answeredBy"
 >;
 
-/** The call, cancelled. */
+/** Returns the call, cancelled. */
 export function cancelled(call: ToolCallState, why: Cancelling, _meta?: JsonObject): ToolCallCancelledState {
   return defined({
     status: "cancelled",
@@ -71,7 +71,7 @@ export function cancelled(call: ToolCallState, why: Cancelling, _meta?: JsonObje
   });
 }
 
-/** A tool call begins. One that has begun before is left alone. */
+/** A tool call begins; one that has already begun stays unchanged. */
 export function start(state: ChatState, action: ChatToolCallStart): ChatState {
   const turn = runningTurn(state, action.turnId);
   if (turn === undefined || findPart(turn.responseParts, action.toolCallId) >= 0) return state;
@@ -97,7 +97,7 @@ export const delta = updates<ChatToolCallDelta>((call, action) => {
   });
 });
 
-/** The input is whole: the tool runs, or waits to be allowed. */
+/** The input is complete: the tool runs, or waits for approval. */
 export const ready = updates<ChatToolCallReady>((call, action) => {
   if (call.status !== "streaming" && call.status !== "running") return call;
   const { invocationMessage, toolInput, confirmed, confirmationTitle, edits, editable, options, risk } = action;
@@ -116,7 +116,7 @@ export const ready = updates<ChatToolCallReady>((call, action) => {
   return same(call, running) ? call : running;
 });
 
-/** Someone has said whether it may run. */
+/** Someone has approved or denied the call. */
 export const confirmed = updates<ChatToolCallConfirmed>((call, action) => {
   if (call.status !== "pending-confirmation") return call;
   const selectedOption = call.options?.find((option) => option.id === action.selectedOptionId);
@@ -137,7 +137,7 @@ export const confirmed = updates<ChatToolCallConfirmed>((call, action) => {
   });
 });
 
-/** The tool has ended; its result counts at once, or waits to be allowed. */
+/** The tool has ended; its result counts at once, or waits for approval. */
 export const complete = updates<ChatToolCallComplete>((call, action) => {
   if (call.status !== "running" && call.status !== "pending-confirmation") return call;
   const { success, pastTenseMessage, content, structuredContent, error } = action.result;
@@ -157,7 +157,7 @@ export const complete = updates<ChatToolCallComplete>((call, action) => {
   });
 });
 
-/** Someone has said whether the result may be used. */
+/** Someone has approved or denied the result. */
 export const resultConfirmed = updates<ChatToolCallResultConfirmed>((call, action) => {
   if (call.status !== "pending-result-confirmation") return call;
   if (action.approved) return defined({ ...call, status: "completed", _meta: action._meta ?? call._meta });
@@ -165,13 +165,13 @@ export const resultConfirmed = updates<ChatToolCallResultConfirmed>((call, actio
   return cancelled(call, { reason: "result-denied", selectedOption, answeredBy }, action._meta);
 });
 
-/** What a running tool shows so far. */
+/** The content that a running tool shows so far. */
 export const contentChanged = updates<ChatToolCallContentChanged>((call, action) => {
   if (call.status !== "running") return call;
   return changed(call, { _meta: action._meta ?? call._meta, content: action.content });
 });
 
-/** More about a tool call, in whatever state it is. */
+/** More details of a tool call, in any state. */
 export const detailsChanged = updates<XToolCallDetailsChanged>((call, action) =>
   changed(call, {
     _meta: action._meta ?? call._meta,

@@ -1,4 +1,4 @@
-/** Reduces what starts, ends and counts a turn. */
+/** Reduces the start, the end and the usage of a turn. */
 import { changed, defined, filled, put, without } from "./change.ts";
 import { derivedStatus, modifiedAt, unread, withActivity, withDerivedStatus } from "./chat-parts.ts";
 import { heldQueue } from "./chat-pending.ts";
@@ -21,7 +21,7 @@ import type {
   XTurnChanges,
 } from "./types.gen.ts";
 
-/** A turn begins, and what the agent suggested for it is over. One that has begun before is left alone. */
+/** A turn begins and ends the agent's suggestions; one that has already begun stays unchanged. */
 export function turnStarted(state: ChatState, action: ChatTurnStarted): ChatState {
   const { turnId, message, queuedMessageId, startedAt } = action;
   if (state.activeTurn?.id === turnId || state.turns.some((turn) => turn.id === turnId)) return state;
@@ -39,7 +39,7 @@ function withoutPending(state: ChatState, id: string): ChatState {
   });
 }
 
-/** A reducer that ends the running turn in one way. */
+/** Returns a reducer that ends the running turn in one way. */
 export function ends(how: Turn["state"]) {
   return (state: ChatState, action: ChatTurnComplete | ChatTurnCancelled | ChatError): ChatState => {
     const active = state.activeTurn;
@@ -67,7 +67,7 @@ export function ends(how: Turn["state"]) {
   };
 }
 
-/** The parts with every tool call at an end: what still ran is cancelled. */
+/** Returns the parts with every tool call ended: running ones are cancelled. */
 function settled(parts: readonly ResponsePart[]): readonly ResponsePart[] {
   const next = parts.map(settledPart);
   return next.every((part, i) => part === parts[i]) ? parts : next;
@@ -86,7 +86,7 @@ export function usage(state: ChatState, action: ChatUsage): ChatState {
   return changed(state, { activeTurn: changed(active, { usage: action.usage }) });
 }
 
-/** The history ends with the turn that is named; with none, it is empty. */
+/** Cuts the history after the named turn; without one, empties it. */
 export function truncated(state: ChatState, action: ChatTruncated): ChatState {
   const keep = action.turnId === undefined ? 0 : state.turns.findIndex((turn) => turn.id === action.turnId) + 1;
   if (keep === 0 && action.turnId !== undefined) return state;
@@ -101,13 +101,13 @@ export function truncated(state: ChatState, action: ChatTruncated): ChatState {
   );
 }
 
-/** What went wrong, where the turn ended with an error. What came late stands behind it. */
+/** Returns the error of a turn that ended with one; parts that came late follow it. */
 export function turnError(turn: Turn): ErrorInfo | undefined {
   const part = turn.state === "error" ? turn.responseParts.findLast(({ kind }) => kind === "error") : undefined;
   return part?.kind === "error" ? part.error : undefined;
 }
 
-/** What a finished turn changed. A turn that is not among the finished ones is left alone. */
+/** Sets the changes of a finished turn; any other turn stays unchanged. */
 export function turnChanges(state: ChatState, action: XTurnChanges): ChatState {
   const { turns } = state;
   const at = turns.findLastIndex(({ id }) => id === action.turnId);
@@ -117,7 +117,7 @@ export function turnChanges(state: ChatState, action: XTurnChanges): ChatState {
   return turn === old ? state : { ...state, turns: put(turns, at, turn) };
 }
 
-/** What the agent expects the user to send next. */
+/** Sets the prompts that the agent suggests next. */
 export function promptSuggestionsChanged(state: ChatState, { suggestions }: XPromptSuggestionsChanged): ChatState {
   return changed(state, { promptSuggestions: filled(suggestions) });
 }

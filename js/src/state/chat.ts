@@ -9,7 +9,7 @@ import * as turns from "./chat-turns.ts";
 import { byType, type Reducers } from "./reducers.ts";
 import type { Action, ActiveTurn, ChatAction, ChatState, Turn, TurnContentAction, XLate } from "./types.gen.ts";
 
-/** What changes the content of one turn. These also come late, see `XLate`. */
+/** The actions that change the content of one turn. They may also come late, see `XLate`. */
 const TURN: Reducers<ChatState, TurnContentAction> = {
   "chat/delta": parts.grows("markdown"),
   "chat/reasoning": parts.grows("reasoning"),
@@ -30,7 +30,7 @@ const TURN: Reducers<ChatState, TurnContentAction> = {
 
 const reduceTurn = byType<ChatState, TurnContentAction, "chat">("chat", TURN);
 
-/** The inner action on a finished turn, as if that turn still ran; nothing else is touched. */
+/** Applies the inner action to a finished turn as if it still ran; changes nothing else. */
 function late(state: ChatState, { turnId, action }: XLate): ChatState {
   const at = state.turns.findLastIndex((turn) => turn.id === turnId);
   const old = state.turns[at];
@@ -47,7 +47,7 @@ function withContent(state: ChatState, turn: Turn, action: Action): Turn {
   return defined({ ...turn, responseParts: after.responseParts, usage: after.usage });
 }
 
-/** A chat after an action; the very same object when nothing has changed. */
+/** A chat after an action; the same object if nothing has changed. */
 export const reduceChat = byType<ChatState, ChatAction, "chat">("chat", {
   ...TURN,
   "chat/turnStarted": turns.turnStarted,

@@ -1,6 +1,6 @@
 /**
- * Checks of what comes in from the wire, before a reducer sees it: the form of an envelope, and of each action that we
- * know the fields that it must have. An action of a type that we do not know is well-formed: it changes nothing.
+ * Checks wire messages before a reducer sees them: the form of an envelope, and the required fields of each known
+ * action. An action of an unknown type is well-formed: it changes nothing.
  */
 import { isObject } from "./object.ts";
 import { REQUIRED } from "./tables.gen.ts";
@@ -19,12 +19,11 @@ const FIELDS = new Map(
   ]),
 );
 
-/** Whether this is an index of a channel: 1, 2, 3 … */
+/** True if this is an index of a channel: 1, 2, 3 … */
 export function isIndex(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) >= 1;
 }
 
-/** Whether this is an action. */
 export function isAction(value: unknown): value is Action {
   if (!isObject(value) || typeof value.type !== "string") return false;
   if (value.time !== undefined && !isTime(value.time)) return false;
@@ -33,7 +32,7 @@ export function isAction(value: unknown): value is Action {
   return (FIELDS.get(value.type) ?? []).every(([name, kind = "string"]) => kindOf(value[name]) === kind);
 }
 
-/** The last millisecond that ISO 8601 text and every calendar can say. */
+/** The last millisecond that ISO 8601 text and every calendar can express. */
 const LATEST_TIME = 253_402_300_799_999;
 
 function isTime(value: unknown): boolean {
@@ -51,7 +50,6 @@ function kindOf(value: unknown): string {
   return value === null ? "null" : typeof value;
 }
 
-/** Whether this is an envelope with an action in it. */
 export function isEnvelope(value: unknown): value is Envelope {
   return (
     isObject(value) &&

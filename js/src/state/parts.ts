@@ -1,8 +1,8 @@
 /**
- * The parts of a turn: found by id, and counted, in constant time however many there are.
+ * The parts of a turn: finds them by id and counts waiting ones, in constant time for any number of parts.
  *
- * What is known of an array of parts is kept beside it. Arrays made from each other share one index of places, to which
- * entries are only added: it may know places that only another one has, so that each is checked before it is used.
+ * The data about an array of parts is kept beside it. Arrays made from each other share one index of places, to which
+ * entries are only added: it may have places that only another array has, so each is checked before use.
  */
 import type { ResponsePart } from "./types.gen.ts";
 
@@ -10,7 +10,7 @@ type Parts = readonly ResponsePart[];
 
 interface Known {
   readonly places: Map<string, number>;
-  /** How many tool calls wait for somebody to allow them or their result. */
+  /** The number of tool calls that wait for approval of the call or its result, and of unanswered questions. */
   readonly waiting: number;
 }
 
@@ -22,7 +22,7 @@ export function partId(part: ResponsePart): string | undefined {
   return "id" in part ? part.id : undefined;
 }
 
-/** Where the last part of this id is; -1 when there is none. */
+/** Returns the place of the last part with this id; -1 if there is none. */
 export function findPart(parts: Parts, wanted: string): number {
   const at = known(parts).places.get(wanted) ?? -1;
   const part = parts[at];
@@ -30,30 +30,30 @@ export function findPart(parts: Parts, wanted: string): number {
   return parts.findLastIndex((each) => partId(each) === wanted);
 }
 
-/** Where the question of this id that waits is; -1 when there is none. */
+/** Returns the place of the waiting question with this id; -1 if there is none. */
 export function findRequest(parts: Parts, id: string): number {
   return parts.findLastIndex(
     (part) => part.kind === "inputRequest" && part.request.id === id && part.response === undefined,
   );
 }
 
-/** How many tool calls wait for somebody to allow them or their result, and questions for an answer. */
+/** Returns the number of tool calls that wait for approval of the call or its result, and of unanswered questions. */
 export function waitingCalls(parts: Parts): number {
   return known(parts).waiting;
 }
 
-/** The parts and one more behind them. */
+/** Returns the parts and one more behind them. */
 export function appended(parts: Parts, part: ResponsePart): Parts {
   const { places, waiting } = known(parts);
   const next = [...parts, part];
   const id = partId(part);
-  if (id !== undefined && (places.get(id) ?? parts.length) !== parts.length) return next; // an id that was there before
+  if (id !== undefined && (places.get(id) ?? parts.length) !== parts.length) return next; // the id already existed
   if (id !== undefined) places.set(id, parts.length);
   KNOWN.set(next, { places, waiting: waiting + waits(part) });
   return next;
 }
 
-/** The parts with another one, of the same id, in the place `at`. */
+/** Returns the parts with the one at `at` replaced by another of the same id. */
 export function replaced(parts: Parts, at: number, part: ResponsePart): Parts {
   const { places, waiting } = known(parts);
   const old = parts[at];

@@ -8,12 +8,12 @@ type Channel = keyof typeof ROWS;
 type Fields = Readonly<Record<string, unknown>>;
 type Table<S> = Map<string, (state: S, action: Action) => S>;
 
-/** A reducer for each action of a channel that no row reduces: the compiler asks that none is missing. */
+/** A reducer for each action of a channel without a row; the compiler reports a missing one. */
 export type Reducers<S, A extends Action, Rows = never> = {
   readonly [T in Exclude<A["type"], Rows>]: (state: S, action: Extract<A, { type: T }>) => S;
 };
 
-/** Looks reducers up by the action's type. A type that neither they nor the channel's rows have changes nothing. */
+/** Looks up reducers by the action's type. A type that neither they nor the channel's rows have changes nothing. */
 export function byType<S extends object, A extends Action, C extends Channel>(
   channel: C,
   reducers: Reducers<S, A, keyof (typeof ROWS)[C]>,
@@ -30,7 +30,7 @@ type Step = readonly [verb: string, field: string, ...more: unknown[]];
 type Verb = (old: never, action: Fields, ...more: never[]) => unknown;
 type Items = readonly { readonly [key: string]: string }[];
 
-/** What each verb of the table makes of a field of the state, as in `agentnb/state/reducers.py`. */
+/** The new value of a state's field for each verb of the table, as in `agentnb/state/reducers.py`. */
 const VERBS: Readonly<Record<string, Verb>> = table({
   set: (_old, action, source: string) => action[source],
   value: (_old, _action, value: unknown) => value,
@@ -43,7 +43,7 @@ const VERBS: Readonly<Record<string, Verb>> = table({
     old && changed(old, { values: { ...(action.replace ? {} : old.values), ...(action.config as object) } }),
 });
 
-/** The reducer of an action that has a row. */
+/** Returns the reducer of an action that has a row. */
 function reducedBy<S extends object>(steps: readonly Step[]): (state: S, action: Action) => S {
   return (state, action) => {
     const fields = steps.map(([verb, field, ...more]) => {

@@ -2,5 +2,5 @@
 import { byType } from "./reducers.ts";
 import type { RootAction, RootState } from "./types.gen.ts";
 
-/** The root after an action; the very same object when nothing has changed. */
+/** The root after an action; the same object if nothing has changed. */
 export const reduceRoot = byType<RootState, RootAction, "root">("root", {});

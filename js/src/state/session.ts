@@ -30,7 +30,7 @@ function configOptionChosen(state: SessionState, action: XConfigOptionChosen): S
   return changed(state, { configOptions: put(options, at, { ...options[at], currentValue: action.value }) });
 }
 
-/** A session after an action; the very same object when nothing has changed. */
+/** A session after an action; the same object if nothing has changed. */
 export const reduceSession = byType<SessionState, SessionAction, "session">("session", {
   "session/chatRemoved": chatRemoved,
   "session/chatUpdated": chatUpdated,

@@ -1,4 +1,4 @@
-/** Model, mode, effort: what the agent itself says it can be set to (ACP config options and modes). */
+/** The agent's own options (ACP config options and modes): model, mode, effort. */
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { isObject } from "../../state/object";
 import type { Action, SessionState } from "../../state/types.gen";
@@ -15,11 +15,11 @@ interface Option {
 
 type Loose = Record<string, unknown>;
 const ORDER = ["model", "thought_level", "mode", "model_config"];
-/** A longer list is searched. */
+/** A longer list gets a search field. */
 const MOST_IN_SELECT = 20;
 const MOST_SHOWN = 100;
 
-/** The agent's options in the order model, effort, mode, others; odd ones are passed over. */
+/** Returns the agent's options in the order model, effort, mode, others; skips malformed ones. */
 function readOptions(raw: readonly Loose[] | undefined): Option[] {
   const options = (raw ?? []).flatMap((one): Option[] => {
     const { id, name, type, currentValue, category } = one;
@@ -50,14 +50,14 @@ function readChoice(raw: Loose | null): Choice[] {
   return [{ value: raw.value, name: line(raw.name ?? raw.value, 60), description: line(raw.description ?? "", 200) }];
 }
 
-/** The models of `agent` that the user wants in no list, by id; else those named as `agent/id`. */
+/** Returns the ids of the models of `agent` that the user hides; `models_hidden` names them as `id` or `agent/id`. */
 function hiddenModels(look: unknown, agent: string): ReadonlySet<unknown> {
   const names = isObject(look) && Array.isArray(look.models_hidden) ? look.models_hidden : [];
   const own = `${agent}/`;
   return new Set(names.map((one) => (typeof one === "string" && one.startsWith(own) ? one.slice(own.length) : one)));
 }
 
-/** `option` with less to choose from; what is chosen stays. */
+/** Returns `option` without the hidden choices; the current value stays. */
 function without(option: Option, hidden: ReadonlySet<unknown>): Option {
   const isOffered = ({ value }: Choice) => value === option.value || !hidden.has(value);
   const groups = option.groups.map((group) => ({ ...group, choices: group.choices.filter(isOffered) }));
@@ -125,7 +125,7 @@ interface LongListProps {
   onChoose: (value: string) => void;
 }
 
-/** A choice among many: what is chosen, and a list to search once that is clicked. */
+/** A choice among many: a button with the current value, and a searchable list once the user clicks it. */
 function LongList({ name, value, groups, disabled, onChoose }: LongListProps) {
   const [isOpen, open] = useState(false);
   const [words, type] = useState("");
@@ -213,7 +213,6 @@ interface SelectProps {
   onChoose: (value: string) => void;
 }
 
-/** One of several in a drop-down list, beside what it is called. */
 function Select({ name, value, groups, disabled, onChoose }: SelectProps) {
   const current = groups.flatMap(({ choices }) => choices).find((choice) => choice.value === value);
   const options = (choices: readonly Choice[]) =>

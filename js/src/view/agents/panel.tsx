@@ -1,4 +1,4 @@
-/** What the agent pill opens: the agents, those to be installed below, and what the chosen one can be set to. */
+/** The panel of the agent pill: the agents, those to install below them, and the options of the chosen one. */
 
 import type { ReadonlySignal } from "@preact/signals";
 import { h, type TargetedKeyboardEvent } from "preact";
@@ -18,42 +18,41 @@ import { Options } from "./options";
 
 /** The conversation that the pill belongs to. */
 export interface Chosen {
-  /** The agent's name; empty where none is chosen. */
+  /** The agent's name; empty if none is chosen. */
   readonly agent: string;
-  /** Undefined before the conversation is there. */
+  /** Undefined until the conversation exists. */
   readonly session: SessionState | undefined;
-  /** Whether something was said in it: another agent gets a conversation of its own. */
+  /** True if the conversation has a turn: another agent then gets a new conversation. */
   readonly hasBegun: boolean;
   readonly isStarting: boolean;
   readonly disabled: boolean;
-  /** What the conversation has used so far, in words. */
+  /** The conversation's usage so far, in words. */
   readonly usage: string;
-  /** The folder of the next conversation, as it was typed; empty for the usual one. */
+  /** The folder of the next conversation, as the user typed it; empty for the default. */
   readonly folder: string;
-  /** The message that is sent to the agent that is chosen; empty where none waits. */
+  /** The message that the chosen agent will get; empty if none waits. */
   readonly waits: string;
 }
 
-/** What the list needs of the chat. */
 export interface AgentsContext {
   readonly root: ReadonlySignal<RootState | undefined>;
   readonly chosen: ReadonlySignal<Chosen>;
   readonly request: Request;
-  /** Whether the agents that are not installed are wanted at once. */
+  /** True if the list shows agents that are not installed from the start. */
   readonly showsMissing: boolean;
-  /** Begins a conversation, and closes the list; where `stays`, it stays open. */
+  /** Starts a conversation and closes the list; with `stays`, the list stays open. */
   start(agent: string, stays?: boolean): void;
-  /** Has the conversation changed. */
+  /** Applies an action to the conversation. */
   act(action: Action): void;
   setFolder(folder: string): void;
-  /** Says a sentence to screen readers, politely. */
+  /** Announces a sentence to screen readers, politely. */
   announce(sentence: string): void;
 }
 
-/** More agents than these are searched. */
+/** A longer list of agents gets a search field. */
 const MOST_UNSEARCHED = 8;
 
-/** Shows the list in `into`; the result takes it away again. */
+/** Shows the list in `into`; returns a function that removes it. */
 export function mountAgents(into: HTMLElement, context: AgentsContext): () => void {
   return mountPanel(into, CSS, "agents", h(AgentList, { context }));
 }
@@ -142,7 +141,7 @@ function AgentList({ context }: { context: AgentsContext }) {
   );
 }
 
-/** The arrow keys go through the list, that of the models where the focus is in it; a letter goes into its search field. */
+/** The arrow keys move through the list, or the models' list if focused; a letter goes into its search field. */
 function moveIn(event: TargetedKeyboardEvent<HTMLElement>, all: HTMLElement): void {
   const focused = (all.getRootNode() as ShadowRoot).activeElement as HTMLElement | null;
   const models = focused?.closest<HTMLElement>(".long-choice");
@@ -172,7 +171,7 @@ interface SettingsProps {
   context: AgentsContext;
 }
 
-/** What the chosen agent can be set to; before the conversation is there, its folder. */
+/** The options of the chosen agent; before the conversation exists, its folder. */
 function Settings({ chosen, look, agents, context }: SettingsProps) {
   const { agent, session, isStarting, hasBegun, disabled } = chosen;
   const known = agents.find(({ provider }) => provider === agent);
@@ -203,13 +202,13 @@ function Settings({ chosen, look, agents, context }: SettingsProps) {
   );
 }
 
-/** What the agent can do beside what it asks for, once it runs. */
+/** Shows whether the running agent is confined, or acts without asking. */
 function Confinement({ process }: { process: AgentProcess | undefined }) {
   if (process?.state !== "running") return null;
   const { actsUnasked, confined, unconfined } = process;
   const words = actsUnasked || (confined ? `Confined: it ${confined}.` : unconfined && `Not confined. ${unconfined}`);
   if (!words) return null;
-  // The first sentence says what that means; why, and what to do about it, is for who wants to know.
+  // Shows only the beginning; the tooltip has the reason and what to do about it.
   return (
     <p class={`note${actsUnasked ? " acts-unasked" : ""}`} title={line(words, 600)}>
       {confined || actsUnasked ? line(words, 240) : `${line(words.split(". ", 2).join(". "), 240)}.`}
@@ -217,7 +216,7 @@ function Confinement({ process }: { process: AgentProcess | undefined }) {
   );
 }
 
-/** Where the agent works: to be chosen before something was said. */
+/** The agent's working folder; the user can change it before the first turn. */
 function Folder({ chosen, context, hasBegun }: { chosen: Chosen; context: AgentsContext; hasBegun: boolean }) {
   const [typed, type] = useState<string>();
   const here = plain(decodeURIComponent((chosen.session?.workingDirectories?.[0] ?? "").replace(/^file:\/\//, "")));
@@ -246,9 +245,9 @@ function Folder({ chosen, context, hasBegun }: { chosen: Chosen; context: Agents
 
 interface RowProps {
   agent: AgentInfo;
-  /** Whether some agent is being installed. */
+  /** True if any agent is being installed. */
   isBusy: boolean;
-  /** The agents whose install was begun here: a conversation starts with them then. */
+  /** The agents whose install began here: each then gets a conversation. */
   ours: Set<string>;
   context: AgentsContext;
 }
@@ -316,7 +315,7 @@ function Row({ agent, isBusy, ours, context }: RowProps) {
   );
 }
 
-/** The exact command, before it is run. */
+/** Shows the exact command before it runs. */
 function Question(props: { name: string; command: string; onRun: () => void; onCancel: () => void }) {
   const { name, command, onRun, onCancel } = props;
   const button = useFocused<HTMLButtonElement>();
@@ -348,7 +347,7 @@ const STATES = new Map([
   ["stopped", ""],
 ]);
 
-/** An install: its terminal, how it is, and *Stop* while it runs. */
+/** An install: its terminal, its state, and *Stop* while it runs. */
 function Setup({ name, agent, setup, context }: SetupProps) {
   const { said, isWaiting, during } = useSaying(context);
   const stop = () => during("Stopping…", () => context.request("stopInstall", { agent }).then(() => ""));
@@ -368,7 +367,7 @@ function Setup({ name, agent, setup, context }: SetupProps) {
   );
 }
 
-/** A sentence about what was asked of the kernel: what is waited for, then what came of it. */
+/** A sentence about a kernel request: first what it waits for, then its result. */
 function useSaying({ announce }: AgentsContext) {
   const [said, say] = useState("");
   const [isWaiting, wait] = useState(false);
@@ -383,7 +382,7 @@ function useSaying({ announce }: AgentsContext) {
   return { said, isWaiting, during };
 }
 
-/** Starts a conversation when an install that was begun here is done. The result holds the agents that are ours. */
+/** Starts a conversation when an install that began here is done. Returns the agents whose install began here. */
 function useStartAfter(agents: readonly AgentInfo[], { start, announce }: AgentsContext): Set<string> {
   const ours = useRef(new Set<string>()).current;
   const before = useRef(new Map<string, AgentSetup["state"]>()).current;
@@ -399,7 +398,7 @@ function useStartAfter(agents: readonly AgentInfo[], { start, announce }: Agents
   return ours;
 }
 
-/** The kernel's answer to `checkAgent`, in words. */
+/** Returns the kernel's answer to `checkAgent` in words. */
 function inWords({ message, version, startMs, models, todo }: Answer<"checkAgent">): string {
   const names = (models ?? []).map((one) => line(one, 40));
   const more = names.length > 3 ? ` and ${names.length - 3} more` : "";

@@ -1,4 +1,4 @@
-/** Tries side by side, as they are now: those of one cell, or all that there are. */
+/** Shows tries side by side in their current state: the tries of one cell, or all. */
 import { useEffect, useRef } from "preact/hooks";
 import { useView } from "../context";
 import { Trouble } from "../controls";
@@ -11,13 +11,12 @@ import { Card } from "./card";
 import { type TrySet, triesOf } from "./requests";
 
 export interface BranchesProps {
-  /** The id of the tries; all where it is absent. */
+  /** The id of the tries; if absent, all are shown. */
   id?: string;
-  /** Whether the text of the message box is to be tried. */
+  /** True if the text of the message box starts new tries. */
   begins?: boolean;
-  /** The conversation whose box that is. */
+  /** The conversation of the message box. */
   session?: string | undefined;
-  /** Goes to a conversation. */
   onOpen?: (resource: string) => void;
 }
 
@@ -70,7 +69,7 @@ function OneSet({ set, isAlone, onOpen }: SetProps) {
   );
 }
 
-/** Begins tries with the text of the message box, once; the text stays there where that fails. */
+/** Starts tries with the text of the message box, once; the text stays there if that fails. */
 function useBeginning(begins: boolean, session: string | undefined) {
   const { store, drafts, announce } = useView();
   const { isBusy, trouble, run } = useWork();
@@ -90,7 +89,7 @@ function useBeginning(begins: boolean, session: string | undefined) {
   return { isBusy, trouble, isEmpty: asked.current?.trim() === "" };
 }
 
-/** The saved notebook has them as a table, too: nobody needs both. */
+/** Hides the saved notebook's table of these tries: nobody needs both. */
 function useHiddenTable(id: string): void {
   useEffect(() => {
     if (!/^[\w-]+$/.test(id)) return;

@@ -1,4 +1,4 @@
-/** One try: what its agent says, its measure, pictures, checks and changes, and what becomes of it. */
+/** One try: its agent's text, measure, pictures, checks and changes, and the buttons to keep or discard it. */
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { PlaceContext, useView } from "../context";
 import { Button, TextButton, Trouble } from "../controls";
@@ -13,7 +13,7 @@ import { useAnswer, useWork } from "../use-work";
 import { Changes, partsOf } from "./changes";
 import { type Try, type TrySet, triesOf } from "./requests";
 
-/** Lines of what an agent says that are shown, and characters. */
+/** The most lines of an agent's text that are shown, and characters. */
 const LINES = 5;
 const LONGEST = 400;
 const STATES = { running: "Working", done: "Done", failed: "Failed", kept: "Kept", discarded: "Discarded" };
@@ -107,7 +107,7 @@ export function Card({ set, one, onOpen }: Props) {
   );
 }
 
-/** Says that a try has ended. */
+/** Announces the end of a try. */
 function useEnd({ state }: Try, name: string): void {
   const { announce } = useView();
   const before = useRef(state);
@@ -117,7 +117,7 @@ function useEnd({ state }: Try, name: string): void {
   }, [state]);
 }
 
-/** While it runs: the end of what its agent says now, and whether it waits for the user. */
+/** While it runs: the end of its agent's text, and a note if it waits for the user. */
 function Live({ one }: { one: Try }) {
   const { store, cadence } = useView();
   const turn = cadence.paced(store.chat(chatChannel(one.session))).value?.activeTurn;
@@ -167,7 +167,6 @@ function Result({ one, set }: { one: Try; set: TrySet }) {
   );
 }
 
-/** The last lines of a text. */
 function Says({ text }: { text: string }) {
   const lines = plain(text.slice(-LONGEST)).trim().split(/\n+/).slice(-LINES);
   return lines.join("") ? <p class="try-says">{lines.join("\n")}</p> : null;

@@ -1,4 +1,4 @@
-/** What a try changed: files and cells with their differences, and variables; parts of it can be chosen. */
+/** The changes of a try: files and cells with their differences, and variables; the user can choose parts of them. */
 import type { ComponentChildren } from "preact";
 import { useMemo } from "preact/hooks";
 import { Fold } from "../fold";
@@ -16,7 +16,7 @@ const CELLS: Record<TryCell["action"], readonly [icon: IconName, words: string]>
   move: ["move", "Moved cell"],
 };
 
-/** What names the parts for the kernel. */
+/** Returns the parts' names for the kernel. */
 export function partsOf({ files, cells, variables }: Try): string[] {
   return [...files.map(({ path }) => path), ...cells.map(({ id }) => id), ...Object.keys(variables)];
 }
@@ -24,7 +24,7 @@ export function partsOf({ files, cells, variables }: Try): string[] {
 interface Props {
   id: string;
   one: Try;
-  /** The parts that are chosen; undefined where none are to be chosen. */
+  /** The chosen parts; undefined if the user can't choose any. */
   chosen: ReadonlySet<string> | undefined;
   onChoose: (chosen: ReadonlySet<string>) => void;
 }
@@ -108,7 +108,7 @@ function Variables({ names }: { names: readonly (readonly [name: string, status:
 
 const HEAD = /^@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@/;
 
-/** Its hunks; undefined where there is none. */
+/** Returns the hunks; undefined if there are none. */
 export function readUnified(diff: string): Change | undefined {
   const hunks: Hunk[] = [];
   for (const text of diff.split("\n")) {

@@ -1,11 +1,11 @@
-/** What the kernel says of tries (agentnb/plugins/branches/requests.py), and what it is asked. */
+/** The requests about tries and the kernel's answers (agentnb/plugins/branches/requests.py). */
 import { isObject } from "../../state/object";
 import type { Store } from "../store";
 
 export interface TryFile {
   readonly path: string;
   readonly status: "added" | "modified" | "deleted";
-  /** As `diff -u` has it; empty where there is none to be shown. */
+  /** A unified diff, as from `diff -u`; empty if there is none to show. */
   readonly diff: string;
 }
 
@@ -33,11 +33,11 @@ export interface Try {
   readonly cells: readonly TryCell[];
   readonly variables: Readonly<Record<string, string>>;
   readonly checks: readonly string[];
-  /** How many there are. */
+  /** The number of pictures. */
   readonly pictures: number;
   readonly tokens: number;
   readonly seconds: number;
-  /** The conversation with the turn that kept it, or parts of it; empty before. */
+  /** The conversation with the turn that kept the try, or parts of it; empty before. */
   readonly kept: string;
 }
 
@@ -45,14 +45,14 @@ export interface TrySet {
   readonly id: string;
   readonly prompt: string;
   readonly note: string;
-  /** The number of the best one; 0 where none was measured. */
+  /** The number of the best try; 0 if none was measured. */
   readonly best: number;
   readonly tries: readonly Try[];
 }
 
 type Ask = (method: string, params: object) => Promise<unknown>;
 
-/** The requests of the plug-in, which the page's own table does not have. */
+/** The requests of the plug-in; the page's own table of requests does not have them. */
 export function triesOf(store: Store) {
   const ask = store.request.bind(store) as Ask;
   return {

@@ -1,4 +1,4 @@
-/** Every grant, of this conversation, of folders and of the user, each with what it permits and a button that ends it. */
+/** Every grant (conversation, folders, user), with its permissions and a button that revokes it. */
 import type { ReadonlySignal } from "@preact/signals";
 import { useEffect, useState } from "preact/hooks";
 import type { Request } from "../../state/answers";
@@ -7,7 +7,7 @@ import { TextButton, Trouble } from "../controls";
 import { line, plain, reason } from "../plain";
 
 interface Props {
-  /** The conversation whose grants come first; none where it is not shown. */
+  /** The conversation whose grants come first; empty if none is shown. */
   channel?: string;
   readonly request: Request;
   readonly settingsChanged?: ReadonlySignal<unknown> | undefined;
@@ -26,7 +26,7 @@ export function Grants({ channel = "", request, settingsChanged, announce }: Pro
   useEffect(() => {
     void load();
     const before = settingsChanged?.peek();
-    // Never switched off: other panels follow on the same connection.
+    // Never switched off: other panels use the same subscription on this connection.
     request("watchSettings", { on: true }).catch(() => undefined);
     return settingsChanged?.subscribe((value) => {
       if (value !== before) void load();
@@ -73,7 +73,7 @@ export function Grants({ channel = "", request, settingsChanged, announce }: Pro
   );
 }
 
-/** What stands between backticks is code. */
+/** Shows text between backticks as code. */
 function coded(text: string) {
   return text.split("`").map((part, at) => (at % 2 === 1 ? <code key={at}>{part}</code> : part));
 }

@@ -12,7 +12,6 @@ import CSS from "./freedom.css";
 import { Grants } from "./grants";
 import GRANTS from "./grants.css";
 
-/** What it needs of the chat. */
 export interface FreedomContext {
   readonly session: ReadonlySignal<SessionState | undefined>;
   readonly channel: string;
@@ -25,7 +24,7 @@ export interface FreedomContext {
 }
 
 export function mountFreedom(into: HTMLElement, context: FreedomContext): () => void {
-  const panel = h(Panel, { context }); // of a view it has only the memory
+  const panel = h(Panel, { context }); // the panel uses only the view's memory
   const view = h(ViewContext.Provider, { value: { memory: context.kept ?? new Map() } as View, children: panel });
   return mountPanel(into, CSS + GRANTS, "column freedom-settings", view);
 }
@@ -117,7 +116,7 @@ function useSession({ session }: FreedomContext): SessionState | undefined {
   return state;
 }
 
-/** Files that ask here besides those that always do. */
+/** Files that ask here, beside those that always ask. */
 function Sensitive({ patterns, set }: { patterns: readonly string[]; set: FreedomContext["set"] }) {
   const [typed, type] = useState("");
   const add = () => {

@@ -1,4 +1,4 @@
-/** The sessions that an agent keeps itself and the log does not have: asked for on a click, since the agent may start. */
+/** The sessions that only the agent keeps, not the log; fetched on a click, since that may start the agent. */
 
 import { useState } from "preact/hooks";
 import type { Request } from "../../state/answers";
@@ -9,7 +9,7 @@ import { line, plain } from "../plain";
 import { useWork } from "../use-work";
 
 interface Props {
-  /** Its name in the catalogue. */
+  /** The agent's name in the catalogue. */
   agent: string;
   title: string;
   everywhere: boolean;
@@ -17,7 +17,6 @@ interface Props {
   open: (uri: string) => void;
 }
 
-/** Mounted anew for another agent or scope. */
 export function AgentSessions({ agent, title, everywhere, request, open }: Props) {
   const [found, setFound] = useState<readonly AgentKeptSession[]>();
   const [cursor, setCursor] = useState<string>();

@@ -1,4 +1,4 @@
-/** Above the list of conversations: what can be done with those that are selected, and what was deleted just now. */
+/** Banners above the list of conversations: actions for the selected ones, and *Undo* for those just deleted. */
 import { PlainBanner } from "../cards";
 import { Button } from "../controls";
 import { count, line } from "../plain";
@@ -6,7 +6,7 @@ import type { Deletion } from "./deletion";
 
 interface SelectionProps {
   number: number;
-  /** What archiving is called: those that are archived come back. */
+  /** The label of the archive button; for archived conversations it is *Unarchive*. */
   archive: string;
   onAll: () => void;
   onArchive: () => void;
@@ -29,7 +29,7 @@ export function Selection({ number, archive, onAll, onArchive, onDelete, onCance
   );
 }
 
-/** What was deleted and can be brought back, and how far the deletion of several has come; `onKept` hears what is kept. */
+/** Deletions that can be undone, and the progress of deleting several; `onKept` gets a sentence after an undo. */
 export function Deletions({ deletion, onKept }: { deletion: Deletion; onKept: (sentence: string) => void }) {
   const { undoable, progress } = deletion;
   return (

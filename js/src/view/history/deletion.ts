@@ -1,4 +1,4 @@
-/** Conversations that are being deleted: for a while that can be undone, then the kernel is asked to. */
+/** Deletes conversations: for a while the user can undo that, then the kernel deletes them. */
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Request } from "../../state/answers";
@@ -8,7 +8,7 @@ import type { Conversation } from "./list";
 /** In milliseconds. */
 export const UNDO_FOR = 10_000;
 
-/** What is deleted, and brought back, at once. */
+/** Conversations that are deleted, and restored, together. */
 export interface Group {
   /** The first conversation's channel. */
   readonly id: string;
@@ -16,34 +16,34 @@ export interface Group {
 }
 
 export interface Deletion {
-  /** Those that can be brought back, the latest last. */
+  /** The deletions that can be undone, the latest last. */
   readonly undoable: readonly Group[];
-  /** Those that are not shown: to be deleted, or deleted. */
+  /** The conversations that are not shown: deleted, or about to be. */
   readonly hidden: ReadonlySet<string>;
-  /** Those that the kernel has deleted. */
+  /** The conversations that the kernel has deleted. */
   readonly deleted: ReadonlySet<string>;
-  /** How far the deletion of several has come. */
+  /** The progress of deleting several. */
   readonly progress: { readonly done: number; readonly total: number } | undefined;
   remove(conversations: readonly Conversation[]): void;
   undo(id: string): void;
 }
 
 interface Doings {
-  /** It can no longer be undone. */
+  /** Called when a deletion can no longer be undone. */
   sending(id: string): void;
-  /** The kernel has not deleted it. */
+  /** Called when the kernel has not deleted a conversation. */
   failed(conversation: Conversation, why: string): void;
 }
 
 /**
- * Sends each deletion when its time is over, one conversation after the other; all at once when the panel is closed or
- * the page is left. One that the kernel does not delete is shown again.
+ * Sends each deletion when its time is over, one conversation after the other; sends all at once when the panel closes
+ * or the user leaves the page. A conversation that the kernel does not delete is shown again.
  */
 export function useDeletion(request: Request, { sending, failed }: Doings): Deletion {
   const waiting = useRef(new Map<string, { group: Group; timer: ReturnType<typeof setTimeout> }>());
   const sent = useRef(new Set<string>());
   const deleted = useRef(new Set<string>());
-  /** Those whose turn has not come, by deletion. */
+  /** The conversations still to be sent, by deletion. */
   const inTurn = useRef(new Set<Conversation[]>());
   const progress = useRef<Deletion["progress"]>(undefined);
   const [, redraw] = useState(0);

@@ -1,4 +1,4 @@
-/** Which conversations the history lists: where they were begun, when something happened, their state and agent. */
+/** The filters of the history: where a conversation began, when something happened in it, its state and its agent. */
 import { Choice } from "../controls";
 import type { Query, Scope, Show } from "./list";
 
@@ -29,7 +29,7 @@ interface FiltersProps {
   narrow: (wanted: Partial<Query>) => void;
 }
 
-/** The filters that are set, in words; where is always said. */
+/** Returns the active filters in words; always includes the scope. */
 export function inWords(query: Query, agents: FiltersProps["agents"]): string {
   return [
     nameOf(SCOPES, query.scope),

@@ -1,14 +1,14 @@
-/** The conversations of the log as the kernel lists them: asked for, checked, and put in order by day. */
+/** Fetches the conversations of the log from the kernel, checks them, and groups them by day. */
 import type { Request } from "../../state/answers";
 import { own } from "../../state/object";
 import type { SearchHit, SessionRecord } from "../../state/requests.gen";
 
-/** How many conversations are asked for at once. */
+/** The number of conversations in one page. */
 export const PAGE = 50;
 
 export type Scope = "here" | "folder" | "everywhere";
 
-/** What conversations do, or that they are archived; empty for all that are not. */
+/** The state of conversations, or that they are archived; empty for all that are not archived. */
 export type Show = "" | "running" | "needs-you" | "failed" | "archived";
 
 export interface Query {
@@ -17,28 +17,28 @@ export interface Query {
   /** Empty for all agents. */
   readonly agent: string;
   readonly show: Show;
-  /** Only those in which something happened in so many days, today included; 0 for all. */
+  /** Only conversations with activity in so many days, today included; 0 for all. */
   readonly days: number;
 }
 
-/** A kept conversation, with what this search says of it. */
+/** A conversation of the log, with its search hits. */
 export interface Conversation extends SessionRecord {
-  /** Whether another kernel has it open. */
+  /** True if another kernel has it open. */
   readonly isElsewhere: boolean;
   readonly hits: readonly SearchHit[];
 }
 
 export interface Listed {
   readonly conversations: readonly Conversation[];
-  /** Whether there may be more. */
+  /** True if there may be more. */
   readonly hasMore: boolean;
-  /** How many could not be searched yet. */
+  /** The number of conversations that could not be searched yet. */
   readonly left: number;
-  /** Why some may be missing. */
+  /** The reason why some may be missing. */
   readonly note: string;
 }
 
-/** One page of the list, from the `offset`th conversation on. */
+/** Fetches one page of the list, from the `offset`th conversation on. */
 export async function fetchList(request: Request, query: Query, offset: number, limit = PAGE): Promise<Listed> {
   const { search, scope, agent, show, days } = query;
   const answer = await request("listSessions", {
@@ -60,7 +60,7 @@ export async function fetchList(request: Request, query: Query, offset: number, 
   return { conversations, hasMore: conversations.length >= limit, left: answer.left ?? 0, note: answer.note ?? "" };
 }
 
-/** What can be done with a conversation of the log that changes it there. */
+/** A change to a conversation in the log. */
 export interface Change {
   title?: string;
   pinned?: boolean;
@@ -79,7 +79,7 @@ export interface Day {
   readonly conversations: readonly Conversation[];
 }
 
-/** The pinned ones, then the others by the day on which something last happened, in the order given. */
+/** Groups the conversations by the day of their last activity, the pinned ones first; keeps the given order. */
 export function byDay(conversations: readonly Conversation[], now: Date): Day[] {
   const days = new Map<string, { name: string; conversations: Conversation[] }>();
   for (const one of conversations) {

@@ -1,4 +1,4 @@
-/** The history: all conversations of the log, searched, previewed, opened again and deleted. */
+/** The history: all conversations of the log, to search, preview, reopen and delete. */
 
 import type { ReadonlySignal } from "@preact/signals";
 import { h } from "preact";
@@ -24,25 +24,24 @@ import { type Doings, Row } from "./row";
 import { Storage } from "./storage";
 import { type Found, PAUSE, useChanges, useList } from "./use-list";
 
-/** What the panel needs of the chat. */
 export interface HistoryContext {
   readonly root: ReadonlySignal<RootState | undefined>;
-  /** Another value each time the kernel says that conversations of the log have changed. */
+  /** A new value each time the kernel reports that conversations of the log have changed. */
   readonly changed: ReadonlySignal<unknown> | undefined;
   readonly request: Request;
-  /** Goes to a conversation that the kernel has opened, or is about to show, and closes the panel. */
+  /** Shows a conversation that the kernel has opened, or is about to show, and closes the panel. */
   open(uri: string): void;
   close(): void;
-  /** Says a sentence to screen readers, politely; also after the panel was closed. */
+  /** Announces a sentence to screen readers, politely; also after the panel was closed. */
   announce(sentence: string): void;
 }
 
-/** Shows the panel in `into`; the result takes it away again, and sends what is still to be deleted. */
+/** Shows the panel in `into`; returns a function that removes it and sends the pending deletions. */
 export function mountHistory(into: HTMLElement, context: HistoryContext): () => void {
   return mountPanel(into, CSS, "column history", h(History, { context }));
 }
 
-/** How far above its end, in pixels, the list fetches more. */
+/** The distance from the list's end, in pixels, at which it fetches more. */
 const NEAR_END = 400;
 
 const NOTHING_NARROWED = { agent: "", show: "" as Show, days: 0 };
@@ -74,7 +73,7 @@ function History({ context }: { context: HistoryContext }) {
   };
   const sending = (uri: string) => {
     const focused = (list.current?.getRootNode() as ShadowRoot | undefined)?.activeElement as HTMLElement | null;
-    if (focused?.dataset.undo === uri) box.current?.focus(); // its button goes
+    if (focused?.dataset.undo === uri) box.current?.focus(); // the focused Undo button disappears
   };
   const deletion = useDeletion(request, { sending, failed });
   useEffect(() => box.current?.focus(), []);
@@ -88,7 +87,7 @@ function History({ context }: { context: HistoryContext }) {
   const active = shown.some(({ uri }) => uri === current) ? current : shown[0]?.uri;
   const mains = () => [...(list.current?.querySelectorAll<HTMLElement>(".history-main") ?? [])];
 
-  /** Does something with a conversation; says what could not be done with it, and why. */
+  /** Runs an action on a conversation; if it fails, shows which action and why. */
   const attempt = async (one: Conversation, done: string, work: () => Promise<unknown>, failed?: () => void) => {
     setTroubles(({ [one.uri]: _, ...others }) => others);
     try {
@@ -307,7 +306,7 @@ function History({ context }: { context: HistoryContext }) {
   );
 }
 
-/** Nothing to show: why, and where there may be some. */
+/** An empty list: the reason, and where there may be conversations. */
 function Empty({ query, onChange }: { query: Query; onChange: (query: Query) => void }) {
   const { search, scope, agent, show, days } = query;
   const isNarrowed = agent !== "" || show !== "" || days > 0;
@@ -334,7 +333,7 @@ function doneBy({ title, pinned, archived }: Change): string {
   return archived ? "archived" : "unarchived";
 }
 
-/** Where an arrow key goes: from the search box into the list, from row to row, and back from the first. */
+/** Returns the target of an arrow key: from the search box into the list, from row to row, back from the first. */
 function target(event: KeyboardEvent, mains: HTMLElement[], box: HTMLElement | null): HTMLElement | null | undefined {
   if (event.ctrlKey || event.metaKey || event.altKey || event.shiftKey) return undefined;
   const element = event.target as HTMLElement;
@@ -356,7 +355,7 @@ function said(found: Found, shown: number, search: string): string {
   return `${found.hasMore ? "The latest " : ""}${count(shown)} ${what}${search ? " found" : ""}`;
 }
 
-/** Name and title of each agent that is known here, or has a conversation in the list. */
+/** Returns name and title of each agent that is known here or has a conversation in the list. */
 function useAgents(root: RootState | undefined, listed: readonly Conversation[]): [name: string, title: string][] {
   const seen = useRef(new Set<string>());
   for (const { agent } of listed) seen.current.add(agent);

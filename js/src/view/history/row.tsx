@@ -1,4 +1,4 @@
-/** One conversation of the history: what it is, where a search found it, its preview, and what can be done with it. */
+/** One conversation of the history: its title, search hits, preview, and a menu of actions. */
 
 import { useRef, useState } from "preact/hooks";
 import type { Request } from "../../state/answers";
@@ -17,18 +17,17 @@ interface Props {
   agent: string;
   scope: Scope;
   isOpen: boolean;
-  /** Whether the Tab key comes to this row; the arrow keys go from row to row. */
+  /** True if the Tab key reaches this row; the arrow keys move from row to row. */
   isCurrent: boolean;
-  /** What went wrong with it. */
+  /** The reason why the last action failed. */
   trouble: string | undefined;
   busy: boolean;
-  /** Whether it is among those that are chosen; undefined where none are being chosen. */
+  /** True if the user has selected it; undefined outside the selection. */
   isChosen: boolean | undefined;
   request: Request;
   doings: Doings;
 }
 
-/** What can be done with a conversation. */
 export interface Doings {
   focus(one: Conversation): void;
   choose(one: Conversation, isChosen: boolean): void;
@@ -139,7 +138,7 @@ export function Row(props: Props) {
   );
 }
 
-/** The notebook and the folder, as far as the scope does not say them. */
+/** The notebook and the folder, unless the scope implies them. */
 function Where({ conversation: { place, cwd }, scope }: { conversation: Conversation; scope: Scope }) {
   const parts = scope === "everywhere" ? [place, cwd] : scope === "folder" ? [place] : [];
   return (
@@ -156,7 +155,7 @@ function Where({ conversation: { place, cwd }, scope }: { conversation: Conversa
   );
 }
 
-/** The end of a path says most. */
+/** Keeps the end of a path, which says most. */
 function shortened(path: string): string {
   const clean = line(path, 4000);
   return clean.length > 60 ? `…${clean.slice(-59)}` : clean;

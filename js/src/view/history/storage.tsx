@@ -1,4 +1,4 @@
-/** What agentnb keeps on disk: how much; old conversations deleted; under *Advanced* all else. */
+/** The storage that agentnb uses: its size and the deletion of old conversations; everything else under *Advanced*. */
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Request } from "../../state/answers";
@@ -12,7 +12,7 @@ interface Asked {
   readonly action: "remove" | "deleteAll";
   readonly olderThanDays?: number;
   readonly largerThan?: string;
-  /** What would be done, in the kernel's words. */
+  /** The kernel's words for what it would do. */
   readonly message: string;
 }
 
@@ -21,7 +21,7 @@ const HEADS: readonly [string, string][] = [
   ["agent", "Agents"],
   ["folder", "Folders"],
 ];
-/** What is deleted: by age, or the oldest beyond a size. */
+/** The limits for a deletion: an age, or a size beyond which the oldest are deleted. */
 const AGES = [
   [30, "30 days"],
   [90, "90 days"],
@@ -37,7 +37,7 @@ const CARE = [
   ["check", "Check"],
   ["repair", "Repair"],
 ] as const;
-/** Agents and folders that are shown. */
+/** The most agents or folders shown. */
 const SHOWN = 10;
 
 export function Storage({ request, onClose }: { request: Request; onClose: () => void }) {
@@ -173,7 +173,7 @@ function Table({ head, rows }: { head: string; rows: readonly KeptStorage[] }) {
   );
 }
 
-/** Bytes for people. */
+/** Returns bytes in a readable unit. */
 function size(bytes: number): string {
   const power = Math.min(3, Math.floor(Math.log2(Math.max(1, bytes)) / 10));
   const digits = power === 0 ? 0 : 1;

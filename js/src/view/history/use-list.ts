@@ -1,4 +1,4 @@
-/** The conversations that the history lists: fetched page by page, and anew when the log has changed. */
+/** Fetches the conversations of the history page by page, and again when the log has changed. */
 
 import type { ReadonlySignal } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
@@ -6,9 +6,9 @@ import type { Request } from "../../state/answers";
 import { reason } from "../plain";
 import { type Conversation, fetchList, type Listed, PAGE, type Query } from "./list";
 
-/** In milliseconds: a search is sent when typing has paused so long, and many changes count as one. */
+/** In milliseconds: the pause in typing before a search is sent; changes within it count as one. */
 export const PAUSE = 200;
-/** How many conversations the kernel gives at once. */
+/** The most conversations that the kernel returns at once. */
 const MOST_AT_ONCE = 200;
 
 export interface Found extends Listed {
@@ -18,7 +18,7 @@ export interface Found extends Listed {
 
 const NOTHING: Found = { conversations: [], hasMore: false, left: 0, note: "", trouble: "", isBusy: true };
 
-/** The conversations that `query` asks for, page by page. The answer to the latest question counts. */
+/** Returns the conversations for `query`, page by page. Only the answer to the latest request counts. */
 export function useList(request: Request, query: Query) {
   const [found, setFound] = useState<Found>(NOTHING);
   const [asked, ask] = useState(0);
@@ -62,24 +62,24 @@ export function useList(request: Request, query: Query) {
   }, [query, asked]);
   return {
     found,
-    /** Fetches the next page; what was deleted in the meantime no longer counts. */
+    /** Fetches the next page; does not count conversations deleted in the meantime. */
     more: (deleted: ReadonlySet<string>) => {
       if (isBusy.current || !found.hasMore) return;
       const gone = found.conversations.filter(({ uri }) => deleted.has(uri)).length;
       fetch(found.conversations, found.conversations.length - gone);
     },
     again: () => ask((count) => count + 1),
-    /** Fetches what is shown once more, without a spinner. */
+    /** Fetches the shown conversations again, without a spinner. */
     refresh,
   };
 }
 
-/** Calls `onChange` soon after conversations of the log have changed, in whatever window or kernel; once for many. */
+/** Calls `onChange` soon after conversations of the log have changed, in any window or kernel; once for many. */
 export function useChanges(request: Request, changed: ReadonlySignal<unknown> | undefined, onChange: () => void): void {
   const latest = useRef(onChange);
   latest.current = onChange;
   useEffect(() => {
-    const watch = (on: boolean) => request("watchSessions", { on }).catch(() => undefined); // of an older kernel
+    const watch = (on: boolean) => request("watchSessions", { on }).catch(() => undefined); // older kernels lack it
     let timer: ReturnType<typeof setTimeout> | undefined;
     const before = changed?.peek();
     const end = changed?.subscribe((value) => {

@@ -1,4 +1,4 @@
-/** A code block: a bar with its language and what can be done with it, and the code, coloured once it is complete. */
+/** A code block: a bar with its language and its buttons, and the code, coloured once it is complete. */
 import { signal } from "@preact/signals";
 import { useContext, useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Run } from "../../highlighting";
@@ -11,7 +11,7 @@ import { LongText } from "../parts/long-text";
 import { line, reason } from "../plain";
 import type { Store } from "../store";
 
-/** Longer code is drawn in slices also while it grows, in characters. */
+/** Longer code is drawn in slices even while it grows, in characters. */
 const LONGEST_NODE = 24_000;
 
 interface Props {
@@ -50,7 +50,7 @@ export const CodeBlock = memo(({ text, lang, live }: Props) => {
   );
 });
 
-/** Draws a Mermaid diagram where the front end can; an image, so that nothing in it can run. */
+/** Draws a Mermaid diagram if the front end can; as an image, so that nothing in it can run. */
 function useDiagram(text: string, isDiagram: boolean): [string | undefined, (() => void) | undefined] {
   const notebook = useContext(ViewContext).store?.notebook;
   const [drawn, show] = useState<string>();
@@ -90,13 +90,13 @@ function LiveCode({ text }: { text: string }) {
   return <code key="live" ref={element} />;
 }
 
-/* Syntax colours of code that is short enough; `js/src/highlighting.ts` makes them, once it is fetched. */
+/* Syntax colours of code that is short enough; `js/src/highlighting.ts` makes them, once it has arrived. */
 type Highlight = (code: string, language: string) => Run[] | undefined;
 
 let isAsked = false;
 const highlighting = signal<Highlight>();
 
-/** Fetches what colours code, once for the page; where that fails, code stays plain until more of it is shown. */
+/** Fetches the highlighting module once for the page; if that fails, code stays plain until more of it is shown. */
 function needHighlighting(language: string | undefined, fetch: Store["module"]): void {
   if (!language || isAsked || !fetch) return;
   isAsked = true;
@@ -115,7 +115,7 @@ function needHighlighting(language: string | undefined, fetch: Store["module"]):
 const LONGEST = 30_000;
 const LONGEST_LINE = 2_000;
 
-/** The pieces of `code`, or undefined where it stays plain; what draws them is drawn again when the colours are there. */
+/** Returns the pieces of `code`, or undefined if it stays plain; draws its caller again once the colours are there. */
 function highlight(code: string, language: string | undefined): Run[] | undefined {
   const coloured = highlighting.value;
   if (!language || !coloured || code.length > LONGEST) return undefined;
@@ -123,7 +123,7 @@ function highlight(code: string, language: string | undefined): Run[] | undefine
   return coloured(code, language);
 }
 
-/** Languages that a Python kernel's cell can hold, and what must stand before them there. */
+/** Languages that a Python kernel's cell can run, and the cell magic that each needs. */
 const CELLS = new Map(
   Object.entries({
     "": "",
@@ -141,7 +141,7 @@ const CELLS = new Map(
   }),
 );
 
-/** What can be done with code where a notebook is at hand: to its cells, through its own model, undoable. */
+/** The buttons that put code into the notebook's cells: through the notebook's own model, so that it can be undone. */
 function CellButtons({ text, language = "" }: { text: string; language?: string | undefined }) {
   const view = useContext(ViewContext);
   const { session, turnId } = usePlace();
@@ -179,7 +179,7 @@ function CellButtons({ text, language = "" }: { text: string; language?: string 
   );
 }
 
-/** Under a cell, a click makes that cell the active one: to replace would be to replace the prompt itself. */
+/** True under a cell: a click makes that cell active, so *Replace* would replace the prompt itself. */
 function isInCell(root: ShadowRoot, _whenSeen: boolean): boolean {
   return root.host.closest(".jp-Cell") !== null;
 }

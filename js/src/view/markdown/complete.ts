@@ -1,9 +1,9 @@
 /**
- * Finishes half-written markdown for display, so that a stream never flashes raw marks.
+ * Completes half-written Markdown for display, so that a stream never flashes raw marks.
  *
- * `**Wh` is drawn bold at once, half a link is drawn as its text, a table as a table from its first row, and a
- * line that holds nothing but marks (`#`, `- `, `2.`, `|--`) waits until it says what it is. The guess is only
- * drawn; the text itself is lexed as it is when the block closes.
+ * `**Wh` is drawn bold at once, half a link as its text, a table as a table from its first row, and a line with only
+ * marks (`#`, `- `, `2.`, `|--`) waits until its meaning is clear. The guess is for display only; the text itself is
+ * lexed unchanged when the block closes.
  */
 
 import { hasInline } from "./lexer";
@@ -15,7 +15,7 @@ const LONGEST_MARKS = 200;
 const LONGEST_TABLE_HEAD = 4_000;
 const BOUNDARY = /^[ \t]*(?:[-*+][ \t]|\d{1,9}[.)][ \t]|#{1,6}[ \t]|\|)/;
 
-/** `raw` (the still open last block) with everything closed that it left open. */
+/** Returns `raw` (the last block, still open) with all its open marks closed. */
 export function complete(raw: string): string {
   const cut = raw.lastIndexOf("\n") + 1;
   let head = raw.slice(0, cut);
@@ -33,7 +33,7 @@ export function complete(raw: string): string {
   return text.slice(0, start) + (isTableHead(text, start) ? `${closed}\n${delimiterRow(closed)}` : closed);
 }
 
-/** Whether the last line of `head` is inside an open fence. */
+/** True if the last line of `head` is inside an open fence. */
 export function insideFence(head: string): boolean {
   let fence: string | undefined;
   for (const line of head.split("\n")) {
@@ -82,7 +82,7 @@ interface Open {
   length: number;
 }
 
-/** One paragraph's text with its open emphasis, code span and link closed. */
+/** Returns the text of one paragraph with its open emphasis, code span and link closed. */
 export function closeInline(source: string): string {
   if (!hasInline(source)) return source;
   const stack: Open[] = [];
@@ -126,7 +126,7 @@ export function closeInline(source: string): string {
   return finish(text, stack);
 }
 
-/** Closing marks count only right after a letter: what is open may not end in a space. */
+/** Closing marks count only right after a letter: open text may not end in a space. */
 function finish(text: string, stack: Open[]): string {
   return stack.length > 0 ? text.trimEnd() + closers(stack) : text;
 }
@@ -186,7 +186,7 @@ interface Link {
   label: string;
 }
 
-/** Reads from a `[`: a whole link (or plain brackets), or what there is of its label. */
+/** Reads from a `[`: a whole link (or plain brackets), or its label so far. */
 function readLink(text: string, at: number): Link {
   const close = closingAt(text, at, "[", "]");
   if (close < 0) return { whole: false, end: text.length, label: text.slice(at + 1) };
@@ -198,7 +198,7 @@ function readLink(text: string, at: number): Link {
   return end < 0 ? { whole: false, end: text.length, label } : { whole: true, end: end + 1, label };
 }
 
-/** Where the bracket at a place is closed, before an `end`; -1 where it is not. */
+/** Returns the index of the bracket that closes the one at `at`, before any `end`; -1 if there is none. */
 function closingAt(text: string, at: number, open: string, close: string, end?: string): number {
   let depth = 0;
   for (let i = at; i < text.length && text[i] !== end; i += 1) {

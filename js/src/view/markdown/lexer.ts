@@ -1,8 +1,8 @@
 /**
- * Markdown text to tokens: marked's lexer (CommonMark and GitHub's extensions) behind limits on what it gets.
+ * Turns Markdown text into tokens: marked's lexer (CommonMark and GitHub's extensions) with limits on its input.
  *
  * marked needs quadratic time or deep recursion for some texts: runs of marks, nested quotes, wide tables. An agent can
- * send any text, so that a block beyond these limits becomes a `plain` token, which is drawn as text. Fenced code at the
+ * send any text, so a block beyond these limits becomes a `plain` token, which is drawn as text. Fenced code at the
  * margin is read here: it may be megabytes long and needs no lexer.
  */
 import { Lexer, type Links } from "marked";
@@ -11,14 +11,14 @@ import type { Token } from "./token";
 
 export type { Links, Token };
 
-/** A longer paragraph, heading or table cell has its marks shown as text. */
+/** A longer paragraph, heading or table cell shows its marks as text. */
 const LONGEST_INLINE = 8_000;
 const INLINE_MARKS = /[*_~[\]!<]/g;
-/** marked's time for inline text grows with the square of its marks: so many squares are read per call. */
+/** marked's time for inline text grows with the square of the number of marks: the most squares read per call. */
 const INLINE_BUDGET = 500 ** 2;
-/** A longer line is not Markdown but data. */
+/** A longer line is data, not Markdown. */
 const LONGEST_LINE = 8_000;
-/** Containers in containers: marked reads the inner text again for each level. */
+/** Deeply nested containers: marked reads the inner text again for each level. */
 const DEEP = /^(?:[ \t]*(?:>|[-*+][ \t]|\d{1,9}[.)][ \t])){12}|^[ \t]{60,}(?:>|[-*+][ \t]|\d{1,9}[.)][ \t])/m;
 /** marked fills each row up to the width of the header. */
 const WIDE_TABLE = /^[ \t]*(?:\|?[ \t]*:?-+:?[ \t]*){60}/m;
@@ -33,7 +33,7 @@ export function copied(links: Links): Links {
   return Object.assign(noLinks(), links);
 }
 
-/** A lexer that knows the text whose marks are looked for: what is masked is hidden by its places there. */
+/** A lexer that keeps the inline text it reads: formulas are masked by their positions in that text. */
 class MathLexer extends Lexer {
   inlineText = "";
 
@@ -49,10 +49,10 @@ class MathLexer extends Lexer {
 }
 
 /**
- * The block tokens of `text`, whose `raw` together are `text`.
+ * Returns the block tokens of `text`; their `raw` strings together are `text`.
  *
- * `links` are the link definitions known so far; those found here are added. Where there may be `more`, a formula on
- * lines of its own at the end that is not closed is one token.
+ * `links` are the link definitions known so far; new ones are added. With `more`, an unclosed formula at the end, on
+ * lines of its own, is one token.
  */
 export function lex(text: string, links: Links = noLinks(), more = false): Token[] {
   const tokens: Token[] = [];
@@ -72,7 +72,7 @@ export function lex(text: string, links: Links = noLinks(), more = false): Token
   return tokens;
 }
 
-/** Matches the closing line of a fence that was opened with `mark`. */
+/** Returns a pattern for the closing line of a fence that was opened with `mark`. */
 export function closingFence(mark: string): RegExp {
   return new RegExp(`^ {0,3}${mark[0]}{${mark.length},}[ \\t]*$`, "gm");
 }
@@ -126,7 +126,7 @@ function readBlocks(text: string, links: Links, lexers: Lexer[], more = false): 
   return lexer.tokens as Token[];
 }
 
-/** Reads the paragraphs of `lexer` within `budget`; returns what is left of it. */
+/** Reads the paragraphs of `lexer` within `budget`; returns the rest of the budget. */
 function readInline(lexer: Lexer, budget: number): number {
   let left = budget;
   for (const { src, tokens } of lexer.inlineQueue) {
@@ -140,7 +140,7 @@ function readInline(lexer: Lexer, budget: number): number {
   return left;
 }
 
-/** Whether inline marks are looked for in a paragraph's `text` at all. */
+/** True if a paragraph's `text` is short enough, with few enough marks, to read its inline marks. */
 export function hasInline(text: string): boolean {
   return text.length <= LONGEST_INLINE && markCount(text) ** 2 <= INLINE_BUDGET;
 }

@@ -9,23 +9,23 @@ import { MarkdownStream } from "./stream";
 import type { Token } from "./token";
 import { drawToken } from "./tokens";
 
-/** Blocks that the browser skips together when they are off screen: watching each of them costs more than it saves. */
+/** The number of blocks that the browser skips together off screen: watching each one costs more than it saves. */
 const CHUNK = 20;
 const CHUNK_LENGTH = 4_000;
-/** What an item or a row costs the browser's layout, in characters. */
+/** The layout cost of a list item or table row, in characters. */
 const ITEM_LENGTH = 25;
-/** How long a long text is read before it is drawn, in milliseconds; then it is read on. */
+/** The time for reading a long text before it is drawn, in milliseconds; the rest is read after a pause. */
 const BUDGET = 8;
-/** In between the browser lays out what was drawn: one long layout would be as bad as one long task. */
+/** The pause in milliseconds, for the browser's layout: one long layout would be as bad as one long task. */
 const PAUSE = 16;
-/** A longer text that is finished shows its rest on a click, in characters. */
+/** A longer text, once finished, shows its rest on a click, in characters. */
 const LONGEST = 100_000;
-/** So much of a text far from the screen is there to be found, in characters. */
+/** The length of a text far from the screen that the browser's search can find, in characters. */
 const WAITING = 20_000;
 
 interface Props {
   text: string;
-  /** Whether more may come: then an unfinished end is drawn finished. */
+  /** True if more text may come: an unfinished end is then completed for display. */
   live?: boolean;
 }
 
@@ -46,7 +46,7 @@ export const Markdown = memo(({ text, live = false }: Props) => {
         {isCut && <TextButton onClick={() => showAll(true)}>Show all ({bytes(text.length)})</TextButton>}
       </>
     );
-  // The raw text, unseen but findable, holds the place until it comes near the screen.
+  // The raw text, invisible but findable, holds the place until it comes near the screen.
   return (
     <div ref={element} class="md waiting">
       {text.slice(0, WAITING)}
@@ -114,8 +114,8 @@ const Chunk = memo(
 const Block = memo(({ token }: { token: Token }) => <div class={`block of-${token.type}`}>{drawToken(token)}</div>);
 
 /*
- * Text nodes that grow: what is new is appended, so that a selection in them survives. Preact sets `data` anew, which
- * collapses every range inside; the nodes of the block that is being written get a setter that only touches what has changed.
+ * Text nodes that grow: new text is appended, so that a selection in them survives. Preact replaces `data`, which
+ * collapses every range inside; the nodes of the block that is being written get a setter that touches only the change.
  */
 const DATA = Object.getOwnPropertyDescriptor(CharacterData.prototype, "data") as Required<
   Pick<PropertyDescriptor, "get" | "set">
@@ -135,7 +135,7 @@ const GROWING: PropertyDescriptor = {
   },
 };
 
-/** Makes the text nodes in `element` keep what is selected in them. */
+/** Makes the text nodes in `element` keep a selection inside them. */
 function keepSelections(element: Element): void {
   const walker = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
   for (let node = walker.nextNode(); node; node = walker.nextNode()) {

@@ -1,15 +1,15 @@
 /**
- * Where mathematics stands in Markdown: `$…$`, `$$…$$`, `\(…\)` and `\[…\]`.
+ * Finds mathematics in Markdown: `$…$`, `$$…$$`, `\(…\)` and `\[…\]`.
  *
- * A dollar sign is also money. So `$…$` is a formula only where no space stands inside next to a sign, no digit behind the
- * last one, and it is not an amount with words (`$5 or US$6`).
+ * A dollar sign can also mean money. So `$…$` is a formula only if no space is next to a sign on the inside, no digit
+ * follows the last sign, and it is not an amount with words (`$5 or US$6`).
  */
 
 import type { Lexer } from "marked";
 import { table } from "../../state/object";
 import type { Token } from "./token";
 
-/** Longer ones are text, in characters and in lines: below what a block that streams is cut at. */
+/** Longer formulas stay text, in characters and in lines; less than the limits at which a streaming block is cut. */
 const LONGEST = 5_000;
 const MOST_LINES = 100;
 const OPENING = /^(?:\$\$?|\\[([])/;
@@ -19,12 +19,12 @@ const BLANK_LINE = /\n[ \t]*\n/;
 const AMOUNT = /^[\d.,]+[^\\{}^_=]*(?:\s[a-zA-Z]{2}|[A-Z]{2}$)/;
 const CLOSING: Record<string, string> = table({ $: "$", $$: "$$", "\\(": "\\)", "\\[": "\\]" });
 
-/** Whether anything in `text` can begin a formula. */
+/** True if a formula may begin in `text`. */
 export function hasMath(text: string): boolean {
   return text.search(ANY_OPENING) >= 0;
 }
 
-/** The formula that `text` begins with, where its closing delimiter is there; `before` is the character before it. */
+/** Returns the formula at the start of `text` if it is closed; `before` is the character before it. */
 export function mathAt(text: string, before = ""): Token | undefined {
   const open = OPENING.exec(text)?.[0];
   if (open === undefined) return undefined;
@@ -45,7 +45,7 @@ function isFormula(source: string, before: string, after: string): boolean {
   return !/[a-zA-Z0-9$]/.test(before) || /^[\\^_{]/.test(source);
 }
 
-/** Where `close` stands first, not behind a backslash of its own; -1 where it is not near. */
+/** Returns the index of the first `close` that no backslash escapes; -1 if there is none nearby. */
 function closingAt(text: string, from: number, close: string): number {
   for (let at = text.indexOf(close, from); at >= 0 && at - from <= LONGEST; at = text.indexOf(close, at + 1)) {
     let slashes = 0;
@@ -55,7 +55,7 @@ function closingAt(text: string, from: number, close: string): number {
   return -1;
 }
 
-/** A formula of several lines that `text` begins with, to the end of its last line; `"open"` where that may still come. */
+/** Returns the multi-line formula that `text` begins with, to its last line's end; `"open"` if that may still come. */
 function blockAt(text: string): Token | "open" | undefined {
   const indent = BLOCK.exec(text)?.[0];
   if (indent === undefined) return undefined;
@@ -66,7 +66,7 @@ function blockAt(text: string): Token | "open" | undefined {
   return isOpen && !BLANK_LINE.test(near) ? "open" : undefined;
 }
 
-/** Where the formula begins that is still being written at the end of `text` on lines of its own; -1 where none is. */
+/** Returns the start of an unfinished formula at the end of `text`, on lines of its own; -1 if there is none. */
 export function openMathAt(text: string): number {
   for (let at = text.search(/^ {0,3}(?:\$\$|\\\[)/m); at >= 0; ) {
     const block = blockAt(text.slice(at));
@@ -78,12 +78,12 @@ export function openMathAt(text: string): number {
   return -1;
 }
 
-/** `text` such that Markdown shows it as it is. */
+/** Returns `text` escaped, so that Markdown shows it unchanged. */
 export function asSource(text: string): string {
   return text.replace(/[^a-zA-Z0-9\s]/gu, (mark) => `&#${mark.codePointAt(0)};`);
 }
 
-/** marked's options that make it read formulas; `more`: whether the text may still grow. */
+/** Returns marked's options for reading formulas; `more` is true if the text may still grow. */
 export function mathOptions(more: boolean) {
   return {
     gfm: true,
@@ -123,7 +123,7 @@ function mathBlock(raw: string, tokens: Token[]): Token {
   return { type: "mathBlock", raw, text: raw, tokens };
 }
 
-/** Where the first line of a paragraph begins that may begin a formula of several lines. */
+/** Returns the start of the first line in a paragraph that may begin a formula of several lines. */
 function startOfBlock(text: string): number {
   for (let at = text.indexOf("\n"); at >= 0; ) {
     if (BLOCK.test(text.slice(at + 1, at + 6))) return at + 1;
@@ -134,7 +134,7 @@ function startOfBlock(text: string): number {
   return -1;
 }
 
-/** `masked` with the formulas of `text` hidden: their stars and underscores mark no emphasis. Code is masked already. */
+/** Hides the formulas of `text` in `masked`: their stars and underscores mark no emphasis. Code is masked already. */
 function withoutMath(masked: string, text: string): string {
   if (masked.length !== text.length) return masked;
   let hidden = "";

@@ -1,34 +1,34 @@
 /**
- * Markdown that grows: blocks before the last one are frozen, only the tail is read again.
+ * Reads growing Markdown: blocks before the last one are frozen, only the tail is read again.
  *
- * A block is frozen when a *complete line* has begun a later block: a half line may still turn out to continue
- * it (`2` → `2. item`). Inside an open fence at the margin nothing is read until its closing line. The blocks
- * of a finished text are the same however it was cut. A block that grows too long is cut in two, so that the tail stays
- * short; a long text is read in steps, so that no step keeps the page from answering.
+ * A block is frozen when a *complete line* has begun a later block: half a line may still continue it
+ * (`2` → `2. item`). Inside an open fence at the margin nothing is read until its closing line. A finished text has the
+ * same blocks however it was split. A block that grows too long is cut in two, so the tail stays short; a long text
+ * is read in steps, so that no step blocks the page.
  */
 import { complete, insideFence } from "./complete";
 import { asText, closingFence, copied, type Links, lex, noLinks, type Token } from "./lexer";
 
-/** Looks for the line's end first: without one, every split of a long row of marks would be tried. */
+/** Looks for the line's end first: without it, the pattern would try every split of a long row of marks. */
 const FENCE = /^(?=[^\n]*\n)(`{3,}|~{3,})([^\n]*)\n/;
-/** So much is taken to the tail at a time, in characters. */
+/** The length of text added to the tail at a time, in characters. */
 const STEP = 1_500;
-/** The beginning is read whatever the time, in characters: most messages are drawn at once. */
+/** The beginning that is read regardless of the deadline, in characters: most messages are drawn at once. */
 const AT_LEAST = 6_000;
-/** So many new blocks end a step: those that are read at once, as code is, cost the more to be drawn. */
+/** The number of new blocks that ends a step: blocks that are quick to read, such as code, cost more to draw. */
 const MOST_BLOCKS = 24;
-/** A list this long goes on as another list with its next item, in characters. */
+/** A list this long continues as another list with its next item, in characters. */
 const LONG_LIST = 3_000;
-/** Any block this long goes on as another block with its next line, in characters and in lines. */
+/** Any block this long continues as another block with its next line, in characters and in lines. */
 const LONG_BLOCK = 6_000;
 const MANY_LINES = 150;
-/** Code in a list or a quote is kept together up to this length, in characters. */
+/** Code in a list or a quote stays together up to this length, in characters. */
 const LONGEST_CODE = 32_000;
 const ITEM = /^(?:[-*+]|\d{1,9}[.)])[ \t]+\S/gm;
 const TABLE_HEAD = /^[^\n]{0,1000}\n[^\n]{0,1000}\n/;
 const NAME = /\[([^[\]\\]{1,100})\]/g;
 const MOST_LINKS = 200;
-/** A definition that comes after the text naming it makes all of a text be read again. */
+/** The most times, and the longest text, that is read again for a definition after its use. */
 const MOST_REREADS = 10;
 const LONGEST_REREAD = 200_000;
 
@@ -39,19 +39,19 @@ export class MarkdownStream {
   #seen = 0;
   #tail = "";
   #links: Links = noLinks();
-  /** The names in brackets in frozen blocks: a later definition may make links of them. */
+  /** The names in brackets in frozen blocks: a later definition may turn them into links. */
   #named = new Set<string>();
   #rereads = 0;
   #closing: RegExp | undefined;
-  /** The open fence's last line, as far as it has come. */
+  /** The open fence's last line so far. */
   #line = "";
   #isInLongLine = false;
 
   /**
-   * Takes the whole text so far; what was seen before is not read again.
+   * Takes the whole text so far; does not read again what it has seen before.
    *
-   * Reads until `deadline` (by `performance.now()`, in milliseconds) or some blocks are added, but its first few
-   * thousand characters whatever the time, and returns whether it has read everything. Without a deadline it does.
+   * Reads until `deadline` (by `performance.now()`, in milliseconds) or until some blocks are added, but always its
+   * first few thousand characters; returns true if it has read everything. Without a deadline it reads everything.
    */
   update(whole: string, deadline = Number.POSITIVE_INFINITY): boolean {
     const probe = this.#whole.slice(Math.max(0, this.#whole.length - 32));
@@ -71,7 +71,7 @@ export class MarkdownStream {
     return this.#stepEnd() === this.#seen;
   }
 
-  /** The blocks after the frozen ones: as read when `final`, else finished for display. */
+  /** Returns the blocks after the frozen ones: unchanged if `final`, else completed for display. */
   open(final: boolean): Token[] {
     if (this.#tail === "") return [];
     if (this.#isInLongLine) return [asText(this.#tail)];
@@ -96,7 +96,7 @@ export class MarkdownStream {
     this.#isInLongLine = false;
   }
 
-  /** Where the next step ends: at a line's end if there is one, never between `\r` and `\n`. */
+  /** Returns the end of the next step: at a line's end if there is one, never between `\r` and `\n`. */
   #stepEnd(): number {
     const whole = this.#whole;
     const most = Math.min(whole.length, this.#seen + STEP);
@@ -160,7 +160,7 @@ export class MarkdownStream {
     let last = tokens.length - 1;
     while (last > 0 && tokens[last]?.type === "space") last -= 1;
     const isMathOpen = tokens[last]?.open === true;
-    // A formula that is never closed goes on with the paragraph before it.
+    // A formula that is never closed continues the paragraph before it.
     if (isMathOpen && tokens[last - 1]?.type === "paragraph") last -= 1;
     this.#freezeAll(tokens.slice(0, Math.max(last, 0)));
     const open = isMathOpen ? undefined : tokens[last];
@@ -183,7 +183,7 @@ export class MarkdownStream {
     return names.some((name) => this.#named.has(name));
   }
 
-  /** Where the last block is cut, or 0. A line follows the cut, so that it is known what goes on. */
+  /** Returns where to cut the last block, or 0. A line follows the cut, so that its continuation is known. */
   #cutAt(block: Token): number {
     const tail = this.#tail;
     const lines = tail.lastIndexOf("\n") + 1;
@@ -201,7 +201,7 @@ export class MarkdownStream {
     return at < lines && !isInCode ? at : 0;
   }
 
-  /** A table goes on with its head. */
+  /** A table that is cut repeats its head. */
   #cut(block: Token, at: number): void {
     const head = block.type === "table" ? (TABLE_HEAD.exec(this.#tail)?.[0] ?? "") : "";
     this.#freezeAll(lex(this.#tail.slice(0, at), this.#links));
@@ -221,7 +221,7 @@ export class MarkdownStream {
   }
 }
 
-/** Where the line number `count` ends, or -1. */
+/** Returns the end of line number `count`, or -1. */
 function lineEnd(text: string, count: number): number {
   let at = -1;
   for (let left = count; left > 0; left -= 1) {
@@ -231,7 +231,7 @@ function lineEnd(text: string, count: number): number {
   return at;
 }
 
-/** A definition's name as marked writes it. */
+/** Returns a definition's name as marked writes it. */
 function nameOf(label: string): string {
   return label.toLowerCase().replace(/\s+/g, " ");
 }
@@ -240,7 +240,7 @@ function blocks(tokens: Token[]): Token[] {
   return tokens.filter((token) => token.type !== "space");
 }
 
-/** The code block of an unfinished fence; a last line that may be its end waits. */
+/** Returns the code block of an unfinished fence, without a last line that may close it. */
 function openFence(tail: string): Token {
   const head = (FENCE.exec(tail) as RegExpExecArray)[0];
   const lastLine = tail.lastIndexOf("\n");

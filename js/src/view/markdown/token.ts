@@ -11,7 +11,7 @@ export interface Token {
   depth?: number;
   /** Code block: the info string. */
   lang?: string;
-  /** Code block: whether its closing line has not arrived. */
+  /** Code block: true if its closing line has not arrived. */
   live?: boolean;
   /** List. */
   ordered?: boolean;
@@ -26,13 +26,13 @@ export interface Token {
   /** Link or image. */
   href?: string;
   title?: string | null;
-  /** Link: whether it was written as a bare address, in which character references mean nothing. */
+  /** Link: true if it was written as a bare address, in which character references mean nothing. */
   autolink?: boolean;
-  /** Formula: whether it stands on lines of its own. */
+  /** Formula: true if it is on lines of its own. */
   isDisplay?: boolean;
-  /** Formula on lines of its own: whether its closing delimiter has not arrived. */
+  /** Formula on lines of its own: true if its closing delimiter has not arrived. */
   open?: boolean;
-  /** Raw HTML: whether it is a block. */
+  /** Raw HTML: true if it is a block. */
   block?: boolean;
 }
 

@@ -1,4 +1,4 @@
-/** Markdown tokens to elements. Raw HTML stays text, pictures from elsewhere stay names, links are checked. */
+/** Turns Markdown tokens into elements. Raw HTML stays text, pictures are shown by name only, links are checked. */
 
 import { signal } from "@preact/signals";
 import { type ComponentChildren, Fragment, h } from "preact";
@@ -15,7 +15,7 @@ import { CodeBlock } from "./code";
 import type { Align, Token } from "./token";
 
 const DEEPEST = 30;
-/** The one tag that Markdown has no mark for in a table. */
+/** The only HTML tag that is drawn: Markdown has no mark for a line break in a table. */
 const LINE_BREAK = /^<br\s*\/?>$/i;
 type Draw = (token: never, depth: number) => ComponentChildren;
 
@@ -129,7 +129,7 @@ function drawLink(token: Token, depth: number) {
   );
 }
 
-/** A picture in a message is a name to click at most: loading it would tell its server who reads. */
+/** A picture in a message is shown as a name, at most with a link: loading it would tell its server who reads. */
 function drawImage(token: Token) {
   const href = safeHref(unescapeEntities(token.href ?? ""));
   const label = (
@@ -150,12 +150,12 @@ function drawImage(token: Token) {
 const REFERENCE = /&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});/g;
 const known = new Map<string, string>();
 
-/** Character references (`&amp;`, `&#8594;`) as the characters they stand for. */
+/** Returns `text` with character references (`&amp;`, `&#8594;`) decoded. */
 function unescapeEntities(text: string): string {
   return text.includes("&") ? text.replace(REFERENCE, decode) : text;
 }
 
-/** One reference by the browser's own table; the pattern lets nothing else through to the parser. */
+/** Decodes one reference by the browser's own table; the pattern lets nothing else through to the parser. */
 function decode(reference: string): string {
   let decoded = known.get(reference);
   if (decoded === undefined) {
@@ -168,7 +168,7 @@ function decode(reference: string): string {
 type DrawFormula = (into: Element, source: string, isDisplay: boolean) => void;
 
 let fetched: Promise<unknown> | undefined;
-/** What draws formulas (`js/src/math.ts`), once it is here. */
+/** The function that draws formulas (`js/src/math.ts`), once it has arrived. */
 const drawer = signal<{ draw: DrawFormula } | undefined>(undefined);
 
 function needMath(fetch: Store["module"]): void {
@@ -179,16 +179,16 @@ function needMath(fetch: Store["module"]): void {
 }
 
 interface FormulaProps {
-  /** As it was written, with its delimiters. */
+  /** The formula as written, with its delimiters. */
   raw: string;
   source: string;
   isDisplay: boolean;
 }
 
-/** A wide formula scrolls; a short one in a line of text has nothing to scroll. */
+/** A wide formula scrolls; a short one in a line of text does not. In characters. */
 const SHORT = 40;
 
-/** A formula: its source until it can be drawn, and where it cannot be drawn at all. */
+/** A formula; shows its source until it can be drawn, or if it cannot be drawn at all. */
 const Formula = memo(({ raw, source, isDisplay }: FormulaProps) => {
   const { store } = useContext(ViewContext);
   const element = useRef<HTMLElement>(null);
@@ -204,7 +204,7 @@ const Formula = memo(({ raw, source, isDisplay }: FormulaProps) => {
     }
     into.textContent = plain(raw);
   }, [raw, source, isDisplay, there]);
-  // The child nodes are the effect's.
+  // The effect above draws the child nodes.
   return (
     <span
       class={isDisplay ? "math display" : "math"}

@@ -1,4 +1,4 @@
-/** The changes of a set, by kind: each with its difference to unfold, and what can be done with it. */
+/** The changes of a set, by kind: each with its difference to unfold, and its buttons. */
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { own, table } from "../../state/object";
@@ -15,7 +15,7 @@ import { Hunks, LineCount, PathName } from "./diff";
 import { Download } from "./files";
 import { compare } from "./line-diff";
 
-/** How many are drawn at first, and then with each click. */
+/** The number of changes drawn at first, and then with each click. */
 const FIRST = 20;
 const MORE = 100;
 const ICONS: Record<Change["kind"], IconName> = table({ file: "file", cell: "execute", variable: "variable" });
@@ -32,11 +32,11 @@ interface Props {
   channel: string;
   title: string;
   operations: Operations;
-  /** Whether the differences are wanted side by side at once, where the front end has room for that. */
+  /** True if the differences open side by side at once, provided the front end has room for that. */
   atOnce?: boolean;
-  /** Whether the line above says already that all are undone. */
+  /** True if the line above already shows that all are undone. */
   allUndone?: boolean;
-  /** Whether parts of files can be decided: of one turn alone. */
+  /** True if the user can decide on parts of files: only for a single turn. */
   byHunks?: boolean;
 }
 
@@ -99,13 +99,13 @@ export function ChangeList(props: Props) {
 const isOffered = ({ state, undoable }: Change): boolean => state === "offered" && undoable;
 const isComparable = ({ kind, isBinary }: Change): boolean => kind !== "variable" && !isBinary;
 
-/** An address without its scheme: what the host calls the version. */
+/** Returns an address without its scheme: the host's name for the version. */
 const digest = (address: string): string => address.slice(address.lastIndexOf("/") + 1);
 
 type Follow = NonNullable<Review["follow"]>;
 const NOTHING: Standing = { said: "", isBusy: false, actions: [], version: "" };
 
-/** Says how the changes stand after each drawing of the list; when the list is gone, nothing can be done from elsewhere. */
+/** Reports the changes' states after each drawing of the list; offers no actions once the list is gone. */
 function useStandings(changes: readonly Change[], operations: Operations, byHunks: boolean): Follow {
   const { store } = useView();
   const listeners = useRef(new Set<Parameters<Follow>[0]>()).current;
@@ -159,7 +159,7 @@ function useStandings(changes: readonly Change[], operations: Operations, byHunk
   };
 }
 
-/** Shows the changes side by side, beginning with one; undefined where the front end has no room for that. */
+/** Returns a function that compares the changes side by side, from one on; undefined if there is no room for that. */
 function useComparing(channel: string, title: string, changes: readonly Change[], follow: Follow) {
   const { store } = useView();
   const notebook = store.notebook;
@@ -172,7 +172,7 @@ function useComparing(channel: string, title: string, changes: readonly Change[]
       (change): Comparison => ({
         id: change.id,
         name: change.name,
-        // As it is then: parts of it may have been decided.
+        // In its latest state: parts of it may have been decided.
         load: () => textsOf(store, channel, latest.current.find(({ id }) => id === change.id) ?? change),
         ...(change.kind === "file" && change.after !== "" ? { open: () => openFile?.(change.path) } : {}),
       }),
@@ -181,7 +181,7 @@ function useComparing(channel: string, title: string, changes: readonly Change[]
   };
 }
 
-/** Both sides; of one that is not there, nothing. */
+/** Returns both sides; a missing side is empty. */
 async function textsOf(store: Store, channel: string, change: Change): Promise<{ before: string; after: string }> {
   const nothing: ChangeText = { text: "", size: 0, isCut: false, isBinary: false };
   const side = (name: "before" | "after") => (change[name] === "" ? nothing : store.change(channel, change.id, name));
@@ -199,7 +199,7 @@ interface ItemProps {
   change: Change;
   operations: Operations;
   onCompare: ((first: string) => void) | undefined;
-  /** How it stands, where that has to be said. */
+  /** Its state, if it must be shown. */
   said: string;
 }
 
@@ -280,7 +280,7 @@ function ChangeItem({ id, channel, change, operations, onCompare, said }: ItemPr
 
 const WORDS = table({ keep: "Keep", undo: "Undo", redo: "Redo", apply: "Apply" });
 
-/** What can be done with a change now. */
+/** Returns the actions that are possible for a change now. */
 function actionsOf({ state, undoable, undoneParts }: Change): readonly (keyof typeof WORDS)[] {
   const back = state === "offered" ? "apply" : state === "undone" ? "redo" : "undo";
   const canGoBack = undoable && state !== "kept";
@@ -321,7 +321,7 @@ const Loading = ({ text }: { text: string }) => (
   </p>
 );
 
-/** The lines that are different, fetched when they are looked at. */
+/** The lines that differ, fetched when the user opens them. */
 function Difference({ channel, change }: { channel: string; change: Change }) {
   const { store } = useView();
   const inputs = [store, channel, change.id, change.before, change.after];

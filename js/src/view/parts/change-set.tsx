@@ -1,4 +1,4 @@
-/** What changed, in one line, with what can be done with all of it; and on demand the list of the changes. */
+/** One line with the totals of a set of changes and buttons for all of them; on demand, the list of the changes. */
 import { useComputed } from "@preact/signals";
 import { useId, useMemo, useState } from "preact/hooks";
 import type { Turn } from "../../state/types.gen";
@@ -16,13 +16,13 @@ import { useAfter } from "../use-work";
 import { LineCount } from "./diff";
 import { Files } from "./files";
 
-/** So long it may take before it is said that it takes time, in milliseconds. */
+/** The wait before a message says that it takes time, in milliseconds. */
 const PATIENCE = 300;
 
-/** Where the ids of changed cells have it. */
+/** The prefix of the ids of changed cells. */
 const CELL = "cell:";
 
-/** Runs the cells that the last turn changed and that have not run since, in their order; undefined where there are none. */
+/** Returns a function that runs, in order, the cells that the last turn changed and that have not run since, if any. */
 function useRun(turn: Turn): (() => void) | undefined {
   const { store, announce } = useView();
   const { chat, session } = usePlace();
@@ -46,7 +46,7 @@ function useRun(turn: Turn): (() => void) | undefined {
   };
 }
 
-/** What a turn changed; of a turn of an older kernel, what its tool calls say. */
+/** The changes of a turn; for a turn of an older kernel, the changes that its tool calls show. */
 export const TurnChanges = memo(({ turn }: { turn: Turn }) => {
   const { store } = useView();
   const { session } = usePlace();
@@ -96,9 +96,9 @@ interface Props {
   channel: string;
   title: string;
   tally: Tally;
-  /** What is not covered, or cannot be undone. */
+  /** Notes on changes that are not covered, or cannot be undone. */
   notes?: readonly string[] | undefined;
-  /** Whether the list is there without being asked for. */
+  /** True if the list is open from the start. */
   always?: boolean;
   /** Runs the changed cells. */
   onRun?: (() => void) | undefined;
@@ -111,7 +111,7 @@ export function ChangeSet({ id, channel, title, tally, notes = [], always = fals
   const [isOpen, open] = useMemory(`fold ${id}`, false);
   const [atOnce, setAtOnce] = useState(false);
   const review = () => {
-    setAtOnce(!isOpen); // not where a reload finds the list open
+    setAtOnce(!isOpen); // not when a reload finds the list open
     open(!isOpen);
   };
   const lines = tally.added + tally.removed > 0;
@@ -183,7 +183,7 @@ export function ChangeSet({ id, channel, title, tally, notes = [], always = fals
   );
 }
 
-/** How the changes stand, where they are not all open. */
+/** Returns how many are kept and undone, if any. */
 function standing(tally: Tally): string {
   const { undone, kept } = tally;
   const total = totalOf(tally);
@@ -194,7 +194,7 @@ function standing(tally: Tally): string {
 interface AllProps {
   tally: Tally;
   operations: Operations;
-  /** Whether it is said that all are meant: where the same words stand beside each change, too. */
+  /** True if the buttons say that they mean all: the same words are beside each change, too. */
   all: boolean;
   disabled: boolean;
 }
@@ -213,7 +213,7 @@ function AllActions({ tally, operations, all, disabled }: AllProps) {
   );
 }
 
-/** Everything that the conversation changed, merged by path: a panel above its messages. */
+/** All changes of the conversation, merged by path: a panel above its messages. */
 export function AllChanges({ title, onDone }: { title: string; onDone: () => void }) {
   const { store } = useView();
   const { session } = usePlace();

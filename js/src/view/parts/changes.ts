@@ -1,4 +1,4 @@
-/** What tool calls changed in files, by path, as the calls themselves say (`agentnb/host/changes.py` tells the same). */
+/** File changes by path, as the tool calls themselves report them (`agentnb/host/changes.py` does the same). */
 import { table } from "../../state/object";
 import type { ResponsePart, ToolDiffContent } from "../../state/types.gen";
 import { inFolder } from "../plain";
@@ -8,7 +8,7 @@ import { refOf } from "./whole";
 export interface FileChange {
   path: string;
   kind: "created" | "changed" | "deleted" | "moved";
-  /** Absent where the calls do not show it, or it is too large to be compared here. */
+  /** Absent if the calls do not show the change, or if it is too large to compare here. */
   change: Change | undefined;
 }
 
@@ -25,7 +25,7 @@ interface File {
 
 const KINDS: Record<string, FileChange["kind"]> = table({ edit: "changed", delete: "deleted", move: "moved" });
 
-/** In the order in which the files came up; one that is in the end as it was is left out. */
+/** Returns the files in the order of their first appearance; leaves out a file whose text ends unchanged. */
 export function changes(parts: readonly ResponsePart[], cwd?: string): FileChange[] {
   const files = new Map<string, File>();
   const file = (path: string) => {
@@ -60,7 +60,7 @@ function edit(file: File, diff: ToolDiffContent): void {
     file.edits = [...file.edits.filter((other) => !holds(fresh, other)), fresh];
 }
 
-/** Whether `some`, a part of a file as an agent shows it, is plainly in `whole`. */
+/** True if `whole` clearly contains `some`, a part of a file as an agent shows it. */
 function holds(whole: Edit, some: Edit): boolean {
   const [old, now] = [some.oldText ?? "", some.newText];
   return old + now !== "" && (whole.oldText ?? "").includes(old) && whole.newText.includes(now);

@@ -1,4 +1,4 @@
-/** Changes that cannot be undone as they are, because they were changed since: the reader sees the versions and chooses. */
+/** Changes that cannot be undone because something changed since: the user compares the versions and chooses. */
 
 import { useId, useMemo, useState } from "preact/hooks";
 import { own } from "../../state/object";
@@ -73,7 +73,7 @@ export function ConflictChoices({ id, operations }: { id: string; operations: Op
   );
 }
 
-/** The three versions: one as it is, the two others by what is different in them. */
+/** The three versions: the old one as text, the two others as differences. */
 function Versions({ id, conflict, old, left }: { id: string; conflict: ChangeConflict; old: string; left: string }) {
   const { base, target, current } = conflict;
   return (
@@ -98,7 +98,7 @@ const NOTHING = "Missing or not text.";
 interface ComparedProps {
   id: string;
   name: string;
-  /** What it is compared to. */
+  /** The name of the version that it is compared to. */
   to: string;
   before: string | null | undefined;
   after: string | null | undefined;

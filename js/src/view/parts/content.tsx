@@ -39,7 +39,7 @@ function Picture({ block }: { block: Block }) {
 interface ImageProps {
   source: string | undefined;
   alt: string;
-  /** What stands in its place where it cannot be shown. */
+  /** The name shown instead if the picture cannot be shown. */
   chip: string;
   note?: string | undefined;
 }
@@ -76,7 +76,7 @@ function Resource({ id, resource }: { id: string; resource: Block }) {
   const { mimeType, blob } = resource;
   const size = refOf(resource, "blob")?.size ?? (typeof blob === "string" ? blob.length : undefined);
   const note = [line(mimeType ?? "", 60), size === undefined ? "" : bytes((size * 3) / 4)].filter(Boolean).join(" · ");
-  // Bytes that are to be fetched: only pictures are of use here.
+  // Bytes that must be fetched: only pictures are useful here.
   if (refOf(resource, "blob") && imageSource(mimeType, "AAAA"))
     return (
       <Whole of={resource} field="blob" atOnce>
@@ -120,7 +120,7 @@ function Chip({ name, note, href, title }: ChipProps) {
   );
 }
 
-/** Anything this version has no better picture for, as JSON. */
+/** Shows as JSON anything that this version cannot show better. */
 export function Raw({ id, name, payload }: { id: string; name: string; payload: unknown }) {
   return (
     <Fold id={`${id} raw`} className="raw" head={<Name icon="info" text={name} />}>

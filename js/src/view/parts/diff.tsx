@@ -13,7 +13,7 @@ import type { FileChange } from "./changes";
 import { type Change, compare, type Hunk } from "./line-diff";
 
 const FOLD_ABOVE = 2000;
-/** Lines drawn at first, and then with each frame. */
+/** The number of lines drawn at first, and then with each frame. */
 const LINES = 400;
 const LONGEST_LINE = 2_000;
 
@@ -38,15 +38,15 @@ export const Diff = memo(({ id, path, oldText, newText }: Props) => {
 interface ChangedProps extends FileChange {
   id: string;
   open?: boolean;
-  /** Heard before the path. */
+  /** The text that screen readers read before the path. */
   label?: string;
-  /** Unfolded where the change is not known; a bare line without it. */
+  /** The content to unfold if the change is unknown; without it, there is only a line. */
   children?: ComponentChildren;
 }
 
 const CHIPS: Record<string, string> = table({ created: "new", deleted: "deleted", moved: "moved" });
 
-/** A file and what changed in it. */
+/** A file and its changes. */
 export function Changed({ id, path, kind, change, open = false, label, children }: ChangedProps) {
   const cwd = useWorkspace();
   const body = change ? <Hunks change={change} /> : children;
@@ -68,7 +68,7 @@ export function Changed({ id, path, kind, change, open = false, label, children 
   );
 }
 
-/** A path with its folder set back; a name that is whole as it is. */
+/** A path with its folder dimmed; with `isWhole`, all of it is a name. */
 export function PathName({ path, title, isWhole = false }: { path: string; title: string; isWhole?: boolean }) {
   const { folder, name } = isWhole ? { folder: "", name: path } : splitPath(path);
   return (
@@ -79,7 +79,7 @@ export function PathName({ path, title, isWhole = false }: { path: string; title
   );
 }
 
-/** How many lines came and went. */
+/** The numbers of added and removed lines. */
 export function LineCount({ added, removed }: { added: number; removed: number }) {
   return (
     <span class="diff-count">
@@ -93,7 +93,7 @@ export function LineCount({ added, removed }: { added: number; removed: number }
   );
 }
 
-/** The lines of a change, those that are the same around them included. */
+/** The lines of a change, with the unchanged lines around them. */
 export function Hunks({ change }: { change: Change }) {
   const [shown, show] = useState(LINES);
   const isCut = shown < change.lines;
@@ -114,7 +114,7 @@ function firstLines(hunks: readonly Hunk[], count: number): Hunk[] {
   let left = count;
   for (const hunk of hunks) {
     if (left <= 0) break;
-    // In blocks of one size, so that those drawn before stay as they are.
+    // In blocks of one size, so that blocks drawn before stay unchanged.
     let [oldStart, newStart] = [hunk.oldStart, hunk.newStart];
     for (let at = 0; at < hunk.lines.length && left > 0; at += LINES) {
       const lines = hunk.lines.slice(at, at + LINES);

@@ -1,4 +1,4 @@
-/** The files that a turn changed: each with its change to unfold, and to be taken along. */
+/** The files that a turn changed: each with its change to unfold, and a download button. */
 import { useMemo } from "preact/hooks";
 import type { Turn } from "../../state/types.gen";
 import { usePlace, useView, useWorkspace } from "../context";
@@ -34,7 +34,7 @@ export const Files = memo(({ turn }: { turn: Turn }) => {
   );
 });
 
-/** Gives the reader a file of the workspace, or the reason why not. */
+/** Downloads a file of the workspace, or shows the reason why not. */
 export function Download({ path }: { path: string }) {
   const { store } = useView();
   const { chat } = usePlace();

@@ -1,4 +1,4 @@
-/** The lines that two texts differ in, in hunks as `diff -u` has them (jsdiff). */
+/** The difference of two texts by lines, in hunks like those of `diff -u` (jsdiff). */
 import { structuredPatch } from "diff";
 
 export interface Hunk {
@@ -8,7 +8,7 @@ export interface Hunk {
   lines: string[];
 }
 
-/** How two texts differ. */
+/** The difference of two texts. */
 export interface Change {
   hunks: Hunk[];
   added: number;
@@ -24,7 +24,7 @@ const LONGEST = 1_000_000;
 const MOST_LINES = 50_000;
 const NOTE = "\\ No newline at end of file";
 
-/** Texts too different to be compared in time are one hunk: all old lines removed, all new lines added. */
+/** Texts too different to compare in time are one hunk: all old lines removed, all new lines added. */
 export function lineDiff(oldText: string, newText: string): Hunk[] {
   const options = { context: CONTEXT, timeout: TIMEOUT };
   const patch = oldText && newText ? structuredPatch("", "", oldText, newText, "", "", options) : undefined;
@@ -40,7 +40,7 @@ function marked(mark: string, text: string): string[] {
   return isEnded ? lines : [...lines, NOTE];
 }
 
-/** The hunks between two texts, or undefined when they are too long to be compared here. */
+/** Returns the hunks between two texts, or undefined if they are too long to compare here. */
 export function compare(oldText: string, newText: string): Change | undefined {
   if (oldText.length + newText.length > LONGEST) return undefined;
   if (lineCount(oldText) + lineCount(newText) > MOST_LINES) return undefined;

@@ -1,8 +1,8 @@
 /**
- * Plain text of any length. Its beginning (or its end) is drawn; the rest comes on a click, some slices per frame.
+ * Plain text of any length. Draws its beginning (or its end); the rest comes on a click, some slices per frame.
  *
- * Each slice is a block of its own: the browser lays out only those near the screen, and a line of megabytes, which
- * it would need seconds for, is broken.
+ * Each slice is a separate block: the browser lays out only those near the screen, and a line of megabytes, which would
+ * take it seconds, is broken.
  */
 import { type ComponentChildren, createContext } from "preact";
 import { useContext, useState } from "preact/hooks";
@@ -10,7 +10,7 @@ import { TextButton } from "../controls";
 import { bytes } from "../plain";
 import { useAfter } from "../use-work";
 
-/** Whether somebody has asked for all of the text already, where it was fetched: one click is enough. */
+/** True if the user has already fetched all of the text: one click is enough. */
 export const Asked = createContext(false);
 
 /** In characters. */
@@ -18,7 +18,7 @@ const SLICE = 4_000;
 const SHOWN = 24_000;
 const PER_FRAME = 16_000;
 
-/** `text` in pieces of at most `SLICE` characters, cut at line ends where there are any. */
+/** Returns `text` in pieces of at most `SLICE` characters, cut at line ends if there are any. */
 export function slicesOf(text: string): string[] {
   const slices: string[] = [];
   for (let from = 0; from < text.length; ) {
@@ -33,9 +33,9 @@ export function slicesOf(text: string): string[] {
 
 interface Props {
   text: string;
-  /** Whether the end is of more use than the beginning. */
+  /** True if the end is more useful than the beginning. */
   fromEnd?: boolean;
-  /** Whether all of it is drawn without a click. */
+  /** True if all of it is drawn without a click. */
   whole?: boolean;
   /** Draws one slice; `before` are the slices drawn before it. */
   draw?: (slice: string, before: readonly string[]) => ComponentChildren;

@@ -1,4 +1,4 @@
-/** What the user said, as typed, with what was attached. */
+/** The user's message as typed, with its attachments. */
 import { useState } from "preact/hooks";
 import { isObject } from "../../state/guard";
 import type { Message, MessageAttachment } from "../../state/types.gen";
@@ -42,7 +42,7 @@ export function UserMessage({ message }: { message: Message }) {
   );
 }
 
-/** How much of a message is the user's: a command of the notebook's adds what the agent is to do. */
+/** Returns the length of the user's own part of a message: a notebook command adds instructions for the agent. */
 export function wordsIn({ _meta }: Message, text: string): number {
   const meta = _meta?.agentnb;
   return isObject(meta) && typeof meta.words === "number" ? meta.words : text.length;

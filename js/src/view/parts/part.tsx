@@ -16,9 +16,9 @@ interface Props {
   turnId: string;
   part: ResponsePart;
   index: number;
-  /** Whether this part is what the agent is writing right now. */
+  /** True if the agent is writing this part now. */
   live: boolean;
-  /** Whether it stands below the line that it folds into. */
+  /** True if the part belongs to a run that folds into one line. */
   inRun?: boolean;
 }
 
@@ -27,7 +27,7 @@ export function partKey(part: ResponsePart, index: number): string {
   return "id" in part && typeof part.id === "string" ? part.id : `at ${index}`;
 }
 
-/** Under which id the view remembers whether a part is open. */
+/** Returns the id under which the view remembers whether a part is open. */
 export function partId(turnId: string, part: ResponsePart, index: number): string {
   return `${turnId} ${part.kind === "toolCall" ? part.toolCall.toolCallId : partKey(part, index)}`;
 }

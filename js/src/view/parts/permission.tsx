@@ -1,11 +1,11 @@
 /**
- * A permission request in three lines: what it does and the worst of it, the command, and the answers. *Allow* and
- * *Reject* are buttons; a menu has every other answer by its name: the agent's own options, the host's wider ones,
- * editing the command, and allowing all alike. A change of a cell that the notebook shows is answered there: then one line
- * leads to it.
+ * A permission request in three lines: its effect and worst risk, the command, and the answers. *Allow* and *Reject*
+ * are buttons; a menu has every other answer by its name: the agent's own options, the host's wider ones, editing the
+ * command, and allowing all alike. The user answers a cell change in the notebook if the notebook shows it: one line
+ * here then leads to it.
  *
  * The buttons do nothing for the first half second, so that a click or a key meant for something else cannot answer.
- * The card takes the keyboard's focus only when the reader is in this view and not typing. On a critical request
+ * The card takes the keyboard's focus only when the user is in this view and not typing. On a critical request,
  * rejecting is the prominent answer.
  */
 import { untracked, useComputed } from "@preact/signals";
@@ -50,10 +50,10 @@ export function Permission({ turnId, call }: Props) {
   return <Card turnId={turnId} call={call} obstacle={place?.obstacle ?? ""} />;
 }
 
-/** Which cell it is, in a title beside its place. */
+/** The cell's number in a title that also gives its place. */
 const NUMBERED = / In \[\d+\]:?(?= )/;
 
-/** One line for all changes of cells that wait in the notebook, at the first of them. */
+/** One line for all cell changes that wait in the notebook, shown at the first of them. */
 function WaitingInCell({ id, where, turnId, call }: Props & { id: string; where: string }) {
   const { store } = useView();
   const { chat } = usePlace();
@@ -80,7 +80,7 @@ function WaitingInCell({ id, where, turnId, call }: Props & { id: string; where:
   );
 }
 
-/** `obstacle`: why it cannot be allowed as the notebook is now; "" where it can. */
+/** `obstacle`: the reason why it cannot be allowed in the notebook's current state; "" if it can. */
 function Card({ turnId, call, obstacle }: Props & { obstacle: string }) {
   const { store, root, memory } = useView();
   const { chat } = usePlace();
@@ -89,7 +89,7 @@ function Card({ turnId, call, obstacle }: Props & { obstacle: string }) {
   const options = optionsOf(call).filter(({ kind }) => !obstacle || kind === "deny");
   const alike = useAlike(turnId, call);
   const armed = useArmed(options.map(({ id }) => id).join("\n"));
-  // Not by a click that was meant for fewer of them.
+  // Armed again when the list changes: a click may be meant for fewer requests.
   const alikeArmed = useArmed(alike.map((one) => one.toolCallId).join("\n"));
   const [edited, edit] = useMemory<string | undefined>(editKey(turnId, call.toolCallId), undefined);
   const [preview, previewed] = usePreview({ turnId, call, edited });
@@ -179,7 +179,7 @@ function Card({ turnId, call, obstacle }: Props & { obstacle: string }) {
   );
 }
 
-/** What it does and the worst of it; all reasons on hover, and below the command. */
+/** The effect and the worst risk; all reasons are in the tooltip, and below the command. */
 function Sentence({ id, call, obstacle }: { id: string; call: Props["call"]; obstacle: string }) {
   const { severity = "", reason = "" } = call.risk ?? {};
   const sentence = obstacle || worstOf(reason) || line(textOf(call.confirmationTitle)) || "Permission required";
@@ -194,7 +194,7 @@ function Sentence({ id, call, obstacle }: { id: string; call: Props["call"]; obs
   );
 }
 
-/** The command or change on one line, and on demand all of it, with what else the agent said about it. */
+/** The command or change on one line; on demand, all of it and the agent's other details. */
 function What({ turnId, call }: Props) {
   const [isOpen, open] = useMemory(`fold ${turnId} ${call.toolCallId} ask`, false);
   const input = inputOf(call).trim();
@@ -274,21 +274,21 @@ function What({ turnId, call }: Props) {
   );
 }
 
-/** What it is that waits: the question's own words, where it has some. */
+/** Returns the request's own question, or else the tool call's title. */
 function askTitle(call: Props["call"]): string {
   return line(textOf(call.confirmationTitle)) || toolTitle(call);
 }
 
-/** So many letters of a command fit on a line of a narrow sidebar. */
+/** The number of characters of a command that fit on a line of a narrow sidebar. */
 const SHORT = 44;
 
-/** Whether the line says this already, set as code or not. */
+/** True if one of the lines already has this text, as code or not. */
 function isSaid(text: string, ...lines: readonly string[]): boolean {
   const bare = (one: string) => one.replaceAll("`", "").trim();
   return lines.some((one) => bare(one) === bare(text));
 }
 
-/** How many lines of files come and go. */
+/** The numbers of added and removed lines in files. */
 function Lines({ call }: { call: Props["call"] }) {
   const content = call.details?.content;
   const sum = useMemo(() => {
@@ -306,10 +306,10 @@ function Lines({ call }: { call: Props["call"] }) {
   return sum ? <LineCount {...sum} /> : null;
 }
 
-/** Where this view remembers the command as the reader has changed it. */
+/** Returns the key under which this view remembers the command as the user has edited it. */
 const editKey = (turnId: string, toolCallId: string) => `${turnId} ${toolCallId} edit`;
 
-/** This question and the others of the turn that are like it and can be allowed once. */
+/** Returns this request and the similar ones of the turn that can be allowed once. */
 function useAlike(turnId: string, call: ToolCallPendingConfirmationState): ToolCallPendingConfirmationState[] {
   const { store, cadence } = useView();
   const { chat } = usePlace();
@@ -323,7 +323,7 @@ function useAlike(turnId: string, call: ToolCallPendingConfirmationState): ToolC
         once(one) &&
         !(proposalId(chat, turnId, one.toolCallId) in placesOf(store).value),
     );
-  // Drawn again when the questions change, not at every word that the agent says meanwhile.
+  // Drawn again when the requests change, not at every word that the agent writes meanwhile.
   const ids = useComputed(() =>
     find()
       .map((one) => one.toolCallId)
@@ -341,7 +341,7 @@ function nameOf(option: ConfirmationOption): string {
   return option.id.startsWith("agentnb:") ? kernelText(label) : label; // an agent's own words stay as they are
 }
 
-/** Only from inside this view, or from nowhere, and never out of a text or an open menu. */
+/** True if the focus is in this view or nowhere, and not in a text field or an open menu. */
 function mayTakeFocus(root: ShadowRoot): boolean {
   const outer = document.activeElement;
   const inner = root.activeElement;

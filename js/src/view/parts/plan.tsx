@@ -1,4 +1,4 @@
-/** The agent's plan: its steps and how far it has come. */
+/** The agent's plan: its steps and their progress. */
 import { table } from "../../state/object";
 import type { PlanResponsePart, ResponsePart } from "../../state/types.gen";
 import { Fold } from "../fold";
@@ -45,7 +45,7 @@ function StepMark({ status }: { status: string }) {
   return <span class="ring" aria-hidden="true" />;
 }
 
-/** A plan that is a text or a file of its own (ACP `plan_update` of type `markdown` or `file`). */
+/** A plan that is one text or one file (ACP `plan_update` of type `markdown` or `file`). */
 export interface Written {
   planId: string;
   content?: string;

@@ -1,6 +1,6 @@
 /**
- * The preview of a permission request: a button that asks for it, and what came of it. The host keeps it with the tool
- * call, so every view shows the same, and a conversation that is opened again shows it, too.
+ * The preview of a permission request: a button that starts it, and its result. The host keeps it with the tool call,
+ * so every view shows the same, even when the conversation is opened again.
  */
 import { useSignal } from "@preact/signals";
 import { useLayoutEffect } from "preact/hooks";
@@ -18,7 +18,7 @@ import { useWork } from "../use-work";
 import { Content } from "./content";
 import { inputOf } from "./tool-body";
 
-/** What is shown in one place: all of it, or what stands before the pictures and behind them. */
+/** The part to show in one place: all of it, or the part before or after the pictures. */
 export type PreviewPart = "all" | "begin" | "end";
 
 interface Props {
@@ -26,7 +26,7 @@ interface Props {
   call: ToolCallState;
 }
 
-/** Of a question: the button, unless the settings switch previews off, and the preview below. */
+/** Returns a request's preview button, unless the settings switch previews off, and the preview below it. */
 export function usePreview({ turnId, call, edited }: Props & { edited?: string | undefined }) {
   const { store } = useView();
   const { session } = usePlace();
@@ -71,7 +71,7 @@ export function usePreview({ turnId, call, edited }: Props & { edited?: string |
   return [button, result] as const;
 }
 
-/** Afterwards: what the preview showed, folded, and what came out otherwise. */
+/** After the call: the preview, folded, and how the result differs from it. */
 export function PreviewAfter({ turnId, call }: Props) {
   const { rehearsal, differences } = call.details ?? {};
   if (rehearsal?.status !== "ended") return null;
@@ -95,7 +95,7 @@ export function PreviewAfter({ turnId, call }: Props) {
   );
 }
 
-/** What came out otherwise than the preview showed. */
+/** The differences between the result and the preview. */
 export function Differs({ differences }: { differences: readonly string[] }) {
   return (
     <div class="decision denied differs">
@@ -135,7 +135,7 @@ function Shown({ id, rehearsal }: { id: string; rehearsal: ToolCallRehearsal }) 
   );
 }
 
-/** Whether it runs code or a command, as far as the card shows. */
+/** True if it runs code or a command, as far as the card shows. */
 function canRun(call: ToolCallState): boolean {
   const { cell } = call.details ?? {};
   if (cell) return cell.kind !== "markdown" && cell.kind !== "raw" && ["insert", "replace"].includes(cell.action);

@@ -1,4 +1,4 @@
-/** What the agent thought: shown in a box of bounded height while it thinks, folded once it answers. */
+/** The agent's reasoning: shown in a box of limited height while it thinks, folded once it answers. */
 import { useEffect, useState } from "preact/hooks";
 import { useMemory } from "../context";
 import { Fold } from "../fold";
@@ -11,7 +11,7 @@ const SHORTEST = 1000;
 interface Props {
   id: string;
   content: string;
-  /** Whether it is thinking right now. */
+  /** True if the agent is thinking now. */
   live: boolean;
 }
 
@@ -45,8 +45,8 @@ export function Reasoning({ id, content, live }: Props) {
 }
 
 /**
- * For how many milliseconds this view has seen the agent think; 0 where it has not. Agents do not say how long they
- * thought, so a transcript that was not watched has no time.
+ * Returns for how many milliseconds this view has seen the agent think, or 0. Agents do not report how long they
+ * thought, so a transcript that nobody watched has no time.
  */
 function useThinkingTime(id: string, live: boolean): number {
   const [seen, see] = useMemory<{ from: number; to: number } | undefined>(`thought ${id}`, undefined);
@@ -68,7 +68,7 @@ function useThinkingTime(id: string, live: boolean): number {
   return seen ? (live ? now : seen.to) - seen.from : 0;
 }
 
-/** The first words, without their marks: many agents begin with a bold headline. */
+/** Returns the first words without their marks: many agents begin with a bold headline. */
 export function gist(content: string): string {
   const first =
     content

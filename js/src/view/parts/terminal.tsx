@@ -1,4 +1,4 @@
-/** What a command has printed, live while it runs. */
+/** The output of a command, live while it runs. */
 
 import { useLayoutEffect, useRef } from "preact/hooks";
 import type { TerminalView } from "../../state/types.gen";
@@ -11,11 +11,11 @@ import { LongText } from "./long-text";
 interface Slice {
   text: string;
   runs: Run[];
-  /** The colours that the next slice begins with. */
+  /** The colours at the start of the next slice. */
   pen: Pen;
 }
 
-/** Coloured output; slices that are as before are not read again while it grows. */
+/** Coloured output; unchanged slices are not read again while it grows. */
 function Output({ text, fromEnd }: { text: string; fromEnd: boolean }) {
   const read = useRef<Slice[]>([]);
   const draw = (slice: string, before: readonly string[]) => {
@@ -39,13 +39,13 @@ function copyOf(pen: Pen | undefined): Pen {
 
 interface BoxProps {
   text: string;
-  /** Whether the box keeps to its end while the text grows. */
+  /** True if the box stays at its end while the text grows. */
   follow?: boolean;
-  /** Whether a long text shows its end first. */
+  /** True if a long text shows its end first. */
   fromEnd?: boolean;
 }
 
-/** Plain text of any length in a box that scrolls by itself. */
+/** Plain text of any length in a scrolling box. */
 export function OutputBox({ text, follow = false, fromEnd = false }: BoxProps) {
   const box = useRef<HTMLPreElement>(null);
   const pinned = useRef(true);

@@ -1,4 +1,4 @@
-/** What a tool call was given and what came of it: input, output, changes, terminals. */
+/** The body of a tool call: its input, output, changes and terminals. */
 import { useComputed } from "@preact/signals";
 import type {
   ToolCallCitation,
@@ -44,7 +44,7 @@ export function inputOf(call: ToolCallState): string {
 }
 
 export function ToolBody({ id, call }: { id: string; call: ToolCallState }) {
-  // What the kernel itself gave: the agent's own words about it say the same, or less.
+  // The kernel's own output: the agent's words about it say the same, or less.
   const run = call.details?.run;
   const content = run?.content ?? call.details?.content ?? [];
   const shown = run ? [] : results(call);
@@ -82,14 +82,14 @@ export function ToolBody({ id, call }: { id: string; call: ToolCallState }) {
   );
 }
 
-/** Whether the text of an error is one of the texts above it. */
+/** True if the text of an error is among the texts above it. */
 function isShown(message: string, ...lists: (readonly (ToolContent | ToolResultContent)[])[]): boolean {
   return lists
     .flat()
     .some((piece) => piece.type === "text" && "text" in piece && piece.text?.trim() === message.trim());
 }
 
-/** What the tool was given: a command as typed, code for the kernel as code, anything else as JSON. */
+/** The tool's input: a command as typed, code for the kernel as code, anything else as JSON. */
 function ToolInput({ call }: { call: ToolCallState }) {
   const input = inputOf(call);
   if (input.trim() === "" || input.trim() === "{}") return null;
@@ -155,7 +155,7 @@ function Text({ of }: { of: object }) {
   );
 }
 
-/** A change whose texts may be too large to have come along: then both are fetched before they are compared. */
+/** A change whose texts may be too large for the message: then both are fetched before they are compared. */
 function Change({ id, piece }: { id: string; piece: ToolDiffContent }) {
   if (!refOf(piece, "oldText") && !refOf(piece, "newText"))
     return <Diff id={id} path={piece.path} oldText={piece.oldText} newText={piece.newText} />;
@@ -170,7 +170,7 @@ function Change({ id, piece }: { id: string; piece: ToolDiffContent }) {
   );
 }
 
-/** A terminal that is not there, or not yet: then the command stands for itself, unless the card shows it above. */
+/** A terminal; if it is not there, or not yet, its command instead, unless the card shows the command above. */
 function TerminalOf({ id, call }: { id: string; call: ToolCallState }) {
   const { store, cadence } = useView();
   const { chat } = usePlace();
@@ -191,7 +191,7 @@ function Result({ id, piece }: { id: string; piece: ToolResultContent }) {
   return <Raw id={id} name={line(piece.type, 60)} payload={piece} />;
 }
 
-/** What a research found in a package's source: each finding with its place, which opens to the line. */
+/** The findings in a package's source: each with its place, which opens at the line. */
 function Citations({ id, research }: { id: string; research: ToolCallResearch }) {
   const { root } = useView();
   const { session } = research;
@@ -233,7 +233,7 @@ function Cited({ id, citation }: { id: string; citation: ToolCallCitation }) {
   );
 }
 
-/** The lines around the place, each with its number; its own is marked. */
+/** The lines around the place, each with its number; the line of the place is marked. */
 function Excerpt({ citation: { line: number = 1, excerpt, lines, firstLine } }: { citation: ToolCallCitation }) {
   const shown = lines !== undefined && firstLine !== undefined ? lines.split("\n") : [excerpt ?? ""];
   const first = shown.length > 1 ? (firstLine ?? number) : number;

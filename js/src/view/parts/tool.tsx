@@ -1,4 +1,4 @@
-/** A tool call: one line saying what it does and how it stands; inside, its input, output and changes. */
+/** A tool call: one line with its action and its state; inside, its input, output and changes. */
 import { useState } from "preact/hooks";
 import { table } from "../../state/object";
 import type { ConfirmationOption, ToolCallCancelledState, ToolCallState, ToolContent } from "../../state/types.gen";
@@ -40,7 +40,7 @@ export const Tool = memo(({ turnId, call }: Props) => {
       <ToolMark call={call} />
     </>
   );
-  const isFresh = lastingAnswers(useView().store).has(answerId(turnId, call.toolCallId)); // it can be taken back here
+  const isFresh = lastingAnswers(useView().store).has(answerId(turnId, call.toolCallId)); // the user can undo it here
   const hasDecision = isAllowed(call) && !isFresh;
   const canOpen = body.some || hasDecision || call.details?.rehearsal?.status === "ended";
   return (
@@ -67,13 +67,13 @@ export const Tool = memo(({ turnId, call }: Props) => {
   );
 });
 
-/** Why a call failed, in one sentence; the rest is folded. */
+/** The reason why a call failed, in one sentence; the rest is folded. */
 export function Failure({ call }: { call: ToolCallState }) {
   const why = failureSentence(call);
   return why ? <p class="failure cut">{why}</p> : null;
 }
 
-/** Stops the code in the kernel, and nothing else: the turn goes on. */
+/** Stops only the code in the kernel; the turn continues. */
 function StopRun({ call }: { call: ToolCallState }) {
   const { store } = useView();
   const { session } = usePlace();
@@ -94,7 +94,7 @@ function StopRun({ call }: { call: ToolCallState }) {
 
 function Places({ call }: { call: ToolCallState }) {
   const place = call.details?.locations?.[0];
-  if (!place || call.details?.cell) return null; // of a cell its notebook: its title says where it is
+  if (!place || call.details?.cell) return null; // a cell is in its notebook: the title says where
   const { name } = splitPath(place.path);
   const more = (call.details?.locations?.length ?? 1) - 1;
   const row = typeof place.line === "number" ? `:${place.line}` : "";
@@ -129,14 +129,14 @@ function ToolMark({ call }: { call: ToolCallState }) {
   }
 }
 
-/** How a call ended that was not carried out; of one that was denied, by whom. */
+/** Returns why a call did not run; if denied, by whom. */
 export function cancelled(call: ToolCallCancelledState): string {
   if (call.reason === "denied") return verdict(false, call.answeredBy);
   return CANCELLED[call.reason] ?? line(call.reason, 40);
 }
 
 interface StateProps {
-  /** A spinner without it. */
+  /** If absent, a spinner is shown. */
   icon?: IconName;
   kind?: string;
   said: string;
@@ -152,12 +152,12 @@ export function State({ icon, kind = "dim", said, shown = false }: StateProps) {
   );
 }
 
-/** Whether it was allowed, by whomever: that is no news once the call has ended. */
+/** True if the call has ended and was allowed, by anyone: its decision is then folded. */
 function isAllowed(call: ToolCallState): boolean {
   return call.status === "completed" && (call.confirmed === "user-action" || call.selectedOption !== undefined);
 }
 
-/** What was answered when permission was asked, on one line. */
+/** The answer to the permission request, on one line. */
 function Decision({ turnId, call }: Props) {
   const option = "selectedOption" in call ? call.selectedOption : undefined;
   const denied = call.status === "cancelled" && call.reason === "denied";
@@ -168,7 +168,7 @@ function Decision({ turnId, call }: Props) {
   if (!option && !denied && !asked && !unanswered) return null;
   const allowed = !denied && !unanswered;
   const chosen = option && isChosen(by) && !isPlain(option) ? line(option.label, 80) : "";
-  if (denied && !chosen && !why) return null; // the call's line says it
+  if (denied && !chosen && !why) return null; // the call's line shows it
   return (
     <div class={`decision ${allowed ? "allowed" : "denied"}`}>
       <Icon name="shield" />
@@ -182,7 +182,7 @@ function Decision({ turnId, call }: Props) {
   );
 }
 
-/** For ten seconds what was allowed for good can be taken back where it was allowed. */
+/** For ten seconds, the user can undo a lasting approval in the place where it was given. */
 function TakeBack({ id, call }: { id: string; call: ToolCallState }) {
   const { store } = useView();
   const { session } = usePlace();
@@ -224,12 +224,12 @@ function Unasked() {
   );
 }
 
-/** Whether an option says no more than yes or no, for this once. */
+/** True if an option says only yes or no, for this once. */
 function isPlain({ label, optionKind }: ConfirmationOption): boolean {
   return /_once$/.test(optionKind ?? "") || /^(?:allow|reject|deny|yes|no)(?: once)?$/i.test(line(label));
 }
 
-/** Whether a call has something to unfold, and whether that is open at first. */
+/** Returns whether a call has something to unfold, and whether that is open at first. */
 function toolBody(call: ToolCallState): { some: boolean; open: boolean } {
   const { research, run, rawOutput, content: own = [] } = call.details ?? {};
   if (research || walkthroughOf(call)) return { some: true, open: true };

@@ -1,4 +1,4 @@
-/** The place of a walkthrough on the tool call that showed it: what it says is checked, the rest is fetched. */
+/** The place of a walkthrough on its tool call: checks the steps, and fetches the module that draws them. */
 import { isObject } from "../../state/object";
 import type { ToolCallState } from "../../state/types.gen";
 import type { Step, WalkthroughContext } from "../../walkthrough";
@@ -7,7 +7,7 @@ import { OnDemand } from "../on-demand";
 
 const MOST_STEPS = 50;
 
-/** The walkthrough of a call; undefined where it has none, or one that makes no sense: it came through an agent. */
+/** Returns the walkthrough of a call; undefined if it has none or a malformed one: it came through an agent. */
 export function walkthroughOf(call: ToolCallState): Pick<WalkthroughContext, "title" | "steps"> | undefined {
   const own = call._meta?.agentnb;
   const given = isObject(own) ? own.walkthrough : undefined;

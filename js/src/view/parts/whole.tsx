@@ -1,4 +1,4 @@
-/** What came cut, because it is large: its beginning with a button for the rest; pictures are fetched at once. */
+/** Large content that arrived cut: its beginning with a button for the rest; pictures are fetched at once. */
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { usePlace, useView } from "../context";
@@ -8,10 +8,10 @@ import type { ContentRef } from "../store";
 import { Asked } from "./long-text";
 
 interface Props {
-  /** The object with the field, and beside it `<field>Ref` where it was cut. */
+  /** The object with the field; if the field was cut, `<field>Ref` is beside it. */
   of: object;
   field: string;
-  /** Whether a beginning is of no use. */
+  /** True if a beginning alone is useless. */
   atOnce?: boolean;
   children: (text: string | undefined) => ComponentChildren;
 }
@@ -51,13 +51,13 @@ export function Whole({ of, field, atOnce = false, children }: Props) {
   );
 }
 
-/** A JSON value that was cut, as `Whole` takes it: `{contentRef, preview}` stands in its place. */
+/** Returns a JSON value as a field for `Whole`; a value that was cut is `{contentRef, preview}`. */
 export function asField(value: unknown): { text: unknown; textRef?: unknown } {
   const { contentRef, preview } = (value ?? {}) as { contentRef?: unknown; preview?: unknown };
   return contentRef ? { text: preview, textRef: contentRef } : { text: pretty(value) };
 }
 
-/** The reference beside a field that was cut. */
+/** Returns the reference beside a field that was cut. */
 export function refOf(of: object, field: string): ContentRef | undefined {
   const ref = (of as Record<string, unknown>)[`${field}Ref`];
   return ref && typeof ref === "object" ? (ref as ContentRef) : undefined;

@@ -1,4 +1,4 @@
-/** Which agents and models are listed, and in which order: by buttons, without typing their names. */
+/** The settings for which agents and models are listed, and in which order: buttons instead of typed names. */
 import type { AgentInfo } from "../../state/types.gen";
 import { IconButton } from "../icons";
 import { line } from "../plain";
@@ -7,7 +7,7 @@ import type { OfferedModel } from "./list";
 
 interface Props {
   agents: readonly AgentInfo[];
-  /** What the setting says; of models ids, or `agent/id`. */
+  /** The setting's value; for models, ids or `agent/id`. */
   names: readonly string[];
   isFixed: boolean;
   onChange: (names: readonly string[]) => void;
@@ -16,7 +16,7 @@ interface Props {
 export const nameOf = (agents: readonly AgentInfo[], provider: string) =>
   line(agents.find((one) => one.provider === provider)?.displayName || provider, 60);
 
-/** The agents as they are listed, each to be moved by one place. */
+/** The agents in the order of the list; buttons move each by one place. */
 export function AgentOrder({ agents, names, isFixed, onChange }: Props) {
   const others = agents.map(({ provider }) => provider).filter((provider) => !names.includes(provider));
   const order = [...names, ...others];
@@ -24,7 +24,7 @@ export function AgentOrder({ agents, names, isFixed, onChange }: Props) {
     const moved = [...order];
     const [one] = moved.splice(from, 1);
     moved.splice(to, 0, one as string);
-    // Those behind stay in their usual order: they need not be named.
+    // The agents behind them keep their usual order: they need no names.
     onChange(moved.slice(0, Math.max(names.length, from + 1, to + 1)));
   };
   return (
@@ -51,7 +51,7 @@ export function AgentOrder({ agents, names, isFixed, onChange }: Props) {
   );
 }
 
-/** The agents, each with a check box: checked where it is shown. */
+/** The agents, each with a check box: checked if the agent is shown. */
 export function ShownAgents({ agents, names, isFixed, onChange }: Props) {
   const all = [...new Set([...agents.map(({ provider }) => provider), ...names])];
   const options = all.map((key) => ({ key, name: nameOf(agents, key), isOn: !names.includes(key) }));
@@ -63,13 +63,13 @@ interface ModelsProps extends Props {
   models: readonly OfferedModel[];
 }
 
-/** The models that agents offer, each with a check box; what else the setting names stands below them, unchecked. */
+/** The models that agents offer, each with a check box; other names in the setting are below them, unchecked. */
 export function ShownModels({ models, agents, names, isFixed, onChange }: ModelsProps) {
   const keyOf = ({ agent, id }: OfferedModel) => `${agent}/${id}`;
   const isNamed = (model: OfferedModel, name: string) => name === model.id || name === keyOf(model);
   const others = names.filter((name) => !models.some((model) => isNamed(model, name)));
   const show = (model: OfferedModel) => {
-    // A bare id hides the model of that name of each agent: the others' stay hidden.
+    // A bare id hides this model of every agent: the other agents' models stay hidden.
     const left = names.filter((name) => !isNamed(model, name));
     const same = models.filter(({ agent, id }) => id === model.id && agent !== model.agent);
     return [...new Set([...left, ...(names.includes(model.id) ? same.map(keyOf) : [])])];

@@ -1,19 +1,18 @@
-/** What the parts of the settings are made of: rows that open, lists to take things out of, check boxes. */
+/** The components of the settings: rows that open, lists with remove buttons, check boxes. */
 import type { ComponentChildren } from "preact";
 import { TextButton } from "../controls";
 import { line } from "../plain";
 
 interface FoldProps {
-  /** Of its title. */
+  /** The id of the title. */
   id?: string;
   title: string;
-  /** What is in it, in some words. */
+  /** The content in a few words. */
   summary: string;
   isChanged?: boolean;
   children: ComponentChildren;
 }
 
-/** A row that opens. */
 export function Fold({ id, title, summary, isChanged, children }: FoldProps) {
   return (
     <details class="setting-fold">
@@ -29,7 +28,7 @@ export function Fold({ id, title, summary, isChanged, children }: FoldProps) {
   );
 }
 
-/** A row of the settings that opens and is no setting; `below` is what came of a change in it. */
+/** A row that opens and is not a setting itself; `below` shows the result of a change in it. */
 export function FoldRow({
   at,
   below,
@@ -47,13 +46,13 @@ interface RemovableProps {
   text: string;
   note?: string;
   word?: string;
-  /** What the button is called. */
+  /** The button's label for screen readers. */
   label: string;
   disabled?: boolean;
   onRemove: () => void;
 }
 
-/** A line of a list, with a button that takes it out. */
+/** A line of a list, with a button that removes it. */
 export function Removable({ text, note, word = "Remove", label, disabled, onRemove }: RemovableProps) {
   return (
     <li>
@@ -72,7 +71,7 @@ interface SwitchProps {
   onSwitch: (isOn: boolean) => void;
 }
 
-/** A check box that shows what the kernel says: another value once it has answered. */
+/** A check box that shows the kernel's value: it changes once the kernel has answered. */
 export function Switch({ isOn, isFixed, onSwitch, ...rest }: SwitchProps) {
   return (
     <input
@@ -89,13 +88,12 @@ export function Switch({ isOn, isFixed, onSwitch, ...rest }: SwitchProps) {
 }
 
 interface ChecksProps {
-  /** What can be checked: `key` tells one from the others. */
+  /** The options; `key` is unique. */
   options: readonly { readonly key: string; readonly name: ComponentChildren; readonly isOn: boolean }[];
   isFixed: boolean;
   onSwitch: (key: string, isOn: boolean) => void;
 }
 
-/** A list of check boxes. */
 export function Checks({ options, isFixed, onSwitch }: ChecksProps) {
   return (
     <ul class="list setting-agents setting-checks">

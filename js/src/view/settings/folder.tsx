@@ -1,19 +1,19 @@
-/** A folder of the kernel's machine, typed or chosen among those in the home folder and in the kernel's folder. */
+/** A folder on the kernel's machine, chosen among those in the home folder and in the kernel's folder. */
 import { useRef, useState } from "preact/hooks";
 import type { Answer, Request } from "../../state/answers";
 import { Button, onEscape, TextButton } from "../controls";
 import { line, plain, reason } from "../plain";
 
 interface Props {
-  /** Whose folder, for screen readers. */
+  /** A label for screen readers. */
   label: string;
-  /** Where to begin; the kernel's folder where it is empty. */
+  /** The folder to begin in; if empty, the kernel's folder. */
   from: string;
   request: Request;
   onChoose: (path: string) => void;
 }
 
-/** *Choose…*, and below it the folders once it was pressed. */
+/** *Choose…*, and the folders below it once the user has pressed it. */
 export function FolderChooser({ label, from, request, onChoose }: Props) {
   const [shown, setShown] = useState<Answer<"listFolders">>();
   const [trouble, setTrouble] = useState("");
@@ -24,7 +24,7 @@ export function FolderChooser({ label, from, request, onChoose }: Props) {
       setTrouble("");
       list.current?.focus();
     } catch (error) {
-      if (path !== "") return look(""); // it is gone, or not listed: begin in the kernel's
+      if (path !== "") return look(""); // missing or not listed: begin in the kernel's folder
       setTrouble(reason(error));
     }
   };

@@ -1,4 +1,4 @@
-/** Settings as the kernel lists them, and how their values are shown and typed. */
+/** Settings as the kernel lists them; converts their values for display and from typed text. */
 import type { Answer } from "../../state/answers";
 import type { SettingInfo } from "../../state/requests.gen";
 import { kernelText } from "../kernel-text";
@@ -21,13 +21,13 @@ const defaultOf = ({ source, value, below }: SettingInfo) => (source === "defaul
 const isDefault = (setting: SettingInfo, value: unknown) =>
   JSON.stringify(value) === JSON.stringify(defaultOf(setting));
 
-/** Whether the value that counts is another one than the default. */
+/** True if the effective value is not the default. */
 export const isChanged = (setting: SettingInfo) => !isDefault(setting, setting.value);
 
-/** Whether the user's file has another value than the default. */
+/** True if the user's file has a value other than the default. */
 export const hasOwn = (setting: SettingInfo) => setting.inFile !== undefined && !isDefault(setting, setting.inFile);
 
-/** Where the value comes from, what your own file says below it, and when a change counts. */
+/** Returns where the value comes from, what the user's file says if it is overridden, and when a change applies. */
 export function sourceOf(setting: SettingInfo): string {
   const { source, where, below, counts } = setting;
   const own = source === "user" ? undefined : below.find((layer) => layer.source === "user");
@@ -39,20 +39,20 @@ export function sourceOf(setting: SettingInfo): string {
   ].join(" · ");
 }
 
-/** What *Reset* does. */
+/** Returns the label of *Reset*. */
 export const resetTo = (setting: SettingInfo) => `Reset to ${shown(setting, defaultOf(setting)) || "the default"}`;
 
-/** A value as it is typed: a list with commas. */
+/** Returns a value as the user types it: a list with commas. */
 export function typed(value: unknown): string {
   if (Array.isArray(value)) return value.map((one) => line(one, 4_000)).join(", ");
   return value === null || value === undefined || typeof value === "object" ? "" : String(value);
 }
 
-/** A setting's value as its box has it: empty where `empty` says what that means. */
+/** Returns a setting's value as its box shows it: empty for 0 if `empty` describes that. */
 export const inBox = ({ kind, value, empty }: SettingInfo) =>
   kind === "number" && empty && value === 0 ? "" : typed(value);
 
-/** What was typed as the kind of value that the setting takes; what it does not take is refused by the kernel. */
+/** Returns typed text as the kind of value that the setting takes; the kernel refuses anything else. */
 export function readTyped({ kind, empty }: Pick<SettingInfo, "kind" | "empty">, said: string): unknown {
   if (kind === "number")
     return said.trim() === "" ? (empty ? 0 : null) : Number.isNaN(Number(said)) ? said : Number(said);
@@ -63,7 +63,7 @@ export function readTyped({ kind, empty }: Pick<SettingInfo, "kind" | "empty">, 
     .filter(Boolean);
 }
 
-/** A value for people. */
+/** Returns a value in readable form. */
 export function shown({ choices, empty, kind }: SettingInfo, value: unknown): string {
   if (typeof value === "boolean") return value ? "on" : "off";
   if (kind === "number" && value === 0 && empty) return kernelText(empty);

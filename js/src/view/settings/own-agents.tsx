@@ -1,4 +1,4 @@
-/** How agents are launched: the user's own and changes of the catalogue's. What a variable holds is never shown. */
+/** The commands of agents: the user's own and changes to the catalogue's. Never shows values of variables. */
 import { useEffect, useRef } from "preact/hooks";
 import { Choice, TextButton } from "../controls";
 import { line } from "../plain";
@@ -7,7 +7,7 @@ import { type Program, ProgramForm, useForget, useTyped } from "./program-form";
 
 interface Props {
   agents: readonly AgentLaunch[];
-  /** Writes a description, or removes it where there is no `agent`. */
+  /** Writes a description, or removes it if there is no `agent`. */
   onChange: (name: string, state: string, agent?: Program) => void;
 }
 
@@ -18,7 +18,7 @@ export function ownOnes(agents: readonly AgentLaunch[]): string {
 
 const FORM = "agent";
 
-/** Lists the user's own agents, with a form to change each, and one for another. */
+/** Lists the user's own agents, with a form to change each, and one to add another. */
 export function OwnAgents({ agents, onChange }: Props) {
   const [editing, choose] = useTyped<string | undefined>("own agents", "edited", undefined);
   const forget = useForget();

@@ -1,4 +1,4 @@
-/** The settings: those of the first screen, and all others under *Advanced*; any of them is found by its words. */
+/** The settings: the first screen, and all others under *Advanced*; a search finds any of them by its words. */
 
 import type { ReadonlySignal } from "@preact/signals";
 import { type ComponentChildren, Fragment, h } from "preact";
@@ -21,23 +21,22 @@ import { BLOCKED, Row } from "./row";
 import CSS from "./settings.css";
 import { useChanges } from "./use-changes";
 
-/** What the settings need of the chat. */
 export interface SettingsContext {
   readonly root: ReadonlySignal<RootState | undefined>;
   readonly request: Request;
-  /** Another value each time that settings have changed, in whatever window or file. */
+  /** A new value each time settings have changed, in any window or file. */
   readonly settingsChanged?: ReadonlySignal<unknown> | undefined;
-  /** Says a sentence to screen readers, politely. */
+  /** Announces a sentence to screen readers, politely. */
   announce(sentence: string): void;
-  /** Says why what was typed last is not set, where the settings were closed meanwhile. */
+  /** Shows why the last typed value was not set, if the settings were closed meanwhile. */
   refused?(why: string): void;
-  /** What is typed and not saved. */
+  /** Text that was typed and not saved. */
   readonly kept?: Map<string, unknown>;
 }
 
-/** Shows the settings in `into`; the result takes them away again. */
+/** Shows the settings in `into`; returns a function that removes them. */
 export function mountSettings(into: HTMLElement, context: SettingsContext): () => void {
-  const settings = h(Settings, { context }); // of a view it has only the memory
+  const settings = h(Settings, { context }); // they use only the view's memory
   const panel = h(ViewContext.Provider, { value: { memory: context.kept ?? new Map() } as View, children: settings });
   return mountPanel(into, CSS + GRANTS, "column settings", panel);
 }
@@ -46,7 +45,7 @@ export function mountSettings(into: HTMLElement, context: SettingsContext): () =
 interface Entry {
   readonly name: string;
   readonly group: string;
-  /** By which it is found. */
+  /** The words by which the search finds it. */
   readonly words: string;
   readonly node: ComponentChildren;
 }
@@ -62,14 +61,14 @@ function Settings({ context }: { context: SettingsContext }) {
   const { outcomes, send, confirm, cancel, clear, refuse } = useChanges(context, load);
   const [isHere, setHere] = useState(false);
   const [find, setFind] = useState("");
-  /** How often what was typed was given up, and where last: its box has the value again that is set. */
+  /** The number of times typed text was given up, and the last place: that box shows its current value again. */
   const [given, giveUp] = useState({ at: "", count: 0 });
   const root = useRoot(context.root);
   const search = useRef<HTMLInputElement>(null);
   const list = useRef<HTMLElement>(null);
   const isListed = listed !== undefined;
   useLayoutEffect(() => {
-    // The panel had the focus while the settings were read, unless the reader went elsewhere meanwhile.
+    // The panel had the focus while the settings were loaded, unless the user moved it meanwhile.
     const focused = (search.current?.getRootNode() as ShadowRoot | undefined)?.activeElement;
     if (focused?.matches(".panel")) search.current?.focus();
   }, [isListed]);
@@ -251,7 +250,7 @@ function Settings({ context }: { context: SettingsContext }) {
   );
 }
 
-/** Rows of the settings; grouped, each group has its title. */
+/** Rows of the settings; if grouped, each group has its title. */
 function Rows({ entries, isGrouped = false }: { entries: readonly Entry[]; isGrouped?: boolean }) {
   const groups = isGrouped ? [...new Set(entries.map(({ group }) => group))] : [""];
   return (
@@ -270,12 +269,12 @@ function Rows({ entries, isGrouped = false }: { entries: readonly Entry[]; isGro
   );
 }
 
-/** Asks the browser, which asks the user where that was not answered before. */
+/** Asks the browser, which asks the user if it has no answer yet. */
 async function mayNotify(): Promise<boolean> {
   return "Notification" in globalThis && (await Notification.requestPermission()) === "granted";
 }
 
-/** The settings as the kernel lists them, and again when that is wanted. */
+/** Loads the settings from the kernel; `load` loads them again. */
 function useListed({ request, settingsChanged }: SettingsContext) {
   const [listed, setListed] = useState<Listed>();
   const [trouble, setTrouble] = useState("");
@@ -290,8 +289,8 @@ function useListed({ request, settingsChanged }: SettingsContext) {
   useEffect(() => {
     void load();
     const before = settingsChanged?.peek();
-    // Never switched off: JupyterLab's Settings editor follows on the same connection.
-    request("watchSettings", { on: true }).catch(() => undefined); // of an older kernel
+    // Never switched off: JupyterLab's Settings editor uses the same subscription on this connection.
+    request("watchSettings", { on: true }).catch(() => undefined); // older kernels lack it
     return settingsChanged?.subscribe((value) => {
       if (value !== before) void load();
     });
@@ -299,7 +298,7 @@ function useListed({ request, settingsChanged }: SettingsContext) {
   return { listed, trouble, load };
 }
 
-/** What lets agents do more is asked first. */
+/** Asks before a change that lets agents do more. */
 function Question({ sentence, onYes, onNo }: { sentence: string; onYes: () => void; onNo: () => void }) {
   const button = useFocused<HTMLButtonElement>();
   return (

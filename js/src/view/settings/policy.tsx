@@ -1,4 +1,4 @@
-/** The policy in the settings: rules and approvals, what would happen with a command or a file, trusted folders. */
+/** The policy in the settings: rules and approvals, a test of a command or a file, trusted folders. */
 
 import { useState } from "preact/hooks";
 import type { Request } from "../../state/answers";
@@ -22,7 +22,7 @@ const TOOLS = [
 ];
 const WANTS = [["command", "run"] as const, ...["read", "edit", "delete"].map(asNamed)];
 
-/** The user's rules, and those of the project. */
+/** The user's rules and the project's. */
 export function Rules({ listed, change }: Props) {
   const { rules, projectRules, policyFile } = listed;
   return (

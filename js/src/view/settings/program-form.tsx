@@ -1,11 +1,11 @@
-/** The form of a program that the kernel starts: its name, its command line and variables for it. */
+/** The form of a program that the kernel starts: its name, command line and variables. */
 import { useState } from "preact/hooks";
 import { useMemory, useView } from "../context";
 import { Button, Form, TextField, Trouble } from "../controls";
 import { line } from "../plain";
 import { Removable } from "./fields";
 
-/** A program as it was typed; a variable that stays as it is has no value. */
+/** A program as the user typed it; a variable without a value stays unchanged. */
 export interface Program {
   line: string;
   env: Record<string, string | null>;
@@ -13,7 +13,7 @@ export interface Program {
 
 const keyOf = (form: string): string => `settings ${form} `;
 
-/** Forgets what was typed into a form and not saved. */
+/** Returns a function that forgets the unsaved text of a form. */
 export function useForget(): (form: string) => void {
   const { memory } = useView();
   return (form) => {
@@ -21,7 +21,7 @@ export function useForget(): (form: string) => void {
   };
 }
 
-/** State of a form that outlives the settings page; never the browser tab: variables can hold keys. */
+/** State of a form that outlives the settings page, but never the browser tab: variables can hold keys. */
 export function useTyped<T>(form: string, field: string, initial: T) {
   return useMemory(keyOf(form) + field, initial);
 }
@@ -32,18 +32,18 @@ interface Field {
 }
 
 interface Props {
-  /** Under which name what is typed is kept. */
+  /** The name under which typed text is kept. */
   form: string;
   class?: string;
   label: string;
-  /** Absent where the name is given. */
+  /** Absent if the name is fixed. */
   name?: Field;
   command: Field;
   variables: Field & { rows: number };
-  /** What it was before. */
+  /** The saved program. */
   before?: { readonly name: string; readonly line: string; readonly variables: readonly string[] } | undefined;
   submit: string;
-  /** What is wrong with the name and the command line; "" where nothing is. */
+  /** Returns what is wrong with the name and the command line; "" if nothing is. */
   check: (name: string, command: string) => string;
   onSave: (name: string, program: Program) => void;
   onCancel?: () => void;
@@ -96,7 +96,7 @@ export function ProgramForm({ form, label, name, command, variables, before, sub
   );
 }
 
-/** Lines as `NAME=value`; undefined where one is none. */
+/** Reads lines of the form `NAME=value`; undefined if one has another form. */
 function readVariables(text: string): Record<string, string> | undefined {
   const lines = text.split("\n").filter((one) => one.trim());
   const pairs = lines.map((one) => /^\s*([A-Za-z_][A-Za-z0-9_]*)\s*=(.*)$/s.exec(one)?.slice(1) ?? []);

@@ -1,4 +1,4 @@
-/** One setting: its title and its control; what it does and where its value comes from show on hover and focus. */
+/** One setting: its title and its control; hover and focus show its description and where its value comes from. */
 import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Request } from "../../state/answers";
@@ -12,13 +12,13 @@ import { FolderChooser } from "./folder";
 import { hasOwn, inBox, isChanged, type OfferedModel, readTyped, resetTo, type Setting, sourceOf, typed } from "./list";
 import { type Program, ProgramForm, useForget, useTyped } from "./program-form";
 
-/** Why this browser shows no notifications. */
+/** The reason why this browser shows no notifications. */
 export const BLOCKED =
   globalThis.isSecureContext === false
     ? "The browser shows notifications for https pages and for this machine's own pages only."
     : "The browser blocks notifications from this page. Allow them in the browser's settings for this site, then turn this on again.";
 
-/** A sentence of ours, with what stands between backticks as code. */
+/** Shows a sentence, with text between backticks as code. */
 function withCode(text: string) {
   return plain(text)
     .split("`")
@@ -32,7 +32,7 @@ interface RowProps {
   isHere: boolean;
   readonly request: Request;
   onChange: (value: unknown) => void;
-  /** What was typed and refused is typed no more. */
+  /** Clears the refusal once the user has undone the typed text. */
   onBack: () => void;
   onServer: McpServersProps["onChange"];
   children: ComponentChildren;
@@ -89,7 +89,7 @@ export function Row({ setting, isHere, request, onChange, onBack, children, ...r
   );
 }
 
-/** Where notifications are on and this browser shows none: why, and what to do. */
+/** If notifications are on but this browser shows none: the reason, and what to do. */
 function BrowserPermission() {
   const [permission, setPermission] = useState(globalThis.Notification?.permission ?? "denied");
   if (permission === "granted") return null;
@@ -113,7 +113,7 @@ interface ControlProps {
   onBack: () => void;
 }
 
-/** The control of a setting that is a list of what is known: it opens below its row. */
+/** The control of a setting that is a list of known names: it opens below its row. */
 function listOf({
   setting,
   agents,
@@ -168,13 +168,13 @@ function Control({ setting, agents, isFixed, label, onChange, onBack }: ControlP
 }
 
 interface McpServersProps {
-  /** The names of those that there are. */
+  /** The names of the servers in the settings. */
   names: readonly string[];
   isFixed: boolean;
   onChange: (name: string, server: Program | undefined) => void;
 }
 
-/** MCP servers of the settings: their names, *Remove*, and a form for one more. What they are started with is never shown. */
+/** MCP servers: their names, *Remove*, and a form for one more. Never shows their commands and variables. */
 function McpServers({ names, isFixed, onChange }: McpServersProps) {
   return (
     <div class="setting-servers">
@@ -201,7 +201,7 @@ function NewServer({ names, onAdd }: { names: readonly string[]; onAdd: McpServe
   const forget = useForget();
   useEffect(() => {
     if (!names.includes(name.trim())) return;
-    forget(FORM); // it was added
+    forget(FORM); // the server was added
     setName("");
   }, [names.join("\n")]);
   return (
@@ -223,17 +223,17 @@ interface TypedBoxProps {
   isFixed: boolean;
   label: string;
   onChange: (value: unknown) => void;
-  /** What was typed and refused is typed no more. */
+  /** Clears the refusal once the user has undone the typed text. */
   onBack: () => void;
 }
 
-/** What is typed counts with Enter, when the focus leaves the box, or when the settings are closed. */
+/** Typed text is sent on Enter, when the focus leaves the box, or when the settings close. */
 function TypedBox({ setting, isFixed, label, onChange, onBack }: TypedBoxProps) {
   const { kind, empty } = setting;
   const before = inBox(setting);
   const box = useRef<HTMLInputElement>(null);
   const previous = useRef(before);
-  /** What the box had when the kernel was asked last, or when it said what is set. */
+  /** The text of the box when the kernel was last asked, or when it last sent the value. */
   const known = useRef(before);
   const commit = () => {
     const said = box.current?.value;
@@ -248,7 +248,7 @@ function TypedBox({ setting, isFixed, label, onChange, onBack }: TypedBoxProps) 
   const latest = useRef(leave);
   latest.current = leave;
   useLayoutEffect(() => {
-    // Another value is set: it is shown, unless the reader has typed another one yet.
+    // The value has changed: shows it, unless the user has already typed another one.
     const said = box.current?.value ?? "";
     if (
       box.current &&

@@ -1,23 +1,23 @@
-/** Changes of settings on their way: what must be confirmed, and what came of them. */
+/** Sends changes of settings, asks for the confirmations they need, and keeps their results. */
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Request } from "../../state/answers";
 import { reason } from "../plain";
 
-/** The requests that change something, once the user has confirmed what must be. */
+/** The requests that change something, after any confirmation. */
 type Changing = "changeSetting" | "changeMcpServer" | "changeOwnAgent" | "changePolicy";
 
 interface Change {
-  /** Where its answer is shown: the setting's name, or a part of the settings. */
+  /** The place where its answer is shown: the setting's name, or a part of the settings. */
   readonly at: string;
   readonly method: Changing;
   readonly params: object;
-  /** What is said once it is done. */
+  /** The sentence announced once it is done. */
   readonly done: string;
-  /** What it would be, where nobody sees any more where it was typed. */
+  /** The title for messages after the settings were closed. */
   readonly title?: string;
 }
 
-/** What a change came to: `confirm` where it waits for a yes. */
+/** The result of a change; `confirm` waits for the user's yes. */
 interface Outcome {
   readonly text: string;
   readonly kind: "done" | "trouble" | "confirm";
@@ -31,7 +31,7 @@ interface Context {
 }
 
 export function useChanges({ request, announce, refused }: Context, load: () => Promise<void>) {
-  /** By place: the reason of one that is refused stays while others are made. */
+  /** By place: the reason for a refusal stays while the user makes other changes. */
   const [outcomes, setOutcomes] = useState<ReadonlyMap<string, Outcome>>(new Map());
   const isClosed = useRef(false);
   const latest = useRef(outcomes);
@@ -75,7 +75,7 @@ export function useChanges({ request, announce, refused }: Context, load: () => 
       set(at);
       void load();
     },
-    /** What was refused there is no longer typed. */
+    /** Clears the refusal of text that is no longer typed. */
     clear: (at: string) => set(at),
     refuse: (at: string, text: string) => set(at, { kind: "trouble", text }),
   };

@@ -19,7 +19,7 @@ import tools from "./tools.css";
 import transcript from "./transcript.css";
 import turn from "./turn.css";
 
-// In this order: what stands later counts.
+// The order matters: later styles override earlier ones.
 const CSS = [
   base,
   controls,
