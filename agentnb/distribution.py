@@ -16,7 +16,7 @@ OTHER = "agentnb"
 
 def manual(page: str) -> str:
     """The address of a page of this version's manual, such as ``how-to/pair``."""
-    version = sys.modules["agentnb"].__version__  # an import would make a circle of the state's modules
+    version = sys.modules["agentnb"].__version__  # an import here would be circular with the state's modules
     return f"https://github.com/agentnb/agentnb/blob/v{version}/docs/{page}.md"
 
 
@@ -112,4 +112,4 @@ def _numbers(version: object) -> tuple[int, ...]:
 
 
 def _this() -> str:
-    return str(sys.modules["agentnb"].__version__)  # an import would make a circle of the modules below
+    return str(sys.modules["agentnb"].__version__)  # an import here would be circular with the modules below

@@ -91,7 +91,7 @@ _encode = msgspec.json.Encoder().encode
 def encode(message: Any) -> bytes:
     try:
         return _encode(message)
-    except UnicodeEncodeError:  # such as of a folder whose name is no UTF-8
+    except UnicodeEncodeError:  # such as for a folder whose name is not UTF-8
         return _encode(without_half_characters(msgspec.to_builtins(message)))
 
 
@@ -103,7 +103,7 @@ def read_message(data: bytes) -> RpcMessage:
         return _checked(_decode(data))
     except msgspec.ValidationError:
         raise _no_message() from None
-    except (msgspec.MsgspecError, UnicodeError):  # what msgspec reads less of than Python does
+    except (msgspec.MsgspecError, UnicodeError):  # JSON that Python accepts and msgspec does not
         return as_message(_read_value(data))
 
 
@@ -114,7 +114,7 @@ def repair_message(data: bytes) -> RpcMessage:
             return _decode(data)
     except (msgspec.MsgspecError, UnicodeError):
         pass
-    begins = {0, max(data.find(b'{"jsonrpc"'), 0)}  # there can be text before it
+    begins = {0, max(data.find(b'{"jsonrpc"'), 0)}  # other text may precede the message
     for begin in sorted(begins):
         if (message := _repaired(data[begin:])) is not None:
             return message

@@ -31,7 +31,7 @@ def read_json(data: bytes | str, *, repair: bool = True) -> Any:
 
 
 def read_record(data: bytes | str, kind: type[_Kind]) -> _Kind:
-    import msgspec  # the programs that run without installed packages read JSON, too
+    import msgspec  # imported here: programs that run without installed packages use this module, too
 
     try:
         return msgspec.json.decode(data, type=kind)

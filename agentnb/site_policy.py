@@ -170,7 +170,7 @@ def site_files(environ: Mapping[str, str] = os.environ) -> tuple[Path, ...]:
 def _site_files(added: str, own: Path, fixed: tuple[str, ...]) -> tuple[Path, ...]:
     more = [Path(folder, "agentnb") for folder in added.split(os.pathsep) if folder]
     kept = [each for each in more if each != own]
-    kept += [Path(folder, "agentnb") for folder in fixed]  # even if it is the user's own
+    kept += [Path(folder, "agentnb") for folder in fixed]  # even if it is the user's own folder
     return tuple(dict.fromkeys(each / NAME for each in kept))
 
 

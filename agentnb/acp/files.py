@@ -111,7 +111,7 @@ class Files:
         for time in range(TIMES):
             current = await asyncio.to_thread(_current, root, path)
             await self._listener.authorize(write_request(path, current, _written_as(content, current), again=time > 0))
-            if self._workspace.follow(named) != path:  # a link was moved while the user was asked
+            if self._workspace.follow(named) != path:  # a link was moved while the user decided
                 raise RpcError(INVALID_PARAMS, f"{named} no longer leads to the same file.")
             if await asyncio.to_thread(_write, root, path, content, current):
                 return {}
@@ -192,7 +192,7 @@ def _check_writable(path: Path) -> None:
     """Refuse a read-only file: replacing it would need only the right to write its folder."""
     try:
         mode = path.stat().st_mode
-    except OSError:  # it is not there, or writing says what is wrong
+    except OSError:  # the file does not exist, or writing it raises the error
         return
     if stat.S_ISREG(mode) and (not mode & 0o222 or not os.access(path, os.W_OK)):
         what_to_do = "Write another file, or ask the user to make this one writable."

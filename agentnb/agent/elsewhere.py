@@ -74,7 +74,7 @@ def with_connecting_command(data: dict[str, Any], own: Mapping[str, object]) -> 
         return data
     check_address(url, unencrypted=unencrypted)
     command = connecting_command(url, token if isinstance(token, str) else None, unencrypted=unencrypted)
-    # a login in a terminal would run the program that connects
+    # a login in a terminal would run the connecting program
     return {**data, "command": command, "capabilities": {**data.get("capabilities", {}), "terminal_login": False}}
 
 

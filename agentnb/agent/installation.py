@@ -49,7 +49,7 @@ def install_words(spec: AgentSpec) -> tuple[str, ...] | None:
     return _words(spec.install or "")
 
 
-@functools.lru_cache(maxsize=256)  # every list of the agents says which can be installed
+@functools.lru_cache(maxsize=256)  # every list of agents shows which ones can be installed
 def _words(install: str) -> tuple[str, ...] | None:
     try:
         words = tuple(shlex.split(install))

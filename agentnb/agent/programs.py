@@ -43,7 +43,7 @@ def each_found_once() -> Find:
     return functools.cache(lambda name, path: shutil.which(name, path=searched(path)))
 
 
-@functools.cache  # it takes a millisecond, and every agent of the catalogue is looked for
+@functools.cache  # takes a millisecond, and the search for every agent needs it
 def _scripts_folder() -> str:
     return sysconfig.get_path("scripts")
 

@@ -245,7 +245,7 @@ def files_of(conversation: Conversation, turn_id: str) -> list[FileChange] | Non
     files = [item for item in turn.items if item.kind == "file"]
     try:
         diffs = in_time(conversation.host, conversation.undo.file_diffs(files), UNDO_SECONDS, _late(UNDO_SECONDS))
-    except ChangesError:  # the store cannot be read: the rest is known nevertheless
+    except ChangesError:  # the store cannot be read: the files are listed without diffs
         diffs = [""] * len(files)
     return [_as_file_change(item, diff) for item, diff in zip(files, diffs, strict=True)]
 

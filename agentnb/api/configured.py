@@ -75,7 +75,7 @@ def configured(
     servers = environment.default_mcp_servers() if mcp_servers is None else mcp.mcp_servers(mcp_servers)
     more = folders_of(directories)
     chain = environment.default_components() if components is None else components
-    check_components(chain, are_installed=False)  # a slip is told now, not when the agent is started
+    check_components(chain, are_installed=False)  # raises an error now, not when the agent starts
     path = {**os.environ, **spec.env, **variables}.get("PATH")
     startable(environment.cassette.standing_in(spec), folder, path)
     if not isinstance(verify, bool):

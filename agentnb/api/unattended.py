@@ -55,7 +55,7 @@ NOTEBOOK_VARIABLE = "AGENTNB_NOTEBOOK"
 """Environment: the notebook that is run; the pytest plugin sets it."""
 
 _SUFFIX = ".ipynb"
-_MOST_NOTEBOOKS = 50  # of one folder
+_MOST_NOTEBOOKS = 50  # in one folder
 _LARGEST_BYTES = 50_000_000
 _SKIPPED = "NBVAL_SKIP"
 
@@ -174,7 +174,7 @@ class UnattendedTurns:
         self._shell = shell
         self._given_up: list[Work] = []
         self._current = ""
-        self._matched = 0  # turns that are no longer followed and whose prompt was the recorded one
+        self._matched = 0  # matching prompts of turns that are no longer followed
         shell.events.register("post_run_cell", self._on_cell_end)
         atexit.register(self._on_exit, os.getpid())
 

@@ -153,7 +153,7 @@ class TurnFiles:
         begun = next((each for each in self._begun if each[0] is turn), None)
         if begun is None:
             return []
-        self._begun = [each for each in self._begun if each is not begun]  # two turns may be equal
+        self._begun = [each for each in self._begun if each is not begun]  # by identity: two turns may be equal
         _, workspace, before = begun
         try:
             store = self._store(workspace)

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 Verdict: TypeAlias = Literal["store", "skip", "unknown", "gone"]
 Signature: TypeAlias = tuple[int, ...]
-_SETTLED_NS = 50_000_000  # a file that changed so lately may have changed again without another time
-_SETTLED_COARSE_NS = 2_000_000_000  # where file times are whole seconds
+_SETTLED_NS = 50_000_000  # a file changed this recently may have changed again without a new modification time
+_SETTLED_COARSE_NS = 2_000_000_000  # the same, for file times in whole seconds
 
 VARIABLE = "AGENTNB_CHANGES_MAX"
 LEFT_OUT = (

@@ -89,7 +89,7 @@ class FileOperations:
         flags = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0)
         descriptor = os.open(folder, flags) if isinstance(folder, Path) else os.open(".", flags, dir_fd=folder)
         try:
-            with contextlib.suppress(OSError):  # some file systems have no sync of folders
+            with contextlib.suppress(OSError):  # some file systems cannot sync folders
                 os.fsync(descriptor)
         finally:
             os.close(descriptor)
@@ -130,7 +130,7 @@ class TemporaryFolder:
         with self._lock:
             if self._owner is not None or self._is_removed:
                 return
-            new = self.path.with_name(f".{self.path.name}")  # until it is locked: nobody else must think it free
+            new = self.path.with_name(f".{self.path.name}")  # hidden until locked: it must not look unused
             new.mkdir(parents=True, mode=0o700)
             self._owner = os.open(new / OWNER, os.O_CREAT | os.O_RDWR | os.O_EXCL, 0o600)
             try_lock(self._owner, without_locks=False)

@@ -103,7 +103,7 @@ class StoreLock:
         if not self._thread.acquire(timeout=self._seconds):
             raise self._busy()
         try:
-            if self._is_held:  # by this thread
+            if self._is_held:  # already held by this thread
                 yield
                 return
             descriptor = os.open(self._path, os.O_CREAT | os.O_RDWR | getattr(os, "O_CLOEXEC", 0), 0o600)

@@ -20,7 +20,7 @@ Match: TypeAlias = tuple[int, int, int]
 LONGEST = 5_000_000
 """The longest text, in bytes, that is compared line by line; a longer one is treated as binary."""
 
-_FULLY = 10_000  # product of two numbers of lines that difflib compares
+_FULLY = 10_000  # product of the two texts' line counts up to which difflib compares them
 _HEAD = 8_000
 _CONTEXT = 3
 

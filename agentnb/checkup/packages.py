@@ -247,7 +247,7 @@ def interpreter(command: list[str], folder: Path) -> list[str] | None:
     if at == 0 or at + 1 >= len(command) or not _LAUNCHER.match(command[at + 1]):
         return None
     python = [word.replace("{resource_dir}", str(folder)) for word in command[:at]]
-    if _OWN.match(python[0]):  # as Jupyter does: that Python which runs the server
+    if _OWN.match(python[0]):  # as Jupyter does: the Python that runs the server
         python[0] = sys.executable
     return python
 

@@ -26,7 +26,7 @@ LOGGER = "agentnb.events"
 TEXT = "AGENTNB_EVENTS_TEXT"
 """Environment: set to 1, events hold what was said as well."""
 
-logging.getLogger(LOGGER).addHandler(logging.NullHandler())  # without one, Python prints warnings itself
+logging.getLogger(LOGGER).addHandler(logging.NullHandler())  # without a handler, Python prints warnings itself
 
 KINDS: dict[str, Kind] = {}
 """Every kind there is, by its whole name."""

@@ -77,7 +77,7 @@ LOOKS = frozenset({"variables", "inspect"})
 """The kernel tools that show values of the kernel."""
 FIRST_LOOK = "{} looks at this kernel's variables. To turn this off: Freedom → Custom… → Kernel."
 TITLE_CHARACTERS = 48
-NAMING = 20_000  # characters of a prompt that are looked at for a title: what is cut first shows half a key
+NAMING = 20_000  # characters of a prompt that a title is made from; a shorter cut could leave half a key unmasked
 
 
 class SessionOwner(Protocol):

@@ -170,7 +170,7 @@ class Environment:
     def connect(self, **parts: Unpack[EnvironmentParts]) -> None:
         """Set *parts*; the others stay as they are."""
         if "settings" in parts:
-            self._cell_review = None  # the settings take it over
+            self._cell_review = None  # the settings replace it
         for name, part in parts.items():
             setattr(self, name, part)
 

@@ -237,7 +237,7 @@ class PairedClient:
             return text_result(LEFT, failed=True)
         if (off := site_policy().why_off("pair")) is not None:
             return text_result(off, failed=True)
-        if name not in kernel_tools():  # the program's own plug-ins may be others than the kernel's
+        if name not in kernel_tools():  # the program's plug-ins may differ from the kernel's
             return text_result(f"This kernel has no tool {name!r}.", failed=True)
         tool_runner = conversation.kernel.tool_runner()
         try:

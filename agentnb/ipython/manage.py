@@ -332,7 +332,7 @@ def _serve(_: Tabs, words: str) -> Remark:
     server = serve() if server is None else server
     if not name:
         return Remark(repr(server))
-    wanted: Any = rights or ["watch"]  # it says what the rights are
+    wanted: Any = rights or ["watch"]  # the error for words that are not rights lists the rights
     server.add_client(name, rights=wanted)
     return Remark(
         f"{name!r} may connect ({', '.join(wanted)}). `agentnb serve --list` in a terminal shows its address."

@@ -245,7 +245,7 @@ class TurnProgress:
 def _first_seconds() -> float:
     try:
         return float(os.environ.get("AGENTNB_PROGRESS_SECONDS", FIRST_S))
-    except ValueError:  # it was said when the settings were read
+    except ValueError:  # already reported when the settings were read
         return FIRST_S
 
 

@@ -71,7 +71,7 @@ class JobQueue:
         self.grace = GRACE_SECONDS
         self._lock = threading.Lock()
         self._queue: list[_Job[Any]] = []
-        self._stack: list[_Job[Any] | _Waiter] = []  # what occupies the thread; the last entry has it now
+        self._stack: list[_Job[Any] | _Waiter] = []  # occupants of the thread; the last entry is running
 
     # --- from the host's thread ---
 

@@ -93,7 +93,7 @@ class PairedConnection:
         try:
             await self._connection.read(reader)
         except OSError:
-            pass  # it is gone, whatever the system calls that
+            pass  # any error means that the kernel is gone
         finally:
             self._end(KERNEL_GONE)
             self._writer.close()
@@ -216,7 +216,7 @@ async def _described(folder: Path) -> PairedKernel | None:
         return None
     try:
         description = await asyncio.wait_for(_describe(registration), ANSWER_SECONDS)
-    except (ConnectionRefusedError, FileNotFoundError):  # nobody listens any more
+    except (ConnectionRefusedError, FileNotFoundError):  # no process listens anymore
         await asyncio.to_thread(unregister, folder)
         return None
     except (AgentnbError, OSError, asyncio.TimeoutError) as error:

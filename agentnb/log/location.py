@@ -87,7 +87,7 @@ def delete_batches(log: Path, *, before: float | None = None) -> int:
             ids += loops
         if ids:
             connection.execute("VACUUM")
-            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")  # a batch that runs keeps the file open
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")  # a running batch keeps the file open
     return len(ids)
 
 

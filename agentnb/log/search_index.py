@@ -107,7 +107,7 @@ class SearchIndex:
         try:
             return self._updated_and_found(log, text)
         except sqlite3.OperationalError:
-            raise  # locked, no room, no trigrams: it is not damaged
+            raise  # locked, disk full or no trigram support: the index is not damaged
         except sqlite3.DatabaseError:
             for suffix in ("", "-wal", "-shm"):
                 with contextlib.suppress(FileNotFoundError):
@@ -138,7 +138,7 @@ class SearchIndex:
 def _make_anew(index: sqlite3.Connection) -> None:
     with transaction(index):
         if index.execute("PRAGMA user_version").fetchone()[0] == FORM:
-            return  # another kernel was faster
+            return  # another kernel has done it already
         for table in ("sessions", "places", "texts"):
             index.execute(f"DROP TABLE IF EXISTS {table}")
         for statement in filter(str.strip, _SCHEMA.split(";")):
@@ -239,7 +239,7 @@ def _hit(turn: _Turn, where: Where, whole: str, text: str) -> SearchHit | None:
     if at < 0:
         return None
     begin, end = at, at + len(wanted)
-    if len(folded) != len(whole):  # some letters are several when capitals do not matter
+    if len(folded) != len(whole):  # some letters become several by casefold()
         ends = list(accumulate(len(letter.casefold()) for letter in whole))
         begin, end = bisect_right(ends, begin), bisect_left(ends, end) + 1
     before, after = whole[max(0, begin - AROUND) : begin], whole[end : end + AROUND]

@@ -95,7 +95,7 @@ class Which(TypedDict, total=False):
     cwd: str | None
     place: str | None
     agent: str | None
-    since: int | None  # those in which something happened at this moment or later, in milliseconds since 1970
+    since: int | None  # sessions with activity at this time or later, in milliseconds since 1970
     until: int | None
     state: State
     archived: bool | None
@@ -173,7 +173,7 @@ class LogStore(LogWriter):
             chat, chat_index, gap = replay(connection, f"{uri}/chat", ChatState, reduce_chat)
             used = usage_of(connection, uri)
         record = _record(row)
-        session = replace(session, title=record.title)  # it may have been renamed
+        session = replace(session, title=record.title)  # the user may have renamed it
         return StoredSession(
             record=record,
             session=session,

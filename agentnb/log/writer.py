@@ -278,7 +278,7 @@ def _begin_anew(connection: sqlite3.Connection, channel: str, index: int, state:
     connection.execute("DELETE FROM entries WHERE channel = ?", (channel,))
     if isinstance(state, ChatState):
         uri, count = channel.removesuffix("/chat"), len(state.turns)
-        running = count + (state.active_turn is not None)  # what that has used so far is kept
+        running = count + (state.active_turn is not None)  # the running turn's usage so far is kept
         for table, first in (("turns", count), ("usage", running)):
             connection.execute(f"DELETE FROM {table} WHERE uri = ? AND number >= ?", (uri, first))  # noqa: S608
 

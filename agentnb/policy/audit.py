@@ -57,7 +57,7 @@ def _user() -> str:
 
     try:
         return pwd.getpwuid(os.getuid()).pw_name
-    except KeyError:  # in a container
+    except KeyError:  # in a container, the account may have no name
         return ""
 
 

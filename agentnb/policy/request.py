@@ -236,7 +236,7 @@ class Situation(msgspec.Struct, frozen=True, kw_only=True):
         """The patterns of sensitive files: the built-in ones, then the user's, then the project's."""
         merged = {**SENSITIVE, **dict.fromkeys(own_patterns(self.root), True)}
         for pattern, sensitive in (*self.user.sensitive, *self.project.sensitive, *self.sensitive):
-            merged.pop(pattern, None)  # the last that matches wins
+            merged.pop(pattern, None)  # moves it to the end: the last matching pattern wins
             merged[pattern] = sensitive
         return merged
 

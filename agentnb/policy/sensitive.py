@@ -96,7 +96,7 @@ def spelled(path: str) -> str:
     path = posixpath.normpath(path.replace("\\", "/"))
     while path.startswith("../"):
         path = path[3:]
-    return path.rstrip(" .") or path  # as Windows does, where they name the same file
+    return path.rstrip(" .") or path  # as on Windows, where both names mean the same file
 
 
 def sensitive_pattern(path: str, patterns: Patterns = SENSITIVE) -> str | None:

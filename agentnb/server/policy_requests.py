@@ -187,7 +187,7 @@ def _held(host: Host) -> Iterator[_Held]:
             grant = Grant(id=f"{uri} permissions", scope="conversation", text=text, session=uri, title=title)
             yield _Held(grant, agent=conversation.spec.name, conversation=conversation)
         for each in conversation.permissions.grants:
-            if conversation.policy.keeps(each.rule):  # it is in the policy file
+            if conversation.policy.keeps(each.rule):  # the policy file lists it
                 continue
             grant = Grant(
                 id=f"{uri} {each.rule.text}",

@@ -281,7 +281,7 @@ class SessionOpening:
                 continue
             except AgentError:
                 self._fruitless += 1
-                if self._fruitless >= FRUITLESS:  # better an agent that has forgotten than none
+                if self._fruitless >= FRUITLESS:  # better an agent without memory than none
                     self.former, self.was_ready = None, True
                 raise
             self._fruitless = 0

@@ -45,7 +45,7 @@ def cells_in(content: bytes) -> tuple[FileCell, ...] | None:
     """The cells of a notebook's file; None if *content* is not a notebook with distinguishable cells."""
     try:
         notebook = read_json(content)
-    except ValueError:  # also what is no UTF-8
+    except ValueError:  # also for invalid UTF-8
         return None
     cells = notebook.get("cells") if isinstance(notebook, dict) and notebook.get("nbformat") == FORMAT else None
     if not isinstance(cells, list) or len(cells) >= MOST_CELLS:

@@ -77,7 +77,7 @@ class OwnFiles:
         places = {folder for folder, _ in self._places if folder.is_relative_to(root)}
         inside = {folder: ["", *map(literal, folder.relative_to(root).parts)] for folder in places}
         lines = ["/".join([*inside[folder], name]) for folder, name in self._places if folder in inside]
-        named = "".join(f"{each}\n" for each in lines if "\n" not in each)  # no ignore file names the others
+        named = "".join(f"{each}\n" for each in lines if "\n" not in each)  # an ignore file can't name the others
         return OwnFilesInside(root, named + OF_AGENTS, self._cassette)
 
 

@@ -260,7 +260,7 @@ class WorkspaceStore:
         with self._thread_lock:
             self._jobs.put((work, done))
             if self._thread is None:
-                # A daemon: a long snapshot must not keep the kernel from ending.
+                # A daemon thread: a long snapshot must not keep the kernel from ending.
                 self._thread = threading.Thread(target=self._work, name="agentnb-changes", daemon=True)
                 self._thread.start()
         return done
@@ -275,10 +275,10 @@ class WorkspaceStore:
                 done.set_result(work())
             except BaseException as error:  # noqa: BLE001 - handed to who waits
                 done.set_exception(error)
-            del work, done, job  # else they keep the store until the next one
+            del work, done, job  # otherwise they keep the store alive until the next job
             if self._rests():
                 return
-        self._remove()  # again: work that was not waited for may have made it anew
+        self._remove()  # again: a job that was not awaited may have created it anew
 
     def _rests(self) -> bool:
         """True if nobody needs the store now: then its files are closed, and the thread ends."""

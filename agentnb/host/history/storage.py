@@ -165,6 +165,6 @@ def _bytes(paths: Iterable[Path]) -> int:
     for path in paths:
         try:
             total += path.lstat().st_size
-        except OSError:  # it has just gone
+        except OSError:  # the file was deleted meanwhile
             continue
     return total

@@ -152,7 +152,7 @@ class Keeper:
             children = [child for child in children if self._way(type(child)) is not None]
             ids = snapshot.edges[at] = tuple(map(id, children))
             if state is None:
-                self._tuples.append(each)  # or another could get its id
+                self._tuples.append(each)  # keeps it alive, so that no other object gets its id
             else:
                 follow = (None if state.is_kept else kinds.weak_reference(each)) or partial(_itself, each)
                 snapshot.objects[at] = KeptObject(at, follow, state, ids)

@@ -152,7 +152,7 @@ def load_script() -> DoctorScript:
 
 def parse_script(text: str) -> DoctorScript:
     """Read a script from TOML."""
-    if sys.version_info >= (3, 11):  # not above: it costs start-up time, and most prompts of a test are commands
+    if sys.version_info >= (3, 11):  # imported here: costs start-up time, and most prompts in tests are commands
         import tomllib
     else:
         import tomli as tomllib

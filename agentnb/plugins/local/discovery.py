@@ -120,7 +120,7 @@ async def find_servers(settings: LocalSettings, known: dict[str, ModelServer]) -
     results = await asyncio.gather(*looks)
     listed = tuple(each for each in results if isinstance(each, FoundServer))
     troubles = [each for each in results if isinstance(each, ServerTrouble)]
-    if settings.url is None:  # most ports have no server, or another one: no trouble
+    if settings.url is None:  # most ports have no server or a different one: not worth reporting
         troubles = [each for each in troubles if each.status in {401, 403} or each.forbidden or _is_loading(each)]
     return FoundModels(listed, tuple(troubles))
 

@@ -169,7 +169,7 @@ class LoopRun:
         told = instructions_for(number, self.spec.metric, self.best, held, self.rows[:at], higher_is_better=higher)
         try:
             attempt.run(self.spec.prompt, self._begin_try, told)
-        except KernelBusy:  # you were faster
+        except KernelBusy:  # the user's cell started first
             self.rows.pop()
             return
         except CopyInterrupted:
@@ -242,7 +242,7 @@ class LoopRun:
         self._best, self._digests = judged.values, judged.digests
         row = LoopTry(number=0, state="start", values=judged.values, why=why)
         at = len(self.rows) - 1 if self.rows and self.rows[-1].state == "running" else len(self.rows)
-        if at < len(self.rows):  # before the try that is measured
+        if at < len(self.rows):  # insert it before the try that is being measured
             running = self.rows.pop()
             self._put(row)
             self._put(running)

@@ -211,7 +211,7 @@ class _Answers:
             self._path = folder / f"{hashlib.sha256(batch.encode()).hexdigest()[:32]}.db"
             self._connection = sqlite3.connect(self._path, timeout=5, isolation_level=None, check_same_thread=False)
             self._connection.execute("PRAGMA journal_mode = WAL")
-            self._connection.execute("PRAGMA synchronous = OFF")  # it outlives the process, and need not more
+            self._connection.execute("PRAGMA synchronous = OFF")  # it must outlive only the process, not the machine
             self._connection.execute(
                 "CREATE TABLE IF NOT EXISTS answers"
                 " (key TEXT, copy INTEGER, answer BLOB, PRIMARY KEY (key, copy)) WITHOUT ROWID"

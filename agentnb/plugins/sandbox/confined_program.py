@@ -11,7 +11,7 @@ if __name__ == "__main__":
 from agentnb.plugins.sandbox import landlock, own_mounts, seccomp
 from agentnb.system_calls import drop_capabilities
 
-TYPE_CHECKING = False  # as in typing, which costs start-up time
+TYPE_CHECKING = False  # not from typing: importing it costs start-up time
 if TYPE_CHECKING:
     from collections.abc import Sequence
 

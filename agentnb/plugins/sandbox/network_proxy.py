@@ -163,9 +163,9 @@ class NetworkProxy:
                 with contextlib.suppress(ValueError):  # the proxy was closed
                     self._servers.remove(server)
         except (OSError, ValueError):
-            listening.close()  # it is no socket that listens
+            listening.close()  # not a listening socket
         finally:
-            if handle in self._watched:  # else the proxy was closed
+            if handle in self._watched:  # otherwise the proxy was closed
                 self._watched.discard(handle)
                 loop.remove_reader(handle)
                 os.close(handle)
@@ -194,7 +194,7 @@ class NetworkProxy:
             async with self._room:
                 await answer(reader, writer)
         except (Refused, OSError, EOFError, asyncio.LimitOverrunError, UnicodeError):
-            pass  # one of both is gone, or sends what is no request
+            pass  # one of the two is gone, or the request is invalid
         finally:
             await _closed(writer)
 

@@ -108,7 +108,7 @@ def readable_paths(
     """Returns what a confined agent may read besides what its description names; some of the paths contain ``~``."""
     package = str(Path(__file__).parent.parent.parent)
     python = [sys.prefix, sys.base_prefix, sys.exec_prefix]
-    python += [each for each in sys.path if Path(each).name in _INSTALLED]  # of an environment below this one, too
+    python += [each for each in sys.path if Path(each).name in _INSTALLED]  # also those of an underlying environment
     here = [*_install(program, env, folder), *_modules(env, folder), *repository_of(cwd, folder)]
     here += [path for command in started for path in _server(command, env, folder)]
     named = [env[name] for name in _INDEX_VARIABLES if name in env]
@@ -153,7 +153,7 @@ def _install(program: str, env: Mapping[str, str], folder: Path) -> list[str]:
             installed += [f"{beside}/node_modules"] if within else []
             installed += _prefix(Path(path).parent, folder)
     paths = [Path(each) for each in env.get("PATH", "").split(os.pathsep)]
-    paths += [each.parent for each in paths if each.name == "shims"]  # pyenv and its like: these run what lies beside
+    paths += [each.parent for each in paths if each.name == "shims"]  # shims (pyenv) run programs beside their folder
     paths += [each.parent for each in paths if (each.parent / "lib").is_dir() and each.parent.name != ".local"]
     paths += [Path(each) for name in _LIBRARIES for each in env.get(name, "").split(os.pathsep)]
     installed += [str(each) for each in paths if _is_narrow(each, folder)]

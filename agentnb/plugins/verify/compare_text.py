@@ -146,7 +146,7 @@ def same_number(old: str, new: str, tolerance: float = TOLERANCE) -> bool:
         return True
     if not any(sign in each for each in plain for sign in ".eE"):
         return False
-    unit = min((_unit(each) for each in plain if _unit(each)), default=0.0)  # of the one with more decimals
+    unit = min((_unit(each) for each in plain if _unit(each)), default=0.0)  # the unit of the number with more decimals
     return abs(first - second) <= max(tolerance * max(abs(first), abs(second)), unit * 1.000001)
 
 
@@ -241,7 +241,7 @@ def _writer(run: VerifiedRun, path: Path, cells: Mapping[int, Cell]) -> tuple[Ce
             if name.removeprefix("a:").endswith(f"/{path}"):
                 writer, appends = cells.get(index), appends or name.startswith("a:")
         if writer is None and any(name.endswith(f"/{path}") for name in result.trace.get("read", ())):
-            appends = True  # it changes its own input
+            appends = True  # the cell changes its own input
     return writer, appends
 
 

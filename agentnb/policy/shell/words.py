@@ -190,7 +190,7 @@ class WordReader:
         """Returns the text between double quotes (*quote*) or in a here-document, from *start* to *end*, as parts."""
         parts: list[Part] = []
         for node in (each for each in nodes if each.children and not _BARE_DOLLAR.match(self.text(each))):
-            blanks = len(self.text(node)) - len(self.text(node).lstrip())  # they may stand in the first sign
+            blanks = len(self.text(node)) - len(self.text(node).lstrip())  # the first node may include leading blanks
             parts += [self._quoted_text(start, node.start_byte + blanks, quote), *self._parts(node, quoted=True)]
             start = node.end_byte
         return [*parts, self._quoted_text(start, end, quote)]

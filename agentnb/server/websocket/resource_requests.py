@@ -84,7 +84,7 @@ async def _content(seen: Sequence[Conversation], service: Service, client_id: st
                 service, client_id, f"{OURS}fetchContent", {"channel": conversation.chat.uri, "uri": uri}
             )
         except UsageError:
-            continue  # it is in another chat
+            continue  # try the next chat
     raise FileUnavailable(f"No chat contains {uri[:200]!r} anymore.", hint="The agent has replaced it.")
 
 

@@ -296,7 +296,7 @@ class WebSocketListener:
                     await asyncio.wait_for(websocket.send(text), self.limits.write_seconds)
                 connection.written()
         except asyncio.TimeoutError:
-            websocket.transport.abort()  # a close frame would wait behind what it does not read
+            websocket.transport.abort()  # a close frame would wait behind the unread data
         except ConnectionClosed:
             pass
 

@@ -129,7 +129,7 @@ class ServerQuestion:
         if not known:
             return
         if len(changed) + len(gone) > MOST_CHANGED:
-            self._server.end()  # the next one reads all
+            self._server.end()  # the next server reads all files
             return
         for path in map(Path, changed):
             lines = self.lines(path)
@@ -256,7 +256,7 @@ class ServerQuestion:
 
     def _diagnostic(self, problem: Any, path: Path) -> Diagnostic | None:
         if not isinstance(problem, dict) or (problem.get("tags") and problem.get("severity") == _HINT):
-            return None  # what is only to be drawn paler
+            return None  # a hint to draw the code faded
         span = problem.get("range")
         place = self._place(path, span.get("start") if isinstance(span, dict) else None)
         if place is None:
@@ -282,7 +282,7 @@ class ServerQuestion:
         line, _ = self.module.module_position(cell.cell_id, problem.line, problem.column)
         text = self.module.lines[line - 1]
         if text != lines_of(cell.source)[problem.line - 1]:
-            return True  # a magic is in the line: what is wrong there may be ours
+            return True  # the line had a magic: the error may come from agentnb's replacement
         if _NOT_OF_CELLS.fullmatch(problem.code) or _NOT_OF_CELLS.fullmatch(problem.message):
             return True
         name = _NAME.match(text, problem.column)

@@ -75,7 +75,7 @@ async def fetched_source(
             await asyncio.to_thread(unpacked, archive, kept)
         finally:
             await asyncio.to_thread(shutil.rmtree, scratch, ignore_errors=True)
-    root = await asyncio.to_thread(unpacked, kept, kept)  # there already: finds the folder in it
+    root = await asyncio.to_thread(unpacked, kept, kept)  # unpacked already: only finds the folder in it
     note = f"This is version {version}, fetched from the package index; it is not the installed one."
     return PackageSource(package=package, version=version, root=root, places=(root,), notes=(note,))
 

@@ -339,7 +339,7 @@ class ResearchRun:
             if not self._is_over(turn_id):
                 await asyncio.wait_for(over.wait(), GRACE)
         except asyncio.TimeoutError:
-            pass  # it has returned what it found, and is stopped
+            pass  # the research has returned its findings and is stopped
         finally:
             unwatch()
 

@@ -96,7 +96,7 @@ class SkillLibrary:
         """A script of a skill that agents get, named as ``package/skill/scripts/name.py``."""
         skill, _, file = named.partition("/scripts/")
         folder, name = self._skill(skill).folder, f"scripts/{file}"
-        text = read_file(folder, name)  # what is no text was not shown, and is not run
+        text = read_file(folder, name)  # raises for a file that is not text: the user did not see it
         program = _PROGRAMS.get(PurePosixPath(file).suffix)
         if program is None:
             raise UsageError(
