@@ -177,7 +177,7 @@ _NAMES = {
         "UsageError",
     ),
 }  # fmt: skip
-"""The public names, by the module that has them."""
+"""The public names, by the module that defines them."""
 _HOMES = {name: f"agentnb.{module}" for module, names in _NAMES.items() for name in names}
 
 # `import *` would hide the built-in `map`.

@@ -87,9 +87,9 @@ SHAPES: dict[str, tuple[str, ...]] = {
     "password in an address": (r"(?<=://)[^\s/:@⟦]*:[^\s/@⟦]{3,}(?=@)", "://"),
     "authorization": (r"(?i)\b(?:bearer|basic|token)\s+(?=[A-Za-z0-9._~+/=-]*\d)[A-Za-z0-9._~+/-]{16,}=*",),
 }
-"""How credentials look, by what they are; where there is a group ``key``, that is the credential. Behind the expression
-stands what a text has to hold for it to be looked for at all: most texts hold none of it, and finding that out is
-cheap. A shape with nothing there is looked for always."""
+"""The forms of credentials, by kind; the group ``key``, if there is one, is the credential. The expression is tried
+only if one of the following texts occurs: most texts contain none, and that check is cheap. Without such texts, it is
+always tried."""
 
 _KINDS = ("api", "access", "secret", "private", "auth", "signing", "encryption", "account", "session", "client")
 _NAME = (

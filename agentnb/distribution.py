@@ -8,10 +8,10 @@ import sys
 from importlib import metadata
 
 NAME = "jupyter-agentnb"
-"""What ``pip install`` installs; ``import agentnb`` imports it."""
+"""The name for ``pip install``; ``import agentnb`` imports it."""
 
 OTHER = "agentnb"
-"""The other project's name on the index, and this project's own before it was renamed."""
+"""The other project's name on the index, and this project's name before it was renamed."""
 
 
 def manual(page: str) -> str:
@@ -86,7 +86,7 @@ def own_info() -> dict[str, str]:
 
 
 OLDEST = "oldest_agentnb"
-"""The key by which a file names the oldest agentnb that reads it."""
+"""The key with the oldest agentnb that can read the file."""
 
 UPDATE = f"Update agentnb: `pip install --upgrade {NAME}`."
 """The advice for a file that is too new."""

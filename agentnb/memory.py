@@ -16,7 +16,7 @@ _OWN_GROUPS = Path("/proc/self/cgroup")
 _V1 = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
 _V2 = ("memory.max", "memory.current", "inactive_file")
 _UNLIMITED = 2**60
-"""Bytes from which a limit counts as none: version 1 writes "no limit" as a number near the largest."""
+"""Bytes from which a limit counts as none: cgroup version 1 writes "no limit" as a number near the largest."""
 _Group: TypeAlias = "tuple[Path, tuple[str, str, str]]"  # the folder, and the names of the files read in it
 
 

@@ -16,10 +16,10 @@ METHOD_NOT_FOUND = -32601
 INVALID_PARAMS = -32602
 INTERNAL_ERROR = -32603
 CANCELLED = -32800
-"""The codes of JSON-RPC 2.0 (section 5.1), and ACP's for a request that was cancelled."""
+"""The codes of JSON-RPC 2.0 (section 5.1), and ACP's for a cancelled request."""
 
 LONGEST_MESSAGE = 512 * 1024 * 1024
-"""The longest message, in bytes, that is waited for."""
+"""The longest accepted message, in bytes."""
 _LONGEST_HEADER = 4_096
 
 

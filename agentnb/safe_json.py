@@ -13,7 +13,7 @@ NESTING_LIMIT = 200
 """The most levels of nested arrays and objects: functions that walk a value need some stack for each."""
 
 WRAPPED_LIMIT = NESTING_LIMIT + 50
-"""The same where our own files hold such a value inside objects of ours (a cassette, a saved session)."""
+"""The same if agentnb's own files hold such a value inside other objects (a cassette, a saved session)."""
 
 _LONGEST_INTEGER = 300  # digits; Python refuses above 4,300, and a float holds 309
 _STRINGS = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"?', re.DOTALL)

@@ -35,14 +35,14 @@ KINDS: dict[Kind, str] = {
     "components": "component",
     "plugins": "plug-in",
 }
-"""The kinds of things that lists can be about, and the name for one of each."""
+"""The kinds of things that lists can contain, and the singular of each."""
 Switch: TypeAlias = Literal["serve", "pair", "history"]
 SWITCHES: dict[Switch, str] = {
     "serve": "Serving this kernel is switched off",
     "pair": "Pairing this kernel is switched off",
     "history": "The history is switched off",
 }
-"""The features that can be switched off, and the sentence to show when each is."""
+"""The features that can be switched off, and the sentence shown for each."""
 KEYS = ("message", "audit", *SWITCHES, *KINDS, "settings")
 LARGEST = 1_000_000
 """The largest file, in bytes; no more is read."""

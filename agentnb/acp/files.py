@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
 
 WHOLE = 256 * 1024
-"""Characters, old and new together, up to which a change is shown whole; of a larger one, only what changes is."""
+"""Characters, old and new together, up to which a change is shown whole; of a larger one, only changed lines."""
 SIDE = 64 * 1024
 """Characters of each side of a cut change, at most."""
 AROUND = 50
-"""Unchanged lines that are shown around a cut change."""
+"""Unchanged lines shown around a cut change."""
 
 
 def write_request(path: Path, old: bytes | None, new: str, *, again: bool = False) -> PolicyRequest:
@@ -83,7 +83,7 @@ def _note(note: str) -> tuple[ToolTextContent, ...]:
 LIMIT = 64 * 1024 * 1024
 """The largest file, in bytes, that is read for an agent."""
 TIMES = 5
-"""Times that a write is tried, and asked about, if the file changes meanwhile."""
+"""The most attempts, each with a permission request, to write a file that changes meanwhile."""
 
 
 class Files:

@@ -82,8 +82,8 @@ _OF_TURN: dict[str, Callable[[dict[str, Any], ChatState, UpdateTarget], tuple[Ac
 """The updates that belong to a turn, and the function that reads each."""
 
 HISTORY = frozenset(_OF_TURN) - {"notice"} | {"prompt_suggestions_update"}
-"""The kinds of update that a replayed conversation is made of; the others say how the session is now. What an agent
-suggested in an old conversation is as old, so it is among them."""
+"""The kinds of update that a replayed conversation consists of; the others describe the session's current state. An
+agent's suggestions in an old conversation are outdated, so they belong here."""
 
 
 def map_update(update: dict[str, Any], chat: ChatState, turn_id: str | None, time: int) -> tuple[Action, ...]:

@@ -130,7 +130,7 @@ class Tap(Protocol):
 
 CHUNK = 256 * 1024
 FULL = 1024 * 1024
-"""Bytes that may wait for a reader that does not read, before it counts as full."""
+"""Bytes that may wait for a slow reader before it counts as full."""
 _FINISH_SECONDS = 5.0
 
 
@@ -254,7 +254,7 @@ class Peer:
     ) -> None:
         self.spec = spec
         self.tap = tap
-        """What records it; None where nothing does."""
+        """The recorder of the connection; None if it is not recorded."""
         self.failures: AgentFailures = AgentFailures(spec)
         self._spawn = spawn
         self._on_lost = on_lost

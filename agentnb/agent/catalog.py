@@ -56,7 +56,7 @@ class Asks(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 GROUP = "agentnb.agents"
 TOUR = "eliza"
-"""The built-in agent that shows what agents do; not for real work."""
+"""The built-in agent that demonstrates what agents do; not for real work."""
 Bases: TypeAlias = "Callable[[], Mapping[str, AgentSpec]]"
 """Returns the agents that a description can be based on."""
 

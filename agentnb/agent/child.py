@@ -24,14 +24,14 @@ T = TypeVar("T")
 BELOW_SUBREAPER = sys.platform == "linux"
 
 DRAIN = 0.25
-"""Seconds without output behind the program's end until its output counts as complete.
+"""Seconds without output after the program's end until its output counts as complete.
 
-A child of its own can hold the pipe open for ever.
+A child process of the program can hold the pipe open forever.
 """
 MOST_DRAINS = 20
-"""Times that these seconds begin anew because there was output; while nobody reads the output, they always do."""
+"""Times that output restarts these seconds; while no one reads the output, they restart without limit."""
 ONE_DRAIN = 1
-"""The same for a program that is of no use without its own process, such as an agent behind a launcher (npx)."""
+"""The same for a program that is useless without its own process, such as an agent behind a launcher (npx)."""
 MOST_OUTPUT = 10_000
 """The most bytes that :func:`output_of` reads."""
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 SCHEMES = ("wss", "https", "ws", "http")
-"""The schemes of addresses of agents, those with TLS first."""
+"""The schemes of agents' addresses, those with TLS first."""
 UNCONFINED = (
     "It runs on another machine and cannot be confined from here. Its requests to this machine go through your policy."
 )

@@ -30,7 +30,7 @@ STEP = 0.02
 ROUNDS = 250
 _PACKAGE = f"{__file__.rpartition('/agentnb/')[0]}/agentnb/"
 IGNORED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
-"""Signals that are meant for the program, not for this one."""
+"""Signals for the program, which this one ignores."""
 
 
 class Subreaper:

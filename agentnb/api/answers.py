@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from agentnb.state import Turn as FinishedTurn
 
     Answer_co = TypeVar("Answer_co", default=Any, covariant=True)
-    """The type that ``output=`` names."""
+    """The type given by ``output=``."""
 else:
     from typing import TypeVar
 

@@ -31,7 +31,7 @@ UNDO_SECONDS = 120.0
 """Seconds that undo, redo and keep may take, and the differences of all files of a turn."""
 
 Choice: TypeAlias = Literal["mine", "theirs"]
-"""The choice for a file that changed since: leave it as it is now (``"mine"``), or replace it (``"theirs"``)."""
+"""The choice for a file that changed since: keep its current content (``"mine"``), or replace it (``"theirs"``)."""
 
 _RUNS = "The turn is still running. Its changes are known when it ends."
 _WAITS = "The turn is waiting in the queue and has not started."

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from agentnb.policy.keys import Mode
 
 DEFAULT_AGENT = TOUR
-"""The agent of a script that names none: the same on every machine."""
+"""The agent of a script that names none; the same on every machine."""
 
 
 def default_agent() -> str:

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 POLL_SECONDS = 0.2
-"""Seconds between two looks of a blocked main thread, so that Ctrl-C comes through on every platform."""
+"""Seconds between two checks of a blocked main thread, so that Ctrl-C works on every platform."""
 
 
 def within(host: SessionOwner, work: Coroutine[Any, Any, T], timeout: float, title: str) -> T:

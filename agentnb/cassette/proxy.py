@@ -111,7 +111,7 @@ def _copy(source: int, sink: int, heard: Callable[[bytes], None], close: Callabl
 
 
 FIRST_SECONDS = 20.0
-"""Seconds that a prompt waits for a workspace's first snapshot; if it takes longer, only named files are covered."""
+"""Seconds that a prompt waits for a workspace's first snapshot; after that, only named files are covered."""
 _WRITES = frozenset({"edit", "delete", "move"})
 
 

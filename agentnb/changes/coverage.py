@@ -48,7 +48,7 @@ LEFT_OUT = (
     *("__pycache__", ".ipynb_checkpoints", ".cache", ".mypy_cache", ".ruff_cache", ".pytest_cache", ".hypothesis"),
     *(".parcel-cache", ".gradle", ".terraform", ".Trash", ".Trash-*", ".virtual_documents"),
 )
-"""Names of folders that are left out unless a file in them is named: environments, caches, repositories' own data."""
+"""Names of folders that are left out unless a file in them is named: environments, caches, data of version control."""
 
 PENDING = ".agentnb-pending-"
 """The prefix of the folder that holds files being written; a killed kernel may leave one until the next start."""

@@ -108,8 +108,8 @@ def read_entry(folder: int, name: str, most: int) -> tuple[os.stat_result, bytes
 PREFIX = "agentnb-changes-"
 OWNER = "owner"
 ABANDONED_SECONDS = 24 * 3600.0
-"""After this time a folder without the file ``owner`` is nobody's: its host was killed before it had made one, or
-something that tidies up has removed the file. So is a folder that has not got its name yet."""
+"""Seconds after which a folder without the file ``owner`` counts as abandoned: its host was killed before creating it,
+or a cleaner has removed it. The same holds for a folder without its final name."""
 
 
 class TemporaryFolder:

@@ -32,7 +32,7 @@ OLDEST = (2, 30)
 """The oldest version of git that is used."""
 
 ANSWER_SECONDS = 120.0
-"""Seconds that one run of git may take; one that takes longer is taken to hang."""
+"""Seconds that one run of git may take; after that, it counts as hanging."""
 
 _CONFIG = """\
 # agentnb writes this file; it is read by no repository of yours.

@@ -120,7 +120,7 @@ def _settings() -> list[Path]:
 
 
 JUPYTER = "jupyter"
-"""The name that asks for Jupyter alone."""
+"""The name that requests Jupyter alone."""
 WELL = ("ready", "absent")
 
 

@@ -27,7 +27,7 @@ ELSEWHERE = {
     "cell_review": 'Write cell_review = "first" at the top of the file.',
     "plugins_off": 'Write [site.plugins] with deny = ["…"].',
 }
-"""Settings that the site's file writes in another form, which also limits what is given in code."""
+"""Settings that the site's file writes in another form, which also limits values given in code."""
 
 
 class Layer(msgspec.Struct, frozen=True):

@@ -128,9 +128,9 @@ class Conversation:
     """
 
     Events: ClassVar[type[AgentEvents]] = AgentEvents
-    """What listens to its agent."""
+    """The listeners to its agent's events."""
     takes_prompts: ClassVar[bool] = True
-    """Whether its agent is one of ours: a program elsewhere remembers what it likes."""
+    """True if agentnb starts its agent: a paired program keeps its own memory."""
 
     environment: Environment
     changes: ChangeTracker

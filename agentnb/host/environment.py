@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from agentnb.state import MessageAttachment
 
 LOOK_SECONDS = 3.0
-"""Seconds that looking at the user's objects may take, since their own code runs then."""
+"""Seconds that reading the user's objects may take, since their own code runs then."""
 
 
 class Suggestion(msgspec.Struct, frozen=True, rename="camel", kw_only=True):

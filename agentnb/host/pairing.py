@@ -46,7 +46,7 @@ T = TypeVar("T")
 C = TypeVar("C", bound=Conversation)
 
 NOTEBOOK = "notebook-"
-"""The prefix of the agent's name where the notebook itself did something that can be undone."""
+"""The prefix of the agent's name if the notebook itself made an undoable change."""
 ANSWER_SECONDS = 300.0
 """Seconds that a card waits for the user's answer."""
 IDLE_SECONDS = 20.0
@@ -128,9 +128,9 @@ class UnpromptedTurns:
 
 
 PREFIX = "terminal-"
-"""The prefix of these agents' names: a program that calls itself ``claude`` is not the agent of that name."""
+"""The prefix of these agents' names: a program that calls itself ``claude`` is not the agent with that name."""
 PROGRESS_SECONDS = 2.0
-"""Seconds between two messages to a client that wants to hear what its call waits for."""
+"""Seconds between two progress messages to a client whose call waits."""
 CANCELLED = "The program cancelled the call."
 LEFT = "The connection to the kernel has ended."
 STOPPED = "The user stopped this in the notebook's chat. Ask the user before you go on."

@@ -36,11 +36,11 @@ CLEANUP_SECONDS = 5.0
 """Seconds that interrupted code gets to clean up and show its error before it is interrupted again."""
 SPARED_SECONDS = 0.05
 MOST_SPARED = 20
-"""Times that an interrupt that would be swallowed is sent again soon, before it is raised even there."""
+"""Times that an interrupt that would be swallowed is postponed and sent again, before it is raised even there."""
 ARRIVAL_SECONDS = 1.0
-"""Seconds to wait for an interrupt of ours that has not arrived yet."""
+"""Seconds to wait for agentnb's own interrupt that has not arrived yet."""
 LOOK_SECONDS = 20.0
-"""Seconds that the running cell may take to look at objects."""
+"""Seconds that the running cell may take to read objects."""
 _LOOK_AGAIN_SECONDS = 2.0
 _LOOK_TRIES = 5
 

@@ -398,7 +398,7 @@ NEEDED = {
 """The argument that a command needs, and how to get it."""
 
 ALONE = frozenset({"known", "list", "pair", "sidebar", "unpair"})
-"""Commands behind which nothing stands."""
+"""Commands that take no argument."""
 
 OTHER_WORDS = {
     "add": "new",
@@ -411,4 +411,4 @@ OTHER_WORDS = {
     "stop": "cancel",
     "switch": "use",
 }
-"""Other words that people use for these commands; a guess by spelling would be another one (`start`: `restart`)."""
+"""Other words that people use for these commands; a guess by spelling would be a wrong one (`start`: `restart`)."""

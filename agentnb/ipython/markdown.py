@@ -134,7 +134,7 @@ _TICKS = re.compile("`+")
 _CONTAINER = re.compile(r"[\s>*+.)\d-]*")
 _MARK = re.compile(r"(?<!\\)[*_~\[!](?=\S)")
 _MOST_MARKS = 500
-"""In one paragraph, also where code stands between them. JupyterLab's renderer needs quadratic time for them: 5 seconds
+"""The most marks in one paragraph, also across code. JupyterLab's renderer needs quadratic time for them: 5 seconds
 for 8,000 characters of ``*a_``."""
 
 

@@ -39,10 +39,10 @@ if TYPE_CHECKING:
 
 
 TICK_S = 0.2
-"""Seconds between two looks of a waiting cell: it shows what came, and, while it blocks, lets Ctrl-C through."""
+"""Seconds between two checks of a waiting cell: it shows new output and, while it blocks, lets Ctrl-C through."""
 _WORK = "work"
 GRACE_S = 3.0
-"""Seconds that a cancelled turn may take to end before the cell goes on without it."""
+"""Seconds that a cancelled turn may take to end before the cell continues without it."""
 
 
 class AgentInterrupted(KeyboardInterrupt):

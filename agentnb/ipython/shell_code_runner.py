@@ -87,7 +87,7 @@ ANSWER_SECONDS = 15.0
 OUTPUTS_SECONDS = 5.0
 """Seconds that a page may take to send the pictures of a cell that has run."""
 RUN_SECONDS = 3_600.0
-"""Seconds that a cell that a page runs may take."""
+"""Seconds that a cell run by a page may take."""
 _NO_PAGE = "Let the user open agentnb's sidebar beside the notebook (JupyterLab 4 or Notebook 7)"
 
 

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 MOST_EXAMPLES = 3
 LONGEST_NAME = 40
-"""The longest name of a column or variable, in characters; another one is taken instead of a longer one."""
+"""The longest name of a column or variable, in characters; a longer one is replaced by another variable's."""
 _COLUMNS_LOOKED_AT = 100
 _FRAME = re.compile(r"(?:\A|[a-z])DataFrame\Z")
 _GROUPS = re.compile(r"object|str|string|category|categorical|enum|bool", re.IGNORECASE)
@@ -129,7 +129,7 @@ MOST = 40
 RECENT_CELLS = 5
 """Cells with a number that come before the variables."""
 PATIENCE_SECONDS = 0.5
-"""Seconds that a look at objects waits for a cell to end."""
+"""Seconds that reading objects waits for a cell to end."""
 _LOOK_SECONDS = 1.5
 _PAGE_SECONDS = 1.5
 _OWNER = "mentions"

@@ -52,7 +52,7 @@ LONGEST_PROGRESS = 4_000
 """Characters that are shown from the end of what a cell has printed, while it runs."""
 _ENDS = ("first", "last")
 CHANGED_NAMES = "agentnb/names"
-"""The key in a result for what happened to variables; :class:`ToolRunner` takes it out."""
+"""The key in a result for the changes of variables; :class:`ToolRunner` removes it."""
 
 
 class CodeTools:

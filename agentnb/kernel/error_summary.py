@@ -37,7 +37,7 @@ MOST_CELLS = 3
 MOST_FRAMES = 14
 """Frames of the user's own code that are shown of one traceback."""
 MOST_LIBRARY_FRAMES = 6
-"""Frames of libraries that are named one after the other."""
+"""Consecutive library frames that are named."""
 MOST_VALUES = 12
 """Values shown of one frame."""
 MOST_ERRORS = 8

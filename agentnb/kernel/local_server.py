@@ -169,7 +169,7 @@ MOST_SESSIONS = 32
 SESSION = "mcp-session-id"
 PATH = "/mcp"
 _NEVER = secrets.token_bytes(32)
-"""A separator that nobody sends."""
+"""A separator that never occurs."""
 
 
 def demand_loopback(title: str, *, reached: bool) -> None:

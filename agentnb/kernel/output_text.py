@@ -65,7 +65,7 @@ LARGEST_PICTURE = 3 * 1024 * 1024
 LONGEST_CHART = 2_000_000
 """Characters of a chart's JSON that is kept and drawn."""
 LOOKED_AT = 200_000
-"""Characters of one output's text that are looked at, half from its beginning and half from its end."""
+"""Characters of one output's text that are read, half from its beginning and half from its end."""
 
 
 def ends(text: str) -> str:

@@ -37,8 +37,7 @@ if TYPE_CHECKING:
 ENDED = "notifications/agentnb/ended"
 """A kernel sends this before it ends a connection; ``reason`` says why.
 
-The program then closes the connection. If the kernel closed it, a write of the program's would lose what it has not
-read yet.
+The program then closes the connection. If the kernel closed it, a write by the program would discard its unread data.
 """
 LINGER_SECONDS = 2.0
 """Seconds that the program may take to close the connection."""
@@ -59,7 +58,7 @@ class PairedConnection:
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.on_notification: Callable[[str, dict[str, Any]], object] = lambda _method, _params: None
         self.ended: KernelGone | None = None
-        """Why the connection has ended; None while it is open."""
+        """The reason why the connection has ended; None while it is open."""
         self._writer = writer
         self._connection = Connection(
             writer.write,

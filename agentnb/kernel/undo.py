@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 Choice = Literal["mine", "theirs"]
-"""The answer to a conflict: leave what is there now (``"mine"``), or replace it (``"theirs"``)."""
+"""The answer to a conflict: keep the current state (``"mine"``), or replace it (``"theirs"``)."""
 
 
 class KernelTurn:

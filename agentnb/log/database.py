@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 FileId: TypeAlias = "tuple[int, int] | None"
-"""The file that a path leads to (device and number); None where it leads to none."""
+"""The file at a path (device and number); None if there is none."""
 
 _ASIDE = "The next finished turn puts it aside and begins a new one."
 _NO_ROOM = 1024 * 1024  # bytes; with less free space, an I/O error counts as a full disk
@@ -88,7 +88,7 @@ MIGRATIONS = (
 """The SQL that turns each version of the file into the next; only ever added to."""
 
 OLDEST_READER = "0.3"
-"""The oldest agentnb that reads the newest version of the file; it goes up with each new one."""
+"""The oldest agentnb that can read the newest version of the file; it rises with each new version."""
 
 
 class LogConnection(sqlite3.Connection):

@@ -43,7 +43,7 @@ def log_place(environ: Mapping[str, str] = os.environ) -> str:
 BATCHES_NAME = "batches.db"
 _BUSY_SECONDS = 10.0
 _QUIET_SECONDS = 3600.0
-"""Seconds without an ended row after which a batch with running rows is taken to be a dead kernel's."""
+"""Seconds without an ended row after which a batch with running rows counts as a dead kernel's."""
 
 
 def batch_file(log: Path) -> Path:

@@ -118,7 +118,7 @@ WITHOUT_CHANGES = (
     "The undo history is not included: it is kept as copies of whole workspaces, and only works in the same folder of "
     "the same machine."
 )
-"""The note for people on what an export leaves out."""
+"""The note to users about what an export leaves out."""
 
 
 _UNCHANGED = "Nothing was changed. Specify a file that was written by `agentnb storage --export`."

@@ -112,7 +112,7 @@ _STATUS = """
         WHERE status != excluded.status
 """
 _ARCHIVED = "INSERT INTO marks (uri, archived) VALUES (?, 1) ON CONFLICT (uri) DO UPDATE SET archived = 1"
-"""Marks are only ever set with a session, and never taken back: another kernel may have set them since."""
+"""Marks are only set with a session and never removed: another kernel may have set them since."""
 
 _ENTRIES = "SELECT at, first, envelope, checksum FROM entries WHERE channel = ? AND at > ? ORDER BY at"
 

@@ -84,7 +84,7 @@ KEPT = 500
 """The most decisions that are kept in memory."""
 
 LARGEST = 8 * 1024 * 1024
-"""Bytes after which the file is put aside as ``audit.1.jsonl``, in place of the one before."""
+"""Bytes after which the file is renamed to ``audit.1.jsonl``, replacing the previous one."""
 
 _WHAT = 2000
 

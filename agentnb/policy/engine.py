@@ -26,7 +26,7 @@ NO_RULE = "no rule applies, so you are asked"
 NOBODY = "no front end is attached to ask"
 HEADLESS = f'{NOBODY}; to let the agent act, start with permissions="allow" (`%agent -n --permissions allow`)'
 WORST_AT_ONCE: Severity = "medium"
-"""The worst that Auto runs without a question: what is worse reaches beyond the workspace, or hides what it does."""
+"""The worst severity that Auto runs without asking: worse ones reach outside the workspace or hide their effect."""
 _UNTRUSTED = "this folder is not trusted"
 _TO_TRUST = "to trust it, type `agentnb trust` in it, or agentnb.trust() (`%agents trust`)"
 

@@ -53,8 +53,8 @@ def audit_log(environment: Mapping[str, str] = os.environ) -> Path:
 
 
 LONGEST_PATH = 4_096
-"""The longest path that is followed, in characters: Linux opens no longer one, and to follow it
-takes time that grows with the square of its length."""
+"""The longest path that is followed, in characters: Linux opens no longer one, and the time to follow it grows with
+the square of its length."""
 
 
 def real_path(base: str, path: str) -> str:

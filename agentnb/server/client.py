@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from agentnb.host.channels import Channel
 
 ACTIONS, TEXT = f"{OURS}actions", f"{OURS}text"
-"""The notifications that a flush is sent in."""
+"""The notifications that carry a flush."""
 MAX_UNACKNOWLEDGED = 2
 MAX_TEXTS = 48  # most unacknowledged flushes; pages acknowledge text-only flushes together
 UNHEARD_SECONDS = 0.3  # between flushes to a client whose messages cannot arrive (a cell blocks the kernel)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 LONGEST_DRAFT = 100_000  # characters; a longer draft stays in its own window
 UNREADABLE = UnknownAction({"type": "x-agentnb/unreadable"})
-"""Stands in a refusal for an action that could not be read: a page passes over what doesn't follow the protocol."""
+"""Represents an unreadable action in a rejection: a page ignores messages that don't follow the protocol."""
 _UNREAD = "The kernel cannot read what the page sent. Reload the page; if that does not help, update agentnb."
 
 

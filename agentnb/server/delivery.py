@@ -38,7 +38,7 @@ FLUSH_SECONDS = 0.035  # a little more than two frames of a screen
 SHORT = Pace(characters=40, seconds=0.15)
 """The pace if every client reads the short form of a flush (`agentnb.server.window`)."""
 WHOLE = Pace(characters=120, seconds=0.25)
-"""The pace if some client does not: its envelopes are larger."""
+"""The pace if some client does not read it: its envelopes are larger."""
 RESEND_SECONDS = 2.0
 GONE_SECONDS = 600.0  # after this silence, a client gets nothing more; it initializes again if it comes back
 RETURN_SECONDS = 60.0  # the same after a client announced that it leaves: it may only be reloading

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from agentnb.server.delivery import Delivery
 
 LOOK_SECONDS = 1.0
-"""Seconds between two looks, while a page shows what is looked at; files are read only when they have changed."""
+"""Seconds between two checks while a page shows the result; files are read only when they have changed."""
 MOST_NAMED = 200
 """The most sessions of each kind that one notice names; a page fetches the list anyway."""
 

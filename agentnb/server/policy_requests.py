@@ -141,7 +141,7 @@ AUTO = {
     (False, True): "Edits at once. Runs what a preview shows to be harmless at once; the rest asks.",
     (False, False): "Edits at once. Running still asks: nothing here can confine or preview it.",
 }
-"""What Auto comes to, by whether the agent is confined and whether previews work."""
+"""The effect of Auto, by whether the agent is confined and whether previews work."""
 
 
 class Grant(Wire, frozen=True, kw_only=True):

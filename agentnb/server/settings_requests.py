@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from agentnb.host.host import Host
 
 MOST_FOLDERS = 500
-"""Folders of one answer."""
+"""The most folders in one answer."""
 
 
 class SettingLayer(Wire, frozen=True, kw_only=True):

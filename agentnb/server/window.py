@@ -150,13 +150,13 @@ TEXTS = frozenset({"text", "oldText", "newText", "modelRepresentation"})
 """Fields whose beginning is worth showing, of objects that reducers pass on whole."""
 
 BINARIES = frozenset({"data", "blob"})
-"""Fields in base64: a beginning is of no use."""
+"""Fields in base64: a beginning of one is useless."""
 
 VALUES = frozenset({"rawInput", "rawOutput", "structuredContent", "payload"})
 """Fields of any JSON, which reducers pick; a long one becomes ``{"contentRef": …, "preview": …}`` itself."""
 
 APPENDED = frozenset({"markdown", "reasoning", "chat/delta", "chat/reasoning", "terminal/data"})
-"""Names of what grows piece by piece and stays whole; nothing in these is looked at."""
+"""Names of fields that grow in pieces and stay whole; their contents are not searched."""
 
 
 def with_references(value: Any) -> Any:

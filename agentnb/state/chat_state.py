@@ -14,7 +14,7 @@ from agentnb.state.terminal import TerminalSequence
 from agentnb.state.wire import AgentSelection, ErrorInfo, JsonObject, ModelSelection, Number, Wire
 
 TurnState: TypeAlias = Literal["complete", "cancelled", "error"]
-"""How a turn ended (AHP ``TurnState``)."""
+"""The outcome of a turn (AHP ``TurnState``)."""
 
 
 class UsageInfo(Wire, frozen=True, kw_only=True):

@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     Function = Callable[[Any], Any]
 
 THREADS = 4
-"""The most functions of one session that run at a time; the others wait, and their time runs meanwhile."""
+"""The most functions of one session that run at a time; the others wait, and their time counts meanwhile."""
 
 SECONDS = 60.0
 """Seconds that a function may take."""

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
 
 QUIET_SECONDS = 1.0
-"""Seconds that a login may take before a card says that it is awaited: many logins need no user."""
+"""Seconds that a login may take before a card shows that agentnb waits for it: many logins need no user."""
 
 WAY = "way"
 

@@ -68,7 +68,7 @@ log: Logger = logger("agentnb.changes")
 BEGIN_SECONDS = 2.0
 """Seconds that a prompt waits for its first snapshot."""
 END_SECONDS = 1.0
-"""Seconds that code waiting for a turn also waits for its last snapshot, so that its own writes are not the turn's."""
+"""Seconds that code waiting for a turn also waits for its last snapshot, which must not have the code's writes."""
 LOOK_SECONDS = 3.0
 """Seconds that an action that was just allowed waits for a snapshot of the files that it names."""
 MOST_ITEMS = 2_000

@@ -28,7 +28,7 @@ MOST_CELLS = 1_000
 """Cells of a notebook that are searched for changes: a page reports no more."""
 LONGEST_ID = 64
 MOST_CHARACTERS = 2_000_000
-"""Characters of the cells that are offered to a page, in all."""
+"""Characters of all cells that are offered to a page."""
 _RUN = frozenset({"source", "outputs", "execution_count"})
 _KINDS = frozenset({"code", "markdown", "raw"})
 

@@ -31,12 +31,12 @@ Status: TypeAlias = Literal["added", "changed", "deleted", "moved"]
 """The change that was made to it."""
 
 State: TypeAlias = Literal["open", "kept", "undone", "offered"]
-"""What was done about it: nothing, it was accepted, or it was undone. A cell that an agent wrote to the file of an open
-notebook is offered to the notebook until it is applied there."""
+"""The state of the change: open, accepted, or undone. A cell that an agent wrote to the file of an open notebook is
+offered to the notebook until it is applied there."""
 
 By: TypeAlias = Literal["toolCall", "during", "otherTab", "user"]
-"""Who changed it, as far as is known: a tool call of the turn named it; it changed while the turn ran; another tab of
-this kernel changed it, too; the user saved it."""
+"""Who changed it, if known: a tool call of the turn named it; it changed while the turn ran; another tab of this kernel
+also changed it; the user saved it."""
 
 
 class Item(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):

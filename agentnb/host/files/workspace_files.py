@@ -39,7 +39,7 @@ LARGEST = 64 * 1024 * 1024
 """The most bytes of a file that are read, or kept while it is changed."""
 
 MOST_COUNTED = 10_000
-"""Files of a folder that are counted when asking whether it may be deleted."""
+"""Files of a folder that are counted in the question whether to delete it."""
 
 Kind: TypeAlias = Literal["file", "folder", "link", "other"]
 
@@ -331,7 +331,7 @@ def _unchangeable(place: WorkspacePath, error: OSError) -> FileUnavailable:
 
 
 PREFIX = "remote-"
-"""The prefix of these agents' names: a client that calls itself ``claude`` is not the agent of that name."""
+"""The prefix of these agents' names: a client that calls itself ``claude`` is not the agent with that name."""
 
 
 class ClientFiles:

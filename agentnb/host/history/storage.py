@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 What: TypeAlias = Literal["kind", "agent", "folder"]
-"""The property by which a row groups its figures."""
+"""The property by which the rows group the figures."""
 
 _GROUPS: tuple[tuple[What, Callable[[SessionRecord], str]], ...] = (
     ("agent", lambda record: record.agent),

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 _ACTS = frozenset({"edit", "delete", "move", "execute"})
 MOST_RESETS = 3
-"""The most times in a turn that a mode is set again after the agent has left it."""
+"""The most times in a turn that a mode is restored after the agent has left it."""
 
 
 class AskMode:

@@ -53,10 +53,10 @@ if TYPE_CHECKING:
 
 
 OURS = "agentnb:"
-"""The prefix of the ids of our own wider answers."""
+"""The prefix of the ids of agentnb's own wider answers."""
 
 OWN = "agentnb-"
-"""The prefix of the ids of our own cards."""
+"""The prefix of the ids of agentnb's own cards."""
 
 ALLOW = ConfirmationOption(id="allow", label="Allow", kind="approve", option_kind="allow_once")
 REJECT = ConfirmationOption(id="reject", label="Reject", kind="deny", option_kind="reject_once")

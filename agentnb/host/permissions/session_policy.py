@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 HEADLESS = "AGENTNB_HEADLESS"
-"""The environment variable that decides questions where nobody can answer: ``allow`` or ``deny``."""
+"""The environment variable that decides questions if no user can answer: ``allow`` or ``deny``."""
 
 
 _REASON = 500

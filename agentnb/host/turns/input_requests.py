@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 NOBODY = "No one can answer: no front end is attached."
 
 EARLY = 20
-"""The most elicitations that are remembered because they were done before they were asked."""
+"""The most elicitations that are remembered because they were completed before they arrived."""
 
 
 class InputRequests:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 MOST_COMPARED = 64_000_000
-"""Bytes of columns that are compared when they lie elsewhere in memory than before; larger ones count as changed."""
+"""Bytes of columns that are compared when their memory moved; larger ones count as changed."""
 _OF_PANDAS = frozenset({"_mgr", "_item_cache", "_cache", "_cacher", "_is_copy", "_flags"})
 
 

@@ -28,7 +28,7 @@ PLAIN_PACKAGES = _words(
     "types collections dataclasses argparse sklearn scipy statsmodels xgboost lightgbm torch numpy pandas geopandas"
     " xarray networkx sympy patsy dask"
 )
-"""Packages whose objects written in Python are no more than their attributes; so are those of the user's own."""
+"""Packages whose objects written in Python consist only of their attributes, like those of the user's own classes."""
 _PRIMITIVE = frozenset(
     {int, float, complex, bool, str, bytes, type(None), type(...), type(NotImplemented), range, slice}
 )

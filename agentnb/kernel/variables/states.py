@@ -32,9 +32,9 @@ class State:
     """The state of an object at one moment."""
 
     size = 0
-    """Bytes that only this holds."""
+    """Bytes that only this object holds."""
     is_kept = True
-    """False where it only shows whether the object changed."""
+    """False if it only shows whether the object changed."""
 
     def matches(self, value: Any) -> bool:
         """True if *value* is in this state now."""

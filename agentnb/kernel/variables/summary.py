@@ -124,7 +124,7 @@ MOST_NAMED = 5
 LONGEST_NUMBER = 24
 _SHAPED = ("numpy.ndarray", "pandas.DataFrame", "pandas.Series", "pandas.Index", "polars.DataFrame")
 MOST_OBJECTS = 2_000
-"""Objects that are visited; of a large container a sample stands for all."""
+"""Objects that are visited; for a large container, a sample represents all."""
 SAMPLE = 200
 _NOT_OWNED = (type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType, types.CodeType, types.FrameType)
 _WITH_SIZE = ("numpy.ndarray", "pyarrow.ChunkedArray", "pyarrow.Array")

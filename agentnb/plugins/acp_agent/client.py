@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 Method = Callable[[Any], Awaitable[object]]
 LONGEST_LINE = 256 * 1024 * 1024
-"""Bytes that one message from the client may have."""
+"""The longest message from the client, in bytes."""
 
 
 class ClientOutput(Protocol):

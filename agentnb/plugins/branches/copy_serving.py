@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 LARGEST = 256 * 1024 * 1024
-"""Bytes of a message, at most: code may show 50 pictures."""
+"""The largest message, in bytes: code may show 50 pictures."""
 _HEAD = struct.Struct("!Q")
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _SUFFIXES = ("_x", "_y", "_left", "_right")
 _MOST_KEYS = 1_000_000
-"""Keys of a table that are counted, where rows were repeated."""
+"""Keys of a table that are counted if rows were repeated."""
 _PROBED = 500
 """Rows that are sampled to recognize a join."""
 

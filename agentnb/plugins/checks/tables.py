@@ -28,7 +28,7 @@ TEXT_SAMPLE = 20_000
 MOST_PARTS = 4
 """Selections of a column's rows that are held."""
 MOST_COLUMNS = 200
-"""Columns of one table that are read, at most; evenly spaced ones if there are more."""
+"""The most columns of one table that are read; evenly spaced ones if there are more."""
 MOST_LEVELS = 3
 """Levels of an index that are read."""
 _HEAD = 1_000

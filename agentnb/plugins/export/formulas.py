@@ -72,7 +72,7 @@ _OPEN = re.compile(
 _REFERENCE = re.compile(r"&#x([0-9A-Fa-f]{1,6});")
 _UNSEEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn"})
 _OPERATORS = "\u2061\u2062\u2063\u2064"
-"""Invisible operators, which have a meaning."""
+"""Invisible operators that have a meaning."""
 
 
 class _NotDrawn(Exception):

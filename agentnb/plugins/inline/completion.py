@@ -68,7 +68,7 @@ def _names(text: str) -> list[str]:
 
 
 LONGEST_TEXT = 20_000
-"""Characters before the cursor, and after it, at most."""
+"""The most characters before the cursor, and after it."""
 MOST_ABOVE = 200
 LONGEST_WAIT = 10.0
 """Seconds that a model may take."""

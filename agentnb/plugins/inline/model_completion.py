@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 MOST_TOKENS = 160
 MISSING_FOR = 30.0
-"""Seconds until a model that was not found is looked for again."""
+"""Seconds until the next search for a model that was not found."""
 SYSTEM = (
     "You complete Python code in a notebook cell. Answer with the code that comes at <CURSOR>, and nothing else: no "
     "explanation, no code fence, nothing of what stands before or behind it. Answer with nothing if nothing fits."

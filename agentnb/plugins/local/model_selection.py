@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 MOST_TRIED = 2
-"""Models that a server may have to be tried out; with more, it is only queried, since it might have to load each."""
+"""The most models of a server that is tested with a request; with more, it is only queried, since it may load each."""
 TELL_SECONDS = 1.0
 
 

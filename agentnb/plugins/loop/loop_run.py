@@ -45,7 +45,7 @@ MOST_FAILURES = 5
 """Failed tries in a row that end the loop, since the next one would fail too."""
 STOPPED = "It was stopped."
 _HOPELESS = (AgentNotFound, AuthenticationRequired, UnknownAgent)
-"""Errors that the next try would meet, too."""
+"""Errors that would also occur in the next try."""
 _LOST = {
     "running": "The kernel ended in the meantime.",
     "keeping": "The kernel ended while it was being kept: some of its files and cells may be there.",

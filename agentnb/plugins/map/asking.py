@@ -91,7 +91,7 @@ class BatchQuestion(msgspec.Struct, frozen=True, kw_only=True):
     """The question for all inputs: the checked arguments of :func:`agentnb.map`."""
 
     keeps_answers: ClassVar[bool] = True
-    """Whether a worker keeps an answer until the batch ends, for a worker that is killed before it was fetched."""
+    """True if a worker keeps an answer until the batch ends, in case it is killed before the answer is fetched."""
     options: dict[str, Any]
     prompt: str
     wanted: Any = None

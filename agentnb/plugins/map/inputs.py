@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 INPUT = "input"
-"""The field of an input that has no names of its own: a text, a number, an element of a Series."""
+"""The field of an input without named fields: a text, a number, an element of a Series."""
 _FIELD = re.compile(r"\{\{|\}\}|\{([^{}\n]{1,200})\}")
 _NAME = re.compile(r"[^\W\d]\w*\Z")
 _SHOWN = 8  # names in an error

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 
 LATEST = 20
-"""Rows of the latest answers."""
+"""Rows for the latest answers."""
 OF_A_REASON = 10
-"""Rows that are shown for each reason of failure."""
+"""Rows shown for each reason of failure."""
 REASONS = 8
 _SHOWN = 200
 _COLUMNS = ("input", "state", "answer")

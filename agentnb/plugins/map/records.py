@@ -125,7 +125,7 @@ _PAGE = 200
 RowState: TypeAlias = Literal["running", "done", "failed", "cancelled"]
 
 EQUAL_INPUTS = "SELECT COUNT(*) FROM rows WHERE batch = ? AND key = ? AND +pass = ?"
-"""Counts the inputs of a pass that ask the same. ``+`` keeps SQLite from the index by pass, which has all inputs."""
+"""Counts the inputs of a pass with the same prompt. ``+`` keeps SQLite from the index by pass, which has all inputs."""
 _COLUMNS = "number, label, prompt, state, attempts, body, ended"
 
 

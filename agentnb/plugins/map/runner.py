@@ -62,7 +62,7 @@ BUDGET_SECONDS = 0.5
 """Seconds between checks of what the running inputs have used of the budget."""
 _BUSY = re.compile(r"\b(?:429|503|529)\b|rate.?limit|too many requests|overloaded|quota exceeded", re.IGNORECASE)
 _HOPELESS = (AgentNotFound, AuthenticationRequired, BudgetExceeded, CassetteError, UnknownAgent)
-"""Errors that the next input would meet, too."""
+"""Errors that would also occur with the next input."""
 
 
 class BatchRunner:

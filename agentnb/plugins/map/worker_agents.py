@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from agentnb.plugins.map.asking import Asking
 
 THIS_PROCESS = new_id()
-"""Id of this process, by which a worker in the submitter's process recognizes that it has the settings already."""
+"""Id of this process, by which a worker in the submitter's process recognizes that it already has the settings."""
 OWN_FILES = ("policy.toml", "settings.toml", "local.toml", "registry.json")
 _CONFIG = "AGENTNB_CONFIG_DIR"
 _LOOK_SECONDS = 2.0

@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 
 _READ = 1 << 20
 ISOLATED = "isolated"
-"""``cwd=`` of :func:`agentnb.map` for a workspace of its own."""
+"""``cwd=`` of :func:`agentnb.map` for an isolated workspace."""
 MOST_FILES = 50_000
 MOST_BYTES = 2_000_000_000
 LARGEST_KEPT = 1_000_000
-"""Bytes of a changed file whose content is kept; of larger ones only the name is."""
+"""Bytes of a changed file up to which its content is kept; of larger ones, only the name is."""
 MOST_KEPT = 8_000_000
 """Bytes of contents that are kept for an input."""
 _LONGEST_DIFF = 200_000

@@ -34,7 +34,7 @@ _HARMLESS = (
     *("/dev/stdin", "/dev/stdout", "/dev/stderr"),
 )
 _LOOKUPS = ("/var/run/nscd/", "/run/nscd/", "/run/systemd/userdb/", "/run/systemd/resolve/", "/var/lib/sss/pipes/")
-"""Unix sockets at which the C library looks up names of users and hosts: it goes on without them."""
+"""Unix sockets at which the C library looks up names of users and hosts: it continues without them."""
 _PATHS: dict[str, tuple[tuple[int | None, int | None], ...]] = {
     **dict.fromkeys(("open", "creat", "truncate", "unlink", "rmdir", "mkdir", "mknod"), ((None, 0),)),
     **dict.fromkeys(("chmod", "chown", "lchown", "utime", "utimes"), ((None, 0),)),

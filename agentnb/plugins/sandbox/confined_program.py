@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 KEPT_CAPABILITIES = 0b100_1111_1011
 """Capabilities that root keeps: to use others' files and become another user, not to inspect processes or devices."""
 END = ":"
-"""Ends a list of paths; unambiguous, since each path is absolute."""
+"""Marks the end of a list of paths; unambiguous, since each path is absolute."""
 
 
 def confine(

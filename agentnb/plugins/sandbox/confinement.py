@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 Way: TypeAlias = Literal["Landlock", "bubblewrap", "sandbox-exec"]
 
 OLDEST_LANDLOCK = landlock.SINCE["truncation"]
-"""The oldest usable version of Landlock: before it, anyone who may read a file may truncate it."""
+"""The oldest usable version of Landlock: before it, a process that may read a file may also truncate it."""
 _DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/ptmx", "/dev/pts")
 _XDG = (
     ("XDG_CACHE_HOME", "~/.cache/"),

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     Answer: TypeAlias = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
 LONGEST_HEAD = 64 * 1024
-"""Bytes of a request's head, at most."""
+"""The largest head of a request, in bytes."""
 MOST_CONNECTIONS = 512
 """Connections that are served at a time; more wait."""
 MOST_REFUSED = 50

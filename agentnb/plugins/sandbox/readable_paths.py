@@ -37,8 +37,7 @@ OWN_FOLDERS = {
     "IPYTHONDIR": "ipython",
     "JUPYTER_RUNTIME_DIR": "jupyter",
 }
-"""Variables that name a folder which a tool writes outside the workspace, and the folder that a confined agent has
-instead."""
+"""Variables that name a folder which a tool writes outside the workspace, and its replacement for a confined agent."""
 RUNNER_FOLDERS = {"uvx": {"UV_TOOL_DIR": "uv-tools", "UV_PYTHON_INSTALL_DIR": "uv-python"}}
 """Additional variables like these for agents started with ``uvx``."""
 _LONGEST = 80
@@ -87,7 +86,7 @@ _TOOLS = (
     *("~/.local/bin", "~/.local/lib", "~/.local/pipx/venvs", "~/.local/share/pipx/venvs", "~/.local/share/uv/tools"),
     *("~/.local/share/uv/python", "~/.rustup", "~/.cargo/bin", "~/.pyenv/versions", "~/.nvm/versions"),
 )
-"""Programs and Pythons that users install for themselves; no secrets are there."""
+"""Programs and Pythons that users install for themselves; these folders hold no secrets."""
 _MOST_INTERPRETER = 200
 _MOST_LINKS = 5_000
 _LIBRARIES = ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")

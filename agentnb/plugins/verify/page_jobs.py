@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 LONGEST_WAIT = 25.0
 LONGEST_FOLLOWED = 3600.0
-"""Seconds after which a page that waits for news is answered in any case."""
+"""Seconds after which a waiting page gets an answer even without news."""
 MOST_FOLLOWERS = 50
 Status: TypeAlias = Literal["none", "running", "ended"]
 

@@ -221,7 +221,7 @@ class NamedPath(NamedTuple):
 
 
 _FILE_SHELLS = dict.fromkeys(("hdfs", "hadoop"), frozenset({"-ls", "-du", "-df", "-count", "-stat", "-test"}))
-"""Programs whose first word names a file system's shell, and the commands of that shell that list."""
+"""Programs whose first word names a file system's shell, and that shell's listing commands."""
 
 _PATTERN_OPTIONS = re.compile(r"--(?:regexp|expression|file|from-file)\b.*|-[a-zA-Z]*[ef].*")
 _SEPARATED = frozenset({"awk", "gawk", "mawk", "nawk", "cut", "sort", "paste", "join", "column"})

@@ -365,8 +365,7 @@ class _Reader:
 
 
 _LONGEST_REPAIRED = 8_000
-"""In characters: the grammar takes up to a second and a half for a text that it cannot read, and twice that for a
-repaired one."""
+"""In characters: the grammar takes up to 1.5 s for a text that it cannot parse, and twice that for a repaired one."""
 _REPAIRS = (
     # `time` before a command that is not a program
     (re.compile(rb"(^|[;&|({\n][ \t]*)time(?:[ \t]+-p)?(?=[ \t]+(?:[{(!]|(?:if|for|while|until|case)[ \t]))"), rb"\1"),
@@ -384,7 +383,7 @@ _REPAIRS = (
         rb"\2 \1",
     ),
 )
-"""Other spellings of what the grammar does not know, tried where it fails."""
+"""Other spellings of constructs that the grammar does not know, tried if it fails."""
 _PLAIN_SPELLINGS = {
     "[[": "\\[[",
     "&>": "& >",
@@ -392,7 +391,7 @@ _PLAIN_SPELLINGS = {
     "function": "\\function",
     "select": "\\select",
 }
-"""The tokens of bash that a plain shell takes for something else, as they are written for that reading."""
+"""bash tokens that a plain shell reads differently, with the spelling for that reading."""
 
 
 def repaired_spelling(source: bytes) -> bytes:

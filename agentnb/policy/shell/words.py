@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 MOST_WORDS = 1_000
-"""The most words of a script that is read; a longer one asks, because looking at each word takes about 0.1 ms."""
+"""The most words of a script that is read; a longer one requires a question, because each word takes about 0.1 ms."""
 ESCAPES = {"a": "\a", "b": "\b", "e": "\x1b", "E": "\x1b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
 _ANSI = re.compile(
     r"\\(?:x\{?([0-9A-Fa-f]{1,8})\}?|u([0-9A-Fa-f]{1,4})|U([0-9A-Fa-f]{1,8})|([0-7]{1,3})|c(.)|(.))", re.DOTALL
@@ -40,7 +40,7 @@ WHOLE = frozenset(
     | {"expansion", "brace_expression", "number", "extglob_pattern", "regex", "variable_name", "test_operator"}
     | {*_RUNS, *_COMPUTED}
 )
-"""The kinds of nodes that are words, or parts of one."""
+"""The kinds of nodes that are words or parts of words."""
 
 
 class Unreadable(AgentnbError):

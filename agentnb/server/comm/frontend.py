@@ -108,9 +108,10 @@ def answer(model: HostModel) -> dict[str, Any]:
 
 
 ARRIVAL_SECONDS = 10.0
-"""How long a question waits for a page to which something was just shown.
+"""Seconds that a question waits for a page in which an output was just shown.
 
-0.2 s is usual; on a machine that was seven times overbooked more than three were seen."""
+0.2 s is usual; on a machine that was seven times overbooked, it took more than three.
+"""
 
 
 class Frontend:

@@ -63,9 +63,9 @@ class Lab:
         self._wanted: dict[str, Future[m.CellsOutputsParams]] = {}
         self._saved: deque[tuple[m.SavedParams, float]] = deque(maxlen=MOST_SAVED)
         self.prompt_for: Callable[[m.FailedParams], str] | None = None
-        """Gives the prompt for a cell that failed, once a shell is connected."""
+        """Returns the prompt for a failed cell, once a shell is connected."""
         self.quote: Callable[[m.QuoteParams], str] | None = None
-        """Keeps selected code and gives what to mention, once a shell is connected."""
+        """Keeps selected code and returns its mention, once a shell is connected."""
 
     @property
     def notebook(self) -> PageNotebook | None:

@@ -100,7 +100,7 @@ def _lines(source: str) -> list[str]:
 EDITOR = "your browser"
 """The place of the changes, in a sentence for the user: right for JupyterLab and for Notebook 7."""
 _OF_FOLDERS = frozenset({"rename", "delete"})
-"""The operations that a user also applies to folders, with all that is in them."""
+"""The operations that a user can also apply to folders with all their contents."""
 
 
 class UnsavedNotebook:

@@ -102,7 +102,7 @@ async def _pieces(service: Service, client_id: str, method: str, params: dict[st
 
 
 TIMES = 5
-"""Times that a change is asked about if the file changes meanwhile."""
+"""The most permission requests for a change if the file changes meanwhile."""
 
 
 # --- what is there ---

@@ -35,12 +35,12 @@ if TYPE_CHECKING:
     from agentnb.server.websocket.access import Grant, ServedPage
 
 WRONG_KIND = 1003
-"""The WebSocket close code for data of a kind that is not accepted (RFC 6455)."""
+"""The WebSocket close code for an unaccepted kind of data (RFC 6455)."""
 NOT_SERVED = 4001
-"""Our close code for the end of serving: there is nothing to come back to."""
+"""agentnb's close code for the end of serving: reconnecting is useless."""
 
 _numbers = count(1)
-"""Numbers of connections: none is used twice in this process, since it identifies what a client dispatched."""
+"""Numbers of connections, unique in this process: a number identifies the actions that a client dispatched."""
 
 
 class ServingLimits(NamedTuple):

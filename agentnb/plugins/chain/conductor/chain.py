@@ -31,7 +31,7 @@ UP: Way = -1
 INITIALIZE = "initialize"
 CANCEL = "$/cancel_request"
 PATIENCE = 120.0
-"""Seconds that a component may hold a request without a sign of life, while it is not waiting for another place."""
+"""Seconds that a component may hold a request without activity, while it is not waiting for another place."""
 START_PATIENCE = 60.0
 """As :data:`PATIENCE`, until a component has answered ``initialize``."""
 UNTIMED = frozenset({"session/request_permission", "elicitation/create", "mcp/message", "_mcp/message", "_mcp/request"})
@@ -39,7 +39,7 @@ UNTIMED = frozenset({"session/request_permission", "elicitation/create", "mcp/me
 LAST_SECONDS = 10.0
 """Seconds that the last messages of an agent that has ended may take through the components above it, all together."""
 QUIET_SECONDS = 2.5
-"""Seconds that a place may be silent while its last messages are waited for."""
+"""Seconds that a place may be silent while the chain waits for its last messages."""
 MOST_STRAYS_TOLD = 5
 _LONGEST_ID = 20  # digits; the chain's own ids count from 1
 

@@ -93,7 +93,7 @@ OWN: dict[str, Callable[[Asker[Any], Any], Any]] = {
     "disposeSession": _dispose_session,
     f"{OURS}refreshAgents": _refresh_agents,
 }
-"""Requests with a handler of their own here."""
+"""Requests that this module handles itself."""
 LOCAL = frozenset({"unsubscribe", "fetchTurns", f"{OURS}fetchContent", f"{OURS}fetchModule"})
 """Requests answered here as for this kernel; others, if permitted, are forwarded to the other host."""
 

@@ -53,7 +53,7 @@ _LEFT_OUT = frozenset(
         "session/changesetsChanged",
     }
 )
-"""Actions about names of channels, which have other names here."""
+"""Actions about names of channels, which differ here."""
 
 
 class MirroredConversation(NamedTuple):

@@ -30,7 +30,7 @@ MOST_FILES = 5_000
 MOST_CHANGED = 50
 """Files that may change between two questions; after more, the server is started again."""
 MOST_SHOWN = 50
-"""Files containing a name that a server is shown before it is asked for the name's uses."""
+"""Files containing a name that a server gets before a request for the name's uses."""
 MOST_FOUND = 500
 NEEDS_SERVER = "Only a language server offers {}, and none is selected."
 CHOOSE = 'Choose one that is installed: `%config Agentnb.language_server = "basedpyright"`, or "ruff" to format.'
@@ -50,7 +50,7 @@ _LEFT_OUT = frozenset({"node_modules", "__pycache__", "site-packages", "venv"})
 T = TypeVar("T")
 Document = tuple[Path, str]
 Spot = tuple[Path, str, int, int]
-"""A document, and the line (from 1) and the column (from 0, in characters) in it."""
+"""A document, and a line (from 1) and a column (from 0, in characters) in it."""
 
 
 class ServerAnswers:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 MOST_NAMES = 2_000
 MOST_SOURCE_LINES = 400
-"""Lines that are read of a function whose cell may no longer be in the notebook."""
+"""Lines read of a function whose cell may no longer be in the notebook."""
 UNKNOWN = "__agentnb_unknown__"
 MAIN = "__main__"
 

@@ -41,7 +41,7 @@ _INDEX = (
     "from pip._internal.commands import create_command\n"
     "print(create_command('download').parser.parse_args([])[0].index_url)"
 )
-"""Prints the index that pip uses: the one from its configuration files and variables, else its default."""
+"""Prints the index that pip uses: the one from its configuration files and variables, or its default."""
 _ARCHIVES = (".tar.gz", ".zip", ".tar.bz2", ".tar.xz")
 
 

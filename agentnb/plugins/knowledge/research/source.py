@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 MOST_FILES = 50_000
-"""Files of a distribution that are looked at."""
+"""Files of a distribution that are examined."""
 MOST_PLACES = 40
 _SOURCE = (".py", ".pyi", ".pyx", ".pxd")
 

@@ -140,7 +140,7 @@ MOST_CACHED = 200
 LONGEST_QUESTION = 4_000
 _MEMORY = "knowledge researches"
 GRACE = 3.0
-"""Seconds that the agent may go on after it has returned its findings."""
+"""Seconds that the agent may continue after it has returned its findings."""
 
 
 class Researches:

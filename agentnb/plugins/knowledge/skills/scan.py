@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 ENTRY_POINTS = "agentnb.skills"
 MOST_OF_A_FOLDER = 200
-"""Skills, or packages, of one folder that are looked at."""
+"""Skills, or packages, of one folder that are examined."""
 LARGEST_RECORD = 50_000_000
 
 _INFO = re.compile(r"(?P<name>[A-Za-z0-9._-]+?)-(?P<version>[^-]+)\.dist-info")
