@@ -13,9 +13,9 @@ from __future__ import annotations
 
 import sys
 
-# Not from typing: Python's import takes a package away for a moment at the end of its `__init__`, and a second thread
-# that imports a module of it then fails (KeyError). The less is loaded here, the rarer that is. And not the constant:
-# jedi takes for unreachable what is below an `if False`.
+# Not from typing: at the end of a package's `__init__`, Python's import removes it for a moment; a second thread that
+# imports one of its modules then fails (KeyError). The less this file loads, the rarer that is. Not `False` either:
+# jedi takes the code below `if False` for unreachable.
 TYPE_CHECKING = bool()  # noqa: UP018
 if TYPE_CHECKING:
     from typing import Any
@@ -177,7 +177,7 @@ _NAMES = {
         "UsageError",
     ),
 }  # fmt: skip
-"""The public names, by the module that has them."""
+"""The public names, by the module that defines them."""
 _HOMES = {name: f"agentnb.{module}" for module, names in _NAMES.items() for name in names}
 
 # `import *` would hide the built-in `map`.
@@ -186,7 +186,7 @@ __all__ = sorted({*_HOMES, *_MODULES, "__version__"} - {"map"})  # noqa: PLE0605
 
 def __getattr__(name: str) -> Any:
     if name in _MODULES:
-        from importlib import import_module  # loads `warnings`, which small programs get by without
+        from importlib import import_module  # loads `warnings`, which small programs do not need
 
         return import_module(f"agentnb.{name}")
     if name in _HOMES:

@@ -36,7 +36,7 @@ class Option(NamedTuple):
         if not self.flag.startswith("-"):
             name = self.flag.rpartition(" ")[2].lower()
             if self.value:
-                from argparse import REMAINDER  # costs start-up time, and eliza gets by without
+                from argparse import REMAINDER  # costs start-up time, and eliza does not need it
 
                 parser.add_argument(name, metavar=self.flag, nargs=REMAINDER, help=self.help)
             else:

@@ -23,7 +23,7 @@ SHORTEST = 6
 _WINDOW = 60_000
 _LONGEST_CREDENTIAL = 4_096
 _NAME_END = 64
-_OPEN, _CLOSE = "⟦", "⟧"  # a cassette's marks: what is taken out already
+_OPEN, _CLOSE = "⟦", "⟧"  # marks of values that a cassette has already replaced
 
 SHAPES: dict[str, tuple[str, ...]] = {
     "private key": (
@@ -87,9 +87,9 @@ SHAPES: dict[str, tuple[str, ...]] = {
     "password in an address": (r"(?<=://)[^\s/:@⟦]*:[^\s/@⟦]{3,}(?=@)", "://"),
     "authorization": (r"(?i)\b(?:bearer|basic|token)\s+(?=[A-Za-z0-9._~+/=-]*\d)[A-Za-z0-9._~+/-]{16,}=*",),
 }
-"""How credentials look, by what they are; where there is a group ``key``, that is the credential. Behind the expression
-stands what a text has to hold for it to be looked for at all: most texts hold none of it, and finding that out is
-cheap. A shape with nothing there is looked for always."""
+"""The forms of credentials, by kind; the group ``key``, if there is one, is the credential. The expression is tried
+only if one of the following texts occurs: most texts contain none, and that check is cheap. Without such texts, it is
+always tried."""
 
 _KINDS = ("api", "access", "secret", "private", "auth", "signing", "encryption", "account", "session", "client")
 _NAME = (
@@ -103,13 +103,13 @@ ASSIGNMENT = re.compile(
 )
 _NAMING = re.compile(
     r"[kKsStTpPcC\u017f\u212a](?i:ey|ecret|oken|assw|assphrase|redential)"
-)  # two letters fold to s and k
-_FURTHEST = 80  # characters that the word of `_NAMING` stands at most after its name's beginning, and a few
+)  # U+017F and U+212A fold to s and k
+_FURTHEST = 80  # most characters from a name's beginning to the `_NAMING` word in it, with a margin
 
 
 def any_case(*words: str) -> str:
     """Returns an expression for *words* in any case that is tried only at a first letter of one of them."""
-    folded = {"k": "\u212a", "s": "\u017f"}  # what re.IGNORECASE takes for these letters too
+    folded = {"k": "\u212a", "s": "\u017f"}  # other letters that re.IGNORECASE matches with these
     spellings = {word[0]: word[0] + word[0].upper() + folded.get(word[0], "") for word in words}
     branches = (
         f"(?<=[{spelling}])(?i:{'|'.join(word[1:] for word in words if word[0] == letter)})"
@@ -128,7 +128,7 @@ _FIELD = re.compile(
 _VARIABLE = re.compile(
     any_case("key", "token", "secret", "passw", "pwd", "credential", "auth", "cookie", "session_id", "dsn")
 )
-_FOLDER = re.compile(r"~?/[^/]*/|/\w*$")  # PWD is no password
+_FOLDER = re.compile(r"~?/[^/]*/|/\w*$")  # a folder's path, such as the value of PWD, is not a password
 _KEYWORD = re.compile(
     any_case(
         "api[_-]?key", "access[_-]?key", "token", "secret", "passw(?:or)?d", "pwd", "credential", "passphrase", "auth"
@@ -212,7 +212,7 @@ class _Filter(logging.Filter):
 def logger(name: str) -> logging.Logger:
     """Returns the logger *name*; credentials are removed from what is written to it, whoever reads it."""
     package = logging.getLogger(name.partition(".")[0])
-    if not package.handlers:  # without one, Python prints warnings itself, into whichever cell runs
+    if not package.handlers:  # without a handler, Python prints warnings into the running cell
         package.addHandler(logging.NullHandler())
     named_logger = logging.getLogger(name)
     if not any(isinstance(each, _Filter) for each in named_logger.filters):
@@ -241,7 +241,7 @@ def assignments(text: str) -> Iterator[re.Match[str]]:
     """Yields what ``ASSIGNMENT.finditer(text)`` does, but faster: tries only names that contain one of its words."""
     after, run_end = 0, 0
     for word in _NAMING.finditer(text):
-        if word.start() < run_end:  # a name starts where a run starts, so the run's first word decides
+        if word.start() < run_end:  # a name begins with its run, so the first word in the run decides
             continue
         start, run_end = word.start(), _RUN.match(text, word.start()).end()  # type: ignore[union-attr] # matches always
         lowest = max(0, start - _FURTHEST)

@@ -8,15 +8,15 @@ import sys
 from importlib import metadata
 
 NAME = "jupyter-agentnb"
-"""What ``pip install`` installs; ``import agentnb`` imports it."""
+"""The name for ``pip install``; ``import agentnb`` imports it."""
 
 OTHER = "agentnb"
-"""The other project's name on the index, and this project's own before it was renamed."""
+"""The other project's name on the index, and this project's name before it was renamed."""
 
 
 def manual(page: str) -> str:
     """The address of a page of this version's manual, such as ``how-to/pair``."""
-    version = sys.modules["agentnb"].__version__  # an import would make a circle of the state's modules
+    version = sys.modules["agentnb"].__version__  # an import here would be circular with the state's modules
     return f"https://github.com/agentnb/agentnb/blob/v{version}/docs/{page}.md"
 
 
@@ -86,7 +86,7 @@ def own_info() -> dict[str, str]:
 
 
 OLDEST = "oldest_agentnb"
-"""The key by which a file names the oldest agentnb that reads it."""
+"""The key with the oldest agentnb that can read the file."""
 
 UPDATE = f"Update agentnb: `pip install --upgrade {NAME}`."
 """The advice for a file that is too new."""
@@ -112,4 +112,4 @@ def _numbers(version: object) -> tuple[int, ...]:
 
 
 def _this() -> str:
-    return str(sys.modules["agentnb"].__version__)  # an import would make a circle of the modules below
+    return str(sys.modules["agentnb"].__version__)  # an import here would be circular with the modules below

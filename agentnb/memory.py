@@ -6,7 +6,7 @@ import functools
 import os
 from pathlib import Path
 
-TYPE_CHECKING = False  # as in typing, which costs start-up time
+TYPE_CHECKING = False  # not from typing: importing it costs start-up time
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import TypeAlias
@@ -16,8 +16,8 @@ _OWN_GROUPS = Path("/proc/self/cgroup")
 _V1 = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
 _V2 = ("memory.max", "memory.current", "inactive_file")
 _UNLIMITED = 2**60
-"""Bytes from which a limit counts as none: version 1 writes "no limit" as a number near the largest."""
-_Group: TypeAlias = "tuple[Path, tuple[str, str, str]]"  # the folder, and the names of what is read there
+"""Bytes from which a limit counts as none: cgroup version 1 writes "no limit" as a number near the largest."""
+_Group: TypeAlias = "tuple[Path, tuple[str, str, str]]"  # the folder, and the names of the files read in it
 
 
 def available_memory() -> int | None:
@@ -109,7 +109,7 @@ def _free_in_address_space() -> int | None:
     """Returns how many bytes a limit such as that of ``ulimit -v`` leaves; None if there is no limit."""
     try:
         from resource import RLIM_INFINITY, RLIMIT_AS, getrlimit
-    except ImportError:  # Windows
+    except ImportError:  # on Windows
         return None
     limit, _ = getrlimit(RLIMIT_AS)
     used = address_space()

@@ -103,7 +103,7 @@ class Plugins:
             yield
         except AgentnbError:
             raise
-        except Exception as error:  # somebody else's code
+        except Exception as error:  # a plug-in may raise any exception
             raise PluginFailed(self.failed(plugin, port, error)) from error
 
     def _load(self, entry: EntryPoint) -> Plugin | None:
@@ -148,7 +148,7 @@ def _setting() -> Collection[str]:
     try:
         value = parsed((config_folder() / "settings.toml").read_text("utf-8")).get(SETTING, [])
     except (OSError, ValueError):
-        return ()  # what is wrong with the file is told where the settings are read
+        return ()  # the error is reported where the settings are read
     return value if isinstance(value, list) else ()
 
 

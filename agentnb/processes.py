@@ -6,11 +6,11 @@ import os
 
 from agentnb.system_calls import prctl
 
-TYPE_CHECKING = False  # as in typing, which costs start-up time
+TYPE_CHECKING = False  # not from typing: importing it costs start-up time
 if TYPE_CHECKING:
     import signal
 else:
-    import _signal as signal  # signal itself loads enum, which costs as much as the rest of a small program
+    import _signal as signal  # signal loads enum, which costs as much as the rest of a small program
 
 
 def try_prctl(option: int, value: int) -> bool:
@@ -52,7 +52,7 @@ def signal_process(pid: int, start: bytes, number: int) -> None:
     """Send signal *number* to the process with the id *pid* that started at *start*, and to no other."""
     try:
         handle = os.pidfd_open(pid)  # type: ignore[attr-defined,unused-ignore]
-    except AttributeError:  # an old system: the check below is all there is
+    except AttributeError:  # an old system: only the check below protects
         handle = None
     except OSError:
         return
@@ -64,7 +64,7 @@ def signal_process(pid: int, start: bytes, number: int) -> None:
             os.kill(pid, number)
         else:
             signal.pidfd_send_signal(handle, number)  # type: ignore[attr-defined,unused-ignore]
-    except OSError:  # it has ended, or is another user's
+    except OSError:  # the process has ended, or belongs to another user
         pass
     finally:
         if handle is not None:

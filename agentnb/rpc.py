@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 log: Logger = logger("agentnb.rpc")
 
 _CHUNK = 256 * 1024
-_LONGEST_ID = 20  # digits; ours count from 1
+_LONGEST_ID = 20  # digits; agentnb's own ids count from 1
 
 
 class Dialect(NamedTuple):
@@ -206,7 +206,7 @@ class Connection:
             return
         if rest := self._framing.rest():
             self.receive(*rest)
-            self.close(reason)  # where the last message has not done so
+            self.close(reason)  # if the last message has not closed it
             return
         self.closed, self._reason = True, reason
         for task in tuple(self._tasks):
@@ -293,7 +293,7 @@ class Connection:
             del self._serving[key]
         if task.cancelled():
             if inspect.iscoroutine(result):
-                result.close()  # it may not have begun
+                result.close()  # the coroutine may not have started
             cancelled = error_answer(message.id, RpcError(CANCELLED, "Request cancelled"))
             reply(cancelled if self._dialect.answers_cancelled else None)
 

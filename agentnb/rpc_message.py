@@ -16,10 +16,10 @@ METHOD_NOT_FOUND = -32601
 INVALID_PARAMS = -32602
 INTERNAL_ERROR = -32603
 CANCELLED = -32800
-"""The codes of JSON-RPC 2.0 (section 5.1), and ACP's for a request that was cancelled."""
+"""The codes of JSON-RPC 2.0 (section 5.1), and ACP's for a cancelled request."""
 
 LONGEST_MESSAGE = 512 * 1024 * 1024
-"""The longest message, in bytes, that is waited for."""
+"""The longest accepted message, in bytes."""
 _LONGEST_HEADER = 4_096
 
 
@@ -91,7 +91,7 @@ _encode = msgspec.json.Encoder().encode
 def encode(message: Any) -> bytes:
     try:
         return _encode(message)
-    except UnicodeEncodeError:  # such as of a folder whose name is no UTF-8
+    except UnicodeEncodeError:  # such as for a folder whose name is not UTF-8
         return _encode(without_half_characters(msgspec.to_builtins(message)))
 
 
@@ -103,7 +103,7 @@ def read_message(data: bytes) -> RpcMessage:
         return _checked(_decode(data))
     except msgspec.ValidationError:
         raise _no_message() from None
-    except (msgspec.MsgspecError, UnicodeError):  # what msgspec reads less of than Python does
+    except (msgspec.MsgspecError, UnicodeError):  # JSON that Python accepts and msgspec does not
         return as_message(_read_value(data))
 
 
@@ -114,7 +114,7 @@ def repair_message(data: bytes) -> RpcMessage:
             return _decode(data)
     except (msgspec.MsgspecError, UnicodeError):
         pass
-    begins = {0, max(data.find(b'{"jsonrpc"'), 0)}  # there can be text before it
+    begins = {0, max(data.find(b'{"jsonrpc"'), 0)}  # other text may precede the message
     for begin in sorted(begins):
         if (message := _repaired(data[begin:])) is not None:
             return message

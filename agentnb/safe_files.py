@@ -49,7 +49,7 @@ def try_lock(descriptor: int, *, without_locks: bool = True) -> bool:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
-    except OSError:  # a file system without locks
+    except OSError:  # the file system has no locks
         return without_locks
     return True
 
@@ -69,7 +69,7 @@ def locked(descriptor: int, *, without_locks: bool = True) -> Iterator[None]:
         yield
     finally:
         with contextlib.suppress(*accepted):
-            fcntl.flock(descriptor, fcntl.LOCK_UN)  # a process that was forked meanwhile has the file open, too
+            fcntl.flock(descriptor, fcntl.LOCK_UN)  # explicitly: a process forked meanwhile also has the file open
 
 
 _FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)

@@ -13,7 +13,7 @@ NESTING_LIMIT = 200
 """The most levels of nested arrays and objects: functions that walk a value need some stack for each."""
 
 WRAPPED_LIMIT = NESTING_LIMIT + 50
-"""The same where our own files hold such a value inside objects of ours (a cassette, a saved session)."""
+"""The same if agentnb's own files hold such a value inside other objects (a cassette, a saved session)."""
 
 _LONGEST_INTEGER = 300  # digits; Python refuses above 4,300, and a float holds 309
 _STRINGS = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"?', re.DOTALL)
@@ -31,7 +31,7 @@ def read_json(data: bytes | str, *, repair: bool = True) -> Any:
 
 
 def read_record(data: bytes | str, kind: type[_Kind]) -> _Kind:
-    import msgspec  # the programs that run without installed packages read JSON, too
+    import msgspec  # imported here: programs that run without installed packages use this module, too
 
     try:
         return msgspec.json.decode(data, type=kind)

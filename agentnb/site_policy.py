@@ -35,14 +35,14 @@ KINDS: dict[Kind, str] = {
     "components": "component",
     "plugins": "plug-in",
 }
-"""The kinds of things that lists can be about, and the name for one of each."""
+"""The kinds of things that lists can contain, and the singular of each."""
 Switch: TypeAlias = Literal["serve", "pair", "history"]
 SWITCHES: dict[Switch, str] = {
     "serve": "Serving this kernel is switched off",
     "pair": "Pairing this kernel is switched off",
     "history": "The history is switched off",
 }
-"""The features that can be switched off, and the sentence to show when each is."""
+"""The features that can be switched off, and the sentence shown for each."""
 KEYS = ("message", "audit", *SWITCHES, *KINDS, "settings")
 LARGEST = 1_000_000
 """The largest file, in bytes; no more is read."""
@@ -170,7 +170,7 @@ def site_files(environ: Mapping[str, str] = os.environ) -> tuple[Path, ...]:
 def _site_files(added: str, own: Path, fixed: tuple[str, ...]) -> tuple[Path, ...]:
     more = [Path(folder, "agentnb") for folder in added.split(os.pathsep) if folder]
     kept = [each for each in more if each != own]
-    kept += [Path(folder, "agentnb") for folder in fixed]  # even if it is the user's own
+    kept += [Path(folder, "agentnb") for folder in fixed]  # even if it is the user's own folder
     return tuple(dict.fromkeys(each / NAME for each in kept))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 
-TYPE_CHECKING = False  # as in typing, which costs start-up time
+TYPE_CHECKING = False  # not from typing: importing it costs start-up time
 if TYPE_CHECKING:
     from types import FrameType
 

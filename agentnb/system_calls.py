@@ -6,7 +6,7 @@ import ctypes
 import os
 import sys
 
-TYPE_CHECKING = False  # as in typing, which costs start-up time
+TYPE_CHECKING = False  # not from typing: importing it costs start-up time
 if TYPE_CHECKING:
     from typing import Any
 

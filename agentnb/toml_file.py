@@ -46,7 +46,7 @@ def parsed(text: str) -> dict[str, Any]:
         raise ValueError(message) from None
     except tomllib.TOMLDecodeError:
         raise
-    except ValueError:  # Python turns no more than 4,300 digits into a number
+    except ValueError:  # Python converts at most 4,300 digits to a number
         message = "a number in it has too many digits"
         raise ValueError(message) from None
 

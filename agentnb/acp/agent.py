@@ -43,7 +43,7 @@ _ABILITIES = {
     "delete": ("delete a session", "Delete it with the agent's own program."),
     "logout": ("log out", "Log out with the agent's own program."),
 }
-"""Each capability in words, and what to do instead where an agent does not offer it."""
+"""Each capability in words, and the alternative if an agent does not offer it."""
 
 
 class AgentCapabilities(dict[str, Any]):
@@ -138,7 +138,7 @@ def _request(spec: AgentSpec, name: str, provider: Provider, env: Mapping[str, s
 
 
 PROTOCOL = 1
-"""The version of the Agent Client Protocol that is spoken here."""
+"""The supported version of the Agent Client Protocol."""
 
 _CLOSE_TIMEOUT = 5.0
 
@@ -148,7 +148,7 @@ class Agent(Peer):
 
     def __init__(self, spec: AgentSpec, tap: Tap | None = None, spawn: Spawn = SpawnedAgent.spawn) -> None:
         self.name: str = spec.title
-        """What it calls itself, else what the catalogue calls it."""
+        """The agent's own name, or the catalogue's if it reports none."""
         self.version: str | None = None
         self.capabilities: AgentCapabilities = AgentCapabilities(spec.title)
         self.steers: bool = spec.steering

@@ -176,7 +176,7 @@ def _wants_login(
     typed = [way.command for way in offered if way.command]
     called = [f'agentnb.start("{spec.name}").login("{way.id}")' for way in offered if way.kind == "agent"]
     exported = [f"export {name}=…" for way in offered for name in way.variables]
-    by_itself = f'agentnb.start("{spec.name}").login()'  # which says what there is to choose from
+    by_itself = f'agentnb.start("{spec.name}").login()'  # its error lists the possible logins
     todo = next(iter([*typed, *([spec.login] if spec.login else []), *called, *exported, by_itself]))
     return _found(spec, version, "login", str(error), todo)
 

@@ -86,7 +86,7 @@ def _words(value: Any) -> list[str]:
 AUTHENTICATION_REQUIRED = -32000
 DENIED = -32001
 NOT_FOUND = -32002
-CASSETTE = -32090  # of agentnb's own replay
+CASSETTE = -32090  # agentnb's own code, for errors of a replay
 PROMPT = "session/prompt"
 RESTARTS = "The agent restarts with your next message."
 _OPENING = frozenset({"session/new", "session/load", "session/resume", "session/fork"})
@@ -136,7 +136,7 @@ class AgentFailures:
 
     def death(self) -> AgentError:
         """The exception for an agent that has ended by itself."""
-        if self.process is not None and self.process.failure is not None:  # a component of the chain ended it
+        if self.process is not None and self.process.failure is not None:  # a component of the chain failed
             if not self.started:
                 hint = f"Start the session without it, or fix it.{self._log_place(self.process.failure)}"
                 return AgentStartFailed(self.process.failure, hint=hint)
@@ -157,7 +157,7 @@ class AgentFailures:
             broken = isinstance(error.data, dict) and error.data.get("kind") == CassetteBroken.__name__
             return (CassetteBroken if broken else CassetteMismatch)(error.message)
         reason = error.message.rstrip(".") + _details(error.data)
-        # A prompt is what users send; any other method is named, as its error may need the agent's developers.
+        # Users know prompts; any other method is named, as its error may be for the agent's developers.
         where = "" if method == PROMPT else f" for {method}"
         return AgentRefused(f"{title} returned an error{where}: {reason}.", code=error.code, data=error.data)
 

@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
 
 WHOLE = 256 * 1024
-"""Characters, old and new together, up to which a change is shown whole; of a larger one, only what changes is."""
+"""Characters, old and new together, up to which a change is shown whole; of a larger one, only changed lines."""
 SIDE = 64 * 1024
 """Characters of each side of a cut change, at most."""
 AROUND = 50
-"""Unchanged lines that are shown around a cut change."""
+"""Unchanged lines shown around a cut change."""
 
 
 def write_request(path: Path, old: bytes | None, new: str, *, again: bool = False) -> PolicyRequest:
@@ -83,7 +83,7 @@ def _note(note: str) -> tuple[ToolTextContent, ...]:
 LIMIT = 64 * 1024 * 1024
 """The largest file, in bytes, that is read for an agent."""
 TIMES = 5
-"""Times that a write is tried, and asked about, if the file changes meanwhile."""
+"""The most attempts, each with a permission request, to write a file that changes meanwhile."""
 
 
 class Files:
@@ -111,7 +111,7 @@ class Files:
         for time in range(TIMES):
             current = await asyncio.to_thread(_current, root, path)
             await self._listener.authorize(write_request(path, current, _written_as(content, current), again=time > 0))
-            if self._workspace.follow(named) != path:  # a link was moved while the user was asked
+            if self._workspace.follow(named) != path:  # a link was moved while the user decided
                 raise RpcError(INVALID_PARAMS, f"{named} no longer leads to the same file.")
             if await asyncio.to_thread(_write, root, path, content, current):
                 return {}
@@ -192,7 +192,7 @@ def _check_writable(path: Path) -> None:
     """Refuse a read-only file: replacing it would need only the right to write its folder."""
     try:
         mode = path.stat().st_mode
-    except OSError:  # it is not there, or writing says what is wrong
+    except OSError:  # the file does not exist, or writing it raises the error
         return
     if stat.S_ISREG(mode) and (not mode & 0o222 or not os.access(path, os.W_OK)):
         what_to_do = "Write another file, or ask the user to make this one writable."

@@ -82,8 +82,8 @@ _OF_TURN: dict[str, Callable[[dict[str, Any], ChatState, UpdateTarget], tuple[Ac
 """The updates that belong to a turn, and the function that reads each."""
 
 HISTORY = frozenset(_OF_TURN) - {"notice"} | {"prompt_suggestions_update"}
-"""The kinds of update that a replayed conversation is made of; the others say how the session is now. What an agent
-suggested in an old conversation is as old, so it is among them."""
+"""The kinds of update that a replayed conversation consists of; the others describe the session's current state. An
+agent's suggestions in an old conversation are outdated, so they belong here."""
 
 
 def map_update(update: dict[str, Any], chat: ChatState, turn_id: str | None, time: int) -> tuple[Action, ...]:
@@ -127,7 +127,7 @@ def map_permission(
         tool_call = {
             **tool_call,
             "kind": call.details.kind,
-        }  # OpenCode asks so for what its tool reads outside the workspace
+        }  # OpenCode sends this kind when its tool reads outside the workspace
     call_details = details_of(tool_call)
     details = merged(call, call_details)
     title = text(tool_call.get("title")) or (call.display_name if call is not None else tool_name(tool_call))
@@ -189,7 +189,7 @@ def _repeated(update: dict[str, Any], place: UpdateTarget, chat: ChatState) -> t
             return () if not words or _echoes(words, place) else _words(words, chat, place)
         case {"type": str(kind)} if kind != "text":
             if place.message.attachments and not place.parts:
-                return ()  # the prompt's attachments come back
+                return ()  # the agent echoes the prompt's attachments
             return _block(update, place)
         case _:
             return None
@@ -200,7 +200,7 @@ def _words(words: str, chat: ChatState, place: UpdateTarget) -> tuple[Action, ..
     if isinstance(last, UserMessageResponsePart):
         delta = XUserMessageDelta(turn_id=place.turn_id, part_id=last.id, content=words, time=place.time)
         return place.act(delta)
-    if place.late and chat.active_turn is None:  # an old conversation: its next turn
+    if place.late and chat.active_turn is None:  # replayed from an old conversation: its next turn begins
         return own(chat, place.time, words).opening
     return _part(place, UserMessageResponsePart(id=place.part_id(), content=words))
 
@@ -209,7 +209,7 @@ def _echoes(words: str, place: UpdateTarget) -> bool:
     """True if *words* only repeat the prompt, whole or (before the answer begins) piece by piece."""
     prompt = place.message.text
     if place.late and place.parts:
-        return False  # an old conversation, in which someone said the same again
+        return False  # replayed from an old conversation: the user repeated the text
     return words.strip() == prompt.strip() or (not place.parts and words in prompt)
 
 

@@ -108,7 +108,7 @@ class Served:
         if method == METHODS[0]:
             return self._connect(params.get("serverId"))
         connection = params.get("connectionId")
-        if connection is None and method == MESSAGE:  # a replay: the recorded agent had a connection of its own
+        if connection is None and method == MESSAGE:  # a replay: the recorded connection's id is not valid here
             connection = self._connect(params.get("serverId"))["connectionId"]
         held = self._connections.get(connection) if isinstance(connection, str) else None
         if held is None:

@@ -27,9 +27,9 @@ class AgentSession(NamedTuple):
     """One session that an agent keeps (ACP ``SessionInfo``); listed by ``agentnb.history(kept_by=…)``."""
 
     id: str
-    title: str  # its title; empty where it has none
-    cwd: str  # its folder; empty where the agent does not say
-    updated: datetime | None  # when something last happened in it, in UTC; None where the agent does not say
+    title: str  # empty if it has none
+    cwd: str  # its folder; empty if the agent does not report it
+    updated: datetime | None  # its last activity, in UTC; None if the agent does not report it
     agent: str
     raw: dict[str, Any]
 
@@ -110,7 +110,7 @@ class Opening:
         self._given_up = self._answered = False
 
     async def run(self, timeout: float | None) -> SessionOpened:
-        if self._known:  # an old session is replayed before the answer
+        if self._known:  # the agent replays an old session before it answers
             if self._sessions.is_open(self._known):
                 raise self._taken()
             route = self._open(self._known)
@@ -147,7 +147,7 @@ class Opening:
         loop = asyncio.get_running_loop()
         if not self._known:
             route = self._open(new.session_id)
-            # behind the step in which the caller takes its answer
+            # after the step in which the caller receives the answer
             loop.call_soon(loop.call_soon, partial(route.release, history=self._history))
         elif not self._sessions.holds(self._known, self._listener):
             self._opened.set_exception(self._taken())

@@ -130,7 +130,7 @@ class Tap(Protocol):
 
 CHUNK = 256 * 1024
 FULL = 1024 * 1024
-"""Bytes that may wait for a reader that does not read, before it counts as full."""
+"""Bytes that may wait for a slow reader before it counts as full."""
 _FINISH_SECONDS = 5.0
 
 
@@ -254,7 +254,7 @@ class Peer:
     ) -> None:
         self.spec = spec
         self.tap = tap
-        """What records it; None where nothing does."""
+        """The recorder of the connection; None if it is not recorded."""
         self.failures: AgentFailures = AgentFailures(spec)
         self._spawn = spawn
         self._on_lost = on_lost
@@ -280,7 +280,7 @@ class Peer:
             self.failures.process = self._process
             AGENT_SPAWNED.tell(agent=self.spec.name, pid=self.pid)
         finally:
-            self._spawned.set()  # `_finish` waits for this, also where the start failed
+            self._spawned.set()  # `_finish` waits for this, even if the start failed
 
     @property
     def process(self) -> SpawnedAgent | None:
@@ -367,7 +367,7 @@ class Peer:
         if self._process is not None:
             with contextlib.suppress(asyncio.TimeoutError):
                 await asyncio.wait_for(self._process.agent.child.exited.wait(), _EXIT_SECONDS)
-            if self._process.agent.child.over:  # on a busy machine its exit code arrives later
+            if self._process.agent.child.over:  # on a busy machine the exit code arrives later
                 await self._process.agent.child.exited.wait()
         self.connection.close(self.failures.death())
 

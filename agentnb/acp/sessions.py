@@ -89,7 +89,7 @@ class Sessions:
         for method, params in notifications:
             session = params.get("sessionId") if isinstance(params, dict) else None
             if method == MESSAGE:
-                continue  # of MCP's own notifications there is none that concerns a server of tools
+                continue  # no notification of MCP concerns a server of tools
             if method == "elicitation/complete" and isinstance(params, dict):
                 self._elicited(params.get("elicitationId"))
             elif isinstance(session, str):
@@ -202,7 +202,7 @@ class Sessions:
                 return route
             if not self._opening:
                 raise RpcError(INVALID_PARAMS, f"There is no session {session!r}.")
-            await asyncio.shield(self._change_to_come())  # one waiter's end is not the others'
+            await asyncio.shield(self._change_to_come())  # cancelling one waiter must not cancel the others
 
     def _change_to_come(self) -> asyncio.Future[None]:
         if self._changed is None or self._changed.done():
@@ -226,7 +226,7 @@ def client_capabilities(offered: Capabilities) -> dict[str, Any]:
     """Returns the capabilities declared to the agent (ACP ``ClientCapabilities``)."""
     files = {"readTextFile": offered.read_text_file, "writeTextFile": offered.write_text_file}
     capabilities: dict[str, Any] = {"fs": files, "terminal": offered.terminal}
-    if offered.terminal:  # what an agent runs in a terminal of its own: some show it only to who can show it
+    if offered.terminal:  # some agents send their own terminals' output only to clients that show it
         capabilities["_meta"] = {"terminal_output": True}
     if offered.elicitation:
         capabilities["elicitation"] = {"form": {}, "url": {}}

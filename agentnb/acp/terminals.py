@@ -106,7 +106,7 @@ class Terminal:
 
     def _flush(self) -> None:
         if self._child is None:
-            return  # what comes before the terminal is announced waits
+            return  # output waits until the terminal is announced
         self._flushing = None
         text = "".join(self._unsent)
         self._unsent.clear()
@@ -167,7 +167,7 @@ class Terminals:
             kind="terminal", title=f"Run {line}", command=line, path=str(cwd), env=tuple(variables.items())
         )
         allowed = await self._listener.authorize(request)
-        if self._workspace.follow(named) != cwd:  # a link was moved while the user was asked
+        if self._workspace.follow(named) != cwd:  # a link was moved while the user decided
             raise RpcError(INVALID_PARAMS, f"{named} no longer leads to the same folder.")
         edited = allowed.command is not None and (allowed.command, allowed.env) != (request.command, request.env)
         if edited and allowed.command is not None:

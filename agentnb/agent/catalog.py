@@ -56,7 +56,7 @@ class Asks(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 GROUP = "agentnb.agents"
 TOUR = "eliza"
-"""The built-in agent that shows what agents do; not for real work."""
+"""The built-in agent that demonstrates what agents do; not for real work."""
 Bases: TypeAlias = "Callable[[], Mapping[str, AgentSpec]]"
 """Returns the agents that a description can be based on."""
 
@@ -347,7 +347,7 @@ def read(text: str, bases: Bases | None = None) -> AgentSpec:
         if not spec.name or not spec.command or not all(spec.command):
             raise UsageError("it needs a name and a command")
         key = "mcp_servers"
-        mcp_servers(spec.mcp_servers)  # a slip is told now, not when a session is opened
+        mcp_servers(spec.mcp_servers)  # raises an error now, not when a session is opened
         key = "confine"
         confine = None if spec.confine is None else checked_confining(spec.confine)
     except (AgentnbError, ValueError, RecursionError) as error:
@@ -365,7 +365,7 @@ def _on_base(data: dict[str, Any], bases: Mapping[str, AgentSpec]) -> dict[str, 
     command = data.get("command", under["command"])
     if (
         command != under["command"] or "url" in data
-    ):  # what installs, runs and upgrades the other program is not about this one
+    ):  # the base agent's install, run and upgrade commands do not apply to another program
         under |= dict.fromkeys(_OF_THE_PROGRAM)
     env = data.get("env", {})
     return {**under, **data, "env": {**under["env"], **env} if isinstance(env, dict) else env}

@@ -24,14 +24,14 @@ T = TypeVar("T")
 BELOW_SUBREAPER = sys.platform == "linux"
 
 DRAIN = 0.25
-"""Seconds without output behind the program's end until its output counts as complete.
+"""Seconds without output after the program's end until its output counts as complete.
 
-A child of its own can hold the pipe open for ever.
+A child process of the program can hold the pipe open forever.
 """
 MOST_DRAINS = 20
-"""Times that these seconds begin anew because there was output; while nobody reads the output, they always do."""
+"""Times that output restarts these seconds; while no one reads the output, they restart without limit."""
 ONE_DRAIN = 1
-"""The same for a program that is of no use without its own process, such as an agent behind a launcher (npx)."""
+"""The same for a program that is useless without its own process, such as an agent behind a launcher (npx)."""
 MOST_OUTPUT = 10_000
 """The most bytes that :func:`output_of` reads."""
 
@@ -120,8 +120,8 @@ class Child(asyncio.SubprocessProtocol):
                 pass_fds=(theirs,),
                 start_new_session=True,
             )
-            await _unbroken(starting)  # asyncio forgets the pipes of a program that is given up while it connects them
-        self.pause()  # no output is handed over before the caller has the child
+            await _unbroken(starting)  # asyncio leaks a program's pipes if it is cancelled while connecting them
+        self.pause()  # no output is delivered before the caller has the child
         failed = await self._link.started()
         if failed:
             raise OSError(failed, os.strerror(failed), command[0])
@@ -147,9 +147,9 @@ class Child(asyncio.SubprocessProtocol):
             return not is_running(self.pid)
         try:
             return os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
-        except ChildProcessError:  # it was waited for; the news is on its way
+        except ChildProcessError:  # asyncio has reaped it; its callback follows
             return True
-        except AttributeError:  # a system without it
+        except AttributeError:  # this system has no waitid
             return False
 
     def write(self, data: bytes) -> None:
@@ -208,7 +208,7 @@ class Child(asyncio.SubprocessProtocol):
                 await GroupEnd(self.pid, self._mark, self._link, lambda: self.returncode is not None).end()
             await until_set(self.exited, 1.0)
             self._ended()
-        finally:  # also where the loop ends meanwhile: the subreaper then ends what is left
+        finally:  # also if the loop ends meanwhile: the subreaper then ends the remaining processes
             if self._transport is not None:
                 self._transport.close()
             self._link.close()
@@ -222,7 +222,7 @@ class Child(asyncio.SubprocessProtocol):
         self._transport = cast("asyncio.SubprocessTransport", transport)
         if BELOW_SUBREAPER:
             self._link.runs = True
-            return  # its own id comes over the socket
+            return  # the program's own id comes over the socket
         self.pid = self._transport.get_pid()
         if sys.platform != "win32":
             GUARD.add(self.pid)
@@ -259,7 +259,7 @@ class Child(asyncio.SubprocessProtocol):
         self._status = status
         self.exited.set()
         PROCESS_ENDED.tell(pid=self.pid, status=status)
-        if status < 0 and sys.platform != "win32":  # killed, so it ended none of its children
+        if status < 0 and sys.platform != "win32":  # it was killed, so it did not end its children
             signal_group(self.pid, signal.SIGTERM)
             self._link.send(b"t")
         self._drain(self._drains)
@@ -315,5 +315,5 @@ async def _unbroken(work: Coroutine[Any, Any, T]) -> T:
     if cancelled is None:
         return task.result()
     if not task.cancelled():
-        task.exception()  # it counts as seen
+        task.exception()  # marks the exception as retrieved
     raise cancelled

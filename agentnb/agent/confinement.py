@@ -45,7 +45,7 @@ _START_UP = frozenset(
 """Files that nearly every shell reads when it starts: a refused read of one says nothing about the agent."""
 _WRITES = ("create", "write", "mkdir", "touch", "remove", "unlink", "rename", "rm:", "mv:")
 _SHELL = re.compile(r"^\s*/[^\s:]{1,500}:(?: line)? \d+: ")
-"""The beginning of a shell's error message, which names the shell although the shell was not refused."""
+"""The beginning of a shell's error message; it names the shell, although the shell was not refused."""
 _PATH = re.compile(r"(?<![\w./~])(?:~|\.\.)?/[^\s'\"`:;,()<>|]{1,500}")
 
 
@@ -116,7 +116,7 @@ def _shortened(path: str, home: str) -> str:
 Confining: TypeAlias = bool | Literal["no network"] | tuple[str, ...]
 """A setting of confinement: confined or not, confined without a network, or confined with only these hosts."""
 EVERY = "*"
-"""The name that stands for every agent in the table ``[agents]`` of a policy file."""
+"""The name that means every agent in the table ``[agents]`` of a policy file."""
 _HINT = 'Write true, false, "no network", or a list of the only hosts, such as ["pypi.org", "*.example.org"].'
 
 
@@ -201,7 +201,7 @@ Network: TypeAlias = Literal["all", "none"] | tuple[str, ...]
 """The network access of a confined agent; hosts are as :func:`agentnb.agent.elsewhere.checked_hosts` returns them."""
 
 TRIED = ("Landlock", "bubblewrap")
-"""The ways of confinement that are used where no setting asks for one: these have been seen to work."""
+"""The ways of confinement that are used if no setting chooses one: these are known to work."""
 NEVER_CHECKED = "when your other files change (inotify); your other programs' command lines"
 _NO_PLUGIN = "no plug-in that confines agents is loaded (`agentnb plugins` says why)"
 

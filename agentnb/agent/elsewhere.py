@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 SCHEMES = ("wss", "https", "ws", "http")
-"""The schemes of addresses of agents, those with TLS first."""
+"""The schemes of agents' addresses, those with TLS first."""
 UNCONFINED = (
     "It runs on another machine and cannot be confined from here. Its requests to this machine go through your policy."
 )
@@ -74,7 +74,7 @@ def with_connecting_command(data: dict[str, Any], own: Mapping[str, object]) -> 
         return data
     check_address(url, unencrypted=unencrypted)
     command = connecting_command(url, token if isinstance(token, str) else None, unencrypted=unencrypted)
-    # a login in a terminal would run the program that connects
+    # a login in a terminal would run the connecting program
     return {**data, "command": command, "capabilities": {**data.get("capabilities", {}), "terminal_login": False}}
 
 

@@ -115,7 +115,7 @@ class GroupEnd:
 
     async def end(self) -> None:
         """End the group: terminate, then kill, each for a bounded time."""
-        if self._is_over():  # left by itself: with nothing below it, the subreaper ends, too
+        if self._is_over():  # it exited by itself: without child processes, the subreaper ends, too
             await self._link.wait_ended(PROMPTLY)
         if await self._left():
             await self._end_left()
@@ -126,11 +126,11 @@ class GroupEnd:
         self._link.send(b"t")
         await _aside(signal_marked, self._mark, signal.SIGTERM)
         await self._until_gone(0.7)
-        self._link.send(b"k")  # first: it still knows what it started
+        self._link.send(b"k")  # the subreaper first: it still knows its child processes
         await self._link.wait_ended(2.0)
         if await self._left():
             signal_group(self._pid, signal.SIGKILL)
-        for _ in range(ROUNDS):  # some fork while they are killed
+        for _ in range(ROUNDS):  # some processes fork while they are killed
             if not await _aside(signal_marked, self._mark, signal.SIGKILL):
                 break
             await asyncio.sleep(STEP)

@@ -99,7 +99,7 @@ class Guard:
     def _start(self) -> None:
         if sys.platform == "win32":
             return
-        if self._process is not None:  # it was killed
+        if self._process is not None:  # the previous one was killed
             _dismiss(self._process)
         self._process = subprocess.Popen(
             [sys.executable, "-I", "-S", watchdog.__file__, self.owner, str(os.getpid())],

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 SILENT_SECONDS = 600.0
 """Seconds that an installer may print nothing."""
 ASKING_SECONDS = 10.0
-"""Seconds that it may print nothing after what looks like a question for a password."""
+"""Seconds that it may print nothing after a text that looks like a password prompt."""
 _FOLDER_SECONDS = 60.0
 _TAIL = 4000
 _PLAIN = re.compile(r"[A-Za-z0-9@/._=+:,~^-]+\Z")
@@ -49,7 +49,7 @@ def install_words(spec: AgentSpec) -> tuple[str, ...] | None:
     return _words(spec.install or "")
 
 
-@functools.lru_cache(maxsize=256)  # every list of the agents says which can be installed
+@functools.lru_cache(maxsize=256)  # every list of agents shows which ones can be installed
 def _words(install: str) -> tuple[str, ...] | None:
     try:
         words = tuple(shlex.split(install))

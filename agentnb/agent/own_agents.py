@@ -75,7 +75,7 @@ def command_words(line: str) -> tuple[str, ...]:
     if is_address(program):
         if len(words) > 1:
             raise UsageError("An agent's address takes no arguments.", hint="For example: wss://example.org/acp.")
-        check_address(program, unencrypted=True)  # whether it may be plain, the rest of the file says
+        check_address(program, unencrypted=True)  # other settings decide if it may be unencrypted
         return (program,)
     if _VARIABLE.fullmatch(program.partition("=")[0]) and "=" in program:
         message = f"{program.partition('=')[0]}=… is in front of the command."
@@ -109,7 +109,7 @@ def write_agent(name: str, line: str, env: Mapping[str, str | None], *, state: s
         if own is None and parsed(text):
             raise _changed_meanwhile(name, path)
         after = _described(text, name, words, env, base)
-        read(after, catalogue)  # what makes no sense is not written
+        read(after, catalogue)  # raises before an invalid entry is written
         return after
 
     try:

@@ -130,7 +130,7 @@ class SpawnedAgent:
         process = cls(spec, whole)
         program = find_program(spec, cwd, whole.get("PATH"))
         command = [program, *spec.command[1:]]
-        whole["PATH"] = search_path(whole.get("PATH"))  # npx, and what npm installs, need `node` there
+        whole["PATH"] = search_path(whole.get("PATH"))  # npx and npm packages need `node` on PATH
 
         def received(descriptor: int, data: bytes) -> None:
             if descriptor == 1:
@@ -152,7 +152,7 @@ class SpawnedAgent:
                 start = AgentStart(spec, program, cwd, whole, environment)
                 process._confined = await demand_confiner().confine(start, confine)
                 whole.update(process._confined.variables)
-                if spec.url is None:  # else it is no agent but what connects to one
+                if spec.url is None:  # else the program only connects to a remote agent
                     command = process._confined.command(command)
             process._child = await Child.spawn(
                 command, cwd=cwd, env=whole, on_output=received, on_end=ended, drains=ONE_DRAIN
@@ -219,7 +219,7 @@ class SpawnedAgent:
     def stderr_tail(self) -> str:
         """The last lines it wrote to stderr: short, without colours, without credentials."""
         lines = [line.rstrip() for line in _ESCAPE.sub("", self._stderr.lines()).splitlines() if line.strip()]
-        clean = self.redact("\n".join(lines)).splitlines()  # first: half a credential would not be known as one
+        clean = self.redact("\n".join(lines)).splitlines()  # before cutting: half a credential would not be recognized
         return "\n".join(clean[-TAIL_LINES:])[-TAIL_CHARACTERS:]
 
     def keep_stderr(self, data: bytes) -> None:

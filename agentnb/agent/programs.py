@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 MOST_FOLDERS = 20
 Find: TypeAlias = "Callable[[str, str | None], str | None]"
-"""Finds a program by name on a search path; None if it is not there."""
+"""Finds a program by name on a search path; None if it is not found."""
 
 
 def search_path(path: str | None = None) -> str:
@@ -43,7 +43,7 @@ def each_found_once() -> Find:
     return functools.cache(lambda name, path: shutil.which(name, path=searched(path)))
 
 
-@functools.cache  # it takes a millisecond, and every agent of the catalogue is looked for
+@functools.cache  # takes a millisecond, and the search for every agent needs it
 def _scripts_folder() -> str:
     return sysconfig.get_path("scripts")
 
@@ -81,7 +81,7 @@ GLOBAL, USER = "npm_config_globalconfig", "npm_config_userconfig"
 _SECONDS = 10.0
 _ASKED: dict[tuple[str | None, ...], str] = {}
 _NAMED = ("PREFIX", "DESTDIR", "HOME", "npm_config_prefix", "NPM_CONFIG_PREFIX", USER, USER.upper())
-"""The variables that decide where npm looks for the machine's settings."""
+"""The variables that decide where npm reads the machine's settings."""
 _KEPT = re.compile(
     r"(?:(?:@[\w.-]+:)?registry|ca(?:\[\])?|cafile|strict-ssl|proxy|https?-proxy|noproxy"
     r"|fetch-(?:retries|timeout|retry-\w+)|maxsockets|prefer-offline|offline)\Z"

@@ -123,7 +123,7 @@ class PackageRunner(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         """The command line *install* with this version, if it installs the same package, else unchanged."""
         name = self.package.partition("==")[0]
         if self.kind == "npx":
-            name = self.package[:1] + self.package[1:].partition("@")[0]  # a scope begins with @, too
+            name = self.package[:1] + self.package[1:].partition("@")[0]  # a scope also begins with @
         own = "npm" if self.kind == "npx" else "uv"
         words = install.split(" ")
         return " ".join(self.package if word == name else word for word in words) if words[0] == own else install

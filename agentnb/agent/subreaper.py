@@ -17,12 +17,12 @@ if __name__ == "__main__":  # only the standard library is found under `-I -S`
 from agentnb.processes import signal_descendants, try_prctl
 from agentnb.system_calls import PR_SET_CHILD_SUBREAPER, PR_SET_PDEATHSIG
 
-TYPE_CHECKING = False  # as in typing, which costs start-up time
+TYPE_CHECKING = False  # not from typing: importing it costs start-up time
 if TYPE_CHECKING:
     import signal
     from collections.abc import Mapping
 else:
-    import _signal as signal  # signal itself loads enum, which costs as much as the rest of this program
+    import _signal as signal  # signal loads enum, which costs as much as the rest of this program
 
 GRACE = 0.7
 """Seconds between the request to end and the kill, when the kernel is gone."""
@@ -30,7 +30,7 @@ STEP = 0.02
 ROUNDS = 250
 _PACKAGE = f"{__file__.rpartition('/agentnb/')[0]}/agentnb/"
 IGNORED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
-"""Signals that are meant for the program, not for this one."""
+"""Signals for the program, which this one ignores."""
 
 
 class Subreaper:
@@ -50,7 +50,7 @@ class Subreaper:
             _become(before, failing, mark, command)
         os.close(failing)
         empty = os.open(os.devnull, os.O_RDWR)
-        for descriptor in (0, 1, 2):  # the program's alone: each end of a pipe is to be noticed
+        for descriptor in (0, 1, 2):  # only the program keeps its pipes, so that their end is noticed
             os.dup2(empty, descriptor)
         reason = os.read(failed, 20)
         os.close(failed)
@@ -114,7 +114,7 @@ class Subreaper:
             return []
         except (AttributeError, OSError):
             return []
-        if os.getppid() != self._kernel:  # it ended before, and its id is another's
+        if os.getppid() != self._kernel:  # the kernel has ended, and another process may have its id
             self.end()
         return handle
 
@@ -128,7 +128,7 @@ class Subreaper:
     def _tell(self, line: str) -> None:
         try:  # noqa: SIM105 - contextlib costs start-up time
             os.write(self._link, f"{line}\n".encode())
-        except OSError:  # the kernel is gone
+        except OSError:  # the kernel has ended
             pass
 
 
@@ -136,7 +136,7 @@ def _become(before: Mapping[signal.Signals, object], failing: int, mark: str, co
     """Turn this forked process into the program; if that fails, write the reason to *failing*."""
     try:
         os.setsid()
-        try_prctl(PR_SET_PDEATHSIG, signal.SIGKILL)  # should this subreaper be killed
+        try_prctl(PR_SET_PDEATHSIG, signal.SIGKILL)  # the program ends if this subreaper is killed
         for number in (*before, signal.SIGPIPE, signal.SIGXFSZ):
             ignored = before.get(number) == signal.SIG_IGN
             signal.signal(number, signal.SIG_IGN if ignored else signal.SIG_DFL)
@@ -172,4 +172,4 @@ def main(link: str, kernel: str, mark: str, *command: str) -> None:
 
 if __name__ == "__main__":
     main(*sys.argv[1:])
-    os._exit(0)  # at once: there is nothing to take down
+    os._exit(0)  # exit at once: there is nothing to clean up

@@ -7,11 +7,11 @@ import select
 import sys
 import time
 
-TYPE_CHECKING = False  # as in typing, which costs start-up time
+TYPE_CHECKING = False  # not from typing: importing it costs start-up time
 if TYPE_CHECKING:
     import signal
 else:
-    import _signal as signal  # signal itself loads enum, which costs as much as the rest of this program
+    import _signal as signal  # signal loads enum, which costs as much as the rest of this program
 
 MARK = "AGENTNB_OWNER"
 """The environment variable that names the kernel whose agent a process belongs to."""
@@ -106,7 +106,7 @@ def end(groups: set[int], owner: str) -> None:
         select.select([], [], [], STEP)
     for group in groups:
         signal_group(group, signal.SIGKILL)
-    for _ in range(ROUNDS):  # some fork while they are killed
+    for _ in range(ROUNDS):  # some processes fork while they are killed
         if not signal_marked(owner, signal.SIGKILL):
             break
         select.select([], [], [], STEP)
@@ -156,4 +156,4 @@ def watch(owner: str, parent: int) -> None:
 
 if __name__ == "__main__":
     watch(sys.argv[1], int(sys.argv[2]))
-    os._exit(0)  # at once: there is nothing to take down
+    os._exit(0)  # exit at once: there is nothing to clean up

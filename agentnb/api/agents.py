@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 MODELS = 3
-"""The most models of an agent that are named."""
+"""The most models of an agent that are listed."""
 
 
 def row(spec: AgentSpec, path: Any) -> dict[str, Any]:

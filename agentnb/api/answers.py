@@ -23,15 +23,15 @@ if TYPE_CHECKING:
     from agentnb.state import Turn as FinishedTurn
 
     Answer_co = TypeVar("Answer_co", default=Any, covariant=True)
-    """The type that ``output=`` names."""
+    """The type given by ``output=``."""
 else:
     from typing import TypeVar
 
     Answer_co = TypeVar("Answer_co", covariant=True)
 
 _FENCED = re.compile(r"```[a-zA-Z]*\n(.*?)```", re.DOTALL)
-_PLACES = 200  # beginnings of an object or a list that are tried in an answer
-_LONGEST = 2_000_000  # characters of an answer that are looked at
+_PLACES = 200  # places in an answer where parsing an object or a list is tried
+_LONGEST = 2_000_000  # characters of an answer that are read
 SHOWN = 300  # characters of an error or an answer in a message
 
 
@@ -120,7 +120,7 @@ def _candidates(text: str) -> Iterator[Any]:
             at = match.end()
         else:
             yield value
-    yield text.strip()  # a bare word where a text or one of some words is wanted
+    yield text.strip()  # a bare word, for a string or one of several literals
 
 
 def _reader(output: Any) -> tuple[dict[str, Any], Callable[[Any], Any]]:

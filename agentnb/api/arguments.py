@@ -86,7 +86,7 @@ def check_environment(env: object) -> dict[str, str]:
         return {}
     if not isinstance(env, Mapping):
         raise UsageError("env must be a mapping of names to strings.", hint='For example env={"LEVEL": "1"}.')
-    variables = dict(env.items())  # the caller's own mapping is read here, never on the host's thread
+    variables = dict(env.items())  # read the caller's mapping here, never on the host's thread
     for name, value in variables.items():
         if not (isinstance(name, str) and isinstance(value, str)):
             raise UsageError(

@@ -31,7 +31,7 @@ UNDO_SECONDS = 120.0
 """Seconds that undo, redo and keep may take, and the differences of all files of a turn."""
 
 Choice: TypeAlias = Literal["mine", "theirs"]
-"""The choice for a file that changed since: leave it as it is now (``"mine"``), or replace it (``"theirs"``)."""
+"""The choice for a file that changed since: keep its current content (``"mine"``), or replace it (``"theirs"``)."""
 
 _RUNS = "The turn is still running. Its changes are known when it ends."
 _WAITS = "The turn is waiting in the queue and has not started."
@@ -245,7 +245,7 @@ def files_of(conversation: Conversation, turn_id: str) -> list[FileChange] | Non
     files = [item for item in turn.items if item.kind == "file"]
     try:
         diffs = in_time(conversation.host, conversation.undo.file_diffs(files), UNDO_SECONDS, _late(UNDO_SECONDS))
-    except ChangesError:  # the store cannot be read: the rest is known nevertheless
+    except ChangesError:  # the store cannot be read: the files are listed without diffs
         diffs = [""] * len(files)
     return [_as_file_change(item, diff) for item, diff in zip(files, diffs, strict=True)]
 

@@ -20,7 +20,7 @@ class TextTable:
 
     _head: ClassVar[tuple[str, ...]] = ()
     _none: str | None = None
-    """The text of a table without rows; the head alone where it is None."""
+    """The text of a table without rows; if None, only its header."""
 
     if TYPE_CHECKING:
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from agentnb.policy.keys import Mode
 
 DEFAULT_AGENT = TOUR
-"""The agent of a script that names none: the same on every machine."""
+"""The agent of a script that names none; the same on every machine."""
 
 
 def default_agent() -> str:
@@ -75,7 +75,7 @@ def configured(
     servers = environment.default_mcp_servers() if mcp_servers is None else mcp.mcp_servers(mcp_servers)
     more = folders_of(directories)
     chain = environment.default_components() if components is None else components
-    check_components(chain, are_installed=False)  # a slip is told now, not when the agent is started
+    check_components(chain, are_installed=False)  # raises an error now, not when the agent starts
     path = {**os.environ, **spec.env, **variables}.get("PATH")
     startable(environment.cassette.standing_in(spec), folder, path)
     if not isinstance(verify, bool):

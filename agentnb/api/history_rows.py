@@ -72,7 +72,7 @@ def demanded(log: ThisLog | None) -> ThisLog:
     return log
 
 
-ID_CHARACTERS = 8  # of an id, in tables; as many as tell sessions apart are enough for `resume`
+ID_CHARACTERS = 8  # characters of an id in tables; `resume` accepts any unambiguous prefix
 NONE = "No sessions. A session is saved when its first turn finishes; archived ones are listed separately."
 NOT_FOUND = "The session log has no such session."
 

@@ -47,7 +47,7 @@ Do: TypeAlias = Callable[[Callable[[], Any]], None]
 """Dispatches the action that a function makes. Defined at run time, because the fields below are read then."""
 
 Rehearse: TypeAlias = Callable[[str], Any]
-"""Previews what the question on a tool call is about."""
+"""Previews the tool call of a permission request."""
 
 PermissionAnswer: TypeAlias = "str | ConfirmationOption"
 """``"allow"``, ``"deny"``, ``"ask"`` (the user decides), or an option of the request: itself, its id or its label."""

@@ -67,7 +67,7 @@ def pair() -> Pairing:
         Agents in your terminal can now use this kernel. They ask here before they run anything, as always.
     """
     host = current_host()
-    if host.environment.code_runner() is None:  # made here, on the thread that runs the user's code
+    if host.environment.code_runner() is None:  # created here, on the thread that runs the user's code
         raise NotOffered("There is no IPython kernel here.", hint="Pairing works in IPython and in notebooks.")
     host.loop.submit(host.pairing.start()).result(PAIRING_SECONDS)
     return host.loop.call(_pairing)
@@ -172,7 +172,7 @@ class Server:
     def close(self) -> None:
         """Close every connection and stop listening."""
         atexit.unregister(self.close)
-        with contextlib.suppress(RuntimeError, UsageError):  # the host has stopped, and the server with it
+        with contextlib.suppress(RuntimeError, UsageError):  # the host has stopped, and its server too
             current_host().loop.submit(self._serving.close()).result(STOP_SECONDS)
 
     def __enter__(self) -> Self:

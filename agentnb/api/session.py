@@ -109,7 +109,7 @@ class Session(SessionAgent):
 
     def __init__(self, conversation: Conversation) -> None:
         super().__init__(conversation)
-        # Each turn once: every `Turn` of a running turn follows the conversation until that ends.
+        # One `Turn` for each turn: each follows the conversation until its turn ends.
         self._known: WeakValueDictionary[str, Turn] = WeakValueDictionary()
         self._lock = threading.Lock()
 
@@ -192,7 +192,7 @@ class Session(SessionAgent):
             check = TurnOutput(wanted)
             instructions = "\n\n".join(filter(None, (instructions, wanted.instruction)))
         if instructions:
-            words = len(text.encode("utf-16-le")) // 2  # as a page counts
+            words = len(text.encode("utf-16-le")) // 2  # UTF-16 units, as in JavaScript
             message_ = replace(message_, text=f"{text}\n\n{instructions}", meta={"agentnb": {"words": words}})
         turn = Turn(self, self._conversation, new_id())
         self._known[turn.id] = turn
@@ -479,7 +479,7 @@ class Session(SessionAgent):
         waiting = next((each for each in self.chat.queued_messages or () if each.id == turn.id), None)
         if waiting is None:
             raise UsageError("That prompt is no longer waiting.", hint="session.waiting has those that do.")
-        return replace(waiting.message, text=text, meta=None)  # what was folded may be gone
+        return replace(waiting.message, text=text, meta=None)  # its metadata applies to the old text
 
     def _turn(self, turn_id: str) -> Turn:
         with self._lock:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from agentnb.log.store import LogStore
 
 SHOWN = 10
-"""The most agents and folders that a table shows; its rows have all of them."""
+"""The most agents and folders that a table shows; its rows list all of them."""
 
 
 class Removed(NamedTuple):

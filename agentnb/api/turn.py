@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from agentnb.host.conversation import Conversation
 
-SETTLE_SECONDS = 0.25  # how long wait() lets a cancelled agent write its last output
+SETTLE_SECONDS = 0.25  # time for a cancelled agent's last output in wait()
 
 
 class FollowedTurn(TurnView):
@@ -224,7 +224,7 @@ class FollowedTurn(TurnView):
         if self._finished:
             return
         if self._settling is not None:
-            self._settling.cancel()  # it holds this turn
+            self._settling.cancel()  # the timer holds a reference to this turn
         self._unwatch()
         with self._changed:
             self._finished = True
@@ -280,7 +280,7 @@ class FollowedTurn(TurnView):
 
         def listener() -> None:
             if at_end and not self._finished:
-                return  # to wake the caller's loop for each piece of an answer costs more than the piece
+                return  # waking the caller's loop for each chunk costs more than the chunk
             with contextlib.suppress(RuntimeError):  # the caller's loop was closed meanwhile
                 loop.call_soon_threadsafe(changed.set)
 

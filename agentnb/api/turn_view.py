@@ -290,7 +290,7 @@ class TurnView:
 
         Prompts that wait behind it are held until :meth:`Session.continue_queue` or until code waits for one of them.
         """
-        with contextlib.suppress(Rejected):  # it has ended
+        with contextlib.suppress(Rejected):  # the turn has ended
             self._conversation.host.loop.call(partial(cancel, self._conversation, self._id, FROM_PYTHON, hold=True))
 
     def undo(

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from agentnb.state import ErrorInfo
 
 NOBODY_VARIABLE = "AGENTNB_AUDIENCE"
-"""Environment: ``nobody`` says that nobody is there, whatever the client of the kernel says."""
+"""Environment: ``nobody`` means that no user is present, whatever the kernel's client reports."""
 NOBODY = "nobody"
 
 _ATTRIBUTE = "_agentnb_unattended"
@@ -52,10 +52,10 @@ _CASSETTE_ERRORS = {kind.__name__: kind for kind in (CassetteBroken, CassetteMis
 _LONGEST_PLACE = 80
 _IS_PART: ContextVar[bool] = ContextVar("agentnb_is_part", default=False)
 NOTEBOOK_VARIABLE = "AGENTNB_NOTEBOOK"
-"""Environment: the notebook that is run; the pytest plugin sets it."""
+"""Environment: the notebook that runs; the pytest plugin sets it."""
 
 _SUFFIX = ".ipynb"
-_MOST_NOTEBOOKS = 50  # of one folder
+_MOST_NOTEBOOKS = 50  # in one folder
 _LARGEST_BYTES = 50_000_000
 _SKIPPED = "NBVAL_SKIP"
 
@@ -174,7 +174,7 @@ class UnattendedTurns:
         self._shell = shell
         self._given_up: list[Work] = []
         self._current = ""
-        self._matched = 0  # turns that are no longer followed and whose prompt was the recorded one
+        self._matched = 0  # matching prompts of turns that are no longer followed
         shell.events.register("post_run_cell", self._on_cell_end)
         atexit.register(self._on_exit, os.getpid())
 

@@ -118,7 +118,7 @@ def add_up(
 def _total(rows: Iterable[UsageRow]) -> UsageRow:
     everything, costs = list(rows), Counter[str]()
     for row in everything:
-        costs.update(row.costs)  # adds up
+        costs.update(row.costs)  # Counter.update() adds
     return UsageRow(
         name="total",
         turns=sum(row.turns for row in everything),

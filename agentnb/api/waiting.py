@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 POLL_SECONDS = 0.2
-"""Seconds between two looks of a blocked main thread, so that Ctrl-C comes through on every platform."""
+"""Seconds between two checks of a blocked main thread, so that Ctrl-C works on every platform."""
 
 
 def within(host: SessionOwner, work: Coroutine[Any, Any, T], timeout: float, title: str) -> T:
@@ -123,7 +123,7 @@ class CountedInterrupts:
 def interrupt_main_thread() -> None:
     """Send SIGINT to the main thread, from any other thread."""
     if sys.platform == "win32":
-        _thread.interrupt_main()  # noticed between two instructions only
+        _thread.interrupt_main()  # takes effect only between two bytecode instructions
     else:
         signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
 
@@ -145,7 +145,7 @@ def nest() -> bool:
     except ValueError:
         return False
     finally:
-        asyncio.run = run  # nest-asyncio's own never closes its loops, for the rest of the process
+        asyncio.run = run  # nest-asyncio's asyncio.run never closes its loops
     return True
 
 
@@ -158,7 +158,7 @@ def start_user_code(function: Callable[..., Any], *args: Any) -> None:
     def run() -> None:
         try:
             function(*args)
-        except BaseException:  # whatever it is, it ends this call only
+        except BaseException:  # any exception ends only this call
             log.exception("%s raised", getattr(function, "__qualname__", "a callback"))
 
     try:

@@ -7,7 +7,7 @@ from typing import Any
 
 CONNECT, MESSAGE, DISCONNECT = "mcp/connect", "mcp/message", "mcp/disconnect"
 CHANGED = "agentnb/changed"
-"""The key, in the ``_meta`` of a kernel tool's answer, of the variables that the code has changed."""
+"""The key, in the ``_meta`` of a kernel tool's answer, of the variables that the code changed."""
 BRIDGE_VARIABLE = "AGENTNB_KERNEL_SOCKET"
 """The environment variable that identifies the program that connects an agent with the kernel's tools."""
 FIELDS = ("serverId", "connectionId")

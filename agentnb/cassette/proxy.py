@@ -111,7 +111,7 @@ def _copy(source: int, sink: int, heard: Callable[[bytes], None], close: Callabl
 
 
 FIRST_SECONDS = 20.0
-"""Seconds that a prompt waits for a workspace's first snapshot; if it takes longer, only named files are covered."""
+"""Seconds that a prompt waits for a workspace's first snapshot; after that, only named files are covered."""
 _WRITES = frozenset({"edit", "delete", "move"})
 
 
@@ -153,7 +153,7 @@ class TurnFiles:
         begun = next((each for each in self._begun if each[0] is turn), None)
         if begun is None:
             return []
-        self._begun = [each for each in self._begun if each is not begun]  # two turns may be equal
+        self._begun = [each for each in self._begun if each is not begun]  # by identity: two turns may be equal
         _, workspace, before = begun
         try:
             store = self._store(workspace)

@@ -61,9 +61,9 @@ class FormerExchanges:
         header = former.header if former is not None else None
         self._sections = _by_place(former.sections if former is not None else [])
         self._ruled = ruled({rule.name: rule for rule in (*DEFAULT_RULES, *(header.rules if header else ()))}.values())
-        # Version 0.1 sorted the fields of objects: what it wrote has another order than the agent.
+        # Version 0.1 sorted the fields of objects: its files do not have the agent's order.
         self._is_sorted = header is not None and header.by == "agentnb"
-        self._contents: dict[int, tuple[RecordedExchange, str]] = {}  # by identity, with what keeps that valid
+        self._contents: dict[int, tuple[RecordedExchange, str]] = {}  # by id(), with the object that keeps the id valid
 
     def in_place(self, cassette: Cassette) -> Cassette:
         """Returns *cassette* with its exchanges replaced by equivalent former ones."""
@@ -222,7 +222,7 @@ class CassetteRecorder:
                 file.write(self.path, cassette, checked=self._checked)
                 self.written = True
                 answered = sum(turn.answered for section in cassette.sections for turn in section.turns)
-                self._backup.settle(answered)  # now: a runner may kill this process instead of ending it
+                self._backup.settle(answered)  # now: a test runner may kill this process
                 self._checked = [exchange for section in cassette.sections for exchange in section.exchanges]
 
     def close(self) -> None:

@@ -13,7 +13,7 @@ WRITER = "agentnb 0.3"
 """The writer that a new cassette names; version 0.1, which sorted the fields of objects, wrote ``agentnb``."""
 
 OLDEST_READER = "0.3"
-"""The oldest agentnb that reads what this one records."""
+"""The oldest agentnb that can read this version's recordings."""
 
 PROMPT = "session/prompt"
 OPENERS = ("session/new", "session/load", "session/resume", "session/fork")

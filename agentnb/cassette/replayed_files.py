@@ -87,7 +87,7 @@ class ReplayedFiles:
                 entry = self._entry(path)
                 self._seen[path] = self._planner.version(path, entry)
                 before = None if path == row.path and row.was is not None else row.before
-                # What the cassette does not have is looked at when the turn ends.
+                # Files that the cassette lacks are checked when the turn ends.
                 is_known = (before is None or not before.missing) and (path != row.path or not _is_elsewhere(row))
                 if is_known and not self._runs and not self._is_expected(path, entry, before):
                     wrong.append(self._other(path, before, entry, "when this turn was recorded"))
@@ -125,7 +125,7 @@ class ReplayedFiles:
                 )
             return
         if self._is_at(entry, after):
-            if after is not None and entry is not None and entry.has_entries:  # it stays when all that is in it goes
+            if after is not None and entry is not None and entry.has_entries:  # an emptied folder must stay
                 steps.append(Step(path=path_from_json(path), target=self._target(path, after)))
             return
         if not self._may_change(path, entry, before):
@@ -161,7 +161,7 @@ class ReplayedFiles:
 
     def _is_expected(self, path: str, entry: PathState | None, before: FileState | None) -> bool:
         if before is not None and before.missing == "unknown" and entry is None:
-            return True  # it may not have existed, and nothing is lost
+            return True  # the file may not have existed, and nothing is lost
         if before is not None and before.missing == "large" and not before.digest:
             return entry is not None and (entry.mode, entry.state.st_size) == (before.mode, before.size)
         return any(self._is_at(entry, each) for each in (before, *self._later.get(path, ())))

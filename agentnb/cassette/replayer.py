@@ -126,7 +126,7 @@ class Replayer:
             self._report.used(playing.section.session, playing.section.turns.index(exchange) + 1)
         try:
             files = self._files(playing, exchange) if session is not None else None
-            # What came late comes before the answer, so that nothing hangs on who is faster.
+            # Late events are sent before the answer, so that the order does not depend on timing.
             late = exchange.after if session is not None and not self._paced else []
             if not await self._events(playing, turn, [*exchange.before, *late]):
                 return {"stopReason": "cancelled"}
@@ -139,7 +139,7 @@ class Replayer:
             if session is not None and self._turns.get(session) is turn:
                 del self._turns[session]
         if not late:
-            self._connection.spawn(self._events(playing, ReplayedTurn(), exchange.after))  # after the answer
+            self._connection.spawn(self._events(playing, ReplayedTurn(), exchange.after))  # sent after the answer
         if exchange.error is not None:
             raise _RecordedError(playing.marks.fill(exchange.error))
         return playing.marks.fill(exchange.result)

@@ -97,7 +97,7 @@ class ExitReport:
         return texts + not_asked_for(self._cassette, {tuple(turn) for report in deviations for turn in report["turns"]})
 
     def _tell(self) -> None:
-        if os.getpid() != self._process:  # a fork of it
+        if os.getpid() != self._process:  # in a fork
             return
         for line in self.lines():
             print(f"agentnb: {line}", file=sys.__stderr__)

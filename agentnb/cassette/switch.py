@@ -119,7 +119,7 @@ class CassetteSwitch:
 
     def path(self) -> Path | None:
         """Returns the cassette that is recorded or replayed; None if there is none, or the settings are invalid."""
-        with contextlib.suppress(UsageError, CassetteBroken):  # whoever opens a session is told
+        with contextlib.suppress(UsageError, CassetteBroken):  # opening a session reports the error
             return self.state()[1]
         return None
 
@@ -148,7 +148,7 @@ class CassetteSwitch:
         """Returns what to launch instead of *spec*, and the tap that listens, if any."""
         with self._lock:
             state, path = self.state()
-            if state == "off" or path is None or env.get(MODE) == "off":  # a batch records its answers itself
+            if state == "off" or path is None or env.get(MODE) == "off":  # "off": a batch records its answers itself
                 return spec, None
             if state == "replay":
                 self._launches[spec.name] = number = self._launches.get(spec.name, 0) + 1
@@ -199,7 +199,7 @@ class CassetteSwitch:
 
     def _replayed(self) -> Path | None:
         """Returns the cassette that is replayed; None if there is none, or the settings are invalid."""
-        with contextlib.suppress(UsageError, CassetteBroken):  # whoever opens a session is told
+        with contextlib.suppress(UsageError, CassetteBroken):  # opening a session reports the error
             state, path = self.state()
             return path if state == "replay" else None
         return None

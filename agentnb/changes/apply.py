@@ -162,7 +162,7 @@ class Planner:
     # ------------------------------------------------------------ deciding
 
     def _is_done(self, step: Step, entry: PathState | None) -> bool:
-        if step.target == FOLDER:  # one that is there stays: others may want it gone
+        if step.target == FOLDER:  # an existing folder stays: others may want it gone
             return entry is None and step.base == FOLDER
         if step.target is not None:
             return self.is_at(step.target, step.path, entry)
@@ -207,7 +207,7 @@ class Planner:
             path=step.path,
             base=step.base,
             target=step.target,
-            current=self.version(step.path, entry, self._write),  # stored, so that it can be shown
+            current=self.version(step.path, entry, self._write),  # stored so that it can be shown
             merged=None if merged is None else merged.decode("utf-8"),
         )
 

@@ -135,7 +135,7 @@ MOST_BYTES = 1024**2
 MOST_LINES = 2_000_000
 """Lines that are compared in all; beyond that, only files of the same name are compared."""
 _SIMILAR = 0.5
-_SHORTEST = 16  # bytes; shorter files are equal by chance
+_SHORTEST = 16  # bytes; shorter files may be equal by chance
 
 
 def with_moves(changes: Iterable[PathChange], read: Callable[[FileVersion], bytes]) -> tuple[PathChange, ...]:

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from agentnb.changes.model import Differences
 
 
-_SETTLED_NS = 2_000_000_000  # a folder that changed so lately may change again without another time
+_SETTLED_NS = 2_000_000_000  # a folder changed this recently may change again without a new modification time
 
 
 class IgnoreRules(NamedTuple):
@@ -188,7 +188,7 @@ class FolderScan:
         if listed.has_rules:
             try:
                 text = os.fsdecode(read_file(place, MOST_BYTES))
-            except OSError:  # a link, as for git
+            except OSError:  # a link: git does not follow it either
                 text = ""
             listed.rules = IgnoreRules(above, path, read_rules(text))
         listed.kept = tuple(

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 Verdict: TypeAlias = Literal["store", "skip", "unknown", "gone"]
 Signature: TypeAlias = tuple[int, ...]
-_SETTLED_NS = 50_000_000  # a file that changed so lately may have changed again without another time
-_SETTLED_COARSE_NS = 2_000_000_000  # where file times are whole seconds
+_SETTLED_NS = 50_000_000  # a file changed this recently may have changed again without a new modification time
+_SETTLED_COARSE_NS = 2_000_000_000  # the same, for file times in whole seconds
 
 VARIABLE = "AGENTNB_CHANGES_MAX"
 LEFT_OUT = (
@@ -48,7 +48,7 @@ LEFT_OUT = (
     *("__pycache__", ".ipynb_checkpoints", ".cache", ".mypy_cache", ".ruff_cache", ".pytest_cache", ".hypothesis"),
     *(".parcel-cache", ".gradle", ".terraform", ".Trash", ".Trash-*", ".virtual_documents"),
 )
-"""Names of folders that are left out unless a file in them is named: environments, caches, repositories' own data."""
+"""Names of folders that are left out unless a file in them is named: environments, caches, data of version control."""
 
 PENDING = ".agentnb-pending-"
 """The prefix of the folder that holds files being written; a killed kernel may leave one until the next start."""

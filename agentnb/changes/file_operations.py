@@ -89,7 +89,7 @@ class FileOperations:
         flags = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0)
         descriptor = os.open(folder, flags) if isinstance(folder, Path) else os.open(".", flags, dir_fd=folder)
         try:
-            with contextlib.suppress(OSError):  # some file systems have no sync of folders
+            with contextlib.suppress(OSError):  # some file systems cannot sync folders
                 os.fsync(descriptor)
         finally:
             os.close(descriptor)
@@ -108,8 +108,8 @@ def read_entry(folder: int, name: str, most: int) -> tuple[os.stat_result, bytes
 PREFIX = "agentnb-changes-"
 OWNER = "owner"
 ABANDONED_SECONDS = 24 * 3600.0
-"""After this time a folder without the file ``owner`` is nobody's: its host was killed before it had made one, or
-something that tidies up has removed the file. So is a folder that has not got its name yet."""
+"""Seconds after which a folder without the file ``owner`` counts as abandoned: its host was killed before creating it,
+or a cleaner has removed it. The same holds for a folder without its final name."""
 
 
 class TemporaryFolder:
@@ -130,7 +130,7 @@ class TemporaryFolder:
         with self._lock:
             if self._owner is not None or self._is_removed:
                 return
-            new = self.path.with_name(f".{self.path.name}")  # until it is locked: nobody else must think it free
+            new = self.path.with_name(f".{self.path.name}")  # hidden until locked: it must not look unused
             new.mkdir(parents=True, mode=0o700)
             self._owner = os.open(new / OWNER, os.O_CREAT | os.O_RDWR | os.O_EXCL, 0o600)
             try_lock(self._owner, without_locks=False)

@@ -25,16 +25,16 @@ if TYPE_CHECKING:
     from agentnb.changes.model import Differences
 
 _MODES: dict[bytes, Mode] = {b"100644": "file", b"100755": "executable", b"120000": "link"}
-_BATCH = 5_000  # paths that one run of git adds, between two looks at the clock
-_LOOSE = 5_000  # contents in a file each; more are packed
-_AT_ONCE = 500  # new contents that are packed as they are stored: a file for each takes four times as long
-_PACKS_AT_ONCE = (2, 38)  # before, git wrote a pack for each
+_BATCH = 5_000  # paths that one run of git adds; the clock is checked between runs
+_LOOSE = 5_000  # loose objects; more are packed
+_AT_ONCE = 500  # new objects from which on git writes a pack: loose objects take four times as long
+_PACKS_AT_ONCE = (2, 38)  # earlier versions of git wrote a pack for each object
 _ARGUMENTS = 500  # paths on one command line
 _REPACK_SECONDS = 1_800.0
 _LARGE = 10_000  # files
 _DOUBTED_NS = 2_000_000_000  # file times are rounded to two seconds at most
-_SIZES = 50  # of contents in a file each, which are read sooner than git says them
-_ROUNDS = 8  # of nested repositories in nested repositories
+_SIZES = 50  # loose objects whose sizes are read from their files, which is faster than asking git
+_ROUNDS = 8  # nesting depth of repositories
 _EXCLUDES = (*tuple(f"--exclude={each}/" for each in (*LEFT_OUT, f"{PENDING}*")), "--exclude=.git")
 _UNPROCESSED = re.compile(r"fatal: Unable to process path (.*)\Z", re.DOTALL)
 
@@ -92,7 +92,7 @@ class GitEngine:
             return self._last[1]
         if not self._index_signature():
             return self.objects.write_empty_tree()
-        return self._git.run("write-tree").decode().strip()  # git notes the tree in the index
+        return self._git.run("write-tree").decode().strip()  # git caches the tree in the index
 
     def _doubt_files_since(self, time_ns: int) -> None:
         """Make git compare the contents of files whose time is later than *time_ns* when it looks next.
@@ -138,7 +138,7 @@ class GitEngine:
 
     def folders(self, tree: str, paths: Iterable[str]) -> frozenset[str]:
         """Returns which of *paths* are folders with files in *tree*."""
-        wanted = frozenset(paths)  # git leaves out one that another leads through, but for -r
+        wanted = frozenset(paths)  # without -r, git omits a path that is inside another of the paths
         return wanted.intersection(map(os.fsdecode, self._listed_in(tree, wanted, "-r", "-d", "--name-only")))
 
     def _listed_in(self, tree: str, paths: Iterable[str], *options: str) -> Iterator[bytes]:
@@ -187,7 +187,7 @@ class GitEngine:
             return self._git.paths(*tracked, most=most)
         if self.files < _LARGE:
             return self._git.paths(*tracked, *others, most=most)
-        with ThreadPoolExecutor(1) as pool:  # two runs at once take two thirds of the time of one that does both
+        with ThreadPoolExecutor(1) as pool:  # two parallel runs take two thirds of the time of a single one
             waiting = pool.submit(self._git.paths, *tracked, most=most)
             new, more_new = self._git.paths("ls-files", "-t", "-z", *others, most=most)
             old, more_old = waiting.result()
@@ -253,7 +253,7 @@ class GitEngine:
         """Store files and add them to the index; one that can no longer be read is listed, and the others go on."""
         until = time.monotonic() + seconds
         if self._packs_at_once and len(paths) >= _AT_ONCE:
-            # Else one by one: git gives up a pack where a file changes while it is read.
+            # If this fails, add them one by one: git gives up a pack if a file changes while git reads it.
             with contextlib.suppress(GitFailed):
                 self._put_into_index(paths, seconds, "-c", "core.bigFileThreshold=1")
                 return
@@ -275,7 +275,7 @@ class GitEngine:
         try:
             self._git.run(*options, *update, standard_input=nul_joined(paths), seconds=seconds)
         except BaseException:
-            self._remove_partial()  # else a full disk would stay full
+            self._remove_partial()  # otherwise a full disk would stay full
             raise
 
     def _remove_partial(self) -> None:

@@ -32,7 +32,7 @@ OLDEST = (2, 30)
 """The oldest version of git that is used."""
 
 ANSWER_SECONDS = 120.0
-"""Seconds that one run of git may take; one that takes longer is taken to hang."""
+"""Seconds that one run of git may take; after that, it counts as hanging."""
 
 _CONFIG = """\
 # agentnb writes this file; it is read by no repository of yours.
@@ -226,7 +226,7 @@ class GitProgram:
                 cwd=self._workspace,
                 env=self._environment,
                 umask=0o077,
-                start_new_session=True,  # an interrupt of the kernel goes to its whole group
+                start_new_session=True,  # an interrupt of the kernel reaches its whole process group
             )
         except OSError as error:
             raise ChangesUnavailable(f"git cannot be run in {self._workspace}: {error.strerror}.") from error
@@ -325,7 +325,7 @@ class PackedContents:
     def _end(self) -> None:
         process, self._process = self._process, None
         if process is not None:
-            process.kill()  # it only reads
+            process.kill()  # safe: this git only reads
             with process:
                 pass
 
@@ -346,7 +346,7 @@ def _content(standard_input: IO[bytes], printed: IO[bytes], name: str) -> bytes 
     return content[:-1]
 
 
-_HIGHEST = 40  # folders above the workspace
+_HIGHEST = 40  # most folders searched above the workspace
 
 
 def outer_excludes(workspace: Path) -> str:

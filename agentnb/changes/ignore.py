@@ -64,7 +64,7 @@ def matches_path(pattern: tuple[str, ...], parts: list[str]) -> bool:
     while begin < len(parts):
         if at < len(pattern) and pattern[at] == "**":
             if at == len(pattern) - 1:
-                return True  # everything inside
+                return True  # a final ** matches everything inside
             star, again = at, begin
             at += 1
         elif at < len(pattern) and matches_name(pattern[at], parts[begin]):
@@ -88,7 +88,7 @@ def _expression(pattern: str) -> re.Pattern[str]:
     plain = re.sub(r"\\(.)", lambda match: f"[{match[1]}]" if match[1] in "*?[" else match[1], pattern)
     try:
         return re.compile(fnmatch.translate(plain.replace("[^", "[!")))
-    except re.error:  # Python before 3.10.5, of a range like z-a
+    except re.error:  # raised by Python before 3.10.5 for a range like z-a
         return re.compile(r"(?!)")
 
 

@@ -58,7 +58,7 @@ class Journal(msgspec.Struct, frozen=True, kw_only=True):
 
     pending: str
     operations: tuple[Operation, ...]
-    prepared: bool = True  # a journal of an earlier version does not say it
+    prepared: bool = True  # missing in journals of earlier versions
     done: bool = False
 
 
@@ -114,7 +114,7 @@ class Transaction:
         except Exception:
             self.roll_back(journal)
             raise
-        with contextlib.suppress(OSError):  # all is done; what is left goes with the next start
+        with contextlib.suppress(OSError):  # the undo is complete; the next start removes the leftovers
             self.clean(journal)
 
     def recover(self) -> str | None:
@@ -123,7 +123,7 @@ class Transaction:
             journal = read_record(self._path.read_bytes(), Journal)
         except FileNotFoundError:
             return None
-        except ValueError:  # written in one piece: so another program damaged it
+        except ValueError:  # journals are written atomically, so another program damaged it
             self._files.forget(self._path)
             return "The journal of an undo that was interrupted is damaged; check the files that it changed."
         if journal.done:
@@ -236,7 +236,7 @@ class Transaction:
                 yield parent, name
             except OSError as error:
                 if isinstance(error.filename, str) and not os.path.isabs(error.filename):  # noqa: PTH117
-                    error.filename = str(self._workspace / path)  # the system was told the name alone
+                    error.filename = str(self._workspace / path)  # the system call got only the name
                 raise
 
     # ------------------------------------------------------------ back

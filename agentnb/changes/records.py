@@ -57,7 +57,7 @@ class SnapshotRecords:
         self._user = os.open(self._users / self.owner, os.O_CREAT | os.O_RDWR | getattr(os, "O_CLOEXEC", 0), 0o600)
         try_lock(self._user)
         named = _decoded(self._named_file, Named) or Named()
-        # One that no file can have was written by 0.2 and earlier.
+        # Version 0.2 and earlier also wrote names that no file can have.
         self.named: frozenset[str] = frozenset(filter(is_file_name, map(path_from_json, named.named)))
         self._forced = frozenset(map(path_from_json, named.forced))
 

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from agentnb.changes.model import Choice, Mode
     from agentnb.changes.store_folder import EngineName
 
-_ATTEMPTS = 3  # to write, where files change between the look and the write
+_ATTEMPTS = 3  # attempts to write if files change between the check and the write
 
 
 class ChangeStore:
@@ -85,9 +85,9 @@ class ChangeStore:
             look = self._look()
             tree, reason = self._tree(look)
             extras = look.extras if tree else self._named_versions(look)
-            self._workspace.lstat()  # where it went meanwhile, its files were not deleted one by one
+            self._workspace.lstat()  # raises if the workspace itself is gone, so that its files do not count as deleted
             snapshot = Snapshot(
-                id=uuid.uuid4().hex,  # not a counted one: those are seen in outputs, and must come as ever
+                id=uuid.uuid4().hex,  # not a sequential id: outputs show those, so their sequence must not change
                 taken_at=taken_at,
                 coverage="whole" if tree else "named",
                 reason=reason,

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 MOUNTS = Path("/proc/self/mountinfo")
 CLOCK_NS = 120_000_000_000
-"""Nanoseconds that the clock of a file server may be behind without a change being missed."""
+"""Nanoseconds that a file server's clock may lag without a change being missed."""
 
 _TYPES = frozenset(
     {
@@ -103,7 +103,7 @@ class StoreLock:
         if not self._thread.acquire(timeout=self._seconds):
             raise self._busy()
         try:
-            if self._is_held:  # by this thread
+            if self._is_held:  # already held by this thread
                 yield
                 return
             descriptor = os.open(self._path, os.O_CREAT | os.O_RDWR | getattr(os, "O_CLOEXEC", 0), 0o600)
@@ -142,7 +142,7 @@ class StoreFolder:
         self.path: Path = path.resolve()
         self.scan: FolderScan = FolderScan(workspace)
         self.notes: list[str] = []
-        """What the next snapshot says."""
+        """Notes for the next snapshot."""
         self._workspace = workspace
         self._chosen = engine
         self._lock = StoreLock(path / "lock", seconds=lock_seconds)
@@ -256,7 +256,7 @@ _REFUSALS = (
     *(errno.ENOMEM, errno.EMFILE, errno.ENFILE, errno.EAGAIN),
 )
 _GITS_OWN_WORDS = "Out of diskspace"
-"""Git's message about a full disk where the system gave git no reason."""
+"""Git's message about a full disk if the system gave git no reason."""
 
 
 def too_wide(workspace: Path) -> str:

@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 Match: TypeAlias = tuple[int, int, int]
-"""A run of equal lines: where it begins in each of the two texts, and how many lines it has."""
+"""A run of equal lines: its start in each of the two texts, and its number of lines."""
 
 LONGEST = 5_000_000
 """The longest text, in bytes, that is compared line by line; a longer one is treated as binary."""
 
-_FULLY = 10_000  # product of two numbers of lines that difflib compares
+_FULLY = 10_000  # product of the two texts' line counts up to which difflib compares them
 _HEAD = 8_000
 _CONTEXT = 3
 

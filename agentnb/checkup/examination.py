@@ -46,7 +46,7 @@ def disabled(files: Iterable[Path]) -> Iterator[str]:
         try:
             extensions = read_json(path.read_bytes()).get("disabledExtensions", {})
         except (OSError, ValueError, AttributeError):
-            continue  # JupyterLab passes over it as well
+            continue  # JupyterLab ignores such a file, too
         if isinstance(extensions, dict):
             yield from (name for name, value in extensions.items() if value)
         elif isinstance(extensions, list):
@@ -120,7 +120,7 @@ def _settings() -> list[Path]:
 
 
 JUPYTER = "jupyter"
-"""The name that asks for Jupyter alone."""
+"""The name that requests Jupyter alone."""
 WELL = ("ready", "absent")
 
 

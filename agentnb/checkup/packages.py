@@ -44,7 +44,7 @@ PAGES = {
     "notebook": "shows them, one at a time",
     "sidecar": "shows the chat beside a notebook where there is no sidebar of agentnb's",
 }
-"""The programs that agentnb is used in, and what each does; kernels and pages may be of other environments."""
+"""The programs in which agentnb is used, and what each does; kernels and pages may come from other environments."""
 _NOT_REQUIRED = {"notebook": ">=7", "sidecar": ">=0.7"}
 """Versions of packages that no requirement of agentnb's names; the group `test` in pyproject.toml has the same."""
 
@@ -80,7 +80,7 @@ TITLES = {
     "extension": "agentnb's extension",
     "widgets": "@jupyter-widgets/jupyterlab-manager",
 }
-"""Titles of the items that are not called by their name."""
+"""Titles of the items that have a title other than their name."""
 
 
 def checkup(
@@ -185,7 +185,7 @@ from agentnb.checkup.packages import problems
 for problem in problems():
     print('{PROBLEM}', problem)
 """
-"""Code to run in the kernel's Python: is its agentnb this project's, what version, are its packages in range?"""
+"""Code to run in the kernel's Python. Is its agentnb this project's, which version, are its packages in range?"""
 _LAUNCHER = re.compile(r"ipykernel(_launcher)?$")
 _OWN = re.compile(r"python(\d+(\.\d+)?)?(\.exe)?$")
 
@@ -247,7 +247,7 @@ def interpreter(command: list[str], folder: Path) -> list[str] | None:
     if at == 0 or at + 1 >= len(command) or not _LAUNCHER.match(command[at + 1]):
         return None
     python = [word.replace("{resource_dir}", str(folder)) for word in command[:at]]
-    if _OWN.match(python[0]):  # as Jupyter does: that Python which runs the server
+    if _OWN.match(python[0]):  # as Jupyter does: the Python that runs the server
         python[0] = sys.executable
     return python
 

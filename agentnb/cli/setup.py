@@ -57,7 +57,7 @@ def _bash(commands: Mapping[str, Command]) -> str:
 
 
 def _zsh(commands: Mapping[str, Command]) -> str:
-    return _ZSH + _bash(commands)  # zsh reads bash's completions
+    return _ZSH + _bash(commands)  # zsh can use bash's completions
 
 
 def _fish(commands: Mapping[str, Command]) -> str:

@@ -54,7 +54,7 @@ def demand_launcher() -> Launcher:
 
 
 def _find_agents(names: list[str]) -> None:
-    from agentnb.agent.catalog import find  # most kernels name none in their settings
+    from agentnb.agent.catalog import find  # imported here: most kernels' settings name no agent
 
     for each in names:
         find(each)

@@ -27,7 +27,7 @@ ELSEWHERE = {
     "cell_review": 'Write cell_review = "first" at the top of the file.',
     "plugins_off": 'Write [site.plugins] with deny = ["…"].',
 }
-"""Settings that the site's file writes in another form, which also limits what is given in code."""
+"""Settings that the site's file writes in another form, which also limits values given in code."""
 
 
 class Layer(msgspec.Struct, frozen=True):
@@ -72,7 +72,7 @@ def _layer(file: SiteFile, name: str) -> Layer:
 def site_bounds() -> dict[str, Layer]:
     """Returns the widest values that the site's policy allows settings by what it says outside its settings."""
     bounds: dict[str, Layer] = {}
-    if not site_policy.site_policy().files:  # most machines have none, and need not wait for its reader
+    if not site_policy.site_policy().files:  # most machines have none; the import below takes time
         return bounds
     from agentnb.policy.store import PolicyFiles
 

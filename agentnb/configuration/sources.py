@@ -219,7 +219,7 @@ def read_settings(
 
 
 def _policy_problem(path: Path) -> str | None:
-    from agentnb.policy.settings import load  # most kernels have no such file, and need not wait for its reader
+    from agentnb.policy.settings import load  # imported here: most kernels have no such file
 
     return load(path, "user").problem
 
@@ -234,7 +234,7 @@ class _File(NamedTuple):
 def _here() -> Path:
     try:
         return Path.cwd()
-    except OSError:  # the folder is gone
+    except OSError:  # the working directory was deleted
         return Path(os.sep)
 
 

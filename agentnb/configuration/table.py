@@ -37,7 +37,7 @@ FIRST = (
     "log_days",
     "log_max",
 )
-"""The first screen, in order; all others are under *Advanced*. `grants` is the list of what you have allowed."""
+"""The first screen, in order; all others are under *Advanced*. `grants` lists what the user has allowed."""
 
 
 def _policy_setting(key: Key) -> Setting:

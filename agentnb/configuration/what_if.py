@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _WORDS = {"allow": "It would be allowed", "ask": "You'd be asked", "deny": "It would be denied"}
 _SAID = {"allow": "allowed", "ask": "asks", "deny": "denied"}
-"""The word that a reason begins with, left out because the sentence already says it."""
+"""The word that begins a reason, left out because the sentence already contains it."""
 
 
 def what_if(

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 VARIABLE = "AGENTNB_EVENTS"
-"""Environment: the file. Several processes may write to it: the kernel, and the players of cassettes."""
+"""Environment: the file. Several processes may write to it: the kernel and the replayers of cassettes."""
 
 _open = contextlib.ExitStack()
 

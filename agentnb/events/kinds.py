@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 
 LOGGER = "agentnb.events"
 TEXT = "AGENTNB_EVENTS_TEXT"
-"""Environment: set to 1, events hold what was said as well."""
+"""Environment: if 1, events also contain the texts of messages."""
 
-logging.getLogger(LOGGER).addHandler(logging.NullHandler())  # without one, Python prints warnings itself
+logging.getLogger(LOGGER).addHandler(logging.NullHandler())  # without a handler, Python prints warnings itself
 
 KINDS: dict[str, Kind] = {}
-"""Every kind there is, by its whole name."""
+"""Every kind, by its full name."""
 
 _listeners: list[tuple[logging.Handler, bool]] = []
 

@@ -77,7 +77,7 @@ LOOKS = frozenset({"variables", "inspect"})
 """The kernel tools that show values of the kernel."""
 FIRST_LOOK = "{} looks at this kernel's variables. To turn this off: Freedom → Custom… → Kernel."
 TITLE_CHARACTERS = 48
-NAMING = 20_000  # characters of a prompt that are looked at for a title: what is cut first shows half a key
+NAMING = 20_000  # characters of a prompt that a title is made from; a shorter cut could leave half a key unmasked
 
 
 class SessionOwner(Protocol):
@@ -128,9 +128,9 @@ class Conversation:
     """
 
     Events: ClassVar[type[AgentEvents]] = AgentEvents
-    """What listens to its agent."""
+    """The listeners to its agent's events."""
     takes_prompts: ClassVar[bool] = True
-    """Whether its agent is one of ours: a program elsewhere remembers what it likes."""
+    """True if agentnb starts its agent: a paired program keeps its own memory."""
 
     environment: Environment
     changes: ChangeTracker

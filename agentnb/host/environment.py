@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from agentnb.state import MessageAttachment
 
 LOOK_SECONDS = 3.0
-"""Seconds that looking at the user's objects may take, since their own code runs then."""
+"""Seconds that reading the user's objects may take, since their own code runs then."""
 
 
 class Suggestion(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
@@ -170,7 +170,7 @@ class Environment:
     def connect(self, **parts: Unpack[EnvironmentParts]) -> None:
         """Set *parts*; the others stay as they are."""
         if "settings" in parts:
-            self._cell_review = None  # the settings take it over
+            self._cell_review = None  # the settings replace it
         for name, part in parts.items():
             setattr(self, name, part)
 

@@ -72,8 +72,8 @@ if TYPE_CHECKING:
 log: Logger = logger("agentnb.host")
 
 ROOT = channels.ROOT
-STOP_TIMEOUT = 5.0  # seconds that every agent together gets when the kernel ends
-LOG_TIMEOUT = 2.0  # seconds that the log gets then to write what is left
+STOP_TIMEOUT = 5.0  # seconds that all agents together get when the kernel ends
+LOG_TIMEOUT = 2.0  # seconds that the log then gets to write the rest
 
 
 class Host:
@@ -98,7 +98,7 @@ class Host:
         self._closed = self._keeps_limits = False
         self._published: dict[str, tuple[object, ...]] = {}
         infos = agent_infos()
-        known = {AGENT: next(real_agents(infos), "")} if log is None else {}  # else the log says which was used
+        known = {AGENT: next(real_agents(infos), "")} if log is None else {}  # else the log knows the last used one
         root = RootState(agents=infos, config=_root_config(known | _of_site()))
         self.root: Channel[RootState] = Channel(ROOT, root, reduce_root, self.listeners)
         self.recorder: SessionRecorder | None = (
@@ -256,7 +256,7 @@ class Host:
     async def _keep_limits(self, recorder: SessionRecorder) -> None:
         try:
             await keep_limits(recorder.store, self.stores)
-        except AgentnbError as error:  # the conversation goes on; the log says more where it is asked
+        except AgentnbError as error:  # conversations continue; requests to the log report the error
             log.warning("Old sessions were not deleted: %s", error)
 
     def listen(self, listener: Listener) -> None:
@@ -286,7 +286,7 @@ class Host:
 
     def _settings_changed(self) -> None:
         """Show the new settings in every open conversation; safe from any thread."""
-        with contextlib.suppress(UsageError, RuntimeError):  # a fork has no host's thread, and a closed host none
+        with contextlib.suppress(UsageError, RuntimeError):  # a fork and a closed host have no host thread
             self.loop.submit(self._show_settings())
 
     async def _show_settings(self) -> None:
@@ -301,7 +301,7 @@ class Host:
         try:
             self.loop.submit(self._stop_all()).result(timeout)
         except (futures.TimeoutError, RuntimeError):
-            pass  # the watchdog ends what is left
+            pass  # the watchdog ends the remaining processes
         finally:
             if self.recorder is not None:
                 self.recorder.close(LOG_TIMEOUT)
@@ -369,7 +369,7 @@ _lock = threading.Lock()
 _current: Host | None = None
 _pid = 0
 
-# No fork while another thread holds the lock: there is none in the child to free it.
+# No fork while another thread holds the lock: the child has no thread to free it.
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
 
@@ -377,7 +377,7 @@ if hasattr(os, "register_at_fork"):
 def _process_host() -> Host:
     if _current is not None:
         current_environment().forget_front_end()
-    if current_environment().settings is None:  # else the extension has said it
+    if current_environment().settings is None:  # otherwise the extension has reported them
         tell_wrong_variables()
     return Host(log=log_location(), place=log_place(), environment=current_environment())
 

@@ -57,11 +57,11 @@ FROM_PYTHON = ActionOrigin(client_id=PYTHON, client_seq=0)
 """The origin of actions by code in the kernel."""
 
 REMOTE = "remote:"
-"""How the ids of clients begin that are connected to this kernel from elsewhere; the name of the client follows, and a
-colon. Only the host makes such ids: what a client calls itself comes last."""
+"""The prefix of the ids of clients that are connected from elsewhere; the client's name and a colon follow. Only the
+host creates such ids: the client's own id comes last."""
 
 UNDO_SECONDS = 12.0
-"""Seconds for which a tab that was closed in the chat can be brought back."""
+"""Seconds in which a tab that was closed in the chat can be reopened."""
 
 
 class Rejected(AgentnbError):

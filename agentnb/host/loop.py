@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 WIND_UP = 0.5
-"""Seconds that tasks still running get to end when the loop is stopped."""
+"""Seconds that running tasks get to end when the loop is stopped."""
 
 
 class HostLoop:

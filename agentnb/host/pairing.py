@@ -46,7 +46,7 @@ T = TypeVar("T")
 C = TypeVar("C", bound=Conversation)
 
 NOTEBOOK = "notebook-"
-"""The prefix of the agent's name where the notebook itself did something that can be undone."""
+"""The prefix of the agent's name if the notebook itself made an undoable change."""
 ANSWER_SECONDS = 300.0
 """Seconds that a card waits for the user's answer."""
 IDLE_SECONDS = 20.0
@@ -128,9 +128,9 @@ class UnpromptedTurns:
 
 
 PREFIX = "terminal-"
-"""The prefix of these agents' names: a program that calls itself ``claude`` is not the agent of that name."""
+"""The prefix of these agents' names: a program that calls itself ``claude`` is not the agent with that name."""
 PROGRESS_SECONDS = 2.0
-"""Seconds between two messages to a client that wants to hear what its call waits for."""
+"""Seconds between two progress messages to a client whose call waits."""
 CANCELLED = "The program cancelled the call."
 LEFT = "The connection to the kernel has ended."
 STOPPED = "The user stopped this in the notebook's chat. Ask the user before you go on."
@@ -237,7 +237,7 @@ class PairedClient:
             return text_result(LEFT, failed=True)
         if (off := site_policy().why_off("pair")) is not None:
             return text_result(off, failed=True)
-        if name not in kernel_tools():  # the program's own plug-ins may be others than the kernel's
+        if name not in kernel_tools():  # the program's plug-ins may differ from the kernel's
             return text_result(f"This kernel has no tool {name!r}.", failed=True)
         tool_runner = conversation.kernel.tool_runner()
         try:

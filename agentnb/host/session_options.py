@@ -141,7 +141,7 @@ def _why_no_kernel(sources: Sources) -> str | None:
 
 
 SHARED = "shared"
-"""The value that stands for the kernel where sessions with access to it can share a process."""
+"""The value that represents the kernel if sessions with access to it can share a process."""
 
 
 class Configuration(msgspec.Struct, frozen=True, kw_only=True):

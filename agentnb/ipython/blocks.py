@@ -285,7 +285,7 @@ def _tool_blocks(call: ToolCallState, terminals: Mapping[str, TerminalView], cwd
     if places:
         yield NamesBlock(tuple(shown_path(each.path, cwd) + (f":{each.line}" if each.line else "") for each in places))
     text, language = _input(call)
-    if text.strip() and text.strip() != call.display_name.strip():  # else the line above says it
+    if text.strip() and text.strip() != call.display_name.strip():  # otherwise the line above already shows it
         yield CodeBlock(text, language, "Input")
     if details is not None and details.rehearsal is not None and details.rehearsal.summary:
         yield CodeBlock(details.rehearsal.summary, "", "Preview")

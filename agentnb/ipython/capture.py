@@ -142,7 +142,7 @@ def capturing(shell: Any) -> Iterator[Sink]:
                 stack.enter_context(_replaced(target, name, make(shell, getattr(target, name))))
             yield sink
     finally:
-        with contextlib.suppress(ValueError):  # ended in another context: nothing of it is left there
+        with contextlib.suppress(ValueError):  # ended in another context, which has nothing to reset
             _sink.reset(token)
 
 
@@ -154,7 +154,7 @@ def _replaced(target: Any, name: str, new: Any) -> Iterator[None]:
     try:
         yield
     finally:
-        if getattr(target, name) is new:  # else somebody replaced it meanwhile, and puts this one back
+        if getattr(target, name) is new:  # otherwise other code has replaced it meanwhile and will restore this one
             if inherited:
                 delattr(target, name)
             else:
@@ -178,7 +178,7 @@ def _result(sink: Sink, shell: Any, value: Any = None) -> None:
     if value is None:
         return
     bundle, _ = shell.display_formatter.format(value)
-    if not bundle:  # it has displayed itself
+    if not bundle:  # the object has displayed itself
         return
     sink.result = bundle.get("text/plain", repr(value))
     if bundle.keys() - {"text/plain"}:
@@ -195,7 +195,7 @@ def _cleared(_sink: Sink, _shell: Any, *_args: Any, **_kwargs: Any) -> None:
 
 
 def _raised(sink: Sink, shell: Any, kind: type[BaseException], value: BaseException, lines: list[str]) -> None:
-    # It is no cell, and IPython calls it by the number that the user's next cell will have.
+    # This code is not a cell, but IPython gives it the number of the user's next cell.
     number = rf"(?:Cell|Input) In ?\[{shell.execution_count}\]"
     text = re.sub(number, "This code", without_colours("\n".join(map(str, lines))))
     sink.failure = RunFailure(name=kind.__name__, message=str(value), traceback=text)
@@ -321,7 +321,7 @@ class ShellNamespace:
     def _cell_begins(self, info: Any) -> None:
         self._free()
         if self._cell is not None:
-            self._cell.depth += 1  # code of the cell runs another
+            self._cell.depth += 1  # code in the cell runs another cell
             return
         watches = self._following()
         expected = None if watches.is_running else self._expected_as(info)
@@ -344,7 +344,7 @@ class ShellNamespace:
 
     def _expected_as(self, info: Any) -> _ExpectedCell | None:
         if time.monotonic() - self._idle_since > LATE_SECONDS:
-            # The cell that it waited behind has ended long ago and it did not run: somebody stopped the queue.
+            # The previous cell ended long ago and this one did not run: the queue was stopped.
             self._expected = [each for each in self._expected if not each.late]
         cell_id, source = getattr(info, "cell_id", None), getattr(info, "raw_cell", None)
         return next((each for each in self._expected if each.source == source and each.cell_id == cell_id), None)

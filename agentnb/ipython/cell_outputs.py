@@ -78,17 +78,17 @@ class CellOutputs:
             self._begin()
 
     def _begin(self) -> None:
-        count = self._shell.displayhook.prompt_count  # IPython 9.18 counts on before a cell runs, others behind it
+        count = self._shell.displayhook.prompt_count  # IPython 9.18 increments it before a cell runs, others after
         with self._lock:
             self._count = count
             self._displays.pop(count, None)
         publisher = self._shell.display_pub
         if not self._hooked and hasattr(publisher, "register_hook"):
             self._hooked = True
-            publisher.register_hook(self._published)  # hooks are of the thread: cells run on this one
+            publisher.register_hook(self._published)  # hooks are per thread: cells run on this one
 
     def _published(self, message: Any) -> Any:
-        with self._lock, contextlib.suppress(Exception):  # the display itself must go on
+        with self._lock, contextlib.suppress(Exception):  # an error here must not stop the display
             self._note(message["msg_type"], message["content"])
         return message
 

@@ -117,7 +117,7 @@ class Agentnb(Configurable):
     @contextlib.contextmanager
     def named_agent(self, name: str | None) -> Iterator[str]:
         """The agent *name*, else the default one; if the settings name an unknown one, the error says where."""
-        from agentnb.api.configured import default_agent  # loads the host
+        from agentnb.api.configured import default_agent  # imported here: it loads the host
 
         try:
             yield name or self.agent or default_agent()

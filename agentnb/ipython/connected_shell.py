@@ -67,7 +67,7 @@ def connect_shell(ip: Any) -> None:
         environment.connect(shell=shell)
         ip.events.register("post_run_cell", shell.cell_ended)
         outputs_of(ip).follow()
-        if (error := getattr(sys, "last_value", None)) is not None:  # what failed before agentnb was loaded
+        if (error := getattr(sys, "last_value", None)) is not None:  # an error from before agentnb was loaded
             shell.remember(error)
 
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 _MARKER = re.compile(r"(?:[-*+]|\d{1,9}[.)])(?=[ \t])")
 _CLOSINGS = {"$$": "$$", "\\[": "\\]"}
-_NO_FORMULA = re.compile(r"[$`]|(?<!\\)%")  # a comment would take the rest with it, where the lines are one
+_NO_FORMULA = re.compile(r"[$`]|(?<!\\)%")  # once the lines are joined, a comment would hide the rest
 _QUOTE = re.compile(r"^[ \t]*>")
 _LONGEST = 5_000
 _MOST_LINES = 100
@@ -79,7 +79,7 @@ def _formula(lines: Sequence[str], start: int, closings: Mapping[str, Sequence[i
             return None
         if closed is not None:
             formula = " ".join(part for part in parts if part)
-            space = " " if formula.endswith("\\") else ""  # the end of a row would escape the sign
+            space = " " if formula.endswith("\\") else ""  # a backslash at the end would escape the closing sign
             text = f"{opening.before}{opening.sign}{formula}{space}{_CLOSINGS[opening.sign]}{closed[1]}"
             return _Formula(at + 1, text) if formula else None
     return None

@@ -31,16 +31,16 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 STEP = 0.001
-AGAIN_SECONDS = 1.0  # sooner than this an interrupt is still on its way
+AGAIN_SECONDS = 1.0  # before this, an earlier interrupt may still be pending
 CLEANUP_SECONDS = 5.0
 """Seconds that interrupted code gets to clean up and show its error before it is interrupted again."""
 SPARED_SECONDS = 0.05
 MOST_SPARED = 20
-"""Times that an interrupt that would be swallowed is sent again soon, before it is raised even there."""
+"""Times that an interrupt that would be swallowed is postponed and sent again, before it is raised even there."""
 ARRIVAL_SECONDS = 1.0
-"""Seconds to wait for an interrupt of ours that has not arrived yet."""
+"""Seconds to wait for agentnb's own interrupt that has not arrived yet."""
 LOOK_SECONDS = 20.0
-"""Seconds that the running cell may take to look at objects."""
+"""Seconds that the running cell may take to read objects."""
 _LOOK_AGAIN_SECONDS = 2.0
 _LOOK_TRIES = 5
 
@@ -73,7 +73,7 @@ class Execution:
         """Run the code to its end, or start it as a task if it awaits in a running loop."""
         self.started_at = now_ms()
         shell, failed = self._shell, None
-        shell.events.trigger("post_execute")  # figures that the user's cell has open are the cell's
+        shell.events.trigger("post_execute")  # shows the figures of the user's cell before this code runs
         try:
             transformed = shell.transform_cell(self._code)
         except Exception:  # noqa: BLE001 - told as the cell's own error
@@ -115,7 +115,7 @@ class Execution:
                 )
                 result = await _Stepped(cell, self._signals, self._running)
                 if sink.failure is None and self._signals.why is not None and result.error_in_exec is not None:
-                    sink.failure = _bare(result.error_in_exec)  # an interrupt came while IPython showed it
+                    sink.failure = _bare(result.error_in_exec)  # an interrupt came while IPython showed the error
             except (KeyboardInterrupt, asyncio.CancelledError) as error:
                 sink.failure = _bare(error)
             finally:
@@ -182,7 +182,7 @@ def look_in_time(shell: Any, look: Callable[[], T], seconds: float = LOOK_SECOND
 
     def interrupt() -> None:
         wait, tries = seconds, _LOOK_TRIES
-        while tries and not over.wait(wait):  # again: what catches everything catches an interrupt, too
+        while tries and not over.wait(wait):  # repeatedly: code that catches every exception catches interrupts, too
             work.stop("timeout")
             wait, tries = _LOOK_AGAIN_SECONDS, tries - 1
 
@@ -327,7 +327,7 @@ class _Signals:
         self._come = self._come or self._sent
         self.why = self.why or "user"
         if self._raises and self._spared < MOST_SPARED and is_swallowed(frame):
-            self._spared += 1  # in the end it is raised also there: that may hang
+            self._spared += 1  # after MOST_SPARED times it is raised even there, as that code may hang
             self._come = False
             again = threading.Timer(SPARED_SECONDS, self._repeat)
             again.daemon = True

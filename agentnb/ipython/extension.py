@@ -56,7 +56,7 @@ class CellRequest:
 
 _ATTRIBUTE = "_agentnb_extension"
 _TABS = "_agentnb_tabs"
-_loading = threading.Lock()  # a cell and the chat load it at the same moment, each on its thread
+_loading = threading.Lock()  # a cell and the chat may load it at the same time, on two threads
 
 
 class Extension:
@@ -66,7 +66,7 @@ class Extension:
         self.shell: Any = shell
         self.settings: Agentnb = settings_of(shell)
         self.tabs: Tabs = shell.__dict__.setdefault(_TABS, Tabs(self.settings))
-        self.tabs.settings = self.settings  # after `%reload_ext` the tabs are the same, and so is the current one
+        self.tabs.settings = self.settings  # `%reload_ext` keeps the tabs and the current tab
         self.magics: AgentMagics = AgentMagics(shell, self.settings, self.tabs)
         self.completers: list[Any] = completers(self)
         self.cell_request: CellRequest = CellRequest(shell)
@@ -109,7 +109,7 @@ class Extension:
         self._undo.callback(self.cell_request.stop)
         connect_shell(shell)
         environment = current_environment()
-        chosen = environment.cell_review()  # in a page, before the extension was there
+        chosen = environment.cell_review()  # chosen in a page before the extension was loaded
         environment.connect(settings=self)
         if chosen is not None:
             self.choose("cell_review", chosen)

@@ -33,7 +33,7 @@ _WORDS = {
     "changeCell": ("changed", "cell"),
     "other": ("used", "tool"),
 }
-"""A verb and what is counted; the same words as in the chat (js/src/view/tool-runs.ts)."""
+"""A verb and the counted noun; the same words as in the chat (js/src/view/tool-runs.ts)."""
 _OF_FILES = frozenset({"read", "edit", "delete", "move"})
 """Kinds of calls that count files: the same file twice counts as one."""
 _OF_CELLS = {"insert": "insertCell", "delete": "deleteCell", "move": "moveCell"}

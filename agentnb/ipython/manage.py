@@ -332,7 +332,7 @@ def _serve(_: Tabs, words: str) -> Remark:
     server = serve() if server is None else server
     if not name:
         return Remark(repr(server))
-    wanted: Any = rights or ["watch"]  # it says what the rights are
+    wanted: Any = rights or ["watch"]  # the error for words that are not rights lists the rights
     server.add_client(name, rights=wanted)
     return Remark(
         f"{name!r} may connect ({', '.join(wanted)}). `agentnb serve --list` in a terminal shows its address."
@@ -398,7 +398,7 @@ NEEDED = {
 """The argument that a command needs, and how to get it."""
 
 ALONE = frozenset({"known", "list", "pair", "sidebar", "unpair"})
-"""Commands behind which nothing stands."""
+"""Commands that take no argument."""
 
 OTHER_WORDS = {
     "add": "new",
@@ -411,4 +411,4 @@ OTHER_WORDS = {
     "stop": "cancel",
     "switch": "use",
 }
-"""Other words that people use for these commands; a guess by spelling would be another one (`start`: `restart`)."""
+"""Other words that people use for these commands; a guess by spelling would be a wrong one (`start`: `restart`)."""

@@ -127,14 +127,14 @@ _RISKY_CODE = re.compile(
 )
 _ESCAPE = re.compile(r"\\[\s\S]")
 _CLOSING = {"\\(": "\\)", "\\[": "\\]"}
-_NO_FORMULA = re.compile(r"[$`]|(?<!\\)%")  # a comment would take the rest with it, where the lines are one
+_NO_FORMULA = re.compile(r"[$`]|(?<!\\)%")  # once the lines are joined, a comment would hide the rest
 _LONGEST_FORMULA = 5_000
 _MONEY = re.compile(r"(?<![\\$])\$(?=\d[\d.,]*(?:\s|[.,;:)]|$))")
 _TICKS = re.compile("`+")
 _CONTAINER = re.compile(r"[\s>*+.)\d-]*")
 _MARK = re.compile(r"(?<!\\)[*_~\[!](?=\S)")
 _MOST_MARKS = 500
-"""In one paragraph, also where code stands between them. JupyterLab's renderer needs quadratic time for them: 5 seconds
+"""The most marks in one paragraph, also across code. JupyterLab's renderer needs quadratic time for them: 5 seconds
 for 8,000 characters of ``*a_``."""
 
 
@@ -167,7 +167,7 @@ def printable(text: str) -> str:
 def _blocks() -> MarkdownIt:
     from markdown_it import MarkdownIt
 
-    # No renderer finds HTML in what we make of the text: what looks like a block of it is a paragraph.
+    # Our output contains no HTML for renderers, so text that looks like an HTML block is a paragraph.
     return MarkdownIt("commonmark").enable("table").disable(["inline", "text_join", "html_block"])
 
 
@@ -209,9 +209,9 @@ def _before(line: str, code: Token) -> str:
 def _prose(text: str) -> str:
     pieces = [*_spans(text)]
     with_dollars = [(piece if ticks else _with_dollars(piece), ticks) for piece, ticks in pieces]
-    if with_dollars != pieces:  # an amount of money would begin a formula now
+    if with_dollars != pieces:  # an amount of money would now begin a formula
         pieces = [(piece if ticks else _with_dollars(_MONEY.sub("&#36;", piece)), ticks) for piece, ticks in pieces]
-    # A renderer pairs the marks of a whole paragraph, whatever code stands between them.
+    # A renderer pairs the marks of a whole paragraph, even across code.
     has_many = sum(len(_MARK.findall(piece)) for piece, ticks in pieces if not ticks) > _MOST_MARKS
     done = []
     for piece, ticks in pieces:
@@ -291,7 +291,7 @@ def _with_dollars(text: str) -> str:
                 rest = text[sign.end() : sign.end() + _LONGEST_FORMULA].partition("\n")[0]
                 is_alone = not line.strip() and not rest.strip(" .,;")
                 if opened.group() == "\\[":
-                    formula += " " * formula.endswith("\\")  # the end of a row would escape the sign
+                    formula += " " * formula.endswith("\\")  # a backslash at the end would escape the closing sign
                     formula = f"$${formula}$$" if is_alone else f"$\\displaystyle {formula}$"
                 else:
                     formula = f"${formula}$"

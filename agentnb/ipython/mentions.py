@@ -68,7 +68,7 @@ class KnownOutputs:
         """The outputs of *cells*, each given by its execution count and its id, as far as they are known."""
         ids = [cell_id for _, cell_id in cells if cell_id]
         answers = self._ask_page(ids) if ids else ()
-        times = Counter(each.cell_id for each in answers)  # an id that two cells have names neither
+        times = Counter(each.cell_id for each in answers)  # an id of two cells identifies neither
         outputs = {each.cell_id: each.outputs for each in answers if times[each.cell_id] == 1}
         seen = outputs_of(self._shell)
         return [outputs[cell_id] if cell_id in outputs else seen.of(count) if count else [] for count, cell_id in cells]
@@ -368,7 +368,7 @@ def _existing(name: str, scope: Scope) -> Path | None:
     try:
         path = (scope.cwd / Path(name).expanduser()).resolve()
         return path if path.exists() else None
-    except (OSError, RuntimeError, ValueError):  # a name that no path can have
+    except (OSError, RuntimeError, ValueError):  # the name cannot be a path
         return None
 
 

@@ -39,10 +39,10 @@ if TYPE_CHECKING:
 
 
 TICK_S = 0.2
-"""Seconds between two looks of a waiting cell: it shows what came, and, while it blocks, lets Ctrl-C through."""
+"""Seconds between two checks of a waiting cell: it shows new output and, while it blocks, lets Ctrl-C through."""
 _WORK = "work"
 GRACE_S = 3.0
-"""Seconds that a cancelled turn may take to end before the cell goes on without it."""
+"""Seconds that a cancelled turn may take to end before the cell continues without it."""
 
 
 class AgentInterrupted(KeyboardInterrupt):
@@ -56,7 +56,7 @@ async def await_turn(turn: Turn, tick: Callable[[], None], *, timeout: float | N
     """Wait until *turn* has ended while the loop keeps running, so that clicks are handled."""
     loop = asyncio.get_running_loop()
     ended = asyncio.Event()
-    context = contextvars.copy_context()  # it says which cell printed text belongs to
+    context = contextvars.copy_context()  # it determines which cell gets printed text
 
     def on_interrupt(count: int) -> None:
         if count > 1:
@@ -85,7 +85,7 @@ async def await_turn(turn: Turn, tick: Callable[[], None], *, timeout: float | N
 
 def block_on(turn: Turn, tick: Callable[[], None], *, timeout: float | None = None) -> None:
     """Wait until *turn* has ended, blocking this thread; otherwise like `await_turn`."""
-    news: SimpleQueue[str] = SimpleQueue()  # its put() may come from a signal handler, an Event's set() may not
+    news: SimpleQueue[str] = SimpleQueue()  # put() is safe in a signal handler, Event.set() is not
     job_queue = current_environment().job_queue
     timely = True
 
@@ -102,7 +102,7 @@ def block_on(turn: Turn, tick: Callable[[], None], *, timeout: float | None = No
                 if what != "ended":
                     turn.cancel()
                     _blocked(news, tick, GRACE_S)
-        except KeyboardInterrupt:  # the second one leaves the turn
+        except KeyboardInterrupt:  # the second interrupt stops waiting for the turn
             turn.cancel()
     _raise_if(turn, interrupted=interrupts.count > 0, timeout=None if timely else timeout)
 
@@ -150,7 +150,7 @@ def _blocked(news: SimpleQueue[str], tick: Callable[[], None], timeout: float | 
 
 
 def _set_from_thread(loop: asyncio.AbstractEventLoop, event: asyncio.Event) -> None:
-    with contextlib.suppress(RuntimeError):  # the kernel has ended meanwhile
+    with contextlib.suppress(RuntimeError):  # the loop has ended meanwhile
         loop.call_soon_threadsafe(event.set)
 
 
@@ -205,7 +205,7 @@ class _Pump:
         try:
             await dispatch(*arguments)
         finally:
-            # What the cell prints from here on is the cell's again, and the kernel is still busy with it.
+            # From here on, printed text belongs to the cell again; the kernel is still busy with it.
             self._kernel.set_parent(self._ident, self._parent, channel="shell")
             self._kernel._publish_status("busy", "shell", parent=self._parent)  # noqa: SLF001
 
@@ -248,7 +248,7 @@ class PromptCommand:
             view.open()
             block_on(turn, view.tick, timeout=self._timeout(arguments))
         except KeyboardInterrupt:
-            turn.cancel()  # one that came before or behind the waiting
+            turn.cancel()  # an interrupt before or after the wait
             raise
         finally:
             view.close()

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from agentnb.state import ResponsePart
     from agentnb.state import Turn as EndedTurn
 
-_PARTS = 3  # a folder right below the root is too short a word to be looked for
+_PARTS = 3  # a folder directly below the root has too short a path to search for
 
 _MORE = "The turn is still running. Show it again to see more."
 

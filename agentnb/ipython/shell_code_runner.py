@@ -87,7 +87,7 @@ ANSWER_SECONDS = 15.0
 OUTPUTS_SECONDS = 5.0
 """Seconds that a page may take to send the pictures of a cell that has run."""
 RUN_SECONDS = 3_600.0
-"""Seconds that a cell that a page runs may take."""
+"""Seconds that a cell run by a page may take."""
 _NO_PAGE = "Let the user open agentnb's sidebar beside the notebook (JupyterLab 4 or Notebook 7)"
 
 
@@ -152,7 +152,7 @@ class ShellCodeRunner:
         """Ask the page that reported the notebook."""
         if current_notebook() is None:
             raise UsageError(f"No open page can {edit.action} a cell.", hint=f"{_NO_PAGE}, or use run_code.")
-        # A cell that waits for this turn is the kernel's first: what is run now is run behind it.
+        # If a cell waits for this turn, the new run queues behind that cell.
         wait = edit.action == "run" and not self._job_queue.has_waiter
         fit = _fit(edit.notebook, {edit.cell_id} if edit.cell_id is not None else ())
         fields = asdict(edit)

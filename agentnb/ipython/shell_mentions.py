@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 MOST_EXAMPLES = 3
 LONGEST_NAME = 40
-"""The longest name of a column or variable, in characters; another one is taken instead of a longer one."""
+"""The longest name of a column or variable, in characters; a longer one is replaced by another variable's."""
 _COLUMNS_LOOKED_AT = 100
 _FRAME = re.compile(r"(?:\A|[a-z])DataFrame\Z")
 _GROUPS = re.compile(r"object|str|string|category|categorical|enum|bool", re.IGNORECASE)
@@ -84,7 +84,7 @@ def _about_a_table(
         return
     try:
         column = on_main_thread(lambda: _column(frame))
-    except AgentnbError:  # a cell runs: its columns are not looked at
+    except AgentnbError:  # a cell is running: leave out the columns
         column = ""
     yield f"Plot @{name} by {column}" if column else f"Plot @{name}"
 
@@ -129,7 +129,7 @@ MOST = 40
 RECENT_CELLS = 5
 """Cells with a number that come before the variables."""
 PATIENCE_SECONDS = 0.5
-"""Seconds that a look at objects waits for a cell to end."""
+"""Seconds that reading objects waits for a cell to end."""
 _LOOK_SECONDS = 1.5
 _PAGE_SECONDS = 1.5
 _OWNER = "mentions"
@@ -165,7 +165,7 @@ class ShellMentions:
             try:
                 return self._on_main_thread(lambda: represented(value, name), 0 if is_busy else self._patience)
             except AgentnbError as error:
-                is_busy = isinstance(error, KernelBusy)  # waited for once, not for each variable
+                is_busy = isinstance(error, KernelBusy)  # wait only once, not for each variable
                 return f"{name}: {type(value).__name__}. Its value is not shown: {error.message}"
 
         scope = scope_of(self._shell, cwd, shown, KnownOutputs(self._shell, _page_outputs, self._drawn))
@@ -260,7 +260,7 @@ class ShellMentions:
         if self._job_queue is None:
             raise KernelBusy("The kernel is busy with a cell.")
         work: MainThreadWork[T] = ObjectLook(self._shell, look)
-        loop = asyncio.new_event_loop()  # this thread's own: the queue is used from any loop
+        loop = asyncio.new_event_loop()  # a new loop for this thread: the queue works with any loop
         try:
             queued = self._job_queue.run(work, _OWNER, patience=patience, timeout=_LOOK_SECONDS)
             return loop.run_until_complete(queued)
@@ -278,7 +278,7 @@ def _page_outputs(cell_ids: Sequence[str]) -> Sequence[CellOutputsParams]:
 def _summaries(values: dict[str, Any]) -> dict[str, str]:
     summaries = dict.fromkeys(values, "")
     for name, value in values.items():
-        with contextlib.suppress(Exception):  # a user's object may raise anything when looked at
+        with contextlib.suppress(Exception):  # a user's object may raise any exception
             summaries[name] = summarize(value)
     return summaries
 

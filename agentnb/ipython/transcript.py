@@ -90,7 +90,7 @@ def _plain_block(block: Block) -> str:
             return "\n".join(["Plan:", *steps])
         case ContentBlock(kind):
             return f"[{printable(kind)}]"
-    return ""  # what is folded away, and names of places
+    return ""  # folded blocks, and names of places
 
 
 class GrowingText:
@@ -142,7 +142,7 @@ def transcript(turn: Turn | ActiveTurn | None, *, terminals: Iterable[TerminalVi
     if turn is None:
         return "*Waiting in the queue.*"
     by_id = {terminal.id: terminal for terminal in terminals}
-    # One length for all fences: longer than any run of backticks in anything that the agent sent.
+    # One length for all fences: longer than any run of backticks in the agent's messages.
     fences = Fences.around(_strings([turn, *by_id.values()]))
     written = (_markdown_block(block, fences) for block in turn_blocks(turn, by_id, Path(cwd).resolve()))
     return "\n\n".join(filter(None, written)) or f"*{without_parts(turn)}*"
@@ -213,6 +213,6 @@ def _strings(value: Any) -> Iterator[str]:
         yield from _strings(msgspec.structs.asdict(value))
     elif isinstance(value, UnknownResponsePart):
         yield from _strings(value.raw)
-    elif isinstance(value, Sequence):  # a turn's parts are no list
+    elif isinstance(value, Sequence):  # not `list`: a turn's parts are another sequence
         for inner in value:
             yield from _strings(inner)

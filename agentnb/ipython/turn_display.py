@@ -25,11 +25,11 @@ class Audience(Enum):
     """The audience of an output, which decides its form."""
 
     TERMINAL = "terminal"
-    """Plain IPython: text, as it comes."""
+    """Plain IPython: text as it arrives."""
     PAGE = "page"
     """A notebook in a browser: a live view, then the static record."""
     NOBODY = "nobody"
-    """nbclient, nbconvert, papermill, nbval: one final output, and no question is asked."""
+    """nbclient, nbconvert, papermill, nbval: one final output and no questions."""
 
 
 def audience_of(shell: Any) -> Audience:
@@ -53,7 +53,7 @@ def in_notebook(shell: Any) -> bool:
 
 
 ATTACH_S = 3.0
-"""Seconds that a page may take to show the live view before text stands in for it (0.2 s is the slowest seen)."""
+"""Seconds that a page may take to show the live view before text replaces it (0.2 s is the slowest seen)."""
 
 FIRST_S, AGAIN_S = 5.0, 10.0
 """Seconds until the first line, and between lines."""
@@ -245,7 +245,7 @@ class TurnProgress:
 def _first_seconds() -> float:
     try:
         return float(os.environ.get("AGENTNB_PROGRESS_SECONDS", FIRST_S))
-    except ValueError:  # it was said when the settings were read
+    except ValueError:  # already reported when the settings were read
         return FIRST_S
 
 

@@ -34,7 +34,7 @@ def _to_kernel(socket_server: socket.socket) -> None:
             socket_server.sendall(data)
         socket_server.shutdown(socket.SHUT_WR)
     except OSError:
-        pass  # the other direction ends with it
+        pass  # the other direction then ends, too
 
 
 def _to_agent(socket_server: socket.socket) -> int:
@@ -48,4 +48,4 @@ def _to_agent(socket_server: socket.socket) -> int:
 
 
 if __name__ == "__main__":
-    os._exit(main())  # at once: there is nothing to take down
+    os._exit(main())  # exit at once: there is nothing to clean up

@@ -90,14 +90,14 @@ def proposed_cell(name: str, arguments: Mapping[str, Any], notebook: NotebookVie
     try:
         return plan_cells(name, arguments, notebook).shown
     except UsageError:
-        return None  # the call itself says so
+        return None  # the call itself raises the error
 
 
 def _insert(arguments: Mapping[str, Any], notebook: NotebookView, _cells: Sequence[NotebookCell]) -> CellPlan:
     below = named_cell(arguments["below"], notebook) if "below" in arguments else None
     above = below or (notebook.cells[-1] if notebook.cells else None)
     kind, source, below_id = arguments.get("cell_type", "code"), arguments["source"], _id(below)
-    # Where the number says which cell it is, its code would look like the new one's.
+    # With a number, the cell's code is left out: it would look like the new cell's code.
     name = f"In [{below.count}]" if below is not None and below.count else below and cell_title(below)
     place = f"below {name}" if name else "at the end"
     return CellPlan(

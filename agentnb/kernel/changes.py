@@ -234,7 +234,7 @@ class KernelChanges:
         if runner is None:
             return ()
         bring_back = partial(self._variables.bring_back, runner.namespace, variables, choices, undone=undone)
-        if cells and variables:  # nothing is done to a cell where a variable is a conflict, or the kernel is busy
+        if cells and variables:  # change no cell if a variable conflicts or the kernel is busy
             await self._on_main_thread(runner, partial(bring_back, check=True))
         done = await self._cells.change(runner, turn, cells, choices)
         if variables:

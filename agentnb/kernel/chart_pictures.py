@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
 DRAW_S = 15.0
-"""Seconds that a chart may take; after that, no other chart of the mention is begun."""
+"""Seconds that a chart may take; after that, no other chart of the mention is drawn."""
 MOST_CHARTS = 3
 """The most charts that are drawn for one mention."""
 _PROGRAM = Path(__file__).with_name("chart_renderer.py")

@@ -52,7 +52,7 @@ LONGEST_PROGRESS = 4_000
 """Characters that are shown from the end of what a cell has printed, while it runs."""
 _ENDS = ("first", "last")
 CHANGED_NAMES = "agentnb/names"
-"""The key in a result for what happened to variables; :class:`ToolRunner` takes it out."""
+"""The key in a result for the changes of variables; :class:`ToolRunner` removes it."""
 
 
 class CodeTools:
@@ -127,7 +127,7 @@ class CodeTools:
             raise UsageError(f"The cell {arguments['cell']!r} {why}.", hint="run_code runs code of your own.")
         edit = Edit(action="run", cell_id=cell.id, source=cell.source, notebook=notebook.name)
         if not notebook.live:
-            await self._tab.runner.edit(edit)  # raises the error that says what to do
+            await self._tab.runner.edit(edit)  # always raises: the error explains what to do
         call = call_words("run_cell", arguments)
         title = f"Run {cell_title(cell)}{f' of {notebook.name}' if 'notebook' in arguments else ''}"
         await self._tab.authorize(PolicyRequest(kind="kernel", title=title, command=cell.source, call=call))
@@ -148,7 +148,7 @@ class CodeTools:
             raise UsageError(why, hint="`cells` lists the existing cells; run_cell runs one.")
         edits = [Edit(action="run", cell_id=each.id, source=each.source, notebook=notebook.name) for each in cells]
         if not notebook.live:
-            await self._tab.runner.edit(edits[0])  # raises the error that says what to do
+            await self._tab.runner.edit(edits[0])  # always raises: the error explains what to do
         call = call_words("run_cells", arguments)
         title = f"Run {len(cells)} cells, from {cell_title(cells[0])} to {cell_title(cells[-1])}"
         command = "\n\n".join(each.source for each in cells)

@@ -85,7 +85,7 @@ def of_run(ran: Ran) -> Result:
             failure = f"{ran.failure.name}: {ran.failure.message}"
     if ran.stopped is not None:
         pieces.append(STOPPED[ran.stopped])
-    # Each part is clipped by itself: a cut through the whole text could take one of the two fences away.
+    # Each part is clipped separately: clipping the whole text could remove one of the two fences.
     printed = clipped("\n".join(piece for piece in pieces if piece), MOST_CHARACTERS - len(failure) - 100)
     text = "\n".join(piece for piece in (printed, failure) if piece)
     failed = ran.failure is not None or ran.stopped is not None

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 log: Logger = logger("agentnb.kernel")
 
 UNREAD = "unread"
-"""The cause of a check that says only why a table was not compared."""
+"""The cause of a check that only reports why a table was not compared."""
 
 
 class DataChecks(tuple["DataCheck", ...]):

@@ -37,20 +37,20 @@ MOST_CELLS = 3
 MOST_FRAMES = 14
 """Frames of the user's own code that are shown of one traceback."""
 MOST_LIBRARY_FRAMES = 6
-"""Frames of libraries that are named one after the other."""
+"""Consecutive library frames that are named."""
 MOST_VALUES = 12
 """Values shown of one frame."""
 MOST_ERRORS = 8
 """The most errors of a chain or a group that are summarized."""
-_ENDS = 300  # frames looked at, at each end of a traceback
+_ENDS = 300  # frames read at each end of a traceback
 _MOST_LINES = 8  # lines of one statement
-_AROUND = 2  # lines of a file before and behind the statement
+_AROUND = 2  # lines of a file before and after the statement
 _LARGEST_FILE = 2_000_000
 _WINDOW = 60_000
 _MOST_SECRETS = 100
 _PLAIN = (str, int, float, bool, bytes, type(None))
 _NAME = re.compile(r"(?<![\w.])([^\W\d]\w*)((?:\.[^\W\d]\w*)?)")
-_OPTIMIZED = 0x1  # of co_flags: the locals are a dict that Python makes
+_OPTIMIZED = 0x1  # CO_OPTIMIZED in co_flags: Python creates the dict of locals on demand
 _group: Any = getattr(builtins, "BaseExceptionGroup", None)
 
 
@@ -195,7 +195,7 @@ class _Telling:
             kept_runs = [] if issubclass(type(error), SyntaxError) else runs[-MOST_LIBRARY_FRAMES:]
             skipped = between = 0
         else:
-            runs = runs[own[0] :]  # what called the cell is IPython
+            runs = runs[own[0] :]  # the frames above the cell are IPython's
             own = [at - own[0] for at in own]
             kept = {*own[: MOST_FRAMES // 3], *own[-(MOST_FRAMES - MOST_FRAMES // 3) :]}
             skipped = len(own) - len(kept)

@@ -31,7 +31,7 @@ AGAIN_SECONDS = 2.0
 TRIES = 5
 GRACE_SECONDS = 6.0
 GO_ON = "The turn goes on. Ask the user before you run it again."
-"""The advice to an agent whose code the user has stopped."""
+"""The advice to an agent after the user has stopped its code."""
 
 _owners: contextvars.ContextVar[tuple[str, ...]] = contextvars.ContextVar("agentnb_owners", default=())
 
@@ -71,7 +71,7 @@ class JobQueue:
         self.grace = GRACE_SECONDS
         self._lock = threading.Lock()
         self._queue: list[_Job[Any]] = []
-        self._stack: list[_Job[Any] | _Waiter] = []  # what occupies the thread; the last entry has it now
+        self._stack: list[_Job[Any] | _Waiter] = []  # occupants of the thread; the last entry is running
 
     # --- from the host's thread ---
 

@@ -95,7 +95,7 @@ class SocketServer(LocalServer):
                 "This system has no Unix sockets.", hint="Kernel tools need an agent that supports MCP over ACP."
             )
         try:
-            listening._folder = Path(tempfile.mkdtemp(prefix="agentnb-", dir=within))  # 0700
+            listening._folder = Path(tempfile.mkdtemp(prefix="agentnb-", dir=within))  # its mode is 0700
             GUARD.sweep(listening._folder)
             listening.listening = await asyncio.start_unix_server(
                 listening.accept, str(listening._path), limit=LONGEST_LINE
@@ -169,7 +169,7 @@ MOST_SESSIONS = 32
 SESSION = "mcp-session-id"
 PATH = "/mcp"
 _NEVER = secrets.token_bytes(32)
-"""A separator that nobody sends."""
+"""A separator that never occurs."""
 
 
 def demand_loopback(title: str, *, reached: bool) -> None:
@@ -274,7 +274,7 @@ class HttpServer(LocalServer):
         self, request: _Request, body: bytes, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> None:
         try:
-            message = read_message(body)  # batches are no more, since MCP 2025-06-18
+            message = read_message(body)  # MCP 2025-06-18 removed batches
         except RpcError:
             raise _Refused("400 Bad Request") from None
         if message.method == "initialize":
@@ -296,7 +296,7 @@ class HttpServer(LocalServer):
         lines = ("HTTP/1.1 200 OK", "Content-Type: text/event-stream", "Cache-Control: no-store", "Connection: close")
         writer.write("\r\n".join((*lines, "", "")).encode())
         session.stream(writer)
-        await reader.read(1)  # until it is closed
+        await reader.read(1)  # until the client closes the connection
 
 
 class _Session:
@@ -358,7 +358,7 @@ async def _unless_gone(answering: Any, reader: asyncio.StreamReader) -> bytes | 
     finally:
         task.cancel()
         gone.cancel()
-        await asyncio.wait({task, gone})  # else the reader is still taken
+        await asyncio.wait({task, gone})  # otherwise the reader is still in use
 
 
 async def _closed(reader: asyncio.StreamReader) -> None:
@@ -367,7 +367,7 @@ async def _closed(reader: asyncio.StreamReader) -> None:
         await reader.readuntil(_NEVER)
     except asyncio.IncompleteReadError:
         return
-    except asyncio.LimitOverrunError:  # it has sent a great deal: it is there
+    except asyncio.LimitOverrunError:  # the peer has sent too much data: it is still connected
         await asyncio.Event().wait()
 
 

@@ -65,7 +65,7 @@ LARGEST_PICTURE = 3 * 1024 * 1024
 LONGEST_CHART = 2_000_000
 """Characters of a chart's JSON that is kept and drawn."""
 LOOKED_AT = 200_000
-"""Characters of one output's text that are looked at, half from its beginning and half from its end."""
+"""Characters of one output's text that are read, half from its beginning and half from its end."""
 
 
 def ends(text: str) -> str:
@@ -283,7 +283,7 @@ class _Html(HTMLParser):
         self._cell: list[str] | None = None
         self._span = 1
         self._has_data = False
-        self._labels = 0  # header cells at the row's beginning
+        self._labels = 0  # header cells at the beginning of the row
         self._in_head = self._head_ended = False
 
     @property
@@ -346,7 +346,7 @@ class _Html(HTMLParser):
                 self.index_columns = max(self.index_columns, self._labels)
             elif self.headers == len(self.rows) - 1:
                 self.headers += 1
-                if self.headers == 1:  # the index has no name there, and a frame without rows has only this
+                if self.headers == 1:  # the index has no name here, and a frame without rows has only this row
                     self.index_columns = next((at for at, name in enumerate(self._row) if name), len(self._row))
         self._row = None
 

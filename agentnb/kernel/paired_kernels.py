@@ -37,8 +37,7 @@ if TYPE_CHECKING:
 ENDED = "notifications/agentnb/ended"
 """A kernel sends this before it ends a connection; ``reason`` says why.
 
-The program then closes the connection. If the kernel closed it, a write of the program's would lose what it has not
-read yet.
+The program then closes the connection. If the kernel closed it, a write by the program would discard its unread data.
 """
 LINGER_SECONDS = 2.0
 """Seconds that the program may take to close the connection."""
@@ -59,7 +58,7 @@ class PairedConnection:
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.on_notification: Callable[[str, dict[str, Any]], object] = lambda _method, _params: None
         self.ended: KernelGone | None = None
-        """Why the connection has ended; None while it is open."""
+        """The reason why the connection has ended; None while it is open."""
         self._writer = writer
         self._connection = Connection(
             writer.write,
@@ -93,7 +92,7 @@ class PairedConnection:
         try:
             await self._connection.read(reader)
         except OSError:
-            pass  # it is gone, whatever the system calls that
+            pass  # any error means that the kernel is gone
         finally:
             self._end(KERNEL_GONE)
             self._writer.close()
@@ -216,7 +215,7 @@ async def _described(folder: Path) -> PairedKernel | None:
         return None
     try:
         description = await asyncio.wait_for(_describe(registration), ANSWER_SECONDS)
-    except (ConnectionRefusedError, FileNotFoundError):  # nobody listens any more
+    except (ConnectionRefusedError, FileNotFoundError):  # no process listens anymore
         await asyncio.to_thread(unregister, folder)
         return None
     except (AgentnbError, OSError, asyncio.TimeoutError) as error:

@@ -13,10 +13,10 @@ if TYPE_CHECKING:
     from agentnb.ports import Tool, ToolSession
 
 TURN_IS_OVER = "The turn is over."
-"""Why a call failed that was cancelled with its turn."""
+"""The error of a call that was cancelled with its turn."""
 
 PATIENCE_SECONDS = 10.0
-"""How long code waits for a busy kernel where the agent does not say."""
+"""Seconds that code waits for a busy kernel if the agent sets no limit."""
 LONGEST_WAIT = 600.0
 
 Schema = dict[str, Any]
@@ -30,7 +30,7 @@ _TYPES: dict[str, tuple[type, ...]] = {
     "object": (dict,),
 }
 _NEW_NAMES = {("insert_cell", "kind"): "cell_type", ("set_cell_type", "kind"): "cell_type"}
-"""Arguments that were renamed: OpenHands' own fields have the name ``kind``. Old agents' skills say the old name."""
+"""Renamed arguments: OpenHands' own fields have the name ``kind``. Old agents' skills use the old name."""
 CELL: Schema = {"type": "string", "description": "The cell's id, or the n of its In [n]."}
 NOTEBOOK: Schema = {
     "type": "string",
@@ -247,7 +247,7 @@ OF_CELLS = (
     ),
     *("set_cell_type", "set_cell_tags", "clear_outputs"),
 )
-"""The tools that work on the cells of a notebook, which they can be told."""
+"""The tools that work on the cells of a notebook and take its name."""
 for _name in OF_CELLS:
     TOOLS[_name]["inputSchema"]["properties"]["notebook"] = NOTEBOOK
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 Choice = Literal["mine", "theirs"]
-"""The answer to a conflict: leave what is there now (``"mine"``), or replace it (``"theirs"``)."""
+"""The answer to a conflict: keep the current state (``"mine"``), or replace it (``"theirs"``)."""
 
 
 class KernelTurn:
@@ -137,7 +137,7 @@ class CellUndo:
                     forced.add(cell.cell_id)
                 elif cell.cell_id in differing:
                     del expected[cell.cell_id]
-        # The page compares each time, and the user can type between its answer and the next try.
+        # The page compares each time, and the user may type between its answer and the next try.
         raise ChangesError("The cells are being changed in the notebook.", hint="Try again in a moment.")
 
 
@@ -165,7 +165,7 @@ class HeldReferences:
 
     def __init__(self, runner: Callable[[], CodeRunner | None], limit: Callable[[], int]) -> None:
         self.limit = limit
-        self.references: list[Reference] = []  # the oldest first
+        self.references: list[Reference] = []  # oldest first
         self._runner = runner
 
     def add(self, variables: ChangeSet, change: NameChange) -> None:
@@ -178,7 +178,7 @@ class HeldReferences:
                 self.hold(each)
         if change.after is not None and change.after.is_held and change.after in after:
             if change.after.is_followed:
-                change.after.let_go()  # the namespace has it
+                change.after.let_go()  # the namespace holds the value
             else:
                 self.hold(change.after)
 
@@ -261,7 +261,7 @@ class VariableUndo:
     def _turn_objects(self, namespace: Namespace, variables: Sequence[NameChange], *, undone: bool) -> None:
         """Bring back what was changed in place: all objects, or none."""
         found = dict.fromkeys(each for variable in variables for each in variable.turning(undone=undone))
-        # Views can have memory in common that is not kept as one: the last change is undone first, and redone last.
+        # Views kept separately can share memory: the last change is undone first and redone last.
         objects = sorted(found, key=lambda each: each.number, reverse=not undone)
         turned: list[ObjectChange] = []
         known = [each for turn in self._turns.values() for each in turn.variables.names.values()]

@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 
 FileId: TypeAlias = "tuple[int, int] | None"
-"""The file that a path leads to (device and number); None where it leads to none."""
+"""The file at a path (device and number); None if there is none."""
 
 _ASIDE = "The next finished turn puts it aside and begins a new one."
-_NO_ROOM = 1024 * 1024  # bytes; with fewer an I/O error comes of the lack of room
-BUSY_SECONDS = 10.0  # that one kernel waits for another to have written
+_NO_ROOM = 1024 * 1024  # bytes; with less free space, an I/O error counts as a full disk
+BUSY_SECONDS = 10.0  # time that a kernel waits for another kernel's write
 
 MIGRATIONS = (
     """
@@ -82,13 +82,13 @@ MIGRATIONS = (
     END;
     """,
     "ALTER TABLE usage ADD COLUMN took INTEGER;",
-    # For an older agentnb to tell: the one that this file needs. The newest version adds its row.
+    # The oldest agentnb that can read this file, for an older one's message. The newest version adds its row.
     "CREATE TABLE readers (version INTEGER PRIMARY KEY, oldest_agentnb TEXT NOT NULL);",
 )
 """The SQL that turns each version of the file into the next; only ever added to."""
 
 OLDEST_READER = "0.3"
-"""The oldest agentnb that reads the newest version of the file; it goes up with each new one."""
+"""The oldest agentnb that can read the newest version of the file; it rises with each new version."""
 
 
 class LogConnection(sqlite3.Connection):
@@ -107,7 +107,7 @@ def connect(path: Path) -> LogConnection:
 
 def _opened(path: Path) -> LogConnection:
     make_private(path)
-    # Autocommit: each write says itself where its transaction begins.
+    # Autocommit: each write begins its transaction explicitly.
     connection = sqlite3.connect(
         path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False, factory=LogConnection
     )
@@ -179,7 +179,7 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
         yield
         connection.execute("COMMIT")
     except BaseException:
-        if connection.in_transaction:  # on a full disk SQLite has ended it: a rollback would hide the cause
+        if connection.in_transaction:  # on a full disk SQLite has ended it: a rollback hides the cause
             with contextlib.suppress(sqlite3.Error):
                 connection.execute("ROLLBACK")
         raise
@@ -189,7 +189,7 @@ def _migrate(connection: sqlite3.Connection, path: Path) -> None:
     if _version(connection) == len(MIGRATIONS):
         return
     with transaction(connection):
-        version = _version(connection)  # another kernel may have been faster
+        version = _version(connection)  # another kernel may have migrated it meanwhile
         if version > len(MIGRATIONS):
             message = f"The session log {path} was written by a newer agentnb (version {version} of the file)."
             message = f"{message} {readers(_oldest_reader(connection, version))}"
@@ -214,7 +214,7 @@ def statements(script: str) -> Iterator[str]:
     statement = ""
     for piece in script.split(";"):
         statement += f"{piece};"
-        if sqlite3.complete_statement(statement):  # a trigger has some of its own
+        if sqlite3.complete_statement(statement):  # a trigger contains semicolons
             yield statement
             statement = ""
 

@@ -43,7 +43,7 @@ def log_place(environ: Mapping[str, str] = os.environ) -> str:
 BATCHES_NAME = "batches.db"
 _BUSY_SECONDS = 10.0
 _QUIET_SECONDS = 3600.0
-"""Seconds without an ended row after which a batch with running rows is taken to be a dead kernel's."""
+"""Seconds without an ended row after which a batch with running rows counts as a dead kernel's."""
 
 
 def batch_file(log: Path) -> Path:
@@ -87,7 +87,7 @@ def delete_batches(log: Path, *, before: float | None = None) -> int:
             ids += loops
         if ids:
             connection.execute("VACUUM")
-            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")  # a batch that runs keeps the file open
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")  # a running batch keeps the file open
     return len(ids)
 
 

@@ -118,7 +118,7 @@ WITHOUT_CHANGES = (
     "The undo history is not included: it is kept as copies of whole workspaces, and only works in the same folder of "
     "the same machine."
 )
-"""The note for people on what an export leaves out."""
+"""The note to users about what an export leaves out."""
 
 
 _UNCHANGED = "Nothing was changed. Specify a file that was written by `agentnb storage --export`."
@@ -150,7 +150,7 @@ def take_in(path: Path, source: Path) -> tuple[int, int]:
             with _other_file(source, "imported", _UNCHANGED, copy):
                 with contextlib.closing(_raw(source)) as original, contextlib.closing(sqlite3.connect(copy)) as target:
                     original.backup(target)
-                theirs = opened.enter_context(contextlib.closing(database.connect(copy)))  # brought up to this version
+                theirs = opened.enter_context(contextlib.closing(database.connect(copy)))  # migrated to this version
                 database.check(theirs, source)
             return _merged(path, theirs)
     finally:
@@ -165,7 +165,7 @@ def _other_file(file: Path, done: str, hint: str, copy: Path | None = None) -> I
         yield
     except (LogError, sqlite3.Error, OSError) as error:
         reason = error.message.replace(str(copy or file), str(file)) if isinstance(error, LogError) else f"{error}."
-        known = error.hint if isinstance(error, LogUnavailable) else hint  # a newer agentnb wrote it
+        known = error.hint if isinstance(error, LogUnavailable) else hint  # set if a newer agentnb wrote the file
         raise LogUnavailable(f"{file} cannot be {done}: {reason}", hint=known) from error
 
 
@@ -213,7 +213,7 @@ def _has_all_turns(new: sqlite3.Connection, uri: str) -> bool:
 def _copy_rows(source: sqlite3.Connection, to: sqlite3.Connection, table: str, uri: str) -> None:
     columns = [row[1] for row in source.execute(f"PRAGMA table_info({table})")]
     if not columns:
-        return  # an older file
+        return  # an older file lacks this table
     which, names = ("uri = ?", (uri,)) if table in BY_URI else ("channel IN (?, ?)", (uri, f"{uri}/chat"))
     listed, marks = ", ".join(columns), ", ".join("?" * len(columns))
     rows = source.execute(f"SELECT {listed} FROM {table} WHERE {which}", names)  # noqa: S608 - constants

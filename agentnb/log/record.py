@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from agentnb.state import Turn
 
 
-SEARCHED_CHARACTERS = 20_000  # of an answer
+SEARCHED_CHARACTERS = 20_000  # characters of an answer that are searched
 
 
 class SessionRecord(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -164,7 +164,7 @@ class LogBatch:
 
 MAX_ENTRIES = 5_000
 MAX_BYTES = 8 * 1024 * 1024
-ENVELOPE_BYTES = 120  # what an envelope weighs round its text
+ENVELOPE_BYTES = 120  # size of an envelope without its text
 
 
 class ChannelLog:

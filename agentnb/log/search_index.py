@@ -23,20 +23,20 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 FORM = 1
-"""The version of the file's form; a file of another form is made anew."""
+"""The version of the file's format; a file of another version is rebuilt."""
 UPDATE_SECONDS = 3.0
 SHORTEST = 3
-"""Characters of a trigram: a shorter text is looked for in the log, in the latest conversations only."""
+"""Characters of a trigram: a shorter text is searched for in the log, only in the latest conversations."""
 MOST_TRIGRAMS = 300
 """Characters of the text whose trigrams are looked up; each match is compared with the whole text."""
 LATEST = 500
-"""Conversations in which a shorter text is looked for."""
+"""Conversations in which a shorter text is searched."""
 MOST_CONVERSATIONS = 200
 """The most conversations that one search finds, the latest first."""
 HITS = 3
-"""Places of one conversation that are shown."""
+"""Matches of one conversation that are shown."""
 AROUND = 60
-"""Characters that are shown before and after what was found."""
+"""Characters shown before and after a match."""
 
 Where: TypeAlias = Literal["prompt", "answer"]
 _PLACES: tuple[Where, Where] = ("prompt", "answer")
@@ -107,7 +107,7 @@ class SearchIndex:
         try:
             return self._updated_and_found(log, text)
         except sqlite3.OperationalError:
-            raise  # locked, no room, no trigrams: it is not damaged
+            raise  # locked, disk full or no trigram support: the index is not damaged
         except sqlite3.DatabaseError:
             for suffix in ("", "-wal", "-shm"):
                 with contextlib.suppress(FileNotFoundError):
@@ -138,7 +138,7 @@ class SearchIndex:
 def _make_anew(index: sqlite3.Connection) -> None:
     with transaction(index):
         if index.execute("PRAGMA user_version").fetchone()[0] == FORM:
-            return  # another kernel was faster
+            return  # another kernel has done it already
         for table in ("sessions", "places", "texts"):
             index.execute(f"DROP TABLE IF EXISTS {table}")
         for statement in filter(str.strip, _SCHEMA.split(";")):
@@ -239,7 +239,7 @@ def _hit(turn: _Turn, where: Where, whole: str, text: str) -> SearchHit | None:
     if at < 0:
         return None
     begin, end = at, at + len(wanted)
-    if len(folded) != len(whole):  # some letters are several when capitals do not matter
+    if len(folded) != len(whole):  # some letters become several by casefold()
         ends = list(accumulate(len(letter.casefold()) for letter in whole))
         begin, end = bisect_right(ends, begin), bisect_left(ends, end) + 1
     before, after = whole[max(0, begin - AROUND) : begin], whole[end : end + AROUND]

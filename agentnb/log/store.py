@@ -61,7 +61,7 @@ _OTHERS = f"""
     SELECT s.uri {_FROM} WHERE coalesce(m.pinned, 0) = 0 AND {_WHERE}
     ORDER BY modified_at DESC, s.uri LIMIT :limit OFFSET :offset
 """
-"""The pinned ones are few and found by their index first (SQLite keeps the order of a CROSS JOIN); those of the others
+"""The few pinned ones come first, found by their index (SQLite keeps the order of a CROSS JOIN); those of the others
 that a page needs come from the index by time, and the rest is not read."""
 _ONE = f"SELECT {_COLUMNS}, {_COUNT}, {_MARKS} {_FROM} WHERE s.uri = ?"
 _NAMED = f"SELECT {_COLUMNS}, {_COUNT}, {_MARKS} {_FROM} WHERE instr(s.uri, ?) > 0 LIMIT 2"
@@ -79,7 +79,7 @@ _USED_FROM = "UPDATE usage SET uri = ? WHERE uri = ? AND number >= ?"
 _COUNTED_MS = 2 * 86_400_000
 _KEEP_COUNTS = "UPDATE usage SET uri = 'deleted:/' || hex(randomblob(16)) WHERE uri = ? AND ended_at >= ?"
 _DROP_COUNTS = "DELETE FROM usage WHERE uri LIKE 'deleted:/%' AND ended_at < ?"
-"""A deleted conversation's usage still counts in the day's budget: it stays as numbers alone, without its name."""
+"""A deleted conversation's usage still counts in the day's budget: only the numbers stay, without its name."""
 _LATEST_TURNS = "SELECT number, turn_id, prompt, answer FROM turns WHERE uri = ? ORDER BY number DESC LIMIT ?"
 _HOLDER = "SELECT host_id, open FROM sessions WHERE uri = ?"
 _HOSTS = "SELECT host_id, machine, pid, started FROM hosts"
@@ -95,7 +95,7 @@ class Which(TypedDict, total=False):
     cwd: str | None
     place: str | None
     agent: str | None
-    since: int | None  # those in which something happened at this moment or later, in milliseconds since 1970
+    since: int | None  # sessions with activity at this time or later, in milliseconds since 1970
     until: int | None
     state: State
     archived: bool | None
@@ -173,7 +173,7 @@ class LogStore(LogWriter):
             chat, chat_index, gap = replay(connection, f"{uri}/chat", ChatState, reduce_chat)
             used = usage_of(connection, uri)
         record = _record(row)
-        session = replace(session, title=record.title)  # it may have been renamed
+        session = replace(session, title=record.title)  # the user may have renamed it
         return StoredSession(
             record=record,
             session=session,

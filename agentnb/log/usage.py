@@ -47,10 +47,10 @@ class UsageRow(NamedTuple):
 
     name: str
     turns: int
-    input_tokens: int | None  # tokens that the models read; None where no agent said it
+    input_tokens: int | None  # tokens that the models read; None if no agent reported them
     output_tokens: int | None
     cached_tokens: int | None
-    costs: dict[str, float]  # money spent, by currency (ISO 4217); empty where no agent said it
+    costs: dict[str, float]  # money spent, by currency (ISO 4217); empty if no agent reported it
     last: datetime
     id: str = ""
 
@@ -61,7 +61,7 @@ class WhichTurns(TypedDict, total=False):
     cwd: str | None
     agent: str | None
     uri: str | None
-    since: int | None  # those that ended at this moment or later, in milliseconds since 1970
+    since: int | None  # turns that ended at this time or later, in milliseconds since 1970
     until: int | None
 
 

@@ -112,7 +112,7 @@ _STATUS = """
         WHERE status != excluded.status
 """
 _ARCHIVED = "INSERT INTO marks (uri, archived) VALUES (?, 1) ON CONFLICT (uri) DO UPDATE SET archived = 1"
-"""Marks are only ever set with a session, and never taken back: another kernel may have set them since."""
+"""Marks are only set with a session and never removed: another kernel may have set them since."""
 
 _ENTRIES = "SELECT at, first, envelope, checksum FROM entries WHERE channel = ? AND at > ? ORDER BY at"
 
@@ -278,7 +278,7 @@ def _begin_anew(connection: sqlite3.Connection, channel: str, index: int, state:
     connection.execute("DELETE FROM entries WHERE channel = ?", (channel,))
     if isinstance(state, ChatState):
         uri, count = channel.removesuffix("/chat"), len(state.turns)
-        running = count + (state.active_turn is not None)  # what that has used so far is kept
+        running = count + (state.active_turn is not None)  # the running turn's usage so far is kept
         for table, first in (("turns", count), ("usage", running)):
             connection.execute(f"DELETE FROM {table} WHERE uri = ? AND number >= ?", (uri, first))  # noqa: S608
 

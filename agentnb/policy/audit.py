@@ -57,7 +57,7 @@ def _user() -> str:
 
     try:
         return pwd.getpwuid(os.getuid()).pw_name
-    except KeyError:  # in a container
+    except KeyError:  # in a container, the account may have no name
         return ""
 
 
@@ -84,7 +84,7 @@ KEPT = 500
 """The most decisions that are kept in memory."""
 
 LARGEST = 8 * 1024 * 1024
-"""Bytes after which the file is put aside as ``audit.1.jsonl``, in place of the one before."""
+"""Bytes after which the file is renamed to ``audit.1.jsonl``, replacing the previous one."""
 
 _WHAT = 2000
 

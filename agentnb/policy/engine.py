@@ -26,7 +26,7 @@ NO_RULE = "no rule applies, so you are asked"
 NOBODY = "no front end is attached to ask"
 HEADLESS = f'{NOBODY}; to let the agent act, start with permissions="allow" (`%agent -n --permissions allow`)'
 WORST_AT_ONCE: Severity = "medium"
-"""The worst that Auto runs without a question: what is worse reaches beyond the workspace, or hides what it does."""
+"""The worst severity that Auto runs without asking: worse ones reach outside the workspace or hide their effect."""
 _UNTRUSTED = "this folder is not trusted"
 _TO_TRUST = "to trust it, type `agentnb trust` in it, or agentnb.trust() (`%agents trust`)"
 
@@ -186,7 +186,7 @@ def _default(subject: PolicySubject, request: PolicyRequest, situation: Situatio
     confined = situation.confined and situation.mode == "auto" and request.tool == "execute"
     if confined and rank(subject.severity) <= rank(WORST_AT_ONCE):
         return _Said("allow", "allowed: Auto runs commands of a confined agent at once", by="freedom")
-    # Without a call: an agent can call anything a cell edit.
+    # An agent can call anything a cell edit, so `call` must be set.
     if request.tool == "cell" and request.call is not None and situation.review == "after":
         reason = 'allowed: cell_review = "after", so you review cell edits afterwards'
         return _Said("allow", reason, by="review")
@@ -238,7 +238,7 @@ def _asked(verdict: Verdict, request: PolicyRequest, situation: Situation) -> Ve
             verdict, outcome="deny", reason=reason, decided_by="mode" if verdict.rule is None else "rule"
         )
     if situation.attached:
-        # What is worth a question is worth at least a second look.
+        # A question deserves at least medium severity.
         severity: Severity = max(verdict.severity, "medium", key=rank)
         return msgspec.structs.replace(verdict, severity=severity)
     headless = situation.headless or (situation.user.headless if _standing_counts(request, situation) else "deny")

@@ -8,7 +8,7 @@ import re
 _BRACES = re.compile(r"\{([^{},]*,[^{}]*)\}")
 LONGEST_PATTERN = 1_000
 """The longest pattern for names of files, programs or variables that is tried, in characters: names are shorter, and
-reading brackets that are not closed takes time that grows with the square of their number."""
+the time to read unclosed brackets grows with the square of their number."""
 _BELOW = "(?:.*/)?"
 _MOST = 256
 

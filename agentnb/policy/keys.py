@@ -14,20 +14,20 @@ if TYPE_CHECKING:
 
 
 Freedom: TypeAlias = Literal["ask", "edit", "auto"]
-"""``ask``: reads; edits and commands ask. ``edit``: edits files and cells at once; commands ask. ``auto``: commands run
-at once, too, where they are confined or were previewed as harmless."""
+"""``ask``: reads at once; edits and commands ask. ``edit``: edits files and cells at once; commands ask. ``auto``: also
+runs commands at once, if they are confined or their preview was harmless."""
 Mode: TypeAlias = Literal["ask", "edit", "auto", "allow", "deny"]
-"""A session's permissions: a freedom, allow what no floor holds, or deny everything."""
+"""A session's permissions: a freedom, allow everything without a floor, or deny everything."""
 CellReview: TypeAlias = Literal["first", "after"]
-"""When the user reviews a change of a notebook's cell: before it is made, or afterwards."""
+"""The time of the user's review of a cell change: before it is made, or afterwards."""
 
 FREEDOMS: tuple[Freedom, ...] = get_args(Freedom)
 CUSTOM = "custom"
-"""The freedom of a conversation whose settings are none of the three."""
+"""The freedom of a conversation whose settings match none of the three."""
 TITLES: dict[str, str] = {"ask": "Ask", "edit": "Edit", "auto": "Auto", CUSTOM: "Custom"}
 _ORDER: tuple[Mode, ...] = ("deny", "ask", "edit", "auto", "allow")
 EDITS: frozenset[Mode] = frozenset({"edit", "auto"})
-"""The modes in which edits of files and cells are made at once."""
+"""The modes that make edits of files and cells at once."""
 
 
 def lowest(ceilings: Iterable[Freedom | None]) -> Freedom | None:
@@ -62,7 +62,7 @@ TOOLS = (
     "kernel",
     "cell",
 )
-"""What a rule's ``tool`` can name: ACP's kinds, and our kernel and cell tools."""
+"""The possible values of a rule's ``tool``: ACP's kinds, and agentnb's kernel and cell tools."""
 
 
 class Key(msgspec.Struct, frozen=True, kw_only=True):

@@ -54,7 +54,7 @@ class PolicyRequest(msgspec.Struct, frozen=True, kw_only=True):
     call: tuple[str, str] | None = None
     cell: ToolCallCell | None = None
     concern: str = ""
-    """What is grave about it, a sentence; empty where its command, code or files say that."""
+    """The serious part of the request, as a sentence; empty if its command, code or files show it."""
     vague: bool = False
     again: bool = False
 
@@ -170,8 +170,8 @@ def _scripts(command: str) -> set[str]:
 Decider: TypeAlias = Literal[
     "rule", "mode", "freedom", "preview", "reading", "bypass", "review", "headless", "floor", "user", "nobody"
 ]
-"""What a verdict comes from: a policy rule, the session's mode, its freedom, a preview, what no mode lowers, the user,
-or that nobody is there to be asked."""
+"""The source of a verdict: a policy rule, the session's mode, its freedom, a preview, a floor that no mode lowers, the
+user, or the absence of a user."""
 
 
 class Situation(msgspec.Struct, frozen=True, kw_only=True):
@@ -236,7 +236,7 @@ class Situation(msgspec.Struct, frozen=True, kw_only=True):
         """The patterns of sensitive files: the built-in ones, then the user's, then the project's."""
         merged = {**SENSITIVE, **dict.fromkeys(own_patterns(self.root), True)}
         for pattern, sensitive in (*self.user.sensitive, *self.project.sensitive, *self.sensitive):
-            merged.pop(pattern, None)  # the last that matches wins
+            merged.pop(pattern, None)  # moves it to the end: the last matching pattern wins
             merged[pattern] = sensitive
         return merged
 

@@ -11,7 +11,7 @@ from agentnb.policy.glob import any_path_matches, path_matches
 from agentnb.policy.severity import Risk, Severity
 
 Patterns: TypeAlias = Mapping[str, bool]
-"""Path patterns, in order; True if what a pattern matches is sensitive."""
+"""Path patterns, in order; True if a match of the pattern is sensitive."""
 
 _SECRETS = (
     "**/.env*",
@@ -84,7 +84,7 @@ SENSITIVE: Patterns = {
     **dict.fromkeys((*_SECRETS, *_STARTUP, *_RUNS_LATER), True),
     **dict.fromkeys(("**/id_*.pub",), False),
 }
-"""The patterns that hold unless the settings add to them."""
+"""The patterns that apply unless the settings add to them."""
 
 _WINDOWS = re.compile(r"^[A-Za-z]:[\\/]")
 
@@ -96,7 +96,7 @@ def spelled(path: str) -> str:
     path = posixpath.normpath(path.replace("\\", "/"))
     while path.startswith("../"):
         path = path[3:]
-    return path.rstrip(" .") or path  # as Windows does, where they name the same file
+    return path.rstrip(" .") or path  # as on Windows, where both names mean the same file
 
 
 def sensitive_pattern(path: str, patterns: Patterns = SENSITIVE) -> str | None:

@@ -9,8 +9,8 @@ if TYPE_CHECKING:
 
 
 Severity: TypeAlias = Literal["none", "low", "medium", "high", "critical"]
-"""``none``: looks only. ``low``: a program that is not known here. ``medium``: changes something. ``high``: reaches
-beyond the workspace, or hides what it does. ``critical``: cannot be taken back."""
+"""``none``: only reads. ``low``: an unknown program. ``medium``: changes something. ``high``: reaches outside the
+workspace, or hides its effect. ``critical``: cannot be undone."""
 
 SEVERITIES: tuple[Severity, ...] = get_args(Severity)
 

@@ -175,7 +175,7 @@ def seen(request: PolicyRequest, situation: Situation) -> Seen:
         return Seen((_subject(request, situation, command=request.command, severity=risk.severity),), risk)
     if request.command is not None:
         return _command(request, request.command, situation)
-    about = _CELLS if request.kind == "cell" else _FILE  # an agent that calls a file a cell changes a file
+    about = _CELLS if request.kind == "cell" else _FILE  # an agent may call a file edit a cell edit
     found = [_file(path, request.tool, situation, about) for path in request.files]
     if found:
         risk = together(finding for _, finding in found) or Risk("none", "")
@@ -235,7 +235,7 @@ def _file(path: str, tool: str, situation: Situation, about: str = _FILE) -> tup
         finding = Risk("high", "Reads a file that may hold secrets.") if sensitive else Risk("low", "Reads a file.")
     else:
         sensitive, finding = pattern is not None, rate_file(named, patterns, about)
-        if finding.severity == "critical":  # files can be brought back; critical is for what cannot
+        if finding.severity == "critical":  # files can be restored; critical means irreversible
             finding = Risk("high", finding.reason)
     if inside is None:
         finding = worst((_outside(path), finding)) or finding

@@ -53,8 +53,8 @@ def audit_log(environment: Mapping[str, str] = os.environ) -> Path:
 
 
 LONGEST_PATH = 4_096
-"""The longest path that is followed, in characters: Linux opens no longer one, and to follow it
-takes time that grows with the square of its length."""
+"""The longest path that is followed, in characters: Linux opens no longer one, and the time to follow it grows with
+the square of its length."""
 
 
 def real_path(base: str, path: str) -> str:
@@ -104,7 +104,7 @@ class WorkspaceBoundary:
             real = (self.root / path).resolve()
             if any(each.is_symlink() for each in (real, *real.parents)):  # a loop, from Python 3.13 on
                 raise RuntimeError("a loop of links")
-        except (OSError, RuntimeError, ValueError) as error:  # a loop of links, a NUL
+        except (OSError, RuntimeError, ValueError) as error:  # a loop of links or a NUL
             raise OutsideWorkspace(f"{path!r} is not a path that can be resolved: {error}.") from error
         return real
 
@@ -155,6 +155,6 @@ def _first(texts: Iterable[str], wanted: list[str], means: Callable[[str], tuple
         try:
             if sorted(means(text)) == sorted(wanted):
                 return text
-        except PolicyError:  # the wrong place: no TOML any more, or something else
+        except PolicyError:  # the wrong place: the text is invalid TOML or has other values now
             continue
     raise PolicyError("The list of trusted folders could not be changed.", hint="Change [trust] folders by hand.")

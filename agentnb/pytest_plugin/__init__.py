@@ -57,7 +57,7 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     if call.when == "call" and _is_played(item):
         from agentnb.pytest_plugin.cassettes import cassette_of
 
-        news = _replays(item.config).news(cassette_of(item.path))  # also of a cell that failed: it is that cell's
+        news = _replays(item.config).news(cassette_of(item.path))  # even if the cell failed: they belong to it
         if news and report.passed and not _may_fail(item):
             report.outcome, report.longrepr = "failed", Deviation(news)
     return report
@@ -69,7 +69,7 @@ class Deviation:
     def __init__(self, texts: Sequence[str]) -> None:
         self._text = "\n".join(texts)
         first = texts[0].partition("\n")[0]
-        # For the summary.
+        # pytest's summary reads this.
         self.reprcrash: SimpleNamespace = SimpleNamespace(path="", lineno=0, message=f"CassetteMismatch: {first}")
 
     def __str__(self) -> str:

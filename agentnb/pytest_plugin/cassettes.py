@@ -38,7 +38,7 @@ class PytestCassettes:
         self.recorded: list[str] = []
         self._folders: dict[str, tempfile.TemporaryDirectory[str]] = {}
         self._played: dict[str, set[tuple[int, ...]]] = {}
-        self._told: dict[str, int] = {}  # of each replayer's mismatches, how many
+        self._told: dict[str, int] = {}  # for each replayer, the number of reported mismatches
         self._owners: dict[str, str] = {}
 
     @property
@@ -78,7 +78,7 @@ class PytestCassettes:
             AGENTNB_CASSETTE_REPORT=str(self.folder(path)),
             AGENTNB_AUDIENCE="nobody",
             AGENTNB_IDS="counted",
-            AGENTNB_LOG="off",  # counted ids are no names for sessions of several kernels
+            AGENTNB_LOG="off",  # counted ids are not unique between kernels
         ):
             yield
 

@@ -280,6 +280,6 @@ async def change_skill_trust(
     """
     try:
         await asyncio.to_thread(decide, action, package, shown=digest)
-    finally:  # what was shown may be old: then the user sees what the skills say now
+    finally:  # also after an error: the shown text may be old
         for each in asker.host.conversations.values():
             each.show_customizations_again()

@@ -22,16 +22,16 @@ if TYPE_CHECKING:
     from agentnb.host.channels import Channel
 
 ACTIONS, TEXT = f"{OURS}actions", f"{OURS}text"
-"""The notifications that a flush is sent in."""
+"""The notifications that carry a flush."""
 MAX_UNACKNOWLEDGED = 2
-MAX_TEXTS = 48  # flushes in all that may be unacknowledged; those that only continue a text are acknowledged together
-UNHEARD_SECONDS = 0.3  # between flushes to a client whose words cannot come through (a cell blocks the kernel)
-ACK_SECONDS = 0.3  # until a page that reads has acknowledged a flush
-TEXT_ACK_SECONDS = 1.3  # the same for one that only continues a text: pages collect those for a second
-SILENT_SECONDS = 12.0  # a page pings every ten: where none was heard for longer, the kernel hears none
-UNSEEN = -1  # below every index: only a snapshot helps
-MOST_STOPS = 256  # flushes that a client has not acknowledged and whose ends are known; beyond them, a snapshot
-SNAPSHOT_FROM = 64  # merged envelopes from which on a snapshot may be the smaller thing to send
+MAX_TEXTS = 48  # most unacknowledged flushes; pages acknowledge text-only flushes together
+UNHEARD_SECONDS = 0.3  # between flushes to a client whose messages cannot arrive (a cell blocks the kernel)
+ACK_SECONDS = 0.3  # time in which a reading page acknowledges a flush
+TEXT_ACK_SECONDS = 1.3  # the same for a text-only flush: pages collect those for a second
+SILENT_SECONDS = 12.0  # a page pings every 10 s: after more silence, the kernel receives nothing
+UNSEEN = -1  # below every index: the client needs a snapshot
+MOST_STOPS = 256  # unacknowledged flushes whose ends are kept; beyond these, a snapshot is sent
+SNAPSHOT_FROM = 64  # merged envelopes from which on a snapshot may be smaller
 
 
 class Cursor(msgspec.Struct):
@@ -40,7 +40,7 @@ class Cursor(msgspec.Struct):
     sent: int = UNSEEN
     acked: int = UNSEEN
     stops: tuple[int, ...] = ()
-    earlier: int | None = None  # how many of a chat's first turns it was not given; None where it was given none yet
+    earlier: int | None = None  # number of a chat's first turns that were not sent; None if no turn was sent yet
     state_bytes: int = 0
 
 
@@ -61,7 +61,7 @@ class Rejection(msgspec.Struct):
     """The rejection of one of the client's actions."""
 
     envelope: Envelope
-    flush: int = 0  # the flush that carries it; 0 where it is still to be sent
+    flush: int = 0  # the flush that carries it; 0 if not sent yet
 
 
 class DeliveryClient:
@@ -85,7 +85,7 @@ class DeliveryClient:
         self.version = version
         self.visible = visible
         self.seen_at = seen_at
-        # Seconds in which the kernel could receive messages, when it was last seen.
+        # Total seconds in which the kernel could receive messages, as of `seen_at`.
         self.responsive_when_seen: float = 0.0
         self.leaves = False
         self.flush: int = flush
@@ -259,7 +259,7 @@ class DeliveryClient:
         if len(fresh) < SNAPSHOT_FROM:
             return False
         cursor, size = self.cursors[channel.uri], sum(len(encode(envelope)) for envelope in fresh)
-        if size > cursor.state_bytes:  # else a long state would be encoded for every flush
+        if size > cursor.state_bytes:  # otherwise a long state would be encoded for every flush
             cursor.state_bytes = len(encode(window.latest(channel.state, cursor.earlier, turns=self.turns)[0]))
         return size > cursor.state_bytes
 

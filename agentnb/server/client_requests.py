@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from agentnb.state import Action
 
 
-LONGEST_DRAFT = 100_000  # characters; what is longer stays in its own window
+LONGEST_DRAFT = 100_000  # characters; a longer draft stays in its own window
 UNREADABLE = UnknownAction({"type": "x-agentnb/unreadable"})
-"""Stands in a refusal for an action that could not be read: a page passes over what doesn't follow the protocol."""
+"""Represents an unreadable action in a rejection: a page ignores messages that don't follow the protocol."""
 _UNREAD = "The kernel cannot read what the page sent. Reload the page; if that does not help, update agentnb."
 
 
@@ -107,7 +107,7 @@ def ping(asker: Asker[ChannelOwner]) -> None:
 @page_notification("draft", DraftParams)
 def draft(asker: Asker[ChannelOwner], params: DraftParams) -> None:
     """Keep a draft for other windows."""
-    is_new, service = params.channel == ROOT, asker.service  # of the conversation that is yet to begin
+    is_new, service = params.channel == ROOT, asker.service  # a draft for a new conversation
     uri = ROOT if is_new else asker.host.find(params.channel).chat.uri
     if len(params.text) > LONGEST_DRAFT:
         return

@@ -38,12 +38,12 @@ FLUSH_SECONDS = 0.035  # a little more than two frames of a screen
 SHORT = Pace(characters=40, seconds=0.15)
 """The pace if every client reads the short form of a flush (`agentnb.server.window`)."""
 WHOLE = Pace(characters=120, seconds=0.25)
-"""The pace if some client does not: its envelopes are larger."""
+"""The pace if some client does not read it: its envelopes are larger."""
 RESEND_SECONDS = 2.0
-GONE_SECONDS = 600.0  # a client not heard of for so long is sent nothing more; it initializes again if it comes back
-RETURN_SECONDS = 60.0  # the same for one that said that it leaves: it may only be loading anew
-MOST_ACCEPTED = 256  # of a client's actions that are known again when they come once more
-MOST_REMEMBERED = 64  # clients of which that is known
+GONE_SECONDS = 600.0  # after this silence, a client gets nothing more; it initializes again if it comes back
+RETURN_SECONDS = 60.0  # the same after a client announced that it leaves: it may only be reloading
+MOST_ACCEPTED = 256  # a client's accepted actions that are recognized if they are sent again
+MOST_REMEMBERED = 64  # clients whose accepted actions are kept
 
 
 class AcceptedActions:
@@ -174,7 +174,7 @@ class Delivery:
     def _schedule(self) -> None:
         """Schedule the next flush for when it is due; an earlier due time replaces a later one."""
         if self._due is not None and self._due <= self._last_flush + FLUSH_SECONDS:
-            return  # no sooner
+            return  # the scheduled flush is early enough
         pace = SHORT if all(client.accepts_text for client in self.clients.values()) else WHOLE
         is_worth_it = self._urgent or self._text >= pace.characters
         due = self._last_flush + (FLUSH_SECONDS if is_worth_it else pace.seconds)
@@ -210,7 +210,7 @@ class Delivery:
         )
 
     def _flush(self, due: float) -> None:
-        if due == self._due:  # else it was sent earlier
+        if due == self._due:  # otherwise it was sent earlier
             self._due = None
             self._flush_all(self._host.loop.time())
 

@@ -41,7 +41,7 @@ MAX_LISTED = 200
 EXPORT_SECONDS = 120.0
 PREVIEWED_TURNS = 5
 PREVIEWED_CHARACTERS = 4_000
-"""Of each prompt and each answer."""
+"""Characters of each prompt and each answer."""
 
 
 class ListSessionsParams(Wire, frozen=True, kw_only=True):

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from agentnb.server.delivery import Delivery
 
 LOOK_SECONDS = 1.0
-"""Seconds between two looks, while a page shows what is looked at; files are read only when they have changed."""
+"""Seconds between two checks while a page shows the result; files are read only when they have changed."""
 MOST_NAMED = 200
 """The most sessions of each kind that one notice names; a page fetches the list anyway."""
 
@@ -88,7 +88,7 @@ class SettingsNotices(Notices):
         layers = [(name, value.layers) for name, value in sources.values.items()]
         try:
             project = files.project(Path.cwd())
-        except OSError:  # the folder is gone
+        except OSError:  # the working directory was deleted
             project = None
         return layers, sources.problems, files.user, project, folder_state(), grants_of(self._host)
 
@@ -119,7 +119,7 @@ class HistoryNotices(Notices):
             self._host.loop.later(LOOK_SECONDS, self._due)
 
     async def _look(self) -> None:
-        with contextlib.suppress(LogError):  # a request for the list says what is wrong
+        with contextlib.suppress(LogError):  # a request for the list reports the error
             self._log, changes = await asyncio.to_thread(self._looked, self._log)
             if changes is not None:
                 named = {kind: list(uris[:MOST_NAMED]) for kind, uris in changes._asdict().items()}

@@ -141,7 +141,7 @@ AUTO = {
     (False, True): "Edits at once. Runs what a preview shows to be harmless at once; the rest asks.",
     (False, False): "Edits at once. Running still asks: nothing here can confine or preview it.",
 }
-"""What Auto comes to, by whether the agent is confined and whether previews work."""
+"""The effect of Auto, by whether the agent is confined and whether previews work."""
 
 
 class Grant(Wire, frozen=True, kw_only=True):
@@ -187,7 +187,7 @@ def _held(host: Host) -> Iterator[_Held]:
             grant = Grant(id=f"{uri} permissions", scope="conversation", text=text, session=uri, title=title)
             yield _Held(grant, agent=conversation.spec.name, conversation=conversation)
         for each in conversation.permissions.grants:
-            if conversation.policy.keeps(each.rule):  # it is in the policy file
+            if conversation.policy.keeps(each.rule):  # the policy file lists it
                 continue
             grant = Grant(
                 id=f"{uri} {each.rule.text}",

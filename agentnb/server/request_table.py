@@ -32,7 +32,7 @@ Right: TypeAlias = Literal["watch", "drive", "approve", "answer"]
 requests, change permissions, undo changes; ``answer``: see permission requests, answer each for once, stop a turn."""
 
 COMMON_ERRORS = (INVALID_PARAMS, UNSUPPORTED_VERSION, UNKNOWN_SESSION, REFUSED)
-"""The codes that any request can be answered with."""
+"""The error codes that any request can return."""
 
 
 @dataclass(frozen=True)
@@ -118,7 +118,7 @@ AHP_METHODS = frozenset(
         "unsubscribe",
     }
 )
-"""The methods of pages that AHP has, too."""
+"""The methods of pages that AHP also has."""
 
 
 def wire_name(name: str) -> str:
@@ -129,7 +129,7 @@ def wire_name(name: str) -> str:
 REQUESTS: dict[str, Method] = {}
 """The requests of pages, by name."""
 PAGE_NOTIFICATIONS: dict[str, Method] = {}
-"""What pages say without waiting for an answer, by name."""
+"""The messages of pages that need no answer, by name."""
 
 
 F = TypeVar("F", bound="Callable[..., Any]")

@@ -63,7 +63,7 @@ CODES: tuple[tuple[type[Exception], int], ...] = (
     (UnknownSession, m.UNKNOWN_SESSION),
     (Exception, m.REFUSED),
 )
-"""The codes that errors are answered with; the first that fits is used."""
+"""The error codes of answers; the first that fits is used."""
 
 
 class PageService:

@@ -71,7 +71,7 @@ def create_session(
         reuse: True if an open tab that was never used serves, too, if it has the same options.
     """
     host, environment = asker.host, asker.host.environment
-    for known in host.conversations.values():  # another window of the notebook was first, after a restart
+    for known in host.conversations.values():  # after a restart, another window of the notebook may have been first
         if known.tab_id == tab_id:
             return channels_of(known)
     spec = find(agent or host.default_agent.name or TOUR)
@@ -114,7 +114,7 @@ def _empty(asker: Asker[Host], options: SessionOptions, kernel: str | None) -> C
 
 async def _started(conversation: Conversation) -> None:
     """Start the agent of a tab that someone will write in: its commands, modes and options are wanted by then."""
-    with contextlib.suppress(AgentnbError):  # the session's state says what went wrong
+    with contextlib.suppress(AgentnbError):  # the session's state shows the error
         await conversation.ready()
 
 

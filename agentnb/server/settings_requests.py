@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from agentnb.host.host import Host
 
 MOST_FOLDERS = 500
-"""Folders of one answer."""
+"""The most folders in one answer."""
 
 
 class SettingLayer(Wire, frozen=True, kw_only=True):
@@ -316,7 +316,7 @@ async def change_mcp_server(
         await _set(host, "mcp_servers", others or None, here=here, was=was)
         return ChangedResult()
     servers = {**others, name: _server(server)}
-    mcp_servers(servers)  # says what makes no sense
+    mcp_servers(servers)  # raises for invalid settings
     line = f"{server.line.strip():.300}"
     question = (
         f"Add the MCP server “{name}” ({line})? New conversations start it with your permissions, and "
@@ -381,7 +381,7 @@ async def list_folders(
 def _folders_in(named: str) -> ListFoldersResult:
     try:
         path = Path(os.path.realpath(Path(named).expanduser() if named.strip() else Path.cwd()))
-    except (OSError, RuntimeError, ValueError) as error:  # the folder is gone, nobody has that home, a NUL
+    except (OSError, RuntimeError, ValueError) as error:  # the folder is gone, the home is unknown, or a NUL
         raise UsageError(f"{named!r:.200} isn't a folder.", hint="Type the path of one.") from error
     if not _may_list(path):
         message = f"{str(path)!r} is outside your home folder and the kernel's folder, so it can't be listed."

@@ -95,7 +95,7 @@ def _fitting(turns: Sequence[Turn], most: int) -> tuple[Turn, ...]:
     return tuple(turns[len(turns) - count :])
 
 
-LONGEST = 2_048  # characters of a text that go in one such flush; a longer one is whole, and waited for
+LONGEST = 2_048  # characters of a text in one such flush; a longer text goes in a whole flush that must be acknowledged
 DELTAS = frozenset({"chat/delta", "chat/reasoning"})
 ENVELOPE = frozenset({"channel", "first", "index", "action"})
 ACTION = frozenset({"type", "turnId", "partId", "content", "time"})
@@ -141,22 +141,22 @@ def _key_of(envelope: dict[str, Any]) -> Key | None:
     return envelope["channel"], action["type"], action["turnId"], action["partId"]
 
 
-LIMIT = 64 * 1024  # bytes of a field that travel with the state
-PREVIEW = 4 * 1024  # characters of a longer one
-RANGE = 256 * 1024  # bytes that are given at once
+LIMIT = 64 * 1024  # bytes of a field that are sent with the state
+PREVIEW = 4 * 1024  # characters of a longer field that are sent with the state
+RANGE = 256 * 1024  # most bytes in one answer
 SCHEME = "agentnb-content:"
 
 TEXTS = frozenset({"text", "oldText", "newText", "modelRepresentation"})
 """Fields whose beginning is worth showing, of objects that reducers pass on whole."""
 
 BINARIES = frozenset({"data", "blob"})
-"""Fields in base64: a beginning is of no use."""
+"""Fields in base64: a beginning of one is useless."""
 
 VALUES = frozenset({"rawInput", "rawOutput", "structuredContent", "payload"})
 """Fields of any JSON, which reducers pick; a long one becomes ``{"contentRef": …, "preview": …}`` itself."""
 
 APPENDED = frozenset({"markdown", "reasoning", "chat/delta", "chat/reasoning", "terminal/data"})
-"""Names of what grows piece by piece and stays whole; nothing in these is looked at."""
+"""Names of fields that grow in pieces and stay whole; their contents are not searched."""
 
 
 def with_references(value: Any) -> Any:

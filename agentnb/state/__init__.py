@@ -35,7 +35,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 if not hasattr(sys.modules["agentnb"], "load_ipython_extension"):
-    # The other project's `__init__`, which meant its own `agentnb/state.py`: the first of our code that runs then.
+    # Another project's `__init__` runs here and wants its own `agentnb/state.py`; this is our first code to run.
     from agentnb.distribution import overwritten
 
     raise overwritten()
@@ -45,8 +45,8 @@ if TYPE_CHECKING:
 else:
 
     def __getattr__(name: str) -> Any:
-        # All names at the first use of one, and not while this file is loaded: see agentnb/one_at_a_time.py.
-        # A module of this package is no such name; the import that asks for it loads it.
+        # Load all names at the first use of one, not while this file is loaded: see agentnb/one_at_a_time.py.
+        # A module of this package is not such a name; its import loads it.
         is_module = not name[0].isupper() and find_spec(f"{__name__}.{name}") is not None
         names = {} if is_module or name.startswith("__") else vars(import_module("agentnb.state.names"))
         if name not in names:

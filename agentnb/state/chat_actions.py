@@ -268,7 +268,7 @@ class ChatReasoning(TurnContentAction, frozen=True, kw_only=True, tag="chat/reas
 
 
 TEXT_DELTAS = (ChatDelta, ChatReasoning)
-"""The actions that add text: neighbours are merged, counted and continued."""
+"""The actions that add text: adjacent ones are merged, counted and continued."""
 
 
 class ChatResponsePart(TurnContentAction, frozen=True, kw_only=True, tag="chat/responsePart"):

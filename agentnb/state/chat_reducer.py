@@ -168,7 +168,7 @@ def _put(state: ChatState, request: ChatInputRequest, response: ChatInputRespons
 
 
 OUTPUT_LIMIT = 65_536
-"""How many characters (Unicode code points) of a terminal's output the state keeps: the last ones."""
+"""The most characters (Unicode code points) of a terminal's output in the state: the last ones."""
 
 
 @reduces(XTerminalOpened)

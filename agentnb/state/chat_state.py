@@ -14,7 +14,7 @@ from agentnb.state.terminal import TerminalSequence
 from agentnb.state.wire import AgentSelection, ErrorInfo, JsonObject, ModelSelection, Number, Wire
 
 TurnState: TypeAlias = Literal["complete", "cancelled", "error"]
-"""How a turn ended (AHP ``TurnState``)."""
+"""The outcome of a turn (AHP ``TurnState``)."""
 
 
 class UsageInfo(Wire, frozen=True, kw_only=True):
@@ -105,7 +105,7 @@ class Turn(Wire, frozen=True, kw_only=True):
     @property
     def error(self) -> ErrorInfo | None:
         """Returns what went wrong, where the turn ended with an error."""
-        parts = reversed(self.response_parts) if self.state == "error" else ()  # what came late stands behind it
+        parts = reversed(self.response_parts) if self.state == "error" else ()  # late parts follow the error
         return next((part.error for part in parts if isinstance(part, ErrorResponsePart)), None)
 
 

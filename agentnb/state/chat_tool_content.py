@@ -79,7 +79,7 @@ class ToolRawContent(Wire, frozen=True, kw_only=True, tag_field="type", tag="raw
 
 
 ToolContent: TypeAlias = ToolTextContent | ToolDiffContent | ToolTerminalContent | ToolBlockContent | ToolRawContent
-"""What ``ToolCallDetails.content`` holds."""
+"""The content of ``ToolCallDetails.content``."""
 
 
 class ToolResultTextContent(Wire, frozen=True, kw_only=True, tag_field="type", tag="text"):
@@ -141,7 +141,7 @@ ToolResultContent: TypeAlias = (
     | ToolResultTerminalContent
     | ToolResultSubagentContent
 )
-"""What a tool's result holds (AHP ``ToolResultContent``)."""
+"""The content of a tool's result (AHP ``ToolResultContent``)."""
 
 
 class RehearsalVariable(Wire, frozen=True, kw_only=True):

@@ -358,4 +358,4 @@ ToolCallState: TypeAlias = (
     | ToolCallCompletedState
     | ToolCallCancelledState
 )
-"""A tool call, whatever its state (AHP ``ToolCallState``)."""
+"""A tool call in any state (AHP ``ToolCallState``)."""

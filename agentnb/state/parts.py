@@ -157,14 +157,14 @@ class Parts(ChunkedSequence[ResponsePart]):
     def appended(self, part: ResponsePart) -> Parts:
         """These parts and *part* behind them."""
         chunks, at, places = self._with_last(part), self._length, self._places
-        if any(places.setdefault(key, at) != at for key in self.keys_of(part)):  # an id that was there before
+        if any(places.setdefault(key, at) != at for key in self.keys_of(part)):  # the id existed before
             return Parts(chain.from_iterable(chunks))
         return self._counted(chunks, at + 1, self.waiting + _waits(part), self.begun + _is_begun(part))
 
     def put(self, at: int, part: ResponsePart) -> Parts:
         """These parts with *part*, of the same id, in the place *at*."""
         chunks, old = self._with(at, part), self._at(at)
-        if self.keys_of(part) != self.keys_of(old):  # such as a plan in the place of another part
+        if self.keys_of(part) != self.keys_of(old):  # such as a plan that replaces another part
             return Parts(chain.from_iterable(chunks))
         waiting, begun = self.waiting - _waits(old) + _waits(part), self.begun - _is_begun(old) + _is_begun(part)
         return self._counted(chunks, self._length, waiting, begun)
@@ -213,7 +213,7 @@ class Parts(ChunkedSequence[ResponsePart]):
     def free_id(self) -> str:
         """The id that the next part gets: ``p`` and its number, or the next number that is not in use."""
         number = self._length + 1
-        while self.find(f"p{number}") >= 0:  # a part before was taken back
+        while self.find(f"p{number}") >= 0:  # an earlier part was removed
             number += 1
         return f"p{number}"
 

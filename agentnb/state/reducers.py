@@ -15,10 +15,10 @@ A = TypeVar("A", bound=KnownAction)
 REDUCERS: dict[ChannelKind | None, dict[type[Action], Callable[[Any, Any], Any]]] = {
     kind: {} for kind in get_args(ChannelKind)
 }
-"""What each action does to the state of its channel, by channel."""
+"""The effect of each action on its channel's state, by channel."""
 
 Step: TypeAlias = tuple[Any, ...]
-"""A verb of the table below, the field of the state that it changes, and what else the verb needs."""
+"""A verb of the table below, the field of the state that it changes, and the verb's other arguments."""
 
 ROWS: dict[ChannelKind | None, dict[type[KnownAction], tuple[Step, ...]]] = {kind: {} for kind in get_args(ChannelKind)}
 """The actions that are reduced by steps, by channel."""
@@ -38,9 +38,9 @@ _VERBS: dict[str, Callable[..., Any]] = {
     "remove": lambda old, action, source, key: None if old is None else without(old, key, getattr(action, source)),
     "merge": _merged,
 }
-"""What each verb makes of a field: ``set`` a field of the action, ``value`` always the same, ``flag`` a bit as a field
-of the action says, ``upsert`` a list with a field of the action in it, by a key, ``remove`` a list without the entry of
-that key, ``merge`` settings with the action's."""
+"""The effect of each verb on a field: ``set`` sets a field of the action, ``value`` a constant, ``flag`` a bit from a
+field of the action; ``upsert`` puts a field of the action into a list, by a key; ``remove`` removes the entry with that
+key; ``merge`` merges the action's settings."""
 
 
 def row(kind: type[KnownAction], *steps: Step) -> None:

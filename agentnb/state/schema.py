@@ -47,7 +47,7 @@ UNIONS: dict[str, Any] = {
     },
     "TurnContentAction": Union[kinds_of(TurnContentAction)],  # noqa: UP007 - likewise
 }
-"""Unions that have a name of their own in the schema; those of the actions are derived from their declarations."""
+"""Unions with their own name in the schema; those of the actions are derived from their declarations."""
 
 ACTION_UNIONS = [name for name in UNIONS if name.endswith("Action") and name != "TurnContentAction"]
 """The actions of each channel."""

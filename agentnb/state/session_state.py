@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 SessionLifecycle: TypeAlias = Literal["creating", "ready", "failed"]
-"""How far a session has come up (AHP ``SessionLifecycle``)."""
+"""The progress of a session's start (AHP ``SessionLifecycle``)."""
 
 
 class ProjectInfo(Wire, frozen=True, kw_only=True):

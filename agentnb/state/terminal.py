@@ -68,7 +68,7 @@ class TerminalViews(ChunkedSequence[TerminalView]):
         at = self.find(terminal.id)
         if at >= 0:
             return self if same(self[at], terminal) else self._version(self._with(at, terminal), self._length)
-        if self._places.setdefault(terminal.id, self._length) != self._length:  # only another version had it
+        if self._places.setdefault(terminal.id, self._length) != self._length:  # only another version has this terminal
             return TerminalViews((*self, terminal))
         return self._version(self._with_last(terminal), self._length + 1)
 

@@ -41,7 +41,7 @@ WINDOW = Window(oldest=3, current=3)
 """The versions that this agentnb speaks, in the kernel and in the page."""
 
 INTRODUCED: dict[str, int] = {name: kind.since for name, kind in ACTIONS.items()}
-"""The version that each action came with, by its ``type``."""
+"""The version that introduced each action, by the action's ``type``."""
 
 
 def negotiate(theirs: Iterable[int], ours: Window = WINDOW) -> int:

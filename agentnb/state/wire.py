@@ -12,7 +12,7 @@ from typing import Annotated, Any, TypeAlias
 import msgspec
 
 JsonObject: TypeAlias = dict[str, Any]
-"""A JSON object taken as it is. Never changed in place."""
+"""A JSON object as received. Never changed in place."""
 
 LATEST_TIME = 253_402_300_799_999
 """The last millisecond of the year 9999, the largest time that ISO 8601 text can say."""
@@ -21,14 +21,14 @@ Time: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=LATEST_TIME)]
 """Milliseconds since 1970-01-01T00:00:00Z."""
 
 Index: TypeAlias = Annotated[int, msgspec.Meta(ge=1)]
-"""A place in a channel's sequence of actions: 1, 2, 3 … without holes."""
+"""A position in a channel's sequence of actions: 1, 2, 3 … without gaps."""
 
 
 Count: TypeAlias = Annotated[int, msgspec.Meta(ge=0)]
-"""A number of things."""
+"""A number of items."""
 
 Number: TypeAlias = int | float
-"""A number that keeps the form it came in: 1 stays 1."""
+"""A number that keeps its received form: 1 stays 1."""
 
 
 class Wire(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
@@ -111,7 +111,7 @@ class SessionStatus(IntFlag):
 
 
 ACTIVITY_MASK = 0b11111
-"""The bits of a status that say the activity."""
+"""The bits of a status for the activity."""
 
 
 def with_activity(status: int, activity: int) -> int:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 CASE_TIME = 9999
-"""The time, in milliseconds since 1970, that an action of a case gets when it has none."""
+"""The time, in milliseconds since 1970, of an action of a case that has none."""
 
 
 class _Channel(NamedTuple):

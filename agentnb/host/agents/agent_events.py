@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     Function = Callable[[Any], Any]
 
 THREADS = 4
-"""The most functions of one session that run at a time; the others wait, and their time runs meanwhile."""
+"""The most functions of one session that run at a time; the others wait, and their time counts meanwhile."""
 
 SECONDS = 60.0
 """Seconds that a function may take."""
@@ -106,7 +106,7 @@ class Extensions:
         while (item := self._work.get()) is not None:
             done, function, params = item
             if not done.set_running_or_notify_cancel():
-                continue  # it waited too long
+                continue  # its caller stopped waiting
             try:
                 done.set_result(function(params))
             except BaseException as error:  # noqa: BLE001 - told to the agent
@@ -151,7 +151,7 @@ def customizations(
     """
     rows: list[dict[str, Any]] = []
     for plugin, customizer in plugins().offers("customizers"):
-        with contextlib.suppress(PluginFailed), plugins().guard(plugin.name, "customizers"):  # the others are shown
+        with contextlib.suppress(PluginFailed), plugins().guard(plugin.name, "customizers"):  # the others still work
             rows += customizer.customizations(configuration, environment, asks=asks)
     if configuration.spec.takes_mcp:
         rows += [_server(KERNEL, *kernel_tools())] if configuration.kernel else []

@@ -143,10 +143,10 @@ class AgentLifecycle:
 
     async def leave(self, *, stop: bool = True) -> None:
         """Free the agent's session, and with *stop* the agent too if nobody else uses it."""
-        if stop and self._starting is not None:  # nobody waits for it any more
+        if stop and self._starting is not None:  # no one waits for the agent anymore
             self._starting.cancel()
         agent, session_id = self.agent, self.session_id
-        if self.closed:  # the log may be written later
+        if self.closed:  # the log may be written after this
             self.opening.former = session_id or self.opening.former
         self.agent = self.session_id = None
         if agent is not None and session_id is not None:
@@ -213,7 +213,7 @@ class AgentLifecycle:
     def _remember_choices(self, *, taken_up: bool) -> None:
         if self.opening.outcome == "new" and (self.opening.was_ready or taken_up) and not self.needs_transcript:
             self._replace_session()
-        elif self.opening.was_ready and self.choices.model:  # taken up again, it may have the agent's own model
+        elif self.opening.was_ready and self.choices.model:  # a resumed session may have the agent's default model
             self.choices.keep()
 
     def _replace_session(self) -> None:

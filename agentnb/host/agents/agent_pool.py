@@ -138,7 +138,7 @@ class AgentPool:
         try:
             return await asyncio.shield(self._launched(configuration))
         finally:
-            if first:  # its time begins when it is up
+            if first:  # its warm time begins when it has started
                 self._loop.later(self._warm_seconds, lambda: self._loop.spawn(self._drop(key, WARM)))
 
     def begin(self, configuration: Configuration) -> None:
@@ -236,7 +236,7 @@ class AgentPool:
         if not users:
             self._users.pop(key, None)
             stop = self._loop.spawn(_stop(self._launches.pop(key, None)))
-            self._stops.add(stop)  # the host may end meanwhile
+            self._stops.add(stop)  # the host waits for these when it ends
             stop.add_done_callback(self._stops.discard)
             await asyncio.shield(stop)
 

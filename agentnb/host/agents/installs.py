@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 log: Logger = logger("agentnb.host")
 
 _BUILT_IN = (TOUR, "local")
-"""Always installed: the tour is no agent to work with, and the other needs a model server."""
+"""Always installed: the tour is not for real work, and the other needs only a model server."""
 _LOOKED_AT = 20
 _READY_SECONDS = 5.0
 
@@ -160,7 +160,7 @@ def real_agents(infos: Iterable[AgentInfo]) -> Iterator[str]:
 
 
 OUTPUT_LIMIT = 16_384
-"""Characters that are kept from the end of the output."""
+"""Characters kept from the end of the output."""
 FLUSH_SECONDS = 0.25
 
 

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
 
 QUIET_SECONDS = 1.0
-"""Seconds that a login may take before a card says that it is awaited: many logins need no user."""
+"""Seconds that a login may take before a card shows that agentnb waits for it: many logins need no user."""
 
 WAY = "way"
 
@@ -281,7 +281,7 @@ class SessionOpening:
                 continue
             except AgentError:
                 self._fruitless += 1
-                if self._fruitless >= FRUITLESS:  # better an agent that has forgotten than none
+                if self._fruitless >= FRUITLESS:  # better an agent without memory than none
                     self.former, self.was_ready = None, True
                 raise
             self._fruitless = 0

@@ -51,7 +51,7 @@ class ToolsForAgent:
         if agent.spec.url is not None:
             message = f"{agent.spec.title} runs on another machine and does not take tools over its own connection."
             raise NotOffered(message, hint="An agent there gets them if it supports MCP over ACP.")
-        # A replay has no program on stdio: it asks here.
+        # A replay has no program on stdio: it calls this server.
         agent.served.offer(self._about.name, lambda: ToolMcpServer(caller, self._about))
         if agent.spec.mcp_transport == "http":
             reached = agent.process is None or agent.process.reaches_loopback
@@ -142,7 +142,7 @@ class PluginTools:
         """The MCP servers of the plug-ins that offer tools."""
         self.close()
         servers = []
-        loaded = await asyncio.to_thread(lambda: plugins().loaded)  # the first time it looks through all packages
+        loaded = await asyncio.to_thread(lambda: plugins().loaded)  # the first call searches all packages
         for plugin in loaded.values():
             tools = {tool.name: tool for tool in plugin.tools if not tool.with_kernel}
             if tools:

@@ -68,7 +68,7 @@ log: Logger = logger("agentnb.changes")
 BEGIN_SECONDS = 2.0
 """Seconds that a prompt waits for its first snapshot."""
 END_SECONDS = 1.0
-"""Seconds that code waiting for a turn also waits for its last snapshot, so that its own writes are not the turn's."""
+"""Seconds that code waiting for a turn also waits for its last snapshot, which must not have the code's writes."""
 LOOK_SECONDS = 3.0
 """Seconds that an action that was just allowed waits for a snapshot of the files that it names."""
 MOST_ITEMS = 2_000
@@ -185,7 +185,7 @@ class ChangeTracker:
             return
         await self.compared()
         if not self._channels.is_active(turn_id):
-            return  # it was cancelled meanwhile, so nothing would tell its end
+            return  # the turn was cancelled meanwhile, so its end would never be reported
         running = self._running[turn_id] = _Running(turn_id)
         workspace = str(self.store.workspace)
         self.store.running[turn_id] = WorkspaceTurn(
@@ -347,12 +347,12 @@ class ChangeTracker:
         known = () if turn is None else turn.items
         of_kernel = self._of_kernel(turn_id, known)
         if turn_id in self._running or self.kernel is None:
-            return  # it is looked at when the turn has ended
+            return  # checked when the turn has ended
         items, checks = (*(each for each in known if each.kind == "file"), *of_kernel), self._data_checks(turn_id)
         if items == known and (turn is None or checks == turn.data_checks):
             return
         turn = replace(turn or TurnChangeRecord(turn_id=turn_id), items=items, data_checks=checks)
-        self._record = self.record.with_turn(turn)  # at once: it is told of now, and others may add to it
+        self._record = self.record.with_turn(turn)  # before the write: it is shown now, and others may add to it
         self._loop.spawn(self._write())
         self.tell(turn_id)
 

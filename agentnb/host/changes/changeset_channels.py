@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from agentnb.state import Action, TurnChanges
 
 MOST_SINGLE = 20
-"""The most new changes that are sent one by one; where there are more, all changes are sent at once."""
+"""The most new changes that are sent one by one; beyond that, all changes are sent together."""
 
 _SCOPES = ("changeset", "resource")
 OPERATIONS = (

@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from agentnb.policy.sensitive import Patterns
 
 Side: TypeAlias = Literal["before", "after", "now"]
-"""The version of a file: before a change, after it, or as it is in the workspace now."""
+"""The version of a file: before a change, after it, or in the workspace now."""
 
 LONGEST_VERSION = 200_000
-"""The largest version in a conflict, in bytes, that is given as text."""
+"""The largest version in a conflict, in bytes, that is returned as text."""
 
 
 class ContentRange(NamedTuple):

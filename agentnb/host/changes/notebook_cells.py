@@ -23,7 +23,7 @@ def cells_as_text(content: bytes) -> bytes | None:
     """The cells of a notebook's file, with their outputs, as text; None if *content* is not a notebook."""
     try:
         notebook = read_json(content)
-    except ValueError:  # also what is no UTF-8
+    except ValueError:  # also for invalid UTF-8
         return None
     cells = notebook.get("cells") if isinstance(notebook, dict) else None
     if not isinstance(cells, list) or not all(isinstance(each, dict) for each in cells):

@@ -28,7 +28,7 @@ MOST_CELLS = 1_000
 """Cells of a notebook that are searched for changes: a page reports no more."""
 LONGEST_ID = 64
 MOST_CHARACTERS = 2_000_000
-"""Characters of the cells that are offered to a page, in all."""
+"""Characters of all cells that are offered to a page."""
 _RUN = frozenset({"source", "outputs", "execution_count"})
 _KINDS = frozenset({"code", "markdown", "raw"})
 
@@ -45,7 +45,7 @@ def cells_in(content: bytes) -> tuple[FileCell, ...] | None:
     """The cells of a notebook's file; None if *content* is not a notebook with distinguishable cells."""
     try:
         notebook = read_json(content)
-    except ValueError:  # also what is no UTF-8
+    except ValueError:  # also for invalid UTF-8
         return None
     cells = notebook.get("cells") if isinstance(notebook, dict) and notebook.get("nbformat") == FORMAT else None
     if not isinstance(cells, list) or len(cells) >= MOST_CELLS:

@@ -19,21 +19,21 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 SUFFIXES = ("", "-wal", "-shm", "-journal", ".lock", ".damaged-*")
-"""The suffixes of a database and of what SQLite and the log keep beside it, as patterns of an ignore file."""
+"""The suffixes of a database and of the files that SQLite and the log keep beside it, as patterns of an ignore file."""
 
 IN_DATA_FOLDER = (
     *("audit.jsonl", "audit.1.jsonl", "changes", "install-folders.json", ".install-folders.json.*.part", "installs"),
     *("local", "paired", "research", "wire"),
 )
-"""What agentnb has in its data folder besides the log, as patterns of an ignore file.
+"""agentnb's files in its data folder besides the log, as patterns of an ignore file.
 
 Other files there are the user's: they are covered.
 """
 
 OF_AGENTS = "/.fast-agent/sessions/\n"
-"""Where agents keep their own memory of a conversation in the workspace, as lines of an ignore file: fast-agent.
+"""Places in the workspace where agents keep their memory of a conversation, as lines of an ignore file: fast-agent's.
 
-Undone with a turn, the agent forgets; and it changes in each turn, so undo of an earlier one would conflict.
+Undoing them with a turn would make the agent forget; each turn changes them, so undo of an earlier one would conflict.
 """
 
 
@@ -77,7 +77,7 @@ class OwnFiles:
         places = {folder for folder, _ in self._places if folder.is_relative_to(root)}
         inside = {folder: ["", *map(literal, folder.relative_to(root).parts)] for folder in places}
         lines = ["/".join([*inside[folder], name]) for folder, name in self._places if folder in inside]
-        named = "".join(f"{each}\n" for each in lines if "\n" not in each)  # no ignore file names the others
+        named = "".join(f"{each}\n" for each in lines if "\n" not in each)  # an ignore file can't name the others
         return OwnFilesInside(root, named + OF_AGENTS, self._cassette)
 
 

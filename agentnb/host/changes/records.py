@@ -31,12 +31,12 @@ Status: TypeAlias = Literal["added", "changed", "deleted", "moved"]
 """The change that was made to it."""
 
 State: TypeAlias = Literal["open", "kept", "undone", "offered"]
-"""What was done about it: nothing, it was accepted, or it was undone. A cell that an agent wrote to the file of an open
-notebook is offered to the notebook until it is applied there."""
+"""The state of the change: open, accepted, or undone. A cell that an agent wrote to the file of an open notebook is
+offered to the notebook until it is applied there."""
 
 By: TypeAlias = Literal["toolCall", "during", "otherTab", "user"]
-"""Who changed it, as far as is known: a tool call of the turn named it; it changed while the turn ran; another tab of
-this kernel changed it, too; the user saved it."""
+"""Who changed it, if known: a tool call of the turn named it; it changed while the turn ran; another tab of this kernel
+also changed it; the user saved it."""
 
 
 class Item(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
@@ -49,7 +49,7 @@ class Item(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defau
     status: Status
     state: State = "open"
     by: tuple[By, ...] = ()
-    added: int | None = None  # lines that came; None where they cannot be counted
+    added: int | None = None  # lines added; None if they cannot be counted
     removed: int | None = None
     undoable: bool = True
     reason: str | None = None
@@ -60,9 +60,9 @@ class Item(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defau
     language: str | None = None
     binary: bool = False
     place: CellPlace | None = None
-    notebook: str | None = None  # of a cell: the notebook's path on the Jupyter server
-    undone_parts: tuple[FileVersion, ...] = ()  # the versions after the turn, each from before a part was undone
-    kept_from: FileVersion | None = None  # the version before the turn, where parts of the change were kept
+    notebook: str | None = None  # for a cell: the notebook's path on the Jupyter server
+    undone_parts: tuple[FileVersion, ...] = ()  # the version before each undo of a part
+    kept_from: FileVersion | None = None  # the version before the turn, if parts of the change were kept
 
 
 class TurnChangeRecord(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
@@ -74,7 +74,7 @@ class TurnChangeRecord(msgspec.Struct, frozen=True, kw_only=True, rename="camel"
     made_folders: tuple[str, ...] | None = None
     removed_folders: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
-    model: str = ""  # the language model's id, as far as the agent says
+    model: str = ""  # the language model's id, if the agent reports it
     data_checks: tuple[DataCheck, ...] = ()
 
     def item(self, item_id: str) -> Item | None:
@@ -87,15 +87,15 @@ class PlacedCode(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     turn_id: str
     cell_id: str
     notebook: str  # its path on the Jupyter server
-    before: str | None = None  # the cell's text; None where the cell is new
+    before: str | None = None  # the cell's text; None if the cell is new
     after: str
-    time: int  # when, in milliseconds since 1970
+    time: int  # milliseconds since 1970
 
 
 class Undone(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """One undo, which is itself a change that redo takes back."""
 
-    time: int  # when, in milliseconds since 1970
+    time: int  # milliseconds since 1970
     items: tuple[tuple[str, str], ...]
     files: tuple[PathChange, ...] = ()
     is_whole: bool = True
@@ -113,7 +113,7 @@ class ConversationRecord(msgspec.Struct, frozen=True, kw_only=True, rename="came
     workspace: str
     turns: tuple[TurnChangeRecord, ...] = ()
     undone: tuple[Undone, ...] = ()
-    rewinding: str | None = None  # the turn that the conversation goes back to before
+    rewinding: str | None = None  # the conversation is being rewound to before this turn
     placed: tuple[PlacedCode, ...] = ()
     version: int = 1
 
@@ -164,7 +164,7 @@ class ConversationRecord(msgspec.Struct, frozen=True, kw_only=True, rename="came
                     folders[path] = after
                     undone_at.pop(path, None)
                 elif turn.after is None or undone_at.get(path, 0) <= turn.after.taken_at:
-                    folders[path] = before  # else an earlier turn is undone as well, since this one ended
+                    folders[path] = before  # otherwise an earlier turn was undone after this one ended
                     undone_at[path] = time
         return folders
 

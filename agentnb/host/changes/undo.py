@@ -134,7 +134,7 @@ class Undo:
         store, file = self._tracker.store, item.file
         if file is not None and store is not None:
             return await store.run(lambda opened: opened.diff(file))
-        if item.kind == "variable":  # its texts are lines on objects, not contents
+        if item.kind == "variable":  # its texts describe objects; they are not contents
             return ""
         before, after = ((text or "").splitlines(keepends=True) for text in (item.before, item.after))
         return "".join(difflib.unified_diff(before, after, f"a/{item.name}", f"b/{item.name}"))
@@ -234,7 +234,7 @@ class Undo:
         groups: list[list[Step]] = []
         for undone in sorted(tracker.record.undone, key=lambda each: each.time, reverse=True):
             chosen = [each for each in (remaining.pop(key, None) for key in undone.items) if each is not None]
-            if undone.is_whole and len(chosen) == len(undone.items):  # exactly what that undo did is taken back
+            if undone.is_whole and len(chosen) == len(undone.items):  # redo takes back exactly that undo
                 others = (each.items for each in tracker.record.undone if each.time == undone.time)
                 left = after.paths(key for items in others for key in items if key not in keys)
                 paths = after.paths(undone.items)

@@ -39,11 +39,11 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 MOST_ENDED = 100
-"""Ended turns of a workspace whose files are remembered, to tell whose change it was."""
+"""Ended turns of a workspace whose files are remembered, to attribute changes."""
 CLOSE_SECONDS = 1.0
 """Seconds that the end of a host waits for a store whose folder is removed with it."""
 PRUNE_TURNS = 50
-"""Turns between two searches for contents to forget; the first search follows the first turn that changed something."""
+"""Turns between two searches for unneeded contents; the first search follows the first turn that changed something."""
 MOST_IDLE = 50
 """Snapshots that stay stored although no conversation needs them, since forgetting takes a while."""
 RUNNING_SECONDS = 24 * 3600.0
@@ -51,8 +51,8 @@ RUNNING_SECONDS = 24 * 3600.0
 MOST_ENTRIES = 500
 """The most entries of a workspace that :func:`read_file_times` compares; a larger one is compared by the store only."""
 CLOCK_NS = 20_000_000
-"""How coarse the times of a file system may be, in nanoseconds: a file that changed so shortly before its time was read
-may change again and keep that time."""
+"""The coarsest file times, in nanoseconds: a file changed this recently before its time was read may change again and
+keep that time."""
 
 
 class FileTimes:
@@ -260,7 +260,7 @@ class WorkspaceStore:
         with self._thread_lock:
             self._jobs.put((work, done))
             if self._thread is None:
-                # A daemon: a long snapshot must not keep the kernel from ending.
+                # A daemon thread: a long snapshot must not keep the kernel from ending.
                 self._thread = threading.Thread(target=self._work, name="agentnb-changes", daemon=True)
                 self._thread.start()
         return done
@@ -275,10 +275,10 @@ class WorkspaceStore:
                 done.set_result(work())
             except BaseException as error:  # noqa: BLE001 - handed to who waits
                 done.set_exception(error)
-            del work, done, job  # else they keep the store until the next one
+            del work, done, job  # otherwise they keep the store alive until the next job
             if self._rests():
                 return
-        self._remove()  # again: work that was not waited for may have made it anew
+        self._remove()  # again: a job that was not awaited may have created it anew
 
     def _rests(self) -> bool:
         """True if nobody needs the store now: then its files are closed, and the thread ends."""

@@ -39,7 +39,7 @@ LARGEST = 64 * 1024 * 1024
 """The most bytes of a file that are read, or kept while it is changed."""
 
 MOST_COUNTED = 10_000
-"""Files of a folder that are counted when asking whether it may be deleted."""
+"""Files of a folder that are counted in the question whether to delete it."""
 
 Kind: TypeAlias = Literal["file", "folder", "link", "other"]
 
@@ -101,7 +101,7 @@ def snippet(
         with open(descriptor, "rb", closefd=False) as file:
             file.seek(begin)
             data = file.read(length)
-    size = max(state.st_size, begin + len(data)) if data else state.st_size  # it may have grown meanwhile
+    size = max(state.st_size, begin + len(data)) if data else state.st_size  # the file may have grown meanwhile
     return Snippet(named, data, begin, size, _modified(state))
 
 
@@ -143,7 +143,7 @@ def _held(
 def _entry(entry: os.DirEntry[str]) -> FolderEntry | None:
     try:
         state = entry.stat(follow_symlinks=False)
-    except OSError:  # gone meanwhile
+    except OSError:  # deleted meanwhile
         return None
     kind: Kind = "other"
     if stat.S_ISLNK(state.st_mode):
@@ -315,7 +315,7 @@ def _mode(folder: int, place: WorkspacePath) -> int | None:
         state = os.stat(place.path.name, dir_fd=folder, follow_symlinks=False)
     except FileNotFoundError:
         return None
-    if not state.st_mode & 0o222 or not os.access(place.path, os.W_OK):  # to replace it takes its folder's right only
+    if not state.st_mode & 0o222 or not os.access(place.path, os.W_OK):  # replacing it needs only its folder's right
         raise FileUnavailable(f"{_quoted(place)} is read-only.", hint="Make it writable, or write to another file.")
     return stat.S_IMODE(state.st_mode)
 
@@ -331,7 +331,7 @@ def _unchangeable(place: WorkspacePath, error: OSError) -> FileUnavailable:
 
 
 PREFIX = "remote-"
-"""The prefix of these agents' names: a client that calls itself ``claude`` is not the agent of that name."""
+"""The prefix of these agents' names: a client that calls itself ``claude`` is not the agent with that name."""
 
 
 class ClientFiles:

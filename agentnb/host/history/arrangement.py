@@ -74,7 +74,7 @@ async def delete(host: Host, find: Callable[[SessionRecorder], SessionRecord]) -
         if not is_archived(conversation.session.state):
             raise SessionError(f"The session {record.title!r} is open here.", hint="Close it first.")
         await close(conversation)
-        await asyncio.to_thread(recorder_of, host)  # the log then knows that it is closed, and nothing more comes
+        await asyncio.to_thread(recorder_of, host)  # the log then has the closing, and gets nothing after it
     await asyncio.to_thread(recorder.store.forget, record.uri)
     await host.stores.forget(Path(record.cwd), record.tab_id)
     return record

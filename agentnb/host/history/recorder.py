@@ -30,8 +30,8 @@ log: Logger = logger("agentnb.log")
 
 BATCH_SECONDS = 0.2
 RETRY_SECONDS = 5.0
-SNAPSHOT_EVERY = 2_000  # entries of a channel, so that a session is read back quickly
-MAX_WAITING = 20_000  # envelopes; beyond that whole states are smaller
+SNAPSHOT_EVERY = 2_000  # entries of a channel; keeps reading a session fast
+MAX_WAITING = 20_000  # envelopes; beyond this, whole states are smaller
 
 
 class SessionRecorder:
@@ -48,7 +48,7 @@ class SessionRecorder:
         self._waiting: list[Envelope] = []
         self._touched: set[str] = set()
         self._closed: set[str] = set()
-        self._leaving: set[str] = set()  # closed, and in the batch that is being written
+        self._leaving: set[str] = set()  # closed channels in the batch that is being written
         self._archived: set[str] = set()
         self._entries: dict[str, int] = {}
         self._turns: dict[str, int] = {}
@@ -115,7 +115,7 @@ class SessionRecorder:
 
     def flush(self, timeout: float) -> bool:
         """Wait until everything so far is in the file; call it from any thread but the host's."""
-        if not self._loop.call(self._write):  # a batch is being written: what came since waits for its end
+        if not self._loop.call(self._write):  # a batch is being written: later entries wait for its end
             if not self.store.flush(timeout):
                 return False
             self._loop.call(self._write)

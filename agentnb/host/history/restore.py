@@ -133,7 +133,7 @@ async def logged_out(host: Host, configuration: Configuration) -> int:
             await agent.logout()
         except NotOffered:
             raise
-        except AgentnbError as error:  # the others are told all the same
+        except AgentnbError as error:  # the other agents still log out
             failure = error
     if failure is not None:
         raise failure
@@ -215,13 +215,13 @@ def restore(host: Host, stored: StoredSession, options: SessionOptions) -> Conve
         if opened.barred is None:
             keep_open(opened)
             return opened
-        opened.discard()  # what barred it then need not be so now
+        opened.discard()  # the earlier reason may no longer apply
     configured = replace(options, cwd=cwd).configuration(host.environment)
     conversation = Conversation(host, configured, tab_id=record.tab_id, mode=options.mode, title=record.title)
     offered = conversation.session.state.changesets
     session = replace(_open_again(stored.session, options, conversation), changesets=offered)
     conversation.session.restore(session, stored.session_index)
-    chat = replace(stored.chat, prompt_suggestions=None)  # the agent that made them is not running
+    chat = replace(stored.chat, prompt_suggestions=None)  # the agent that suggested them is not running
     conversation.chat.restore(chat, stored.chat_index, stored.gap)
     conversation.restored(record.agent_session, _why_not(stored), stored.usage)
     conversation.channels.created_at, conversation.channels.modified_at = record.created_at, record.modified_at

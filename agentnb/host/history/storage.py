@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 What: TypeAlias = Literal["kind", "agent", "folder"]
-"""The property by which a row groups its figures."""
+"""The property by which the rows group the figures."""
 
 _GROUPS: tuple[tuple[What, Callable[[SessionRecord], str]], ...] = (
     ("agent", lambda record: record.agent),
@@ -165,6 +165,6 @@ def _bytes(paths: Iterable[Path]) -> int:
     for path in paths:
         try:
             total += path.lstat().st_size
-        except OSError:  # it has just gone
+        except OSError:  # the file was deleted meanwhile
             continue
     return total

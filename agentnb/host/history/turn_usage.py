@@ -87,7 +87,7 @@ class UsageWatch:
         self._looked = now
         is_sent = chat.active_turn is not None and self._channels.prompted == chat.active_turn.id
         self._works = is_sent and not self._channels.waits_for_user
-        if len(chat.turns) < self._turns:  # cut: what was cut is a copy's
+        if len(chat.turns) < self._turns:
             self._rows = {number: row for number, row in self._rows.items() if number < len(chat.turns)}
         ended = range(self._turns, len(chat.turns))
         self._turns = len(chat.turns)
@@ -96,7 +96,7 @@ class UsageWatch:
                 self._end(number, chat.turns[number], session, is_last=number == ended[-1])
             self._worked, self._context = 0.0, _tokens_in_context(session)
         elif chat.active_turn is None and _cost(session) != self._cost and (last := self._rows.get(self._turns - 1)):
-            self._put(self._with_cost(last, session))  # some agents say it a moment after the turn has ended
+            self._put(self._with_cost(last, session))  # some agents report the cost only after the turn has ended
             self._cost = _cost(session) or self._cost
         if chat.active_turn is not None and (is_sent or self.has_running):
             self._run(session, chat.active_turn.usage, now, seconds=0.0 if at_once else SECONDS)
@@ -108,7 +108,7 @@ class UsageWatch:
         if is_last:
             row = self._with_cost(row, session)
             self._cost = _cost(session) or self._cost
-        if number in self._earlier:  # it ran in a kernel that has ended
+        if number in self._earlier:  # the turn ran in an earlier kernel
             row = replace(row, ended_at=self._rows[number].ended_at)
         self._put(row)
 
@@ -138,14 +138,14 @@ class UsageWatch:
         if cost is None or cost == before:
             return usage
         goes_on = before is not None and before.currency == cost.currency and before.amount <= cost.amount
-        spent = float(cost.amount - before.amount if goes_on and before else cost.amount)  # else it was counted anew
+        spent = float(cost.amount - before.amount if goes_on and before else cost.amount)  # else its count began anew
         earlier = usage.cost or 0.0 if usage.currency in {None, cost.currency} else 0.0
         return replace(usage, cost=earlier + spent, currency=cost.currency)
 
     def _put(self, row: TurnUsage, *, is_news: bool = True) -> None:
         earlier = self._rows.get(row.number)
         if earlier is not None and (row.cost is None or (row.currency == earlier.currency and row.cost < _of(earlier))):
-            row = replace(row, cost=earlier.cost, currency=earlier.currency)  # its agent began to count anew
+            row = replace(row, cost=earlier.cost, currency=earlier.currency)  # the agent's count began anew
         self._rows[row.number] = row
         self._unsaved.add(row.number)
         self.version += is_news

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 _ACTS = frozenset({"edit", "delete", "move", "execute"})
 MOST_RESETS = 3
-"""The most times in a turn that a mode is set again after the agent has left it."""
+"""The most times in a turn that a mode is restored after the agent has left it."""
 
 
 class AskMode:
@@ -152,7 +152,7 @@ class AskMode:
                 before = self._changes
 
                 def heard(_options: tuple[Action, ...]) -> None:
-                    if self._changes == before:  # else the agent has said itself in which mode it is now
+                    if self._changes == before:  # otherwise the agent has reported its new mode itself
                         dispatch(XModeChanged(mode_id=str(value), time=now_ms()))
 
                 await agent.set_mode(session_id, str(value), heard)

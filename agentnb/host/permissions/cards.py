@@ -53,15 +53,15 @@ if TYPE_CHECKING:
 
 
 OURS = "agentnb:"
-"""The prefix of the ids of our own wider answers."""
+"""The prefix of the ids of agentnb's own wider answers."""
 
 OWN = "agentnb-"
-"""The prefix of the ids of our own cards."""
+"""The prefix of the ids of agentnb's own cards."""
 
 ALLOW = ConfirmationOption(id="allow", label="Allow", kind="approve", option_kind="allow_once")
 REJECT = ConfirmationOption(id="reject", label="Reject", kind="deny", option_kind="reject_once")
 UNKNOWN = "its effects aren't known."
-_WIDER = 1  # the group that our wider answers stand in
+_WIDER = 1  # the group of agentnb's own wider answers
 _SENTENCE = re.compile(r"^.+?[.!?](?=\s+[A-Z“]|$)")
 _KINDS = {"terminal": "execute", "write": "edit", "cell": "edit"}
 
@@ -322,7 +322,7 @@ class KernelCallCards:
             return
         found = next((each for each, own in self._own.items() if belongs(own.request, call)), None)
         card = None if found is None else self._channels.tool_call(found)
-        if isinstance(card, ToolCallStreamingState):  # it is previewed, and may never be asked
+        if isinstance(card, ToolCallStreamingState):  # still a preview: the agent may never ask
             return
         if found is None or card is None or (keep_open and isinstance(card, ToolCallPendingConfirmationState)):
             return

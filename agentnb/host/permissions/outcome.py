@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 MOST_FILES = 20_000
 """Files in a workspace beyond which only those that the preview names are compared."""
 LOOK_SECONDS = 1.0
-"""Seconds that looking at the workspace may take."""
+"""Seconds that reading the workspace may take."""
 LARGEST_FILE = 64 * 1024
 MOST_BYTES = 16 * 1024 * 1024
 """Bytes of files that are compared by content, each and in all; other files are compared by size and time."""

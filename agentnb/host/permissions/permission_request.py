@@ -104,7 +104,7 @@ _FILES = (
 )
 _CHANGES = frozenset({"edit", "delete", "move"})
 _NAMELESS = frozenset({"read", "search", "fetch", "think"})
-"""Kinds of tools that need not name what they are about."""
+"""Kinds of tools that need not name a target."""
 _KEYS = frozenset(key.replace("_", "") for key in _FILES)
 _FOLDERS = ("cwd", "workdir", "working_directory", "workingDirectory", "dir_path", "directory")
 

@@ -87,7 +87,7 @@ class Permissions:
         self._cwd = cwd
         self._waiting: dict[
             str, PendingPermission
-        ] = {}  # who waits for the answer; the state says which questions are open
+        ] = {}  # callers that wait for an answer; the state has the open questions
         self.callback: PermissionCallback | None = None
         self.ran_unasked: Callable[[str], object] = lambda _turn_id: None
         self.limit: UnattendedPermissions | None = None
@@ -152,7 +152,7 @@ class Permissions:
         if chosen is not None and self._grants.cover_kernel_call(call_id, request):
             self._record(request, verdict, outcome="allow", by="covered")
             return chosen.id
-        if request.tool == "kernel" and request.command is not None:  # the code itself, as it will be compared
+        if request.tool == "kernel" and request.command is not None:  # the exact code, which is compared later
             self._channels.dispatch(cards.show_details(turn.id, call_id, ToolCallDetails(kind="kernel")))
             ready = replace(ready, tool_input=request.command)
         answer = await self._settle(self._put(ready, request, verdict, await self._unrestorable(request)))
@@ -259,7 +259,7 @@ class Permissions:
         if self._channels.mode in EDITS and verdict.outcome == "allow":
             return
         if self._channels.mode != "deny" and request.command and rate_command(request.command).severity == "none":
-            return  # an agent that asks may run by itself what only looks
+            return  # an agent that asks may still run read-only commands by itself
         marked = ToolCallDetails(ran_without_asking=True)
         self._channels.dispatch(cards.show_details(turn.id, call_id, marked))
         self._policy.record_unasked(request, verdict, call_id)
@@ -299,7 +299,7 @@ class Permissions:
         try:
             notebook = await asyncio.to_thread(runner.notebook, outputs=False, named=arguments.get("notebook"))
         except (AgentnbError, OSError):
-            return None  # the tool says so when it is called
+            return None  # the tool call itself raises the error
         return proposed_cell(name, arguments, notebook)
 
     def _speaking_turn(self) -> ActiveTurn | None:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 HEADLESS = "AGENTNB_HEADLESS"
-"""The environment variable that decides questions where nobody can answer: ``allow`` or ``deny``."""
+"""The environment variable that decides questions if no user can answer: ``allow`` or ``deny``."""
 
 
 _REASON = 500
@@ -53,7 +53,7 @@ class HostPolicy:
         self.environment = environment
         self.added_budget: dict[
             tuple[str, ...], float
-        ] = {}  # by the user who went on at a limit, until this kernel ends
+        ] = {}  # budget that the user added at a limit; kept until this kernel ends
 
     def record(self, *, kind: str, what: str, outcome: Outcome, agent: str = "", **decision: Any) -> None:
         """Write to the log a decision that belongs to no session."""

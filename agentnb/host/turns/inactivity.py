@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
 
 SECONDS = 40.0
-"""Seconds of silence after which the silence is reported, and reported again each time that it has doubled."""
+"""Seconds of silence after which it is reported, and reported again each time that it has doubled."""
 
 SLACK = 0.01
-"""Seconds by which a timer may come early: its clock is coarser than the one that is read."""
+"""Seconds by which a timer may fire early: its clock is coarser than the one that is read."""
 
 
 class Inactivity:

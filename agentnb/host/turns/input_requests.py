@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 NOBODY = "No one can answer: no front end is attached."
 
 EARLY = 20
-"""The most elicitations that are remembered because they were done before they were asked."""
+"""The most elicitations that are remembered because they were completed before they arrived."""
 
 
 class InputRequests:
@@ -82,7 +82,7 @@ class InputRequests:
             self._close(request.id, "accept")
         try:
             return await waiting
-        except asyncio.CancelledError:  # the agent has taken it back
+        except asyncio.CancelledError:  # the agent has withdrawn the question
             self._close(request.id, "cancel")
             raise
 
@@ -113,7 +113,7 @@ class InputRequests:
         request_id = self._elsewhere.get(elicitation_id)
         if request_id is not None and request_id in self._open:
             self._close(request_id, "accept")
-        else:  # it overtook the question
+        else:  # the completion arrived before the question
             self._done_early.append(elicitation_id)
 
     def cancel_all(self) -> None:

@@ -102,7 +102,7 @@ class MentionResolution:
             mentions, trouble = await asyncio.wait_for(look, self.seconds)
         except asyncio.TimeoutError:
             mentions, trouble = (), f"looking at it took more than {self.seconds:g} s"
-        except RuntimeError as error:  # no thread can be had: the kernel is about to end
+        except RuntimeError as error:  # no thread can be started: the kernel is ending
             mentions, trouble = (), str(error)
         del self._going[message_id]
         if trouble is not None:
@@ -197,7 +197,7 @@ class MessageQueue:
             TURN_QUEUED.tell(tab=self._channels.tab_id, turn=turn_id, _text=message.text)
             if look:
                 self.mentions.begin(turn_id)
-            self.pump()  # what a restored session has waiting runs first
+            self.pump()  # the waiting messages of a restored session run first
 
     def edit(self, message_id: str, message: Message, origin: ActionOrigin | None = None) -> bool:
         """Change a waiting message; its mentions are resolved again."""

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 BEFORE = " (before going back)"
-"""The suffix, in the history, of the title of what was cut."""
+"""The suffix of the removed part's title in the history."""
 CLEARED = " (cleared)"
 LONGEST_TITLE = 160
 FLUSH_SECONDS = 5.0

@@ -90,14 +90,14 @@ def _noted(usage: UsageInfo, reported: Mapping[str, int], counts: Counts) -> Usa
 
 
 BUDGET = "budget"
-"""The key of the session's ``_meta`` with what the conversation was given and the line that views show."""
+"""The key in the session's ``_meta`` of the conversation's budget and the line that views show."""
 SETTINGS: tuple[tuple[str, Scope], ...] = (("budget", "conversation"), ("budget_day", "day"))
 TICK = 2.0
-"""Seconds between two looks at a running turn while its agent reports nothing."""
+"""Seconds between two checks of a running turn while its agent reports nothing."""
 SHORTEST = 0.05
-"""The fewest seconds between two looks."""
+"""The fewest seconds between two checks."""
 TRIES = 3
-"""Times in a row that a running turn's day may fail to be counted: another kernel may be writing a lot."""
+"""Consecutive failures to count the day of a running turn that are tolerated: another kernel may be writing a lot."""
 LOG_OFF = "The session log is off (AGENTNB_LOG=off)"
 GO_ON, STOP = "go on", "stop"
 _CONTINUE = "The user was asked whether you may use more, and said yes. Go on where you stopped."

@@ -80,7 +80,7 @@ class Turns:
         self.queue: MessageQueue = MessageQueue(channels, lifecycle, self._begin)
         self._answer: asyncio.Future[None] | None = None
         self._unanswered = 0
-        self._used: UsageInfo | None = None  # by the prompts of the turn before the one that runs
+        self._used: UsageInfo | None = None  # usage of the turn's prompts before the running one
 
     @property
     def settled(self) -> bool:
@@ -106,7 +106,7 @@ class Turns:
             self.queue.put_first(message_id, message, origin)
             return
         if Parts.of(active.response_parts).find(f"steer-{message_id}") >= 0:
-            return  # a page that was not sure sent it again
+            return  # a duplicate: the page sent it again
         steering, queued = PendingMessageKind.STEERING, PendingMessageKind.QUEUED
         channels.dispatch(ChatPendingMessageSet(kind=steering, id=message_id, message=message, time=now_ms()), origin)
         if channels.queued(message_id) is not None:
@@ -205,7 +205,7 @@ class Turns:
             if not again:
                 await self.changes.begin(turn_id)
             if not self._channels.is_active(turn_id):
-                return  # cancelled meanwhile: an agent that was started now would be stopped by nobody
+                return  # cancelled meanwhile: nothing would stop an agent that starts now
             if not await self.budget.allows(turn_id):
                 self.cancel(turn_id)
                 return
@@ -261,7 +261,7 @@ class Turns:
         stop_reason, usage, error = result
         if self._unanswered > 0 and error is None:
             self._count(turn_id, usage)
-            return  # what was slipped in is not answered yet
+            return  # a steering message is not answered yet
         self._answered_now()
         if isinstance(error, AuthenticationRequired) and not again and self._channels.is_active(turn_id):
             self._loop.spawn(self._log_in(turn_id, message, error))
@@ -271,7 +271,7 @@ class Turns:
             if not self.budget.is_paused(turn_id):
                 self.fail(turn_id, error)
                 return
-            stop_reason = CANCELLED  # some agents answer so to a cancel
+            stop_reason = CANCELLED  # some agents answer a cancel with an error
         else:
             self._lifecycle.worked()
         self._count(turn_id, usage)

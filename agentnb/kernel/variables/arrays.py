@@ -115,7 +115,7 @@ class ArrayMark(State):
         return bool(self._print == _digest(plain))
 
 
-_LAZY = "_fill_value"  # which a masked array sets when it is shown
+_LAZY = "_fill_value"  # a masked array sets this attribute when it is displayed
 
 
 class SubclassAttributes(AttributesState):
@@ -162,7 +162,7 @@ def same_elements(one: Any, other: Any) -> bool:
     """True if both arrays, of one shape and type, have the same bytes, or the same objects."""
     if one.dtype.hasobject:
         return same_items(_elements(one), _elements(other))
-    if one.dtype.kind == "T":  # texts of any length: their bytes are addresses
+    if one.dtype.kind == "T":  # strings of variable length: their bytes are addresses
         return [*map(repr, _elements(one))] == [*map(repr, _elements(other))]
     left, right = _bytes_of(one), _bytes_of(other)
     return all((left[at : at + _CHUNK] == right[at : at + _CHUNK]).all() for at in range(0, left.size, _CHUNK))
@@ -199,7 +199,7 @@ def _elements(plain: Any) -> list[Any]:
 def _bytes_of(plain: Any) -> Any:
     """The memory as one row of numbers; copied only where it has gaps."""
     numpy = sys.modules["numpy"]
-    # In the order of its memory, so that an array and its copy are read alike.
+    # In memory order, so that an array and its copy are read alike.
     axes = sorted(range(plain.ndim), key=lambda axis: (-abs(plain.strides[axis]), axis))
     row = numpy.ascontiguousarray(plain.transpose(axes)).reshape(-1).view(numpy.uint8)
     return row.view(numpy.uint64) if row.size % 8 == 0 and row.__array_interface__["data"][0] % 8 == 0 else row
@@ -258,7 +258,7 @@ class TensorState(State):
                 raise CannotRestore
             if self._copy is not None and not self._has_same_elements():
                 _as_array(self._alias)[...] = self._copy
-                if not value.is_inference():  # a backward pass over what was overwritten says so, as ever
+                if not value.is_inference():  # a backward pass over overwritten values then raises its usual error
                     torch.autograd.graph.increment_version(value)
             if _tensor_layout(value) != self._layout:
                 value.data = self._alias
@@ -274,7 +274,7 @@ class TensorState(State):
 def tensor_is_plain(value: Any) -> bool:
     """True if a tensor lies in this machine's memory, as numbers one after the other."""
     torch = sys.modules["torch"]
-    if type(value).__torch_dispatch__ is not torch.Tensor.__torch_dispatch__:  # its operations are code of its own
+    if type(value).__torch_dispatch__ is not torch.Tensor.__torch_dispatch__:  # its operations run other code
         return False
     with torch._C.DisableTorchFunctionSubclass():  # noqa: SLF001
         strided = value.layout is torch.strided and value.device.type == "cpu"

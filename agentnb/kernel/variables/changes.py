@@ -156,7 +156,7 @@ class NameChange:
         still = dict.fromkeys(name for each in self.objects for name in each.still)
         if still:
             return f"It could not be changed in place: {', '.join(still)} still has the other object."
-        if " " in self.lost:  # a reason; else a class
+        if " " in self.lost:  # a reason; otherwise the name of a class
             return f"In part, because {self.lost}."
         return f"In part: {self.lost} in it can't be restored." if self.lost else None
 
@@ -180,7 +180,7 @@ class ChangeSet:
         merged = change if earlier is None else earlier.merged(change)
         if merged is None:
             return
-        # A later change of an object takes the place of one that was undone, or that somebody else changed since.
+        # A later change of an object replaces one that was undone or that other code has changed since.
         merged.objects = [*dict.fromkeys(self._known(each) for each in merged.objects)]
         merged.objects = [each for each in merged.objects if each.undone or not each.is_back]
         if merged.rebound or merged.objects:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 MOST_COMPARED = 64_000_000
-"""Bytes of columns that are compared when they lie elsewhere in memory than before; larger ones count as changed."""
+"""Bytes of columns that are compared when their memory moved; larger ones count as changed."""
 _OF_PANDAS = frozenset({"_mgr", "_item_cache", "_cache", "_cacher", "_is_copy", "_flags"})
 
 
@@ -42,7 +42,7 @@ class PandasState(State):
         ours, theirs = self._manager.blocks, manager.blocks
         if len(ours) == len(theirs) and all(map(_same_block, ours, theirs)):
             return True
-        # pandas joins columns of one type now and then: that is no change.
+        # pandas sometimes joins columns of one type: that is not a change.
         if sum(each.values.nbytes for each in ours) > MOST_COMPARED:
             return False
         return all(
@@ -53,7 +53,7 @@ class PandasState(State):
         attributes = attributes_of(value)
         if attributes is None:
             return
-        own = {name: attributes[name] for name in ("_flags",) if name in attributes}  # which refer to the object
+        own = {name: attributes[name] for name in ("_flags",) if name in attributes}  # they refer to the object
         own |= {"_item_cache": {}} if "_item_cache" in attributes else {}  # before pandas 3
         dict.clear(attributes)
         dict.update(attributes, self._attributes, _mgr=self._manager.copy(deep=False), **own)
@@ -221,7 +221,7 @@ def _same_series(one: Any, other: Any) -> bool:
 
 def _buffers(series: Any) -> list[int] | None:
     """The addresses of a column's elements; None if polars does not report them."""
-    with contextlib.suppress(Exception):  # it has gaps, texts or several parts
+    with contextlib.suppress(Exception):  # fails for nulls, strings or several chunks
         return [series.to_physical().to_numpy(allow_copy=False).__array_interface__["data"][0]]
     if "pyarrow" not in sys.modules:
         return None

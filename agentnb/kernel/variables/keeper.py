@@ -56,13 +56,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 
 MOST_OBJECTS = 50_000
-"""Objects that are looked at for one piece of code."""
+"""Objects that are visited for one piece of code."""
 MOST_ITEMS = 1_000_000
 """Items of one list, dict or set that are kept."""
 LOOK_SECONDS = 0.25
 """Seconds of processor time that keeping may take."""
 LONGEST = 8
-"""The factor by which elapsed time may exceed that: a busy machine or an array in a file far away takes longer."""
+"""The factor by which elapsed time may exceed that: a busy machine or a remote file takes longer."""
 RESERVE = 256_000_000
 """Bytes of the machine's memory that are left free."""
 _GLOBALS_OF_CODE = 200
@@ -152,7 +152,7 @@ class Keeper:
             children = [child for child in children if self._way(type(child)) is not None]
             ids = snapshot.edges[at] = tuple(map(id, children))
             if state is None:
-                self._tuples.append(each)  # or another could get its id
+                self._tuples.append(each)  # keeps it alive, so that no other object gets its id
             else:
                 follow = (None if state.is_kept else kinds.weak_reference(each)) or partial(_itself, each)
                 snapshot.objects[at] = KeptObject(at, follow, state, ids)

@@ -28,7 +28,7 @@ PLAIN_PACKAGES = _words(
     "types collections dataclasses argparse sklearn scipy statsmodels xgboost lightgbm torch numpy pandas geopandas"
     " xarray networkx sympy patsy dask"
 )
-"""Packages whose objects written in Python are no more than their attributes; so are those of the user's own."""
+"""Packages whose objects written in Python consist only of their attributes, like those of the user's own classes."""
 _PRIMITIVE = frozenset(
     {int, float, complex, bool, str, bytes, type(None), type(...), type(NotImplemented), range, slice}
 )
@@ -57,7 +57,7 @@ _FIXED = (
 )
 _FIXED_CLASSES = (
     *("numpy.generic", "enum.Enum", "pandas.Timestamp", "pandas.Timedelta"),
-    *("dask._expr.Expr", "dask_expr._core.Expr"),  # what a frame of Dask computes: later frames have others
+    *("dask._expr.Expr", "dask_expr._core.Expr"),  # a Dask frame's expression: later frames have others
 )
 _LOST = frozenset({"threading", "queue", "multiprocessing", "subprocess", "socket", "ssl", "asyncio", "concurrent"})
 _HEAP_TYPE = 1 << 9
@@ -93,7 +93,7 @@ def library_class(kind: type[Any], names: Iterable[str]) -> str | None:
 def weak_reference(value: Any, gone: Callable[[Any], object] | None = None) -> weakref.ref[Any] | None:
     """A weak reference to *value*; None if there can be none, or if it would interfere."""
     if library_class(type(value), ("numpy.ndarray",)) and value.nbytes < SMALL_ARRAY:
-        return None  # NumPy resizes no array that has one
+        return None  # NumPy cannot resize an array with a weak reference
     try:
         return weakref.ref(value, gone)
     except TypeError:
@@ -149,7 +149,7 @@ def bases_of(kind: type[Any]) -> tuple[type[Any], ...]:
 
 def _has_only_attributes(kind: type[Any]) -> bool:
     """True if objects of *kind* have room only for attributes: code in C keeps nothing of them."""
-    slots = 2  # of the attributes, and of weak references
+    slots = 2  # for __dict__ and __weakref__
     for base in bases_of(kind):
         slots += sum(type(each) is types.MemberDescriptorType for each in vars_of(base).values())
     size: int = type.__dict__["__basicsize__"].__get__(kind)
@@ -212,7 +212,7 @@ class Reach:
                     bound |= {each.asname or each.name.partition(".")[0] for each in names}
                 case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
                     bound.add(name)
-        # Only what every run of the code binds before it reads it is another object from then on.
+        # Only a name that every run of the code binds before reading it gets another object.
         if isinstance(statement, (ast.Assign, ast.AnnAssign, ast.Import, ast.ImportFrom)):
             self._bound |= bound
         elif isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):

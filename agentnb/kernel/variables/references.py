@@ -68,7 +68,7 @@ def _overwrite_array(value: Any, other: Any) -> None:
 
 
 LIMIT = 512_000_000
-"""Bytes of copies that are allowed by default."""
+"""Default limit for copies, in bytes."""
 
 
 class Reference:
@@ -152,7 +152,7 @@ class Mark:
             (each.at, _followed(each.follow()), each.state) for each in marked.objects.values()
         ]
         self.earlier: Mark | None = None
-        """What counts, too: what a turn left, before others were undone or redone."""
+        """Also counted: copies from turns before others were undone or redone."""
 
     def matches(self) -> bool:
         """True if all that still exists is as it was read, or as the earlier mark has it."""

@@ -32,9 +32,9 @@ class State:
     """The state of an object at one moment."""
 
     size = 0
-    """Bytes that only this holds."""
+    """Bytes that only this object holds."""
     is_kept = True
-    """False where it only shows whether the object changed."""
+    """False if it only shows whether the object changed."""
 
     def matches(self, value: Any) -> bool:
         """True if *value* is in this state now."""
@@ -92,7 +92,7 @@ class MappingState(State):
     def __init__(self, value: Any) -> None:
         kind = type(value)
         self._base = OrderedDict if issubclass(kind, OrderedDict) else dict
-        # A copy takes the hashes over; that of a class with its own ``__iter__`` would run it.
+        # dict.copy keeps the hashes; for a class with its own ``__iter__``, it would call that.
         is_plain = self._base is dict and kind.__iter__ is dict.__iter__
         self._items: dict[Any, Any] | list[Any] = dict.copy(value) if is_plain else [*self._base.items(value)]
         self._factory = value.default_factory if type(value) is defaultdict else _absent
@@ -112,7 +112,7 @@ class MappingState(State):
             value.default_factory = self._factory
         if isinstance(self._items, dict):
             dict.clear(value)
-            dict.update(value, self._items)  # into an empty dict: the hashes are taken over
+            dict.update(value, self._items)  # updating an empty dict keeps the hashes
             return
         self._base.clear(value)
         for key, each in self._items:

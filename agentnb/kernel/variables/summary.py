@@ -109,7 +109,7 @@ DEEPEST = 2
 """Levels of nested containers that are written out."""
 _MOST_BITS = 256
 _SIMPLE = frozenset({bool, float, complex, type(None)})
-_WINDOW = 2_000  # characters of a string in which credentials are looked for before it is cut
+_WINDOW = 2_000  # characters of a string that are searched for credentials before the cut
 _SHAPED_BY = frozenset({"numpy", "pandas", "polars", "torch", "builtins"})
 _BRACKETS: dict[type, tuple[str, str]] = {
     list: ("[", "]"),
@@ -124,7 +124,7 @@ MOST_NAMED = 5
 LONGEST_NUMBER = 24
 _SHAPED = ("numpy.ndarray", "pandas.DataFrame", "pandas.Series", "pandas.Index", "polars.DataFrame")
 MOST_OBJECTS = 2_000
-"""Objects that are visited; of a large container a sample stands for all."""
+"""Objects that are visited; for a large container, a sample represents all."""
 SAMPLE = 200
 _NOT_OWNED = (type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType, types.CodeType, types.FrameType)
 _WITH_SIZE = ("numpy.ndarray", "pyarrow.ChunkedArray", "pyarrow.Array")
@@ -319,7 +319,7 @@ def _sizer(kind: type) -> Callable[[Any], int]:
 def _tensor_size(value: Any) -> int:
     torch = sys.modules["torch"]
     with torch._C.DisableTorchFunctionSubclass():  # noqa: SLF001 - runs no __torch_function__
-        if value.device.type == "meta":  # has a shape and no data
+        if value.device.type == "meta":  # has a shape, but no data
             return 0
         if value.layout is torch.strided:
             return int(value.numel() * value.element_size())

@@ -108,7 +108,7 @@ class VariableWatch:
             if first:
                 self.kept(self._snapshot)
         elif self._is_stale:
-            self._forget()  # a cell of the user's goes on, too: nobody could say whose a change is
+            self._forget()  # a user's cell runs at the same time: a change's author would be unknown
         self._is_stale = False
 
     def _keep(self, names: dict[str, Any]) -> None:
@@ -243,7 +243,7 @@ class Watches:
         self._stack.append(watch)
         try:
             _carefully(watch.begin_step)
-        except BaseException:  # interrupted: the code does not run, and `leave` is not called
+        except BaseException:  # interrupted: the code will not run, and `leave` will not be called
             self._leave(watch)
             raise
 

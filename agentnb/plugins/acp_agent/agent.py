@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 NOT_FOUND = -32002
 PAGE = 50
-"""Sessions that one answer to `session/list` holds at most."""
+"""The most sessions in one answer to `session/list`."""
 
 _S = TypeVar("_S", bound=AcpSession)
 _T = TypeVar("_T")

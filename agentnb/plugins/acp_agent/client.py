@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 Method = Callable[[Any], Awaitable[object]]
 LONGEST_LINE = 256 * 1024 * 1024
-"""Bytes that one message from the client may have."""
+"""The longest message from the client, in bytes."""
 
 
 class ClientOutput(Protocol):
@@ -77,9 +77,9 @@ class AcpClient:
     async def tell(self, method: str, params: object) -> None:
         """Send the client a notification, and wait until it has read most of what was sent before."""
         self.notify(method, params)
-        async with self._draining:  # before Python 3.10.5 only one may wait
+        async with self._draining:  # before Python 3.10.5, only one task may wait in drain()
             await self._writer.drain()
-        await asyncio.sleep(0)  # whoever tells much lets others have their turn
+        await asyncio.sleep(0)  # lets other tasks run between many notifications
 
     def notify(self, method: str, params: object) -> None:
         """Like :meth:`tell`, without waiting."""

@@ -137,7 +137,7 @@ async def _started(server: StdioServer, cwd: Path, name: str) -> AsyncIterator[M
         yield client
     finally:
         await asyncio.shield(asyncio.ensure_future(_end(process)))
-        reading.cancel()  # what the server started may keep its stdout open
+        reading.cancel()  # the server's child processes may keep its stdout open
         with contextlib.suppress(asyncio.CancelledError):
             await reading
 

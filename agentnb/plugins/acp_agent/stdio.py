@@ -33,7 +33,7 @@ async def _serve(name: str, make: Callable[[AcpClient], AcpAgent[Any]]) -> None:
     reader, writer = await _streams()
     client = AcpClient(name, writer)
     agent = make(client)
-    with contextlib.redirect_stdout(sys.stderr):  # what anybody prints stays off the wire
+    with contextlib.redirect_stdout(sys.stderr):  # printed text must not reach the protocol stream
         await client.serve(reader, agent.methods, {"session/cancel": taking(SessionParams, agent.cancel)})
 
 
@@ -48,7 +48,7 @@ async def _streams() -> tuple[StreamReader, ClientOutput]:
     """Returns stdin and stdout, set up so that neither blocks the event loop."""
     loop = asyncio.get_running_loop()
     reader = asyncio.StreamReader()
-    if sys.platform == "win32":  # whose loop can wait for no such pipe
+    if sys.platform == "win32":  # its event loop cannot wait for such a pipe
         threading.Thread(target=_feed, args=(loop, reader), daemon=True).start()
         return reader, _BlockingWriter()
     await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)

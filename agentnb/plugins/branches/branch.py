@@ -228,7 +228,7 @@ class Branch:
         self.turn.cancel()
         self.session.close()
         if state == "discarded":
-            with suppress(AgentnbError):  # the log is off, or had no time to hear of it
+            with suppress(AgentnbError):  # the log is off, or does not have the session yet
                 forget(self.session.tab_id)
         self.parts.kernel.close()
         self.parts.thread.close()

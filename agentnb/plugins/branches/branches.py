@@ -155,7 +155,7 @@ class Branches(Sequence[Branch]):
         return self.table
 
     def _ipython_display_(self) -> None:
-        if not self.is_shown_here():  # else once is enough
+        if not self.is_shown_here():  # otherwise it would be shown twice
             raise NotImplementedError
 
     @property
@@ -248,7 +248,7 @@ def branches(
         raise UsageError(f"n={n!r} is not a number from 1 to {MOST}.")
     if measure is not None:
         _check_expression(measure)
-    from agentnb.plugins.branches.page import add  # pages begin tries, too
+    from agentnb.plugins.branches.page import add  # pages can start branches, too
 
     choices = [{"confine": confine, **options, **own} for own in _choices(agents, n)]
     made = begin_branches(prompt, choices, measure=measure, higher_is_better=higher_is_better, verify=verify)

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 LARGEST = 256 * 1024 * 1024
-"""Bytes of a message, at most: code may show 50 pictures."""
+"""The largest message, in bytes: code may show 50 pictures."""
 _HEAD = struct.Struct("!Q")
 
 
@@ -171,7 +171,7 @@ class CopyServer:
         while (asked := self._requests.get()) is not None:
             try:
                 self._answer(asked)
-            except KeyboardInterrupt:  # it came before the code began, or when it had ended
+            except KeyboardInterrupt:  # the interrupt came before the code began or after it ended
                 with suppress(OSError):
                     self._link.send(CopyAnswer(number=asked.number, error="It was interrupted."))
 
@@ -208,7 +208,7 @@ class CopyServer:
 
     def _run(self, asked: CopyRequest) -> CopyAnswer:
         namespace = self._runner.namespace
-        if asked.watch and self._at_fork is None:  # the notebook's cells have run
+        if asked.watch and self._at_fork is None:  # the first watched run: the notebook's cells have run before
             self._at_fork = AtFork(namespace.variables(), is_fork=False)
         watch = namespace.watch(asked.text, self._take) if asked.watch else None
         if watch is not None:

@@ -103,7 +103,7 @@ class CellChanges:
             return [("move_cell", {"cell": cell, **self._place(step.cell_id)})]
         if step.action == "insert":
             place = self._place(step.cell_id)
-            below = {} if "above" in place else place  # the tool knows no place above a cell: it is put at the end
+            below = {} if "above" in place else place  # the tool cannot insert above a cell: insert it at the end
             return [("insert_cell", {"source": step.source, "cell_type": step.kind, **below})]
         calls: list[tuple[str, dict[str, Any]]] = []
         if step.source != step.expected:
@@ -187,7 +187,7 @@ class BranchKeeper:
             raise UsageError("There is no IPython kernel here.")
         self._check_files()
         cells = self._changed_cells(runner)
-        box = TemporaryFolder()  # removed by the next host where this one is killed
+        box = TemporaryFolder()  # if this host is killed, the next one removes it
         box.make()
         try:
             saved = box.path / "variables"
@@ -296,7 +296,7 @@ class BranchKeeper:
         """Set the outputs of the cells; undoing the cell, or its text, undoes them too."""
         notebook, runner = self._branch.notebook, self._host.environment.code_runner()
         if notebook is not None and runner is not None and (steps := cells.outputs):
-            with contextlib.suppress(AgentnbError):  # the cells are there; a run gives them their outputs
+            with contextlib.suppress(AgentnbError):  # the cells are kept; running them restores their outputs
                 await runner.change_cells(notebook.before.name, steps)
 
     def _write_files(self) -> None:

@@ -202,7 +202,7 @@ class WrittenFile:
             return others, LEFT_OUT.format(self.name)
         try:
             conflicts = self._notebook.change(steps_to(before, self._shown), exact=True)
-        except UsageError:  # a cell beside it is gone
+        except UsageError:  # a neighbouring cell is gone
             return others, LEFT_OUT.format(self.name)
         return others, LEFT_OUT.format(self.name) if conflicts else ""
 

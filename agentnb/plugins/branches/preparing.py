@@ -136,7 +136,7 @@ def copied_kernels(
 
 def _replayed(cells: Sequence[str], folder: Path, workspace: IsolatedWorkspace, now: AtFork) -> KernelCopy:
     kernel = replay_kernel(cells, folder, workspace.folder, now)
-    workspace.renew()  # what the cells wrote is no change of the branch's
+    workspace.renew()  # files that the replayed cells wrote are not the branch's changes
     return kernel
 
 

@@ -12,7 +12,7 @@ def main(descriptor: int) -> None:
     from agentnb.plugins.branches.copy_serving import serve
     from agentnb.plugins.rehearsal.kernel_code import cut_off, new_shell
 
-    sys.modules["__main__"] = types.ModuleType("__main__")  # the notebook's, without what this program defines
+    sys.modules["__main__"] = types.ModuleType("__main__")  # for the notebook: without this program's own names
     shell = new_shell()
     cut_off(shell)
     serve(shell, socket.socket(fileno=descriptor))
@@ -20,4 +20,4 @@ def main(descriptor: int) -> None:
 
 if __name__ == "__main__":
     main(int(sys.argv[1]))
-    os._exit(0)  # at once: there is nothing to take down
+    os._exit(0)  # exit at once: there is nothing to clean up

@@ -272,7 +272,7 @@ class BranchThread:
 
 def branch_environment(environment: Environment, shell: BranchShell, thread: BranchThread) -> Environment:
     """Returns the kernel's environment adapted to a branch: it has its own shell, and its files are a copy."""
-    _ = environment.cassette  # one for all
+    _ = environment.cassette  # creates it before the copy, so that all share it
     branch = copy.copy(environment)
     branch.shell, branch.job_queue = shell, thread.job_queue
     branch.default_changes = lambda: (False, False)  # type: ignore[method-assign]

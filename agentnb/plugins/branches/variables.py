@@ -74,7 +74,7 @@ class _Saver(cloudpickle.Pickler):  # type: ignore[misc]
             return (function, arguments, {**state, **own}, *rest) if own else NotImplemented
         reduced = super().reducer_override(obj)
         if id(obj) == self._root and isinstance(reduced, tuple) and reduced[_SETTER:]:
-            function, arguments, state, *_, setter = reduced  # else the setter would be given the kernel's own object
+            function, arguments, state, *_, setter = reduced  # otherwise the setter would get the kernel's own object
             return _built, (function, arguments, state, setter)
         return reduced
 
@@ -182,7 +182,7 @@ def bring(path: str, changed: Mapping[str, str], names: dict[str, Any], *, is_ch
         names.update(before)
     if at_fork is not None and is_checked:
         check(at_fork, names, changed, [key for key, _ in objects])
-    names |= brought  # a function brings the variables that it uses: only those that are missing
+    names |= brought  # variables that a function brings along: only the missing ones
     for name, status in changed.items():
         if status == "deleted":
             names.pop(name, None)

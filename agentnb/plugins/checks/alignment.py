@@ -147,7 +147,7 @@ def _by_numbers(count: int, index: Any) -> Alignment | None:
     step = every(len(labels))
     some = np.arange(0, len(labels), step.step)
     none = np.array([], dtype="int64")
-    if len(labels) == count:  # sorted, or shuffled
+    if len(labels) == count:  # the rows were sorted or shuffled
         return Alignment(labels[step], some, count, none, none)
     kept = np.zeros(count, dtype=bool)
     kept[labels] = True

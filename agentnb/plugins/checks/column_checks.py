@@ -186,7 +186,7 @@ def _check_parsed(findings: Findings, pair: Pair, add: Add) -> None:
     first, second = pair.parts(TEXT_SAMPLE)
     texts, numbers = pair.before.texts(first), pair.after.numbers(second)
     zeros = sum(1 for each in texts if each and len(each) > 1 and each[0] == "0" and each.isdigit())
-    is_code = len({len(each) for each in texts if each}) == 1  # of a fixed length, such as a postal code
+    is_code = len({len(each) for each in texts if each}) == 1  # texts of one length, such as postal codes
     if zeros and (is_code or zeros * 10 >= sum(1 for each in texts if each)):
         add(f"zeros before {counted(zeros, 'value')} of `{pair.name}` are lost", zeros)
         return

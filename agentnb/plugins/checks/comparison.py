@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 log: Logger = logging.getLogger("agentnb.checks")
 
 MOST_TABLES = 50
-"""Tables that are compared, at most: the last ones."""
+"""The most tables that are compared: the last ones."""
 
 
 def compare_tables(

@@ -33,7 +33,7 @@ def check_dates(findings: Findings, before: ReadTable, after: ReadTable, rows: A
             first, second = pair.parts()
             utc = pair.before.has_zone and pair.after.has_zone
             was, now = pair.before.times(first, utc=utc), pair.after.times(second, utc=utc)
-            got_zone = pair.before.has_zone != pair.after.has_zone  # some times do not exist there
+            got_zone = pair.before.has_zone != pair.after.has_zone  # some local times do not exist in a time zone
             if not got_zone or (was != now).mean() > 0.01:  # noqa: PLR2004 - an hour of a year
                 _check_moved(findings, name, was, now)
         elif kinds == ("text", "time"):
@@ -324,7 +324,7 @@ def _check_day_of(findings: Findings, name: str, other: str, source: Array, made
     if shift.any() and not shift.all() and bool(((shift >= -1) & (shift <= 1)).all()) and len({*shift.tolist()}) == 2:  # noqa: PLR2004
         hours = source % _DAY
         moved, left = hours[shift != 0], hours[shift == 0]
-        if moved.min() > left.max() - _HOUR or moved.max() < left.min() + _HOUR:  # in summer, an hour earlier
+        if moved.min() > left.max() - _HOUR or moved.max() < left.min() + _HOUR:  # an hour less in summer
             word = "later" if shift.max() > 0 else "earlier"
             text = f"`{name}` is a day {word} than `{other}` in {counted(int((shift != 0).sum()), 'row')}"
             findings.add("dates", text, count=int((shift != 0).sum()), columns=(name, other))

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _SUFFIXES = ("_x", "_y", "_left", "_right")
 _MOST_KEYS = 1_000_000
-"""Keys of a table that are counted, where rows were repeated."""
+"""Keys of a table that are counted if rows were repeated."""
 _PROBED = 500
 """Rows that are sampled to recognize a join."""
 
@@ -125,7 +125,7 @@ def _possible_keys(
     if not own and not suffixed:
         return
     if left is not right and not any(each not in right.columns for each in _from(result, left)):
-        return  # nothing is the left table's own
+        return  # no column comes only from the left table
     if shared:
         yield shared, shared
         if len(shared) > 1:
@@ -187,7 +187,7 @@ def _counted(
     if ours is None or theirs is None or not len(ours):
         return None
     if left.library == "polars":
-        theirs = theirs[theirs != 0]  # there, what is missing fits nothing
+        theirs = theirs[theirs != 0]  # in polars, null keys match nothing
     if len(theirs) > (_MOST_KEYS if result.rows > left.rows else SAMPLE):
         theirs = theirs[may_be_among(theirs, ours)]
     distinct, counts = np.unique(theirs, return_counts=True)
@@ -227,7 +227,7 @@ def check_total(findings: Findings, tables: Sequence[ReadTable]) -> None:
             total = float(np.nansum(after.columns[name].numbers(slice(0, after.rows))))
             exact = 1e-9 * float(np.abs(values).sum())
             if abs(total) <= exact or abs(total - values.sum()) <= exact:
-                continue  # a sum of nothing is evidence of nothing
+                continue  # a zero or an unchanged sum is no evidence
             for join in _joins_before(after, table, tables, {*keys}, name):
                 if abs(total - float((values * join.matches).sum())) <= exact:
                     _tell_total(findings, join, name)

@@ -69,7 +69,7 @@ def _check_added(findings: Findings, after: ReadTable, pair: Pair, known: Array)
 
     appended = pair.rows.appended
     if appended is None or len(appended) < _FEW or (pair.after.kind == "integer" and after.is_unique(pair.name)):
-        return  # names of rows go on
+        return  # identifiers of rows continue
     new = np.abs(pair.after.numbers(appended[:: max(1, len(appended) // 100_000)]))
     old = np.abs(known)
     new, old = new[np.isfinite(new) & (new > 0)], old[np.isfinite(old) & (old > 0)]
@@ -81,7 +81,7 @@ def _check_added(findings: Findings, after: ReadTable, pair: Pair, known: Array)
     low, middle, high = np.quantile(old, [0.1, 0.5, 0.9])
     scaled = np.quantile(new / unit, [0.1, 0.5, 0.9])
     spread = math.log(high / low)
-    noise = math.exp(0.2 + 2 * spread / math.sqrt(min(len(new), len(old))))  # few rows show less
+    noise = math.exp(0.2 + 2 * spread / math.sqrt(min(len(new), len(old))))  # tolerance: larger for few rows
     alike = all(1 / noise < one / other < noise for one, other in zip(scaled, (low, middle, high), strict=True))
     apart = bool(np.quantile(new, 0.1) > middle * 2 or np.quantile(new, 0.9) < middle / 2)
     if apart and alike and near >= 7:  # noqa: PLR2004 - smaller factors are no evidence

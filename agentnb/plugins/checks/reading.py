@@ -226,7 +226,7 @@ def _index_of(value: Any, rows: int) -> dict[str, Column]:
         return {}
     levels = [index.get_level_values(number) for number in range(index.nlevels)]
     if index.nlevels == 1 and index.name is None and pd.api.types.is_integer_dtype(index.dtype):
-        return {}  # the numbers of rows that are left of more
+        return {}  # row numbers after filtering
     taken = {str(each) for each in getattr(value, "columns", ())}
     names = [str(each.name) if each.name is not None else "index" for each in levels]
     return {

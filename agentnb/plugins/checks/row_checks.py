@@ -25,7 +25,7 @@ def check_repeated(findings: Findings, sources: Sequence[ReadTable], after: Read
     """Report rows that are duplicated and were not before, and keys of rows that are no longer unique."""
     names = _hashable(after)
     if not names or findings.has("fan-out") or (len(names) == 1 and not sources):
-        return  # values alone, such as a target, name no rows
+        return  # a single column, such as a target, does not identify rows
     extra = _repeats(after, names)
     repeats = {each.rows: _repeats(each, [one for one in names if one in each.everything]) for each in sources if extra}
     before = max(repeats.values(), default=0)
@@ -69,7 +69,7 @@ def _repeats(table: ReadTable, names: Sequence[str]) -> int:
             return 0
         rows = np.flatnonzero(codes & np.uint64((1 << bits) - 1) == 0)
         if len(rows) > 4 * SAMPLE:
-            return 0  # nothing tells the rows from each other
+            return 0  # too many equal hashes: the rows are not distinguishable
     keys = row_keys(table, names, rows)
     return 0 if keys is None else (len(keys) - distinct_count(keys)) << bits
 
@@ -109,9 +109,9 @@ def _check_unique(findings: Findings, before: ReadTable, after: ReadTable) -> No
     import numpy as np
 
     if after.rows <= before.rows or set(before.columns) != set(after.columns):
-        return  # with another column, a row can have become several on purpose
+        return  # with a new column, a row may have been split on purpose
     if any(column.kind == "other" for column in before.columns.values()):
-        return  # lists whose items became rows
+        return  # lists may have been exploded into rows
     for name, column in before.columns.items():
         if column.kind not in {"integer", "text"} or not before.is_unique(name):
             continue
@@ -272,7 +272,7 @@ def check_summary(findings: Findings, tables: Sequence[ReadTable], after: ReadTa
             keys, groups = source.keys(rows), own.keys(slice(0, after.rows))
             if keys is None or groups is None or (not table.is_large and not bool(np.isin(groups, keys).all())):
                 continue
-            if own.kind == "time":  # a difference or a mean of several rows lacks the first or the last times
+            if own.kind == "time":  # a difference or a rolling mean lacks the first or last times
                 times, present = source.times(rows), own.times(slice(0, after.rows))
                 keys = keys[(times >= present.min()) & (times <= present.max())]
             _tell_lost(findings, table, name, keys, groups)
@@ -314,7 +314,7 @@ def _tell_lost(findings: Findings, table: ReadTable, name: str, keys: Array, gro
 
     lost = np.setdiff1d(keys, groups)
     if len(lost) > len(groups):
-        return  # some were chosen
+        return  # most groups are missing: some were selected
     without = round(int((keys == 0).sum()) * table.rows / len(keys)) if 0 in lost else 0
     named = lost[lost != 0]
     if len(named):

@@ -39,7 +39,7 @@ class TurnTables:
         """See :meth:`agentnb.ports.StepComparison.begin`."""
         self._before = {}
         for name in [each for each, value in variables.items() if is_table(value) or is_lazy(value)][-MOST_TABLES:]:
-            with contextlib.suppress(Exception):  # another thread writes to it
+            with contextlib.suppress(Exception):  # another thread may be writing to the table
                 kept = as_it_is(variables[name])
                 self._before[name] = _NOT_KEPT if kept is None else kept
 

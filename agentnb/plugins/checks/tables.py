@@ -28,7 +28,7 @@ TEXT_SAMPLE = 20_000
 MOST_PARTS = 4
 """Selections of a column's rows that are held."""
 MOST_COLUMNS = 200
-"""Columns of one table that are read, at most; evenly spaced ones if there are more."""
+"""The most columns of one table that are read; evenly spaced ones if there are more."""
 MOST_LEVELS = 3
 """Levels of an index that are read."""
 _HEAD = 1_000
@@ -152,7 +152,7 @@ class Column:
             if not kinds <= {str, type(None), float}:
                 return None
             texts = objects if kinds == {str} else [each if each.__class__ is str else "" for each in objects]
-            coded = np.fromiter(map(hash, texts), "int64", len(texts))  # of an empty text it is 0
+            coded = np.fromiter(map(hash, texts), "int64", len(texts))  # the hash of an empty text is 0
             return np.where(coded == 0, 0, _mixed(coded))
         return None
 
@@ -182,7 +182,7 @@ class Column:
         if key not in self._parts:
             if len(self._parts) == MOST_PARTS:
                 del self._parts[next(iter(self._parts))]
-            self._parts[key] = rows, self._series[rows]  # the rows are held: another array has another address
+            self._parts[key] = rows, self._series[rows]  # the key contains an address: keeping the rows keeps it unique
         return self._parts[key][1]
 
     def _objects(self, rows: Rows) -> list[Any]:

@@ -81,7 +81,7 @@ class Remote:
     def close(self) -> None:
         """Disconnect. The chat keeps its last state, and says so."""
         atexit.unregister(self.close)
-        with contextlib.suppress(RuntimeError, AgentnbError):  # this kernel's host has stopped, and all with it
+        with contextlib.suppress(RuntimeError, AgentnbError):  # the host has stopped, and so has the connection
             current_host().loop.submit(self._client.close()).result(CLOSE_SECONDS)
 
     def __enter__(self) -> Self:
@@ -175,7 +175,7 @@ def _address_of(url: str, token: str | None, *, insecure: bool) -> tuple[str, st
         name_of_token = next((key for key in (TOKEN_BEHIND_PROXY, TOKEN) if key in dict(query)), TOKEN)
         token = dict(query).get(name_of_token)
         query = [(key, value) for key, value in query if key != name_of_token]
-        token = token or dict(query).get(TOKEN_OF_VSCODE)  # its host reads it in the address only
+        token = token or dict(query).get(TOKEN_OF_VSCODE)  # VS Code's host reads its token from the address only
     if not token or not token.isascii() or not token.isprintable():
         raise UsageError("There is no token.", hint="`agentnb serve --list` shows the address with its token.")
     is_local = is_loopback(name)

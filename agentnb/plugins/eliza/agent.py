@@ -46,7 +46,7 @@ async def answer(reply: Reply, text: str) -> None:
 
 
 async def _converse(reply: Reply, text: str) -> None:
-    from agentnb.plugins.eliza.tour import answer_of  # costs start-up time
+    from agentnb.plugins.eliza.tour import answer_of  # imported here: costs start-up time
 
     plain = reply.session.settings.mode_id == "plain"
     if not plain and (toured := answer_of(text)) is not None:

@@ -12,13 +12,13 @@ from typing import Any
 import msgspec
 
 LONGEST_ECHO = 24
-"""Words of the user's that are echoed at most."""
+"""The most words of the user's that are echoed."""
 
 LONGEST_CLAUSE = 80
-"""Words of a clause that are analysed at most, so that no prompt takes long."""
+"""The most words of a clause that are analysed, so that no prompt takes long."""
 
 LONGEST_MEMORY = 12
-"""Remembered answers that wait at most; the oldest are forgotten."""
+"""The most remembered answers that wait; the oldest are forgotten."""
 
 _CLAUSE_END = re.compile(r"(?<![.!?;:,])[.!?;:,]+(?=\s|$)|(?<!\s)\s+but\s+|\n+", re.IGNORECASE)
 _WORD = re.compile(r"[\w'’]+")
@@ -152,7 +152,7 @@ def load_script() -> DoctorScript:
 
 def parse_script(text: str) -> DoctorScript:
     """Read a script from TOML."""
-    if sys.version_info >= (3, 11):  # not above: it costs start-up time, and most prompts of a test are commands
+    if sys.version_info >= (3, 11):  # imported here: costs start-up time, and most prompts in tests are commands
         import tomllib
     else:
         import tomli as tomllib

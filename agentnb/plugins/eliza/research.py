@@ -44,7 +44,7 @@ async def research(reply: Reply, server: McpServer, text: str) -> None:
             words = sorted({*_NAME.findall(question[1])}, key=lambda word: (-len(word), word))
             hits = await asyncio.to_thread(_search, places, words)
             for path, line in [*dict.fromkeys((path, line) for path, line, _ in hits)][:1]:
-                if can_read(reply):  # as an agent with a model would read around it
+                if can_read(reply):  # an agent with a model would also read the lines around it
                     await read_file(reply, path, path.name, line=line, limit=10)
             findings = [{"text": f"`{excerpt}`", "file": str(path), "line": line} for path, line, excerpt in hits]
             nothing = [{"text": f"None of these words occur in it: {', '.join(words)}."}]

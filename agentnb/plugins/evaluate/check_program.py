@@ -163,7 +163,7 @@ def outcome_of(check: Any, run: Run) -> tuple[str, str]:
         return "broken", f"check.py, line {_line(error)}, raised {type(error).__name__}: {error}"
     if hasattr(said, "item") and not isinstance(said, str):
         with suppress(Exception):
-            said = said.item()  # NumPy's
+            said = said.item()  # a NumPy scalar
     if isinstance(said, bool):
         return ("right", "") if said else ("wrong", "The check failed.")
     if isinstance(said, str) and said.strip():
@@ -177,7 +177,7 @@ def _line(error: BaseException) -> int:
 
 
 def _checked(order: dict[str, Any]) -> tuple[str, str]:
-    sys.path[0] = order["task"]  # modules beside the check; none of the agent's
+    sys.path[0] = order["task"]  # import modules beside the check, and none of the agent's
     sys.dont_write_bytecode = True
     try:
         spec = importlib.util.spec_from_file_location(MODULE, os.path.join(order["task"], "check.py"))  # noqa: PTH118
@@ -207,7 +207,7 @@ def main(reading: int, report: int) -> None:
     os.chdir(order["folder"])
     outcome, why = _checked(order)
     os.write(report, json.dumps({"outcome": outcome, "why": why[:LONGEST_REASON]}).encode())
-    os._exit(0)  # at once: threads of the check's need not end
+    os._exit(0)  # exit at once, without waiting for the check's threads
 
 
 if __name__ == "__main__":

@@ -47,7 +47,7 @@ class TaskKernel:
 
     def environment(self, environment: Environment) -> Environment:
         """Returns the host's environment, adapted to a conversation with this kernel."""
-        _ = environment.cassette  # one for all
+        _ = environment.cassette  # creates it before the copy, so that all share it
         own = copy.copy(environment)
         own.shell, own.job_queue = BranchShell(self._runner, NoMentions()), self._thread.job_queue
         own.step_comparison = lambda **_options: None  # type: ignore[method-assign]

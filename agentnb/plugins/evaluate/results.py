@@ -44,8 +44,8 @@ class Figures(msgspec.Struct, frozen=True, kw_only=True):
 
 FORM = 1
 Outcome: TypeAlias = Literal["right", "wrong", "undone", "broken", "not run"]
-"""``right`` and ``wrong`` as the check says. ``undone``: the agent did not come to an end. ``broken``: not the agent's
-fault: the check failed, or the recording does not fit. ``not run``: the budget of a day is used up."""
+"""``right`` and ``wrong``: the check's result. ``undone``: the agent did not finish. ``broken``: not the agent's fault:
+the check failed, or the recording does not fit. ``not run``: the budget of a day is used up."""
 NOTHING_TO_CHECK = ("undone", "not run")
 OUTCOMES: tuple[Outcome, ...] = ("right", "wrong", "undone", "broken")
 

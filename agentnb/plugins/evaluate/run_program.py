@@ -114,7 +114,7 @@ def run(order: Order) -> Report:
         finally:
             with suppress(AgentnbError):
                 session.close(CLOSE_SECONDS)
-            if current_host().recorder is not None:  # what it used is counted; the conversation is none of the user's
+            if current_host().recorder is not None:  # its usage stays counted; the conversation is not the user's
                 forget(session.tab_id)
         if kernel is not None:
             kernel.save()
@@ -125,7 +125,7 @@ def run(order: Order) -> Report:
 
 
 def _kernel(order: Order, workspace: Path) -> TaskKernel:
-    from agentnb.plugins.evaluate.kernel import TaskKernel  # it loads IPython
+    from agentnb.plugins.evaluate.kernel import TaskKernel  # imported here: it loads IPython
 
     return TaskKernel(workspace, order.notebook, order.hidden, order.title)
 
@@ -202,7 +202,7 @@ def _is_counted(workspace: Path) -> bool:
 
 def main() -> None:
     report = os.dup(1)
-    os.dup2(2, 1)  # whatever prints is not part of the report
+    os.dup2(2, 1)  # printed text must not mix with the report
     order = read_record(sys.stdin.buffer.read(), Order)
     if not _is_counted(Path(order.workspace)):
         os.environ[LOG] = "off"

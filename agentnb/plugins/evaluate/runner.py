@@ -132,7 +132,7 @@ class EvaluationRunner:
             return Finished(done)
         recorded = self._recordings.result(task.name, agent, run) if self._recordings is not None else None
         if recorded is not None and recorded.outcome in NOTHING_TO_CHECK:
-            return Finished(recorded)  # a recording that hangs would hang again
+            return Finished(recorded)  # replaying a run that hung would hang again
         if self._day_is_over:
             return Finished(RunResult(task=task.name, agent=agent, run=run, outcome="not run", why=self._day_is_over))
         try:

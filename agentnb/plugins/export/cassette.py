@@ -75,7 +75,7 @@ def document_of(stored: StoredSession) -> Document:
 
 
 WORKSPACE = "/recorded/workspace"
-"""Stands in for the workspace, which a cassette does not record; paths in it are shown relative to it."""
+"""Represents the workspace, which a cassette does not record; paths in it are shown relative to it."""
 
 
 def of_cassette(path: Path) -> Document:

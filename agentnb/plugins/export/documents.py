@@ -31,7 +31,7 @@ def exported(document: Document, form: str) -> str:
         if exporter.name == form:
             try:
                 return str(exporter.export(as_markdown(document)))
-            except Exception as error:  # somebody else's code
+            except Exception as error:  # an exporter may raise any exception
                 raise PluginFailed(plugins().failed(plugin.name, f"the form {form!r}", error)) from error
     raise UsageError(f"There is no form {form!r}.", hint=f"There are {', '.join(forms())}.")
 
@@ -53,7 +53,7 @@ def _texts_hidden(value: Any, hidden: Callable[[str], str]) -> Any:
     if isinstance(value, str):
         return hidden(value)
     if isinstance(value, list):
-        if all(isinstance(item, str) for item in value):  # a text in lines
+        if all(isinstance(item, str) for item in value):  # a text as a list of lines
             return hidden("".join(value)).splitlines(keepends=True)
         return [_texts_hidden(item, hidden) for item in value]
     if isinstance(value, dict):

@@ -72,7 +72,7 @@ _OPEN = re.compile(
 _REFERENCE = re.compile(r"&#x([0-9A-Fa-f]{1,6});")
 _UNSEEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn"})
 _OPERATORS = "\u2061\u2062\u2063\u2064"
-"""Invisible operators, which have a meaning."""
+"""Invisible operators that have a meaning."""
 
 
 class _NotDrawn(Exception):
@@ -123,7 +123,7 @@ def _written(element: Element, depth: int, count: list[int]) -> Iterator[str]:
     children = list(element)
     name, classes, attributes = _named(element)
     if name in _TOKENS and children and not element.text:
-        name, attributes = "mrow", {}  # operators made of others
+        name, attributes = "mrow", {}  # an operator composed of others
     elif name in _UNDER and children and _has_limits(children[0]):
         name = _UNDER[name]
         children[0].set("movablelimits", "true")
@@ -227,7 +227,7 @@ def _length(raw: str) -> str | None:
 
 def _text(element: Element) -> str:
     if element.text in {"&", "$", "{", "}", "#"}:
-        raise _NotDrawn  # a column without a table, half of a group
+        raise _NotDrawn  # a column separator without a table, or half of a group
     raw = _REFERENCE.sub(_referred, element.text or "")
     if element.tag != "mtext" and raw.startswith("\\") and len(raw) > 1:
         symbol = SYMBOLS.get(raw[1:])

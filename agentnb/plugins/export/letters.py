@@ -23,7 +23,7 @@ _ALPHABETS = {
     "sans-serif-bold-italic": "SANS-SERIF BOLD ITALIC",
 }  # fmt: skip
 _EARLIER = {"SCRIPT": "SCRIPT", "FRAKTUR": "BLACK-LETTER", "DOUBLE-STRUCK": "DOUBLE-STRUCK"}
-"""Alphabets some letters of which were in Unicode before the others."""
+"""Alphabets some of whose letters were in Unicode before the others."""
 
 
 def in_alphabet(text: str, variant: str) -> str:

@@ -94,7 +94,7 @@ def _prompts(record: ConversationRecord) -> dict[str, str]:
 _PROMPT = re.compile(r"^\s*(?:[\w.]+\s*=\s*)?%{1,2}agent(?:\s|$)")
 _IMAGES = ("image/png", "image/jpeg", "image/gif", "image/webp")
 _ESCAPES = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]")
-_NAMELESS = re.compile(r"\s*<[^<>]*>\s*\Z")  # such as <Figure size 640x480>: says nothing of what was shown
+_NAMELESS = re.compile(r"\s*<[^<>]*>\s*\Z")  # such as <Figure size 640x480>: does not describe the output
 _OPTION = re.compile(r"(?:^|\s)(-a|--agent|-t|--tab)[ =]+(?:\"([^\"]*)\"|'([^']*)'|(\S+))")
 
 
@@ -163,7 +163,7 @@ def _of_output(output: dict[str, Any], *, asks: bool) -> DocumentEntry | None:
         return DocumentEntry(kind="answer" if asks else "text", source=joined(data["text/markdown"]), images=images)
     text = _plain(joined(data.get("text/plain", "")))
     left = sorted(set(data) - {"text/plain", *_IMAGES})
-    if left and not images and (not text or _NAMELESS.match(text)):  # nothing in a document may run or fetch
+    if left and not images and (not text or _NAMELESS.match(text)):  # a document must not run code or load resources
         text = "\n".join(filter(None, [text, f"[Shown in the notebook only: {', '.join(left)}]"]))
     return DocumentEntry(kind="output", source="" if images else text, images=images) if text or images else None
 

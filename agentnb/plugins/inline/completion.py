@@ -68,7 +68,7 @@ def _names(text: str) -> list[str]:
 
 
 LONGEST_TEXT = 20_000
-"""Characters before the cursor, and after it, at most."""
+"""The most characters before the cursor, and after it."""
 MOST_ABOVE = 200
 LONGEST_WAIT = 10.0
 """Seconds that a model may take."""
@@ -205,7 +205,7 @@ def fitting(text: str, suffix: str) -> str:
     """Returns *text* in the form to show: bounded, and without what already follows the cursor."""
     from agentnb.credentials import HIDDEN
 
-    if HIDDEN in text:  # the model repeats what it was not shown
+    if HIDDEN in text:  # the model repeats the mark of a hidden credential
         return ""
     lines = text[:LONGEST_COMPLETION].splitlines(keepends=True)[:MOST_LINES]
     text = "".join(lines).rstrip()

@@ -222,7 +222,7 @@ async def edit(params: CellEditParams) -> EditStarted:
     host = current_host()
     conversation = last_used(host) or await _begin(host)
     if conversation.kernel is not None and params.path and host.environment.code_runner() is not None:
-        # So that an agent which never reads the cell does not overwrite what the user types meanwhile.
+        # So that an agent that never reads the cell does not overwrite the user's typing meanwhile.
         conversation.kernel.tool_runner().note_text(params.path, params.cell_id, params.source)
     turn_id = new_id()
     conversation.prompt(turn_id, edit_message(params), look=True)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 MOST_TOKENS = 160
 MISSING_FOR = 30.0
-"""Seconds until a model that was not found is looked for again."""
+"""Seconds until the next search for a model that was not found."""
 SYSTEM = (
     "You complete Python code in a notebook cell. Answer with the code that comes at <CURSOR>, and nothing else: no "
     "explanation, no code fence, nothing of what stands before or behind it. Answer with nothing if nothing fits."
@@ -52,7 +52,7 @@ async def complete_with_model(params: CompleteParams) -> tuple[str, float]:
             text = await _fill(model, context)
     except (BadSettings, ServerTrouble, AnswerTooLong) as trouble:
         if isinstance(trouble, ServerTrouble) and trouble.status is None:
-            _found.model, _found.until = None, 0.0  # it may be elsewhere by now
+            _found.model, _found.until = None, 0.0  # the server may have moved: search again
         raise UsageError(str(trouble)) from None
     return text, watch.took
 
@@ -91,7 +91,7 @@ async def _fill(model: Model, context: CodeContext) -> str:
         except ServerTrouble as trouble:
             if trouble.status is None or trouble.transient:
                 raise
-            _found.without_fill.add(model.key)  # this model cannot fill in
+            _found.without_fill.add(model.key)  # this model has no fill-in-the-middle
     return await _chat(model, context)
 
 

@@ -25,7 +25,7 @@ class _Suggestion(NamedTuple):
     id: str
     uri: str
     shown: str
-    """The text before the cursor once it is accepted."""
+    """The text before the cursor after it is accepted."""
 
 
 class _EditSession:

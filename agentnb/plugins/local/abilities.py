@@ -87,7 +87,7 @@ async def look_up(model: Model) -> None:
 
 async def find_out(model: Model) -> Abilities:
     answer = Abilities()
-    with contextlib.suppress(ServerTrouble):  # whether it is away, the try says
+    with contextlib.suppress(ServerTrouble):  # the next request shows if the server is away
         answer = await told_abilities(model)
     if answer.tools is None:
         return msgspec.structs.replace(answer, tools=await _takes_tools(model))
@@ -122,10 +122,10 @@ async def told_abilities(model: Model) -> Abilities:
                 if each.get("id") == model.model_id:
                     return _from_lm_studio(each)
         if model.kind == LLAMA_CPP:
-            which = quote(model.model_id, safe="")  # it counts where one server has several models
+            which = quote(model.model_id, safe="")  # needed if the server has several models
             return _from_llama_cpp(await model.server.get(f"{model.server.root}/props?model={which}"))
     except ServerTrouble as trouble:
-        if trouble.status is None:  # it is away; else it does not know the method
+        if trouble.status is None:  # the server is away; otherwise it lacks the method
             raise
     return Abilities(context=context)
 

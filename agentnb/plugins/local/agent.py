@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from agentnb.plugins.local.settings import LocalSettings
 
 MOST_SESSIONS = 200
-"""Conversations that are kept at most; a new one replaces the oldest."""
+"""The most conversations that are kept; a new one replaces the oldest."""
 
 
 class LocalAgent(AcpAgent[LocalSession]):

@@ -128,7 +128,7 @@ async def _try(model: Model) -> list[str]:
         "stream": True,
     }
     await model.server.answer(body)
-    abilities = await find_out(model)  # anew: the server may have been started with another template
+    abilities = await find_out(model)  # again: the server may have restarted with another template
     keep_abilities(model, abilities)
     lines = [f"{model.model_id} answers. {str(abilities).capitalize()}."]
     if abilities.tools is False:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 OLLAMA, LM_STUDIO, VLLM, LLAMA_CPP, OTHER = "Ollama", "LM Studio", "vLLM", "llama.cpp", "OpenAI-compatible server"
 LOOK_SECONDS, ASKED_SECONDS = 6.0, 30.0
-"""Seconds that a server may take to list its models: one that agentnb looks for, and one that the user has named."""
+"""Seconds that a server may take to list its models: one that agentnb searches for, and one that the user has named."""
 START = (
     "Start one: Ollama (`ollama serve`, then `ollama pull qwen3:4b`), LM Studio, vLLM or llama.cpp's `llama-server`;"
     " for one elsewhere, write its address into the setting *Model server* (in code: AGENTNB_LOCAL_URL)."
@@ -36,7 +36,7 @@ LARGER_CONTEXT = {
     VLLM: "`--max-model-len 16384`",
     LLAMA_CPP: "`llama-server -c 16384`",
 }
-"""How each server is given a context that is large enough for an agent with tools."""
+"""The setting of each server for a context that is large enough for an agent with tools."""
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,7 @@ async def find_servers(settings: LocalSettings, known: dict[str, ModelServer]) -
     results = await asyncio.gather(*looks)
     listed = tuple(each for each in results if isinstance(each, FoundServer))
     troubles = [each for each in results if isinstance(each, ServerTrouble)]
-    if settings.url is None:  # most ports have no server, or another one: no trouble
+    if settings.url is None:  # most ports have no server or a different one: not worth reporting
         troubles = [each for each in troubles if each.status in {401, 403} or each.forbidden or _is_loading(each)]
     return FoundModels(listed, tuple(troubles))
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 MOST_TRIED = 2
-"""Models that a server may have to be tried out; with more, it is only queried, since it might have to load each."""
+"""The most models of a server that is tested with a request; with more, it is only queried, since it may load each."""
 TELL_SECONDS = 1.0
 
 
@@ -95,7 +95,7 @@ class AbilityLookup:
         except (ServerTrouble, asyncio.TimeoutError):
             self._away.add(model.server.url)
             return
-        if found.tools is None:  # its first turn tries it
+        if found.tools is None:  # the model's first turn tests tool calls
             self._partly[model.key] = found
         else:
             keep_abilities(model, found)
@@ -146,7 +146,7 @@ class ModelChoice:
         wanted = chosen or self.settings.model
         if wanted is None:
             return next(iter(offered.values()), None)
-        names = {wanted, f"{wanted}:latest"}  # as Ollama writes it
+        names = {wanted, f"{wanted}:latest"}  # Ollama's default tag
         named = (model for value, model in offered.items() if value == wanted or model.model_id in names)
         return next(named, None)
 

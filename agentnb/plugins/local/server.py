@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 RUNS_STILL = "Check that the server is still running; its own log says what happened."
-"""Advice where an answer breaks off."""
+"""Advice after an interrupted answer."""
 CONNECT_SECONDS = 5.0
 READ_SECONDS = 600.0
 """Seconds that a server may be silent: it may have to load the model first."""

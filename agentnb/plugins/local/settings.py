@@ -141,7 +141,7 @@ async def why_not_ready(environ: Mapping[str, str]) -> str:
         return str(error)
     if settings.url is not None:
         return await _look(settings)
-    listening = await asyncio.gather(*map(_listens, settings.ports))  # before the HTTP client is loaded
+    listening = await asyncio.gather(*map(_listens, settings.ports))  # checked before the HTTP client is loaded
     return await _look(settings) if any(listening) else _NOBODY
 
 
@@ -155,7 +155,7 @@ async def _listens(port: int) -> bool:
 
 
 async def _look(settings: LocalSettings) -> str:
-    await asyncio.to_thread(import_module, "agentnb.plugins.local.discovery")  # loads the HTTP client
+    await asyncio.to_thread(import_module, "agentnb.plugins.local.discovery")  # in a thread: it loads the HTTP client
     from agentnb.plugins.local.discovery import look_once
 
     found = await look_once(settings)

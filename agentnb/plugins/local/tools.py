@@ -158,7 +158,7 @@ async def search(reply: AcpReply, args: dict[str, Any]) -> str:
     names, more = await _listed(reply, call, folder, _text(args, "pattern"), searched=True)
     hits: list[str] = []
     for name in names:
-        with contextlib.suppress(RpcError, msgspec.ValidationError):  # no text, or not allowed: others may be
+        with contextlib.suppress(RpcError, msgspec.ValidationError):  # not text, or not allowed: read the others
             content = await reply.client.read_text_file(reply.session.session_id, str(reply.path(name)))
             lines = enumerate(content.splitlines(), start=1)
             hits += [f"{name}:{number}: {line.strip()[:200]}" for number, line in lines if text.lower() in line.lower()]

@@ -91,9 +91,9 @@ def _as_text(block: ContentBlock) -> str | None:
 
 ATTEMPTS = 4
 FIRST_PAUSE = 1.0
-"""Seconds before the second attempt, where the server names none; each further pause is twice as long."""
+"""Seconds before the second attempt, if the server names none; each further pause is twice as long."""
 MOST_ROUNDS = 50
-"""Requests to the model in one turn, at most."""
+"""The most requests to the model in one turn."""
 
 _WRITTEN_CALL = re.compile(
     r"""(?:"name"\s*:\s*"(?=[\w.-]{1,100}"\s*,\s*"(?:arguments|parameters)")|<function=)([\w.-]{1,100})"""

@@ -85,13 +85,13 @@ class Attempt:
         made.listen(changed.set)
         while branch.state == "running":
             changed.wait(POLL_SECONDS)
-            if not stopped and not branch.turn.done:  # what it did by its end counts
+            if not stopped and not branch.turn.done:  # a turn that ended by itself keeps its result
                 self._note(branch, began)
                 if stopped := self._rules.stop(self.row):
                     since = time.monotonic()
                     branch.turn.cancel()
             elif stopped and time.monotonic() - since > GRACE_SECONDS:
-                branch.close("discarded")  # what it waits for ends with its processes
+                branch.close("discarded")  # also ends the processes that it waits for
         return stopped
 
     def _note(self, branch: TryBranch, began: float) -> None:

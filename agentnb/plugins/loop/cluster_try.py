@@ -129,7 +129,7 @@ class TryCluster:
     async def _watch(self, told: Callable[[Body], object]) -> None:
         while True:
             await asyncio.sleep(FIGURES_SECONDS)
-            with suppress(Exception):  # the scheduler or the worker is away, and comes back or not
+            with suppress(Exception):  # the scheduler or the worker may be unreachable; the next round tries again
                 for each in await self._cluster.figures():
                     told(each)
 

@@ -97,7 +97,7 @@ class _Digest:
 def _content(cell: Any) -> Any:
     try:
         return cell.cell_contents
-    except ValueError:  # it is empty
+    except ValueError:  # the cell is empty
         return None
 
 

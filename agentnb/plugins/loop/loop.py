@@ -170,7 +170,7 @@ class Loop:
         self._run.begin(judged, rows)
 
     async def _awaited(self) -> Self:
-        with self._run.host.environment.job_queue.waiting(new_id()):  # a try is copied and kept on this thread
+        with self._run.host.environment.job_queue.waiting(new_id()):  # tries are copied and kept on this thread
             try:
                 return await self._joined()
             except asyncio.CancelledError:

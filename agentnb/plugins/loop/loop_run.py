@@ -45,7 +45,7 @@ MOST_FAILURES = 5
 """Failed tries in a row that end the loop, since the next one would fail too."""
 STOPPED = "It was stopped."
 _HOPELESS = (AgentNotFound, AuthenticationRequired, UnknownAgent)
-"""Errors that the next try would meet, too."""
+"""Errors that would also occur in the next try."""
 _LOST = {
     "running": "The kernel ended in the meantime.",
     "keeping": "The kernel ended while it was being kept: some of its files and cells may be there.",
@@ -169,7 +169,7 @@ class LoopRun:
         told = instructions_for(number, self.spec.metric, self.best, held, self.rows[:at], higher_is_better=higher)
         try:
             attempt.run(self.spec.prompt, self._begin_try, told)
-        except KernelBusy:  # you were faster
+        except KernelBusy:  # the user's cell started first
             self.rows.pop()
             return
         except CopyInterrupted:
@@ -242,7 +242,7 @@ class LoopRun:
         self._best, self._digests = judged.values, judged.digests
         row = LoopTry(number=0, state="start", values=judged.values, why=why)
         at = len(self.rows) - 1 if self.rows and self.rows[-1].state == "running" else len(self.rows)
-        if at < len(self.rows):  # before the try that is measured
+        if at < len(self.rows):  # insert it before the try that is being measured
             running = self.rows.pop()
             self._put(row)
             self._put(running)

@@ -103,7 +103,7 @@ def _is_large(value: Any) -> bool:
 
 
 MOST_BYTES = 256_000_000
-"""Bytes of files and variables that are sent, either way."""
+"""Bytes of files and variables that are sent in either direction."""
 
 
 class SentFile(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -239,7 +239,7 @@ def _show(begun: Loop) -> None:
         show(html_of(begun.view))
 
     begun.listen(Paced(lambda: begun.state != "running", update))
-    if begun.done:  # before anybody listened
+    if begun.done:  # it ended before the listener was added
         update()
 
 

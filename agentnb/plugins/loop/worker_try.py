@@ -155,14 +155,14 @@ class WorkerTry:
         failed = {}
         for number, cell in order.cells.items():
             ran = kernel.ask("run", cell, watch=False, seconds=REPLAY_SECONDS).ran
-            if ran is not None and ran.failure is not None:  # what it was to make may be sent
+            if ran is not None and ran.failure is not None:  # its variables may be among those that are sent
                 failed[number] = ran.failure
         box = workspace.folder.parent / "state"
         box.write_bytes(order.state)
         code = _UNPACK.format(str(box), order.names, order.digests)
         ran = kernel.ask("run", code, watch=False, seconds=REPLAY_SECONDS).ran
         box.unlink()
-        workspace.renew()  # what the cells wrote is no change of the try's
+        workspace.renew()  # files that the replayed cells wrote are not the try's changes
         if ran is None or ran.failure is None:
             return ()
         if ran.failure.name == "TablesDiffer":

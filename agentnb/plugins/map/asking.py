@@ -91,7 +91,7 @@ class BatchQuestion(msgspec.Struct, frozen=True, kw_only=True):
     """The question for all inputs: the checked arguments of :func:`agentnb.map`."""
 
     keeps_answers: ClassVar[bool] = True
-    """Whether a worker keeps an answer until the batch ends, for a worker that is killed before it was fetched."""
+    """True if a worker keeps an answer until the batch ends, in case it is killed before the answer is fetched."""
     options: dict[str, Any]
     prompt: str
     wanted: Any = None
@@ -154,7 +154,7 @@ class SessionWorker:
         self._process = process
         self._began = 0.0
         self._turn: Turn | None = None
-        self._changes: tuple[WorkspaceChange, ...] = ()  # of a try that failed, in a workspace of its own
+        self._changes: tuple[WorkspaceChange, ...] = ()  # changes of a failed try in its isolated workspace
 
     def begin(self) -> None:
         self._began, self._turn, self._changes = time.monotonic(), None, ()
@@ -172,7 +172,7 @@ class SessionWorker:
         try:
             return await self._answered(job)
         finally:
-            if last is not None:  # not before: the process ends with its last session
+            if last is not None:  # not earlier: the process ends with its last session
                 await _close(last, CLOSE_SECONDS)
 
     async def _asked_apart(self, job: Job) -> Body:
@@ -184,7 +184,7 @@ class SessionWorker:
             try:
                 body = await self._answered(job)
             except (AgentnbError, AnswerUnfit):
-                await _close(self.session, CLOSE_SECONDS)  # it may still write
+                await _close(self.session, CLOSE_SECONDS)  # the agent may still write files
                 self._changes = await asyncio.to_thread(workspace.changes)
                 raise
             changes = await asyncio.to_thread(workspace.changes)
@@ -225,7 +225,7 @@ class SessionWorker:
 
     def _opened(self, job: Job, folder: Path | None = None) -> Session:
         options = dict(self._question.options)
-        if folder is not None:  # its changes are found here, and nothing of it is kept
+        if folder is not None:  # the batch itself finds the changes, and does not keep the folder
             options["cwd"] = folder
             options["env"] = {**(options.get("env") or {}), FOLLOWS_CHANGES: "off"}
         if self._process:

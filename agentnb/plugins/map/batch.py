@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["Batch", "BatchResult", "OnError"]
 
 OnError: TypeAlias = Literal["raise", "keep"]
-_POLL_SECONDS = 0.2  # a blocked main thread looks up this often, so that Ctrl-C comes through on every platform
+_POLL_SECONDS = 0.2  # a blocked main thread wakes this often, so that Ctrl-C works on every platform
 
 
 class Batch(BatchStatus[Answer_co], Sequence[Answer_co]):
@@ -290,7 +290,7 @@ class Batch(BatchStatus[Answer_co], Sequence[Answer_co]):
     def _value(self, result: BatchResult[Answer_co]) -> Any:
         if result.state == "done":
             return result.text if self._question.wanted is None else result.output
-        if result.state == "running":  # the batch broke before it could keep how the input ended
+        if result.state == "running":  # the batch failed before it recorded this input's result
             self._raise_if_broken()
         if self._on_error == "raise":
             raise self._failure(result)

@@ -27,22 +27,22 @@ if TYPE_CHECKING:
 _LISTED = 10
 
 
-class _Fields(NamedTuple):  # apart, since on Python 3.10 a named tuple can't be generic itself
+class _Fields(NamedTuple):  # separate: on Python 3.10, a named tuple can't be generic
     number: int
     label: Any
     prompt: str
     state: str
     text: str
-    output: Any  # the answer as the type that was wanted; None where none was
-    error: str  # why it failed; empty where it did not
+    output: Any  # the answer as the requested type; None if no type was requested
+    error: str  # why it failed; empty if it did not
     reason: str
     attempts: int
-    input_tokens: int | None  # tokens that the model read; None where the agent does not say
+    input_tokens: int | None  # tokens that the model read; None if the agent does not report it
     output_tokens: int | None
     costs: dict[str, float]
     seconds: float
     session: str
-    log: str = ""  # where its conversation is kept, ``machine:file``; empty where that is the log of this kernel
+    log: str = ""  # the log with its conversation, ``machine:file``; empty for this kernel's log
     changes: tuple[WorkspaceChange, ...] = ()
     folder: str = ""
 
@@ -162,7 +162,7 @@ class BatchStatus(Generic[Answer_co]):
         return "\n".join([self.summary, *lines(self._table()), *self._notes()])
 
     def _repr_html_(self) -> str:
-        if not self.done and self.is_shown_here():  # a table would say for ever how far it was
+        if not self.done and self.is_shown_here():  # a table would keep showing the old progress
             return "<p>The bar above follows it; <code>wait()</code> waits for its end.</p>"
         head, *rows = self._table()
         notes = "".join(f"<p>{escape(each)}</p>" for each in self._notes())

@@ -54,7 +54,7 @@ class AnswerCassette:
         self._lines = self._read()
         self._new: dict[tuple[str, int], _Line] = {}
         self._used: set[tuple[str, int]] = set()
-        if mode == "record":  # by any batch of this kernel: several may ask the same about different inputs
+        if mode == "record":  # shared by all batches of this kernel: several may send the same prompt
             self._used = _USED.setdefault(path.absolute(), self._used)
         self._secrets = Secrets(os.environ)
 

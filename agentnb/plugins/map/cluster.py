@@ -68,7 +68,7 @@ class Cluster:
         self._plugin = f"agentnb-{batch}"
         self._settings = self._pickled()
         self._client: Any = None
-        self._times = 0  # how often this batch has met a scheduler
+        self._times = 0  # number of times that this batch connected to a scheduler
         self._sent = 0
         self._unfit: dict[str, tuple[str, list[str]]] = {}
         self._meeting = asyncio.Lock()
@@ -119,7 +119,7 @@ class Cluster:
                 continue
             finally:
                 future.release()
-            if kind == "answer" and result is None:  # its worker ended meanwhile
+            if kind == "answer" and result is None:  # the worker ended meanwhile
                 continue
             if kind == "answer":
                 return msgspec.json.decode(result, type=WorkerAnswer)
@@ -164,7 +164,7 @@ class Cluster:
             await _leave(client)
             message = f"The scheduler at {self.address} does not answer: {error}."
             raise ClusterLost(message, hint="Start it, or give the address of another one.") from error
-        except TypeError as error:  # what Dask raises where no certificate is given
+        except TypeError as error:  # Dask raises it if a certificate is missing
             await _leave(client)
             raise UsageError(
                 f"The scheduler at {self.address} requires a certificate, but executor= has none.",

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 INPUT = "input"
-"""The field of an input that has no names of its own: a text, a number, an element of a Series."""
+"""The field of an input without named fields: a text, a number, an element of a Series."""
 _FIELD = re.compile(r"\{\{|\}\}|\{([^{}\n]{1,200})\}")
 _NAME = re.compile(r"[^\W\d]\w*\Z")
 _SHOWN = 8  # names in an error
@@ -86,7 +86,7 @@ def asked(
     """Returns the prompts in the order of the inputs; each is made only when it is wanted."""
     make = prompt if callable(prompt) else template(prompt)
     _check_kind(inputs)
-    if not callable(prompt) and length_of(inputs) and hasattr(inputs, "__getitem__"):  # tqdm is gone through once
+    if not callable(prompt) and length_of(inputs) and hasattr(inputs, "__getitem__"):  # tqdm can be iterated only once
         make(next(rows_of(inputs))[1])
     return _prompts(make, inputs, check)
 
@@ -140,7 +140,7 @@ def template(text: str) -> Callable[[Row], str]:
 def rows_of(inputs: Any) -> Iterator[tuple[Any, Row]]:
     """Yields each input with its label: a mapping of columns, or the input itself."""
     _check_kind(inputs)
-    if hasattr(inputs, "to_delayed"):  # Dask: a part at a time, so that it need not fit into memory
+    if hasattr(inputs, "to_delayed"):  # Dask: one partition at a time, so that memory suffices
         for part in inputs.to_delayed():
             yield from rows_of(part.compute())
     elif hasattr(inputs, "itertuples") and hasattr(inputs, "columns"):
@@ -166,7 +166,7 @@ def _check_kind(inputs: Any) -> None:
 
 
 def _is_lazy(inputs: Any) -> bool:
-    return hasattr(inputs, "to_delayed")  # Dask counts by computing
+    return hasattr(inputs, "to_delayed")  # Dask must compute to count
 
 
 def _is_missing(value: Any) -> bool:

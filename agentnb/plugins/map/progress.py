@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 
 LATEST = 20
-"""Rows of the latest answers."""
+"""Rows for the latest answers."""
 OF_A_REASON = 10
-"""Rows that are shown for each reason of failure."""
+"""Rows shown for each reason of failure."""
 REASONS = 8
 _SHOWN = 200
 _COLUMNS = ("input", "state", "answer")
@@ -45,7 +45,7 @@ class RowsView:
 
     def _on_message(self, _model: BatchModel, content: Any, _buffers: Any) -> None:
         number = content.get("open") if isinstance(content, dict) else None
-        if isinstance(number, int):  # to read the log may take a moment
+        if isinstance(number, int):  # in a thread: reading the log may take a moment
             threading.Thread(target=self._open, args=[number], name="agentnb-batch-open", daemon=True).start()
 
     def _open(self, number: int) -> None:
@@ -93,7 +93,7 @@ def _row(result: BatchResult) -> dict[str, Any]:
 
 
 _PAUSE_SECONDS = 0.2
-_SHARE = 0.05  # of the time, that rows are looked up and shown
+_SHARE = 0.05  # largest share of the time that updates of the display may take
 _WIDTH = 24
 
 
@@ -107,7 +107,7 @@ def show_progress(batch: Batch) -> None:
         shows = [partial(_in_terminal, batch)]
     for each in shows:
         batch.listen(Paced(lambda: batch.done, each))
-    if shows and batch.done:  # before anybody listened
+    if shows and batch.done:  # it ended before the listener was added
         for each in shows:
             each()
 

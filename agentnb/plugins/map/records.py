@@ -98,7 +98,7 @@ class RowsFile:
             raise LogUnavailable(f"No {self._what} can be resumed: {why}.")
         self.note = f"This {self._what} cannot be resumed later: {why}."
         with tempfile.TemporaryDirectory(prefix="agentnb-batch-", ignore_cleanup_errors=True) as folder:
-            return _connected(Path(folder) / BATCHES_NAME)  # its name goes at once, what it holds when it is closed
+            return _connected(Path(folder) / BATCHES_NAME)  # its name is removed now, its content at its close
 
 
 def _connected(path: Path) -> sqlite3.Connection:
@@ -125,7 +125,7 @@ _PAGE = 200
 RowState: TypeAlias = Literal["running", "done", "failed", "cancelled"]
 
 EQUAL_INPUTS = "SELECT COUNT(*) FROM rows WHERE batch = ? AND key = ? AND +pass = ?"
-"""Counts the inputs of a pass that ask the same. ``+`` keeps SQLite from the index by pass, which has all inputs."""
+"""Counts the inputs of a pass with the same prompt. ``+`` keeps SQLite from the index by pass, which has all inputs."""
 _COLUMNS = "number, label, prompt, state, attempts, body, ended"
 
 
@@ -276,7 +276,7 @@ class BatchRows(RowsFile):
 def _encoded_label(label: Any) -> str:
     try:
         return msgspec.json.encode(label.item() if hasattr(label, "item") else label).decode()
-    except TypeError:  # a Timestamp, an object of the user's
+    except TypeError:  # such as a Timestamp or a user's object
         return msgspec.json.encode(str(label)).decode()
 
 

@@ -62,7 +62,7 @@ BUDGET_SECONDS = 0.5
 """Seconds between checks of what the running inputs have used of the budget."""
 _BUSY = re.compile(r"\b(?:429|503|529)\b|rate.?limit|too many requests|overloaded|quota exceeded", re.IGNORECASE)
 _HOPELESS = (AgentNotFound, AuthenticationRequired, BudgetExceeded, CassetteError, UnknownAgent)
-"""Errors that the next input would meet, too."""
+"""Errors that would also occur with the next input."""
 
 
 class BatchRunner:
@@ -102,7 +102,7 @@ class BatchRunner:
         self._cassette = cassette
         self._on_change = on_change
         self._checks: dict[int, Callable[[Any], Any]] = {}
-        self._jobs: dict[int, Job] = {}  # those that are not done, for what their rows do not hold
+        self._jobs: dict[int, Job] = {}  # unfinished jobs, for data that their rows lack
         self._began = time.monotonic()
         self._ended_at = self._began
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -142,7 +142,7 @@ class BatchRunner:
             self.stopped = self.stopped or why
             loop = self._loop
         if loop is not None:
-            with contextlib.suppress(RuntimeError):  # it has ended meanwhile
+            with contextlib.suppress(RuntimeError):  # the loop has ended meanwhile
                 loop.call_soon_threadsafe(self._cancel_workers)
 
     # ------------------------------------------------------------ on the runner's thread
@@ -234,7 +234,7 @@ class BatchRunner:
                 copy, kept = self._records.begin(
                     number, prompt.label, prompt.text, key, partial(self._recorded, key, prompt.text)
                 )
-            except AgentnbError as error:  # a cassette without it, a log that is full
+            except AgentnbError as error:  # the cassette lacks the prompt, or the log cannot be written
                 self.broken = error
                 return None
             if kept is None:
@@ -306,13 +306,13 @@ class BatchRunner:
     def _recorded(self, key: str, prompt: str, copy: int) -> Body | None:
         body = None if self._cassette is None else self._cassette.answer(key, copy, prompt)
         if body is not None:
-            self._replayed.add((key, copy))  # it was paid for when it was recorded
+            self._replayed.add((key, copy))  # its cost was counted when it was recorded
         return body
 
     def _pause(self) -> None:
         now = time.monotonic()
         if now < self._calm_at:
-            return  # another worker has met it already
+            return  # another worker has started the pause
         self._calm_at = now + min(self._question.backoff * 2**self._pauses, LONGEST_PAUSE)
         self._pauses += 1
 
@@ -320,7 +320,7 @@ class BatchRunner:
         left = self._calm_at - time.monotonic()
         if left > 0:
             await asyncio.sleep(left)
-            await self._until_calm()  # another worker may have met it meanwhile
+            await self._until_calm()  # another worker may have extended the pause
 
     def _count(self, body: Body) -> None:
         self.input_tokens += body.input_tokens or 0

@@ -268,7 +268,7 @@ def map(
         concurrency=concurrency,
         cluster=None if executor is None else cluster_of(executor, question, records.id),
     )
-    if executor is not None and not getattr(executor, "asynchronous", False):  # its loop would wait for this thread
+    if executor is not None and not getattr(executor, "asynchronous", False):  # or its loop would wait for this thread
         batch.wait_until_begun()
     follow_work(batch)
     if progress:

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from agentnb.plugins.map.asking import Asking
 
 THIS_PROCESS = new_id()
-"""Id of this process, by which a worker in the submitter's process recognizes that it has the settings already."""
+"""Id of this process, by which a worker in the submitter's process recognizes that it already has the settings."""
 OWN_FILES = ("policy.toml", "settings.toml", "local.toml", "registry.json")
 _CONFIG = "AGENTNB_CONFIG_DIR"
 _LOOK_SECONDS = 2.0
@@ -211,7 +211,7 @@ class _Answers:
             self._path = folder / f"{hashlib.sha256(batch.encode()).hexdigest()[:32]}.db"
             self._connection = sqlite3.connect(self._path, timeout=5, isolation_level=None, check_same_thread=False)
             self._connection.execute("PRAGMA journal_mode = WAL")
-            self._connection.execute("PRAGMA synchronous = OFF")  # it outlives the process, and need not more
+            self._connection.execute("PRAGMA synchronous = OFF")  # it must outlive only the process, not the machine
             self._connection.execute(
                 "CREATE TABLE IF NOT EXISTS answers"
                 " (key TEXT, copy INTEGER, answer BLOB, PRIMARY KEY (key, copy)) WITHOUT ROWID"

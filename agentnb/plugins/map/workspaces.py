@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 
 _READ = 1 << 20
 ISOLATED = "isolated"
-"""``cwd=`` of :func:`agentnb.map` for a workspace of its own."""
+"""``cwd=`` of :func:`agentnb.map` for an isolated workspace."""
 MOST_FILES = 50_000
 MOST_BYTES = 2_000_000_000
 LARGEST_KEPT = 1_000_000
-"""Bytes of a changed file whose content is kept; of larger ones only the name is."""
+"""Bytes of a changed file up to which its content is kept; of larger ones, only the name is."""
 MOST_KEPT = 8_000_000
 """Bytes of contents that are kept for an input."""
 _LONGEST_DIFF = 200_000
@@ -113,7 +113,7 @@ class IsolatedWorkspace:
     def _change(self, name: str, left: int, *, exists: bool) -> WorkspaceChange:
         was = self._originals.get(name)
         if holds_secrets(name):
-            left = -1  # its content goes nowhere
+            left = -1  # its content must not be sent
         old = b"" if was is None else _content(self._origin / name, min(LARGEST_KEPT, left))
         if not exists:
             return WorkspaceChange(path=name, status="deleted", diff=_diff(name, old, b""), was=was)
@@ -199,7 +199,7 @@ def _copy_file(source: Path, target: Path, *, is_link: bool) -> None:
         if not _share_blocks(source, target):
             shutil.copyfile(source, target)
         shutil.copystat(source, target)
-    except PermissionError:  # not ours to read: the agent cannot, either
+    except PermissionError:  # the agent cannot read it, either
         target.unlink(missing_ok=True)
         raise FileNotFoundError(source) from None
 

@@ -12,7 +12,7 @@ from agentnb.errors import UsageError
 
 LOOPBACK = "127.0.0.1"
 _TOWARDS = ("192.0.2.1", 9)
-"""An address that nobody has (RFC 5737): a datagram socket that is connected to it sends nothing."""
+"""A reserved address (RFC 5737): a datagram socket that is connected to it sends nothing."""
 _ORIGIN = re.compile(r"https?://[A-Za-z0-9.\-\[\]:]{1,255}")
 
 

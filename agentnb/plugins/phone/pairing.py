@@ -102,5 +102,5 @@ async def unpair() -> None:
 
 
 def _end() -> None:
-    with contextlib.suppress(RuntimeError, UsageError, TimeoutError):  # the host has stopped, and all of this with it
+    with contextlib.suppress(RuntimeError, UsageError, TimeoutError):  # the host has stopped, and so has the pairing
         current_host().loop.submit(unpair()).result(STOP_SECONDS)

@@ -57,7 +57,7 @@ class KeptTurns:
     """Reads the turns; records and conversations that have not changed are read once."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()  # pages ask on threads of their own
+        self._lock = threading.Lock()  # requests of pages run on several threads
         self._records: dict[Path, tuple[tuple[int, int], ConversationRecord]] = {}
         self._sessions: dict[str, tuple[int, StoredSession]] = {}
 

@@ -21,7 +21,7 @@ Author: TypeAlias = "int | None"
 MOST_PLACES = 24
 """Earlier places of one line that are examined: the latest."""
 ENOUGH = 12
-"""Letters and digits from which on lines that also occur elsewhere are assumed to be copied, not typed anew."""
+"""Letters and digits from which on lines that also occur elsewhere count as copied, not typed again."""
 _SIGNIFICANT = re.compile(rb"[^\W_]")
 
 

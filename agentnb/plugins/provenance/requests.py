@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 LONGEST_CODE = 1_000_000
 """Characters of one cell's code that is noted."""
 MOST_PLACED = 1_000
-"""How much code of one conversation is noted, the latest."""
+"""The most code records of one conversation that are kept: the latest."""
 LONGEST_WAIT = 25.0
 """Seconds that the page waits for one answer."""
 

@@ -19,7 +19,7 @@ from agentnb.plugins.rehearsal.descriptors import COPY_OF
 from agentnb.plugins.sandbox import seccomp
 from agentnb.processes import descendants
 
-TYPE_CHECKING = False  # as in typing, which costs start-up time
+TYPE_CHECKING = False  # not from typing: importing it costs start-up time
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -34,7 +34,7 @@ _HARMLESS = (
     *("/dev/stdin", "/dev/stdout", "/dev/stderr"),
 )
 _LOOKUPS = ("/var/run/nscd/", "/run/nscd/", "/run/systemd/userdb/", "/run/systemd/resolve/", "/var/lib/sss/pipes/")
-"""Unix sockets at which the C library looks up names of users and hosts: it goes on without them."""
+"""Unix sockets at which the C library looks up names of users and hosts: it continues without them."""
 _PATHS: dict[str, tuple[tuple[int | None, int | None], ...]] = {
     **dict.fromkeys(("open", "creat", "truncate", "unlink", "rmdir", "mkdir", "mknod"), ((None, 0),)),
     **dict.fromkeys(("chmod", "chown", "lchown", "utime", "utimes"), ((None, 0),)),
@@ -73,12 +73,12 @@ class Attempts:
             self._make_socket(listener, asked)
             return
         error, goes_on = 0, self._apart or asked.name not in seccomp.ATTRIBUTES
-        with suppress(Exception):  # what is read may be anything, and each call has to be answered
+        with suppress(Exception):  # the memory read may contain anything, and each call must be answered
             if asked.name in _PATHS:
                 self._changes += 1
                 if self._changes <= MOST_CHANGES:
                     self._look_at_paths(asked)
-                else:  # answering takes long enough
+                else:  # more checks would take too long
                     self._note(self.refused, f"perhaps more: only the first {MOST_CHANGES:,} changes were looked at")
             elif asked.name == "kill":
                 error = self._signal(asked)
@@ -100,7 +100,7 @@ class Attempts:
             seccomp.answer(listener, asked, errno.EACCES)
             return
         if family in seccomp.INTERNET and asked.arguments[1] & _KIND_OF_SOCKET != socket.SOCK_STREAM:
-            self._note(self.connections, "datagrams (UDP), as to look up a name")  # what is set on it may fail at once
+            self._note(self.connections, "datagrams (UDP), as to look up a name")  # its options may fail at once
         leads, nowhere = socket.socketpair()
         nowhere.close()
         with leads:
@@ -169,7 +169,7 @@ class Attempts:
         for folder, at in _PATHS[asked.name]:
             path = _path(asked, folder, at)
             if asked.name in _NEW and os.path.lexists(path):
-                continue  # it fails anywhere
+                continue  # the call fails outside a rehearsal, too
             if not path or self._may_change(path):
                 continue
             if self._is_hidden(path) or _could_change(path, creates=creates):
@@ -207,10 +207,10 @@ def _path(asked: seccomp.AskedCall, folder: int | None, at: int | None) -> str:
         base = "/"
     else:
         base = os.readlink(f"/proc/{asked.pid}/cwd" if number == _AT_HERE else f"/proc/{asked.pid}/fd/{number}")
-    if base.startswith(f"/memfd:{COPY_OF}"):  # a file that was open before
+    if base.startswith(f"/memfd:{COPY_OF}"):  # a copy of a file that was open before the rehearsal
         return base.removeprefix(f"/memfd:{COPY_OF}").removesuffix(" (deleted)")
     if not base.startswith("/"):
-        return ""  # a pipe, or a file in memory
+        return ""  # a pipe or a file in memory
     path = os.path.normpath(os.path.join(base, name))
     for own in ("/proc/self", "/proc/thread-self"):
         if path == own or path.startswith(f"{own}/"):

@@ -155,7 +155,7 @@ def begin_code(
         blocked = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
         try:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore", DeprecationWarning)  # this fork uses nothing of the other threads
+                warnings.simplefilter("ignore", DeprecationWarning)  # this fork does not depend on the other threads
                 pid = os.fork()
             if pid == 0:
                 _fork({**scene, "shared": shared}, notes, state, (printing, reporting), play, descriptors=descriptors)
@@ -196,11 +196,11 @@ def _fork(
             replace_descriptors({1, 2, *keep, *descriptors}, sink)
             unshare_memory(notes.address)
             calculate_in_one_thread()
-            gc.freeze()  # what the kernel has let go, such as an open database, is not closed here
+            gc.freeze()  # unreachable objects of the kernel, such as an open database, must not be closed here
             signal.signal(signal.SIGINT, signal.default_int_handler)
             tempfile.tempdir = None
             random.setstate(state)
-            sys.dont_write_bytecode = True  # what Python compiles by the way is not what the code is about
+            sys.dont_write_bytecode = True  # Python's bytecode files are not changes of the code
             os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
             sys.addaudithook(_Hook(notes, scene))
 

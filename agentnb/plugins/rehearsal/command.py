@@ -64,7 +64,7 @@ def rehearse_command(
     """Returns what a shell command would do; it really acts in *shared* folders, and *hidden* ones are empty."""
     if not limits.is_linux():
         return unavailable("Commands can be rehearsed on Linux only.")
-    # What Python compiles by the way is not what the command is about; a command that writes it itself is shown.
+    # Python's bytecode files are not changes of the command; those that the command writes explicitly are shown.
     environ = {**(os.environ if env is None else env), "PYTHONDONTWRITEBYTECODE": "1"}
 
     def start(scene: dict[str, Any], printing: int, reporting: int) -> int:
@@ -80,7 +80,7 @@ def rehearse_command(
             pass_fds=(reporting, *descriptors),
             start_new_session=True,
         )
-        started.returncode = 0  # it is waited for by its id
+        started.returncode = 0  # the caller waits for it by its id
         return started.pid
 
     with proxy_to(hosts, environ) as proxy:

@@ -16,7 +16,7 @@ from contextlib import suppress
 from agentnb.plugins.sandbox import landlock
 from agentnb.system_calls import protect, remap_privately
 
-TYPE_CHECKING = False  # as in typing, which costs start-up time
+TYPE_CHECKING = False  # not from typing: importing it costs start-up time
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
     from typing import Any
@@ -72,7 +72,7 @@ def copy_writable_files() -> list[OpenFile]:
     for descriptor in _open_descriptors():
         status, flags = os.fstat(descriptor), fcntl.fcntl(descriptor, fcntl.F_GETFL)
         if not stat.S_ISREG(status.st_mode) or not status.st_nlink or flags & os.O_ACCMODE == os.O_RDONLY:
-            continue  # a deleted file is nobody's; it is copied later
+            continue  # a deleted file has no other user; it is copied later
         path, inheritable = os.readlink(f"/proc/self/fd/{descriptor}"), os.get_inheritable(descriptor)
         key = (status.st_dev, status.st_ino)
         if status.st_size > LARGEST_COPY:
@@ -172,7 +172,7 @@ def _opened_anew(descriptor: int, nothing: int, sink: int) -> int:
     if status.st_nlink:
         try:
             new = os.open(path, flags)
-        except OSError:  # outside of what may be changed
+        except OSError:  # the path is not writable here
             new = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     else:
         new = _copy(descriptor, status.st_size, path)
@@ -208,7 +208,7 @@ def unshare_memory(keep: int) -> None:
         bits = zip("rwx", (_READ, _WRITE, _RUN), strict=True)
         protection = sum(bit for letter, bit in bits if letter in fields[1])
         if not protect(start, end - start, _READ | _WRITE):
-            continue  # opened for reading only
+            continue  # the mapping is read-only
         path = fields[5].strip() if len(fields) > 5 else ""  # noqa: PLR2004 - the name comes sixth
         _make_private(start, end - start, path, int(fields[2], 16))
         if protection != _READ | _WRITE:

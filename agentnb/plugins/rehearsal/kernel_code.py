@@ -59,14 +59,14 @@ def new_shell() -> Any:
     from IPython.core.interactiveshell import InteractiveShell
     from traitlets.config import Config
 
-    os.environ["IPYTHONDIR"] = f"{os.environ['TMPDIR']}/ipython"  # its folders are no doing of the code
+    os.environ["IPYTHONDIR"] = f"{os.environ['TMPDIR']}/ipython"  # IPython's folders are not changes of the code
     config = Config()
     config.HistoryManager.enabled = False
     return InteractiveShell(config=config, user_ns=vars(sys.modules["__main__"]))
 
 
 def _play(shell: Any, code: str, notes: Notes) -> None:
-    gc.freeze()  # what the kernel has is not freed here: its finalizers are the kernel's
+    gc.freeze()  # the kernel's objects must not be freed here: their finalizers belong to the kernel
     cut_off(shell)
     needed = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     changes: list[NameChange] = []
@@ -75,7 +75,7 @@ def _play(shell: Any, code: str, notes: Notes) -> None:
     comparison = current_environment().step_comparison(is_fork=True)
     compare_watched(watch, comparison, namespace.variables)
     with capturing(shell):
-        shell.events.trigger("post_execute")  # figures that the user's cell has open are the cell's
+        shell.events.trigger("post_execute")  # shows the figures of the user's cell before this code runs
     drawn = _figures()
     with capturing(shell) as sink:
         _tell_errors_shortly(shell, sink)
@@ -116,7 +116,7 @@ def cut_off(shell: Any) -> None:
     """Let nothing reach a page: kernel messages, streams that are held elsewhere, and the kernel's running loop."""
     asyncio._set_running_loop(None)  # noqa: SLF001 - documented for loops; the kernel's does not run here
     asyncio.set_event_loop(asyncio.new_event_loop())
-    shell.system = shell.system_raw  # `!command` without a terminal, of which there is none here
+    shell.system = shell.system_raw  # runs `!command` without a terminal, as there is none here
     shell.loop_runner = lambda coroutine: asyncio.new_event_loop().run_until_complete(coroutine)
     kernel = getattr(shell, "kernel", None)
     session = getattr(kernel, "session", None)

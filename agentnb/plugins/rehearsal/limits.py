@@ -8,7 +8,7 @@ import sys
 from agentnb.folders import home
 from agentnb.memory import available_memory
 
-TYPE_CHECKING = False  # as in typing, which costs start-up time
+TYPE_CHECKING = False  # not from typing: importing it costs start-up time
 if TYPE_CHECKING:
     from collections.abc import Mapping
 

@@ -7,7 +7,7 @@ import os
 import stat
 from contextlib import suppress
 
-TYPE_CHECKING = False  # as in typing, which costs start-up time
+TYPE_CHECKING = False  # not from typing: importing it costs start-up time
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from typing import Any
@@ -61,7 +61,7 @@ def changes(overlays: Sequence[namespaces.Overlay], opened: Mapping[str, OpenedF
             upper = f"{overlay.upper}/{path}"
             version = opened.get(upper)
             if version is not None and version.is_now(upper):
-                continue  # opened by the kernel, and left alone
+                continue  # opened by the kernel and not changed since
             if version is not None and how != "deleted":
                 status, before = "changed", version.content
             else:

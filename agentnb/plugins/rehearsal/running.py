@@ -186,7 +186,7 @@ def begin(
     seconds: float,
     ways: Sequence[str] | None,
 ) -> Running:
-    folder, box = os.path.realpath(cwd), TemporaryFolder()  # where this process is killed, the next one removes it
+    folder, box = os.path.realpath(cwd), TemporaryFolder()  # if this process is killed, the next one removes it
     box.make()
     temporary = box.path / "temporary"
     temporary.mkdir(mode=0o700)

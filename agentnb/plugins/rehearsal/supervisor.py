@@ -34,7 +34,7 @@ from agentnb.system_calls import (
     take_descriptor,
 )
 
-TYPE_CHECKING = False  # as in typing, which costs start-up time
+TYPE_CHECKING = False  # not from typing: importing it costs start-up time
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
     from typing import Any
@@ -92,7 +92,7 @@ def supervise(
 def _supervise(
     scene: Scene, report: int, prepare: Callable[[Collection[int], int], None], play: Callable[[], int]
 ) -> dict[str, Any]:
-    prctl(PR_SET_PDEATHSIG, signal.SIGKILL)  # should the kernel be killed
+    prctl(PR_SET_PDEATHSIG, signal.SIGKILL)  # ends this process if the kernel is killed
     _be_ended_first()
     inherited = links_but({0, 1, 2, report})
     room, way = _enter(scene)
@@ -110,14 +110,14 @@ def _supervise(
         mine.close()
         _be_inside(scene, room, theirs, cut_off, play)
     theirs.close()
-    drop(inherited)  # the kernel may wait for their end, such as for a program that it started when it was forked
+    drop(inherited)  # the kernel may wait for their end, such as that of a program that it was starting at the fork
     why = _wait_for_word(mine, scene.seconds)
     if why:
         os.waitpid(inside, 0)
         _end_all(first)
         raise OSError(0, why)
     opened = versions(room.overlays) if room is not None else {}
-    with suppress(OSError):  # it has ended already
+    with suppress(OSError):  # the other process has ended already
         mine.send(b"x")
     writable = _writable(scene, room)
     hidden = () if room is None else scene.hidden
@@ -165,7 +165,7 @@ def _enter(scene: Scene) -> tuple[namespaces.Room | None, str]:
         except (OSError, StopIteration) as error:
             why = getattr(error, "strerror", None) or "there is no room for it"
         else:
-            with suppress(OSError):  # then no kernel starts in it
+            with suppress(OSError):  # without it, only starting a kernel fails
                 private_network.start_loopback()
                 private_network.join(link, scene.proxy)
             return room, WITH_NAMESPACES
@@ -184,7 +184,7 @@ def _first_process(report: int) -> int:
     command = ["/bin/sh", "-c", "read forever"] if os.path.exists("/bin/sh") else [sys.executable, "-ISc", "input()"]
     first = os.posix_spawn(command[0], command, {}, file_actions=actions)
     os.close(waits)
-    os.set_inheritable(held, False)  # open until this process ends
+    os.set_inheritable(held, False)  # keeps it open until this process ends
     return first
 
 
@@ -267,7 +267,7 @@ def _be_inside(
         _limit(resource.RLIMIT_FSIZE, limits.DISK_MEGABYTES * 1024 * 1024)
         _limit(resource.RLIMIT_AS, address_space() + limits.memory_limit())
         _prepare(link, prepare)
-        link.recv(1)  # until the supervisor has looked at what `prepare` opened
+        link.recv(1)  # waits until the supervisor has recorded the files that `prepare` opened
         listener = _shut(scene, room)
         if listener:
             link.send(str(listener).encode())
@@ -307,11 +307,11 @@ def _shut(scene: Scene, room: namespaces.Room | None) -> int:
     devices = ("/dev/null", "/dev/zero", "/dev/full")
     prctl(PR_SET_NO_NEW_PRIVS, 1)
     if room is not None:
-        if landlock.abi():  # the mounts are enough; this forbids to change them
+        if landlock.abi():  # the mounts are enough; Landlock forbids changing them
             landlock.restrict(read=["/"], write=[*_writable(scene, room), *devices])
         if not seccomp.is_available():
             return 0
-        # There is no network but the loopback.
+        # The only network is the loopback.
         return seccomp.refuse(sockets_but=seccomp.INTERNET, forks=True, asked=_ASKED)
     visible = [*landlock.everything_but([*scene.hidden, "/dev"]), "/dev/random", "/dev/urandom"]
     version = landlock.restrict(read=visible, write=[*_writable(scene, room), *devices], ports=())
@@ -358,7 +358,7 @@ def _end_all(first: int) -> None:
     """End every process that is left inside."""
     if first:
         os.kill(first, signal.SIGKILL)
-        os.waitpid(first, 0)  # returns when all inside have ended
+        os.waitpid(first, 0)  # returns when all processes inside have ended
         return
     for _ in range(ROUNDS):
         signal_descendants(signal.SIGKILL)

@@ -20,8 +20,8 @@ def calculate_in_one_thread() -> None:
         with suppress(OSError, AttributeError):
             ctypes.CDLL(path, mode=os.RTLD_NOLOAD | os.RTLD_LAZY).omp_set_num_threads(1)
     torch = sys.modules.get("torch")
-    if torch is not None:  # which keeps a number of its own
-        with suppress(Exception):  # one that is half imported
+    if torch is not None:  # PyTorch keeps its own number of threads
+        with suppress(Exception):  # it may be only half imported
             torch.set_num_threads(1)
 
 

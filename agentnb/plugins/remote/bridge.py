@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
 _CLOSE_SECONDS = 2.0
-_NEWLINES = bytes.maketrans(b"\r\n", b"  ")  # in JSON they stand between values only
+_NEWLINES = bytes.maketrans(b"\r\n", b"  ")  # JSON has them only between values
 
 
 class Link(Protocol):

@@ -35,7 +35,7 @@ OPEN_SECONDS = 20.0
 _TOO_BIG, _NO_PONG = 1009, 1011
 _REFUSED = (401, 403)
 _REASONS: dict[type[OSError], str] = {ConnectionResetError: "it ended the connection"}
-_CLEAN = 120  # characters of a reason that the other side gives
+_CLEAN = 120  # characters of a reason from the other side
 
 
 class LinkFailed(Exception):
@@ -214,7 +214,7 @@ class HttpLink:
             verify=verify,
             http2=has_http2,
             limits=limits,
-            transport=direct if is_here or not getproxies() else None,  # else a proxy is used
+            transport=direct if is_here or not getproxies() else None,  # None: httpx uses the proxy of the environment
         )
         self._connection = ""
         self._incoming: asyncio.Queue[bytes | BaseException] = asyncio.Queue()
@@ -235,7 +235,7 @@ class HttpLink:
         if session and await self._open(session) == _OK:
             headers[SESSION] = session
         if read.method in _ENDS_SESSION and session in self._streams:
-            self._streams[session].cancel()  # its end is no failure
+            self._streams[session].cancel()  # the stream's end is not a failure
         response = await self._client.post(self._url, content=message, headers=headers, timeout=ANSWER_SECONDS)
         await self._posted(read, response)
 

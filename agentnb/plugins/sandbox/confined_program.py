@@ -11,14 +11,14 @@ if __name__ == "__main__":
 from agentnb.plugins.sandbox import landlock, own_mounts, seccomp
 from agentnb.system_calls import drop_capabilities
 
-TYPE_CHECKING = False  # as in typing, which costs start-up time
+TYPE_CHECKING = False  # not from typing: importing it costs start-up time
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 KEPT_CAPABILITIES = 0b100_1111_1011
 """Capabilities that root keeps: to use others' files and become another user, not to inspect processes or devices."""
 END = ":"
-"""Ends a list of paths; unambiguous, since each path is absolute."""
+"""Marks the end of a list of paths; unambiguous, since each path is absolute."""
 
 
 def confine(

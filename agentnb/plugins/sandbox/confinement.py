@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 Way: TypeAlias = Literal["Landlock", "bubblewrap", "sandbox-exec"]
 
 OLDEST_LANDLOCK = landlock.SINCE["truncation"]
-"""The oldest usable version of Landlock: before it, anyone who may read a file may truncate it."""
+"""The oldest usable version of Landlock: before it, a process that may read a file may also truncate it."""
 _DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/ptmx", "/dev/pts")
 _XDG = (
     ("XDG_CACHE_HOME", "~/.cache/"),
@@ -165,13 +165,13 @@ def confinement_of(
     writes += [f"{Path(value).expanduser()}/" for name in needs.variables if (value := env.get(name))]
     for path in writes:
         if path.endswith("/"):
-            with contextlib.suppress(OSError):  # then the agent could not make it, either
+            with contextlib.suppress(OSError):  # the agent could not create it, either
                 Path(path).mkdir(parents=True, exist_ok=True)
     named = dict.fromkeys((str(cwd), *asked.directories, *(each.rstrip("/") for each in writes)))
     visible_paths = [each for each in named if own is None or not _is_below(each, own)]
     readable = readable_paths(program, cwd, env, folder, asked.started)
     read = [_expanded(each, folder, env) for each in (*readable, *needs.reads)]
-    links = _links(read) if way == "bubblewrap" else ()  # it has only what is mounted: /bin, too, where that is a link
+    links = _links(read) if way == "bubblewrap" else ()  # it has only mounted paths: /bin may be a link, too
     return Confinement(
         way=way,
         read=(*_real(read), *links),

@@ -15,7 +15,7 @@ import struct
 
 from agentnb.system_calls import PR_SET_NO_NEW_PRIVS, call, prctl
 
-TYPE_CHECKING = False  # as in typing, which costs start-up time
+TYPE_CHECKING = False  # not from typing: importing it costs start-up time
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
@@ -106,7 +106,7 @@ def _beside(folder: str, hidden: Sequence[str]) -> list[str]:
     for name in names:
         path = os.path.join(folder, name)
         within = [each for each in hidden if each.startswith(f"{path}/")]
-        if path in hidden or os.path.islink(path):  # a rule for a link is one for what it leads to
+        if path in hidden or os.path.islink(path):  # a rule for a link would apply to its target
             continue
         paths += _beside(path, within) if within else [path]
     return paths

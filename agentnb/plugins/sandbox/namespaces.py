@@ -8,7 +8,7 @@ import struct
 
 from agentnb.system_calls import call, drop_capabilities, mount, unshare
 
-TYPE_CHECKING = False  # as in typing, which costs start-up time
+TYPE_CHECKING = False  # not from typing: importing it costs start-up time
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
@@ -123,7 +123,7 @@ def _inner(path: str, opened: int, scratch: str, number: int) -> list[Overlay]:
     try:
         if stat.S_ISDIR(os.fstat(opened).st_mode):
             return [_overlay(path, opened, scratch, number)]
-        mount(f"/proc/self/fd/{opened}", path, None, BIND)  # a single file that is mounted
+        mount(f"/proc/self/fd/{opened}", path, None, BIND)  # a mounted single file
     except OSError:
         try:
             mount(f"/proc/self/fd/{opened}", path, None, BIND | RECURSIVE)
@@ -158,7 +158,7 @@ def close_in(room: Room) -> None:
         mount("agentnb", room.scratch, "tmpfs", flags, "size=4k,mode=500")
     try:
         mount("proc", "/proc", "proc", flags)
-    except OSError:  # in many containers: then nothing is seen there
+    except OSError:  # fails in many containers: mount an empty folder instead
         mount("agentnb", "/proc", "tmpfs", flags, "size=64k")
     drop_capabilities()
 

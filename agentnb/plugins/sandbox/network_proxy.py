@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     Answer: TypeAlias = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
 LONGEST_HEAD = 64 * 1024
-"""Bytes of a request's head, at most."""
+"""The largest head of a request, in bytes."""
 MOST_CONNECTIONS = 512
 """Connections that are served at a time; more wait."""
 MOST_REFUSED = 50
@@ -163,9 +163,9 @@ class NetworkProxy:
                 with contextlib.suppress(ValueError):  # the proxy was closed
                     self._servers.remove(server)
         except (OSError, ValueError):
-            listening.close()  # it is no socket that listens
+            listening.close()  # not a listening socket
         finally:
-            if handle in self._watched:  # else the proxy was closed
+            if handle in self._watched:  # otherwise the proxy was closed
                 self._watched.discard(handle)
                 loop.remove_reader(handle)
                 os.close(handle)
@@ -194,7 +194,7 @@ class NetworkProxy:
             async with self._room:
                 await answer(reader, writer)
         except (Refused, OSError, EOFError, asyncio.LimitOverrunError, UnicodeError):
-            pass  # one of both is gone, or sends what is no request
+            pass  # one of the two is gone, or the request is invalid
         finally:
             await _closed(writer)
 

@@ -27,7 +27,7 @@ from agentnb.plugins.sandbox.namespaces import (
 )
 from agentnb.system_calls import call, mount, unshare
 
-TYPE_CHECKING = False  # as in typing, which costs start-up time
+TYPE_CHECKING = False  # not from typing: importing it costs start-up time
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -52,7 +52,7 @@ def _enter(write: Sequence[str]) -> None:
     cwd = os.getcwd()
     try:
         unshare(NEW_MOUNTS | NEW_IPC)
-    except OSError:  # without the rights for that
+    except OSError:  # lacks the privilege
         unshare_as_user(NEW_MOUNTS | NEW_IPC)
     mount("none", "/", None, RECURSIVE | PRIVATE)
     kept = [path for path in map(os.path.realpath, write) if os.path.exists(path) and not path.startswith(_APART)]
@@ -64,7 +64,7 @@ def _enter(write: Sequence[str]) -> None:
     for path in _APART:
         _set(path, 0, READ_ONLY)
     mount("devpts", TERMINALS, "devpts", NO_SUID | NO_EXEC, "newinstance,ptmxmode=0666,mode=0620")
-    os.chdir(cwd)  # the folder that it was in is the one below the new mounts
+    os.chdir(cwd)  # its old working directory is hidden below the new mounts
 
 
 def _set(path: str, on: int, off: int) -> None:

@@ -10,14 +10,14 @@ import fcntl
 import os
 import struct
 
-# The module `socket` costs start-up time.
+# Not from `socket`: importing it costs start-up time.
 from _socket import AF_INET, AF_INET6, AF_UNIX, SCM_RIGHTS, SOCK_DGRAM, SOCK_STREAM, SOL_SOCKET, socket
 from contextlib import ExitStack, closing
 
 from agentnb.plugins.sandbox.namespaces import NEW_NETWORK, unshare_as_user, works_in_fork
 from agentnb.system_calls import unshare
 
-TYPE_CHECKING = False  # as in typing, which costs start-up time
+TYPE_CHECKING = False  # not from typing: importing it costs start-up time
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -77,13 +77,13 @@ def lead_programs_to(port: int, direct: str) -> None:
     for name, value in (("HTTP_PROXY", f"http://127.0.0.1:{port}"), ("NO_PROXY", direct)):
         os.environ[name] = os.environ[name.lower()] = value
     os.environ["HTTPS_PROXY"] = os.environ["https_proxy"] = os.environ["HTTP_PROXY"]
-    os.environ["NODE_USE_ENV_PROXY"] = "1"  # or Node's fetch() asks no proxy
+    os.environ["NODE_USE_ENV_PROXY"] = "1"  # otherwise Node's fetch() uses no proxy
 
 
 def _hand_over(link: socket, servers: Sequence[tuple[str, int]]) -> int | None:
     with ExitStack() as stack:
         stack.enter_context(closing(link))
-        made = [_listening(*each, stack) for each in (*servers, ("127.0.0.1", 0))]  # its own port is a free one
+        made = [_listening(*each, stack) for each in (*servers, ("127.0.0.1", 0))]  # 0: the system chooses a free port
         numbers = [each.fileno() for each in made if each is not None]
         link.sendmsg([b"l"], [(SOL_SOCKET, SCM_RIGHTS, struct.pack(f"{len(numbers)}i", *numbers))])
         if not link.recv(1):
@@ -114,7 +114,7 @@ def _listening(address: str, port: int, stack: ExitStack) -> socket | None:
 def _leave() -> bool:
     try:
         unshare(NEW_NETWORK)
-    except OSError:  # without the rights for that
+    except OSError:  # lacks the privilege
         if not works_in_fork(lambda: unshare_as_user(NEW_NETWORK)):
             return False
         unshare_as_user(NEW_NETWORK)

@@ -37,8 +37,7 @@ OWN_FOLDERS = {
     "IPYTHONDIR": "ipython",
     "JUPYTER_RUNTIME_DIR": "jupyter",
 }
-"""Variables that name a folder which a tool writes outside the workspace, and the folder that a confined agent has
-instead."""
+"""Variables that name a folder which a tool writes outside the workspace, and its replacement for a confined agent."""
 RUNNER_FOLDERS = {"uvx": {"UV_TOOL_DIR": "uv-tools", "UV_PYTHON_INSTALL_DIR": "uv-python"}}
 """Additional variables like these for agents started with ``uvx``."""
 _LONGEST = 80
@@ -87,7 +86,7 @@ _TOOLS = (
     *("~/.local/bin", "~/.local/lib", "~/.local/pipx/venvs", "~/.local/share/pipx/venvs", "~/.local/share/uv/tools"),
     *("~/.local/share/uv/python", "~/.rustup", "~/.cargo/bin", "~/.pyenv/versions", "~/.nvm/versions"),
 )
-"""Programs and Pythons that users install for themselves; no secrets are there."""
+"""Programs and Pythons that users install for themselves; these folders hold no secrets."""
 _MOST_INTERPRETER = 200
 _MOST_LINKS = 5_000
 _LIBRARIES = ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
@@ -108,7 +107,7 @@ def readable_paths(
     """Returns what a confined agent may read besides what its description names; some of the paths contain ``~``."""
     package = str(Path(__file__).parent.parent.parent)
     python = [sys.prefix, sys.base_prefix, sys.exec_prefix]
-    python += [each for each in sys.path if Path(each).name in _INSTALLED]  # of an environment below this one, too
+    python += [each for each in sys.path if Path(each).name in _INSTALLED]  # also those of an underlying environment
     here = [*_install(program, env, folder), *_modules(env, folder), *repository_of(cwd, folder)]
     here += [path for command in started for path in _server(command, env, folder)]
     named = [env[name] for name in _INDEX_VARIABLES if name in env]
@@ -153,7 +152,7 @@ def _install(program: str, env: Mapping[str, str], folder: Path) -> list[str]:
             installed += [f"{beside}/node_modules"] if within else []
             installed += _prefix(Path(path).parent, folder)
     paths = [Path(each) for each in env.get("PATH", "").split(os.pathsep)]
-    paths += [each.parent for each in paths if each.name == "shims"]  # pyenv and its like: these run what lies beside
+    paths += [each.parent for each in paths if each.name == "shims"]  # shims (pyenv) run programs beside their folder
     paths += [each.parent for each in paths if (each.parent / "lib").is_dir() and each.parent.name != ".local"]
     paths += [Path(each) for name in _LIBRARIES for each in env.get(name, "").split(os.pathsep)]
     installed += [str(each) for each in paths if _is_narrow(each, folder)]

@@ -10,7 +10,7 @@ from contextlib import suppress
 
 from agentnb.system_calls import PR_SET_NO_NEW_PRIVS, machine, prctl, set_filter
 
-TYPE_CHECKING = False  # as in typing, which costs start-up time
+TYPE_CHECKING = False  # not from typing: importing it costs start-up time
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
@@ -79,7 +79,7 @@ _FIRST, _SECOND, _THIRD, _FIFTH = 16, 24, 32, 48
 """Offsets of a call's arguments in the data that the filter gets."""
 _SIGNALS = ("kill", "tkill", "rt_sigqueueinfo", "rt_tgsigqueueinfo", "pidfd_send_signal")
 
-UNIX, NETLINK = 1, 16  # as in `socket`, which costs small programs start-up time
+UNIX, NETLINK = 1, 16  # as in `socket`, whose import costs small programs start-up time
 INTERNET = (2, 10)
 """The families of sockets for TCP and UDP."""
 
@@ -157,7 +157,7 @@ def receive(listener: int) -> AskedCall | None:
 
 
 def answer(listener: int, call: AskedCall, error: int = 0, *, goes_on: bool = True) -> None:
-    with suppress(OSError):  # it has ended meanwhile
+    with suppress(OSError):  # the process has ended meanwhile
         text = struct.pack("QqiI", call.id, 0, -error, int(goes_on and not error))
         fcntl.ioctl(listener, 0xC0182101, text)  # SECCOMP_IOCTL_NOTIF_SEND
 
@@ -165,7 +165,7 @@ def answer(listener: int, call: AskedCall, error: int = 0, *, goes_on: bool = Tr
 def answer_with(listener: int, call: AskedCall, descriptor: int) -> None:
     """Answer a call that makes a socket with a copy of *descriptor*."""
     flags = call.arguments[1] & os.O_CLOEXEC
-    with suppress(OSError):  # it has ended meanwhile
+    with suppress(OSError):  # the process has ended meanwhile
         text = struct.pack("QIIII", call.id, 2, descriptor, 0, flags)
         fcntl.ioctl(listener, 0x40182103, text)  # SECCOMP_IOCTL_NOTIF_ADDFD; 2: and answer
 
@@ -190,7 +190,7 @@ def _no_signals(numbers: Mapping[str, int]) -> list[bytes]:
     """Refuse signals to other processes, both by ``tgkill`` and by setting the owner of a descriptor."""
     code = _without(numbers["fcntl"], _SECOND, (_SET_OWNER, _SET_OWNER_MORE))
     code += _without(numbers["ioctl"], _SECOND, (_SET_OWNER_OF_SOCKET, _SET_GROUP_OF_SOCKET))
-    # To itself, as abort() does, it may: the process group id is the one that is compared.
+    # A process may signal itself, as abort() does: the compared id is that of the process, tgkill's first argument.
     block = [_at(_LOAD, _FIRST), _jump(_EQUAL, os.getpid(), 1, 0), _give(errno.EPERM), _at(_RETURN, _ALLOW)]
     return [*code, _jump(_EQUAL, numbers["tgkill"], 0, len(block)), *block]
 
@@ -208,7 +208,7 @@ def _only_own_processes(numbers: Mapping[str, int]) -> list[bytes]:
     code: list[bytes] = []
     for name in _KEYED:
         code += [_jump(_EQUAL, numbers[name], 0, 1), _give(errno.EPERM)]
-    code += _unless_zero(numbers["setpriority"], _FIRST)  # PRIO_PROCESS; others are groups, and all of a user's
+    code += _unless_zero(numbers["setpriority"], _FIRST)  # PRIO_PROCESS; the others are groups and a user's processes
     for name in ("setpriority", "ioprio_set"):
         code += _unless_zero(numbers[name], _SECOND)
     for name in ("sched_setparam", "sched_setscheduler", "sched_setaffinity", "sched_setattr"):

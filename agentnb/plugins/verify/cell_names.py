@@ -114,7 +114,7 @@ def magics_of(source: str) -> list[tuple[str, str, str]]:
             else (match["sign"], name, rest)
         )
         if match["sign"] == "%%" and name not in CODE_CELL_MAGICS:
-            break  # its body is another language
+            break  # its body is in another language
     return pieces
 
 

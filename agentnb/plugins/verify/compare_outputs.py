@@ -121,7 +121,7 @@ def _paeth(line: bytearray, above: bytes, step: int) -> None:
 
 
 _UNREADABLE = frozenset({"application/javascript", "text/javascript", "application/pdf"})
-"""Kinds that are not compared: what a script does is not known, and a PDF holds the time at which it was made."""
+"""Kinds that are not compared: the effect of a script is unknown, and a PDF contains its creation time."""
 _BYTES = re.compile(r"image/(?!png|svg).*|video/.*|audio/.*")
 _WARNING = re.compile(r"^.*\b\w*Warning: .*(?:\n[ \t]+.*)*$", re.MULTILINE)
 _PLACE = re.compile(r"^.*?:\d+: (?=\w*Warning: )")
@@ -130,7 +130,7 @@ _OWN_STATE = re.compile(
     r"|mkdir -p failed|temporary cache directory).*$",
     re.MULTILINE,
 )
-"""Lines about the machine, not the notebook: they come at the first run, or where a cache cannot be written."""
+"""Lines about the machine, not the notebook: they appear at the first run, or if a cache cannot be written."""
 _NAMELESS = ("<IPython.", "<Figure", "<pandas.io.formats.style", "alt.", "<Axes", "Figure(", "<folium", "<graphviz")
 
 Output = dict[str, Any]

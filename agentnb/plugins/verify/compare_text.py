@@ -29,7 +29,7 @@ _DROPPED = re.compile(
     r"|total \d+$|(?:Over)?[Ww]riting \S+$).*$",
     re.MULTILINE,
 )
-"""Lines that say how long something took, how full a disk is, or whether a file was there before."""
+"""Lines about how long something took, how full a disk is, or whether a file existed before."""
 _TOKEN = re.compile(
     r"(?P<address>\b0x[0-9a-fA-F]{5,}\b)"
     r"|(?P<uuid>\b[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}\b)"
@@ -46,7 +46,7 @@ _TOKEN = re.compile(
 _WORD = re.compile(r"[^\s'\",()\[\]{}]+")
 _SET = re.compile(r"\{[^{}:]*\}")
 _DATA = re.compile(r"data:([\w/+.-]+);base64,([A-Za-z0-9+/=]{100,})")
-"""A picture, video or sound in HTML: it is compared as a whole."""
+"""A picture, video or sound in HTML, compared as a whole."""
 _RANDOM_ID = re.compile(r"\b(?:T_[0-9a-f]{5,}(?=_|\b)|ipykernel_\d+|[a-z][0-9a-f]{10}\b)")
 NEAR = timedelta(hours=36)
 
@@ -146,7 +146,7 @@ def same_number(old: str, new: str, tolerance: float = TOLERANCE) -> bool:
         return True
     if not any(sign in each for each in plain for sign in ".eE"):
         return False
-    unit = min((_unit(each) for each in plain if _unit(each)), default=0.0)  # of the one with more decimals
+    unit = min((_unit(each) for each in plain if _unit(each)), default=0.0)  # the unit of the number with more decimals
     return abs(first - second) <= max(tolerance * max(abs(first), abs(second)), unit * 1.000001)
 
 
@@ -241,7 +241,7 @@ def _writer(run: VerifiedRun, path: Path, cells: Mapping[int, Cell]) -> tuple[Ce
             if name.removeprefix("a:").endswith(f"/{path}"):
                 writer, appends = cells.get(index), appends or name.startswith("a:")
         if writer is None and any(name.endswith(f"/{path}") for name in result.trace.get("read", ())):
-            appends = True  # it changes its own input
+            appends = True  # the cell changes its own input
     return writer, appends
 
 

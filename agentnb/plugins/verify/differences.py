@@ -69,7 +69,7 @@ class DifferenceCauses:
     def findings(self, changed: Sequence[Changed]) -> list[Finding]:
         """Returns the findings for *changed*, one for each root cause."""
         findings: dict[tuple[Kind, int], Finding] = {}
-        blamed: dict[int, tuple[Kind, int]] = {}  # cells whose results are explained, by the key of the finding
+        blamed: dict[int, tuple[Kind, int]] = {}  # the finding's key for each cell whose result is explained
         for each in changed:
             finding = self._cause(each)
             if finding is None:
@@ -91,7 +91,7 @@ class DifferenceCauses:
         if difference.kind == "moment" and clock is not None:
             return self._clock(changed, clock, facts)
         if difference.is_mild or (difference.kind == "number" and any(one.identity for one in facts.values())):
-            return None  # durations; ids of objects and processes
+            return None  # durations, and ids of objects and processes
         if any(one.orderless for one in facts.values()) and self._has_same_words(cell):
             return None
         is_random = any(one.random for one in facts.values())

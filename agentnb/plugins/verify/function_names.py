@@ -59,7 +59,7 @@ class _Scope:
         self.sure: set[str] = set()
         self.stored: set[str] = set()
         self.globals: set[str] = set()
-        self.set_inside: set[str] = set()  # by `global` in functions inside
+        self.set_inside: set[str] = set()  # names set by `global` in inner functions
 
     def names(self) -> FunctionNames:
         own = self.stored - self.globals

@@ -65,7 +65,7 @@ class Kernel:
             preexec_fn=self._limit,  # noqa: PLW1509 - this program has one thread
             start_new_session=True,
         )
-        import zmq  # while the kernel starts
+        import zmq  # imported here, while the kernel starts
 
         self._zmq = zmq
         self._context = zmq.Context()

@@ -197,7 +197,7 @@ class NotebookRun:
                     self._take(message, stored if message.parent == request else None)
             self._look()
         if reply["status"] == "error" and not any(each["output_type"] == "error" for each in stored.outputs):
-            stored.outputs.append({"output_type": "error", **_short(reply)})  # a magic that was misused only prints
+            stored.outputs.append({"output_type": "error", **_short(reply)})  # a misused magic only prints its error
         if any(each.get("source") == "ask_exit" and not each.get("keepkernel") for each in reply.get("payload", ())):
             raise Cut("exit")
         return reply["status"], _trace_of(reply)
@@ -232,7 +232,7 @@ class NotebookRun:
             raise Cut("processes", f"{len(below) - 1} processes ran at once")
         if _is_address_space_used_up(self._kernel.process.pid):
             self._without_memory += 1
-            if self._without_memory > MOST_WITHOUT_MEMORY:  # it cannot even say so
+            if self._without_memory > MOST_WITHOUT_MEMORY:  # it may be unable to raise a MemoryError
                 raise Cut("memory", "no memory was left to it")
         else:
             self._without_memory = 0
@@ -299,7 +299,7 @@ def main(reading: int, report: int) -> None:
         os.set_inheritable(each, False)
     with open(reading, encoding="utf-8") as file:
         task = read_json(file.read(), repair=False)
-    with suppress(BrokenPipeError):  # who asked is gone
+    with suppress(BrokenPipeError):  # the caller has gone
         NotebookRun(task, report).run()
 
 

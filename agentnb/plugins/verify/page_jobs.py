@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 LONGEST_WAIT = 25.0
 LONGEST_FOLLOWED = 3600.0
-"""Seconds after which a page that waits for news is answered in any case."""
+"""Seconds after which a waiting page gets an answer even without news."""
 MOST_FOLLOWERS = 50
 Status: TypeAlias = Literal["none", "running", "ended"]
 
@@ -133,7 +133,7 @@ class VerificationJob:
             if self.state.revision > revision:
                 return
             self._followers.append(news)
-            if len(self._followers) > MOST_FOLLOWERS:  # of pages that are gone, as a rule
+            if len(self._followers) > MOST_FOLLOWERS:  # mostly from pages that are gone
                 _wake(self._followers.popleft())
         await asyncio.wait([news], timeout=LONGEST_FOLLOWED)
 
@@ -143,7 +143,7 @@ def _wake(news: asyncio.Future[None]) -> None:
         if not news.done():
             news.set_result(None)
 
-    with suppress(RuntimeError):  # its loop is closed
+    with suppress(RuntimeError):  # the follower's loop is closed
         news.get_loop().call_soon_threadsafe(wake)
 
 

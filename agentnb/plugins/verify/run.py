@@ -237,7 +237,7 @@ class NotebookRunner:
         return run
 
     def _progress(self, done: int, count: int) -> None:
-        if self.runs == 1:  # those after it look for causes
+        if self.runs == 1:  # later runs only search for causes
             self._options.progress(done, count)
 
     @staticmethod

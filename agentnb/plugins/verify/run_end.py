@@ -65,7 +65,7 @@ def _by_key(failure: Failure, facts: NotebookFacts, cells: Sequence[Cell]) -> Fi
     if any(key in text for each in cells if each is not failure.cell for text in facts.of(each.source).texts):
         return None
     if any(facts.reads_files(each) for each in facts.upstream(failure.cell)):
-        return None  # a file may have had it
+        return None  # a file may have contained it
     why = f"no cell makes {key!r}: one that did was deleted or changed."
     return failure.finding("deleted-cell", why, "Restore it in a cell above.")
 

@@ -134,7 +134,7 @@ class _Verifying:
         cells = self._cells_to_run(has_cassette=cassette is not None)
         if not cells:
             return []
-        environment = {"AGENTNB_CASSETTE_MODE": "builtin"}  # no real agent is asked
+        environment = {"AGENTNB_CASSETTE_MODE": "builtin"}  # no real agent is used
         if cassette is not None:
             environment = {"AGENTNB_CASSETTE": str(cassette), "AGENTNB_CASSETTE_MODE": "replay"}
         runner = NotebookRunner(self._folder, kernel, environment, self._options)

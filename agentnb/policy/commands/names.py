@@ -260,7 +260,7 @@ def rate_code(code: str, harmless: str = "Runs code given on the command line.")
     with names that it computes.
     """
     found = [finding for pattern, finding in _SIGNS if re.search(pattern, code)]
-    plain = [finding for finding in found if finding.severity != "medium"]  # else a weaker word for the same
+    plain = [finding for finding in found if finding.severity != "medium"]  # medium only repeats another more weakly
     return together(plain or found) or Risk("medium", harmless)
 
 

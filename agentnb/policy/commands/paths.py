@@ -57,7 +57,7 @@ def tails(program_of: Sequence[str], shells: frozenset[str]) -> list[int]:
 def is_only_text(program: str, texts: Sequence[str], *, shown: bool) -> bool:
     """True if the arguments *texts* are only searched for, kept or *shown*, so that nothing runs them."""
     if program in {"echo", "printf"}:
-        return shown and "-v" not in texts[:1]  # `printf -v 'a[$(rm x)]'` runs what it is given
+        return shown and "-v" not in texts[:1]  # `printf -v 'a[$(rm x)]'` runs its argument
     if program in _SEARCHES:
         return not any(text.startswith(("--pre", "--pager", "--hostname-bin")) for text in texts)
     opens = any(text.startswith(("-O", "--open-files", "--exec", "--ext-diff", "--textconv")) for text in texts)
@@ -136,7 +136,7 @@ class Values:
         """Forget the variables that the command has changed in ways that only the running shell knows."""
         for name in filled(program, arguments):
             self.set(name, None)
-        if program in {"source", "."}:  # any variable may have another value
+        if program in {"source", "."}:  # the script may change any variable
             for name in list(self.known):
                 self.set(name, None)
 
@@ -204,7 +204,7 @@ def runs_programs(name: str, value: str | None) -> bool:
     """True if the variable *name* with *value* makes other programs run or load what the value names."""
     if name == "PATH":
         return value is not None and value.startswith((".", *ANYBODYS))
-    if name in _MODULES:  # of the workspace it is everyday
+    if name in _MODULES:  # a folder of the workspace is common here
         return value is not None and any(each.startswith(ANYBODYS) for each in value.split(":"))
     return _RUNS.fullmatch(name) is not None and value not in _PLAIN
 
@@ -221,7 +221,7 @@ class NamedPath(NamedTuple):
 
 
 _FILE_SHELLS = dict.fromkeys(("hdfs", "hadoop"), frozenset({"-ls", "-du", "-df", "-count", "-stat", "-test"}))
-"""Programs whose first word names a file system's shell, and the commands of that shell that list."""
+"""Programs whose first word names a file system's shell, and that shell's listing commands."""
 
 _PATTERN_OPTIONS = re.compile(r"--(?:regexp|expression|file|from-file)\b.*|-[a-zA-Z]*[ef].*")
 _SEPARATED = frozenset({"awk", "gawk", "mawk", "nawk", "cut", "sort", "paste", "join", "column"})
@@ -258,7 +258,7 @@ def places(program: str, arguments: Sequence[Field], *, computing: bool = False)
     code = INLINE.get(program) or INLINE.get(program.rstrip("0123456789.")) or ()
     for at, word in enumerate(words):
         before = words[at - 1].text if at else ""
-        if program in _CONTAINERS and before in _MOUNTS:  # the machine's folder; behind the colon is the container's
+        if program in _CONTAINERS and before in _MOUNTS:  # the machine's folder; after the colon, the container's
             yield NamedPath(word.text.partition(":")[0], writes=True, dynamic=word.dynamic)
         elif at == pattern or before in _TEXT.get(program, ()):
             yield from _inside(program, word)
@@ -358,7 +358,7 @@ def named(word: str) -> list[str]:
     return [path for path in dict.fromkeys(found) if path and " " not in path.strip()]
 
 
-@functools.lru_cache(1024)  # a command asks for each of its words again at each command inside it
+@functools.lru_cache(1024)  # each nested command checks the same words again
 def secret(path: str) -> bool:
     """True if *path*, or what is below it, or what it may match as a pattern, holds secrets."""
     if holds_secrets(path) or holds_secrets(f"{path.rstrip('/')}/x"):

@@ -85,7 +85,7 @@ class _Table(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 @functools.cache
 def _read() -> _Table:
     # Not by `importlib.resources`: it and `importlib.metadata`, which the host needs, import each other, so two threads
-    # that begin with one each can wait for each other (_DeadlockError).
+    # that import one each can wait for each other (_DeadlockError).
     text = Path(__file__).with_name("programs.toml").read_text("utf-8")
     return msgspec.convert(tomllib.loads(text), _Table)
 

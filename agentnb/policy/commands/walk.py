@@ -220,7 +220,7 @@ class Walk:
         for name, value in command.assignments:
             self._assign(name, value)
         words = self._one(command, followed)
-        if words:  # what stood in front of them was for this command only
+        if words:  # assignments before a command apply to that command only
             for name, known in before.items():
                 self.values.restore(name, known)
             self.values.fill(program_name(words[0].text), words[1:])

@@ -70,7 +70,7 @@ def parse(text: str, dialect: Dialect = "bash", depth: int = 0) -> ShellScript:
         raise Unreadable(f"It has {len(text)} characters, too many to be checked.")
     if "\0" in text:
         raise Unreadable("It contains a NUL character.")
-    if "\\\r\n" not in text:  # there the backslash takes the CR, and the line ends
+    if "\\\r\n" not in text:  # a backslash would escape the CR, and the line would end
         text = text.replace("\r\n", "\n")
     source = _SURROGATES.sub("\ufffd", text).encode()
     try:
@@ -96,7 +96,7 @@ def _script(source: bytes, dialect: Dialect, depth: int) -> ShellScript:
 
 @functools.cache
 def _language() -> Language:
-    # Not at the top: they are loaded when the first command is rated, not when agentnb is imported.
+    # Imported here: they are loaded when the first command is rated, not when agentnb is imported.
     import tree_sitter
     import tree_sitter_bash
 
@@ -365,18 +365,17 @@ class _Reader:
 
 
 _LONGEST_REPAIRED = 8_000
-"""In characters: the grammar takes up to a second and a half for a text that it cannot read, and twice that for a
-repaired one."""
+"""In characters: the grammar takes up to 1.5 s for a text that it cannot parse, and twice that for a repaired one."""
 _REPAIRS = (
-    # `time` in front of a command that is no program
+    # `time` before a command that is not a program
     (re.compile(rb"(^|[;&|({\n][ \t]*)time(?:[ \t]+-p)?(?=[ \t]+(?:[{(!]|(?:if|for|while|until|case)[ \t]))"), rb"\1"),
     # `python - <<EOF`
     (re.compile(rb"([ \t])-(?=[ \t]*<<)"), rb"\1\\-"),
-    # `{a,b}` in a program's place
+    # `{a,b}` in place of a program
     (re.compile(rb"(^|[;&|(\n][ \t]*)\{(?=[^ \t\n])"), rb"\1''{"),
     # a file that is opened for reading and writing
     (re.compile(rb"(\d)<>"), rb"\1>"),
-    # a here-string behind a file
+    # a here-string after a file
     (
         re.compile(
             rb"(>[ \t]*[\w./-]{1,200})([ \t]*<<<[ \t]*(?:'[^']{0,999}'|\"[^\"]{0,999}\"|[\w./-]+)(?=[\s;&|)]|\Z))"
@@ -384,7 +383,7 @@ _REPAIRS = (
         rb"\2 \1",
     ),
 )
-"""Other spellings of what the grammar does not know, tried where it fails."""
+"""Other spellings of constructs that the grammar does not know, tried if it fails."""
 _PLAIN_SPELLINGS = {
     "[[": "\\[[",
     "&>": "& >",
@@ -392,12 +391,12 @@ _PLAIN_SPELLINGS = {
     "function": "\\function",
     "select": "\\select",
 }
-"""The tokens of bash that a plain shell takes for something else, as they are written for that reading."""
+"""bash tokens that a plain shell reads differently, with the spelling for that reading."""
 
 
 def repaired_spelling(source: bytes) -> bytes:
     """Returns *source* with constructs that the grammar does not know respelled, without changing its meaning."""
-    if len(source) > _LONGEST_REPAIRED or b"$'" in source:  # in `$'…'` two quotes more are no empty text
+    if len(source) > _LONGEST_REPAIRED or b"$'" in source:  # in `$'…'`, two more quotes are not an empty text
         return source
     for pattern, spelling in _REPAIRS:
         source = pattern.sub(spelling, source)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 MOST_WORDS = 1_000
-"""The most words of a script that is read; a longer one asks, because looking at each word takes about 0.1 ms."""
+"""The most words of a script that is read; a longer one requires a question, because each word takes about 0.1 ms."""
 ESCAPES = {"a": "\a", "b": "\b", "e": "\x1b", "E": "\x1b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
 _ANSI = re.compile(
     r"\\(?:x\{?([0-9A-Fa-f]{1,8})\}?|u([0-9A-Fa-f]{1,4})|U([0-9A-Fa-f]{1,8})|([0-7]{1,3})|c(.)|(.))", re.DOTALL
@@ -40,7 +40,7 @@ WHOLE = frozenset(
     | {"expansion", "brace_expression", "number", "extglob_pattern", "regex", "variable_name", "test_operator"}
     | {*_RUNS, *_COMPUTED}
 )
-"""The kinds of nodes that are words, or parts of one."""
+"""The kinds of nodes that are words or parts of words."""
 
 
 class Unreadable(AgentnbError):
@@ -190,7 +190,7 @@ class WordReader:
         """Returns the text between double quotes (*quote*) or in a here-document, from *start* to *end*, as parts."""
         parts: list[Part] = []
         for node in (each for each in nodes if each.children and not _BARE_DOLLAR.match(self.text(each))):
-            blanks = len(self.text(node)) - len(self.text(node).lstrip())  # they may stand in the first sign
+            blanks = len(self.text(node)) - len(self.text(node).lstrip())  # the first node may include leading blanks
             parts += [self._quoted_text(start, node.start_byte + blanks, quote), *self._parts(node, quoted=True)]
             start = node.end_byte
         return [*parts, self._quoted_text(start, end, quote)]

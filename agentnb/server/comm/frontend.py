@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 
 ASK_SECONDS = 5.0
-PROMPT_SECONDS = 1.0  # an answer that takes no longer than this is at once
+PROMPT_SECONDS = 1.0  # answers within this time count as immediate
 
 
 class BlockedTime:
@@ -57,7 +57,7 @@ class BlockedTime:
         try:
             loop = asyncio.get_running_loop()
         except RuntimeError:
-            return  # no loop to measure: it counts as never blocked
+            return  # no loop to measure: the kernel counts as never blocked
         if loop is not self._loop:
             self._loop = loop
             self._host_loop.post(self._begin)
@@ -72,7 +72,7 @@ class BlockedTime:
         return waited if waited > PROMPT_SECONDS else 0.0
 
     def _begin(self) -> None:
-        if not self._asks or self._asked is not None:  # the loop asked before may never answer
+        if not self._asks or self._asked is not None:  # the previous loop may never answer
             self._asks = True
             self._ask()
 
@@ -82,7 +82,7 @@ class BlockedTime:
         try:
             if loop is not None:
                 loop.call_soon_threadsafe(self._host_loop.post, self._answered)
-        except RuntimeError:  # it was closed: whoever speaks next says where
+        except RuntimeError:  # the loop was closed: the next message sets another one
             self._loop, self._asked, self._asks = None, None, False
 
     def _answered(self) -> None:
@@ -108,9 +108,10 @@ def answer(model: HostModel) -> dict[str, Any]:
 
 
 ARRIVAL_SECONDS = 10.0
-"""How long a question waits for a page to which something was just shown.
+"""Seconds that a question waits for a page in which an output was just shown.
 
-0.2 s is usual; on a machine that was seven times overbooked more than three were seen."""
+0.2 s is usual; on a machine that was seven times overbooked, it took more than three.
+"""
 
 
 class Frontend:
@@ -166,7 +167,7 @@ class Frontend:
     def speak_from_here(self) -> None:
         """Send from now on in the context of the running request: pages answer to the shell that it came in on."""
         self._context = contextvars.copy_context()
-        self._send("", {})  # to nobody: it moves the comm here
+        self._send("", {})  # has no receiver: it moves the comm to this context
 
     def _send(self, client_id: str, message: dict[str, Any]) -> None:
         self._send_on(self.model, client_id, message)
@@ -206,7 +207,7 @@ class Frontend:
 
     def _receive(self, content: Any) -> None:
         self.service.receive(content)
-        with self._lock:  # who is about to wait is in the list, or sees that the page is there
+        with self._lock:  # a waiter is either in the list or sees the page
             arrivals = self._arrivals if self.attached() else []
             if arrivals:
                 self._arrivals = []

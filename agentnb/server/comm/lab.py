@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
 log: Logger = logger("agentnb.comm")
 
-MOST_SAVED = 1_000  # files that users saved: the oldest go
-MOST_PAGES = 16  # a page that was closed says no goodbye: the oldest go
+MOST_SAVED = 1_000  # files that users saved; the oldest are dropped
+MOST_PAGES = 16  # closed pages send no message; the oldest are dropped
 
 
 _Said = m.NotebookMessage | m.EditedMessage | m.SavedMessage | m.FailedMessage | m.CellOutputsMessage | m.QuoteMessage
@@ -42,10 +42,10 @@ class _Page(NamedTuple):
     """One notebook in one page."""
 
     comm: Any
-    context: contextvars.Context  # ipykernel answers where the comm's opening came from, and only from in here
+    context: contextvars.Context  # ipykernel sends to the page that opened the comm only in this context
     notebook: PageNotebook | None = None
     since: float = 0.0  # seconds since 1970
-    acted_at: float = 0.0  # when the user did something in it last, by the monotonic clock
+    acted_at: float = 0.0  # the user's last action, by the monotonic clock
     tells_outputs: bool = False
 
     def say(self, method: str, params: Any) -> None:
@@ -58,14 +58,14 @@ class Lab:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._pages: dict[str, _Page] = {}  # where the user was last is last
+        self._pages: dict[str, _Page] = {}  # the page that the user used last is last
         self._asked: dict[str, Future[m.EditedParams]] = {}
         self._wanted: dict[str, Future[m.CellsOutputsParams]] = {}
         self._saved: deque[tuple[m.SavedParams, float]] = deque(maxlen=MOST_SAVED)
         self.prompt_for: Callable[[m.FailedParams], str] | None = None
-        """Gives the prompt for a cell that failed, once a shell is connected."""
+        """Returns the prompt for a failed cell, once a shell is connected."""
         self.quote: Callable[[m.QuoteParams], str] | None = None
-        """Keeps selected code and gives what to mention, once a shell is connected."""
+        """Keeps selected code and returns its mention, once a shell is connected."""
 
     @property
     def notebook(self) -> PageNotebook | None:

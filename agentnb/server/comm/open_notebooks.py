@@ -50,7 +50,7 @@ def _written(notebook: dict[str, Any]) -> str:
     text = json.dumps(notebook, indent=1, ensure_ascii=False)
     try:
         text.encode()
-    except UnicodeEncodeError:  # half a surrogate pair
+    except UnicodeEncodeError:  # half a surrogate pair in the text
         text = json.dumps(notebook, indent=1)
     return f"{text}\n"
 
@@ -60,7 +60,7 @@ def _matched(before: list[Cell], cells: Sequence[NotebookCell]) -> list[Cell] | 
     by_id = {cell["id"]: cell for cell in before if isinstance(cell.get("id"), str)}
     if len(by_id) < len(before):
         return _by_place(before, cells)
-    if before and by_id.keys().isdisjoint(cell.id for cell in cells):  # another notebook of that name
+    if before and by_id.keys().isdisjoint(cell.id for cell in cells):  # another notebook with that name
         return None
     if len(cells) >= MOST_CELLS:
         cells_by_id = {cell.id: cell for cell in cells}
@@ -100,7 +100,7 @@ def _lines(source: str) -> list[str]:
 EDITOR = "your browser"
 """The place of the changes, in a sentence for the user: right for JupyterLab and for Notebook 7."""
 _OF_FOLDERS = frozenset({"rename", "delete"})
-"""The operations that a user also applies to folders, with all that is in them."""
+"""The operations that a user can also apply to folders with all their contents."""
 
 
 class UnsavedNotebook:
@@ -173,7 +173,7 @@ def notebook_file(session: str, notebook_path: str) -> Path | None:
     started, named = Path(session), PurePosixPath(notebook_path)
     if not started.is_absolute() or not named.name or ".." in named.parts:
         return None
-    file = started if started.exists() else started.with_name(named.name)  # it may have been renamed since
+    file = started if started.exists() else started.with_name(named.name)  # the notebook may have been renamed since
     return file if _ends(file.parts, named.parts) and file.is_file() else None
 
 

@@ -38,8 +38,8 @@ if TYPE_CHECKING:
 RIGHTS: tuple[Right, ...] = get_args(Right)
 TOKEN_BYTES = 32
 TOKEN, TOKEN_BEHIND_PROXY, TOKEN_OF_VSCODE = "token", "agentnb_token", "tkn"
-"""The parameters of an address that a token may stand in; the second where the first is a proxy's own, the third in
-those of VS Code's agent host."""
+"""The parameters of an address that may hold a token: the second if a proxy uses the first itself, the third in
+addresses of VS Code's agent host."""
 MOST_GRANTS = 256
 LONGEST_NAME = 40
 

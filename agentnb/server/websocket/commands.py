@@ -29,9 +29,8 @@ if TYPE_CHECKING:
 
 
 SPOKEN = ("1.0.0", "0.9.0")
-"""The versions that this host speaks, the newest first: those that the protocol's own clients offer, of one form. Each
-stands for all that are compatible with it by its number (1.0.0 for all 1.x, 0.9.0 for 0.9.x), as the specification asks
-of hosts."""
+"""The versions that this host speaks, newest first: those that the protocol's own clients offer, in one form. Each
+covers all versions compatible with it by its number (1.0.0 for all 1.x, 0.9.0 for 0.9.x), as the specification asks."""
 
 _FORM = re.compile(r"(0|[1-9]\d{0,5})\.(0|[1-9]\d{0,5})\.(0|[1-9]\d{0,5})")
 
@@ -81,8 +80,8 @@ class Params(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 OURS = "agentnb"
 IS_OURS = {OURS: 2}
-"""What another kernel of ours says of itself in ``_meta``, and is answered with: it is given our own states, actions
-and requests, too, in this form of them: 1 was that of agentnb 0.2, which is told, and tells, what AHP has."""
+"""The marker of another agentnb kernel in ``_meta``, also in the answer to it: it gets agentnb's own states, actions
+and requests, too, in this version of their form. Version 1 was agentnb 0.2's: it sends and gets only what AHP has."""
 
 
 class InitializeCommand(Params, frozen=True, kw_only=True):
@@ -254,7 +253,7 @@ class AhpCommand(NamedTuple):
 
 
 COMMANDS: dict[str, AhpCommand] = {}
-"""The commands that are answered on a WebSocket, by name."""
+"""The commands on a WebSocket, by name."""
 
 F = TypeVar("F", bound="Callable[[Any, Any], Any]")
 

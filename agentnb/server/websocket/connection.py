@@ -101,7 +101,7 @@ class AhpConnection:
         if self.client is not None:
             self._service.leave(self.client.client_id)
         if self._asker is not None:
-            for asking in tuple(self._asker.asking):  # what it still waits for is not done
+            for asking in tuple(self._asker.asking):  # its pending requests are cancelled
                 asking.cancel()
             for feed in self._asker.questions:
                 feed.close()
@@ -142,7 +142,7 @@ class AhpConnection:
         if self._waiting_characters > MOST_WAITING and self._is_writing:
             self._close(POLICY_VIOLATION, "It does not read what it asks for.")
         self._wake()
-        if self._end is not None:  # the answer that says why is the last message
+        if self._end is not None:  # the error's answer is the last message
             self._close(*self._end)
 
     def _is_behind(self) -> bool:
@@ -170,7 +170,7 @@ class AhpConnection:
         for method, params in notifications:
             command = COMMANDS.get(method)
             if command is not None and command.is_notification:
-                with contextlib.suppress(RequestFailed, AgentnbError, msgspec.ValidationError):  # it is not answered
+                with contextlib.suppress(RequestFailed, AgentnbError, msgspec.ValidationError):  # it gets no answer
                     self._carry_out(method, params)
 
     def _carry_out(self, name: str, sent: Any) -> Any:
@@ -185,7 +185,7 @@ class AhpConnection:
         if command.right is not None and command.right not in self.grant.rights:
             raise PermissionDenied(f"{self.grant.name} may not {command.right}.", hint="Ask the notebook's user.")
         if self.client is not None:
-            self._catch_up(self.client)  # an answer comes after all that happened before it
+            self._catch_up(self.client)  # events before an answer are sent before it
         return command.function(self._asker or self, params)
 
     def _named(self, params: Any) -> Any:

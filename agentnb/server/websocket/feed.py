@@ -58,7 +58,7 @@ class Feed:
     """Numbers the events of the host. On the host's thread."""
 
     def __init__(self, host: Host, notify: Callable[[Notice], None], *, max_entries: int = 5_000) -> None:
-        # Above every number of an earlier kernel: what a client saw there is not replayed here.
+        # Above every number of an earlier kernel, so that a client's old numbers are not replayed here.
         self.seq: int = now_ms()
         self.log: ChannelLog = ChannelLog(max_entries=max_entries, begins_after=self.seq)
         self.versions: dict[tuple[str, str], str] = {}

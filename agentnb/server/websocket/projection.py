@@ -172,9 +172,9 @@ _TIME = frozenset({"time"})
 _LeftOut: TypeAlias = dict[type[Any], frozenset[str]]
 _EVERYTHING: _LeftOut = {RootState: frozenset({"sessions"})}
 _LISTS = (XSessionSet, XSessionRemoved)
-"""The actions on the list of sessions: clients ask for it and follow notifications, as far as they may see them."""
+"""The actions on the list of sessions: clients request it and follow notifications, if they may see them."""
 _UNSETTLED = frozenset({"meta"})
-"""Fields of tool calls that agents change although AHP has no action for it, as they do the name that people read."""
+"""Fields of tool calls, such as the displayed name, that agents change although AHP has no action for it."""
 _CALLS = (*tools.ToolCallState.__args__, tool_actions.ChatToolCallStart)
 
 

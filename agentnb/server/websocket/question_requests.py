@@ -36,9 +36,9 @@ if TYPE_CHECKING:
     from agentnb.state import ConfirmationOption, Envelope
 
 LARGEST = 200_000
-"""The largest question, in bytes, that is sent; a larger one cannot be read as a whole, so a client cannot allow it."""
+"""The largest question, in bytes, that is sent; a client cannot read a larger one as a whole, so it cannot allow it."""
 BEGINNING = 10_000
-"""Characters that are shown of a larger question's input."""
+"""Characters shown of a larger question's input."""
 TOGETHER_SECONDS = 0.05
 """Seconds within which changes are sent together."""
 

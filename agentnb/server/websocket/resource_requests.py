@@ -84,7 +84,7 @@ async def _content(seen: Sequence[Conversation], service: Service, client_id: st
                 service, client_id, f"{OURS}fetchContent", {"channel": conversation.chat.uri, "uri": uri}
             )
         except UsageError:
-            continue  # it is in another chat
+            continue  # try the next chat
     raise FileUnavailable(f"No chat contains {uri[:200]!r} anymore.", hint="The agent has replaced it.")
 
 
@@ -102,7 +102,7 @@ async def _pieces(service: Service, client_id: str, method: str, params: dict[st
 
 
 TIMES = 5
-"""Times that a change is asked about if the file changes meanwhile."""
+"""The most permission requests for a change if the file changes meanwhile."""
 
 
 # --- what is there ---

@@ -35,12 +35,12 @@ if TYPE_CHECKING:
     from agentnb.server.websocket.access import Grant, ServedPage
 
 WRONG_KIND = 1003
-"""The WebSocket close code for data of a kind that is not accepted (RFC 6455)."""
+"""The WebSocket close code for an unaccepted kind of data (RFC 6455)."""
 NOT_SERVED = 4001
-"""Our close code for the end of serving: there is nothing to come back to."""
+"""agentnb's close code for the end of serving: reconnecting is useless."""
 
 _numbers = count(1)
-"""Numbers of connections: none is used twice in this process, since it identifies what a client dispatched."""
+"""Numbers of connections, unique in this process: a number identifies the actions that a client dispatched."""
 
 
 class ServingLimits(NamedTuple):
@@ -296,7 +296,7 @@ class WebSocketListener:
                     await asyncio.wait_for(websocket.send(text), self.limits.write_seconds)
                 connection.written()
         except asyncio.TimeoutError:
-            websocket.transport.abort()  # a close frame would wait behind what it does not read
+            websocket.transport.abort()  # a close frame would wait behind the unread data
         except ConnectionClosed:
             pass
 

@@ -56,7 +56,7 @@ class Serving:
         return self.listener.revoke(name)
 
     def _write(self) -> None:
-        with contextlib.suppress(OSError):  # it can be connected to all the same
+        with contextlib.suppress(OSError):  # clients can connect without the file
             self._file = write(self._host.host_id, self.address, self._clients)
 
     async def close(self) -> None:

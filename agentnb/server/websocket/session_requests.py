@@ -86,7 +86,7 @@ def dispatch(asker: RemoteAsker, params: c.DispatchCommand) -> None:
     client = asker.client
     own = asker.channels.find(params.channel)
     if own is None:
-        return  # AHP: an action on a channel that is not there is passed over
+        return  # AHP: an action on an unknown channel is ignored
     kind = str(params.action.get("type"))
     right = "approve" if kind in c.APPROVALS else "drive"
     reason = None if right in asker.client.grant.rights else f"{asker.client.grant.name} may not {right}."

@@ -64,7 +64,7 @@ class Component:
     about: str = ""
     tools: Sequence[ComponentTool] = ()
     log_file: Path | None = None
-    """The file that it writes messages into, which errors of the agent name."""
+    """The file into which it writes messages; the agent's errors name it."""
 
     def __init_subclass__(cls, **options: Any) -> None:
         """Name the component after its class if it has no name."""

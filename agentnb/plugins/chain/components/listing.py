@@ -44,7 +44,7 @@ def check(value: Any, *, are_installed: bool) -> None:
     """See :meth:`agentnb.ports.Launcher.check`."""
     for each in components(value):
         program = each.command[0] if isinstance(each, AgentSpec) and are_installed else ""
-        is_relative = "/" in program and not Path(program).is_absolute()  # to the workspace, which is not known here
+        is_relative = "/" in program and not Path(program).is_absolute()  # to the workspace, which is unknown here
         if program and not is_relative and find_on_path(program) is None:
             message = f"There is no component and no program called {program!r}."
             hint = f"Shipped components: {', '.join(shipped_components())}. Any other is a command."
@@ -93,7 +93,7 @@ def customizations(chain: Sequence[Any], folder: Path) -> Iterator[dict[str, Any
     try:
         placed = components(chain)
     except AgentnbError:
-        return  # the agent does not start either, and says why
+        return  # starting the agent reports the error
     for number, each in enumerate(placed, 1):
         about: dict[str, Any] = {"place": number}
         if isinstance(each, Component):

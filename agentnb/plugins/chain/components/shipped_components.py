@@ -132,7 +132,7 @@ class ToolComponent(Component):
 
     async def _run(self, **options: Any) -> dict[str, Any]:
         arguments = checked(self._tool.name, options)
-        if self._tool.name == "look_up_code" and "file" in arguments:  # nobody is asked, so only the workspace's files
+        if self._tool.name == "look_up_code" and "file" in arguments:  # without a question: only workspace files
             arguments["file"] = str(WorkspaceBoundary(Path(self._session.folder)).resolve(arguments["file"]))
         return await call_offer(self._plugin, self._tool, self._session, arguments)
 

@@ -31,7 +31,7 @@ UP: Way = -1
 INITIALIZE = "initialize"
 CANCEL = "$/cancel_request"
 PATIENCE = 120.0
-"""Seconds that a component may hold a request without a sign of life, while it is not waiting for another place."""
+"""Seconds that a component may hold a request without activity, while it is not waiting for another place."""
 START_PATIENCE = 60.0
 """As :data:`PATIENCE`, until a component has answered ``initialize``."""
 UNTIMED = frozenset({"session/request_permission", "elicitation/create", "mcp/message", "_mcp/message", "_mcp/request"})
@@ -39,9 +39,9 @@ UNTIMED = frozenset({"session/request_permission", "elicitation/create", "mcp/me
 LAST_SECONDS = 10.0
 """Seconds that the last messages of an agent that has ended may take through the components above it, all together."""
 QUIET_SECONDS = 2.5
-"""Seconds that a place may be silent while its last messages are waited for."""
+"""Seconds that a place may be silent while the chain waits for its last messages."""
 MOST_STRAYS_TOLD = 5
-_LONGEST_ID = 20  # digits; ours count from 1
+_LONGEST_ID = 20  # digits; the chain's own ids count from 1
 
 
 class ChainPlace:
@@ -239,7 +239,7 @@ class Chain:
             self.stray(target, "answered a request that it was not sent, or has answered already")
             return
         if message.error and _plain(forwarded.method) in self._left_open:
-            return  # whoever ended left it open: the client is told that, not what a component makes of it
+            return  # left open by a process that ended: the client gets that failure, not a component's error
         self._drop(number, forwarded)
         forwarded.done(message)
 
@@ -329,7 +329,7 @@ class Chain:
                 )
             else:
                 self._states[target].is_ready = True
-                self._states[target].unwatch()  # from now on its time is that for other requests
+                self._states[target].unwatch()  # from now on, the time limit of other requests applies
                 self._states[target].watch()
                 done(self._merged(target, answer))
 

@@ -157,7 +157,7 @@ class ProcessPlace(ChainPlace):
         method = f"{self._prefix}successor"
         if self._is_old:
             method = "_proxy/successor/notification" if message.id is NO_ID else "_proxy/successor/request"
-        if message.method == "$/cancel_request":  # about the connection itself: its id is this connection's
+        if message.method == "$/cancel_request":  # concerns only this connection: its id belongs to it
             return message
         return RawMessage(
             method=method, id=message.id, params=encoded(ProxyEnvelope(message.method, message.params or encoded({})))
@@ -208,7 +208,7 @@ class ProcessPlace(ChainPlace):
         self.chain.send(self.index, DOWN, RawMessage(method=inner.method, id=message.id, params=inner.params))
 
     def _output_ended(self) -> None:
-        if self.process is None:  # it ended before its start was complete
+        if self.process is None:  # the process ended before its start was complete
             self._ended_at_start = True
             return
         self._dying = asyncio.ensure_future(self._die())

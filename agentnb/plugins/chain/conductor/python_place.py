@@ -121,7 +121,7 @@ class PythonPlace(ChainPlace):
 
     def wants(self, method: str, way: Way) -> bool:
         """See :meth:`ChainPlace.wants`."""
-        # while a prompt is being looked at, what comes after it must not go before it
+        # later messages must not overtake a prompt that the component is still reading
         return self._sees_all or method in (self._down if way == DOWN else self._up) or (way == DOWN and self._is_busy)
 
     def take(self, message: RawMessage, way: Way) -> None:
@@ -245,7 +245,7 @@ class PythonPlace(ChainPlace):
         if message.method == UPDATE and UPDATE in self._up:
             self._update(message)
         elif message.method in MCP and self._servers.owns(message):
-            if message.is_request:  # nothing here waits for a notification of the MCP client
+            if message.is_request:  # notifications of the MCP client need no action here
                 self._servers.begin(message, self._spawn(self._serve(message)))
         elif message.method == "$/cancel_request":
             self._servers.cancel(message.read_params().get("requestId"))

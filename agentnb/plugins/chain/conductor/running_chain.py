@@ -131,7 +131,7 @@ class ClientPlace(ChainPlace):
 
     def take_lines(self, block: bytes) -> None:
         """See :meth:`ChainPlace.take_lines`."""
-        if not self._pending:  # what comes in one read of the agent's output is handed over together
+        if not self._pending:  # the lines of one read of the agent's output are sent together
             asyncio.get_running_loop().call_soon(self.flush)
         self._pending.append(block)
 

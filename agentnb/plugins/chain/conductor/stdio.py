@@ -94,7 +94,7 @@ class ConductorProgram:
 
     async def _say_the_rest(self) -> None:
         """Wait for the answers to the client's requests, then for pending messages."""
-        if self._last is None:  # else whoever would answer has gone as well
+        if self._last is None:  # otherwise the agent, which would answer, has gone too
             await self._chain.until_answered(self._patience)
         await self._chain.finish(len(self._chain.places))
 

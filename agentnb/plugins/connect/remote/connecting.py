@@ -55,7 +55,7 @@ class RemotePageService(PageService):
 async def _initialize(asker: Asker[MirroredHost], params: client_requests.InitializeParams) -> dict[str, Any]:
     for uri in params.initial_subscriptions:
         if asker.host.channel_or_none(uri) is None:
-            with contextlib.suppress(AgentnbError):  # it is named as missing
+            with contextlib.suppress(AgentnbError):  # the answer lists it as missing
                 await asker.host.follow(uri)
     return client_requests.introduce(asker, params, "off")
 
@@ -69,7 +69,7 @@ async def _subscribe(asker: Asker[MirroredHost], params: Any) -> Any:
 async def _create_session(asker: Asker[MirroredHost], params: Any) -> session_requests.TabChannels:
     mirror, theirs = asker.host, f"ahp-session:/{params.tab_id or uuid.uuid4()}"
     wanted = {"channel": theirs} | ({} if params.agent is None else {"provider": params.agent})
-    # The session is announced before the answer, right after it, or later; adding it serves for all.
+    # The announcement can come before or after the answer; adding the session covers both.
     await mirror.client.request("createSession", wanted)
     await mirror.sessions.add_new(theirs)
     channel = mirror.ours(theirs)
@@ -93,7 +93,7 @@ OWN: dict[str, Callable[[Asker[Any], Any], Any]] = {
     "disposeSession": _dispose_session,
     f"{OURS}refreshAgents": _refresh_agents,
 }
-"""Requests with a handler of their own here."""
+"""Requests that this module handles itself."""
 LOCAL = frozenset({"unsubscribe", "fetchTurns", f"{OURS}fetchContent", f"{OURS}fetchModule"})
 """Requests answered here as for this kernel; others, if permitted, are forwarded to the other host."""
 
@@ -117,7 +117,7 @@ async def connect_host(
 ) -> tuple[MirroredHost, HostClient]:
     """Connect to a host; its sessions are listed when this returns."""
     mirror = MirroredHost(loop, name, look or {})
-    # Only where its file was there: the address may be a tunnel's, or a kernel's with another runtime folder.
+    # Only if its file existed: the address may belong to a tunnel, or to a kernel with another runtime folder.
     is_known = is_local and _is_served(address)
     client = HostClient(
         loop,

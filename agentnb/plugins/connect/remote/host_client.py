@@ -213,7 +213,7 @@ class HostClient:
             await self.request("initialize" if seen is None else "reconnect", params, self._mirror.introduced)
         except AgentnbError as error:
             if self._socket is not None:
-                await self._socket.close()  # the reader ends, and what is wrong is raised there
+                await self._socket.close()  # the reader then ends and raises the error
             elif isinstance(error, HostUnavailable):
                 where = self._address.partition("?")[0]
                 what = f"The host at {where} closed the connection before it answered."

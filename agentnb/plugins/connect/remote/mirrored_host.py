@@ -53,7 +53,7 @@ _LEFT_OUT = frozenset(
         "session/changesetsChanged",
     }
 )
-"""Actions about names of channels, which have other names here."""
+"""Actions about names of channels, which differ here."""
 
 
 class MirroredConversation(NamedTuple):
@@ -159,7 +159,7 @@ class MirroredHost:
             self._take_snapshots([result["snapshot"]])
 
         await self.client.request("subscribe", {"channel": chat_uri}, take)
-        # What happened to the session meanwhile is in its snapshot now.
+        # The new snapshot contains the session's changes up to now.
         await self.client.request(
             "subscribe", {"channel": theirs}, lambda result: self._take_snapshots([result["snapshot"]])
         )
@@ -219,7 +219,7 @@ class MirroredHost:
         except ProtocolError as error:
             self.client.fail(error)
         except AgentnbError:
-            return  # the connection was cut: it is asked for again
+            return  # the connection was lost: the request is repeated later
 
     def notified(self, method: str, params: dict[str, Any]) -> None:
         match method:

@@ -61,7 +61,7 @@ class OlderTurns:
             params = {"channel": self._mirror.theirs(chat.uri), "cursor": cursor, "limit": MOST_FETCHED}
             await self._mirror.client.request("fetchTurns", params)
             if self.cursors.get(chat.uri) == cursor:
-                return  # it sent nothing: it is not asked without end
+                return  # the host sent no turns: stop, or this would never end
 
     async def _fetch_by_turn(self, chat: Channel[ChatState]) -> None:
         while chat.state.turns and len(chat.state.turns) < MOST_TURNS:

@@ -44,7 +44,7 @@ class Unanswered:
     def add(self, channel: str, action: Action, origin: ActionOrigin) -> None:
         """Forward a page's action; at once if there is a connection."""
         if any(each.origin == origin for each in self._waiting.values()):
-            return  # the page was not sure that it came through; it is on its way
+            return  # a duplicate: the page sent it again, and it is already waiting
         if len(self._waiting) >= MOST:
             raise Rejected(_LATER)
         self._seq += 1

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 GROUP = "The session"
 CONTEXT_SIZE = 8192
 PRICE = 0.00001
-"""US dollars for a word. Nobody is billed."""
+"""US dollars per word. No one is billed."""
 ENDINGS: tuple[StopReason, ...] = tuple(reason for reason in get_args(StopReason) if reason != "cancelled")
 
 

@@ -83,7 +83,7 @@ def find(text: str) -> tuple[SlashCommand, str] | None:
     name, rest = match[1], text[match.end() :]
     if name in COMMANDS:
         return COMMANDS[name], rest
-    import difflib  # costs start-up time
+    import difflib  # imported here: costs start-up time
 
     close = difflib.get_close_matches(name, COMMANDS, n=1, cutoff=0.7)
     meant = f" Did you mean `/{close[0]}`?" if close else ""

@@ -68,7 +68,7 @@ class _Run(Generic[T]):
         self.thread = threading.Thread(target=self._do, name="agentnb-code", daemon=True)
 
     def _do(self) -> None:
-        with suppress(TimeIsUp):  # a second one, while the first is taken
+        with suppress(TimeIsUp):  # raised a second time while the first is handled
             try:
                 self._results.append(self._work())
             except BaseException as error:  # noqa: BLE001 - raised again on the thread that waits

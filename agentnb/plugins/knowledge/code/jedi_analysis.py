@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 MOST_STEPS = 200
-"""Assignments to a name's items that are followed at most to find the name's binding."""
+"""The most assignments to a name's items that are followed to find the name's binding."""
 MOST_SCRIPTS = 4
-"""Analysed texts that are kept, with what was found out about them."""
+"""Analysed texts that are kept, with their results."""
 
 
 class _Lookups(InferenceStateSameProcess):  # type: ignore[misc]

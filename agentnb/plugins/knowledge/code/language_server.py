@@ -73,7 +73,7 @@ PROGRAMS: dict[str, ServerProgram] = {
             finds_uses=True,
             settings={"python": {"pythonPath": sys.executable, **_PYRIGHT}},
         ),
-        # Its definitions and references are jedi's, as ours, and know no cells.
+        # Its definitions and references come from jedi, as ours do, but do not know cells.
         ServerProgram(name="pylsp", package="python-lsp-server", command=("pylsp",), settings=_PYLSP),
         ServerProgram(name="ruff", command=("ruff", "server")),
     )
@@ -171,7 +171,7 @@ class LanguageServer:
         """Returns the connection to the running server; starts the server if none is running."""
         if self._wire is not None and self._wire.failure is None:
             return self._wire
-        if self._wire is not None:  # it ended while nobody asked
+        if self._wire is not None:  # it ended between two requests
             self._failed(str(self._wire.failure))
         if self._failures >= MOST_FAILURES:
             raise ServerFailure(f"{self._failure} It has failed {self._failures} times and is not started again.")
@@ -203,7 +203,7 @@ class LanguageServer:
             failure = f"{self.program.name} did not answer in time and was stopped."
         except ServerFailure as error:
             if self._wire is not None and self._wire.failure is None:
-                raise  # the server lives, and refused this one question
+                raise  # the server is alive and refused only this request
             failure = str(error)
         except OSError as error:
             failure = f"{self.program.name} could not be started: {error.strerror or error}."

@@ -30,7 +30,7 @@ MOST_FILES = 5_000
 MOST_CHANGED = 50
 """Files that may change between two questions; after more, the server is started again."""
 MOST_SHOWN = 50
-"""Files containing a name that a server is shown before it is asked for the name's uses."""
+"""Files containing a name that a server gets before a request for the name's uses."""
 MOST_FOUND = 500
 NEEDS_SERVER = "Only a language server offers {}, and none is selected."
 CHOOSE = 'Choose one that is installed: `%config Agentnb.language_server = "basedpyright"`, or "ruff" to format.'
@@ -50,7 +50,7 @@ _LEFT_OUT = frozenset({"node_modules", "__pycache__", "site-packages", "venv"})
 T = TypeVar("T")
 Document = tuple[Path, str]
 Spot = tuple[Path, str, int, int]
-"""A document, and the line (from 1) and the column (from 0, in characters) in it."""
+"""A document, and a line (from 1) and a column (from 0, in characters) in it."""
 
 
 class ServerAnswers:
@@ -129,7 +129,7 @@ class ServerQuestion:
         if not known:
             return
         if len(changed) + len(gone) > MOST_CHANGED:
-            self._server.end()  # the next one reads all
+            self._server.end()  # the next server reads all files
             return
         for path in map(Path, changed):
             lines = self.lines(path)
@@ -256,7 +256,7 @@ class ServerQuestion:
 
     def _diagnostic(self, problem: Any, path: Path) -> Diagnostic | None:
         if not isinstance(problem, dict) or (problem.get("tags") and problem.get("severity") == _HINT):
-            return None  # what is only to be drawn paler
+            return None  # a hint to draw the code faded
         span = problem.get("range")
         place = self._place(path, span.get("start") if isinstance(span, dict) else None)
         if place is None:
@@ -282,7 +282,7 @@ class ServerQuestion:
         line, _ = self.module.module_position(cell.cell_id, problem.line, problem.column)
         text = self.module.lines[line - 1]
         if text != lines_of(cell.source)[problem.line - 1]:
-            return True  # a magic is in the line: what is wrong there may be ours
+            return True  # the line had a magic: the error may come from agentnb's replacement
         if _NOT_OF_CELLS.fullmatch(problem.code) or _NOT_OF_CELLS.fullmatch(problem.message):
             return True
         name = _NAME.match(text, problem.column)

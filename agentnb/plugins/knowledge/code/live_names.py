@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 MOST_NAMES = 2_000
 MOST_SOURCE_LINES = 400
-"""Lines that are read of a function whose cell may no longer be in the notebook."""
+"""Lines read of a function whose cell may no longer be in the notebook."""
 UNKNOWN = "__agentnb_unknown__"
 MAIN = "__main__"
 
-# Read through the types themselves: an attribute of the user's object could be a property.
+# Read from the types: an attribute of the user's object could be a property.
 _MODULE_NAMES = vars(types.ModuleType)["__dict__"]
 _CLASS_MODULE = type.__dict__["__module__"]
 _CLASS_NAME = type.__dict__["__qualname__"]
@@ -46,7 +46,7 @@ def _lines(name: str, value: Any) -> list[str]:
     if kind is types.FunctionType or kind is types.BuiltinFunctionType:
         return _imported(name, value, value.__module__, value.__qualname__)
     module, qualified = _text(_CLASS_MODULE, kind), _text(_CLASS_NAME, kind)
-    if module == MAIN:  # the class stands in a cell, further down
+    if module == MAIN:  # a cell further down defines the class
         return [f"def __agentnb_live_{name}():", f"    return {qualified}()", f"{name} = __agentnb_live_{name}()"]
     if module == "builtins" and _is_there(kind, module, qualified):
         return [f"{name} = {qualified}()"]

@@ -75,7 +75,7 @@ def is_readable(text: str) -> bool:
 def _python_lines(lines: list[str]) -> list[str]:
     python: list[str] = []
     scanner = _Scanner()
-    continues = False  # a magic goes on in the next line
+    continues = False  # True if a magic continues in the next line
     for line in lines:
         kept = line
         if continues:
@@ -136,7 +136,7 @@ class _Scanner:
             sign, at = token[0], token.end()
             if sign == "\\":
                 self.is_continued = at == len(line)
-                at += bool(self._quote)  # outside of a string it takes no sign with it
+                at += bool(self._quote)  # outside a string, a backslash does not escape the next character
             elif self._quote:
                 at = self._in_string(sign, token.start(), at)
             elif sign == "#":
@@ -148,7 +148,7 @@ class _Scanner:
             else:
                 self._quote, self._began = sign, (number, token.start())
         if len(self._quote) == 1 and not self.is_continued:
-            self._quote = ""  # a string that was not closed ends with its line
+            self._quote = ""  # an unclosed string ends with its line
             self._ended.append(self._began)
 
     def _in_string(self, sign: str, start: int, end: int) -> int:

@@ -44,7 +44,7 @@ class NotebookModule:
     def __init__(self, cells: Iterable[CodeCell]) -> None:
         lines: list[str] = []
         self.cells: list[CodeCell] = []
-        self._starts: list[int] = []  # of each cell: how many lines come before it
+        self._starts: list[int] = []  # for each cell, the number of lines before it
         self.left_out: int = 0
         characters = 0
         for cell in in_execution_order(cells):

@@ -51,7 +51,7 @@ QUESTIONS: dict[str, Question] = {
     ),
 }
 EDITS = ("actions", "format")
-"""The questions whose answers are changes."""
+"""The questions whose answers are edits."""
 SYMBOL_KINDS = (
     *("", "file", "module", "namespace", "package", "class", "method", "property", "field", "constructor", "enum"),
     *("interface", "function", "variable", "constant", "string", "number", "boolean", "array", "object", "key"),

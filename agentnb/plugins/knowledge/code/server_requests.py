@@ -121,7 +121,7 @@ def actions(asking: ServerQuestion, path: Path, text: str, span: Span) -> list[C
 def _action(asking: ServerQuestion, offered: dict[str, Any]) -> CodeAction | None:
     title = offered.get("title")
     if not isinstance(title, str) or offered.get("disabled") or isinstance(offered.get("command"), str):
-        return None  # a bare command, which runs something in the server
+        return None  # a bare command would run code in the server
     if offered.get("edit") is None and asking.resolves_actions:
         resolved = asking.request("codeAction/resolve", offered)
         offered = resolved if isinstance(resolved, dict) else offered

@@ -303,7 +303,7 @@ class _Question:
         """
         wanted = {(each.module_path, each.line, each.column) for each in definitions}
         names = {each.name for each in definitions}
-        # Two texts for one path share a tree that the later one changes.
+        # Two texts for one path share one tree, which the later one changes.
         is_here = self._path == self._module_path
         script = self._script if is_here else self._analysis.script(self._module.text, self._module_path)
         places = (
@@ -315,7 +315,7 @@ class _Question:
         )
         for number, column, name in islice(places, MOST_CHECKED):
             same = script.goto(number, column, follow_imports=True)
-            if not same:  # it stands above the definition
+            if not same:  # the name is above its definition
                 same = script.get_references(number, column, include_builtins=False, scope="file")
             if wanted & {(each.module_path, each.line, each.column) for each in same}:
                 yield _Occurrence(name, number, column, self._module_path)

@@ -173,7 +173,7 @@ def _in_cell(module: NotebookModule, edit: TextEdit) -> tuple[CodeCell, TextEdit
     cell, text = _cell(module, start.cell_id), edit.text
     lines = lines_of(cell.source)
     last = start.line - 1 + edit.end[0] - edit.start[0], edit.end[1]
-    if last[0] == len(lines) and last[1] == 0:  # up to the beginning of the next cell
+    if last[0] == len(lines) and last[1] == 0:  # the edit ends at the beginning of the next cell
         last, text = (len(lines) - 1, len(lines[-1])), text.removesuffix("\n")
     if last[0] >= len(lines):
         raise UnusableEdit("A single edit spans several cells.")

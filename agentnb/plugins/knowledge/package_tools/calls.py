@@ -125,7 +125,7 @@ async def _output(command: list[str], folder: str, seconds: float) -> tuple[int 
     except asyncio.TimeoutError:
         pass
     finally:
-        with suppress(ProcessLookupError):  # what it started, too
+        with suppress(ProcessLookupError):  # also ends its child processes
             os.killpg(process.pid, signal.SIGKILL)
         await process.wait()
     return status, kept.decode("utf-8", "replace")

@@ -41,7 +41,7 @@ _INDEX = (
     "from pip._internal.commands import create_command\n"
     "print(create_command('download').parser.parse_args([])[0].index_url)"
 )
-"""Prints the index that pip uses: the one from its configuration files and variables, else its default."""
+"""Prints the index that pip uses: the one from its configuration files and variables, or its default."""
 _ARCHIVES = (".tar.gz", ".zip", ".tar.bz2", ".tar.xz")
 
 
@@ -75,7 +75,7 @@ async def fetched_source(
             await asyncio.to_thread(unpacked, archive, kept)
         finally:
             await asyncio.to_thread(shutil.rmtree, scratch, ignore_errors=True)
-    root = await asyncio.to_thread(unpacked, kept, kept)  # there already: finds the folder in it
+    root = await asyncio.to_thread(unpacked, kept, kept)  # unpacked already: only finds the folder in it
     note = f"This is version {version}, fetched from the package index; it is not the installed one."
     return PackageSource(package=package, version=version, root=root, places=(root,), notes=(note,))
 

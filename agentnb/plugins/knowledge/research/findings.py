@@ -214,7 +214,7 @@ def keep_findings(source: PackageSource, question: str, findings: Sequence[Resea
             kept[made.text, made.name, made.line] = made
     record = KeptVersion(package=source.package, version=source.version, findings=tuple([*kept.values()][-MOST_KEPT:]))
     if record.findings:
-        with suppress(OSError):  # it is no reason to fail
+        with suppress(OSError):  # keeping the findings is optional
             _folder().mkdir(parents=True, exist_ok=True, mode=0o700)
             write_atomically(_path(source.package, source.version), msgspec.json.encode(record), mode=0o600)
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 MOST_FILES = 50_000
-"""Files of a distribution that are looked at."""
+"""Files of a distribution that are examined."""
 MOST_PLACES = 40
 _SOURCE = (".py", ".pyi", ".pyx", ".pxd")
 
@@ -137,7 +137,7 @@ def _recorded(distribution: metadata.Distribution, site: Path) -> Iterator[Path]
     tops = {each for each in packages if not packages.intersection(each.parents)}
     yield from (site.joinpath(*each.parts) for each in sorted(tops))
     alone = [each for each in kept if not tops.intersection(each.parents)]
-    # a namespace's modules without a package of their own: folders where they are many
+    # a namespace's modules without a package: their folders, as they may be many
     folders = {each.parent for each in alone if len(each.parts) > 1}
     yield from (site.joinpath(*each.parts) for each in sorted(folders) if not folders.intersection(each.parents))
     yield from (site / each.name for each in sorted(alone) if len(each.parts) == 1)
@@ -148,7 +148,7 @@ def _recorded(distribution: metadata.Distribution, site: Path) -> Iterator[Path]
 def _is_of_source(path: PurePosixPath) -> bool:
     first = path.parts[0] if path.parts else ".."
     name = first.partition(".")[0] if len(path.parts) == 1 else first.removesuffix("-stubs")
-    if path.is_absolute() or ".." in path.parts or not name.isidentifier():  # numpy.libs, numpy-2.0.dist-info
+    if path.is_absolute() or ".." in path.parts or not name.isidentifier():  # excludes numpy.libs, numpy-2.0.dist-info
         return False
     return path.suffix in _SOURCE or path.name.endswith(tuple(EXTENSION_SUFFIXES))
 

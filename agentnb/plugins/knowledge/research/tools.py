@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 SERVER = "package_source"
-"""The MCP server's name as the agent sees it: not the component's, since agents keep what a server of a name offers."""
+"""The MCP server's name for the agent: not the component's, since agents remember the tools of a server by its name."""
 INSTRUCTIONS = (
     "`get_package_source` says where the source of the package is. Read it with your own tools. `return_response` "
     "returns what you found, and ends the research."

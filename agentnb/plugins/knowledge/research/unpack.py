@@ -35,7 +35,7 @@ def unpacked(archive: Path, folder: Path, *, largest: int = LARGEST) -> Path:
             _unpack(archive, draft, largest)
             os.rename(draft, folder)  # noqa: PTH104 - the error of a folder that is there by now is wanted as it is
         except OSError as error:
-            if not folder.is_dir():  # another conversation was quicker
+            if not folder.is_dir():  # another conversation may have unpacked it first
                 raise UsageError(f"{archive.name} could not be unpacked: {error.strerror or error}.") from None
         except (zipfile.BadZipFile, tarfile.TarError, EOFError, ValueError, NotImplementedError) as error:
             raise UsageError(f"{archive.name} cannot be unpacked: {error}.") from None

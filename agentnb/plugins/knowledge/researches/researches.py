@@ -140,7 +140,7 @@ MOST_CACHED = 200
 LONGEST_QUESTION = 4_000
 _MEMORY = "knowledge researches"
 GRACE = 3.0
-"""Seconds that the agent may go on after it has returned its findings."""
+"""Seconds that the agent may continue after it has returned its findings."""
 
 
 class Researches:
@@ -339,7 +339,7 @@ class ResearchRun:
             if not self._is_over(turn_id):
                 await asyncio.wait_for(over.wait(), GRACE)
         except asyncio.TimeoutError:
-            pass  # it has returned what it found, and is stopped
+            pass  # the research has returned its findings and is stopped
         finally:
             unwatch()
 

@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 WORKSPACE = "workspace"
 """The package's name for skills of the workspace."""
 OWN_PACKAGE = "jupyter-agentnb"
-"""agentnb's own distribution, which is always trusted: whoever runs it trusts it."""
+"""agentnb's own distribution, which is always trusted: a user who runs it trusts it."""
 MOST_LISTED = 200
-"""Tools that an agent is told of at once."""
+"""The most tools that an agent gets at once."""
 LONGEST_HINT = 2_000
 _PROGRAMS: dict[str, tuple[str, ...]] = {".py": (sys.executable,), ".sh": ("sh",)}
 MOST_OFFERS = 20
-"""Packages that the user is asked about at once."""
+"""The most packages in one question to the user."""
 
 
 @functools.cache
@@ -96,7 +96,7 @@ class SkillLibrary:
         """A script of a skill that agents get, named as ``package/skill/scripts/name.py``."""
         skill, _, file = named.partition("/scripts/")
         folder, name = self._skill(skill).folder, f"scripts/{file}"
-        text = read_file(folder, name)  # what is no text was not shown, and is not run
+        text = read_file(folder, name)  # raises for a file that is not text: the user did not see it
         program = _PROGRAMS.get(PurePosixPath(file).suffix)
         if program is None:
             raise UsageError(

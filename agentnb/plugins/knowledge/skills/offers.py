@@ -66,7 +66,7 @@ def offer_of(skills: Sequence[FoundSkill]) -> SkillOffer:
     offered: list[ShownSkill] = []
     digests: dict[str, str] = {}
     for each in skills:
-        with contextlib.suppress(UsageError):  # it cannot be used, trusted or not
+        with contextlib.suppress(UsageError):  # such a skill cannot be used, even if trusted
             digest, one = _digest(each), _shown(each)
             digests[each.key] = digest
             offered.append(one)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 ENTRY_POINTS = "agentnb.skills"
 MOST_OF_A_FOLDER = 200
-"""Skills, or packages, of one folder that are looked at."""
+"""Skills, or packages, of one folder that are examined."""
 LARGEST_RECORD = 50_000_000
 
 _INFO = re.compile(r"(?P<name>[A-Za-z0-9._-]+?)-(?P<version>[^-]+)\.dist-info")
@@ -81,7 +81,7 @@ class SkillScan:
         known = self._known.get(info)
         if known is None or known[0] != state:
             folders = _read_distribution(name, Path(info))
-            # The source of an editable install changes without its list of files: it is searched each time.
+            # An editable install's source changes without its list of files, so it is searched each time.
             is_editable = linked_folder(_text(Path(info) / "direct_url.json")) is not None
             known = self._known[info] = (() if is_editable else state, folders)
         return known[1]

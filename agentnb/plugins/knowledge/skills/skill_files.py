@@ -134,7 +134,7 @@ def read_file(folder: Path, name: str) -> str:
     if os.path.commonpath([real, root]) != root:
         raise UsageError(f"{name!r} leads out of the skill's folder.")
     try:
-        # O_NONBLOCK: a named pipe would wait for somebody who writes.
+        # O_NONBLOCK: opening a named pipe would wait for a writer.
         descriptor = os.open(real, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
         with open(descriptor, "rb") as file:  # noqa: PTH123 - a descriptor
             status = os.fstat(descriptor)
