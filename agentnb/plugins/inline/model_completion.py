@@ -58,17 +58,18 @@ async def complete_with_model(params: CompleteParams) -> tuple[str, float]:
 
 
 async def _model(settings: LocalSettings) -> Model:
-    is_stale = _found.model is None and time.monotonic() > _found.until
-    if settings != _found.settings or is_stale:
-        if settings != _found.settings:
-            await close_servers()
+    if settings != _found.settings:
+        await close_servers()
+        # Noted before the search, so that a completion that begins during it does not close its connections.
+        _found.settings, _found.model, _found.until = settings, None, 0.0
+    if _found.model is None and time.monotonic() > _found.until:
         found = await find_servers(settings, _found.servers)
         names = {settings.model, f"{settings.model}:latest"}
         fitting = [each for each in found.models if settings.model is None or each.model_id in names]
         _found.model = fitting[0] if fitting else None
         missing = (f"The model {settings.model} is not available.", "Choose another in the settings.")
         _found.problem = " ".join(found.problem() or missing)
-        _found.settings, _found.until = settings, time.monotonic() + MISSING_FOR
+        _found.until = time.monotonic() + MISSING_FOR
     if _found.model is None:
         raise UsageError(_found.problem)
     return _found.model

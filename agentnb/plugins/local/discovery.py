@@ -9,15 +9,17 @@ import asyncio
 import hashlib
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from agentnb.plugins.local.server import UNAVAILABLE, ModelServer, ServerTrouble
 from agentnb.site_policy import site_policy
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Coroutine, Mapping
 
     from agentnb.plugins.local.settings import LocalSettings
+
+Result = TypeVar("Result")
 
 OLLAMA, LM_STUDIO, VLLM, LLAMA_CPP, OTHER = "Ollama", "LM Studio", "vLLM", "llama.cpp", "OpenAI-compatible server"
 LOOK_SECONDS, ASKED_SECONDS = 6.0, 30.0
@@ -127,8 +129,8 @@ async def find_servers(settings: LocalSettings, known: dict[str, ModelServer]) -
 
 async def _look(server: ModelServer, patience: float) -> FoundServer | ServerTrouble:
     try:
-        listed = await asyncio.wait_for(server.models(), patience)
-        kind = await asyncio.wait_for(_kind(server, listed), patience)
+        listed = await _within(patience, server.models())
+        kind = await _within(patience, _kind(server, listed))
     except ServerTrouble as trouble:
         return trouble
     except asyncio.TimeoutError:
@@ -139,6 +141,18 @@ async def _look(server: ModelServer, patience: float) -> FoundServer | ServerTro
     return FoundServer(server, kind, tuple(each for each in models if _is_allowed(each.model_id)))
 
 
+async def _within(seconds: float, work: Coroutine[Any, Any, Result]) -> Result:
+    """Like ``asyncio.wait_for``, which before Python 3.12 ignores a cancellation that comes as the work ends."""
+    task = asyncio.ensure_future(work)
+    try:
+        done, _ = await asyncio.wait({task}, timeout=seconds)
+        if not done:
+            raise asyncio.TimeoutError
+        return task.result()
+    finally:
+        task.cancel()
+
+
 def _is_allowed(model: str) -> bool:
     """True if the site's policy allows the model."""
     return site_policy().why_not("models", model, f"local/{model}") is None
@@ -147,7 +161,7 @@ def _is_allowed(model: str) -> bool:
 async def _with_digests(server: ModelServer, listed: list[dict[str, Any]], patience: float) -> list[dict[str, Any]]:
     """Returns Ollama's models with their digests, which distinguish models of the same name."""
     try:
-        tags = await asyncio.wait_for(server.get(f"{server.root}/api/tags"), patience)
+        tags = await _within(patience, server.get(f"{server.root}/api/tags"))
     except (ServerTrouble, asyncio.TimeoutError):
         return listed
     models = tags.get("models") if isinstance(tags, dict) else None

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import random
 from collections.abc import Callable
 from concurrent.futures import Future
 
@@ -18,7 +20,7 @@ from agentnb.plugins.inline.completion import (
     complete,
     fitting,
 )
-from agentnb.plugins.inline.model_completion import without_fence
+from agentnb.plugins.inline.model_completion import close_servers, without_fence
 from tests.unit.api.conftest import KernelSettings
 from tests.unit.plugins.inline.conftest import SECONDS, Complete, ask, by
 from tests.unit.plugins.local.conftest import Models, models
@@ -105,6 +107,27 @@ def test_typing_on_ends_the_request_to_the_model(by: By, models: Models) -> None
     current_host().loop.call(cancel, CancelParams(id="three"))
     assert third.result(SECONDS) == CompletionResult()
     assert begin("four", "z").result(SECONDS).text == "z"
+
+
+def test_a_completion_that_is_replaced_while_it_looks_for_the_model_is_empty_and_the_next_one_has_its_text(
+    by: By, models: Models
+) -> None:
+    """Each search begins anew, and is replaced after a random number of the loop's steps."""
+    by("local", models.url("ollama"))
+    chance = random.Random(20261129)
+
+    async def replaced(steps: int) -> list[CompletionResult]:
+        await close_servers()
+        first = asyncio.ensure_future(complete(CompleteParams(id="one", prefix="# fills: ...\n")))
+        for _ in range(steps):
+            await asyncio.sleep(0)
+        second = complete(CompleteParams(id="two", prefix="# fills: z\n"))
+        return await asyncio.gather(first, second)
+
+    for _ in range(150):
+        steps = chance.randrange(400)
+        first, second = current_host().loop.submit(replaced(steps)).result(SECONDS)
+        assert (first, second.text, second.error) == (CompletionResult(), "z", ""), steps
 
 
 @pytest.mark.parametrize(
