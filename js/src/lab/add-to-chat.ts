@@ -1,28 +1,27 @@
-/** *Add to Chat*: what the user means of the notebook, as mentions for the message box. */
+/** *Add to Chat*: turns the user's selection in the notebook into mentions for the message box. */
 import type { Cell, Notebook } from "@jupyterlab/notebook";
 import type { Link } from "./link";
 import { LONGEST_CELL, selectedText } from "./notebook-state";
 
-/** What to add to a message. */
+/** Mentions to add to a message. */
 export interface Addition {
-  /** What it is, for the user. */
+  /** A description for the user. */
   about: string;
-  /** The mentions. */
   mentions(link: Pick<Link, "mentionOf">): Promise<string>;
 }
 
-/** Where it was asked for; absent: by shortcut or palette, so that what is selected is meant. */
+/** The place of the command; without it (shortcut or palette), the selection is added. */
 export interface Place {
   cells?: readonly Cell[];
   output?: boolean;
-  /** Where its context menu was opened: on a cell, or on a row of the variables that JupyterLab's debugger lists. */
+  /** The element under the context menu: a cell, or a row in the debugger's list of variables. */
   hit?: Element | undefined;
 }
 
 const MOST_NAMED = 10;
 const SHORT_ID = 8;
 
-/** What is meant: a variable, an output, cells that were pointed at, selected text, else the selected cells. */
+/** Returns what to add: a variable, an output, the cells at `place`, selected text, or the selected cells. */
 export function addition(notebook: Notebook, { hit, output = false, ...place }: Place = {}): Addition | undefined {
   if (hit?.matches(".jp-TreeItem")) return named(hit);
   const cells = hit ? notebook.widgets.filter(({ node }) => node === hit) : place.cells;
@@ -48,7 +47,7 @@ export function addition(notebook: Notebook, { hit, output = false, ...place }: 
 
 const said = (about: string, mentions: string): Addition => ({ about, mentions: () => Promise.resolve(mentions) });
 
-/** The variable in whose row, or in a row of whose parts, something is; undefined where it has no name that can be mentioned. */
+/** Returns the variable of a row, or of the row that contains it; undefined if its name can't be mentioned. */
 function named(row: Element): Addition | undefined {
   const outer = row.parentElement?.closest(".jp-TreeItem");
   if (outer) return named(outer);
@@ -56,7 +55,7 @@ function named(row: Element): Addition | undefined {
   return /^[\p{L}_][\p{L}\p{N}_]*$/u.test(name) ? said(`The variable ${name}`, `@${name}`) : undefined;
 }
 
-/** `@cell:3`; of a cell without a number of its own the beginning of its id. */
+/** Returns `@cell:3`, or the beginning of the id if the cell's number is missing or not unique. */
 function mention(notebook: Notebook, cell: Cell): string {
   const { id, sharedModel } = cell.model;
   if (sharedModel.execution_count && isOnlyOne(notebook, cell)) return `@cell:${sharedModel.execution_count}`;
@@ -64,7 +63,7 @@ function mention(notebook: Notebook, cell: Cell): string {
   return `@cell:${notebook.widgets.every(({ model }) => model.id === id || !model.id.startsWith(short)) ? short : id}`;
 }
 
-/** Whether no other cell has its number: that of a kernel before this one stays until the cell runs again. */
+/** True if no other cell has its number: a number from an earlier kernel stays until the cell runs again. */
 function isOnlyOne(notebook: Notebook, cell: Cell): boolean {
   const count = cell.model.sharedModel.execution_count;
   return notebook.widgets.every((other) => other === cell || other.model.sharedModel.execution_count !== count);

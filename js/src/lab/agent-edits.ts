@@ -1,29 +1,29 @@
-/** What an agent does to the notebook, once it may: through the notebook's own model, a step each for Undo. */
+/** Carries out an agent's permitted edits through the notebook's own model, each as one Undo step. */
 import type { CellExecutor, NotebookPanel, SharedCell } from "@jupyterlab/notebook";
 import { isObject } from "../state/object";
 import type { CellConflict, CellStep } from "./cell-steps";
 import { insertCell, replace, runCell } from "./edits";
 import { part } from "./parts";
 
-/** What the kernel asks for (agentnb/server/lab_messages.py: `EditParams`). */
+/** An edit that the kernel requests (agentnb/server/lab_messages.py: `EditParams`). */
 export interface AgentEdit {
   id: string;
   action: "insert" | "replace" | "run" | "change" | "read" | "restart";
   cellId?: string | null;
   source?: string;
-  /** The text that a cell must have to be replaced, or its beginning. */
+  /** The text that the cell must have, or its beginning. */
   expected?: string | null;
   expectedIsCut?: boolean;
   kind?: "code" | "markdown";
   wait?: boolean;
   steps?: CellStep[];
-  /** Whether a step that is done already is a conflict. */
+  /** True if a step that is already done is a conflict. */
   exact?: boolean;
-  /** The file's SHA-256 as the page knows it, and as it is, where the page has all that is in it after the steps. */
+  /** The file's SHA-256 as the page knows it, and now; set if the page has the file's content after the steps. */
   fileHashes?: readonly [string, string] | null;
 }
 
-/** What came of it (`EditedParams`). */
+/** The result of an edit (`EditedParams`). */
 export interface Edited {
   id: string;
   number?: number;
@@ -35,7 +35,7 @@ export interface Edited {
   error?: string;
 }
 
-/** What the notebook's element says when an agent, or an undo of its changes, has changed cells. */
+/** The event on the notebook's element after an agent, or an undo of its changes, has changed cells. */
 export const EDITED = "agentnb-edited";
 const READING = new Set(["read", "run"]);
 const LONGEST_OUTPUT = 20_000;
@@ -49,7 +49,7 @@ export class AgentEdits {
   readonly #steps: () => Promise<typeof import("./cell-steps")>;
   readonly #edited: (edit: AgentEdit, index: number, before?: string) => void;
 
-  /** `edited` is called when a cell was inserted or replaced, with its place and the text that it had. */
+  /** `edited` is called when a cell was inserted or replaced, with its index and old text. */
   constructor(
     panel: NotebookPanel,
     executor: CellExecutor | null,
@@ -64,7 +64,7 @@ export class AgentEdits {
     this.#edited = edited;
   }
 
-  /** Does it, or says why not. */
+  /** Carries out an edit; a failure is in the result's `error`. */
   async perform(edit: AgentEdit): Promise<Edited> {
     try {
       const done = await this.#perform(edit);
@@ -113,14 +113,14 @@ export class AgentEdits {
     if (cell.cell_type !== "code") throw new Error("This isn't a code cell.");
     if (cell.getSource() !== source) return conflict(cell);
     const running = runCell(this.#panel, this.#executor, index);
-    if (!wait) return place(cell, index); // the kernel is there: it has asked
+    if (!wait) return place(cell, index); // the kernel exists: it sent the request
     if (!running) throw new Error("There is no kernel to run the cell.");
     await running;
     return { ...place(cell, index), outputs: outputsOf(cell) };
   }
 }
 
-/** Where the cell with an id is; an id that two cells have names neither. */
+/** Returns the index of the cell with an id; fails if two cells have the id. */
 function placeOf(cells: readonly SharedCell[], id: string): number {
   const index = cells.findIndex((cell) => cell.id === id);
   if (index < 0) throw new Error("The cell is no longer in the notebook.");
@@ -129,7 +129,7 @@ function placeOf(cells: readonly SharedCell[], id: string): number {
   return index;
 }
 
-/** Whether a cell has the text that the agent knows, or one that begins so. */
+/** True if a cell has the text that the agent knows, or begins with it. */
 function isExpected(cell: SharedCell, expected: string | null | undefined, isCut = false): boolean {
   if (typeof expected !== "string") return true;
   return isCut ? cell.getSource().startsWith(expected) : cell.getSource() === expected;
@@ -146,7 +146,7 @@ const told = (text: string | null): string | undefined =>
 
 const place = (cell: SharedCell, index: number): Omit<Edited, "id"> => ({ number: index + 1, cellId: cell.id });
 
-/** A cell's outputs, bounded: text as it is, of anything else only what it is. */
+/** Returns a cell's outputs, bounded: text, and only the type of other data. */
 function outputsOf(cell: SharedCell): unknown[] {
   const { outputs } = cell.toJSON();
   return Array.isArray(outputs) ? outputs.slice(0, MOST_OUTPUTS).map(bounded) : [];
@@ -171,22 +171,22 @@ function cut(value: unknown): string {
 }
 
 /*
- * What the page takes the notebook's file for. JupyterLab compares it with the file before each save, and asks where the
- * file is another (docs/decisions/0092). Where an agent wrote the file and the page has all of it, nothing is to be asked.
+ * JupyterLab compares the file with the version that the page knows before each save, and asks if they differ
+ * (docs/decisions/0092). If an agent wrote the file and the page has all of it, no question is needed.
  */
 
-/** The server's files. */
+/** The Jupyter server's files. */
 export interface Files {
   get(path: string, options: { content: boolean; hash?: boolean }): Promise<unknown>;
 }
 
-/** Private in JupyterLab, so each of them may be missing: then JupyterLab asks. */
+/** Private in JupyterLab, so each may be missing; JupyterLab then asks. */
 interface Loaded {
   readonly contentsModel?: unknown;
   _updateContentsModel?: unknown;
 }
 
-/** Lets the page save over its file, if it knows the first version of it and the second one is there (SHA-256). */
+/** Lets the page save over its file, if the page knows version `known` and the file is version `now` (SHA-256). */
 async function takeAsLoaded(
   context: NotebookPanel["context"],
   files: Files,

@@ -1,18 +1,18 @@
 /**
- * What a cell says to an agent is text, not Python: the colours of `%agent` lines and `%%agent` cells are taken away in the
- * editor. Only the lines that are in sight are looked at, so a long cell costs what a short one does.
+ * Removes the Python colours from `%agent` lines and `%%agent` cells in the editor, because they are text. Only visible
+ * lines are searched, so a long cell costs no more than a short one.
  */
 import type { EditorState, Extension, Range } from "@codemirror/state";
 import { Decoration, type DecorationSet, EditorView, ViewPlugin } from "@codemirror/view";
 
-/** A line that speaks to an agent; before it may stand a name that takes the turn: `turn = %agent …`. */
+/** The beginning of an `%agent` line, also after an assignment: `turn = %agent …`. */
 const LINE = /^\s*(?:[\w.]+(?:\s*,\s*[\w.]+)*\s*=\s*)?(?=%agents?(?:\s|$))/;
 const CELL = /^%%agent(?:\s|$)/;
-/** What is looked at of a line. */
+/** Characters searched per line. */
 const LONGEST_START = 300;
 const TEXT = Decoration.mark({ class: "agentnb-agent-text" });
 
-/** The ranges that are text for an agent within a part of the document. */
+/** Returns the ranges of text for an agent between two positions. */
 export function agentTexts(state: EditorState, from: number, to: number): [from: number, to: number][] {
   const { doc } = state;
   const isCell = CELL.test(doc.line(1).text.slice(0, LONGEST_START));

@@ -1,3 +1,3 @@
-/** What is attached to messages from the notebook: loaded when something is. */
+/** Mentions and outputs from the notebook for messages; loaded at first use. */
 export { addition } from "./add-to-chat";
 export { outputsOf } from "./outputs";

@@ -1,4 +1,4 @@
-/** What of JupyterLab tells that an agent needs the user, and how the user comes from there to the conversation. */
+/** Shows in JupyterLab that an agent needs the user, and takes the user to the conversation. */
 import type { Application } from "@jupyterlab/application";
 import type { NotebookPanel } from "@jupyterlab/notebook";
 import { addStyles } from "../element";
@@ -7,7 +7,7 @@ import type { Sidebar } from "./sidebar";
 
 let isStyled = false;
 
-/** Marks the sidebar's icon (in Notebook 7, which has none, the toolbar's button) and the notebook's tab, or takes the marks away. */
+/** Marks the sidebar's icon (Notebook 7: the toolbar's button) and the notebook's tab, or removes the marks. */
 export function markNotebook(sidebar: Sidebar, panel: NotebookPanel): void {
   if (!isStyled) addStyles(styles);
   isStyled = true;

@@ -1,4 +1,4 @@
-/** Loads agentnb in a kernel, quietly: nothing in the history, nothing in an output, even while a cell runs. */
+/** Loads agentnb in a kernel, without a trace in the history or outputs, even while a cell runs. */
 import type { Kernel, Message } from "@jupyterlab/services";
 import { isObject } from "../state/object";
 import { onSubshell, rememberSubshell, subshellOf } from "./subshell";
@@ -6,8 +6,8 @@ import { onSubshell, rememberSubshell, subshellOf } from "./subshell";
 const BOOT = "__import__('agentnb.ipython.lab', fromlist=['boot']).boot()";
 const EVENTS = "__import__('IPython').get_ipython().events";
 /**
- * IPython ends every request, a silent one too, with its `post_execute` event, and matplotlib's inline back end then
- * shows and closes all figures: also the one that a cell is still drawing on another shell. On this thread none is told.
+ * IPython ends every request, even a silent one, with its `post_execute` event, and matplotlib's inline back end then
+ * shows and closes all figures, even one that a cell is drawing on another shell. So events are off on this thread.
  */
 const HUSH =
   "(lambda events, ident: setattr(events, 'trigger', (lambda here: lambda *event, **more: " +
@@ -18,7 +18,7 @@ const EXPRESSIONS = { unhush: UNHUSH, agentnb: BOOT, python: "__import__('sys').
 
 export type Boot =
   | { state: "loaded"; modelId: string; version: string }
-  /** `python`: the kernel's interpreter, if it said. */
+  /** `python`: the kernel's interpreter, or "". */
   | { state: "missing"; python: string }
   | { state: "failed"; reason: string };
 
@@ -54,7 +54,7 @@ function failed(value: Record<string, unknown>): Boot {
   return { state: "failed", reason: value.evalue ? `${name}: ${value.evalue}` : name };
 }
 
-/** A string as Python's `repr` writes it, read back. */
+/** Parses a string from Python's `repr`. */
 function text(value: unknown): string {
   const shown = isObject(value) && isObject(value.data) ? value.data["text/plain"] : "";
   const inside = typeof shown === "string" ? /^(['"])(.*)\1$/s.exec(shown)?.[2] : undefined;
@@ -62,8 +62,8 @@ function text(value: unknown): string {
 }
 
 /**
- * Asks the kernel, on a second shell where it can have one: there no cell is in the way, now or later, because what the
- * chat then says comes in on that shell, too.
+ * Loads agentnb on a subshell, if the kernel supports them: a running cell blocks neither this nor the chat's later
+ * messages, which use the same subshell.
  */
 export async function boot(kernel: Kernel): Promise<Boot> {
   const aside = kernel.supportsSubshells ? await bootAside(kernel).catch(() => undefined) : undefined;
@@ -71,7 +71,7 @@ export async function boot(kernel: Kernel): Promise<Boot> {
   return readBoot((await execute(kernel)).content);
 }
 
-/** The subshell is never deleted, what is bound to it would fall silent; a page that is loaded again finds it again. */
+/** Never deletes the subshell: comms bound to it would stop working. A reloaded page uses it again. */
 async function bootAside(kernel: Kernel): Promise<Boot | undefined> {
   const known = subshellOf(kernel);
   const again = known === undefined ? undefined : (await execute(kernel, known)).content;
@@ -82,7 +82,7 @@ async function bootAside(kernel: Kernel): Promise<Boot | undefined> {
   return readBoot((await execute(kernel, made)).content);
 }
 
-/** Loads agentnb there; without a subshell, where cells run. */
+/** Evaluates expressions on the subshell; without one, where cells run. */
 export function execute(
   kernel: Kernel,
   subshell?: string,

@@ -1,4 +1,4 @@
-/** The toolbar of a change in its cell: what it is, and the two buttons that answer it. */
+/** The toolbar of a change in its cell: a description, and the buttons that answer it. */
 import type { NotebookPanel } from "@jupyterlab/notebook";
 import { button, element } from "../element";
 import { INERT_FOR } from "../view/permission-answer";
@@ -8,11 +8,11 @@ const BARS = ".agentnb-cell-bar, .agentnb-changes-bar";
 
 export interface BarAction {
   readonly word: string;
-  /** With its key. */
+  /** The tooltip, with the key. */
   readonly title: string;
   readonly isPrimary?: boolean;
   run(): void;
-  /** Whether it can be used, once the bar has been there for a moment; absent where the button never says that it cannot. */
+  /** True if the button can be used, once the bar is armed; absent if the button is never disabled. */
   can?(): boolean;
 }
 
@@ -22,7 +22,7 @@ export class CellBar {
   readonly #buttons: ReadonlyMap<BarAction, HTMLButtonElement>;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
-  /** `leave`: the keyboard goes back to the notebook. */
+  /** `leave` returns the focus to the notebook. */
   constructor(sentence: string, answers: readonly BarAction[], leave: () => void) {
     this.#buttons = new Map(answers.map((action) => [action, buttonOf(action)]));
     const buttons = [...this.#buttons.values()];
@@ -36,7 +36,7 @@ export class CellBar {
     return this.node.contains(document.activeElement);
   }
 
-  /** False for the first moment: what is clicked or pressed then was meant for what was there before. */
+  /** False for the first moment: a click or key press was meant for the previous content. */
   get isArmed(): boolean {
     return this.node.dataset.armed === "true";
   }
@@ -46,7 +46,7 @@ export class CellBar {
     first?.focus({ preventScroll: true });
   }
 
-  /** It can be seen from now on. */
+  /** Called when the bar becomes visible. */
   appear(): void {
     clearTimeout(this.#timer);
     this.node.dataset.armed = "false";
@@ -57,7 +57,7 @@ export class CellBar {
     }, INERT_FOR);
   }
 
-  /** Says which buttons can be used now, which stay in the tab order, and why not. */
+  /** Disables the buttons that can't be used (they stay in the tab order), and shows why. */
   update(why = this.#why.textContent): void {
     this.#why.textContent = why;
     for (const [{ can }, one] of this.#buttons)
@@ -70,7 +70,7 @@ export class CellBar {
   }
 }
 
-/** Not for the second click of a double click, which was meant for the bar that was here. */
+/** Ignores the second click of a double click, which was meant for the previous bar. */
 function buttonOf({ word, title, isPrimary, run }: BarAction): HTMLButtonElement {
   const made = button(word, ({ detail }) => detail < 2 && run(), isPrimary ? "agentnb-accept" : "");
   made.title = title;
@@ -78,14 +78,14 @@ function buttonOf({ word, title, isPrimary, run }: BarAction): HTMLButtonElement
 }
 
 /**
- * Puts a bar above the input of a cell, and again where JupyterLab puts the input back in front of it, as it does with
- * cells that come into sight; the result ends that.
+ * Puts a bar above the input of a cell, and again when JupyterLab puts the input back in front of it, as it does with
+ * cells that scroll into view. Returns a function that ends this.
  */
 export function putAbove(cell: HTMLElement, bar: HTMLElement): () => void {
   const put = (): void => {
     const input = cell.querySelector(":scope > .jp-Cell-inputWrapper");
-    // Not asked: whether the bar is connected. A cell that was deleted is not, and would have it put for ever. Nor
-    // whether it is next to the input: another bar may be, and the two would put themselves in turns.
+    // Does not check that the bar is connected: in a deleted cell it never is, and this would never end. Nor that it is
+    // next to the input: two bars would displace each other forever.
     const isIn = bar.parentElement === cell;
     if (!input && !isIn) cell.prepend(bar);
     else if (input && !(isIn && bar.compareDocumentPosition(input) & Node.DOCUMENT_POSITION_FOLLOWING))
@@ -97,13 +97,13 @@ export function putAbove(cell: HTMLElement, bar: HTMLElement): () => void {
   return () => observer.disconnect();
 }
 
-/** What to know of a notebook whose file cannot be written; "" where it can. */
+/** Returns a note if the notebook's file is read-only, else "". */
 export function readOnlyNote({ context }: NotebookPanel): string {
   if (context.contentsModel?.writable !== false) return "";
   return " Its file is read-only: save the notebook under another name to keep the change.";
 }
 
-/** Lets through from all bars what is pressed together with Alt, as the shortcuts for changes are. */
+/** Lets keys pressed with Alt through all bars, for the shortcuts of changes. */
 export function passShortcuts(): void {
   const listen = ({ altKey, target }: KeyboardEvent): void => {
     const bar = target instanceof Element && target.closest(BARS);
@@ -116,7 +116,7 @@ export function passShortcuts(): void {
 export function makeToolbar(bar: HTMLElement, buttons: readonly HTMLButtonElement[], leave: () => void): void {
   bar.setAttribute(SUPPRESSED, "true");
   bar.addEventListener("keydown", (event) => {
-    // At any key that reaches the notebook, JupyterLab takes the focus back to the active cell.
+    // JupyterLab moves the focus to the active cell at any key that reaches the notebook.
     if (!event.altKey || event.key === "Alt") event.stopPropagation();
     const step = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;
     if (event.key === "Escape") leave();

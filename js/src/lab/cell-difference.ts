@@ -1,7 +1,7 @@
 /**
- * Shows in a cell's own editor what an agent would make of its text: lines that would go are struck, and below them
- * stand those that would come. Or what an agent has made of it: then the lines that went stand above those that came. The editor stays the user's: nothing of it is changed, and the difference follows what
- * they type. Built with `@codemirror/merge` on the page's own CodeMirror, as a part that is loaded when it is wanted.
+ * Shows in a cell's own editor what an agent would change: removed lines are struck through, with the added lines below
+ * them. Or what an agent has changed: the removed lines are above the added ones. The editor's text stays the same, and
+ * the difference follows the user's typing. Uses `@codemirror/merge` on the page's own CodeMirror; loaded on demand.
  */
 import { highlightingFor, language } from "@codemirror/language";
 import { type Change, Chunk } from "@codemirror/merge";
@@ -18,12 +18,12 @@ import { Decoration, type DecorationSet, EditorView, WidgetType } from "@codemir
 import { highlightTree } from "@lezer/highlight";
 import { element } from "../element";
 
-/** So that two texts that differ in everything do not hold up the page, in milliseconds. */
+/** Limits (milliseconds), so that two very different texts do not block the page. */
 const DIFF = { scanLimit: 2_000, timeout: 200 };
 /** Longer additions have no colours. */
 const LONGEST_COLOURED = 5_000;
 
-/** Which text the other one is: `proposed` may take the editor's place, `before` had it. */
+/** The kind of the other text: `proposed` may replace the editor's text, `before` was replaced by it. */
 type When = "proposed" | "before";
 
 interface Shown {
@@ -31,16 +31,16 @@ interface Shown {
   readonly decorations: DecorationSet;
 }
 
-/** One place in each editor: what was put there once can be changed and not be taken away. */
+/** One compartment per editor: an added extension can be changed, but not removed. */
 const places = new WeakMap<EditorView, Compartment>();
-/** Of two proposals for a cell the later one is shown. */
+/** If a cell has two proposals, the later one is shown. */
 const latest = new WeakMap<EditorView, CellDifference>();
 
 export class CellDifference {
   readonly #view: EditorView;
   readonly #field: StateField<Shown>;
 
-  /** Shows the difference between what is in `view`, now and later, and `other`: a text to come, or the one before. */
+  /** Shows the difference between `other` and the text of `view`, and updates it. */
   constructor(view: EditorView, other: string, when: When = "proposed") {
     this.#view = view;
     this.#field = difference(Text.of(other.split(/\r\n?|\n/)), when);
@@ -48,7 +48,7 @@ export class CellDifference {
     put(view, this.#field.extension);
   }
 
-  /** Where the changes begin in the editor's text. */
+  /** The positions in the editor's text where changes begin. */
   get changes(): readonly number[] {
     const { state } = this.#view;
     const chunks = state.field(this.#field, false)?.chunks ?? [];
@@ -59,7 +59,6 @@ export class CellDifference {
     this.#view.dispatch({ effects: EditorView.scrollIntoView(position, { y: "center" }) });
   }
 
-  /** Takes it away. */
   remove(): void {
     if (latest.get(this.#view) === this) put(this.#view, []);
   }
@@ -85,13 +84,12 @@ function difference(other: Text, when: When): StateField<Shown> {
   });
 }
 
-/** With a line break behind the last line: without it a line that becomes the last one would be another. */
+/** Adds a final line break: without it, a line that becomes the last one would differ. */
 const ended = (text: Text): Text => text.append(Text.of(["", ""]));
 
-/** The class of lines and of text: of the later version they are new, of the earlier one old. */
 const classOf = (isLater: boolean, what: string): string => `agentnb-${isLater ? "new" : "old"}-${what}`;
 
-/** The lines of the editor that the other text has not. */
+/** Marks the editor's lines that the other text lacks. */
 function present(doc: Text, { fromA, toA, endA, changes }: Chunk, when: When): Range<Decoration>[] {
   if (fromA >= toA || (doc.length === 0 && fromA === 0)) return [];
   const ranges: Range<Decoration>[] = [];
@@ -106,7 +104,7 @@ function present(doc: Text, { fromA, toA, endA, changes }: Chunk, when: When): R
   return ranges;
 }
 
-/** The lines of the other text that the editor has not. */
+/** Shows the other text's lines that the editor lacks. */
 function absent(
   doc: Text,
   other: Text,
@@ -143,7 +141,6 @@ class OtherLines extends WidgetType {
     return element("div", classOf(this.#isLater, "lines"), ...lines);
   }
 
-  /** From where to where which classes hold. */
   #pieces(state: EditorState): Piece[] {
     const pieces: Piece[] = this.#changes
       .filter(({ fromB, toB }) => fromB < toB)
@@ -163,7 +160,7 @@ interface Piece {
   readonly classes: string;
 }
 
-/** Text as lines of spans; nothing in it is taken for HTML. */
+/** Returns the text as lines of spans; never parses it as HTML. */
 function linesOf(text: string, pieces: readonly Piece[], tag: "ins" | "del"): HTMLElement[] {
   const ends = new Set(pieces.flatMap(({ from, to }) => [from, to]));
   let start = 0;

@@ -1,4 +1,4 @@
-/** Cells that are dragged from the notebook and dropped on the chat. */
+/** Takes cells that the user drags from the notebook to the chat. */
 import type { Cell } from "@jupyterlab/notebook";
 
 /** `Drag.Event` of @lumino/dragdrop. */
@@ -7,7 +7,7 @@ interface CellDrag extends Event {
   dropAction: string;
 }
 
-/** Where JupyterLab's notebook leaves the cells themselves. */
+/** The MIME type of dragged cells in JupyterLab's notebook. */
 const CELLS = "internal:cells";
 
 export function takeCells(node: HTMLElement, take: (cells: readonly Cell[]) => void): void {

@@ -1,6 +1,6 @@
 /**
- * The edit of one cell that the user asks for in the cell: the prompt, the turn that carries it out, and what came of it.
- * The agent's change itself is shown as every other one (js/src/lab/shown-proposals.ts, shown-changes.ts).
+ * The edit of one cell that the user requests in the cell: the prompt, the turn that carries it out, and the result.
+ * The agent's change is shown like any other (js/src/lab/shown-proposals.ts, shown-changes.ts).
  */
 import type { Cell, NotebookPanel } from "@jupyterlab/notebook";
 import { isObject } from "../state/object";
@@ -9,22 +9,22 @@ import { CellForm, type FormAction } from "./cell-form";
 import { insertCell, type Placed, replace } from "./edits";
 import type { Ask } from "./kernel-requests";
 
-/** The key of a cell's metadata for the prompt that it was written from. */
+/** The metadata key for the prompt that a cell was written from. */
 export const PROMPT_KEY = "agentnb_prompt";
 const BUSY_AFTER = 1_500;
 const LONGEST_CELL = 1_000_000;
 
-/** What the edit of a cell needs of its notebook. */
+/** The notebook's services for the edit of a cell. */
 export interface EditPlace {
   readonly panel: NotebookPanel;
   connect(): Promise<Ask>;
-  /** A cell's text was put in, which was `before`: it can be undone in the cell. */
+  /** Called when a cell's text `before` was replaced; the user can undo it in the cell. */
   replaced(cell: Cell["model"]["sharedModel"], before: string, sentence: string): void;
   readonly placed: Placed;
   /** Shows a turn in the chat. */
   showTurn(channel: string, turnId: string): void;
   warn(sentence: string): void;
-  /** The edit is over. */
+  /** Called when the edit is over. */
   ended(edit: CellEdit): void;
 }
 
@@ -50,10 +50,10 @@ export class CellEdit {
   readonly #form: CellForm;
   #cell: Cell;
   #prompt = "";
-  /** The cell's text when the edit was asked for. */
+  /** The cell's text when the user requested the edit. */
   #before = "";
   #turn: Turn | undefined;
-  /** Another number where the attempt before is not wanted any more. */
+  /** Changes when the previous attempt is no longer wanted. */
   #attempt = 0;
 
   constructor(cell: Cell, place: EditPlace) {
@@ -72,7 +72,7 @@ export class CellEdit {
     this.#form.focus();
   }
 
-  /** The notebook's cells have changed; `cell` is this one, if it is still there. */
+  /** Called when the notebook's cells changed; `cell` is this one, if it still exists. */
   follow(cell: Cell | undefined): void {
     if (cell === this.#cell) return;
     if (cell) {
@@ -85,7 +85,7 @@ export class CellEdit {
     if (isRunning) this.#place.warn("The cell was deleted, so its edit was stopped.");
   }
 
-  /** Stops what runs, and closes the form. */
+  /** Stops the running turn, and closes the form. */
   stop(): void {
     this.#attempt++;
     const turn = this.#turn;
@@ -95,7 +95,7 @@ export class CellEdit {
   }
 
   #onEscape(): void {
-    // While it works Escape leaves the line; the button stops it.
+    // While the agent works, Escape only leaves the form; the button stops the turn.
     if (this.#form.state === "works") focusCell(this.#place.panel, this.#cell);
     else this.stop();
   }
@@ -166,7 +166,7 @@ export class CellEdit {
     return { ask, channel: String(channel), turnId: String(turnId), agent: line(String(agent), 60) };
   }
 
-  /** Until the turn has ended; undefined where nobody wants it any more. */
+  /** Waits until the turn has ended; undefined if the edit was stopped. */
   async #wait({ ask, channel, turnId, agent }: Turn, isOver: () => boolean): Promise<Outcome | undefined> {
     for (let known = ""; ; ) {
       const answer = await ask("inline/edited", { channel, turnId, cellId: this.id, known });
@@ -190,7 +190,7 @@ export class CellEdit {
     else if (isDecided || this.#put(turn, code ?? "")) this.#keepPrompt(saved);
   }
 
-  /** Puts the code of the answer into the cell; says why where it does not. */
+  /** Puts the answer's code into the cell, or shows why not. */
   #put(turn: Turn, code: string): boolean {
     const { agent } = turn;
     const cell = this.#cell.model.sharedModel;
@@ -221,7 +221,7 @@ export class CellEdit {
     this.#close();
   }
 
-  /** A cell that was written from a prompt keeps it, where the user wants that. */
+  /** Saves the prompt in a cell that was written from it, if the user wants that. */
   #keepPrompt(saved: string | null): void {
     if (saved && this.#before.trim() === "" && !this.#isEmpty)
       this.#cell.model.sharedModel.setMetadata(PROMPT_KEY, saved);

@@ -1,4 +1,4 @@
-/** A small box to write in above a cell's input, which becomes a quiet line once what was written is on its way. */
+/** A small text box above a cell's input, which becomes a status line once the text is sent. */
 import type { Cell } from "@jupyterlab/notebook";
 import { button, element } from "../element";
 import { putAbove } from "./cell-bar";
@@ -9,12 +9,12 @@ export interface FormAction {
   run(): void;
 }
 
-/** What the box asks for. */
+/** The question to the user. */
 export interface Question {
   readonly label: string;
   readonly placeholder?: string;
   readonly value: string;
-  /** The word of the button, and what Enter does; nothing where nothing is written. */
+  /** The button's label; Enter does the same. An empty text is not sent. */
   readonly word: string;
   readonly more?: readonly FormAction[];
   done(text: string): void;
@@ -27,7 +27,7 @@ export class CellForm {
   readonly #leave: () => void;
   #end: () => void = () => {};
 
-  /** `leave`: the keyboard goes back to the cell. Escape closes the form, or does what `onEscape` says. */
+  /** `leave` returns the focus to the cell; `onEscape` handles Escape. */
   constructor(cell: Cell, leave: () => void, onEscape: () => void) {
     this.#leave = leave;
     this.node.setAttribute("data-lm-suppress-shortcuts", "true");
@@ -37,12 +37,12 @@ export class CellForm {
       event.stopPropagation();
       onEscape();
     });
-    // Else the cell takes the focus, and its editor.
+    // Otherwise the cell and its editor take the focus.
     this.node.addEventListener("mousedown", (event) => event.stopPropagation());
     this.moveTo(cell);
   }
 
-  /** The notebook has drawn its cell anew. */
+  /** Called when the notebook has drawn its cell again. */
   moveTo(cell: Cell): void {
     this.#end();
     this.#end = putAbove(cell.node, this.node);
@@ -76,7 +76,7 @@ export class CellForm {
     box.select();
   }
 
-  /** A line of text with buttons; read aloud where it is new. */
+  /** Shows a line of text with buttons; screen readers read it. */
   say(state: string, text: string, ...actions: readonly FormAction[]): void {
     const hadFocus = this.hasFocus;
     this.#put(state, "Edit of this cell", element("span", { role: "status" }, text), ...actions.map(buttonOf));
@@ -92,7 +92,7 @@ export class CellForm {
     return this.node.contains(document.activeElement);
   }
 
-  /** To the box, or the first button. */
+  /** Focuses the box, or the first button. */
   focus(): void {
     this.node.scrollIntoView({ block: "nearest" });
     this.node.querySelector<HTMLElement>("textarea, button")?.focus({ preventScroll: true });

@@ -1,13 +1,13 @@
-/** What is drawn in the cells of one notebook, each with its bar: drawn again as cells come and go. */
+/** Draws changes in the cells of one notebook, each with its bar; again when cells come and go. */
 import type { Cell, NotebookPanel } from "@jupyterlab/notebook";
 import type { CellBar } from "./cell-bar";
 
-/** One change, as it is drawn. */
+/** One drawn change. */
 export interface Drawn {
-  /** In which cell, or beside which. */
+  /** The cell of the change, or the one beside it. */
   readonly cell: Cell;
   readonly bar: CellBar;
-  /** What stands for a cell that is not there. */
+  /** The element for a cell that is not in the notebook. */
   readonly node?: HTMLElement | undefined;
   isEnded: boolean;
   readonly endings: (() => void)[];
@@ -27,12 +27,12 @@ export abstract class CellMarks<D extends Drawn> {
     });
   }
 
-  /** Whether nothing is drawn. */
+  /** True if nothing is drawn. */
   get isEmpty(): boolean {
     return this.drawn.size === 0;
   }
 
-  /** Draws again soon: cells came or went. */
+  /** Draws again in the next frame: cells came or went. */
   redraw(): void {
     if (!this.hasChanges || this.#isStale) return;
     this.#isStale = true; // many cells can change at once
@@ -42,21 +42,21 @@ export abstract class CellMarks<D extends Drawn> {
     });
   }
 
-  /** Whether there is anything to draw. */
+  /** True if there is anything to draw. */
   protected abstract get hasChanges(): boolean;
   protected abstract draw(): void;
-  /** Called when it was drawn. */
+  /** Called after each drawing. */
   protected abstract onDrawn(): void;
-  /** Where it stands in the notebook, whose cell has this index: what to sort by, first and then. */
+  /** Returns the sort keys (first, second) of a change whose cell has this index. */
   protected abstract rank(drawn: D, index: number): readonly [number, number];
 
-  /** Brings the keyboard's focus to its bar. */
+  /** Focuses the change's bar. */
   focus({ bar }: D): void {
     if (bar.node.isConnected) bar.node.scrollIntoView({ block: "nearest" });
     bar.focus();
   }
 
-  /** Draws `wanted`, by ids, and nothing else; a bar that goes hands its focus on. */
+  /** Draws only `wanted`, by id; if the focused bar disappears, another gets the focus. */
   protected drawAll<W>(
     wanted: ReadonlyMap<string, W>,
     stays: (drawn: D, one: W) => boolean,
@@ -77,7 +77,7 @@ export abstract class CellMarks<D extends Drawn> {
     else this.leave();
   }
 
-  /** Draws into the cell once that is there, and what is waited for, too. */
+  /** Draws into the cell once the cell and `waited` are ready. */
   protected async drawInto<T>(drawn: D, waited: T, draw: (waited: Awaited<T>) => () => void): Promise<void> {
     const [value] = await Promise.all([waited, drawn.cell.ready]);
     if (drawn.isEnded || drawn.cell.isDisposed) return;
@@ -91,19 +91,19 @@ export abstract class CellMarks<D extends Drawn> {
     await cell.ready;
   }
 
-  /** Each with its place in the notebook. */
+  /** All changes with their sort keys. */
   get ranked(): Ranked<D>[] {
     if (this.isEmpty) return [];
     const places = new Map(this.panel.content.widgets.map((cell, index) => [cell, index]));
     return [...this.drawn.values()].map((one) => ({ one, rank: this.rank(one, places.get(one.cell) ?? 0) }));
   }
 
-  /** As they stand in the notebook. */
+  /** All changes in the notebook's order. */
   protected get inOrder(): D[] {
     return this.ranked.sort(byRank).map(({ one }) => one);
   }
 
-  /** The one that is meant: it has the focus, or is in the active cell. */
+  /** The current change: the focused one, or the one in the active cell. */
   get current(): D | undefined {
     const { activeCell } = this.panel.content;
     return this.#focused ?? this.inOrder.find(({ cell, node }) => !node && cell === activeCell);
@@ -116,14 +116,14 @@ export abstract class CellMarks<D extends Drawn> {
 
 export interface Ranked<D> {
   readonly one: D;
-  /** What to sort by, first and then. */
+  /** Sort keys (first, second). */
   readonly rank: readonly [number, number];
 }
 
 export const byRank = ({ rank: a }: Ranked<unknown>, { rank: b }: Ranked<unknown>): number =>
   a[0] - b[0] || a[1] - b[1];
 
-/** The next one of all, or the previous one, round the ends; from -1 the first or the last. */
+/** Returns the next or previous item, wrapping around; from -1 the first or last. */
 export function around<T>(all: readonly T[], at: number, by: 1 | -1): T | undefined {
   const first = by > 0 ? 0 : all.length - 1;
   return all[at < 0 ? first : (at + by + all.length) % all.length];

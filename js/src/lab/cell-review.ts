@@ -1,6 +1,6 @@
 /**
- * Review in the cells: a part that is loaded with the first proposal for a cell of an open notebook, or the first edit of
- * one. It has what JupyterLab gives: the editor's look and languages, and the notebooks that are open.
+ * Review in the cells: a part that is loaded with the first proposal or edit for a cell of an open notebook. It
+ * connects the review to JupyterLab: the editor's theme and languages, and the open notebooks.
  */
 import { EditorState, type Extension } from "@codemirror/state";
 import { EditorView } from "@codemirror/view";
@@ -27,7 +27,7 @@ export interface Page {
 const shown = new WeakMap<NotebookPanel, ShownProposals>();
 let isFirst = true;
 
-/** What shows the proposals for a notebook; the same for the same notebook. */
+/** Returns the view of a notebook's proposals; always the same for the same notebook. */
 export function shownProposals(panel: NotebookPanel, page: Page, run: (index: number) => void): ShownProposals {
   const isOpen = (path: string): boolean => isOpenAt(page.tracker, path);
   const drawCell = (parent: HTMLElement, cell: AbsentCell): (() => void) => draw(parent, cell, page.languages);
@@ -70,7 +70,7 @@ function draw(parent: HTMLElement, { kind, text, label }: AbsentCell, languages:
   };
 }
 
-/** For the palette, and the shortcuts in a notebook whose cells show changes. */
+/** Adds commands to the palette, and for shortcuts in a notebook whose cells show changes. */
 function addReviewCommands(app: Application, palette: Palette | null, current: () => ShownProposals | undefined): void {
   const add = (
     name: string,

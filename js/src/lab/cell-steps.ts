@@ -1,6 +1,6 @@
 /**
- * Changes of several cells as one step of Undo: what the tools that move, delete, split or merge cells do, and undo and
- * redo of a turn. A part that is loaded when it is wanted.
+ * Changes several cells as one Undo step: for tools that move, delete, split or merge cells, and for undo and redo of a
+ * turn. A part that is loaded on demand.
  */
 import type { SharedCell, SharedNotebook } from "@jupyterlab/notebook";
 import { isObject } from "../state/object";
@@ -9,47 +9,47 @@ import { cellOf, type Kind, tagsOf, update } from "./edits";
 /** One step (agentnb/server/lab_messages.py: `CellStep`). */
 export interface CellStep {
   /**
-   * `restore`: gives the outputs back that `clear` took, as long as this page is open. `outputs`: gives a cell others;
-   * those that it has go with the text `source` that it had before, and come back with it.
+   * `restore` brings back the outputs that `clear` removed, as long as this page is open. `outputs` replaces a cell's
+   * outputs; the old ones belong to the cell's earlier text `source`, and return with it.
    */
   action: "insert" | "replace" | "delete" | "move" | "clear" | "restore" | "outputs";
-  /** The cell; for `insert` the id that it gets. */
+  /** The cell's id; for `insert`, the new cell's. */
   cellId: string;
-  /** For `insert`: its type. */
+  /** For `insert`: the type. */
   kind?: Kind;
-  /** For `replace`: the type that it gets, and the one that it must have now. */
+  /** For `replace`: the new type, and the type that the cell must have now. */
   newKind?: Kind | null;
   expectedKind?: Kind | null;
   /** The new text. */
   source?: string;
   /** The text that the cell must have now; null: any. */
   expected?: string | null;
-  /** For `insert` and `replace`: the tags that it gets, and those that it must have now. */
+  /** For `insert` and `replace`: the new tags, and the tags that the cell must have now. */
   tags?: string[] | null;
   expectedTags?: string[] | null;
-  /** For `insert` and `move`: the cell above it, else the place where that is gone. */
+  /** For `insert` and `move`: the cell above it, and the index if that cell is gone. */
   below?: string | null;
   index?: number;
-  /** For `outputs`: as a notebook's file has them. */
+  /** For `outputs`: in the notebook format. */
   outputs?: readonly unknown[] | null;
 }
 
-/** A cell that is other than a step expects. */
+/** A cell that differs from a step's expectation. */
 export interface CellConflict {
   cellId: string;
-  /** Its text; null where there is no such cell. */
+  /** The cell's text; null if there is no such cell. */
   current: string | null;
 }
 
 type CellJson = Record<string, unknown>;
 
-/** Cells that steps took out of a notebook, as they were, by id and type: undo brings them back with their outputs. */
+/** Cells that steps removed from a notebook, by id and type: undo restores them with their outputs. */
 const removed = new WeakMap<SharedNotebook, Map<string, CellJson>>();
 const MOST_REMOVED = 200;
 
 /**
- * Does all steps as one step of Undo, or none of them: where a cell is not what a step expects, nothing is changed and
- * the conflicts are given. A step that is done already is left out, or with `exact` a conflict, too.
+ * Carries out all steps as one Undo step, or none: if a cell differs from a step's expectation, nothing changes, and
+ * the conflicts are returned. A step that is already done is skipped, or a conflict with `exact`.
  */
 export function changeCells(shared: SharedNotebook, steps: readonly CellStep[], exact = false): CellConflict[] {
   const named = new Set(steps.map(({ cellId }) => cellId));
@@ -80,7 +80,7 @@ export function changeCells(shared: SharedNotebook, steps: readonly CellStep[], 
 }
 
 function isDone(cell: SharedCell | undefined, { action, source = "", newKind, tags }: CellStep): boolean {
-  if (action === "move" || isOfOutputs(action)) return false; // where it is now says nothing before the other steps are done
+  if (action === "move" || isOfOutputs(action)) return false; // its place is unknown before the other steps are done
   if (action === "delete") return !cell;
   if (cell?.getSource() !== source) return false;
   if (action === "insert") return true;
@@ -109,7 +109,7 @@ function isLocked(cell: SharedCell, action: CellStep["action"]): boolean {
   );
 }
 
-/** One change, within its transaction: the notebook's own list of cells is as before until that ends. */
+/** One change within its transaction; the notebook's own list of cells is stale until that ends. */
 class Change {
   readonly #shared: SharedNotebook;
   readonly #cells: Map<string, SharedCell>;
@@ -152,7 +152,7 @@ class Change {
     else cell.deleteMetadata("tags");
   }
 
-  /** Where a cell is to be that is not in the order. */
+  /** Returns the index for a cell that is not in the order. */
   #place({ below, index = 0 }: CellStep): number {
     const above = below ? this.#order.indexOf(below) : -1;
     return above < 0 ? Math.min(Math.max(index, 0), this.#order.length) : above + 1;
@@ -176,7 +176,7 @@ class Change {
 
 type Shown = readonly [outputs: unknown[], count: number | null];
 
-/** The outputs that were cleared, by cell; and those that go with a text that it had or has, by cell and text. */
+/** Cleared outputs, by cell; and outputs of a cell's earlier or current text, by cell and text. */
 const kept = new WeakMap<SharedNotebook, Map<string, Shown>>();
 
 function outputsOf(shared: SharedNotebook): Map<string, Shown> {
@@ -210,7 +210,7 @@ function keep(shared: SharedNotebook, id: string, cell: CellJson): void {
   for (const oldest of [...cells.keys()].slice(0, -MOST_REMOVED)) cells.delete(oldest);
 }
 
-/** The cell that is put in: one that was taken out before as it was then, with its outputs. */
+/** Returns the cell to insert: a removed one with the same text returns with its outputs. */
 function inserted(shared: SharedNotebook, { cellId, kind = "code", source = "", tags }: CellStep): CellJson {
   const kept = removed.get(shared)?.get(`${cellId} ${kind}`);
   const text = Array.isArray(kept?.source) ? kept.source.join("") : kept?.source;

@@ -1,12 +1,12 @@
-/** One bar over the notebook for all changes in its cells: which of them, all at once, and what goes to the next one. */
+/** One bar over the notebook for all changes in its cells: answers all at once, and goes to the next one. */
 import { button, element } from "../element";
 import { makeToolbar } from "./cell-bar";
 
 export interface BarState {
   readonly total: number;
-  /** Which one is meant, from 0; -1 for none. */
+  /** The current change, from 0; -1 for none. */
   readonly at: number;
-  /** How many of them wait to be accepted. */
+  /** The number of changes to be accepted. */
   readonly proposed: number;
 }
 
@@ -14,7 +14,7 @@ interface Doings {
   keepAll(): void;
   undoAll(): void;
   step(by: 1 | -1): void;
-  /** The keyboard goes back to the notebook. */
+  /** Returns the focus to the notebook. */
   leave(): void;
 }
 
@@ -29,7 +29,7 @@ export class ChangesBar {
   readonly #undo: HTMLButtonElement;
 
   constructor({ keepAll, undoAll, step, leave }: Doings) {
-    // Not for the second click of a double click.
+    // Ignores the second click of a double click.
     this.#keep = button("", ({ detail }) => detail < 2 && keepAll(), "agentnb-accept");
     this.#undo = button("", ({ detail }) => detail < 2 && undoAll());
     const previous = button("‹", () => step(-1), { label: "Previous change" });
@@ -39,7 +39,7 @@ export class ChangesBar {
     const buttons = [this.#keep, this.#undo, previous, next];
     this.#node.append(this.#place, ...buttons);
     makeToolbar(this.#node, buttons, leave);
-    // JupyterLab brings a focus that comes into the notebook beside its cells back to the active one.
+    // JupyterLab moves a focus in the notebook outside its cells to the active cell.
     this.#node.addEventListener("focusin", (event) => event.stopPropagation());
   }
 
@@ -47,7 +47,7 @@ export class ChangesBar {
     return this.#node.contains(document.activeElement);
   }
 
-  /** Shows it over `notebook`, before its cells in the tab order; of one change alone its own buttons are enough. */
+  /** Shows the bar over `notebook`, before its cells in the tab order; a single change needs only its own buttons. */
   show(notebook: HTMLElement, { total, at, proposed }: BarState): void {
     if (total < 2) return this.#node.remove();
     const words = proposed ? (["Accept all", "Reject all"] as const) : (["Keep all", "Undo all"] as const);

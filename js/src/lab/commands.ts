@@ -76,11 +76,11 @@ export function addCommands(
   for (const command of Object.values(COMMANDS)) palette?.addItem({ command, category: "Agents" });
 }
 
-/** Where the context menu was opened, if it is a command of that menu. */
+/** Returns the element under the context menu, for a command of that menu. */
 const hitOf = (app: Application, { menu }: Record<string, unknown>, selector: string): HTMLElement | undefined =>
   menu ? app.contextMenuHitTest((node) => node.matches(selector)) : undefined;
 
-/** For the palette, the shortcut, the cell's toolbar (`bar`) and its context menu (`menu`). */
+/** Adds commands to the palette, for shortcuts, the cell's toolbar (`bar`) and its context menu (`menu`). */
 export function addErrorCommands(
   app: Application,
   palette: Palette | null,
@@ -115,7 +115,10 @@ export function addErrorCommands(
   add("explain", "Explain the Error", "Have the agent explain the error of this cell");
 }
 
-/** For the palette, the shortcut, and the context menus (`menu`) of cells, outputs (`output`) and the debugger's variables. */
+/**
+ * Adds the command to the palette, for its shortcut, and the context menus (`menu`) of cells, outputs (`output`) and
+ * the debugger's variables.
+ */
 export function addAddCommand(app: Application, palette: Palette | null, add: (place?: Place) => void): void {
   app.commands.addCommand(ADD, {
     label: (args) => (args.output ? "Add Output to Chat" : args.menu ? "Add to Chat" : "Add Selection to Chat"),

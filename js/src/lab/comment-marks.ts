@@ -1,4 +1,4 @@
-/** The comments of one notebook in its cells: a mark beside their lines, and the box to write one in. */
+/** Shows the comments of one notebook in its cells: a mark beside their lines, and the box to write one. */
 import { type Range, RangeSet, StateEffect, StateField } from "@codemirror/state";
 import { type EditorView, GutterMarker, gutter } from "@codemirror/view";
 import type { Cell, NotebookPanel } from "@jupyterlab/notebook";
@@ -37,7 +37,7 @@ class Mark extends GutterMarker {
 
   override toDOM(): HTMLElement {
     const made = element("button", { class: "agentnb-comment-mark", label: this.#title }, "●");
-    Object.assign(made, { type: "button", title: this.#title, tabIndex: -1 }); // by keyboard: the command
+    Object.assign(made, { type: "button", title: this.#title, tabIndex: -1 }); // by keyboard: use the command
     made.dataset.changed = String(this.#isChanged);
     made.addEventListener("mousedown", (event) => event.stopPropagation());
     made.addEventListener("click", this.#open);
@@ -74,7 +74,7 @@ export class CommentMarks {
     });
   }
 
-  /** Opens the box for the selected lines of the active cell, or for the comment that is there. */
+  /** Opens the box for the selected lines of the active cell, or for their comment. */
   comment(): void {
     const cell = this.#panel.content.activeCell;
     if (!cell?.editor) return;
@@ -174,7 +174,7 @@ export class CommentMarks {
     this.#shown = shown;
   }
 
-  /** Looks again where the cell's text is after a pause, or its editor is there. */
+  /** Draws again after a pause in typing, and once the editor is ready. */
   #follow(cell: Cell): void {
     if (this.#followed.has(cell)) return;
     this.#followed.add(cell);
@@ -206,7 +206,7 @@ export class CommentMarks {
   }
 }
 
-/** The comments by the line that they begin at. */
+/** Returns the comments by their first line. */
 function byLine(comments: readonly CellComment[], lines: readonly string[]): Marks {
   const found = new Map<number, CellComment[]>();
   for (const one of comments) {
@@ -218,10 +218,10 @@ function byLine(comments: readonly CellComment[], lines: readonly string[]): Mar
   return found;
 }
 
-/** Of many comments these are listed; the others on demand. */
+/** The number of comments listed at first; more on demand. */
 const LISTED = 50;
 
-/** Draws the chip in `into`, a place in the chat's own root; the result takes it away. */
+/** Draws the chip in `into`, in the chat's shadow root. Returns a function that removes it. */
 export function showComments(into: HTMLElement, marks: CommentMarks): () => void {
   const { comments } = marks;
   let isOpen = false;
@@ -286,7 +286,7 @@ export function showComments(into: HTMLElement, marks: CommentMarks): () => void
   };
 }
 
-/** Which of its buttons has the focus; -1 for none. */
+/** Returns the index of the focused button; -1 for none. */
 function indexOfFocus(into: HTMLElement): number {
   const { activeElement } = into.getRootNode() as ShadowRoot;
   return [...into.querySelectorAll("button")].indexOf(activeElement as HTMLButtonElement);

@@ -1,11 +1,11 @@
-/** Comments on lines of cells that wait for the next message: kept in the browser tab, as drafts are; never in the notebook. */
+/** Comments on cell lines for the next message: kept in the browser tab like drafts, never in the notebook. */
 import { store, stored } from "../view/storage";
 
 const PREFIX = "agentnb comments ";
 const SAVE_AFTER = 400;
 export const LONGEST_COMMENT = 10_000;
 const LONGEST_QUOTE = 4_000;
-/** Characters that one message takes; the rest waits for the next. */
+/** Characters per message; the rest waits for the next. */
 export const LONGEST_MESSAGE = 100_000;
 const MOST_NAMED = 4;
 
@@ -15,12 +15,12 @@ export interface CellComment {
   /** Lines of the cell when the comment was written, from 1. */
   readonly first: number;
   readonly last: number;
-  /** What stood there. */
+  /** The lines' text then. */
   readonly quote: string;
   readonly text: string;
 }
 
-/** Where a comment stands in a cell's text as it is now. */
+/** A comment's place in the cell's current text. */
 export interface CommentPlace {
   readonly first: number;
   readonly last: number;
@@ -28,15 +28,15 @@ export interface CommentPlace {
 }
 
 export interface CommentedCell {
-  /** `[2]`, or what it is called without a number. */
+  /** `[2]`, or `cell 3` without a number. */
   readonly name: string;
   readonly lines: readonly string[];
 }
 
-/** The cells with comments, as they are now, by id; one that was deleted is not there. */
+/** The cells with comments in their current state, by id; without deleted cells. */
 export type Cells = ReadonlyMap<string, CommentedCell>;
 
-/** The lines that a comment is about: where they were, else the nearest place that has them, else where they were. */
+/** Returns a comment's lines: where they were, else the nearest equal lines, else where they were. */
 export function placeOf({ first, quote }: CellComment, lines: readonly string[]): CommentPlace {
   const quoted = quote.split("\n");
   const fits = (at: number): boolean => quoted.every((line, index) => lines[at + index] === line);
@@ -85,7 +85,7 @@ export class Comments {
     this.#set(this.#all.filter(({ id }) => !gone.has(id)));
   }
 
-  /** What goes with a message, and is no longer there then; undefined where there is none. */
+  /** Takes out and returns the comments that go with a message; undefined if there are none. */
   take(cells: Cells): { label: string; text: string } | undefined {
     const { taken, text } = forAgent(this.#all, cells);
     this.#taken = taken;
@@ -96,14 +96,14 @@ export class Comments {
     return { label, text };
   }
 
-  /** The message was not sent. */
+  /** Restores the taken comments if the message was not sent. */
   giveBack(): void {
     const back = this.#taken.filter(({ id }) => !this.#all.some((one) => one.id === id));
     this.#taken = [];
     if (back.length) this.#set([...back, ...this.#all]);
   }
 
-  /** The notebook was renamed. */
+  /** Called when the notebook was renamed. */
   moveTo(path: string): void {
     store(PREFIX + this.#path, undefined);
     this.#path = path;
@@ -115,7 +115,7 @@ export class Comments {
     return () => this.#listeners.delete(listener);
   }
 
-  /** Saves at once what is not saved. */
+  /** Saves unsaved changes at once. */
   save(): void {
     if (this.#timer !== undefined) this.#save();
   }
@@ -148,7 +148,7 @@ export function summary(comments: readonly CellComment[], cells: Cells, whole = 
 export const lineWords = (first: number, last: number): string =>
   first === last ? `line ${first}` : `lines ${first}–${last}`;
 
-/** The comments as the agent reads them, as many as a message takes. */
+/** Returns the comments for the agent, as many as one message takes. */
 function forAgent(comments: readonly CellComment[], cells: Cells) {
   const taken: CellComment[] = [];
   const texts = ["The user's comments on cells of the notebook:"];

@@ -1,6 +1,6 @@
 /**
- * Shows two texts side by side, or one below the other where there is little room: `@codemirror/merge` with the page's own
- * CodeMirror. Built as a file of its own, which is loaded when a difference is looked at (js/labextension.mjs).
+ * Shows two texts side by side, or one below the other if there is little room, with `@codemirror/merge` on the page's
+ * own CodeMirror. Built as a separate file, which is loaded when the user views a difference (js/labextension.mjs).
  */
 import { type Chunk, getChunks, getOriginalDoc, MergeView, unifiedMergeView } from "@codemirror/merge";
 import { EditorState, type Extension, StateField, type Text } from "@codemirror/state";
@@ -20,23 +20,23 @@ export interface Texts {
   name: string;
   before: string;
   after: string;
-  /** The colours of its language, where there are some. */
+  /** Syntax colours, if the language has any. */
   language: Extension | undefined;
 }
 
 const UNCHANGED = { margin: 3, minSize: 8 };
-/** So that two texts that differ in everything do not hold up the page, in milliseconds. */
+/** Limits (milliseconds), so that two very different texts do not block the page. */
 const DIFF = { scanLimit: 2_000, timeout: 500 };
 
 export interface How {
   sideBySide: boolean;
-  /** Whether long stretches of the same lines are shown, too. */
+  /** True if long unchanged stretches are shown, too. */
   allLines: boolean;
-  /** Keeps or undoes a part; absent where the change is decided as a whole. */
+  /** Keeps or undoes a part; absent if the user decides the change as a whole. */
   decide?: ((how: "keep" | "undo", hunk: Hunk) => void) | undefined;
 }
 
-/** Draws them into `parent`; the result takes them away. */
+/** Draws the texts into `parent`. Returns a function that removes them. */
 export function compare(parent: HTMLElement, texts: Texts, { sideBySide, allLines, decide }: How): () => void {
   const options = { diffConfig: DIFF, ...(allLines ? {} : { collapseUnchanged: UNCHANGED }) };
   const extensions = (label: string): Extension[] => [
@@ -53,7 +53,7 @@ export function compare(parent: HTMLElement, texts: Texts, { sideBySide, allLine
     }),
     ...(texts.language ? [texts.language] : []),
   ];
-  // Lines that end otherwise are other lines here than in the file.
+  // A lone `\r` ends a line here, but not in the file.
   const canDecide = decide && !/\r(?!\n)/.test(texts.before + texts.after);
   const hunks = (before: (state: EditorState) => Text): Extension[] => (canDecide ? [hunkBars(before, decide)] : []);
   if (sideBySide) {
@@ -80,7 +80,7 @@ interface Bars {
   readonly decorations: DecorationSet;
 }
 
-/** Above each part that differs its two buttons. */
+/** Shows two buttons above each part that differs. */
 function hunkBars(before: (state: EditorState) => Text, decide: NonNullable<How["decide"]>): Extension {
   const bars = (state: EditorState): Bars => {
     const chunks = getChunks(state)?.chunks ?? [];
@@ -97,12 +97,12 @@ function hunkBars(before: (state: EditorState) => Text, decide: NonNullable<How[
   });
 }
 
-/** The lines of a part in both texts. */
+/** Returns the lines of a part in both texts. */
 export function hunkOf({ fromA, toA, fromB, toB }: Chunk, before: Text, after: Text): Hunk {
   return { before: [lineAt(before, fromA), lineAt(before, toA)], after: [lineAt(after, fromB), lineAt(after, toB)] };
 }
 
-/** The line that begins at an offset, from 0; behind the text the number of its lines. */
+/** Returns the line at an offset, from 0; beyond the text, the number of its lines. */
 const lineAt = (text: Text, at: number): number => {
   if (at <= text.length) return text.lineAt(at).number - 1;
   return text.line(text.lines).length === 0 ? text.lines - 1 : text.lines;

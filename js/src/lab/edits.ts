@@ -1,4 +1,4 @@
-/** What the chat does to its notebook: through the notebook's own model, so that Undo takes it back, a step each. */
+/** The chat's edits of its notebook, through the notebook's own model: each is one Undo step. */
 import type { CellExecutor, Notebook, NotebookPanel, SharedCell, SharedNotebook } from "@jupyterlab/notebook";
 import type { NotebookActions, Origin } from "../view/store";
 
@@ -10,7 +10,7 @@ export interface Edit {
   text: string;
 }
 
-/** The smallest edit that makes `after` of `before`: what stays is not touched, so cursors in it stay where they are. */
+/** Returns the smallest edit from `before` to `after`: cursors in the unchanged text stay where they are. */
 export function smallestEdit(before: string, after: string): Edit {
   const most = Math.min(before.length, after.length);
   let start = 0;
@@ -27,14 +27,14 @@ const isLowSurrogate = (text: string, at: number): boolean => /[\uDC00-\uDFFF]/.
 
 export interface Helpers {
   executor: CellExecutor | null;
-  /** Says why something was not done. */
+  /** Shows why something was not done. */
   warn(sentence: string): void;
-  /** A cell's code was replaced from the chat: it had the text `before`. */
+  /** Called when the chat replaced a cell's code, which was `before`. */
   replaced(cell: SharedCell, before: string): void;
   placed?: Placed;
 }
 
-/** Code of a turn's answer was put into a cell; `before`: the text that it had, if it was there. */
+/** Called when code of an answer was put into a cell; `before` is its old text, null for a new cell. */
 export type Placed = (cell: SharedCell, before: string | null, after: string, from: Origin) => void;
 
 export class NotebookEdits implements NotebookActions {
@@ -87,7 +87,7 @@ export class NotebookEdits implements NotebookActions {
     return cell?.executionState === "running" || (!!cell?.executionCount && !cell.isDirty);
   }
 
-  /** Adds a code cell under the active one and makes it active; says where, if anywhere. */
+  /** Adds a code cell below the active one and makes it active; returns its index. */
   #insert(source: string, from?: Origin): number | undefined {
     const { content } = this.#panel;
     const shared = content.model?.sharedModel;
@@ -106,7 +106,7 @@ export function cellOf(kind: Kind, source: string): Record<string, unknown> {
   return { cell_type: kind, source, ...added };
 }
 
-/** Puts a cell at `index`, as one step of Undo. */
+/** Inserts a cell at `index`, as one Undo step. */
 export function insertCell(
   shared: SharedNotebook,
   index: number,
@@ -120,7 +120,7 @@ export function insertCell(
   shared.undoManager?.stopCapturing();
 }
 
-/** Runs the cell at `index`, to its end; nothing where there is no kernel. What goes wrong the cell's output tells. */
+/** Runs the cell at `index`; resolves at its end, undefined without a kernel. The cell's output shows errors. */
 export function runCell(
   { content, sessionContext }: NotebookPanel,
   executor: CellExecutor | null,
@@ -138,7 +138,7 @@ export function runCell(
   return executor.runCell(run).catch(() => {});
 }
 
-/** Makes `source` of a cell's text. */
+/** Replaces a cell's text, as one Undo step. */
 export function replace(cell: SharedCell, source: string): void {
   cell.undoManager?.stopCapturing();
   update(cell, source);
@@ -156,7 +156,7 @@ function goTo(notebook: Notebook, index: number): void {
   void notebook.scrollToItem?.(index, "smart").catch(() => {});
 }
 
-/** A cell's tags; none where its metadata holds something else. */
+/** Returns a cell's tags; none if the metadata has anything else there. */
 export function tagsOf(cell: SharedCell): string[] {
   const tags = cell.getMetadata("tags");
   return Array.isArray(tags) ? tags.filter((one): one is string => typeof one === "string") : [];

@@ -1,4 +1,4 @@
-/** The cells of a notebook that failed: which they are, and the buttons in the corner of their outputs. */
+/** Finds the failed cells of a notebook, and adds buttons to the corner of their outputs. */
 import type { Cell, NotebookPanel } from "@jupyterlab/notebook";
 import { button, element } from "../element";
 
@@ -19,16 +19,16 @@ const LOOKED_AT = 20;
 const CLASS = "agentnb-failed";
 const BAR = "agentnb-error-actions";
 const LABELS: Record<ErrorAction, string> = { fix: "Fix with agent", explain: "Explain" };
-/** The user's own doing, and what tells of itself what to do. */
+/** Errors that the user causes, or that say themselves what to do. */
 const NO_FAILURES = new Set(["KeyboardInterrupt", "AgentInterrupted", "CancelledError"]);
 const PROMPT = /^\s*%{1,2}agents?\b/;
 
-/** The error that a cell shows; undefined where it shows none that an agent could do something about. */
+/** Returns a cell's error; undefined if it shows none that an agent could fix. */
 export function failureOf({ model, outputArea }: Cell, action: ErrorAction): Failed | undefined {
   const cell = model.sharedModel;
   const outputs = outputArea?.model;
   if (!outputs || PROMPT.test(cell.getSource())) return undefined;
-  // Called for every output: an error ends its cell, and what threads write behind it is little.
+  // Called for every output, so it reads only the last ones: threads write little after an error.
   for (let index = outputs.length - 1; index >= Math.max(0, outputs.length - LOOKED_AT); index--) {
     const output = outputs.get(index);
     if (output.type !== "error") continue;
@@ -52,7 +52,7 @@ export class FailedCells {
   readonly #changed: () => void;
   readonly #followed = new WeakSet<Cell>();
 
-  /** `changed` is called when a cell has failed or no longer has. */
+  /** `changed` is called when a cell has failed, or no longer shows an error. */
   constructor(panel: NotebookPanel, ask: (failed: Failed) => void, changed: () => void) {
     this.#panel = panel;
     this.#ask = ask;
@@ -64,7 +64,7 @@ export class FailedCells {
     });
   }
 
-  /** Has the error of a cell fixed or explained; that cell is the active one then, and has the focus. */
+  /** Asks the agent to fix or explain a cell's error; makes the cell active and focuses it. */
   ask(action: ErrorAction, cell: Cell | undefined): void {
     const failed = cell && failureOf(cell, action);
     if (!failed) return;
@@ -73,7 +73,7 @@ export class FailedCells {
     this.#panel.content.activate();
   }
 
-  /** The failed cell that is meant: the active one, else the last one above it that failed. */
+  /** The active cell if it failed, else the last failed cell above it. */
   get current(): Cell | undefined {
     const { widgets, activeCellIndex } = this.#panel.content;
     return widgets.slice(0, activeCellIndex + 1).findLast((cell) => this.has(cell));
@@ -83,7 +83,7 @@ export class FailedCells {
     return cell?.node.classList.contains(CLASS) ?? false;
   }
 
-  /** Follows the outputs of the cells that are new. */
+  /** Follows the outputs of new cells. */
   #follow(): void {
     for (const cell of this.#panel.content.widgets) {
       if (this.#followed.has(cell) || !cell.outputArea) continue;

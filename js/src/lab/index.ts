@@ -41,7 +41,7 @@ import { ID, Sidebar } from "./sidebar";
 const REVEAL = "agentnb.sidebar";
 const OPEN_KEY = "agentnb sidebar";
 
-/** What a notebook has once it is known. */
+/** The objects of a known notebook. */
 interface Joined {
   readonly edits: NotebookEdits;
   readonly manager: Promise<Manager>;
@@ -64,7 +64,7 @@ export function activate(
   const sidebar = new Sidebar(
     tracker,
     (panel) => {
-      const { edits, manager, proposals } = join(panel); // a notebook can be shown before the tracker says that it is there
+      const { edits, manager, proposals } = join(panel); // a notebook can be shown before the tracker reports it
       const { contents } = app.serviceManager;
       return new Session({
         panel,
@@ -84,8 +84,8 @@ export function activate(
     const { openNotebook } = await part("new-notebook");
     const before = app.shell.currentWidget;
     const panel = await openNotebook(app, cwd);
-    if (before?.id.startsWith("launcher")) before.dispose(); // as where its own cards open one
-    await panel.revealed; // then it takes the focus for its empty cell, as soon as that is drawn
+    if (before?.id.startsWith("launcher")) before.dispose(); // as JupyterLab does for the launcher's cards
+    await panel.revealed; // the notebook then focuses its empty cell, once that is drawn
     await panel.content.activeCell?.ready;
     reveal();
     sidebar.follow();
@@ -132,7 +132,7 @@ export function activate(
         void verified.then((verification) => verification.showIn(into, turn), console.debug),
       propose: proposals.show.bind(proposals),
       showProposal: (id: string): void => {
-        if (!panel.isVisible) app.shell.activateById(panel.id); // a file that was opened covers it
+        if (!panel.isVisible) app.shell.activateById(panel.id); // an opened file covers it
         proposals.goTo(id);
       },
       applied: proposals.applied.bind(proposals),
@@ -150,7 +150,7 @@ export function activate(
     joined.set(panel, made);
     return made;
   };
-  /** The edit is reviewed in the notebook: the focus stays there. */
+  /** Shows the sidebar without the focus: the user reviews the edit in the notebook. */
   const revealQuietly = (): void => {
     if (sidebar.isVisible) return;
     sidebar.opensQuietly = true;
@@ -179,7 +179,7 @@ export function activate(
     });
   });
 
-  // A notebook that is saved while no such command runs is saved by JupyterLab itself.
+  // If no such command runs, JupyterLab has saved the notebook automatically.
   let saving = 0;
   app.commands.commandExecuted.connect((_, { id, result }) => {
     if (!id.startsWith("docmanager:save")) return;
@@ -222,10 +222,10 @@ export function activate(
   });
 }
 
-/** In the launcher's row of notebooks a card has a picture. */
+/** Cards in the launcher's row of notebooks have a picture. */
 const CARD = `data:image/svg+xml,${encodeURIComponent(icon.svgstr.replace("<svg ", '<svg color="#616161" ').replace(/#616161/g, "#1976d2"))}`;
 
-/** A card in the launcher, where there is one. */
+/** Adds a card to the launcher, if there is one. */
 async function addCard(app: Application): Promise<void> {
   const { ILauncher } = await import("@jupyterlab/launcher");
   const launcher = await app.resolveOptionalService(ILauncher);
@@ -238,7 +238,7 @@ async function addCard(app: Application): Promise<void> {
   });
 }
 
-/** JupyterLab's inline completer takes who completes until it has started; whether we do is asked later. */
+/** JupyterLab's inline completer accepts providers only until it has started; each request checks the setting. */
 async function offerCompletion(app: Application): Promise<void> {
   const { ICompletionProviderManager } = await import("@jupyterlab/completer");
   const manager = await app.resolveOptionalService(ICompletionProviderManager);
@@ -251,10 +251,10 @@ async function offerCompletion(app: Application): Promise<void> {
 
 const attention = () => part("attention");
 
-/** A notebook that is narrower has the differences below it, in pixels. */
+/** Width in pixels: differences open below a narrower notebook, and beside a wider one. */
 const BESIDE = 800;
 
-/** What the chat can have shown beside the notebook, in JupyterLab's main area. */
+/** Returns the chat's actions that show something beside the notebook, in JupyterLab's main area. */
 function mainArea(
   app: Application,
   notebook: NotebookPanel,
@@ -262,7 +262,7 @@ function mainArea(
   warn: (sentence: string) => void,
 ): Pick<Actions, "compare" | "openFile" | "showCell"> {
   const panels = new Map<string, ReviewPanel>();
-  // Without the notebook there is no view left that could undo or keep what they show.
+  // Without the notebook, no view is left that could undo or keep these changes.
   notebook.disposed.connect(() => {
     for (const panel of [...panels.values()]) panel.dispose();
   });
@@ -274,7 +274,7 @@ function mainArea(
       panel = new ReviewPanel(languages, icon);
       panels.set(review.key, panel);
       panel.disposed.connect(() => panels.delete(review.key));
-      // The next one is a tab beside the first, so that the notebook keeps its room.
+      // Further panels are tabs beside the first, so that the notebook keeps its space.
       const first = panels.values().next().value as ReviewPanel;
       if (first !== panel) app.shell.add(panel, "main", { mode: "tab-after", ref: first.id });
       else {
@@ -299,7 +299,7 @@ function mainArea(
 
 const MERMAID = "text/vnd.mermaid";
 
-/** Drawing diagrams, where JupyterLab itself can (4.1 and later). */
+/** Returns the action that draws diagrams, if JupyterLab can (4.1 and later). */
 function diagrams({ content: { rendermime } }: NotebookPanel): Pick<Actions, "drawDiagram"> {
   if (!rendermime.mimeTypes.includes(MERMAID)) return {};
   return {
@@ -307,7 +307,7 @@ function diagrams({ content: { rendermime } }: NotebookPanel): Pick<Actions, "dr
   };
 }
 
-/** The notebook's own widget manager; the delegate that hands it over is never disposed. */
+/** Returns the notebook's own widget manager; the delegate that receives it is never disposed. */
 async function managerOf(panel: NotebookPanel): Promise<Manager> {
   const { registerWidgetManager } = await import("@jupyter-widgets/jupyterlab-manager");
   return new Promise((resolve) => {
@@ -320,7 +320,7 @@ async function managerOf(panel: NotebookPanel): Promise<Manager> {
   });
 }
 
-/** `agentnb.sidebar()` opens a comm of this name in every page of the kernel, and is answered by those that can. */
+/** `agentnb.sidebar()` opens a comm of this name in every page of the kernel; pages with the chat answer. */
 function followKernel(panel: NotebookPanel, reveal: () => void): void {
   const told = new WeakSet<Kernel>();
   const answer = (comm: Comm): void => {
@@ -337,7 +337,7 @@ function followKernel(panel: NotebookPanel, reveal: () => void): void {
   void panel.sessionContext.ready.then(register);
 }
 
-/** Loaded before the first editor is made; an editor takes no extension later. */
+/** Loaded before the first editor exists; editors accept no extensions later. */
 const agentText = {
   id: "agentnb:agent-text",
   description: "Shows prompts to agents in cells as text, not as Python.",
@@ -358,7 +358,7 @@ const plugin = {
   autoStart: true,
   requires: [INotebookTracker, ITranslator],
   optional: [ILayoutRestorer, ICommandPalette, IEditorLanguageRegistry, INotebookCellExecutor].filter(Boolean),
-  /** In another language than English it is another build of this file (js/translate.mjs). */
+  /** Loads another build of this file for languages other than English (js/translate.mjs). */
   async activate(app: Application, tracker: Tracker, translator: Translator, ...others: Others): Promise<void> {
     if (/^(en|default)/.test(translator.languageCode)) return activate(app, tracker, ...others);
     Object.assign(globalThis, { agentnbCatalogue: translator.load("agentnb") });

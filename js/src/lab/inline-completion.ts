@@ -1,4 +1,6 @@
-/** Completions in cells through JupyterLab's own inline completer: off until the setting *Complete code* says otherwise. */
+/**
+ * Completions in cells through JupyterLab's own inline completer: off unless the setting *Complete code* enables them.
+ */
 import type { Application } from "@jupyterlab/application";
 import type { InlineRequest } from "@jupyterlab/completer";
 import type { Cell, NotebookPanel, Tracker } from "@jupyterlab/notebook";
@@ -12,7 +14,7 @@ const SETTINGS = "agentnb:plugin";
 const LONGEST_SIDE = 8_000;
 const LONGEST_ABOVE = 8_000;
 const MOST_ABOVE = 200;
-/** The measure of one completion (User Timing); its detail has what the model took, in milliseconds. */
+/** The measure of one completion (User Timing); its detail has the model's time, in milliseconds. */
 export const MEASURE = "agentnb-completion";
 
 interface Item {
@@ -21,7 +23,7 @@ interface Item {
 
 const NONE: { items: Item[] } = { items: [] };
 
-/** What asks the kernel of a notebook, loading its chat if need be. */
+/** Returns the function that sends requests to a notebook's kernel; loads the chat first if necessary. */
 type Connect = (panel: NotebookPanel) => Promise<Ask>;
 
 export class CellCompletion {
@@ -81,7 +83,7 @@ export class CellCompletion {
         path: panel.context.path,
       };
       const answer = await Promise.race([ask("inline/complete", params), dropped]);
-      // A cell that was deleted meanwhile is no place for it.
+      // The cell may be deleted meanwhile.
       if (isDropped || cell.isDisposed || !panel.content.widgets.includes(cell) || !isObject(answer)) return NONE;
       performance.measure(MEASURE, { start, end: performance.now(), detail: { took: Number(answer.took ?? 0) } });
       if (answer.error) this.#tell(String(answer.error));
@@ -92,7 +94,7 @@ export class CellCompletion {
     }
   }
 
-  /** Says once what is wrong. */
+  /** Shows each error once. */
   #tell(error: string): void {
     if (this.#warned.has(error)) return;
     this.#warned.add(error);
@@ -113,7 +115,7 @@ function runsCell({ content }: NotebookPanel): boolean {
   return [...content.node.querySelectorAll(".jp-InputPrompt")].some(({ textContent }) => textContent?.includes("*"));
 }
 
-/** The code cells above one, the nearest ones of many. */
+/** Returns the nearest code cells above a cell. */
 function above({ content }: NotebookPanel, cell: Cell): string[] {
   const sources: string[] = [];
   let room = LONGEST_ABOVE;
@@ -128,7 +130,7 @@ function above({ content }: NotebookPanel, cell: Cell): string[] {
   return sources;
 }
 
-/** Whether completion is on in JupyterLab's own store of settings, read at each request: the kernel need not be asked. */
+/** Returns a function that reads from JupyterLab's settings if completion is on, without asking the kernel. */
 export function switchOf(app: Application): () => Promise<boolean> {
   let loaded: Promise<Settings> | undefined;
   return async () => {

@@ -26,11 +26,11 @@ const COMMENT = [
   "Write a comment on lines of a cell, to send with your next message",
 ] as const;
 
-/** What it needs of the extension besides. */
+/** The extension's services for this part. */
 interface Around extends Surroundings {
-  /** What the chat can do with the notebook: it gets the comments. */
+  /** The chat's actions on the notebook, to which the comments are added. */
   readonly edits: NotebookActions;
-  /** A cell's text was put in by us: it can be undone in the cell. */
+  /** Called when we replaced a cell's text; the user can undo it in the cell. */
   replaced(cell: SharedCell, before: string, sentence: string): void;
   readonly placed: Placed;
 }
@@ -71,14 +71,14 @@ export class NotebookInline {
     });
   }
 
-  /** A chat of the notebook's kernel is there. */
+  /** Called when a chat of the notebook's kernel is connected. */
   connected(access: SettingsAccess): void {
     this.#access = access;
     this.requests.connected(access);
     if (this.#isFollowing) this.#follow();
   }
 
-  /** From the first edit on: what the agent does is shown in the cells, also while the chat was never open. */
+  /** Shows the agent's changes in the cells from the first edit on, even if the chat was never open. */
   #follow(): void {
     this.#isFollowing = true;
     const { view, signal } = this.#access ?? {};
@@ -91,7 +91,7 @@ export class NotebookInline {
     signal.addEventListener("abort", () => link.close());
   }
 
-  /** Asks what the agent is to do with the active cell. */
+  /** Asks the user what the agent should do with the active cell. */
   edit(): void {
     const cell = this.#panel.content.activeCell;
     if (!cell) return;
@@ -119,7 +119,7 @@ export class NotebookInline {
     };
   }
 
-  /** A cell that is moved is deleted and put in again at once. */
+  /** Waits for a frame: JupyterLab moves a cell by deleting and inserting it. */
   #cellsChanged(): void {
     if (!this.#edits.size) return;
     requestAnimationFrame(() => {
@@ -132,7 +132,7 @@ export class NotebookInline {
 
 const known = new WeakMap<NotebookPanel, NotebookInline>();
 
-/** Once for each page. */
+/** Adds the commands once per page. */
 function addCommands(surroundings: Surroundings): void {
   const { app, tracker, warn } = surroundings;
   if (app.commands.hasCommand(EDIT[0])) return;
@@ -147,11 +147,11 @@ function addCommands(surroundings: Surroundings): void {
 
 let completion: CellCompletion | undefined;
 
-/** `IInlineCompletionProvider.fetch`; nothing before a notebook is open. */
+/** `IInlineCompletionProvider.fetch`; no items before a notebook is open. */
 export const complete: CellCompletion["fetch"] = async (...request) =>
   (await completion?.fetch(...request)) ?? { items: [] };
 
-/** Each takes `{"source": "…"}`. */
+/** Adds commands that take `{"source": "…"}`. */
 function addEdits(app: Application, current: () => NotebookActions | undefined): void {
   const add = (id: string, label: string, edit: (edits: NotebookActions, source: string) => void): void => {
     const isEnabled = (): boolean => current() !== undefined;

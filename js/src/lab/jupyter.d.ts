@@ -1,6 +1,6 @@
 /**
- * The little of JupyterLab that the extension uses, by hand: the packages come with JupyterLab, and installing them for
- * their types alone would bring some hundreds of others.
+ * Hand-written types of the few JupyterLab parts that the extension uses: installing the packages for their types alone
+ * would bring hundreds of others.
  */
 declare module "@lumino/widgets" {
   /** `ISignal` of @lumino/signaling. */
@@ -34,7 +34,7 @@ declare module "@lumino/widgets" {
   }
   export class SplitPanel extends Widget {
     readonly widgets: readonly Widget[];
-    /** A handle was moved by the user. */
+    /** Emitted when the user moves a handle. */
     readonly handleMoved: Signal<unknown>;
     setRelativeSizes(sizes: number[]): void;
   }
@@ -77,7 +77,7 @@ declare module "@jupyterlab/services" {
   }
   export interface Comm {
     readonly isDisposed: boolean;
-    /** Whether its own subshell is there (JupyterLab ≥ 4.4). */
+    /** Resolves when the comm's subshell exists (JupyterLab ≥ 4.4). */
     readonly subshellStarted?: Promise<void>;
     onMsg: (message: Message) => void;
     onClose: (message: Message) => void;
@@ -99,7 +99,7 @@ declare module "@jupyterlab/services" {
     readonly isDisposed: boolean;
     /** Another connection to the same kernel. */
     clone(): Kernel;
-    /** Closes the connection and opens it again; rejects where that fails. */
+    /** Closes the connection and opens it again; rejects if that fails. */
     reconnect(): Promise<void>;
     dispose(): void;
     /** JupyterLab ≥ 4.4. */
@@ -118,13 +118,13 @@ declare module "@jupyterlab/notebook" {
   import type { Kernel } from "@jupyterlab/services";
   import type { Signal, Widget } from "@lumino/widgets";
 
-  /** `@jupyter/ydoc`: the cell as every editor of the notebook shares it. */
+  /** `@jupyter/ydoc`: the cell that all editors of the notebook share. */
   export interface SharedCell {
     readonly id: string;
     readonly cell_type: string;
     execution_count?: number | null;
     readonly undoManager?: { stopCapturing(): void } | null;
-    /** Of code cells only. */
+    /** Only in code cells. */
     setOutputs?(outputs: unknown[]): void;
     getSource(): string;
     updateSource(start: number, end: number, value: string): void;
@@ -153,18 +153,18 @@ declare module "@jupyterlab/notebook" {
   }
   export interface Cell extends Widget {
     readonly editor: Editor | null;
-    /** Of code cells only. */
+    /** Only in code cells. */
     readonly outputArea?: { readonly model: Outputs; readonly widgets: readonly Widget[] };
-    /** Of Markdown cells only: whether the text is shown as it reads, rather than as it is written. */
+    /** Only in Markdown cells: true if the text is rendered, false if its source is shown. */
     rendered?: boolean;
-    /** Once it is drawn. */
+    /** Resolves once the cell is drawn. */
     readonly ready: Promise<void>;
     readonly model: {
       readonly id: string;
       readonly sharedModel: SharedCell;
-      /** Of code cells only, as the next two. */
+      /** Only in code cells, as the next two. */
       readonly executionCount?: number | null;
-      /** Whether its text has changed since it ran. */
+      /** True if its text has changed since it ran. */
       readonly isDirty?: boolean;
       /** From JupyterLab 4.3 on. */
       readonly executionState?: string;
@@ -177,7 +177,7 @@ declare module "@jupyterlab/notebook" {
     readonly model: {
       readonly sharedModel: SharedNotebook;
       readonly cells: { readonly changed: Signal<unknown> };
-      /** Whether it has changed since it was saved. */
+      /** True if it has changed since it was saved. */
       readonly dirty: boolean;
       readonly contentChanged: Signal<unknown>;
       readonly stateChanged: Signal<unknown>;
@@ -213,11 +213,11 @@ declare module "@jupyterlab/notebook" {
       readonly path: string;
       readonly pathChanged: Signal<string>;
       readonly ready: Promise<void>;
-      /** Absent before it was loaded. */
+      /** Absent before the file is loaded. */
       readonly contentsModel?: { readonly writable?: boolean } | null;
     };
     readonly sessionContext: SessionContext;
-    /** Its content is there; a notebook of one empty cell takes the focus for it then. */
+    /** Resolves when the content is shown; a notebook with one empty cell then focuses it. */
     readonly revealed: Promise<void>;
     readonly toolbar: Widget & {
       names(): Iterable<string>;
@@ -254,7 +254,7 @@ declare module "@jupyterlab/codemirror" {
   }
   export const IEditorExtensionRegistry: unique symbol;
   export const EditorExtensionRegistry: { createImmutableExtension(extension: Extension): object };
-  /** The look of JupyterLab's own editors. */
+  /** The theme of JupyterLab's own editors. */
   export const jupyterTheme: Extension;
 }
 
@@ -276,7 +276,7 @@ declare module "@jupyterlab/application" {
     readonly restored: Promise<unknown>;
     resolveRequiredService<T>(token: { readonly prototype?: T } | symbol): Promise<T>;
     resolveOptionalService<T>(token: { readonly prototype?: T }): Promise<T | null>;
-    /** The element that the open context menu is for, if it fits. */
+    /** Returns the element of the open context menu, if it fits. */
     contextMenuHitTest(fits: (node: HTMLElement) => boolean): HTMLElement | undefined;
     readonly serviceManager: ServiceManager;
     readonly commands: {
@@ -344,7 +344,7 @@ declare module "@jupyterlab/completer" {
       context: { readonly widget: unknown },
     ): Promise<{ readonly items: readonly { readonly insertText: string }[] }>;
   }
-  /** `ICompletionProviderManager`; what takes inline completions is there from JupyterLab 4.1 on. */
+  /** `ICompletionProviderManager`; accepts inline providers from JupyterLab 4.1 on. */
   export interface CompletionManager {
     registerInlineProvider?(provider: InlineProvider): void;
   }
@@ -363,9 +363,9 @@ declare module "@jupyterlab/settingregistry" {
 
   /** `ISettingRegistry.ISettings`. */
   export interface Settings {
-    /** What the user has set; the defaults are not in it. */
+    /** The user's values, without the defaults. */
     readonly user: Readonly<Record<string, unknown>>;
-    /** What holds where the user has set nothing. */
+    /** Returns the default value. */
     default(key: string): unknown;
     readonly changed: Signal<unknown>;
     set(key: string, value: unknown): Promise<void>;
@@ -383,7 +383,7 @@ declare module "@jupyter-widgets/jupyterlab-manager" {
   export interface Manager {
     get_model(id: string): Promise<object>;
     has_model(id: string): boolean;
-    /** Without data nothing is sent: the kernel has the comm already. */
+    /** Sends nothing without data: the kernel has the comm already. */
     _create_comm(target: string, id: string): Promise<unknown>;
     new_model(options: unknown, state: unknown): Promise<object>;
     create_view(model: object): Promise<{ readonly luminoWidget: Widget }>;

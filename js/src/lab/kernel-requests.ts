@@ -1,4 +1,4 @@
-/** Requests of plug-ins to the kernel of one notebook: over its chat, which is loaded when something is asked first. */
+/** Plug-ins' requests to the kernel of one notebook, over its chat, which the first request loads. */
 import type { NotebookPanel } from "@jupyterlab/notebook";
 import { line } from "../view/plain";
 import type { SettingsAccess } from "../view/store";
@@ -6,7 +6,7 @@ import type { Surroundings } from "./notebook-part";
 
 export type Ask = (method: string, params: object) => Promise<unknown>;
 
-/** What a kernel's chat shows where it cannot be had (js/src/lab/session.ts). */
+/** The states of a chat that could not be opened (js/src/lab/session.ts). */
 const FAILED = new Set(["missing", "failed", "no kernel", "language", "dead"]);
 
 export class KernelRequests {
@@ -20,14 +20,14 @@ export class KernelRequests {
     this.#of = surroundings;
   }
 
-  /** What asks; undefined while no chat of the kernel is there. */
+  /** Sends a request; undefined while no chat of the kernel is connected. */
   get now(): Ask | undefined {
     return this.#now;
   }
 
-  /** A chat of the notebook's kernel is there. */
+  /** Called when a chat of the notebook's kernel is connected. */
   connected({ request, signal }: SettingsAccess): Ask {
-    const ask = request as unknown as Ask; // the requests of plug-ins are not in its table
+    const ask = request as unknown as Ask; // its type lacks the plug-ins' requests
     this.#now = ask;
     signal.addEventListener("abort", () => {
       if (this.#now === ask) this.#now = undefined;
@@ -36,7 +36,7 @@ export class KernelRequests {
     return ask;
   }
 
-  /** Loads the chat, if need be; where it cannot be had the sidebar says what is missing, and does it by a click. */
+  /** Loads the chat if necessary. If that fails, the sidebar shows what is missing, with a button that fixes it. */
   connect(): Promise<Ask> {
     if (this.#now) return Promise.resolve(this.#now);
     return new Promise((resolve, reject) => {

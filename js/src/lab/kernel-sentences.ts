@@ -1,13 +1,13 @@
 /**
- * What the kernel says, in the page's language. It has no mark of which message it was, so it is found among them: as a
- * message whole, or sentence by sentence, with whatever stands where a message has a value.
+ * Translates the kernel's texts into the page's language. They carry no message id, so each is compared with the
+ * messages: as a whole, or sentence by sentence, with any text in place of a message's values.
  */
 type Pattern = readonly [form: RegExp, id: string, places: readonly number[]];
 
 const SENTENCES = /(?<=[.!?]) (?=[\p{Lu}`'"])/u;
 const PLACE = /\{(\d)\}/;
 
-/** The function that translates, for these messages. */
+/** Returns the function that translates these messages. */
 export function kernelSentences(
   messages: readonly string[],
   gettext: (id: string) => string,
@@ -25,14 +25,14 @@ export function kernelSentences(
     return undefined;
   };
   return (said) => {
-    // A value would take the next sentence with it, so the whole comes last.
+    // A value would match the next sentence, too, so the whole text comes last.
     const sentences = said.split(SENTENCES).map((sentence) => find(sentence) ?? sentence);
     const joined = sentences.join(" ");
     return gettext(said) !== said || joined === said ? (find(said) ?? said) : joined;
   };
 }
 
-/** None of a message without a value, or of one that is hardly more than its values. */
+/** Returns no pattern for a message without values, or with hardly any other text. */
 function patternOf(id: string): Pattern[] {
   const pieces = id.split(PLACE);
   const texts = pieces.filter((_, at) => at % 2 === 0);

@@ -1,8 +1,8 @@
-/** The colours of languages in JupyterLab's editors. */
+/** Syntax colours in JupyterLab's editors. */
 import type { Extension } from "@codemirror/state";
 import type { Languages } from "@jupyterlab/codemirror";
 
-/** By the name of a file. */
+/** Returns the language for a file name. */
 export async function languageOf(languages: Languages | null, file: string): Promise<Extension | undefined> {
   const found = languages?.findByFileName?.(file);
   const language = found && (await languages?.getLanguage(found).catch(() => null));

@@ -1,4 +1,4 @@
-/** Tells the kernel of the notebook, over a comm of its own: `agentnb.lab` (agentnb/server/messages.py). */
+/** Informs the kernel about the notebook, over a separate comm: `agentnb.lab` (agentnb/server/messages.py). */
 
 import type { Cell, NotebookPanel } from "@jupyterlab/notebook";
 import type { Comm, FileChange, Kernel, Message } from "@jupyterlab/services";
@@ -17,10 +17,10 @@ const VERSION = 1;
 const SUBSHELL_MS = 2_000;
 const QUIET_MS = 250;
 const LONGEST_MS = 1_500;
-/** After so long a pause the kernel hears at once that the user is in this page. */
+/** After a pause of this length, the page tells the kernel at once that the user is active here. */
 const AWAY_MS = 1_000;
 
-/** What happens in a page, and whether it is heard wherever it is done; the focus is the window's. */
+/** Events in a page, and true if they are captured anywhere in it; `focus` is the window's. */
 const ACTS = [
   ["focus", false],
   ["pointerdown", true],
@@ -33,11 +33,11 @@ export interface Saved {
   path: string;
   type: string;
   was?: string;
-  /** JupyterLab saved it by itself. */
+  /** True if JupyterLab saved the file automatically. */
   isAutomatic?: boolean;
 }
 
-/** What JupyterLab says of a file's change; undefined where nothing was done to a file that has a path. */
+/** Returns JupyterLab's report of a file's change; undefined if it concerns no file with a path. */
 export function savedOf({ type, oldValue, newValue }: FileChange): Saved | undefined {
   const [was, path] = [oldValue?.path, newValue?.path];
   if (type === "rename" && path) return was ? { type, path, was } : { type, path };
@@ -49,7 +49,7 @@ export class Link {
   readonly #panel: NotebookPanel;
   readonly #edits: AgentEdits;
   readonly #comm: Comm;
-  /** Sends to where no cell is in the way, as far as that is known to be there. */
+  /** Sends on the subshell, if it is known, so that no running cell blocks the message. */
   readonly #aside: <T>(send: () => T) => T;
   readonly #endings: (() => void)[] = [];
   #watched: Cell | null = null;
@@ -59,7 +59,7 @@ export class Link {
   #actedAt = Date.now();
   #last = "";
   #open = false;
-  /** What waits for the kernel's answer. */
+  /** Requests that wait for the kernel's answer. */
   readonly #asked = new Map<string, (prompt: string) => void>();
 
   constructor(panel: NotebookPanel, edits: AgentEdits, kernel: Kernel, subshell?: string) {
@@ -72,7 +72,7 @@ export class Link {
   }
 
   async open(): Promise<void> {
-    // A comm that speaks before its subshell is there would wait behind the running cell.
+    // A message sent before the comm's subshell exists would wait behind the running cell.
     const limit = new Promise((resolve) => setTimeout(resolve, SUBSHELL_MS));
     if (this.#comm.subshellStarted) await Promise.race([this.#comm.subshellStarted, limit]);
     if (this.#comm.isDisposed) return;
@@ -87,7 +87,7 @@ export class Link {
     });
     if (content.model) {
       this.#follow(content.model.contentChanged, later);
-      this.#follow(content.model.stateChanged, later); // saved, or no longer as saved
+      this.#follow(content.model.stateChanged, later); // saved, or changed since
     }
     this.#follow(context.pathChanged, later);
     for (const [kind, capture] of ACTS) {
@@ -98,14 +98,14 @@ export class Link {
     this.flush();
   }
 
-  /** Tells all of the notebook again: what was told may be lost. */
+  /** Sends the whole notebook again: earlier messages may be lost. */
   #again = (): void => {
     this.#difference = new Difference();
     this.#last = "";
     this.flush();
   };
 
-  /** The user does something in the page: of several with the notebook this is the one that they work in. */
+  /** Called when the user acts in the page: of several pages with the notebook, they work in this one. */
   #act = ({ type }: Event): void => {
     if (type === AGAIN) this.#again();
     if (!this.#panel.isVisible) return;
@@ -116,7 +116,7 @@ export class Link {
     this.flush();
   };
 
-  /** Says now what else would wait for a pause. */
+  /** Sends now what otherwise waits for a pause. */
   flush(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
@@ -128,12 +128,12 @@ export class Link {
     this.#send("notebook", { ...this.#difference.of(state), idle: Math.max(0, Date.now() - this.#actedAt) });
   }
 
-  /** The prompt to have the error of a cell fixed or explained, which the kernel remembers from then on. */
+  /** Returns the prompt to fix or explain a cell's error, which the kernel remembers from then on. */
   promptFor(failed: Failed): Promise<string> {
     return this.#ask("failed", failed);
   }
 
-  /** What to mention for selected code of a cell, which the kernel keeps as it is. */
+  /** Returns the mention for selected code of a cell; the kernel keeps the code as it is. */
   mentionOf(cellId: string, text: string): Promise<string> {
     return this.#ask("quote", { cellId, text });
   }
@@ -147,7 +147,7 @@ export class Link {
     });
   }
 
-  /** Tells of a file that the user saved, made, renamed or deleted through this page. */
+  /** Reports a file that the user saved, created, renamed or deleted through this page. */
   saved(saved: Saved): void {
     if (this.#open) this.#send("saved", saved);
   }
@@ -162,7 +162,7 @@ export class Link {
 
   #onSelection = (): void => this.#later();
 
-  /** Follows what is selected in the active cell. */
+  /** Follows the selection in the active cell. */
   #watch(): void {
     if (this.#watched && !this.#watched.isDisposed)
       this.#watched.model.selections.changed.disconnect(this.#onSelection);
@@ -175,7 +175,7 @@ export class Link {
     this.#endings.push(() => signal.disconnect(slot));
   }
 
-  /** After a pause in typing, and now and then in long typing. */
+  /** Sends after a pause in typing, and at intervals during long typing. */
   #later(): void {
     const now = Date.now();
     if (this.#timer === undefined) this.#since = now;
@@ -199,7 +199,7 @@ export class Link {
     this.#asked.delete(String(id));
   }
 
-  /** Tells the outputs of cells; nothing of them where they cannot be read. */
+  /** Sends the outputs of cells; an empty list if they can't be read. */
   async #tell({ id, cellIds }: Record<string, unknown>): Promise<void> {
     const ids = Array.isArray(cellIds) ? cellIds.map(String) : [];
     const cells = await part("attach")
@@ -214,7 +214,7 @@ export class Link {
   async #edit(edit: AgentEdit): Promise<void> {
     const done = await this.#edits.perform(edit);
     if (!this.#open) return;
-    this.flush(); // the kernel knows the change before it knows that it was made
+    this.flush(); // the kernel gets the change before the confirmation
     this.#send("edited", done);
   }
 
@@ -223,7 +223,7 @@ export class Link {
   }
 }
 
-/** The same over a reload: what this page said before is replaced and not kept beside. */
+/** Stays the same over a reload, so that the page's new state replaces its old one. */
 function pageId(): string {
   const key = "agentnb page";
   const known = sessionStorage.getItem(key) ?? uuid();

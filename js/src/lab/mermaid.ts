@@ -1,8 +1,8 @@
 /**
- * Mermaid diagrams, drawn by JupyterLab's own renderer (4.1 and later); nothing of Mermaid is in the extension. Loaded when
- * the reader asks for a drawing.
+ * Draws Mermaid diagrams with JupyterLab's own renderer (4.1 and later); the extension contains no Mermaid code. Loaded
+ * when the user asks for a drawing.
  *
- * Only the picture is taken, an SVG in a `data:` address: as an image it runs no script and loads nothing.
+ * Uses only the picture, an SVG in a `data:` address: as an image it runs no script and loads nothing.
  */
 import type { RenderMimes } from "@jupyterlab/notebook";
 
@@ -11,7 +11,7 @@ const PICTURE = /^data:image\/svg\+xml[;,]/;
 const SLOWEST_MS = 20_000;
 
 /**
- * The address of the picture of a diagram.
+ * Returns the address of a diagram's picture.
  *
  * @throws Error that says why it cannot be drawn.
  */

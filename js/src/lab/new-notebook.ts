@@ -1,4 +1,4 @@
-/** The message box where no notebook is open: what is sent opens one and goes to its chat. Fetched when it is wanted first. */
+/** The message box while no notebook is open: a message opens a notebook and goes to its chat. Loaded at first use. */
 import type { Application } from "@jupyterlab/application";
 import type { NotebookPanel } from "@jupyterlab/notebook";
 import { button, element } from "../element";
@@ -17,7 +17,7 @@ export async function openNotebook(app: Application, cwd?: string): Promise<Note
   return (await app.commands.execute(CREATE, { kernelName: name, ...(cwd && { cwd }) })) as NotebookPanel;
 }
 
-/** Fills `place` with the box; `send` takes what is sent. */
+/** Fills `place` with the box; `send` gets the message. */
 export function fillBox(place: HTMLElement, send: (text: string) => Promise<void>): void {
   const box = element("textarea", { label: "Message" });
   box.rows = 3;

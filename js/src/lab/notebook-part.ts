@@ -1,10 +1,10 @@
-/** What the parts that stand beside a notebook share: what they need of the extension, and how they add their command. */
+/** Shared code of the parts that belong to a notebook: the services that they need, and how they add their command. */
 import type { Application } from "@jupyterlab/application";
 import type { Palette } from "@jupyterlab/apputils";
 import type { NotebookPanel, Tracker } from "@jupyterlab/notebook";
 import type { Sidebar } from "./sidebar";
 
-/** What such a part needs of the extension. */
+/** The extension's services for such a part. */
 export interface Surroundings {
   readonly app: Application;
   readonly palette: Palette | null;
@@ -15,7 +15,7 @@ export interface Surroundings {
   warn(sentence: string): void;
 }
 
-/** A command on what `of` has for the active notebook, and its place in the palette; once for each page. */
+/** Adds a command (also to the palette) that runs on the active notebook's entry in `of`; once per page. */
 export function addNotebookCommand<T>(
   { app, palette, tracker }: Surroundings,
   of: WeakMap<NotebookPanel, T>,

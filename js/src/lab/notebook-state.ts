@@ -1,8 +1,8 @@
 /**
- * What the kernel is told of the notebook: its cells in their order, the active one, and what is selected in it.
+ * The state of the notebook for the kernel: its cells in order, the active cell, and the selection in it.
  *
- * Bounded: of a big notebook the cells far from the active one come without their source, then not at all. A cell's
- * source is sent once and again only when it has changed (agentnb/server/messages.py: `NotebookParams`).
+ * Bounded: in a big notebook, cells far from the active one come without their source, or not at all. A cell's source
+ * is sent again only when it has changed (agentnb/server/messages.py: `NotebookParams`).
  */
 import type { Cell, Notebook, NotebookPanel, SharedCell, Tracker } from "@jupyterlab/notebook";
 import { tagsOf } from "./edits";
@@ -17,13 +17,13 @@ export interface CellState {
   id: string;
   kind: string;
   count?: number;
-  /** Absent where the kernel has it. */
+  /** Absent if the kernel has it. */
   source?: string;
-  /** Whether `source` is not all of it. */
+  /** True if `source` is cut. */
   cut?: boolean;
-  /** Absent where it has none, or more than are told. */
+  /** Absent if the cell has none, or too many to send. */
   tags?: readonly string[];
-  /** What its metadata forbids; absent where it may be done. */
+  /** False if the metadata forbids it; otherwise absent. */
   editable?: false;
   deletable?: false;
 }
@@ -31,22 +31,22 @@ export interface CellState {
 export interface NotebookState {
   path: string;
   active?: string;
-  /** The active cell's place among `cells`, where another one has its id. */
+  /** The active cell's index in `cells`, if another cell has the same id. */
   activeAt?: number;
   selection?: string;
-  /** The ids of the selected cells, where they are several. */
+  /** The ids of the selected cells, if there are several. */
   selected?: string[];
-  /** Whether it has changes that are not in its file. */
+  /** True if it has changes that are not in its file. */
   unsaved?: boolean;
-  /** Whether its file can't be written. */
+  /** True if its file can't be written. */
   readOnly?: boolean;
-  /** How many cells come before `cells`; absent for none. */
+  /** The number of cells before `cells`; absent for none. */
   first?: number;
-  /** Absent where they are as they were. */
+  /** Absent if unchanged. */
   cells?: CellState[];
 }
 
-/** Whether a notebook is open at a path. */
+/** True if a notebook is open at a path. */
 export function isOpenAt(tracker: Tracker, path: string): boolean {
   let isFound = false;
   tracker.forEach(({ context }) => {
@@ -55,11 +55,11 @@ export function isOpenAt(tracker: Tracker, path: string): boolean {
   return isFound;
 }
 
-/** The place of the first cell that is told. */
+/** Returns the index of the first cell to send. */
 const firstNear = (length: number, active: number): number =>
   Math.max(0, Math.min(active - MOST_CELLS / 2, length - MOST_CELLS));
 
-/** The cells, within bounds: those nearest to the active one (by its index) have what room there is. */
+/** Returns the cells within bounds: those nearest to the active one (an index) get the space first. */
 export function boundedCells(cells: readonly CellState[], active: number): CellState[] {
   const from = firstNear(cells.length, active);
   const near = cells.slice(from, from + MOST_CELLS).map((cell) => ({ ...cell }));
@@ -75,12 +75,12 @@ export function boundedCells(cells: readonly CellState[], active: number): CellS
   return near;
 }
 
-/** Remembers what was sent, and leaves out of the next state what has not changed. */
+/** Remembers the sent state, and omits unchanged parts from the next one. */
 export class Difference {
   #sources = new Map<string, string>();
   #cells = "";
 
-  /** What to send of `state`. */
+  /** Returns the parts of `state` to send. */
   of(state: NotebookState): NotebookState {
     const cells = state.cells ?? [];
     const all = JSON.stringify(cells);
@@ -101,12 +101,12 @@ function withoutSource({ source: _, ...cell }: CellState): CellState {
   return cell;
 }
 
-/** The notebook as it is now. */
+/** Returns the notebook's current state. */
 export function notebookState({ path, contentsModel }: NotebookPanel["context"], notebook: Notebook): NotebookState {
   const all = notebook.model?.sharedModel.cells ?? [];
   const at = Math.max(0, notebook.activeCellIndex);
   const first = firstNear(all.length, at);
-  // Of the others not even the text is read: this is done after each pause in typing.
+  // Does not even read the text of the other cells: this runs after each pause in typing.
   const cells = all.slice(first, first + MOST_CELLS).map(stateOf);
   const active = notebook.activeCell;
   const selection = active && selectedText(active);

@@ -1,4 +1,4 @@
-/** What the sidebar says where it has no chat to show, and what to do about it. */
+/** The sidebar's notices while it has no chat to show, with what the user can do. */
 import { button, element } from "../element";
 
 interface Action {
@@ -10,9 +10,9 @@ interface Action {
 export interface Notice {
   title: string;
   text: string;
-  /** Something moves meanwhile. */
+  /** True to show a spinner. */
   waiting?: boolean;
-  /** What to type, and where. */
+  /** Commands to type, and where. */
   commands?: readonly { where: string; command: string }[];
   actions?: readonly Action[];
 }
@@ -42,7 +42,7 @@ const INSTALL = "%pip install jupyter-agentnb";
 
 export const loading = (): Notice => ({ title: "Opening the chat…", text: "", waiting: true });
 
-/** What would spare the wait: a page that knows of subshells (JupyterLab 4.4, Notebook 7.4), and such a kernel. */
+/** Subshells in the page (JupyterLab 4.4, Notebook 7.4) and in the kernel would avoid the wait. */
 export const busy = (pageKnowsSubshells: boolean): Notice => ({
   title: "The kernel is running a cell",
   text:
@@ -81,7 +81,6 @@ export const noManager = (): Notice => ({
   commands: [{ where: "In a terminal:", command: "pip install ipywidgets anywidget" }],
 });
 
-/** agentnb is not where the kernel runs. */
 export function missing(python: string, again: () => void, insert: (source: string) => void): Notice {
   const program = /[\s'"]/.test(python) ? JSON.stringify(python) : python;
   const terminal = { where: "Or in a terminal:", command: `${program} -m pip install jupyter-agentnb` };

@@ -1,9 +1,9 @@
 /**
- * The outputs of cells for the kernel, as they are shown (agentnb/server/lab_messages.py: `CellOutputsParams`). Loaded when
- * the kernel asks for them.
+ * Reads the outputs of cells for the kernel, as they are shown (agentnb/server/lab_messages.py: `CellOutputsParams`).
+ * Loaded when the kernel asks for them.
  *
- * Outputs are untrusted. An SVG is drawn through an `<img>`, which runs no script and loads nothing; of a chart the canvases
- * and SVGs that its renderer has drawn are copied. What cannot be drawn stays text.
+ * Outputs are untrusted. An SVG is drawn through an `<img>`, which runs no script and loads nothing; for a chart, the
+ * canvases and SVGs that its renderer has drawn are copied. Anything else stays text.
  */
 import type { Cell, Notebook } from "@jupyterlab/notebook";
 import { isObject } from "../state/object";
@@ -21,22 +21,22 @@ const LONGEST_TEXT = 100_000;
 const LONGEST_CHART = 4_001;
 const LARGEST = 3 * 1024 * 1024;
 const LARGEST_ALL = 5 * 1024 * 1024;
-/** Larger ones are not even drawn smaller. */
+/** Larger pictures are not scaled down, either. */
 const LARGEST_DRAWN = 8 * 1024 * 1024;
 const WIDEST = 1_568;
 const DRAW_MS = 700;
 const PICTURE = /^image\/(?:png|jpeg|gif|webp)$/;
 const SVG = "image/svg+xml";
 const CHART = /^application\/vnd\.(?:plotly|vega|vegalite)\.v\d+[.+]json$/;
-/** In the HTML that draws a chart by itself, as Altair and Plotly give it where no renderer is known to be there. */
+/** In HTML that draws a chart by itself: Altair and Plotly produce it if they know of no renderer. */
 const CHART_HTML = /\bvegaEmbed\b|\bplotly-graph-div\b/;
 
-/** The outputs of the cells with these ids; without ids, of the one with a figure that has the highest count. */
+/** Returns the outputs of the cells with these ids; without ids, of the cell with a figure and the highest count. */
 export async function outputsOf(notebook: Notebook, ids: readonly string[]): Promise<CellOutputs[]> {
   const cells = notebook.widgets.filter((cell) => cell.outputArea);
   const meant = ids.length > 0 ? cells.filter(({ model }) => ids.includes(model.id)) : latestFigure(cells);
   const told: CellOutputs[] = [];
-  // One after the other: a large picture holds up the page, and what is drawn meanwhile would seem late.
+  // One after the other: a large picture blocks the page, and others drawn meanwhile would seem late.
   for (const cell of meant) told.push({ cellId: cell.model.id, outputs: await outputs(cell) });
   return told;
 }
@@ -69,7 +69,7 @@ async function outputs(cell: Cell): Promise<Output[]> {
   return bounded;
 }
 
-/** Puts the size in the place of a picture for which there is no room left. */
+/** Replaces a picture by its size if there is no room left. */
 function spend(data: Output, room: { pictures: number; bytes: number }): void {
   for (const kind of Object.keys(data).filter((one) => PICTURE.test(one))) {
     if (typeof data[kind] !== "string") continue;
@@ -118,7 +118,7 @@ async function toldValue(kind: string, value: unknown, ground: string): Promise<
   return kind.startsWith("text/") || kind === SVG ? ends(joined(value)) : "";
 }
 
-/** The PNG of an SVG, or of what a renderer has drawn of a chart; undefined where there is neither. */
+/** Returns the PNG of an SVG or of a rendered chart; undefined if there is neither. */
 async function drawnOf(data: Output, node: HTMLElement | undefined, ground: string): Promise<string | undefined> {
   const svg = joined(data[SVG]);
   if (svg) return drawn([{ source: svgSource(svg) }], ground);
@@ -132,17 +132,17 @@ async function drawnOf(data: Output, node: HTMLElement | undefined, ground: stri
       source: each instanceof HTMLCanvasElement ? each : svgSource(new XMLSerializer().serializeToString(each)),
       box: new DOMRect(box.x - frame.x, box.y - frame.y, box.width, box.height),
     }));
-  // A toolbar's icons alone are no chart.
+  // A toolbar's icons alone don't count.
   return layers.some(({ box }) => box.width > 60 && box.height > 60) ? drawn(layers, ground) : undefined;
 }
 
 interface Layer {
   source: string | HTMLCanvasElement;
-  /** Where it stands; a picture alone has its own size. */
+  /** The position; absent for a single picture, which has its own size. */
   box?: DOMRect;
 }
 
-/** The layers above one another, as PNG in base64; rejects where the browser does not let its canvas be read. */
+/** Returns the stacked layers, as PNG in base64; rejects if the browser forbids reading the canvas. */
 async function drawn(layers: readonly Layer[], ground: string): Promise<string | undefined> {
   const loaded = await Promise.all(
     layers.map(async ({ source, box }) => {
@@ -192,7 +192,7 @@ const sizeOf = (base64: string): number => Math.floor((base64.length * 3) / 4);
 const joined = (value: unknown): string =>
   Array.isArray(value) ? value.filter((part) => typeof part === "string").join("") : String(value ?? "");
 
-/** The beginning and the end of a very long text: what lies between is cut in any case. */
+/** Returns the beginning and end of a very long text; the middle would be cut anyway. */
 function ends(text: string): string {
   const half = LONGEST_TEXT / 2;
   return text.length <= LONGEST_TEXT ? text : `${text.slice(0, half)}\n${text.slice(-half)}`;

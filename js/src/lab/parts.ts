@@ -1,4 +1,4 @@
-/** The parts of the extension that are loaded when they are wanted (js/labextension.mjs), and the modules that they are built from. */
+/** The parts of the extension that are loaded on demand (js/labextension.mjs), and their modules. */
 interface Parts {
   "agent-text": typeof import("./agent-text");
   attach: typeof import("./attach");
@@ -23,6 +23,5 @@ interface Container {
   part<Name extends keyof Parts>(name: Name): Promise<Parts[Name]>;
 }
 
-/** A part by its name. */
 export const part: Container["part"] = (name) =>
   (window as unknown as { _JUPYTERLAB: { agentnb: Container } })._JUPYTERLAB.agentnb.part(name);

@@ -1,7 +1,7 @@
-/** A prompt for the chat that waits until the chat is there. */
+/** A prompt that waits until the chat is open. */
 import { button, element } from "../element";
 
-/** What the message box and the chat listen to (js/src/view); who takes the prompt prevents the default. */
+/** Events for the message box and the chat (js/src/view); a listener that takes the prompt prevents the default. */
 export type Taking = "agentnb-send" | "agentnb-add" | "agentnb-panel" | "agentnb-open" | "agentnb-reopen";
 const STARTS = {
   "agentnb-send": "is sent",
@@ -28,7 +28,7 @@ export class PendingPrompt {
     this.node.hidden = true;
   }
 
-  /** Sends what `text` resolves to, or adds it to the draft, in the chat below `root`, as soon as a conversation takes it. */
+  /** Sends the result of `text`, or adds it to the draft, in the chat below `root`, once a conversation takes it. */
   async send(root: HTMLElement, about: string, text: Promise<string>, how: Taking = "agentnb-send"): Promise<void> {
     this.cancel();
     this.#how = how;
@@ -49,13 +49,12 @@ export class PendingPrompt {
     this.#look(root);
   }
 
-  /** What waits is not sent. */
   cancel(): void {
     this.#cancelled();
     this.#end(this.#attempt);
   }
 
-  /** Looks at the chat; it may be another one than before. */
+  /** Observes the chat, which may be another one than before. */
   #look(root: HTMLElement): void {
     const how = {
       childList: true,

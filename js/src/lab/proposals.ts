@@ -1,4 +1,4 @@
-/** Hands what agents propose for a notebook's cells to the part that shows it, which is loaded when it is wanted. */
+/** Passes agents' proposals for a notebook's cells to the part that shows them, which is loaded on demand. */
 import type { SharedCell } from "@jupyterlab/notebook";
 import type { CellChange, CellProposal } from "../view/store";
 import type { AgentEdit } from "./agent-edits";
@@ -10,7 +10,7 @@ export class Proposals {
   #shown: Promise<ShownProposals | undefined> | undefined;
   #latest: readonly CellProposal[] = [];
   #applied: readonly CellChange[] = [];
-  /** What the user replaced with code from the chat, by cells. */
+  /** Cells that the user replaced with code from the chat, by id. */
   readonly #replaced = new Map<string, CellChange>();
 
   constructor(load: () => Promise<ShownProposals | undefined>) {
@@ -27,7 +27,7 @@ export class Proposals {
     if (changes.length || this.#shown) this.#showChanges();
   }
 
-  /** The user had a cell's code, which was `before`, replaced: it can be undone like an agent's. */
+  /** Called when the user replaced a cell's code, which was `before`; it can be undone like an agent's. */
   replaced(cell: SharedCell, before: string, sentence = "Replaced with code from the chat."): void {
     const { id } = cell;
     const after = cell.getSource();
@@ -65,7 +65,7 @@ export class Proposals {
     this.#do((shown) => shown.goTo(id));
   }
 
-  /** An agent's edit was done in the cell at `index`, which had the text `before`. */
+  /** Called after an agent's edit of the cell at `index`, which had the text `before`. */
   edited(edit: AgentEdit, index: number, before?: string): void {
     if (edit.action === "replace" || this.#shown) this.#do((shown) => shown.edited(edit, index, before));
   }

@@ -1,4 +1,4 @@
-/** What the kernel answers about the authors of cells (agentnb/plugins/provenance/requests.py), read with care. */
+/** Reads the kernel's answer about the authors of cells (agentnb/plugins/provenance/requests.py). */
 import { isObject } from "../state/object";
 
 /** Lines from 1, and the number of the turn that wrote them; null: the user's. */
@@ -10,7 +10,7 @@ export interface Marked {
   readonly lines: readonly Lines[];
   readonly turns: readonly number[];
   readonly isEdited: boolean;
-  /** What the cell's metadata should say; null: as it does. */
+  /** The value for the cell's metadata; null: unchanged. */
   readonly saved: string | null;
 }
 

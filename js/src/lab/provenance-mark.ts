@@ -1,4 +1,4 @@
-/** The mark at a cell in which lines of an agent stand: a thin line beside them, and who wrote them on hover and focus. */
+/** The mark at a cell with an agent's lines: a thin line beside them, and their author on hover and focus. */
 import type { Cell } from "@jupyterlab/notebook";
 import { element } from "../element";
 import { line } from "../view/plain";
@@ -7,15 +7,15 @@ import type { Marked, WritingTurn } from "./provenance-answer";
 const WRITTEN = "agentnb-written";
 const MOST_TURNS = 3;
 const GAP = 6;
-/** How far left of the text the mark begins. */
+/** The distance of the mark's left edge from the text, in pixels. */
 const LEFT = 10;
 
-/** What a mark needs of its notebook. */
+/** The notebook's services for a mark. */
 export interface Around {
   turn(number: number): WritingTurn | undefined;
-  /** The agent's name for people. */
+  /** Returns the agent's display name. */
   title(agent: string): string;
-  /** When the notebook was verified as it stands, such as `14:03`; empty where it was not. */
+  /** Returns when the current notebook was verified, such as `14:03`; empty if it was not. */
   verified(): Promise<string>;
   open(turn: WritingTurn): void;
 }
@@ -26,7 +26,7 @@ export class ProvenanceMark {
   readonly #around: Around;
   #marked: Marked;
   #isEnded = false;
-  /** The lines wrap otherwise, or the prompt stands above them in a narrow window. */
+  /** Draws again if lines wrap differently, or a narrow window moves the prompt above them. */
   readonly #resized = new ResizeObserver(() => this.draw());
 
   constructor(cell: Cell, marked: Marked, around: Around) {
@@ -41,21 +41,21 @@ export class ProvenanceMark {
       const turn = this.#latest;
       if (turn) around.open(turn);
     });
-    // Else the cell takes the focus, and its editor.
+    // Otherwise the cell and its editor take the focus.
     this.node.addEventListener("mousedown", (event) => event.stopPropagation());
     for (const name of ["pointerenter", "focus"]) this.node.addEventListener(name, () => this.#show());
     for (const name of ["pointerleave", "blur"]) this.node.addEventListener(name, () => card.hide(this.node));
     void cell.ready.then(() => this.#put());
   }
 
-  /** Another answer about the same cell. */
+  /** Shows another answer about the same cell. */
   update(marked: Marked): void {
     this.#marked = marked;
     this.draw();
     if (card.isAt(this.node)) this.#show();
   }
 
-  /** The lines are where they are now. */
+  /** Draws the mark at the lines' current places. */
   draw(): void {
     const turn = this.#latest;
     const by = turn ? this.#around.title(turn.agent) : "an agent";
@@ -92,7 +92,7 @@ export class ProvenanceMark {
     this.draw();
   }
 
-  /** Beside the text, wherever the prompt is. */
+  /** Puts the mark beside the text, wherever the prompt is. */
   #place(): void {
     const input = this.node.parentElement;
     const texts = input?.querySelectorAll(".jp-InputArea-editor, .jp-InputArea > .jp-RenderedMarkdown") ?? [];
@@ -100,7 +100,7 @@ export class ProvenanceMark {
     if (input && text) this.node.style.left = `${text.left - input.getBoundingClientRect().left - LEFT}px`;
   }
 
-  /** Where the lines of agents are, from the top of the input; all of it where that is not known. */
+  /** Returns the ranges of agents' lines, from the top of the input; all of it if unknown. */
   #stretches(): (readonly [top: string, height: string])[] {
     const view = this.#cell.editor?.editor;
     const input = this.node.parentElement;
@@ -144,7 +144,7 @@ export class ProvenanceMark {
       .catch(console.debug);
   }
 
-  /** Text of agents and of whoever wrote the notebook: never HTML. */
+  /** Text from agents and from the notebook's author: never HTML. */
   #row({ agent, model, number, prompt, isKept, fromNotebook }: WritingTurn): HTMLElement {
     const who = [line(this.#around.title(agent), 60), model ? line(model, 60) : ""].filter(Boolean).join(" · ");
     const missing = fromNotebook ? "as the notebook says" : "its conversation was deleted";
@@ -154,7 +154,7 @@ export class ProvenanceMark {
   }
 }
 
-/** The one card of the page: stays while the pointer is on it, and goes with Escape. */
+/** The page's only card: stays while the pointer is on it; Escape closes it. */
 class Card {
   readonly #node = element("div", { class: "agentnb-author-card", role: "tooltip" });
   #at: HTMLElement | undefined;

@@ -1,7 +1,9 @@
-/** What a notebook itself says of who wrote its cells (agentnb/plugins/provenance/cell_metadata.py), read without a kernel. */
+/**
+ * Reads who wrote a notebook's cells from its metadata (agentnb/plugins/provenance/cell_metadata.py), without a kernel.
+ */
 import type { Answer, Lines, Marked, WritingTurn } from "./provenance-answer";
 
-/** A cell as the page has it, with the key of its metadata. */
+/** A cell as the page has it, with our value in its metadata. */
 export interface SavedCell {
   readonly id: string;
   readonly source: string;
@@ -15,10 +17,13 @@ const SAVED = new RegExp(
 );
 const LONGEST = 2_000;
 const MOST_TURNS = 8;
-/** What Python's `str.rstrip` takes away. */
+/** The characters that Python's `str.rstrip` removes. */
 const BLANKS_AT_END = /[\s\x1c-\x1f\x85]+$/;
 
-/** Shown as text, and a line counts only where its digest is right: whoever can write the notebook can write the key. */
+/**
+ * Shown as text; a line counts only if its digest is right. Not checked: the author, because whoever can write the
+ * notebook can write the key.
+ */
 export async function savedAnswer(
   cells: readonly SavedCell[],
   crypto: SubtleCrypto | null = globalThis.crypto?.subtle ?? null,
@@ -69,7 +74,10 @@ function numberOf(turns: WritingTurn[], one: Omit<WritingTurn, "isKept" | "fromN
   return known >= 0 ? known : turns.push({ ...one, isKept: false, fromNotebook: true }) - 1;
 }
 
-/** The beginning of SHA-256; undefined where the page may not compute it (no https): then the lines are not known. */
+/**
+ * Returns the beginning of the SHA-256; undefined if the page may not compute it (no https): the lines are then
+ * unknown.
+ */
 async function digestOf(text: string, crypto: SubtleCrypto | null): Promise<string | undefined> {
   const bytes = await crypto?.digest("SHA-256", new TextEncoder().encode(text));
   return bytes && [...new Uint8Array(bytes, 0, 4)].map((byte) => byte.toString(16).padStart(2, "0")).join("");

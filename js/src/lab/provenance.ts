@@ -1,7 +1,7 @@
 /**
- * Who wrote the cells of one notebook, as marks beside them. When it is opened its metadata says so, else its kernel, where
- * one runs; from then on the kernel is asked when its chat is there, when a turn that changed cells has ended, and, where
- * there are marks, when the user has stopped typing. Loaded when a notebook is opened.
+ * Marks the authors of one notebook's cells. When the notebook opens, its metadata has them, or else its running
+ * kernel; later, this asks the kernel when its chat connects, when a turn that changed cells has ended, and, if there
+ * are marks, after a pause in typing. Loaded when a notebook is opened.
  */
 import type { NotebookPanel, SharedCell } from "@jupyterlab/notebook";
 import { addStyles } from "../element";
@@ -22,11 +22,11 @@ const COMMAND = [
   "Go to the active cell's mark: agent, turn and prompt of its lines",
 ] as const;
 const KEY = "agentnb";
-/** How our values begin (agentnb/plugins/provenance/cell_metadata.py): agent, model, day. */
+/** The beginning of our values (agentnb/plugins/provenance/cell_metadata.py): agent, model, day. */
 const OURS = /^\S+ \S+ [\d-]+ \S+\/\S+ /;
 const PAUSE = 1_000;
 const SOON = 100;
-/** More than that is not sent: Jupyter takes no message of more than 10 MB. */
+/** Longer texts are not sent: Jupyter accepts no message over 10 MB. */
 const LONGEST_TEXT = 4_000_000;
 
 const BEFORE_CHAT =
@@ -44,9 +44,9 @@ export class NotebookProvenance {
   #attempt = 0;
   #isWaiting = false;
   #isStale = false;
-  /** The cells of the last question. */
+  /** The cells of the last request. */
   #sent = "";
-  /** A kernel has answered: its log knows more than the metadata. */
+  /** True if a kernel has answered: its log knows more than the metadata. */
   #isKernels = false;
 
   constructor(panel: NotebookPanel, surroundings: Surroundings) {
@@ -68,9 +68,9 @@ export class NotebookProvenance {
     });
   }
 
-  /** A chat of the notebook's kernel is there. */
+  /** Called when a chat of the notebook's kernel is connected. */
   connected({ request, signal }: SettingsAccess): void {
-    const ask = request as unknown as Ask; // the requests of plug-ins are not in its table
+    const ask = request as unknown as Ask; // its type lacks the plug-ins' requests
     this.#ask = ask;
     signal.addEventListener("abort", () => {
       if (this.#ask === ask) this.#ask = undefined;
@@ -78,7 +78,7 @@ export class NotebookProvenance {
     this.#later(SOON, true);
   }
 
-  /** The user has put code of a turn's answer into a cell, which had the text `before`: the agent wrote it. */
+  /** Called when the user put code of an answer into a cell, which had the text `before`: the agent wrote it. */
   placed({ id }: SharedCell, before: string | null, after: string, { channel, turnId }: Origin): void {
     const notebook = this.#panel.context.path;
     this.#ask?.("provenance/placed", { channel, turnId, cellId: id, notebook, before, after })
@@ -86,7 +86,7 @@ export class NotebookProvenance {
       .catch((error) => console.debug("agentnb:", error));
   }
 
-  /** Brings the keyboard's focus to the mark of the active cell. */
+  /** Focuses the mark of the active cell. */
   focus(): void {
     const { activeCellIndex } = this.#panel.content;
     const id = [...this.#marks.keys()].find((key) => key.startsWith(`${activeCellIndex} `));
@@ -94,7 +94,7 @@ export class NotebookProvenance {
     else this.#of.warn("No line of this cell is known to be an agent's.");
   }
 
-  /** An agent has changed cells: once its turn has ended it is known which lines are its own. */
+  /** Waits until the turn of an agent that changed cells has ended: its lines are known then. */
   async #afterTurn(): Promise<void> {
     if (this.#isWaiting) return;
     this.#isWaiting = true;
@@ -111,7 +111,7 @@ export class NotebookProvenance {
     }
   }
 
-  /** `isAfterTurn`: the answer may be another one for the same cells. */
+  /** `isAfterTurn`: the answer for the same cells may differ. */
   #later(pause: number, isAfterTurn = false): void {
     clearTimeout(this.#timer);
     this.#isStale ||= isAfterTurn;
@@ -133,7 +133,7 @@ export class NotebookProvenance {
       return typeof saved === "string" ? { ...facts, saved } : facts;
     });
     const sent = JSON.stringify(cells);
-    if (sent.length > LONGEST_TEXT || (sent === this.#sent && !isAfterTurn)) return; // cells that run change, too
+    if (sent.length > LONGEST_TEXT || (sent === this.#sent && !isAfterTurn)) return; // running cells change, too
     this.#sent = sent;
     const question = { path: context.path, cells };
     const ask = this.#ask;
@@ -145,7 +145,7 @@ export class NotebookProvenance {
     if (answer.isSaved) this.#save();
   }
 
-  /** What the notebook says, else the kernel that it has; nothing new where that runs a cell, or knows no agentnb. */
+  /** Returns the notebook's answer, else its kernel's, once no cell runs there; undefined without agentnb. */
   async #withoutChat(question: { path: string; cells: SavedCell[] }): Promise<Answer | undefined> {
     const saved = this.#isKernels ? NONE : await savedAnswer(question.cells);
     const { sessionContext } = this.#panel;
@@ -153,7 +153,7 @@ export class NotebookProvenance {
     await sessionContext.ready;
     const kernel = sessionContext.session?.kernel;
     if (!kernel || (await kernel.info).language_info.name !== "python") return undefined;
-    const text = JSON.stringify(JSON.stringify(question)); // which Python reads, too
+    const text = JSON.stringify(JSON.stringify(question)); // valid Python, too
     const { content } = await execute(kernel, undefined, { answer: `${BEFORE_CHAT}.answer(${text})` });
     const { answer } = isObject(content.user_expressions) ? content.user_expressions : {};
     if (!isObject(answer) || !isObject(answer.data)) return undefined;
@@ -187,7 +187,7 @@ export class NotebookProvenance {
     for (const [key, { node }] of this.#marks) node.tabIndex = key.startsWith(`${activeCellIndex} `) ? 0 : -1;
   }
 
-  /** Writes into the cells' metadata what it should say, where it says something else. */
+  /** Updates the cells' metadata where it differs from the answer. */
   #save(): void {
     const cells = this.#panel.content.model?.sharedModel.cells ?? [];
     const wanted = new Map(this.#answer.cells.map(({ index, saved }) => [index, saved]));

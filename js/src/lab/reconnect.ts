@@ -1,29 +1,29 @@
 /**
- * Connects a page to its kernel again where the kernel answers, but not over the connection that the page has.
+ * Reconnects a page to its kernel if the kernel answers, but not over the page's connection.
  *
- * Behind a gateway the page's own WebSocket stays open while what lies behind it is dead: the Jupyter server's end has
- * given up, or has sockets that the kernel no longer reads (docs/decisions/0445-silent-connections.md). So a second
- * connection asks whether the kernel answers. It is still open when the first one is made anew: then the gateway keeps
+ * Behind a gateway, the page's own WebSocket stays open while the connection behind it is dead: the Jupyter server's
+ * end has given up, or has sockets that the kernel no longer reads (docs/decisions/0445-silent-connections.md). So a
+ * second connection tests if the kernel answers. It stays open while the first one is renewed: then the gateway keeps
  * none of the old sockets.
  *
- * JupyterLab may say that a cell runs where the word that it ended was lost. If one does run, the gateway may keep its
- * outputs, and a second connection would have it throw them away. So the first one is made anew without a question.
+ * JupyterLab may report a running cell if the message that it ended was lost. If a cell does run, the gateway may keep
+ * its outputs, and a second connection would make it discard them. So the first one is renewed without a test.
  */
 import type { NotebookPanel } from "@jupyterlab/notebook";
 import type { Kernel } from "@jupyterlab/services";
 import type { Connection } from "../view/store";
 
-/** How long a second connection waits for an answer before another one is opened. */
+/** The time that a second connection waits for an answer before another one is opened. */
 const ANSWER_MS = 20_000;
-/** After the kernel has answered there, its answer to the page may still be on its way for this long. */
+/** The time that the kernel's answer to the page may still take after its answer there. */
 const GRACE_MS = 3_000;
 
 /** The beats after which a running cell no longer explains the silence; then twice as many, and so on. */
 const LONG = 8;
 const SELDOM_MS = 60_000;
-/** How long a connection that was made anew is left alone: messages are on their way. */
+/** The time in which a renewed connection is left alone: messages are on their way. */
 const FRESH_MS = 15_000;
-/** How long after a cell ran, as JupyterLab says, the gateway may keep outputs. */
+/** The time that the gateway may keep outputs after JupyterLab reported a running cell. */
 const LATELY_MS = 180_000;
 
 const madeAnew = new WeakMap<Kernel, number>();
@@ -32,7 +32,7 @@ const asking = new WeakSet<Kernel>();
 
 const after = (milliseconds: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, milliseconds));
 
-/** Makes the connection anew if the kernel answers a second one and the page has still heard nothing. */
+/** Renews the connection if the kernel answers a second one and the page still receives nothing. */
 async function renew(kernel: Kernel, isSilent: () => boolean): Promise<void> {
   if (asking.has(kernel)) return;
   asking.add(kernel);
@@ -42,7 +42,7 @@ async function renew(kernel: Kernel, isSilent: () => boolean): Promise<void> {
     const answers = await Promise.race([other.info.then(() => after(GRACE_MS)).then(() => true), late]);
     if (answers && !kernel.isDisposed && isSilent()) await makeAnew(kernel);
   } catch (error) {
-    console.debug("agentnb:", error); // it is tried again
+    console.debug("agentnb:", error); // retried later
   } finally {
     other.dispose();
     asking.delete(kernel);
@@ -63,12 +63,12 @@ function hearsDuringCells(kernel: Kernel): boolean {
   return kernel.supportsSubshells === true && kernel.commsOverSubshells !== "disabled";
 }
 
-/** Makes the connection anew, at most once a minute; the gateway keeps what it has for the page. */
+/** Renews the connection, at most once a minute; the gateway keeps its messages for the page. */
 async function again(kernel: Kernel): Promise<void> {
-  if (!wasMadeAnew(kernel, SELDOM_MS)) await makeAnew(kernel).catch(console.debug); // it is tried again
+  if (!wasMadeAnew(kernel, SELDOM_MS)) await makeAnew(kernel).catch(console.debug); // retried later
 }
 
-/** For a notebook's kernel, which has not answered the page for some beats of 3 s. */
+/** Reconnects to a notebook's kernel, which has not answered the page for some beats of 3 s. */
 export async function renewOf(
   { sessionContext }: NotebookPanel,
   beats: number,

@@ -1,9 +1,9 @@
 /**
- * Finds the chat of a kernel that has agentnb already, while a cell runs there: after a reload of the page.
+ * Finds the chat of a kernel that already has agentnb, while a cell runs there: after a reload of the page.
  *
- * A request to run something waits for the cell, and so does the kernel's word on what it can. The opening of a comm
- * does not: a subshell takes it (ipykernel 7), or the cell itself while it awaits (`%agent`, any ipykernel). The answer
- * brings the models, which the page would else have to ask for (agentnb/server/comm/frontend.py).
+ * An execution request waits for the cell, and so does the kernel's information about its features. Opening a comm does
+ * not: a subshell takes it (ipykernel 7), or the cell itself while it awaits (`%agent`, any ipykernel). The answer
+ * includes the models, which the page would otherwise have to request (agentnb/server/comm/frontend.py).
  */
 import type { Manager } from "@jupyter-widgets/jupyterlab-manager";
 import type { Kernel, Message } from "@jupyterlab/services";
@@ -27,7 +27,7 @@ export interface Rejoined {
   models: SentModel[];
 }
 
-/** Reads the kernel's answer; undefined where it is none of ours. */
+/** Reads the kernel's answer; undefined if it is not one of ours. */
 export function readRejoin(data: unknown): Rejoined | undefined {
   if (!isObject(data) || typeof data.modelId !== "string" || !Array.isArray(data.models)) return undefined;
   const models = data.models.filter((one) => isObject(one) && typeof one.id === "string" && isObject(one.state));
@@ -47,18 +47,18 @@ export async function rejoin(kernel: Kernel): Promise<Rejoined> {
       comm.onClose = refused;
       onSubshell(kernel, subshell, () => comm.open({}));
     };
-    // A kernel that knows nothing of it has not loaded agentnb. The usual request does that, where a cell lets it.
+    // A kernel without this target has not loaded agentnb. The usual request loads it, unless a cell blocks it.
     ask(() => {
       if (subshell !== undefined) execute(kernel, subshell).then(() => ask(() => {}), reject);
     });
   });
 }
 
-/** Makes the models known to the page, as if it had been there when they were made. */
+/** Adds the models to the page, as if it had been open when they were made. */
 export async function adopt(manager: Manager, models: readonly SentModel[]): Promise<void> {
   for (const { id, state } of models) {
     if (manager.has_model(id)) continue;
-    // One that is there belongs to a model which the manager itself is just making: `modelOf` waits for that.
+    // An existing comm belongs to a model that the manager is just making: `modelOf` waits for it.
     const comm = await manager._create_comm("jupyter.widget", id).catch(() => undefined);
     if (!comm) continue;
     const { _model_name, _model_module, _model_module_version } = state;
@@ -67,11 +67,11 @@ export async function adopt(manager: Manager, models: readonly SentModel[]): Pro
   }
 }
 
-/** A model that was made before this page was there, or that it has not heard of yet: the kernel is asked for all. */
+/** Returns a model that this page does not know yet, after it has requested all models from the kernel. */
 export async function modelOf(manager: Manager, notebook: unknown, id: string) {
   let failure: unknown;
   await manager.restoreWidgets(notebook as never, { loadKernel: true, loadNotebook: false }).catch((error: unknown) => {
-    failure = error; // such as "Comm is already created": the manager has begun to make it, when the kernel came back
+    failure = error; // such as "Comm is already created": the manager began to make it when the kernel came back
   });
   const until = Date.now() + MODEL_MS;
   while (!manager.has_model(id) && failure && Date.now() < until) {
@@ -81,7 +81,9 @@ export async function modelOf(manager: Manager, notebook: unknown, id: string) {
   return manager.get_model(id);
 }
 
-/** Over the control channel, which no cell blocks; JupyterLab's own request wants to know first that it can be had. */
+/**
+ * Uses the control channel, which no cell blocks; JupyterLab's own request first needs to know that it is supported.
+ */
 async function newSubshell(kernel: Kernel): Promise<string | undefined> {
   if (!knowsSubshells(kernel)) return undefined;
   const header = {

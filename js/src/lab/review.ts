@@ -1,4 +1,4 @@
-/** A change set in the main area: one difference at a time, side by side, and which of them. */
+/** A change set in the main area: one difference at a time, side by side, with a list to choose from. */
 import type { Languages } from "@jupyterlab/codemirror";
 import { Widget } from "@lumino/widgets";
 import { addStyles, button, element } from "../element";
@@ -8,7 +8,7 @@ import { languageOf } from "./languages";
 import { part } from "./parts";
 import styles from "./review.css";
 
-/** Narrower panels show one text with the other's lines in it, in pixels. */
+/** Width in pixels: narrower panels show one text with the other's lines in it. */
 const ROOM = 640;
 
 // This part is loaded once.
@@ -23,7 +23,7 @@ export class ReviewPanel extends Widget {
   readonly #next = barButton("›", () => this.#go(this.#at + 1), "Next");
   readonly #open = barButton("Open file", () => this.#current?.open?.());
   readonly #all = barButton("All lines", () => this.#showAll());
-  /** *Keep*, and the way back or forth: each keeps its place, so that the focus stays. */
+  /** Keep, and undo or redo: each keeps its place, so that the focus stays. */
   readonly #keep = barButton("Keep", () => this.#do("Keep"));
   readonly #back = barButton("Undo", () => this.#do(this.#back.textContent ?? ""));
   readonly #part = barButton("Redo part", () => this.#do("Redo part"));
@@ -32,14 +32,14 @@ export class ReviewPanel extends Widget {
   readonly #resized = new ResizeObserver(() => this.#fit());
   #changes: readonly Comparison[] = [];
   #at = 0;
-  /** Counts what is shown: what was loaded for an earlier one is passed over. */
+  /** Counts the loads: the result of an earlier one is ignored. */
   #shown = 0;
   #standing: (id: string) => Standing | undefined = () => undefined;
   #unfollow: (() => void) | undefined;
   #draw: ((how: How) => () => void) | undefined;
   #erase: (() => void) | undefined;
   #isWide: boolean | undefined;
-  /** What the texts are that are shown or on their way; "" where that is not known. */
+  /** The version of the texts that are shown or loading; "" if unknown. */
   #version = "";
 
   constructor(languages: Languages | null, icon: unknown) {
@@ -59,7 +59,7 @@ export class ReviewPanel extends Widget {
     this.#resized.observe(this.node);
   }
 
-  /** Shows these changes, beginning with the one that is wanted. */
+  /** Shows these changes, beginning with `first`. */
   review(review: Review): void {
     this.title.label = `Changes: ${review.title}`;
     this.title.caption = this.title.label;
@@ -94,7 +94,7 @@ export class ReviewPanel extends Widget {
   #go(at: number): void {
     this.#at = Math.min(Math.max(0, at), this.#changes.length - 1);
     this.#choice.selectedIndex = this.#at;
-    // Still to be reached by the keyboard, so that the focus stays.
+    // Still reachable by keyboard, so that the focus stays.
     this.#previous.setAttribute("aria-disabled", String(this.#at === 0));
     this.#next.setAttribute("aria-disabled", String(this.#at >= this.#changes.length - 1));
     this.#open.hidden = this.#current?.open === undefined;
@@ -117,7 +117,7 @@ export class ReviewPanel extends Widget {
       ?.run();
   }
 
-  /** What can be done with the change that is shown; a button that goes hands its focus on. */
+  /** Shows the actions for the current change; a button that disappears hands its focus on. */
   #showActions(): void {
     const { name = "", id = "" } = this.#current ?? {};
     const { said = "", isBusy = false } = this.#standing(id) ?? {};
@@ -131,13 +131,13 @@ export class ReviewPanel extends Widget {
     this.#part.hidden = !words.includes("Redo part");
     for (const one of all) {
       one.setAttribute("aria-label", `${one.textContent} ${name}`);
-      one.setAttribute("aria-disabled", String(isBusy)); // still to be reached by the keyboard
+      one.setAttribute("aria-disabled", String(isBusy)); // still reachable by keyboard
     }
     this.#said.textContent = said;
     if (focused?.hidden) ([this.#back, this.#keep, this.#part].find((one) => !one.hidden) ?? this.#choice).focus();
   }
 
-  /** `isAgain`: parts of it were decided; what is shown stays until the rest is there, and its place, too. */
+  /** `isAgain`: parts were decided; the old text stays until the rest is loaded, and so does the scroll position. */
   async #load(shown: number, isAgain = false): Promise<void> {
     const current = this.#current;
     if (!current) return;
@@ -169,7 +169,7 @@ export class ReviewPanel extends Widget {
     return (how, hunk) => this.#standing(id)?.decide?.(how, hunk);
   }
 
-  /** Draws for the room that there is. */
+  /** Draws for the available width. */
   #fit(): void {
     const isWide = this.node.offsetWidth >= ROOM;
     if (!this.#draw || (this.#erase && isWide === this.#isWide) || this.node.offsetWidth === 0) return;

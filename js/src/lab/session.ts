@@ -18,7 +18,7 @@ import type { Rejoined, SentModel } from "./rejoin";
 import { knowsSubshells, subshellOf } from "./subshell";
 
 const SLOW_MS = 1_500;
-/** How long a kernel that restarted may take to load agentnb before a cell is taken for the reason. */
+/** The time for a restarted kernel to load agentnb, before a running cell counts as the reason. */
 const START_MS = 10_000;
 const DYING = new Set(["restarting", "autorestarting"]);
 const STARTING = new Set([...DYING, "starting", "unknown"]);
@@ -28,7 +28,7 @@ export interface Parts {
   edits: NotebookActions;
   agentEdits: AgentEdits;
   manager: Promise<Manager>;
-  /** Runs a command of JupyterLab's on the active notebook. */
+  /** Runs a JupyterLab command on the active notebook. */
   execute(command: string): void;
 }
 
@@ -39,12 +39,12 @@ export class Session {
   #body: Widget | undefined;
   #link: Link | undefined;
   readonly #pending = new PendingPrompt();
-  /** What the user wrote, which nothing else takes the place of. */
+  /** The user's message, which no other prompt replaces. */
   readonly #message = new PendingPrompt();
-  /** What was open when the kernel ended, on its way to the chat of the next one. */
+  /** Reopens in the next kernel's chat what was open when the kernel ended. */
   readonly #reopening = new PendingPrompt();
   #open: string | undefined;
-  /** Looks for the box to move the focus to. */
+  /** Looks for the box to focus. */
   #focusing: ReturnType<typeof setInterval> | undefined;
   /** Called with the link once there is one. */
   #onLink: ((link: Link) => void) | undefined;
@@ -52,9 +52,9 @@ export class Session {
   #attempt = 0;
   #state = "new";
   #restarting = false;
-  /** When the kernel's latest restart began, or its end was seen. */
+  /** The time when the kernel's latest restart began or ended. */
   #restartedAt = Number.NEGATIVE_INFINITY;
-  /** When the kernel was asked for its chat. */
+  /** The time of the request for the kernel's chat. */
   #askedAt = Number.NEGATIVE_INFINITY;
 
   constructor(parts: Parts) {
@@ -71,7 +71,7 @@ export class Session {
     this.#onPath();
   }
 
-  /** Shows the chat, if it is not shown or on its way. */
+  /** Shows the chat, unless it is shown or loading. */
   start(): void {
     const kernel = this.#kernel();
     if (this.#state !== "new" && this.#started === kernel) return;
@@ -80,7 +80,7 @@ export class Session {
 
   readonly #again = (): void => this.again();
 
-  /** Begins anew. */
+  /** Loads the chat again. */
   again(): void {
     const attempt = ++this.#attempt;
     this.#started = this.#kernel();
@@ -90,25 +90,25 @@ export class Session {
     });
   }
 
-  /** Sends the error of a cell to the agent, as soon as the chat is there and a conversation is open. */
+  /** Sends a cell's error to the agent, as soon as a conversation is open. */
   ask(failed: Failed): void {
     const prompt = this.#linked().then((link) => link.promptFor(failed));
     const about = failed.count ? `The error of [${failed.count}]` : "The error";
     void this.#pending.send(this.node.node, about, prompt);
   }
 
-  /** Sends a message, as soon as the chat is there. */
+  /** Sends a message, as soon as the chat is open. */
   say(text: string): void {
     void this.#message.send(this.node.node, "Your message", Promise.resolve(text));
   }
 
-  /** Adds mentions to the message that is being written, as soon as the chat is there and a conversation is open. */
+  /** Adds mentions to the draft, as soon as a conversation is open. */
   add({ about, mentions }: Addition): void {
     const text = this.#linked().then((link) => mentions(link));
     void this.#pending.send(this.node.node, about, text, "agentnb-add");
   }
 
-  /** Opens a panel of the chat or one of its conversations, as soon as the chat is there. */
+  /** Opens a panel of the chat or one of its conversations, as soon as the chat is open. */
   open(about: string, name: string, how: "agentnb-panel" | "agentnb-open"): void {
     void this.#pending.send(this.node.node, about, Promise.resolve(name), how);
   }
@@ -123,17 +123,17 @@ export class Session {
     return link;
   }
 
-  /** Tells the kernel of a file that the user saved through this page. */
+  /** Tells the kernel about a file that the user saved through this page. */
   saved(saved: Saved): void {
     this.#link?.saved(saved);
   }
 
-  /** A cell has run: it may have installed what was missing. */
+  /** Called when a cell has run: it may have installed agentnb. */
   cellDone(): void {
     if (this.#state === "missing") this.again();
   }
 
-  /** Moves the keyboard's focus to the box to write in, now or as soon as it is there; unless the user goes elsewhere. */
+  /** Focuses the message box, now or as soon as it appears, unless the user goes elsewhere. */
   focus(): void {
     clearInterval(this.#focusing);
     if (this.#focusBox()) return;
@@ -197,7 +197,7 @@ export class Session {
     this.#onLink?.(this.#link);
   }
 
-  /** Asks in the usual way; where that takes long, also in the one that no cell holds up. */
+  /** Loads the chat in the usual way; if that is slow, also in the way that no cell blocks. */
   async #ask(kernel: Kernel, onSlow: () => void): Promise<Opened> {
     let slow: ReturnType<typeof setTimeout> | undefined;
     let again: ReturnType<typeof setInterval> | undefined;
@@ -216,7 +216,9 @@ export class Session {
     });
   }
 
-  /** Why the kernel takes long: it restarts, or it runs a cell. While it loads agentnb it is busy, too, with our question. */
+  /**
+   * Shows why the kernel is slow: it restarts or runs a cell. While it loads agentnb, our request makes it busy, too.
+   */
   #sayWhy(kernel: Kernel): void {
     const isRestarting = STARTING.has(kernel.status) || Date.now() - this.#restartedAt < START_MS;
     const isLoading = !isRestarting && !this.#runsCell() && Date.now() - this.#askedAt < START_MS;
@@ -259,7 +261,7 @@ export class Session {
     this.node.addWidget(body);
   }
 
-  /** The kernel ends: what is open in its chat is to be open in that of the next one. */
+  /** Remembers what is open in the chat of a kernel that ends, for the next kernel's chat. */
   #keepOpen(): void {
     const detail: Leaving = {};
     chatOf(this.node.node)?.dispatchEvent(new CustomEvent("agentnb-leaving", { detail }));
@@ -280,19 +282,19 @@ export class Session {
 
   #focusBox(): boolean {
     const root = this.node.node.querySelector(".agentnb-view")?.shadowRoot;
-    // The history or the settings, or else the box: these have boxes, too.
+    // The history or the settings first, because they have boxes, too; otherwise the message box.
     const box = root?.querySelector<HTMLElement>(".panel[tabindex='-1'], .prompt textarea:not(:disabled)");
     if (!box?.contains(root?.activeElement ?? null)) box?.focus();
     return box !== null && box !== undefined;
   }
 
-  /** Another kernel, or none. */
+  /** Called when the kernel was replaced or removed. */
   #onKernel = (): void => {
     if (!this.#kernel()) this.#keepOpen();
     if (this.#state !== "new") this.again();
   };
 
-  /** A kernel that restarts loses all; the first word after it is the new one's. */
+  /** A kernel that restarts loses everything; its first status after that is the new kernel's. */
   #onStatus = (_: unknown, status: string): void => {
     if (this.#state === "new" && !this.#restarting) return;
     if (DYING.has(status) || status === "dead") this.#keepOpen();
@@ -325,7 +327,7 @@ export class Session {
 
 const rejoining = () => part("rejoin");
 
-/** What came of the question: the usual answer, another language, or a chat that is there already. */
+/** The result of loading: the usual answer, another language, or an existing chat. */
 type Opened = Boot | { state: "language"; name: string } | ({ state: "rejoined" } & Rejoined);
 
 async function usual(kernel: Kernel): Promise<Opened> {
@@ -333,7 +335,7 @@ async function usual(kernel: Kernel): Promise<Opened> {
   return name === "python" ? boot(kernel) : { state: "language", name };
 }
 
-/** The sidebar has a border already: remove the chat's own as soon as the chat is drawn. */
+/** Removes the chat's own border as soon as the chat is drawn: the sidebar has one. */
 function removeBorder(node: HTMLElement): void {
   const sheet = new CSSStyleSheet();
   sheet.replaceSync(".root.chat { border: 0; border-radius: 0; }");

@@ -9,7 +9,7 @@ const PLUGIN = "agentnb:plugin";
 
 let sync: Promise<SettingsSync> | undefined;
 
-/** Lets JupyterLab's editor and the files of one more kernel hold the same values. */
+/** Keeps JupyterLab's editor and the files of one more kernel equal. */
 export async function joinSettings(
   app: Application,
   access: SettingsAccess,

@@ -1,34 +1,34 @@
 /**
- * JupyterLab's Settings editor and the user's settings files hold the same values: what the user changes in the editor is
- * written to the files of the kernels that this page talks to, and what changes there is shown in the editor.
+ * Keeps JupyterLab's Settings editor and the user's settings files equal: writes the user's changes in the editor to
+ * the files of this page's kernels, and shows changes of the files in the editor.
  *
- * The files count. What was edited while no kernel was there is written when one is, unless the file was changed, too.
- * Both sides are told by what has changed since they were last equal, so that two kernels with different files do not
- * overwrite each other's.
+ * The files win. Edits made without a kernel are written once there is one, unless the file was changed, too. Each side
+ * gets only the changes since both were last equal, so that two kernels with different files do not overwrite each
+ * other's.
  *
- * JupyterLab stores what is typed letter by letter. What is in a text field counts once the focus leaves it: half a
- * path is neither written nor asked about nor refused.
+ * JupyterLab stores text letter by letter. A text field counts once the focus leaves it: half a path is neither
+ * written, nor confirmed, nor refused.
  *
- * Half a second after the last letter the editor's form saves all its fields as it knows them, and the server takes its
- * time: a value that came from a file meanwhile is set back. It is shown again, and not taken for what the user wants.
+ * Half a second after the last letter, the editor's form saves all its fields as it knows them, and the server is slow:
+ * this resets a value that came from a file meanwhile. Such a value is shown again, and not taken for the user's.
  */
 import type { Settings } from "@jupyterlab/settingregistry";
 import type { Answer, Params, RequestName } from "../state/answers";
 import { plain, reason } from "../view/plain";
 import type { SettingsAccess } from "../view/store";
 
-/** What both sides had when they were equal last, over a reload. */
+/** The values when both sides were last equal; kept over a reload. */
 const EQUAL = "agentnb settings";
 /** A pause in typing, in milliseconds: longer than the form waits until it saves. */
 const PAUSE = 800;
-/** The form saves no sooner after the last letter; what is stored before that is of earlier ones. */
+/** The form saves no sooner after the last letter; an earlier save is of earlier letters. */
 const FORM_WAITS = 500;
-/** A save that has not come after so long does not come: what was typed is what was there before. */
+/** After this time no save is expected: the user typed the old value. */
 const SAVE_TAKES = 10_000;
 
 type Values = Map<string, unknown>;
 
-/** What the user is told and asked. */
+/** Warnings and questions for the user. */
 export interface Ui {
   warn(sentence: string): void;
   confirm(sentence: string): Promise<boolean>;
@@ -36,11 +36,11 @@ export interface Ui {
 
 interface Kernel {
   readonly access: SettingsAccess;
-  /** What its files say, as far as they were read. */
+  /** The values in its files, as last read. */
   inFiles: Values;
 }
 
-/** A value that came from a file, and what the form may still hold instead. */
+/** A value from a file, and the older values that the form may still hold. */
 interface Shown {
   readonly value: unknown;
   readonly before: readonly unknown[];
@@ -50,17 +50,17 @@ export class SettingsSync {
   readonly #settings: Settings;
   readonly #ui: Ui;
   readonly #kernels = new Set<Kernel>();
-  /** What the editor had when it was last looked at. */
+  /** The editor's values at the last check. */
   #known: Values;
-  /** When something was last typed or chosen in the form, in milliseconds. */
+  /** The time of the last input in the form, in milliseconds. */
   #editedAt = Number.NEGATIVE_INFINITY;
-  /** Whether what was typed or chosen is stored: on a slow server that comes long after the form has sent it. */
+  /** True if the last input is stored: a slow server stores it long after the form has sent it. */
   #isStored = true;
-  /** How many values that came from files are being stored. */
+  /** The number of values from files that are being stored. */
   #storing = 0;
-  /** What came from files while the form had not saved yet, by the setting's name. */
+  /** Values that came from files before the form saved, by the setting's name. */
   readonly #shownLately = new Map<string, Shown>();
-  /** One thing after another. */
+  /** A queue: one task after another. */
   #work: Promise<void> = Promise.resolve();
   #timer: ReturnType<typeof setTimeout> | undefined;
 
@@ -88,12 +88,12 @@ export class SettingsSync {
         await this.#showAgain();
         if (!isTyping) await this.#write();
       });
-      // Asked again and again: no event tells that a field is gone with its tab.
+      // Repeated: no event reports that a field disappeared with its tab.
       if (isTyping || this.#shownLately.size > 0) this.#writeSoon();
     }, PAUSE);
   }
 
-  /** Shows again what the form has set back. */
+  /** Shows values again that the form has reset. */
   async #showAgain(): Promise<void> {
     const lately = [...this.#shownLately];
     if (!this.#isUnsaved()) this.#shownLately.clear();
@@ -103,12 +103,12 @@ export class SettingsSync {
     }
   }
 
-  /** Whether the form may yet save, and with it values older than those that came from files. */
+  /** True if the form may still save, with values older than those that came from files. */
   #isUnsaved(): boolean {
     return Date.now() - this.#editedAt < (this.#isStored ? PAUSE : SAVE_TAKES);
   }
 
-  /** A kernel whose files are followed from now on; resolves when both sides are equal. */
+  /** Follows a kernel's files from now on; resolves when both sides are equal. */
   join(access: SettingsAccess): Promise<void> {
     const kernel = { access, inFiles: new Map() };
     access.signal.addEventListener("abort", () => this.#kernels.delete(kernel));
@@ -125,7 +125,7 @@ export class SettingsSync {
     return this.#work;
   }
 
-  /** The first look at a kernel's files. */
+  /** Reads a kernel's files for the first time. */
   async #begin(kernel: Kernel): Promise<void> {
     const equal = remembered();
     const names = await this.#fetch(kernel);
@@ -148,7 +148,7 @@ export class SettingsSync {
     this.#remember();
   }
 
-  /** What has changed in the files of a kernel is shown in the editor. */
+  /** Shows changes of a kernel's files in the editor. */
   async #read(kernel: Kernel): Promise<void> {
     const before = kernel.inFiles;
     for (const name of await this.#fetch(kernel)) {
@@ -158,9 +158,9 @@ export class SettingsSync {
     this.#remember();
   }
 
-  /** What the user has changed in the editor is written to the files of all kernels. */
+  /** Writes the user's changes in the editor to the files of all kernels. */
   async #write(): Promise<void> {
-    if (this.#kernels.size === 0) return; // when one comes
+    if (this.#kernels.size === 0) return; // written when one joins
     const now = this.#values();
     const names = [...new Set([...now.keys(), ...this.#known.keys()])];
     for (const name of names) {
@@ -168,12 +168,12 @@ export class SettingsSync {
       const known = this.#known.get(name);
       if (isSame(value, known)) continue;
       this.#known.set(name, value);
-      if (!(await this.#tellAll(name, value))) this.#known.set(name, known); // the next kernel is told
+      if (!(await this.#tellAll(name, value))) this.#known.set(name, known); // the next kernel gets it
     }
     this.#remember();
   }
 
-  /** Whether any kernel was told, and did not end meanwhile. */
+  /** Returns true if any kernel got the value and did not end meanwhile. */
   async #tellAll(name: string, value: unknown): Promise<boolean> {
     let isTold = false;
     for (const kernel of this.#kernels)
@@ -186,7 +186,7 @@ export class SettingsSync {
     return isTold;
   }
 
-  /** Writes a value into a kernel's file; where that is refused, the editor shows what the file says. Throws where it ends. */
+  /** Writes a value into a kernel's file; if that is refused, shows the file's value. Throws if the kernel ends. */
   async #tell(kernel: Kernel, name: string, value: unknown): Promise<void> {
     const was = kernel.inFiles.get(name);
     if (isSame(was, value)) return;
@@ -228,7 +228,7 @@ export class SettingsSync {
     }
   }
 
-  /** Reads what a kernel's files say; the names of the settings that the editor can show. */
+  /** Reads a kernel's files; returns the names of the settings that the editor can show. */
   async #fetch(kernel: Kernel): Promise<string[]> {
     const { groups } = await asked(kernel, "listSettings", {});
     const listed = groups.flatMap(({ settings }) => settings).filter(({ file, kind }) => file && kind !== "servers");
@@ -246,7 +246,7 @@ export class SettingsSync {
 }
 
 /**
- * Asks a kernel. One that ends before it has answered is waited for no longer: what is to be done with other kernels stands
+ * Sends a request to a kernel. Rejects if the kernel ends before it answers, because tasks for other kernels wait
  * behind it.
  */
 function asked<M extends RequestName>({ access }: Kernel, method: M, params: Params<M>): Promise<Answer<M>> {
@@ -262,22 +262,22 @@ function asked<M extends RequestName>({ access }: Kernel, method: M, params: Par
   });
 }
 
-/** A list without the empty places that *Add* makes before something is typed there. */
+/** Returns a list without the empty items that *Add* makes before the user types. */
 function finished(value: unknown): unknown {
   return Array.isArray(value) ? value.filter((one) => typeof one !== "string" || one.trim()) : value;
 }
 
-/** The text field of JupyterLab's Settings editor that has the focus; its editor of JSON has a command to save. */
+/** Returns the focused text field of JupyterLab's Settings editor; its JSON editor has a save command. */
 function typedIn(): Element | null {
   const field = document.activeElement;
   const isText = field instanceof HTMLTextAreaElement || (field instanceof HTMLInputElement && !CHOSEN.has(field.type));
   return isText && field.closest(".jp-SettingsPanel") ? field : null;
 }
 
-/** Whether a field of the form is that of a setting, or of one of its list. */
+/** True if a field of the form belongs to a setting, or to an item of its list. */
 const isOf = (field: Element | null, name: string): boolean => `${field?.id}_`.includes(`_${name}_`);
 
-/** Fields in which nothing is typed. */
+/** Input types without typed text. */
 const CHOSEN = new Set(["checkbox", "radio", "range", "color", "button", "submit"]);
 
 function remembered(): Values | undefined {

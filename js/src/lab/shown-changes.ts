@@ -1,7 +1,7 @@
 /**
- * The changes of cells that were made without a question, shown in the cells of one notebook until the user keeps or
- * undoes them; deleted cells struck where they were. Everything is drawn beside the notebook's model: none of it can be
- * saved.
+ * Shows changes that were made without a question in the cells of one notebook until the user keeps or undoes them;
+ * deleted cells are struck through in their old place. Everything is drawn outside the notebook's model: none of it can
+ * be saved.
  */
 import type { Cell, NotebookPanel } from "@jupyterlab/notebook";
 import { element } from "../element";
@@ -16,28 +16,28 @@ const CHANGED = "agentnb-changed-cell";
 /** The text of a cell that is not in the notebook. */
 export interface AbsentCell {
   readonly kind: string | undefined;
-  /** Absent where it is too long. */
+  /** Absent if it is too long. */
   readonly text: string | undefined;
-  /** What it is called where it is read aloud. */
+  /** The name for screen readers. */
   readonly label: string;
 }
 
 export interface ChangeSurroundings {
-  /** Whether a cell shows a proposal: one thing is shown at a time. */
+  /** True if a cell shows a proposal: it shows one thing at a time. */
   isTaken(cell: Cell): boolean;
-  /** Whether a notebook's path, and a cell in it, mean this notebook. */
+  /** True if a notebook's path, and a cell in it, mean this notebook. */
   isHere(notebook: string, cellId?: string): boolean;
-  /** Shows the text of a cell that is not there in `parent`; the result takes it away. */
+  /** Shows the text of an absent cell in `parent`. Returns a function that removes it. */
   drawCell(parent: HTMLElement, cell: AbsentCell): () => void;
-  /** Called when other changes are shown than before, or none. */
+  /** Called when the shown changes differ from before. */
   drawn(): void;
 }
 
-/** Where a change is drawn: in its cell, or, of a deleted cell, below or (at the top) above another. */
+/** The place of a change: in its cell; for a deleted cell, below or (at the top) above another. */
 interface Place {
   readonly cell: Cell;
   readonly side: "in" | "below" | "above";
-  /** Of several at the same cell: which comes first. */
+  /** The order of several at the same cell. */
   readonly order: number;
 }
 
@@ -50,7 +50,7 @@ interface DrawnChange extends Drawn {
 export class ShownChanges extends CellMarks<DrawnChange> {
   readonly #surroundings: ChangeSurroundings;
   #changes: readonly CellChange[] = [];
-  /** What was kept or undone here: it may be some time before the kernel says so. */
+  /** Changes that were kept or undone here: the kernel may confirm them later. */
   readonly #done = new Set<string>();
 
   constructor(panel: NotebookPanel, surroundings: ChangeSurroundings) {
@@ -58,7 +58,7 @@ export class ShownChanges extends CellMarks<DrawnChange> {
     this.#surroundings = surroundings;
   }
 
-  /** Shows these, and no others. */
+  /** Shows only these changes. */
   show(changes: readonly CellChange[]): void {
     this.#changes = changes;
     for (const id of this.#done) if (!changes.some((change) => change.id === id)) this.#done.delete(id);
@@ -71,7 +71,6 @@ export class ShownChanges extends CellMarks<DrawnChange> {
     if (meant) void this.#do(meant, how);
   }
 
-  /** Keeps or undoes all of them. */
   doAll(how: "keep" | "undo"): void {
     for (const one of this.inOrder) void this.#do(one, how);
   }
@@ -93,7 +92,7 @@ export class ShownChanges extends CellMarks<DrawnChange> {
     this.#surroundings.drawn();
   }
 
-  /** What is to be drawn, and where; a change of a cell that is not here, or twice, is left to the chat. */
+  /** Returns the changes to draw, with their places; changes of an absent or ambiguous cell are only in the chat. */
   #wanted(): Map<string, [CellChange, Place]> {
     const wanted = new Map<string, [CellChange, Place]>();
     if (!this.#changes.length) return wanted;
@@ -151,7 +150,7 @@ export class ShownChanges extends CellMarks<DrawnChange> {
     return drawn;
   }
 
-  /** Keeps or undoes a change, once its bar has been there for a moment. */
+  /** Keeps or undoes a change, once its bar is armed. */
   async #do(drawn: DrawnChange, how: "keep" | "undo"): Promise<void> {
     const { change, bar } = drawn;
     if (!bar.isArmed || drawn.isBusy || (how === "undo" && !change.isUndoable)) return;
@@ -165,7 +164,7 @@ export class ShownChanges extends CellMarks<DrawnChange> {
     this.draw();
   }
 
-  /** Puts what stands for a deleted cell where that was. */
+  /** Puts the element of a deleted cell in the cell's old place. */
   #strike(
     { change, place: { cell, side, order } }: DrawnChange,
     node: HTMLElement,
@@ -187,25 +186,24 @@ export class ShownChanges extends CellMarks<DrawnChange> {
   }
 }
 
-/** Puts it in front of the cell, behind those of other deleted cells. */
+/** Puts the element above the cell, after those of other deleted cells. */
 function lastAbove({ node }: Cell, deleted: HTMLElement): void {
   let at = node.firstElementChild;
   while (at?.classList.contains("agentnb-deleted-cell")) at = at.nextElementSibling;
   node.insertBefore(deleted, at);
 }
 
-/** What stands for a deleted cell. */
 function deletedCell(bar: CellBar): HTMLElement {
   return element("div", { class: "agentnb-deleted-cell", role: "group", label: "Deleted cell" }, bar.node);
 }
 
-/** Marks the cell and puts the bar into it; the result takes both away. */
+/** Marks the cell and puts the bar into it. Returns a function that removes both. */
 function mark({ bar, change, place: { cell } }: DrawnChange, before: string | undefined): () => void {
   const { node, editor } = cell;
   const leave = putAbove(node, bar.node);
   node.classList.add(CHANGED);
   if (change.status === "added") node.dataset.agentnbAdded = "true";
-  // A rendered Markdown cell stays so: the difference is there when it is edited.
+  // A rendered Markdown cell stays rendered: the difference appears in edit mode.
   const shown = change.status === "changed" ? before : undefined;
   const difference = editor && shown !== undefined ? new CellDifference(editor.editor, shown, "before") : undefined;
   return () => {
@@ -216,17 +214,17 @@ function mark({ bar, change, place: { cell } }: DrawnChange, before: string | un
   };
 }
 
-/** Where a deleted cell was, seen from the cells that are there. */
+/** The place of a deleted cell among the existing cells. */
 interface Gap {
   /** The index of the cell that it was below; -1 at the top. */
   readonly below: number;
-  /** Of several deleted cells in one gap: which comes first. */
+  /** The order of several deleted cells in one gap. */
   readonly order: number;
 }
 
 /**
- * The gap of each deleted cell in a notebook with the cells `ids`. A cell that was below a deleted one stands in the
- * same gap, behind it. One whose neighbour is not known is put at the place that it had.
+ * Returns the gap of each deleted cell in a notebook with the cells `ids`. A cell that was below a deleted one follows
+ * it in the same gap. A cell without a known neighbour gets its old index.
  */
 function gapsOf(deleted: readonly CellChange[], ids: readonly string[]): Map<CellChange, Gap> {
   const indices = new Map(ids.map((id, index) => [id, index]));

@@ -1,6 +1,6 @@
 /**
- * The changes that agents propose, shown in the cells of one notebook. Everything is drawn beside the notebook's model:
- * none of it can be saved, and all of it goes when the question is answered or withdrawn.
+ * Shows the changes that agents propose in the cells of one notebook. Everything is drawn outside the notebook's model:
+ * none of it can be saved, and all of it disappears when the permission request is answered or withdrawn.
  */
 import type { Cell, NotebookPanel } from "@jupyterlab/notebook";
 import { element } from "../element";
@@ -15,15 +15,15 @@ import { type AbsentCell, ShownChanges } from "./shown-changes";
 
 const REVIEWED = "agentnb-reviewed";
 const STALE = "agentnb-stale";
-/** How long an accepted change may take to arrive and still be run: a stale wish must not run a later change. */
+/** The time for an accepted change to arrive and still be run: an old request must not run a later change. */
 const RUN_WITHIN = 30_000;
 
 export interface Surroundings {
-  /** Whether a notebook is open at a path. */
+  /** True if a notebook is open at a path. */
   isOpen(path: string): boolean;
   /** Runs the cell at an index. */
   run(index: number): void;
-  /** Shows the text of a cell that is not in the notebook in `parent`; the result takes it away. */
+  /** Shows the text of an absent cell in `parent`. Returns a function that removes it. */
   drawCell(parent: HTMLElement, cell: AbsentCell): () => void;
 }
 
@@ -31,11 +31,11 @@ const GONE = "The cell is no longer in the notebook. Reject the change, or undo 
 
 type Answer = "accept" | "reject" | "run";
 
-/** One proposal, as it is drawn in a cell. */
+/** One proposal, drawn in a cell. */
 interface DrawnProposal extends Drawn {
   readonly proposal: CellProposal;
   readonly canRun: boolean;
-  /** Why it cannot be accepted now; empty where it can. */
+  /** The reason why it cannot be accepted now; empty if it can. */
   obstacle: string;
   difference?: CellDifference;
 }
@@ -46,9 +46,9 @@ export class ShownProposals extends CellMarks<DrawnProposal> {
   #proposals: readonly CellProposal[] = [];
   readonly #changes: ShownChanges;
   readonly #bar: ChangesBar;
-  /** The one that *Next* and *Previous* begin from. */
+  /** The change that *Next* and *Previous* start from. */
   #at: Drawn | undefined;
-  /** What is to be run as soon as it is in its cell, and until when that is wanted. */
+  /** Changes to run as soon as they are in their cells, with a deadline. */
   readonly #toRun: { proposal: CellProposal; until: number }[] = [];
 
   constructor(panel: NotebookPanel, surroundings: Surroundings) {
@@ -76,7 +76,7 @@ export class ShownProposals extends CellMarks<DrawnProposal> {
     });
   }
 
-  /** Shows these, and no others. */
+  /** Shows only these proposals. */
   show(proposals: readonly CellProposal[]): void {
     const known = new Map(this.#proposals.map((one) => [one.id, one]));
     this.#proposals = proposals.filter((one) => this.#isHere(one));
@@ -87,23 +87,22 @@ export class ShownProposals extends CellMarks<DrawnProposal> {
     if (fresh) this.#reveal(fresh.id);
   }
 
-  /** Goes to a proposal. */
   goTo(id: string): void {
     const drawn = this.drawn.get(id);
     if (drawn) this.#goTo(drawn);
   }
 
-  /** Shows these changes that were made without a question, and no others. */
+  /** Shows only these changes, which were made without a question. */
   showChanges(changes: readonly CellChange[]): void {
     this.#changes.show(changes);
   }
 
-  /** Whether the cells show nothing at all. */
+  /** True if the cells show nothing at all. */
   get isIdle(): boolean {
     return this.isEmpty && this.#changes.isEmpty;
   }
 
-  /** Answers the proposal of the active cell, else the first; without proposals keeps or undoes a change likewise. */
+  /** Answers the proposal of the active cell, else the first; without proposals, keeps or undoes a change likewise. */
   answer(how: Answer): void {
     const last = [...this.drawn.values()].find((one) => one === this.#at);
     const current = this.current ?? last ?? this.inOrder[0];
@@ -111,7 +110,7 @@ export class ShownProposals extends CellMarks<DrawnProposal> {
     else if (how !== "run") this.#changes.do(how === "accept" ? "keep" : "undo");
   }
 
-  /** To the next change in the notebook, proposed or made, or the previous one. */
+  /** Goes to the next or previous change in the notebook, proposed or made. */
   step(by: 1 | -1): void {
     const all = this.#all;
     const next = around(all, this.#place(all), by);
@@ -126,7 +125,7 @@ export class ShownProposals extends CellMarks<DrawnProposal> {
       if (this.#at !== drawn || drawn.isEnded) return;
       const [first] = this.#isProposal(drawn) ? (drawn.difference?.changes ?? []) : [];
       if (first !== undefined && this.#isProposal(drawn)) drawn.difference?.scrollTo(first);
-      marks.focus(drawn); // again: a cell outside the view may have been in no document
+      marks.focus(drawn); // again: a cell outside the view may not have been in the document
       this.#mark();
     });
   }
@@ -135,24 +134,24 @@ export class ShownProposals extends CellMarks<DrawnProposal> {
     return "proposal" in drawn;
   }
 
-  /** All that the cells show, as it stands in the notebook. */
+  /** All proposals and changes, in the notebook's order. */
   get #all(): Drawn[] {
     return [...this.ranked, ...this.#changes.ranked].sort(byRank).map(({ one }) => one);
   }
 
-  /** Which of all is meant: it has the focus, is in the active cell, or was gone to last; -1 for none. */
+  /** Returns the index of the current one: focused, in the active cell, or last visited; -1 for none. */
   #place(all: readonly Drawn[]): number {
     const meant = this.#bar.hasFocus ? this.#at : (this.current ?? this.#changes.current ?? this.#at);
     return meant ? all.indexOf(meant) : -1;
   }
 
-  /** Accepts what is proposed and keeps what was made, or rejects and undoes it. */
+  /** Accepts all proposals and keeps all changes, or rejects and undoes them. */
   answerAll(how: "accept" | "reject"): void {
     for (const one of this.inOrder) this.#answer(one, how);
     this.#changes.doAll(how === "accept" ? "keep" : "undo");
   }
 
-  /** An agent's edit was done: greys what it makes old, and runs what was accepted to be run. */
+  /** Called after an agent's edit: greys old outputs, and runs the change if the user wanted that. */
   edited({ action, source = "" }: AgentEdit, index: number, before?: string): void {
     const cell = this.panel.content.widgets[index];
     if (!cell) return;
@@ -170,14 +169,14 @@ export class ShownProposals extends CellMarks<DrawnProposal> {
     this.#surroundings.run(index);
   }
 
-  /** By its path, also an earlier one; else by its cell, unless another notebook is open there. */
+  /** True if this notebook has or had the path, or has the cell and no other notebook is open at the path. */
   #isHere({ notebook, cellId }: { notebook: string; cellId?: string | undefined }): boolean {
     if (this.#paths.has(notebook)) return true;
     if (cellId === undefined || this.#surroundings.isOpen(notebook)) return false;
     return this.panel.content.model?.sharedModel.cells.some(({ id }) => id === cellId) ?? false;
   }
 
-  /** For the shortcuts, which hold in a notebook with changes, and the bar over the notebook. */
+  /** Updates the class for the shortcuts, which work in a notebook with changes, and the bar over the notebook. */
   #mark(): void {
     const { node } = this.panel.content;
     node.classList.toggle(REVIEWED, !this.isIdle);
@@ -231,7 +230,7 @@ export class ShownProposals extends CellMarks<DrawnProposal> {
     const drawn: DrawnProposal = { proposal, cell, bar, canRun, obstacle: "", isEnded: false, endings: [] };
     const tell = (): void => proposal.placed?.({ where: placeIn(cell, action), obstacle: drawn.obstacle });
     tell();
-    cell.model.stateChanged.connect(tell); // its number
+    cell.model.stateChanged.connect(tell); // its number may change
     drawn.endings.push(() => cell.model.stateChanged.disconnect(tell));
     void this.drawInto(drawn, undefined, () =>
       action === "insert" ? this.#newCell(drawn, bar) : this.#changedCell(drawn),
@@ -239,7 +238,7 @@ export class ShownProposals extends CellMarks<DrawnProposal> {
     return drawn;
   }
 
-  /** A cell that is not there yet, below the one that it would be put under. */
+  /** Shows a new cell below the cell that it would follow. */
   #newCell({ cell, proposal }: DrawnProposal, bar?: CellBar): () => void {
     const body = element("div", "agentnb-new-cell-text");
     const node = element("div", "agentnb-new-cell", ...(bar ? [bar.node] : []), body);
@@ -260,7 +259,7 @@ export class ShownProposals extends CellMarks<DrawnProposal> {
     node.classList.add(mark);
     const wasRendered = cell.rendered;
     if (proposal.newText !== undefined && editor) {
-      if (wasRendered) cell.rendered = false; // the difference is one of the text as it is written
+      if (wasRendered) cell.rendered = false; // the difference shows the source text
       drawn.difference = new CellDifference(editor.editor, proposal.newText);
     }
     const erase = [
@@ -286,7 +285,7 @@ export class ShownProposals extends CellMarks<DrawnProposal> {
     };
   }
 
-  /** Marks where a cell would be moved to. */
+  /** Marks the place to which a cell would move. */
   #target({ below }: CellProposal): (() => void)[] {
     const { widgets } = this.panel.content;
     const cell = below ? this.#cell(below) : widgets[0];
@@ -297,7 +296,7 @@ export class ShownProposals extends CellMarks<DrawnProposal> {
     return [() => node.remove()];
   }
 
-  /** Strikes a cell that would be gone. */
+  /** Strikes through a cell that would disappear. */
   #struck(id: string): (() => void)[] {
     const cell = this.#cell(id);
     cell?.node.classList.add("agentnb-proposed-delete");
@@ -317,12 +316,12 @@ export class ShownProposals extends CellMarks<DrawnProposal> {
     accept();
   }
 
-  /** A new cell stands below the one that it is drawn in, whichever was proposed first. */
+  /** A new cell follows the one that it is drawn in, whichever was proposed first. */
   protected override rank({ proposal }: DrawnProposal, index: number): [number, number] {
     return [index, Number(proposal.action === "insert")];
   }
 
-  /** Brings it before the user, unless they are typing in another cell. */
+  /** Scrolls to a proposal, unless the user is typing in another cell. */
   #reveal(id: string): void {
     const drawn = this.drawn.get(id);
     const typing = document.activeElement?.closest(".cm-content");
@@ -336,7 +335,7 @@ export class ShownProposals extends CellMarks<DrawnProposal> {
   }
 }
 
-/** What is proposed, in a sentence. */
+/** Describes a proposal in a sentence. */
 function sentence({ action, others, newKind, newTags, title }: CellProposal): string {
   switch (action) {
     case "insert":
@@ -362,14 +361,14 @@ function sentence({ action, others, newKind, newTags, title }: CellProposal): st
   }
 }
 
-/** Where a proposal waits, as the notebook numbers its cells. */
+/** Returns a proposal's place, with the notebook's cell numbers. */
 function placeIn({ model }: Cell, action: string): string {
   const count = model.sharedModel.execution_count;
   const cell = count ? `[${count}]` : "";
   return action === "insert" ? (cell ? `below ${cell}` : "in a new cell") : `in ${cell || "a cell"}`;
 }
 
-/** Why a proposal cannot be accepted as the cell is now; empty where it can. */
+/** Returns why a proposal cannot be accepted as the cell is now; empty if it can. */
 function obstacle({ model }: Cell, { action, oldText }: CellProposal): string {
   const { sharedModel } = model;
   const lock = action === "delete" ? "deletable" : "editable";

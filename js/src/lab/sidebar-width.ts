@@ -1,15 +1,15 @@
-/** How wide the sidebar opens: wide enough for a table, or as wide as the user has made it. */
+/** Sets the sidebar's width: wide enough for a table, or as wide as the user has made it. */
 import type { SplitPanel, Widget } from "@lumino/widgets";
 
 const KEY = "agentnb sidebar width";
 /** In CSS pixels. */
 const WIDTH = 420;
-/** The notebook keeps at least this share of the room that both have. */
+/** The notebook keeps at least this share of their common width. */
 const MOST = 0.5;
 
 const followed = new WeakSet<SplitPanel>();
 
-/** Gives the sidebar that is shown now its width; what the user makes of that is remembered. */
+/** Sets the width of the visible sidebar, and remembers the user's changes of it. */
 export function fitWidth(sidebar: Widget): void {
   const place = placeOf(sidebar);
   if (!place) return;
@@ -29,8 +29,8 @@ export function fitWidth(sidebar: Widget): void {
 }
 
 /**
- * The widths of what stands side by side, so that one of them is as wide as the user has made it, else wide enough for a
- * table; undefined where it is, or where there is no room. What it gains, the widest of the others gives.
+ * Returns widths of adjacent widgets, so that one of them is as wide as the user has made it, else wide enough for a
+ * table; undefined if it is already, or if there is no space. The widest of the others gives up the difference.
  */
 export function widened(widths: readonly number[], at: number, chosen: number | undefined): number[] | undefined {
   const widest = Math.max(...widths.filter((_, index) => index !== at));
@@ -41,7 +41,7 @@ export function widened(widths: readonly number[], at: number, chosen: number | 
   return widths.map((width, index) => (index === at ? wanted : index === from ? widest + own - wanted : width));
 }
 
-/** The split panel that the sidebar's area is one part of, and that part. */
+/** Returns the split panel that contains the sidebar's area, and that area. */
 function placeOf(sidebar: Widget): [SplitPanel, Widget] | undefined {
   let area: Widget = sidebar;
   while (area.parent && !isSplit(area.parent)) area = area.parent;

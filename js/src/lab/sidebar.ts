@@ -1,4 +1,4 @@
-/** The panel in the right area: one session for each notebook, of which the active notebook's is shown. */
+/** The panel in the right area: one session per notebook, of which it shows the active notebook's. */
 import type { NotebookPanel, Tracker } from "@jupyterlab/notebook";
 import { Panel, Widget } from "@lumino/widgets";
 import type { Addition } from "./add-to-chat";
@@ -8,12 +8,12 @@ import type { Session } from "./session";
 import { fitWidth } from "./sidebar-width";
 
 export const ID = "agentnb-sidebar";
-/** What conversations that nobody looks at have: a question, or only an answer. */
+/** The reason why unseen conversations need the user: a question, or only an answer. */
 type Attention = "" | "waits" | "ended";
 
 export class Sidebar extends Panel {
   readonly #sessions = new Map<NotebookPanel, Session>();
-  /** The next time that it opens, the focus stays where it is. */
+  /** True if the focus stays where it is when the sidebar opens next. */
   opensQuietly = false;
   readonly #attention = new Map<NotebookPanel, Attention>();
   readonly #tracker: Tracker;
@@ -24,7 +24,7 @@ export class Sidebar extends Panel {
   readonly #fillEmpty: (place: HTMLElement) => Promise<void>;
   #filled: Promise<void> | undefined;
 
-  /** `fillEmpty` shows what there is to do without a notebook. */
+  /** `fillEmpty` shows what the user can do without a notebook. */
   constructor(
     tracker: Tracker,
     make: (panel: NotebookPanel) => Session,
@@ -59,13 +59,13 @@ export class Sidebar extends Panel {
     this.current?.ask(failed);
   }
 
-  /** Adds what the user means of the active notebook to the message that is being written. */
+  /** Adds mentions from the active notebook to the draft. */
   add(addition: Addition): void {
     this.follow();
     this.current?.add(addition);
   }
 
-  /** A notebook's session, which loads its kernel's chat if it has not. */
+  /** Returns a notebook's session, and loads its kernel's chat if necessary. */
   load(panel: NotebookPanel): Session {
     const session = this.#session(panel);
     session.start();
@@ -81,7 +81,7 @@ export class Sidebar extends Panel {
     this.#sessions.forEach(callback);
   }
 
-  /** A notebook's conversations have so much that the user should look at. */
+  /** Sets how many items, and how many questions, in a notebook's conversations need the user. */
   attend(panel: NotebookPanel, count: number, questions: number): void {
     if (count && !panel.isDisposed) this.#attention.set(panel, questions ? "waits" : "ended");
     else this.#attention.delete(panel);
@@ -90,22 +90,22 @@ export class Sidebar extends Panel {
     this.title.caption = this.attention ? called : "Agent chat";
   }
 
-  /** Whether a notebook's conversations have something that the user should look at. */
+  /** Returns what a notebook's conversations need from the user. */
   attentionOf(panel: NotebookPanel): Attention {
     return this.#attention.get(panel) ?? "";
   }
 
-  /** The most urgent of all notebooks. */
+  /** The most urgent state of all notebooks. */
   get attention(): Attention {
     const all = [...this.#attention.values()];
     return all.includes("waits") ? "waits" : (all[0] ?? "");
   }
 
-  /** Shows what belongs to the active notebook. */
+  /** Shows the active notebook's session. */
   follow(): void {
     const panel = this.#tracker.currentWidget;
     for (const [owner, session] of this.#sessions) if (owner !== panel) session.node.hide();
-    if (!this.isVisible) return; // nothing is asked of a kernel that nobody wants to talk to
+    if (!this.isVisible) return; // a hidden sidebar sends no kernel a request
     if (!panel) {
       this.#filled ??= this.#fillEmpty(this.#empty.node);
       return this.#empty.show();

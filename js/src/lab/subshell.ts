@@ -1,4 +1,4 @@
-/** The second shell of a kernel, where no cell is in the way. A page that is loaded again finds the one it had. */
+/** The subshell of a kernel, which no cell blocks. A reloaded page finds the one that it had. */
 import type { Kernel } from "@jupyterlab/services";
 
 const keyOf = (kernel: Kernel): string => `agentnb subshell ${kernel.id}`;
@@ -11,12 +11,12 @@ export function rememberSubshell(kernel: Kernel, id: string): void {
   sessionStorage.setItem(keyOf(kernel), id);
 }
 
-/** Whether the page can speak to a subshell at all (JupyterLab 4.4, Notebook 7.4), whatever the kernel can. */
+/** True if the page supports subshells (JupyterLab 4.4, Notebook 7.4), even if the kernel does not. */
 export function knowsSubshells(kernel: Kernel): boolean {
   return "supportsSubshells" in kernel;
 }
 
-/** What is sent inside goes to the subshell; without one, to the main shell. */
+/** Sends messages inside `send` to the subshell; without one, to the main shell. */
 export function onSubshell<T>(kernel: Kernel, id: string | undefined, send: () => T): T {
   if (id === undefined) return send();
   const before = kernel.subshellId ?? null;

@@ -1,11 +1,11 @@
-/** The extension with its messages in the page's language; loaded where that is not English. */
+/** The extension with its messages in the page's language; loaded if that is not English. */
 import { kernelSentences } from "./kernel-sentences";
 
 export { activate } from "./index";
 
 const DOMAIN = "agentnb";
 
-/** JupyterLab keeps the messages of a catalogue to itself; its server gives them again. */
+/** Fetches the catalogue's messages from the server: JupyterLab keeps them private. */
 async function takeMessages(): Promise<void> {
   const { agentnbCatalogue: catalogue } = globalThis as { agentnbCatalogue?: { gettext(id: string): string } };
   const config = JSON.parse(document.getElementById("jupyter-config-data")?.textContent ?? "{}");

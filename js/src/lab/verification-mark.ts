@@ -1,4 +1,4 @@
-/** The mark of a notebook's verification, in the notebook's toolbar or below a turn: how it stands, and what can be done. */
+/** The mark of a notebook's verification, in the notebook's toolbar or below a turn: its state and actions. */
 import { button, element } from "../element";
 import { line } from "../view/plain";
 import styles from "./verification.css";
@@ -14,12 +14,12 @@ export class VerificationMark {
   readonly #stop = button("Stop", () => this.#verifier.stop());
   readonly #fix = button("Fix", () => this.#verifier.mend(), { label: "Fix with agent" });
   readonly #again = button("↻", () => void this.#verifier.begin(), { label: "Verify again" });
-  /** Which finding is shown, and whether the user was taken to it. */
+  /** The shown finding, and true if the user was taken to it. */
   #at = 0;
   #isShown = false;
   #revision = -1;
 
-  /** `status`: hears what is to be read aloud; one mark of a notebook has it. */
+  /** `status`: the text for screen readers; only one mark of a notebook has it. */
   constructor(verifier: Verifier, show: (cellId: string) => void, status?: HTMLElement) {
     this.#verifier = verifier;
     this.#show = show;
@@ -52,7 +52,7 @@ export class VerificationMark {
     this.#again.hidden = state.status !== "ended";
   }
 
-  /** How it stands. */
+  /** The state in words. */
   get words(): string {
     const { status, done, all, ok, time, error, findings } = this.#verifier.state;
     if (status === "none") return "Verify";
@@ -76,7 +76,7 @@ export class VerificationMark {
     return findings[Math.min(this.#at, findings.length - 1)];
   }
 
-  /** Goes to the finding's cell, and to the next finding's with the next click; without one it verifies. */
+  /** Goes to the finding's cell, with the next click to the next finding's; without findings, starts a verification. */
   #press(): void {
     const { state } = this.#verifier;
     const finding = this.#finding();
@@ -90,7 +90,7 @@ export class VerificationMark {
   }
 }
 
-/** Text with what stands between backticks as code. */
+/** Returns text, with the parts between backticks as code. */
 function coded(text: string): (Node | string)[] {
   return text.split("`").map((piece, at) => (at % 2 ? element("code", "", piece) : piece));
 }

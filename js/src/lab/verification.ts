@@ -58,7 +58,7 @@ export class NotebookVerification {
     void this.#verifier.begin();
   }
 
-  /** A chat of the notebook's kernel is there. */
+  /** Called when a chat of the notebook's kernel is connected. */
   connected(access: SettingsAccess): void {
     const ask = this.#requests.connected(access);
     access.signal.addEventListener("abort", () => this.#verifier.lost(ask));
@@ -78,7 +78,7 @@ export class NotebookVerification {
     this.#verifier.turnEnded(turn);
   }
 
-  /** After a pause in typing: whether the mark is stale. */
+  /** After a pause in typing, shows if the mark is stale. */
   #later(): void {
     if (this.#verifier.state.status !== "ended") return;
     clearTimeout(this.#timer);
@@ -94,7 +94,7 @@ export class NotebookVerification {
   }
 }
 
-/** Before the cell's type: what comes later is the first to go into the menu of a narrow toolbar. */
+/** Puts the mark before the cell's type: a narrow toolbar moves its last items into a menu first. */
 function putIntoToolbar(panel: NotebookPanel, mark: Widget): void {
   const put = (): boolean => {
     const at = [...panel.toolbar.names()].indexOf("cellType");
@@ -112,7 +112,7 @@ function markOf({ content }: NotebookPanel): string {
   return digest(JSON.stringify(facts.filter(([source]) => String(source).trim())));
 }
 
-/** Two FNV-1a hashes with the length: only equal texts of one notebook are to be told apart, by its own pages. */
+/** Two FNV-1a hashes with the length: a notebook's own pages only have to tell its texts apart. */
 function digest(text: string): string {
   let [one, two] = [0x811c9dc5, 0x9747b28c];
   for (let at = 0; at < text.length; at++) {

@@ -1,4 +1,4 @@
-/** How the verification of one notebook stands: begins it, follows it, and knows when it is about another text. */
+/** The verification of one notebook: begins it, follows it, and notices later changes of the notebook. */
 import { isObject } from "../state/object";
 import { line, reason } from "../view/plain";
 
@@ -8,16 +8,16 @@ export interface Verification {
   readonly revision: number;
   readonly done: number;
   readonly all: number;
-  /** When it ended, in milliseconds since 1970. */
+  /** The end time, in milliseconds since 1970. */
   readonly time: number;
   readonly isStale: boolean;
-  /** Of the code that it is about, by the page that began it; empty where no page did. */
+  /** The mark of the verified code, from the page that began it; empty if no page did. */
   readonly mark: string;
   readonly ok: boolean;
   readonly findings: readonly Finding[];
   readonly summary: string;
   readonly notChecked: readonly string[];
-  /** For an agent that is to mend what was found. */
+  /** The task for an agent that fixes the findings. */
   readonly task: string;
   readonly error: string;
 }
@@ -34,11 +34,11 @@ export type Ask = (method: string, params: object) => Promise<unknown>;
 export interface Notebook {
   /** Its path on the Jupyter server. */
   path(): string;
-  /** All of it, as JSON. */
+  /** The whole notebook, as JSON. */
   text(): string;
-  /** A mark of what a verification depends on: the text, the count and the tags of each code cell. */
+  /** Returns a mark of the inputs: the text, the count and the tags of each code cell. */
   mark(): string;
-  /** Asks the kernel, as soon as agentnb is loaded there. */
+  /** Returns the function for requests, as soon as the kernel has loaded agentnb. */
   connect(): Promise<Ask>;
   /** Sends a message to the agent. */
   send(text: string): void;
@@ -59,7 +59,7 @@ export const NONE: Verification = {
   task: "",
   error: "",
 };
-/** A longer notebook is read by the kernel: Jupyter takes no message of more than 10 MB. */
+/** The kernel reads a longer notebook itself: Jupyter accepts no message over 10 MB. */
 export const LONGEST_TEXT = 4_000_000;
 const NO_METHOD = -32601;
 
@@ -67,11 +67,11 @@ export class Verifier {
   readonly #notebook: Notebook;
   readonly #changed: () => void;
   #state = NONE;
-  /** Of the code that `#state` is about; undefined: another than there is now. */
+  /** The mark of the code that `#state` is about; undefined: not the current code. */
   #mark: string | undefined;
   #ask: Ask | undefined;
   #attempt = 0;
-  /** What was known before the one that runs. */
+  /** The state and mark before the running verification. */
   #before: readonly [Verification, string | undefined] = [NONE, undefined];
   readonly #turns = new Set<string>();
   #isMending = false;
@@ -89,13 +89,13 @@ export class Verifier {
     return this.#state.status === "ended" && this.#mark !== this.#notebook.mark();
   }
 
-  /** The kernel is there. */
+  /** Called when the kernel is connected. */
   connected(ask: Ask): void {
     this.#ask = ask;
     if (this.#state.status !== "running") void this.#watch(++this.#attempt, ask).catch(console.debug);
   }
 
-  /** The kernel is gone; what is known of the text still holds. */
+  /** Called when the kernel is gone; the last result still holds. */
   lost(ask: Ask): void {
     if (this.#ask !== ask) return;
     this.#ask = undefined;
@@ -121,7 +121,7 @@ export class Verifier {
     }
   }
 
-  /** Stops it; what was known before is shown again. */
+  /** Stops it, and shows the previous result again. */
   stop(): void {
     if (this.#state.status !== "running") return;
     this.#attempt++;
@@ -134,7 +134,7 @@ export class Verifier {
       .catch(console.debug);
   }
 
-  /** Waits for what is verified elsewhere, by a turn or in another window; without a revision the answer comes at once. */
+  /** Waits for verifications by a turn or in another window; without a revision, the first answer comes at once. */
   async #watch(attempt: number, ask: Ask, revision?: number): Promise<void> {
     for (let known = revision; attempt === this.#attempt; ) {
       const asked = { path: this.#notebook.path(), ...(known === undefined ? {} : { revision: known }) };
@@ -149,7 +149,7 @@ export class Verifier {
     }
   }
 
-  /** Has the agent mend what was found; it is verified again after its next turn that changed something. */
+  /** Asks the agent to fix the findings; its next turn that changed something starts a new verification. */
   mend(): void {
     const [first] = this.#state.findings;
     if (!first) return;
@@ -161,7 +161,7 @@ export class Verifier {
     );
   }
 
-  /** A turn that changed something has ended. */
+  /** Called when a turn that changed something has ended. */
   turnEnded(id: string): void {
     if (this.#turns.has(id)) return;
     this.#turns.add(id);

@@ -1,4 +1,4 @@
-/** Opens files of an agent's workspace in JupyterLab, which knows them by their path below the server's own folder. */
+/** Opens files of an agent's workspace in JupyterLab, which uses paths below the server's own folder. */
 import type { Application } from "@jupyterlab/application";
 import type { NotebookPanel } from "@jupyterlab/notebook";
 import type { FileState } from "../view/store";
@@ -7,13 +7,13 @@ const MISSING = "Jupyter can't open this file: it is outside the server's folder
 const ELSEWHERE =
   "Jupyter can't open this file: it is on the kernel's machine, and Jupyter's server has another one of this name. " +
   "Download it from the list of changes, or read it in a cell.";
-/** By how many milliseconds two clocks may differ in what they say about one file: some file systems keep whole seconds. */
+/** The milliseconds by which two clocks may differ about one file: some file systems keep whole seconds. */
 const SECOND = 1_000;
 
 /**
- * Opens it in the editor that JupyterLab has for it, with a line selected; says why where it cannot.
+ * Opens a file in JupyterLab's editor for it, with a line selected, or shows why not.
  *
- * @param there How the kernel's machine has it. A file of that name on another machine is another file.
+ * @param there The file's state on the kernel's machine. A file of that name on another machine is another file.
  */
 export async function openFile(
   app: Application,
@@ -23,7 +23,7 @@ export async function openFile(
   there?: () => Promise<FileState>,
 ): Promise<void> {
   let isElsewhere = false;
-  const known = await there?.().catch(() => undefined); // such as of a package's file, outside the workspace
+  const known = await there?.().catch(() => undefined); // fails for a package's file, outside the workspace
   for (const path of paths) {
     const found = await app.serviceManager.contents.get(path, { content: false }).catch(() => undefined);
     if (!found) continue;
@@ -38,21 +38,21 @@ export async function openFile(
   warn(isElsewhere ? ELSEWHERE : MISSING);
 }
 
-/** Whether the file that the server has (`Contents.IModel`) is not the one of the kernel's machine. */
+/** True if the server's file (`Contents.IModel`) is not the one on the kernel's machine. */
 function isAnother(found: unknown, known: FileState): boolean {
   const { size, last_modified } = found as { size?: unknown; last_modified?: unknown };
   const modified = typeof last_modified === "string" ? Date.parse(last_modified) : Number.NaN;
   return (typeof size === "number" && size !== known.size) || Math.abs(modified - known.modified) > SECOND;
 }
 
-/** What JupyterLab opens a text file in: a document with an editor, which other kinds of file have not. */
+/** JupyterLab's widget of an opened file; only text files have an editor. */
 interface Opened {
   readonly context?: { readonly ready: Promise<void> };
   readonly revealed?: Promise<void>;
   readonly content?: { readonly editor?: Editor | null };
 }
 
-/** JupyterLab's `CodeEditor.IEditor`, so far as it is used here. */
+/** The part of JupyterLab's `CodeEditor.IEditor` that is used here. */
 interface Editor {
   readonly lineCount: number;
   getLine(line: number): string | undefined;
@@ -78,7 +78,7 @@ async function select(opened: Opened | undefined, line: number): Promise<void> {
 
 let marked: HTMLElement | undefined;
 
-/** Scrolls to a cell and marks it, until another is shown. The keyboard's focus stays where it is, if the notebook is in sight. */
+/** Scrolls to a cell and marks it, until another is shown. The focus stays where it is, if the notebook is visible. */
 export async function showCell(
   app: Application,
   panel: NotebookPanel,
@@ -90,7 +90,7 @@ export async function showCell(
   const cell = notebook.widgets[index];
   marked?.style.removeProperty("outline");
   if (!cell) return warn("The cell is no longer in the notebook.");
-  if (!panel.isVisible) app.shell.activateById(panel.id); // a file that was opened covers it
+  if (!panel.isVisible) app.shell.activateById(panel.id); // an opened file covers it
   notebook.activeCellIndex = index;
   await notebook.scrollToItem?.(index, "smart").catch(() => undefined);
   marked = cell.node;
@@ -98,12 +98,12 @@ export async function showCell(
 }
 
 /**
- * Where a file of a workspace may be on the server, the likeliest first.
+ * Returns the possible paths of a workspace's file on the server, the likeliest first.
  *
- * @param path Relative to the workspace, or a whole one, which begins with `/`.
+ * @param path Relative to the workspace, or absolute, beginning with `/`.
  * @param workspace The workspace's folder, as a `file:` address.
- * @param notebook The notebook's path on the server: a workspace is its folder where nobody says otherwise.
- * @param serverRoot The server's own folder, as JupyterLab's page says it: `~` stands for the home folder.
+ * @param notebook The notebook's path on the server: its folder is the default workspace.
+ * @param serverRoot The server's own folder, from JupyterLab's page: `~` stands for the home folder.
  */
 export function placesOf(
   path: string,
@@ -139,7 +139,7 @@ function folderOf(workspace: string | undefined): string | undefined {
 
 const joined = (folder: string, path: string): string => (folder === "" ? path : `${folder}/${path}`);
 
-/** What JupyterLab's page says of its server. */
+/** Returns the server's own folder, from JupyterLab's page. */
 export function serverRoot(): string | undefined {
   try {
     const { serverRoot: root } = JSON.parse(document.getElementById("jupyter-config-data")?.textContent ?? "{}");
