@@ -28,7 +28,7 @@ export function TurnMenu({ turn, inCell }: { turn: Turn; inCell: boolean }) {
   const [wanted, want] = useState<"back" | "edit">();
   const holder = useRef<HTMLSpanElement>(null);
   const copy = async () =>
-    announce((await copyText(turnMarkdown(turn, store.chat(chat).peek()))) ? "Turn copied." : "Could not copy.");
+    announce((await copyText(turnMarkdown(turn, store.chat(chat).peek()))) ? "Turn copied." : "Couldn't copy.");
   const isOurs = !isRemote(store.root.value) && !isReadOnly(session);
   const item = (name: string, detail: string, kind: "back" | "edit", isThere: boolean): MenuItem[] =>
     isThere ? [{ name, detail, onSelect: () => want(kind) }] : [];

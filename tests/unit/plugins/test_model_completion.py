@@ -116,7 +116,7 @@ def test_a_completion_that_is_replaced_while_it_looks_for_the_model_is_empty_and
     by("local", models.url("ollama"))
     chance = random.Random(20261129)
 
-    async def replaced(steps: int) -> list[CompletionResult]:
+    async def replaced(steps: int) -> tuple[CompletionResult, CompletionResult]:
         await close_servers()
         first = asyncio.ensure_future(complete(CompleteParams(id="one", prefix="# fills: ...\n")))
         for _ in range(steps):
