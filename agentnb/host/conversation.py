@@ -400,8 +400,8 @@ class Conversation:
 
     def show_review(self) -> None:
         """Update when changes of cells are reviewed in the views, if what they show is out of date."""
-        shown, review = self.channels.shown_review, self.review
-        if shown is not None and shown != review:
+        displayed, review = self.channels.shown_review, self.review
+        if displayed is not None and displayed != review:
             self.channels.configure({CELL_REVIEW: review})
 
     def show_customizations(self) -> None:

@@ -312,10 +312,10 @@ class Environment:
         chosen = {"where possible": None, "on": True, "off": False}.get(setting, checked_confining("no network"))
         described = None if spec.confine is None else checked_confining(spec.confine)
         broken = True if (user.problem or project.problem) and way_here()[0] is not None else None
-        said = [user.confine.get(spec.name, user.confine.get(EVERY)), chosen, described, broken]
+        choices = [user.confine.get(spec.name, user.confine.get(EVERY)), chosen, described, broken]
         narrowed = confining_of(spec.name, project.confine)
         narrowed = broken if narrowed is None else narrowed
-        return confinement_choice(said, narrowed, unasked=is_confined_unasked(spec.confinement))
+        return confinement_choice(choices, narrowed, unasked=is_confined_unasked(spec.confinement))
 
     def default_kernel_access(self) -> bool:
         """True if agents have kernel access in sessions that do not choose; always False without IPython.

@@ -208,9 +208,9 @@ class Host:
         if uri not in self.conversations:
             return
         summary = conversation.summary
-        said = (summary.title, summary.status)
-        if self._published.get(uri) != said:
-            self._published[uri] = said
+        title_and_status = (summary.title, summary.status)
+        if self._published.get(uri) != title_and_status:
+            self._published[uri] = title_and_status
             self.root.accept(XSessionSet(summary=summary, time=now_ms()))
 
     def take_agents(self, infos: tuple[AgentInfo, ...]) -> None:
@@ -222,14 +222,14 @@ class Host:
         hidden, order = sources["agents_hidden"].value, list(sources["agents_order"].value)
         if (agent := sources["agent"]).source != "default" and agent.value not in order:
             order.insert(0, agent.value)
-        told = tuple(
+        agents = tuple(
             replace(info, setup=setups.get(info.provider), hidden=info.provider in hidden or None)
             for info in sorted(
                 infos, key=lambda info: order.index(info.provider) if info.provider in order else len(order)
             )
         )
-        if told != self.root.state.agents:
-            self.root.accept(RootAgentsChanged(agents=told))
+        if agents != self.root.state.agents:
+            self.root.accept(RootAgentsChanged(agents=agents))
             self.default_agent.show()
 
     def take_settings(self) -> None:
@@ -334,9 +334,9 @@ def _of_site() -> dict[str, Any]:
 def agent_infos() -> tuple[AgentInfo, ...]:
     """The agents of the catalogue for the root channel: those that can be started first, then by rank."""
     find = each_found_once()
-    found = [(spec, installed(spec, find=find) is None) for spec in known()]
-    found.sort(key=lambda each: (each[1], each[0].rank))
-    return tuple(_info_of(spec, find, missing=missing) for spec, missing in found)
+    specs = [(spec, installed(spec, find=find) is None) for spec in known()]
+    specs.sort(key=lambda each: (each[1], each[0].rank))
+    return tuple(_info_of(spec, find, missing=missing) for spec, missing in specs)
 
 
 def _info_of(spec: AgentSpec, find: Find, *, missing: bool) -> AgentInfo:

@@ -315,7 +315,9 @@ def _archive(conversation: Conversation, action: SessionIsArchivedChanged, origi
         conversation.closing = loop.later(UNDO_SECONDS, lambda: loop.spawn(close(conversation)))
 
 
-def _said(conversation: Conversation, action: SessionTitleChanged | SessionIsReadChanged, origin: ActionOrigin) -> None:
+def _dispatch(
+    conversation: Conversation, action: SessionTitleChanged | SessionIsReadChanged, origin: ActionOrigin
+) -> None:
     conversation.dispatch(replace(action, time=now_ms()), origin)
 
 
@@ -371,9 +373,9 @@ _INTENTS: dict[type[Any], Callable[[Conversation, Any, ActionOrigin], None]] = {
     ChatTruncated: _truncate,
     ChatInputAnswerChanged: lambda tab, action, origin: _refuse_if(tab.inputs.change(action, origin)),
     ChatInputCompleted: lambda tab, action, origin: _refuse_if(tab.inputs.complete(action, origin)),
-    SessionTitleChanged: _said,
+    SessionTitleChanged: _dispatch,
     SessionConfigChanged: _permit,
-    SessionIsReadChanged: _said,
+    SessionIsReadChanged: _dispatch,
     SessionIsArchivedChanged: _archive,
     XModeChanged: _choose,
     XConfigOptionChosen: _choose,

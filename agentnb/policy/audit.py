@@ -35,7 +35,7 @@ def tell_administrator(record: Record) -> str | None:
     places = site_policy().audit
     if not places:
         return None
-    line = msgspec.json.encode(_told(record))
+    line = msgspec.json.encode(_entry(record))
     for place in places:
         try:
             _to_syslog(line) if place == SYSLOG else _to_folder(Path(place), line)
@@ -44,7 +44,7 @@ def tell_administrator(record: Record) -> str | None:
     return None
 
 
-def _told(record: Record) -> dict[str, Any]:
+def _entry(record: Record) -> dict[str, Any]:
     who = {"user": _user(), "uid": os.getuid() if hasattr(os, "getuid") else None, "host": socket.gethostname()}
     return {**who, "pid": os.getpid(), **{name: getattr(record, name) for name in FIELDS}}
 

@@ -31,7 +31,7 @@ _UNTRUSTED = "this folder is not trusted"
 _TO_TRUST = "to trust it, type `agentnb trust` in it, or agentnb.trust() (`%agents trust`)"
 
 
-class _Said(msgspec.Struct, frozen=True):
+class _Decision(msgspec.Struct, frozen=True):
     """The decision about one subject."""
 
     outcome: Outcome
@@ -42,11 +42,11 @@ class _Said(msgspec.Struct, frozen=True):
 
 def judge(request: PolicyRequest, situation: Situation) -> Verdict:
     situation = situation.here
-    found = seen(request, situation)
-    verdict = _judged(request, found, situation)
+    assessment = seen(request, situation)
+    verdict = _judged(request, assessment, situation)
     if verdict.outcome == "allow" or _standing_counts(request, situation) or not _allows_some(situation.user):
         return verdict
-    if _judged(request, found, msgspec.structs.replace(situation, trusted=True)).outcome != "allow":
+    if _judged(request, assessment, msgspec.structs.replace(situation, trusted=True)).outcome != "allow":
         return verdict
     return _distrusted(verdict, situation)
 
@@ -56,12 +56,12 @@ def acts(request: PolicyRequest) -> bool:
     return request.kind != "read" and (request.command is not None or request.tool not in READING)
 
 
-def _judged(request: PolicyRequest, found: Seen, situation: Situation) -> Verdict:
-    subjects, risk = found.subjects, found.risk
-    said = [_about(subject, request, situation) for subject in subjects]
-    stopping = [stop for each in found.files if (stop := _stopping(each, situation)) is not None]
-    first = max((*said, *stopping), key=lambda each: STRICTNESS[each.outcome])
-    floor = _floor(request, found, said, situation)
+def _judged(request: PolicyRequest, assessment: Seen, situation: Situation) -> Verdict:
+    subjects, risk = assessment.subjects, assessment.risk
+    decisions = [_about(subject, request, situation) for subject in subjects]
+    stopping = [stop for each in assessment.files if (stop := _stopping(each, situation)) is not None]
+    first = max((*decisions, *stopping), key=lambda each: STRICTNESS[each.outcome])
+    floor = _floor(request, assessment, decisions, situation)
     verdict = Verdict(
         outcome=first.outcome,
         reason=first.reason,
@@ -77,14 +77,14 @@ def _judged(request: PolicyRequest, found: Seen, situation: Situation) -> Verdic
         verdict = msgspec.structs.replace(
             verdict, outcome="ask", reason=_FLOORS[floor], decided_by="floor", rule=None, source="default"
         )
-    return verdict if verdict.outcome != "ask" else _asked(verdict, request, situation)
+    return verdict if verdict.outcome != "ask" else _ask_or_decide(verdict, request, situation)
 
 
 def opens(path: str, tool: str, situation: Situation) -> bool:
     """True if a rule covers *path*, which is outside the workspace, and does not deny it."""
     subject = PolicySubject(agent=situation.agent, tool=tool, path=path)
-    found = _last(subject, situation.here)
-    return found is not None and found.rule.action != "deny" and bool(found.rule.path)
+    last = _last(subject, situation.here)
+    return last is not None and last.rule.action != "deny" and bool(last.rule.path)
 
 
 _FLOORS = {
@@ -98,19 +98,19 @@ _FLOORS = {
 }
 
 
-def _stopping(subject: PolicySubject, situation: Situation) -> _Said | None:
+def _stopping(subject: PolicySubject, situation: Situation) -> _Decision | None:
     folder = msgspec.structs.replace(subject, inside=f"{subject.inside}/") if subject.inside is not None else subject
 
     def about(each: InForce) -> bool:
         return bool(each.rule.path) and (matches(each.rule, subject) or matches(each.rule, folder))
 
     last = next(filter(about, reversed((*situation.user.rules, *situation.grants))), None)
-    found = list(filter(about, situation.project.rules))
-    found += [last] if last is not None and last.rule.action != "allow" else []
-    if not found:
+    rules = list(filter(about, situation.project.rules))
+    rules += [last] if last is not None and last.rule.action != "allow" else []
+    if not rules:
         return None
-    strictest = max(found, key=lambda each: STRICTNESS[each.rule.action])
-    return _Said(strictest.rule.action, _by(strictest), strictest)
+    strictest = max(rules, key=lambda each: STRICTNESS[each.rule.action])
+    return _Decision(strictest.rule.action, _by(strictest), strictest)
 
 
 def _standing_counts(request: PolicyRequest, situation: Situation) -> bool:
@@ -136,26 +136,26 @@ def _last(subject: PolicySubject, situation: Situation, *, standing: bool = True
     return next((each for each in reversed(rules) if matches(each.rule, subject)), None)
 
 
-def _about(subject: PolicySubject, request: PolicyRequest, situation: Situation) -> _Said:
-    said = _default(subject, request, situation)
-    found = _last(subject, situation, standing=_standing_counts(request, situation))
-    if found is not None and not (situation.mode == "deny" and said.outcome == "deny"):
-        said = _Said(found.rule.action, _by(found), found)
+def _about(subject: PolicySubject, request: PolicyRequest, situation: Situation) -> _Decision:
+    decision = _default(subject, request, situation)
+    last = _last(subject, situation, standing=_standing_counts(request, situation))
+    if last is not None and not (situation.mode == "deny" and decision.outcome == "deny"):
+        decision = _Decision(last.rule.action, _by(last), last)
     raising = [each for each in situation.project.rules if matches(each.rule, subject)]
     if raising:
         strictest = max(raising, key=lambda each: STRICTNESS[each.rule.action])
-        answered = found is not None and found.source in {"session", "turn"} and strictest.rule.action == "ask"
-        if STRICTNESS[strictest.rule.action] > STRICTNESS[said.outcome] and not answered:
-            said = _Said(strictest.rule.action, _by(strictest), strictest)
-    if (hidden := _hidden_denial(subject, said, situation)) is not None:
-        return _Said("ask", f"it could run what is {_by(hidden)}", hidden)
-    return said
+        answered = last is not None and last.source in {"session", "turn"} and strictest.rule.action == "ask"
+        if STRICTNESS[strictest.rule.action] > STRICTNESS[decision.outcome] and not answered:
+            decision = _Decision(strictest.rule.action, _by(strictest), strictest)
+    if (hidden := _hidden_denial(subject, decision, situation)) is not None:
+        return _Decision("ask", f"it could run what is {_by(hidden)}", hidden)
+    return decision
 
 
-def _hidden_denial(subject: PolicySubject, said: _Said, situation: Situation) -> InForce | None:
+def _hidden_denial(subject: PolicySubject, decision: _Decision, situation: Situation) -> InForce | None:
     """Returns the rule that denies a command which the allowed *subject* could hide in a computed name or in code."""
-    named = said.rule is not None and any(each.strip("* ") for each in said.rule.rule.command)
-    if said.outcome != "allow" or subject.command is None or named or rank(subject.severity) < rank("high"):
+    named = decision.rule is not None and any(each.strip("* ") for each in decision.rule.rule.command)
+    if decision.outcome != "allow" or subject.command is None or named or rank(subject.severity) < rank("high"):
         return None
     denying = (
         each
@@ -166,31 +166,31 @@ def _hidden_denial(subject: PolicySubject, said: _Said, situation: Situation) ->
     return next((each for each in denying if matches(anything(each.rule, command=()), subject)), None)
 
 
-def _by(found: InForce) -> str:
-    words = {"allow": "allowed", "ask": "asks", "deny": "denied"}[found.rule.action]
-    where = f", {found.where}" if found.where else ""
-    return f"{words} by a rule of the {found.source} ({found.rule.text}{where})"
+def _by(in_force: InForce) -> str:
+    words = {"allow": "allowed", "ask": "asks", "deny": "denied"}[in_force.rule.action]
+    where = f", {in_force.where}" if in_force.where else ""
+    return f"{words} by a rule of the {in_force.source} ({in_force.rule.text}{where})"
 
 
-def _default(subject: PolicySubject, request: PolicyRequest, situation: Situation) -> _Said:
+def _default(subject: PolicySubject, request: PolicyRequest, situation: Situation) -> _Decision:
     if request.kind == "read":
-        return _Said("allow", "reading inside the workspace is allowed", by="reading")
+        return _Decision("allow", "reading inside the workspace is allowed", by="reading")
     if situation.mode == "deny":
-        return _Said("deny", 'denied: this session has permissions="deny"')
+        return _Decision("deny", 'denied: this session has permissions="deny"')
     if situation.mode == "allow":
-        return _Said("allow", 'allowed: this session has permissions="allow"')
+        return _Decision("allow", 'allowed: this session has permissions="allow"')
     if situation.agent in situation.user.bypass and _standing_counts(request, situation):
-        return _Said("allow", f"allowed: your policy file has bypass for {situation.agent}", by="bypass")
+        return _Decision("allow", f"allowed: your policy file has bypass for {situation.agent}", by="bypass")
     if situation.mode in EDITS and _is_edit(request, situation):
-        return _Said("allow", f"allowed: {TITLES[situation.mode]} makes edits at once", by="freedom")
+        return _Decision("allow", f"allowed: {TITLES[situation.mode]} makes edits at once", by="freedom")
     confined = situation.confined and situation.mode == "auto" and request.tool == "execute"
     if confined and rank(subject.severity) <= rank(WORST_AT_ONCE):
-        return _Said("allow", "allowed: Auto runs commands of a confined agent at once", by="freedom")
+        return _Decision("allow", "allowed: Auto runs commands of a confined agent at once", by="freedom")
     # An agent can call anything a cell edit, so `call` must be set.
     if request.tool == "cell" and request.call is not None and situation.review == "after":
         reason = 'allowed: cell_review = "after", so you review cell edits afterwards'
-        return _Said("allow", reason, by="review")
-    return _Said("ask", NO_RULE)
+        return _Decision("allow", reason, by="review")
+    return _Decision("ask", NO_RULE)
 
 
 def _is_edit(request: PolicyRequest, situation: Situation) -> bool:
@@ -200,24 +200,24 @@ def _is_edit(request: PolicyRequest, situation: Situation) -> bool:
     return request.tool == "edit" and bool(request.files)
 
 
-def _floor(request: PolicyRequest, found: Seen, said: list[_Said], situation: Situation) -> str | None:
-    if request.vague or not found.readable:
+def _floor(request: PolicyRequest, assessment: Seen, decisions: list[_Decision], situation: Situation) -> str | None:
+    if request.vague or not assessment.readable:
         return "vague" if request.vague else "unreadable"
-    runs = request.tool == "kernel" or any(subject.asks for subject in found.subjects)
-    if request.command is not None and found.risk.severity == "critical" and runs:
+    runs = request.tool == "kernel" or any(subject.asks for subject in assessment.subjects)
+    if request.command is not None and assessment.risk.severity == "critical" and runs:
         return "critical"
-    for subject, each in zip(found.subjects, said, strict=True):
+    for subject, each in zip(assessment.subjects, decisions, strict=True):
         allowed = each.rule is not None and each.rule.rule.action == "allow"
         if subject.sensitive and not (allowed and each.rule is not None and each.rule.rule.sensitive):
             return "sensitive"
         if subject.outside and not allowed:
             return "outside"
-    if any(each.outside and not each.free and not _opened(each, request, situation) for each in found.files):
+    if any(each.outside and not each.free and not _opened(each, request, situation) for each in assessment.files):
         return "outside"
     runs = request.tool == "execute"
     if runs and any(
         subject.asks and each.outcome == "allow" and each.rule is None
-        for subject, each in zip(found.subjects, said, strict=True)
+        for subject, each in zip(assessment.subjects, decisions, strict=True)
     ):
         return "dangerous"
     if (situation.user.problem or situation.project.problem) and request.kind != "read":
@@ -227,11 +227,11 @@ def _floor(request: PolicyRequest, found: Seen, said: list[_Said], situation: Si
 
 def _opened(subject: PolicySubject, request: PolicyRequest, situation: Situation) -> bool:
     """True if a rule allows a file outside the workspace that a command names."""
-    found = _last(subject, situation, standing=_standing_counts(request, situation))
-    return found is not None and found.rule.action == "allow" and bool(found.rule.path)
+    last = _last(subject, situation, standing=_standing_counts(request, situation))
+    return last is not None and last.rule.action == "allow" and bool(last.rule.path)
 
 
-def _asked(verdict: Verdict, request: PolicyRequest, situation: Situation) -> Verdict:
+def _ask_or_decide(verdict: Verdict, request: PolicyRequest, situation: Situation) -> Verdict:
     if situation.mode == "deny":
         reason = 'denied: this session has permissions="deny"'
         return msgspec.structs.replace(

@@ -37,20 +37,22 @@ def escaped(command: str) -> str:
 
 @functools.lru_cache(1024)
 def _alternatives(pattern: str) -> tuple[str, ...]:
-    found = [pattern]
-    while len(found) < _MOST and (brace := next((m for each in found if (m := _BRACES.search(each))), None)):
+    patterns = [pattern]
+    while len(patterns) < _MOST and (brace := next((m for each in patterns if (m := _BRACES.search(each))), None)):
         whole = brace.string
-        found.remove(whole)
-        found += [f"{whole[: brace.start()]}{choice}{whole[brace.end() :]}" for choice in brace[1].split(",")]
-    return tuple(found)
+        patterns.remove(whole)
+        patterns += [f"{whole[: brace.start()]}{choice}{whole[brace.end() :]}" for choice in brace[1].split(",")]
+    return tuple(patterns)
 
 
 @functools.lru_cache(64)
 def _together(patterns: tuple[str, ...]) -> tuple[re.Pattern[str], tuple[str, ...]]:
     """Returns one expression for *patterns*, and separately those that begin with ``!``."""
-    found = [_path_regex(each).pattern for pattern in patterns if pattern[:1] != "!" for each in _alternatives(pattern)]
-    below = [each.removeprefix(_BELOW) for each in found if each.startswith(_BELOW)]
-    others = [each for each in found if not each.startswith(_BELOW)]
+    regexes = [
+        _path_regex(each).pattern for pattern in patterns if pattern[:1] != "!" for each in _alternatives(pattern)
+    ]
+    below = [each.removeprefix(_BELOW) for each in regexes if each.startswith(_BELOW)]
+    others = [each for each in regexes if not each.startswith(_BELOW)]
     whole = "|".join([f"{_BELOW}(?:{'|'.join(below)})", *others] if below else others or ["(?!)"])
     return re.compile(whole, re.IGNORECASE | re.DOTALL), tuple(each for each in patterns if each[:1] == "!")
 
@@ -78,13 +80,13 @@ def _path_regex(pattern: str) -> re.Pattern[str]:
 def _literals(pattern: str) -> tuple[tuple[str, ...], ...]:
     """Returns the texts between the stars of *pattern*, as it is and without a final `` *``."""
     optional = pattern.endswith(" *") and not pattern.endswith("\\ *")
-    found = [""]
+    literals = [""]
     for piece in re.findall(r"\\.|\*|[^*\\]+|\\", pattern, re.DOTALL):
         if piece == "*":
-            found.append("")
+            literals.append("")
         else:
-            found[-1] += piece[1:] if piece[0] == "\\" and len(piece) > 1 else piece
-    return (tuple(found), (*found[:-2], found[-2][:-1])) if optional else (tuple(found),)
+            literals[-1] += piece[1:] if piece[0] == "\\" and len(piece) > 1 else piece
+    return (tuple(literals), (*literals[:-2], literals[-2][:-1])) if optional else (tuple(literals),)
 
 
 def _covers(literals: tuple[str, ...], command: str) -> bool:
@@ -97,8 +99,8 @@ def _covers(literals: tuple[str, ...], command: str) -> bool:
     if at > end or not command.startswith(first) or not command.endswith(last):
         return False
     for literal in middle:
-        found = command.find(literal, at, end)
-        if found < 0:
+        position = command.find(literal, at, end)
+        if position < 0:
             return False
-        at = found + len(literal)
+        at = position + len(literal)
     return True

@@ -95,16 +95,16 @@ def similar_rule(request: PolicyRequest, verdict: Verdict, agent: str) -> Simila
     return SimilarRule(words=words, permits=permits, rule=rule, lasting=verdict.source != "project")
 
 
-def offers(found: SimilarRule | None, folder: PurePath) -> tuple[Offer, ...]:
-    """Returns the wider answers for *found* in the workspace *folder*, shortest-lived first."""
-    if found is None:
+def offers(similar: SimilarRule | None, folder: PurePath) -> tuple[Offer, ...]:
+    """Returns the wider answers for *similar* in the workspace *folder*, shortest-lived first."""
+    if similar is None:
         return ()
-    here = f"{found.permits} in the workspace" if found.rule.path == ("**",) else found.permits
-    for_now = [Offer(scope=scope, label=f"{here}, {words}", rule=found.rule) for scope, words in _FOR_NOW]
-    if not found.lasting:
+    here = f"{similar.permits} in the workspace" if similar.rule.path == ("**",) else similar.permits
+    for_now = [Offer(scope=scope, label=f"{here}, {words}", rule=similar.rule) for scope, words in _FOR_NOW]
+    if not similar.lasting:
         return tuple(for_now)
-    rule = msgspec.structs.replace(found.rule, folder=(str(folder),))
-    return (*for_now, Offer(scope="always", label=f"{found.permits} in this folder, until I revoke it", rule=rule))
+    rule = msgspec.structs.replace(similar.rule, folder=(str(folder),))
+    return (*for_now, Offer(scope="always", label=f"{similar.permits} in this folder, until I revoke it", rule=rule))
 
 
 def _exactly(request: PolicyRequest, agent: str) -> SimilarRule | None:
@@ -133,8 +133,8 @@ def _commands(command: str, verdict: Verdict, agent: str) -> SimilarRule:
         command=tuple(dict.fromkeys(patterns)),
         severity=severity,
     )
-    shown = command if exact else ", ".join(dict.fromkeys(each.removesuffix(" *") for each in patterns))
-    words = f"`{_short(' '.join(shown.split())).replace('`', chr(39))}`"
+    text = command if exact else ", ".join(dict.fromkeys(each.removesuffix(" *") for each in patterns))
+    words = f"`{_short(' '.join(text.split())).replace('`', chr(39))}`"
     if exact or not any(each.endswith(" *") for each in patterns):
         permits = f"Exactly {words}"
     else:

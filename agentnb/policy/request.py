@@ -83,51 +83,53 @@ class PolicyRequest(msgspec.Struct, frozen=True, kw_only=True):
         """The command with its variables, to show to people; None if there is none."""
         return None if self.command is None else f"{self.prefix}{self.command}"
 
-    def covered_by(self, asked: PolicyRequest) -> bool:
-        """True if permission for *asked* clearly covers this request: it is the same, done in the same way.
+    def covered_by(self, other: PolicyRequest) -> bool:
+        """True if permission for *other* clearly covers this request: it is the same, done in the same way.
 
         That is: a command in the same folder; a read of the same file; a write that makes exactly the change that was
         shown; the same code for the kernel; a cell change by the same call.
         """
-        if asked.kind != "permission":
+        if other.kind != "permission":
             return False
         match self.kind:
             case "terminal":
-                return self._same_command(asked)
+                return self._same_command(other)
             case "read":
-                return asked.asked == "read" and asked.command is None and self.path in asked.paths
+                return other.asked == "read" and other.command is None and self.path in other.paths
             case "write":
-                return asked.asked in {"edit", "other"} and asked.command is None and self._same_change(asked)
+                return other.asked in {"edit", "other"} and other.command is None and self._same_change(other)
             case "kernel":
-                return asked.tool == "kernel" and self.command is not None and self.command == asked.command
+                return other.tool == "kernel" and self.command is not None and self.command == other.command
             case "cell":
-                return asked.tool == "cell" and self.call is not None and self.call == asked.call
+                return other.tool == "cell" and self.call is not None and self.call == other.call
             case _:
                 return False
 
-    def _same_command(self, asked: PolicyRequest) -> bool:
-        if self.command is None or asked.command is None or asked.asked not in {"execute", "other"}:
+    def _same_command(self, other: PolicyRequest) -> bool:
+        if self.command is None or other.command is None or other.asked not in {"execute", "other"}:
             return False
-        deciding = [dict(pair for pair in request.env if decides(pair[0])) for request in (self, asked)]
+        deciding = [dict(pair for pair in request.env if decides(pair[0])) for request in (self, other)]
         scripts = _scripts(self.command) | {_without_cd(each, self.path) for each in _scripts(self.command)}
-        same = not scripts.isdisjoint(_scripts(asked.command))
-        return same and self.path == asked.path and deciding[0] == deciding[1]
+        same = not scripts.isdisjoint(_scripts(other.command))
+        return same and self.path == other.path and deciding[0] == deciding[1]
 
-    def _same_change(self, asked: PolicyRequest) -> bool:
-        """True if the text to be written is the file's text with the change that *asked* showed."""
+    def _same_change(self, other: PolicyRequest) -> bool:
+        """True if the text to be written is the file's text with the change that *other* showed."""
         written = [each for each in diffs(self.preview) if each.path == self.path]
-        shown = [each for each in diffs(asked.preview) if each.path == self.path]
-        return bool(shown and written) and _unix(written[-1].new_text) in _results(written[-1].old_text or "", shown)
+        changes = [each for each in diffs(other.preview) if each.path == self.path]
+        return bool(changes and written) and _unix(written[-1].new_text) in _results(
+            written[-1].old_text or "", changes
+        )
 
 
 def diffs(content: Iterable[object] | None) -> list[ToolDiffContent]:
     return [each for each in content or () if isinstance(each, ToolDiffContent)]
 
 
-def _results(old: str, shown: list[ToolDiffContent]) -> set[str]:
-    """Returns what a file with the text *old* can become when the changes *shown* are applied in order."""
+def _results(old: str, changes: list[ToolDiffContent]) -> set[str]:
+    """Returns what a file with the text *old* can become when *changes* are applied in order."""
     texts = {_unix(old)}
-    for change in shown:
+    for change in changes:
         before, after = _unix(change.old_text or ""), _unix(change.new_text)
         texts = {each for text in texts for each in _changed(text, before, after)} if before else {after}
     return texts

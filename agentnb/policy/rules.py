@@ -132,8 +132,8 @@ def plainer(unit: str) -> tuple[str, ...]:
     if not words:
         return ()
     program, arguments = program_name(words[0]), words[1:]
-    found = [arguments, _behind(arguments, taking=False), _behind(arguments, taking=True)]
-    return tuple(dict.fromkeys(" ".join([program, *map(_quoted, each)]) for each in found))
+    argument_lists = [arguments, _behind(arguments, taking=False), _behind(arguments, taking=True)]
+    return tuple(dict.fromkeys(" ".join([program, *map(_quoted, each)]) for each in argument_lists))
 
 
 def _behind(words: list[str], *, taking: bool) -> list[str]:

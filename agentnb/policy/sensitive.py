@@ -100,17 +100,17 @@ def spelled(path: str) -> str:
 
 
 def sensitive_pattern(path: str, patterns: Patterns = SENSITIVE) -> str | None:
-    shown = spelled(path)
-    if not any_path_matches(tuple(each for each, sensitive in patterns.items() if sensitive), shown):
+    spelling = spelled(path)
+    if not any_path_matches(tuple(each for each, sensitive in patterns.items() if sensitive), spelling):
         return None
-    last = next((each for each in reversed(list(patterns)) if path_matches(each, shown)), None)
+    last = next((each for each in reversed(list(patterns)) if path_matches(each, spelling)), None)
     return last if last is not None and patterns[last] else None
 
 
 def holds_secrets(path: str) -> bool:
     """True if the content of *path* is likely to be secret, so that reading it matters as well."""
-    shown = spelled(path)
-    return any_path_matches(_HOLD_SECRETS, shown) and not any_path_matches(_HOLD_NONE, shown)
+    spelling = spelled(path)
+    return any_path_matches(_HOLD_SECRETS, spelling) and not any_path_matches(_HOLD_NONE, spelling)
 
 
 def secret_pattern(path: str, patterns: Patterns = SENSITIVE) -> str | None:

@@ -100,7 +100,9 @@ def tightened(settings: PolicySettings, name: str) -> PolicySettings:
     sensitive = tuple(each for each in settings.sensitive if each[1])
     dropped = [f"{each.where} ({each.rule.text})" for each in settings.rules if each.rule.action == "allow"]
     dropped += [f"[agents.{agent}] bypass" for agent in sorted(settings.bypass)]
-    dropped += [f"[agents.{agent}] confine" for agent, said in sorted(settings.confine.items()) if said is False]
+    dropped += [
+        f"[agents.{agent}] confine" for agent, confining in sorted(settings.confine.items()) if confining is False
+    ]
     dropped += [f"[sensitive] {pattern!r} = false" for pattern, is_ in settings.sensitive if not is_]
     loosened = loosening(settings)
     dropped += loosened
@@ -109,7 +111,7 @@ def tightened(settings: PolicySettings, name: str) -> PolicySettings:
     warnings = tuple(
         f"{name} loosens the policy, which a project may not do: {each} is ignored. {own}" for each in dropped
     )
-    confine = {agent: said for agent, said in settings.confine.items() if said is not False}
+    confine = {agent: confining for agent, confining in settings.confine.items() if confining is not False}
     kept = {key.name: getattr(settings, key.name) for key in FILE_KEYS if key.name not in loosened}
     return PolicySettings(rules=rules, confine=confine, sensitive=sensitive, warnings=warnings, **kept)
 
@@ -120,9 +122,9 @@ def joined(site: PolicySettings, project: PolicySettings) -> PolicySettings:
     return PolicySettings(
         rules=(*site.rules, *project.rules),
         confine={
-            agent: said
+            agent: confining
             for agent in (*project.confine, *site.confine)
-            if (said := tighter(site.confine.get(agent), project.confine.get(agent))) is not None
+            if (confining := tighter(site.confine.get(agent), project.confine.get(agent))) is not None
         },
         sensitive=(*project.sensitive, *site.sensitive),
         cell_review="first" if "first" in reviews else None,
@@ -223,17 +225,17 @@ class _Reader:
         return agents  # type: ignore[no-any-return]
 
     def confine(self, agents: dict[str, dict[str, Any]]) -> dict[str, Confining]:
-        found: dict[str, Confining] = {}
+        by_agent: dict[str, Confining] = {}
         for agent, data in agents.items():
             if "confine" in data:
                 try:
-                    found[agent] = checked_confining(data["confine"])
+                    by_agent[agent] = checked_confining(data["confine"])
                 except UsageError as error:
                     self._fail("confine", f"agents.{agent}", error.message.removesuffix("."), error.hint or "")
-        return found
+        return by_agent
 
     def bypass(self, agents: dict[str, dict[str, Any]]) -> list[str]:
-        found = []
+        bypassing = []
         for agent, data in agents.items():
             value = data.get("bypass", False)
             if value is True and agent == EVERY:
@@ -242,8 +244,8 @@ class _Reader:
                 )
             if not isinstance(value, bool):
                 self._fail("bypass", f"agents.{agent}", f"'bypass' is {value!r}", "Use true or false.")
-            found += [agent] if value else []
-        return found
+            bypassing += [agent] if value else []
+        return bypassing
 
     def sensitive(self, patterns: Any) -> list[tuple[str, bool]]:
         for pattern, value in self._table(patterns, "sensitive").items():
@@ -260,12 +262,12 @@ class _Reader:
 
     def folders(self, key: str, table: str, folders: Iterable[str]) -> list[str]:
         """Returns the *folders* of *key* as absolute paths."""
-        found = []
-        for said in folders:
-            found.append(str(home()) if said == "~" else _home(said))
-            if not Path(found[-1]).is_absolute() or "\0" in said:
-                self._fail(key, table, f"{said!r} is not an absolute path", "Start it with / or ~/.")
-        return found
+        paths = []
+        for folder in folders:
+            paths.append(str(home()) if folder == "~" else _home(folder))
+            if not Path(paths[-1]).is_absolute() or "\0" in folder:
+                self._fail(key, table, f"{folder!r} is not an absolute path", "Start it with / or ~/.")
+        return paths
 
     def choice(self, value: Any, among: tuple[str, ...], key: str, table: str = "") -> Any:
         if value not in among:

@@ -59,15 +59,15 @@ class PolicyFiles:
     def site(self) -> PolicySettings:
         """Returns the current content of the site's files, combined: the tighter value counts."""
         settings = _NOTHING
-        for _, found in self.of_site:
-            settings = joined(found, settings)
+        for _, site_settings in self.of_site:
+            settings = joined(site_settings, settings)
         return settings
 
     @property
     def of_site(self) -> tuple[tuple[Path, PolicySettings], ...]:
         """Returns the site's files that set something, with their settings."""
         paths = site_files() if self._site is None else self._site
-        return tuple((path, found) for path in paths if (found := self._load(path, "site")) != _NOTHING)
+        return tuple((path, settings) for path in paths if (settings := self._load(path, "site")) != _NOTHING)
 
     def trusts(self, workspace: Path) -> bool:
         """True if the user trusts the folder *workspace*, or one that contains it."""
@@ -180,5 +180,5 @@ def _trusting(text: str, folder: Path) -> str:
 
 
 def _toml(rule: AccessRule) -> str:
-    said = {key.name: getattr(rule, key.name) for key in RULE_KEYS if getattr(rule, key.name) != key.default}
-    return "\n".join(["[[rule]]", *(f"{name} = {toml_value(value)}" for name, value in said.items()), ""])
+    values = {key.name: getattr(rule, key.name) for key in RULE_KEYS if getattr(rule, key.name) != key.default}
+    return "\n".join(["[[rule]]", *(f"{name} = {toml_value(value)}" for name, value in values.items()), ""])

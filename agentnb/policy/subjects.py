@@ -45,7 +45,7 @@ _PROGRAMS = (
 )
 _VARIABLE = re.compile(r"\$\{?(\w+)\}?")
 _MOST = 256
-_FOUND = 64
+_MOST_MATCHES = 64
 _BASES = 16
 
 
@@ -60,10 +60,14 @@ class CommandTarget(NamedTuple):
 
 def command_targets(places: Iterable[NamedPath], cwd: str) -> list[CommandTarget]:
     """Returns what a command in *cwd* accesses, as far as its words show, without devices that store nothing."""
-    given = list(dict.fromkeys(places))
-    found = dict.fromkeys(each for place in given[:_MOST] for each in _of(place, cwd))
-    rest = [CommandTarget(f"{len(given) - _MOST} more files", writes=True, known=False)] if len(given) > _MOST else []
-    return [*found, *rest]
+    unique_places = list(dict.fromkeys(places))
+    targets = dict.fromkeys(each for place in unique_places[:_MOST] for each in _of(place, cwd))
+    rest = (
+        [CommandTarget(f"{len(unique_places) - _MOST} more files", writes=True, known=False)]
+        if len(unique_places) > _MOST
+        else []
+    )
+    return [*targets, *rest]
 
 
 _SYSTEM_FILES = re.compile(
@@ -114,7 +118,7 @@ def _expanded(path: str, base: str, *, dynamic: bool) -> tuple[str | None, bool]
         return path, False
     values = {"HOME": str(Path.home()), "PWD": base}
     if dynamic:
-        path = _VARIABLE.sub(lambda found: values.get(found[1], found[0]), path)
+        path = _VARIABLE.sub(lambda match: values.get(match[1], match[0]), path)
     if not dynamic or "$" not in path:
         return path, True
     if re.match(r"\$\{?(?:OLDPWD|TMPDIR|TEMP|TMP|USERPROFILE|XDG_\w+|LOCALAPPDATA|APPDATA)\b", path):
@@ -147,10 +151,10 @@ def _matches(base: str, path: str) -> list[str]:
     if not glob.has_magic(path):
         return [path]
     try:
-        found = list(itertools.islice(glob.iglob(os.path.join(base, path)), _FOUND))  # noqa: PTH118, PTH207 - as the shell
+        paths = list(itertools.islice(glob.iglob(os.path.join(base, path)), _MOST_MATCHES))  # noqa: PTH118, PTH207 - as the shell
     except (OSError, ValueError, re.error):
-        found = []
-    return [path, *found]
+        paths = []
+    return [path, *paths]
 
 
 READING = frozenset({"read", "search", "think"})
@@ -176,10 +180,10 @@ def seen(request: PolicyRequest, situation: Situation) -> Seen:
     if request.command is not None:
         return _command(request, request.command, situation)
     about = _CELLS if request.kind == "cell" else _FILE  # an agent may call a file edit a cell edit
-    found = [_file(path, request.tool, situation, about) for path in request.files]
-    if found:
-        risk = together(finding for _, finding in found) or Risk("none", "")
-        return Seen(tuple(subject for subject, _ in found), risk)
+    rated_subjects = [_file(path, request.tool, situation, about) for path in request.files]
+    if rated_subjects:
+        risk = together(finding for _, finding in rated_subjects) or Risk("none", "")
+        return Seen(tuple(subject for subject, _ in rated_subjects), risk)
     risk = Risk("low", "Only reads.") if request.tool in READING else Risk("medium", "Does what its title says.")
     if request.concern:
         risk = Risk("high", request.concern)
@@ -196,15 +200,15 @@ def _command(request: PolicyRequest, command: str, situation: Situation) -> Seen
     places = [*command_targets(rating.places, cwd), *(CommandTarget(path, writes=not looks) for path in request.files)]
     if request.kind == "permission":
         places += command_targets([NamedPath(".")], cwd)
-    found = [_subject_of_target(each, request, situation) for each in places]
+    rated_subjects = [_subject_of_target(each, request, situation) for each in places]
     known = Risk(rating.severity, rating.reason or "Runs a command that only looks.")
-    risk = together((known, *(finding for _, finding in found))) or known
-    sensitive = rating.sensitive is not None or any(subject.sensitive for subject, _ in found)
+    risk = together((known, *(finding for _, finding in rated_subjects))) or known
+    sensitive = rating.sensitive is not None or any(subject.sensitive for subject, _ in rated_subjects)
     units = tuple(
         _subject(request, situation, command=unit, severity=rating.severity, sensitive=sensitive, asks=rating.asks)
         for unit in rating.units or ("",)
     )
-    return Seen(units, risk, rating.readable, tuple(subject for subject, _ in found))
+    return Seen(units, risk, rating.readable, tuple(subject for subject, _ in rated_subjects))
 
 
 def _subject(request: PolicyRequest, situation: Situation, **fields: Any) -> PolicySubject:

@@ -34,12 +34,12 @@ def own_patterns(root: PurePath, environment: Mapping[str, str] = os.environ) ->
     """Returns patterns for the files that decide what agents may do and how they start."""
     named = [environment.get(name) for name in ("JUPYTER_CONFIG_DIR", "JUPYTERLAB_SETTINGS_DIR", "IPYTHONDIR")]
     folders = [config_folder(environment), *(Path(each).expanduser() for each in named if each)]
-    found = []
+    patterns = []
     for folder in (Path(os.path.abspath(each)) for each in folders):  # noqa: PTH100 - links stay
-        found.append(f"{_literal(folder.as_posix())}/**")
+        patterns.append(f"{_literal(folder.as_posix())}/**")
         if root in folder.parents:
-            found.append(f"{_literal(folder.relative_to(root).as_posix())}/**")
-    return tuple(dict.fromkeys(found))
+            patterns.append(f"{_literal(folder.relative_to(root).as_posix())}/**")
+    return tuple(dict.fromkeys(patterns))
 
 
 def _literal(path: str) -> str:
@@ -134,7 +134,7 @@ def with_folder(text: str, quoted: str, means: Callable[[str], tuple[str, ...]])
 
 def without_folder(text: str, folder: str, means: Callable[[str], tuple[str, ...]]) -> str:
     """Returns the policy file *text* without the trusted folder *folder*."""
-    cuts = (text[: found.start()] + text[found.end() :] for found in _QUOTED.finditer(text))
+    cuts = (text[: match.start()] + text[match.end() :] for match in _QUOTED.finditer(text))
     left = [*means(text)]
     left.remove(folder)
     return _first(cuts, left, means)
@@ -143,10 +143,10 @@ def without_folder(text: str, folder: str, means: Callable[[str], tuple[str, ...
 def _added(text: str, quoted: str) -> Iterator[str]:
     """Yields candidates: with a table of its own, as the first item of each list, and below each table header."""
     yield f"{text.rstrip()}\n\n[trust]\nfolders = [{quoted}]\n"
-    for found in re.finditer(r"\[", text):
-        yield f"{text[: found.end()]}{quoted}, {text[found.end() :]}"
-    for found in re.finditer(r"\][^\n]*\n?", text):
-        yield f"{text[: found.end()].rstrip()}\nfolders = [{quoted}]\n{text[found.end() :]}"
+    for match in re.finditer(r"\[", text):
+        yield f"{text[: match.end()]}{quoted}, {text[match.end() :]}"
+    for match in re.finditer(r"\][^\n]*\n?", text):
+        yield f"{text[: match.end()].rstrip()}\nfolders = [{quoted}]\n{text[match.end() :]}"
 
 
 def _first(texts: Iterable[str], wanted: list[str], means: Callable[[str], tuple[str, ...]]) -> str:

@@ -30,7 +30,9 @@ class Health(msgspec.Struct, frozen=True, kw_only=True):
 
     def __repr__(self) -> str:
         fields = {field: getattr(self, field) for field in self.__struct_fields__}
-        return "\n".join(f"{field:8}  {_said(value)}".rstrip() for field, value in fields.items() if value is not None)
+        return "\n".join(
+            f"{field:8}  {_indented(value)}".rstrip() for field, value in fields.items() if value is not None
+        )
 
 
 def examined(conversation: Conversation) -> Health:
@@ -55,6 +57,6 @@ def examined(conversation: Conversation) -> Health:
     )
 
 
-def _said(value: object) -> str:
+def _indented(value: object) -> str:
     lines = str(value).splitlines()
     return "\n".join([lines[0], *(f"{'':10}{line}" for line in lines[1:])]) if lines else "-"

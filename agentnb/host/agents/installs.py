@@ -108,7 +108,7 @@ class DefaultAgent:
             if readiness.name == name:
                 env = {**os.environ, **find(name).env, **self._host.environment.default_variables(name)}
                 try:
-                    return await asyncio.wait_for(_asked(plugin.name, readiness, env), _READY_SECONDS)
+                    return await asyncio.wait_for(_readiness_problem(plugin.name, readiness, env), _READY_SECONDS)
                 except (asyncio.TimeoutError, AgentnbError) as error:
                     log.warning("Whether %s could work is not known: %s", name, str(error) or "it took too long")
         return ""
@@ -143,7 +143,7 @@ class DefaultAgent:
         yield from real
 
 
-async def _asked(plugin: str, readiness: AgentReadiness, env: dict[str, str]) -> str:
+async def _readiness_problem(plugin: str, readiness: AgentReadiness, env: dict[str, str]) -> str:
     with plugins().guard(plugin, "readiness"):
         return await readiness.problem(env)
 

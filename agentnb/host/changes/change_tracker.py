@@ -283,12 +283,12 @@ class ChangeTracker:
         if before.id == after.id and not of_kernel:
             return record
         self._dispatch(turn_id, TurnChanges(status="computing"))
-        found, counted = await store.run(lambda store: _compared(store, before, after, between))
-        was, now = await store.run(lambda opened: [opened.folders(each, _folders(found)) for each in (before, after)])
+        changes, counted = await store.run(lambda store: _compared(store, before, after, between))
+        was, now = await store.run(lambda opened: [opened.folders(each, _folders(changes)) for each in (before, after)])
         record = replace(record, made_folders=tuple(sorted(now - was)), removed_folders=tuple(sorted(was - now)))
         everything = tuple(
             each
-            for each in found
+            for each in changes
             if not self.recording.owns(store.workspace / each.path)
             and (
                 each.path in named
@@ -297,7 +297,7 @@ class ChangeTracker:
                 )
             )
         )
-        found = tuple(change for each in everything for change in _between(each, was, now))
+        changes = tuple(change for each in everything for change in _between(each, was, now))
         others = store.named_by_others(session, running.began_at)
 
         def by(change: PathChange) -> tuple[By, ...]:
@@ -309,7 +309,7 @@ class ChangeTracker:
             }
             return attributed(paths, named, others, frozenset(saved))
 
-        listed = found[:MOST_ITEMS]
+        listed = changes[:MOST_ITEMS]
         files = [file_item(change, counted.get(change.path), by(change)) for change in listed]
         wrote = await written_notebook(self._environment, self.kernel, turn_id, store, listed)
         if wrote is not None:
@@ -319,8 +319,8 @@ class ChangeTracker:
         written = None if wrote is None else wrote.change
         items = (*(each for each in files if each.file is written or not _shows_again(each, cells)), *cells)
         await self.recording.record(store, [each for each in everything if not by_others(by(each))])
-        if len(found) > MOST_ITEMS:
-            notes.append(f"{len(found) - MOST_ITEMS:,} more files changed but are not listed.")
+        if len(changes) > MOST_ITEMS:
+            notes.append(f"{len(changes) - MOST_ITEMS:,} more files changed but are not listed.")
         if items and self.kernel is not None and (lost := self.kernel.lost(turn_id)):
             notes.append(lost_words(lost))
         if items and runs_commands(self._parts(turn_id)):
@@ -406,9 +406,9 @@ def _compared(
     store: ChangeStore, before: Snapshot, after: Snapshot, between: tuple[Snapshot, ...]
 ) -> tuple[tuple[PathChange, ...], dict[str, tuple[int | None, int | None]]]:
     """Returns what changed, and the added and removed lines by path."""
-    found = store.changes(before, after, between)
+    changes = store.changes(before, after, between)
     with store.reading():
-        return found, {change.path: _counted(store, change) for change in found[:MOST_COUNTED]}
+        return changes, {change.path: _counted(store, change) for change in changes[:MOST_COUNTED]}
 
 
 def _counted(store: ChangeStore, change: PathChange) -> tuple[int | None, int | None]:

@@ -51,8 +51,8 @@ OPERATIONS = (
 
 def session_of(uri: str) -> str:
     """The session that a change set belongs to; *uri* itself if it is not a change set."""
-    head, found, tail = uri.rpartition(CHANGES)
-    return head if found and (not tail or (tail.startswith("/") and "/" not in tail[1:])) else uri
+    head, separator, tail = uri.rpartition(CHANGES)
+    return head if separator and (not tail or (tail.startswith("/") and "/" not in tail[1:])) else uri
 
 
 class ChangesetChannels:
@@ -129,7 +129,7 @@ def changeset_file(item: Item, workspace: Path) -> ChangesetFile:
         edit["before"], edit["after"] = (_text_side(item, text) for text in (item.before, item.after))
     if item.added is not None and item.removed is not None:
         edit["diff"] = {"added": item.added, "removed": item.removed}
-    told = {
+    meta = {
         "kind": item.kind,
         "name": item.name,
         "was": item.was,
@@ -149,7 +149,7 @@ def changeset_file(item: Item, workspace: Path) -> ChangesetFile:
     return ChangesetFile(
         id=item.id,
         edit={name: side for name, side in edit.items() if side is not None},
-        meta={"agentnb": {name: value for name, value in told.items() if value is not None}},
+        meta={"agentnb": {name: value for name, value in meta.items() if value is not None}},
     )
 
 

@@ -45,10 +45,10 @@ async def range_for_page(
     if side == "now":
         if item.file is None:
             raise UsageError("The current version can be read only for files.", hint="Check the notebook.")
-        found = for_page(
+        excerpt = for_page(
             snippet(WorkspaceBoundary(tracker.workspace), item.file.path, offset=first, length=length), patterns
         )
-        return _content_range(found.data, found.size, first, found.data)
+        return _content_range(excerpt.data, excerpt.size, first, excerpt.data)
     content = _readable(item.name, await _content(tracker, item, after=side == "after"))
     return _content_range(content[first : first + length], len(content), first, content)
 
@@ -56,7 +56,9 @@ async def range_for_page(
 async def versions(tracker: ChangeTracker, refused: FilesConflict) -> list[dict[str, Any]]:
     """The conflicts in the form of the protocol: the three versions as text, if they are text."""
     store, conflicts = tracker.store, refused.conflicts
-    return [] if store is None else await store.run(lambda opened: [_told(opened, each) for each in conflicts])
+    return (
+        [] if store is None else await store.run(lambda opened: [_conflict_to_json(opened, each) for each in conflicts])
+    )
 
 
 async def _content(tracker: ChangeTracker, item: Item, *, after: bool) -> bytes:
@@ -86,7 +88,7 @@ def _content_range(data: bytes, size: int, first: int, beginning: bytes) -> Cont
     return ContentRange(data, size, first + len(data) < size, not begins_as_text(beginning))
 
 
-def _told(store: ChangeStore, conflict: Conflict) -> dict[str, Any]:
+def _conflict_to_json(store: ChangeStore, conflict: Conflict) -> dict[str, Any]:
     path = path_to_json(conflict.path)
     versions = {"base": conflict.base, "current": conflict.current, "target": conflict.target}
     texts = {name: _text(store, version) for name, version in versions.items()}

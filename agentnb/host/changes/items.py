@@ -45,9 +45,9 @@ def split_by_workspace(paths: Iterable[str], workspace: str) -> tuple[frozenset[
     inside, outside = set[str](), set[str]()
     for path in filter(is_file_name, paths):
         real = _normal(workspace, path)
-        found = PurePath(real)
-        if found.is_relative_to(workspace):
-            inside.add(found.relative_to(workspace).as_posix())
+        file = PurePath(real)
+        if file.is_relative_to(workspace):
+            inside.add(file.relative_to(workspace).as_posix())
         else:
             outside.add(real)
     return frozenset(inside), frozenset(outside)
@@ -70,12 +70,12 @@ def attributed(
 ) -> tuple[By, ...]:
     """Returns who changed a file, as far as is known."""
     wanted = frozenset(paths)
-    found: list[By] = ["toolCall"] if wanted & named else []
+    causes: list[By] = ["toolCall"] if wanted & named else []
     if wanted & others:
-        found.append("otherTab")
+        causes.append("otherTab")
     if wanted & saved:
-        found.append("user")
-    return tuple(found) or ("during",)
+        causes.append("user")
+    return tuple(causes) or ("during",)
 
 
 def by_others(who: tuple[By, ...]) -> bool:

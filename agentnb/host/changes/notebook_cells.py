@@ -48,9 +48,11 @@ def _cell(cell: dict[str, Any]) -> list[str]:
     kind = cell.get("cell_type")
     head = "# %%" if kind == "code" else f"# %% [{kind}]"
     outputs = cell.get("outputs")
-    shown = [f"#> {line}" for each in (outputs if isinstance(outputs, list) else []) for line in _output(each)]
-    more = [f"#> … {len(shown) - MOST_OUTPUT_LINES:,} more lines"] if len(shown) > MOST_OUTPUT_LINES else []
-    return [head, *_text(cell.get("source")).splitlines(), *shown[:MOST_OUTPUT_LINES], *more]
+    output_lines = [f"#> {line}" for each in (outputs if isinstance(outputs, list) else []) for line in _output(each)]
+    more = (
+        [f"#> … {len(output_lines) - MOST_OUTPUT_LINES:,} more lines"] if len(output_lines) > MOST_OUTPUT_LINES else []
+    )
+    return [head, *_text(cell.get("source")).splitlines(), *output_lines[:MOST_OUTPUT_LINES], *more]
 
 
 def _output(output: Any) -> list[str]:

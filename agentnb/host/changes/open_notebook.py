@@ -50,10 +50,10 @@ def cells_in(content: bytes) -> tuple[FileCell, ...] | None:
     cells = notebook.get("cells") if isinstance(notebook, dict) and notebook.get("nbformat") == FORMAT else None
     if not isinstance(cells, list) or len(cells) >= MOST_CELLS:
         return None
-    found = [_cell(each) for each in cells]
-    known = [each for each in found if each is not None]
+    file_cells = [_cell(each) for each in cells]
+    known = [each for each in file_cells if each is not None]
     ids = {each.id for each in known}
-    if len(known) < len(found) or (len(ids) < len(known) and ids != {""}):
+    if len(known) < len(file_cells) or (len(ids) < len(known) and ids != {""}):
         return None
     return tuple(known)
 
@@ -107,21 +107,21 @@ def missing_in_page(
     after, before = _with_ids(after, page), _with_ids(before, page)
     if after is None or len(page) >= MOST_CELLS:
         return None
-    shown = {cell.id: cell for cell in page}
+    page_cells = {cell.id: cell for cell in page}
     was = {cell.id: cell for cell in before} if before is not None else None
     if _is_moved(before, after, page):
         return None
-    made = _Changes(notebook, shown, was, hashes)
+    made = _Changes(notebook, page_cells, was, hashes)
     place = {cell.id: at for at, cell in enumerate(after)}
     for at, cell in enumerate(after):
-        if (old := shown.get(cell.id)) is not None and old.kind != cell.kind:
+        if (old := page_cells.get(cell.id)) is not None and old.kind != cell.kind:
             return None
         made.add(cell.id, cell.kind, cell.source, after[at - 1].id if at else None, at)
     for at, gone in enumerate(page):
         if gone.id not in place and was is not None and gone.id in was:
             made.add(gone.id, gone.kind, None, page[at - 1].id if at else None, at)
-    characters = sum(len(each.before or "") + len(each.after or "") for each in made.found)
-    return made.found if characters <= MOST_CHARACTERS else None
+    characters = sum(len(each.before or "") + len(each.after or "") for each in made.records)
+    return made.records if characters <= MOST_CHARACTERS else None
 
 
 class _Changes:
@@ -130,34 +130,34 @@ class _Changes:
     def __init__(
         self,
         notebook: str,
-        shown: dict[str, NotebookCell],
+        page_cells: dict[str, NotebookCell],
         was: dict[str, FileCell] | None,
         hashes: tuple[str, str] | None,
     ) -> None:
-        self.found: list[CellRecord] = []
+        self.records: list[CellRecord] = []
         self._notebook = notebook
-        self._shown = shown
+        self._page_cells = page_cells
         self._was = was
         self._hashes = hashes
 
     def add(self, cell_id: str, kind: str, source: str | None, below: str | None, index: int) -> None:
         """Note a change if *cell_id* has another *source* now (None: no such cell); it is below the cell *below*."""
-        shown, was = self._shown.get(cell_id), None if self._was is None else self._was.get(cell_id)
+        page_cell, was = self._page_cells.get(cell_id), None if self._was is None else self._was.get(cell_id)
         if was is not None:
-            found: str | None = was.source
+            old_source: str | None = was.source
         else:
-            found = None if shown is None or self._was is not None else shown.source
-        is_shown = shown is not None and not shown.cut and shown.source == source
-        if is_shown or source == found or (shown is not None and shown.cut and was is None):
+            old_source = None if page_cell is None or self._was is not None else page_cell.source
+        is_shown = page_cell is not None and not page_cell.cut and page_cell.source == source
+        if is_shown or source == old_source or (page_cell is not None and page_cell.cut and was is None):
             return
-        self.found.append(
+        self.records.append(
             CellRecord(
                 cell_id=cell_id,
                 notebook=self._notebook,
                 kind=kind,
-                before=found,
+                before=old_source,
                 after=source,
-                count=None if shown is None else shown.count,
+                count=None if page_cell is None else page_cell.count,
                 below=below,
                 index=index,
                 undone=True,
@@ -174,7 +174,7 @@ def _with_ids(cells: Sequence[FileCell] | None, page: Sequence[NotebookCell]) ->
         return cells
     if [each.kind for each in cells] != [each.kind for each in page]:
         return None
-    return [cell._replace(id=shown.id) for cell, shown in zip(cells, page, strict=True)]
+    return [cell._replace(id=page_cell.id) for cell, page_cell in zip(cells, page, strict=True)]
 
 
 def _is_moved(before: Sequence[FileCell] | None, after: Sequence[FileCell], page: Sequence[NotebookCell]) -> bool:
@@ -186,13 +186,13 @@ def _is_moved(before: Sequence[FileCell] | None, after: Sequence[FileCell], page
 
 def notice(name: str, missing: Sequence[CellRecord] | None) -> str:
     """Returns the notice for the user about the notebook *name*, from the result of :func:`missing_in_page`."""
-    told = f"The agent wrote {name} directly while it is open here."
+    sentence = f"The agent wrote {name} directly while it is open here."
     if missing is None:
-        return f"{told} Reload it to see its cells, which cannot be applied one by one."
+        return f"{sentence} Reload it to see its cells, which cannot be applied one by one."
     if not missing:
-        return f"{told} The text of its cells is already shown; reload it to see the rest."
+        return f"{sentence} The text of its cells is already shown; reload it to see the rest."
     changes = "cell change" if len(missing) == 1 else f"{len(missing)} cell changes"
-    return f"{told} Apply its {changes} to the notebook, or reload it."
+    return f"{sentence} Apply its {changes} to the notebook, or reload it."
 
 
 _OLD_CELLS = "It is open in a page that still has the old cells."
@@ -239,13 +239,13 @@ async def written_notebook(
     notebooks = [each for each in changes if each.after is not None and each.path.endswith(".ipynb")]
     if not notebooks or kernel is None or not environment.attached():
         return None
-    shown = kernel.open_notebook()
-    path = None if shown is None else shown.path
+    notebook = kernel.open_notebook()
+    path = None if notebook is None else notebook.path
     change = next((each for each in notebooks if str(store.workspace / each.path) == path), None)
-    if shown is None or path is None or change is None or _was_saved_since(environment, path):
+    if notebook is None or path is None or change is None or _was_saved_since(environment, path):
         return None
     cells = await store.run(lambda opened: _NotebookCells.of(opened, change))
-    missing = missing_in_page(shown.name, cells.before, cells.after, shown.cells, cells.hashes)
+    missing = missing_in_page(notebook.name, cells.before, cells.after, notebook.cells, cells.hashes)
     kernel.offer(turn_id, missing or ())
     detail = _OLD_CELLS if missing is None or missing else _OLD_OUTPUTS
     return WrittenNotebook(change, detail, notice(path_to_json(change.path), missing))

@@ -172,10 +172,10 @@ class Undo:
         for turn_id in dict.fromkeys(each.turn_id for each in turned):
             tracker.refresh_kernel(turn_id)
         done += turned
-        said = _sentence(operation, done)
+        sentence = _sentence(operation, done)
         if operation == "apply" and done:
-            said = f"{said} {self._next_save()}"
-        return Outcome(tuple(each.key for each in done), said)
+            sentence = f"{sentence} {self._next_save()}"
+        return Outcome(tuple(each.key for each in done), sentence)
 
     def _next_save(self) -> str:
         """Returns a warning about the next save: JupyterLab asks before it replaces a changed file."""
@@ -472,8 +472,8 @@ def merged(turns: Iterable[TurnChangeRecord]) -> list[Item]:
         for item in turn.items:
             moved = f"file:{item.was}" if item.kind == "file" and item.was is not None else item.id
             chains.setdefault(item.id, chains.pop(moved, []) if moved != item.id else []).append(item)
-    found = (_merged_chain(chain) for chain in chains.values())
-    return [each for each in found if each is not None]
+    items = (_merged_chain(chain) for chain in chains.values())
+    return [each for each in items if each is not None]
 
 
 def _merged_chain(chain: Sequence[Item]) -> Item | None:

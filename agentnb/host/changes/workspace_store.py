@@ -81,8 +81,8 @@ def read_file_times(
     try:
         while folders:
             folder = folders.pop()
-            with os.scandir(f"{root}/{folder}") as found:
-                for entry in found:
+            with os.scandir(f"{root}/{folder}") as scan:
+                for entry in scan:
                     path = f"{folder}{entry.name}"
                     if is_left_out(entry.name) or is_own(path):
                         continue
@@ -175,9 +175,9 @@ class WorkspaceStore:
 
     def named_by_others(self, session: str, since: int) -> frozenset[str]:
         """Returns the files named by tool calls of other sessions' turns since *since* (milliseconds since 1970)."""
-        found = [each.named() for each in self.running.values() if each.session != session]
-        found += [each.named for each in self.ended if each.session != session and each.ended_at >= since]
-        return frozenset().union(*found)
+        named_files = [each.named() for each in self.running.values() if each.session != session]
+        named_files += [each.named for each in self.ended if each.session != session and each.ended_at >= since]
+        return frozenset().union(*named_files)
 
     async def run(self, work: Callable[[ChangeStore], T]) -> T:
         """Do *work* with the store on its thread."""

@@ -50,12 +50,12 @@ class _File:
         self.kind: Kind = "changed"
         self.made = False
         self.edits: list[_Edit] = []
-        self.shown = False
+        self.has_edits = False
 
     def edit(self, edit: _Edit) -> None:
         """Add a change: it is merged with one that it continues; one contained in a larger one is reported once."""
-        if not self.shown:
-            self.made, self.shown = edit.old is None, True
+        if not self.has_edits:
+            self.made, self.has_edits = edit.old is None, True
         last = self.edits[-1] if self.edits else None
         if last is not None and last.new == edit.old:
             self.edits[-1] = _Edit(last.old, edit.new)
@@ -63,8 +63,8 @@ class _File:
             self.edits = [*(other for other in self.edits if not _holds(edit, other)), edit]
         self.kind = "created" if self.made else "changed"
 
-    def told(self, path: str) -> FileChange | None:
-        if self.kind in {"deleted", "moved"} or not self.shown:
+    def change(self, path: str) -> FileChange | None:
+        if self.kind in {"deleted", "moved"} or not self.has_edits:
             gone = self.kind == "deleted" and self.made
             return None if gone else FileChange(path, self.kind, None, None, "")
         edits = [edit for edit in self.edits if (edit.old or "") != edit.new or edit.old is None]
@@ -100,7 +100,7 @@ def changes(parts: Iterable[ResponsePart], cwd: Path) -> tuple[FileChange, ...]:
             file = files.setdefault(relative(place.path, cwd), _File())
             if kind != "changed":
                 file.kind = kind
-    rows = (file.told(path) for path, file in files.items())
+    rows = (file.change(path) for path, file in files.items())
     return tuple(each for each in rows if each is not None)
 
 

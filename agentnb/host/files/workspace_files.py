@@ -87,8 +87,8 @@ class Snippet(NamedTuple):
 
 def listed(workspace: WorkspaceBoundary, path: str) -> tuple[str, list[FolderEntry], int]:
     """Lists a folder: its path in the workspace, its entries (folders first, by name), and how many are left out."""
-    with _held(workspace, path, "folder") as (named, descriptor, _), os.scandir(descriptor) as found:
-        names = sorted(found, key=lambda each: (not each.is_dir(follow_symlinks=False), each.name))
+    with _held(workspace, path, "folder") as (named, descriptor, _), os.scandir(descriptor) as scan:
+        names = sorted(scan, key=lambda each: (not each.is_dir(follow_symlinks=False), each.name))
         entries = [each for each in map(_entry, names[:ENTRIES]) if each is not None]
         return named, entries, max(0, len(names) - ENTRIES)
 

@@ -40,7 +40,7 @@ async def arrange(
 ) -> None:
     """Set a session's title, or whether it is pinned or archived; None leaves a value unchanged."""
     title = None if title is None else checked_title(title)
-    recorder, record = await asyncio.to_thread(_found, host, find)
+    recorder, record = await asyncio.to_thread(_recorder_and_record, host, find)
     if title is not None:
         if (conversation := _open_here(host, record)) is not None:
             carry_out(host, record.uri, SessionTitleChanged(title=title), FROM_PYTHON)
@@ -53,7 +53,7 @@ async def arrange(
 
 async def duplicate(host: Host, find: Callable[[SessionRecorder], SessionRecord]) -> tuple[str, bool]:
     """Copy a session, so that it can go on in two ways."""
-    recorder, record = await asyncio.to_thread(_found, host, find)
+    recorder, record = await asyncio.to_thread(_recorder_and_record, host, find)
     conversation = _open_here(host, record)
     if conversation is not None:
         process = conversation.session.state.agent_process
@@ -66,7 +66,7 @@ async def duplicate(host: Host, find: Callable[[SessionRecorder], SessionRecord]
 
 async def delete(host: Host, find: Callable[[SessionRecorder], SessionRecord]) -> SessionRecord:
     """Delete a session for good, on the host's thread."""
-    recorder, record = await asyncio.to_thread(_found, host, find)
+    recorder, record = await asyncio.to_thread(_recorder_and_record, host, find)
     if await asyncio.to_thread(recorder.store.held, [record]):
         raise SessionError(ELSEWHERE.format(record.title), hint="Continue there, or close it there (`%agents close`).")
     conversation = host.conversations.get(record.uri)
@@ -100,6 +100,8 @@ def _open_here(host: Host, record: SessionRecord) -> Conversation | None:
     return None if conversation is None or conversation.barred is not None else conversation
 
 
-def _found(host: Host, find: Callable[[SessionRecorder], SessionRecord]) -> tuple[SessionRecorder, SessionRecord]:
+def _recorder_and_record(
+    host: Host, find: Callable[[SessionRecorder], SessionRecord]
+) -> tuple[SessionRecorder, SessionRecord]:
     recorder = recorder_of(host)
     return recorder, find(recorder)

@@ -53,7 +53,7 @@ class SessionRecorder:
         self._entries: dict[str, int] = {}
         self._turns: dict[str, int] = {}
         self._scheduled = self._writing = False
-        self._said: set[str] = set()
+        self._reported: set[str] = set()
 
     @property
     def note(self) -> str:
@@ -182,8 +182,8 @@ class SessionRecorder:
             self._schedule(BATCH_SECONDS if error is None else RETRY_SECONDS)
 
     def _complain(self, error: LogError) -> None:
-        if str(error) not in self._said:
-            self._said.add(str(error))
+        if str(error) not in self._reported:
+            self._reported.add(str(error))
             log.warning("%s", error)
 
     def _begin_again(self) -> None:

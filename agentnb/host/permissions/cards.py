@@ -68,17 +68,19 @@ _KINDS = {"terminal": "execute", "write": "edit", "cell": "edit"}
 
 def belongs(request: PolicyRequest, call: ToolCallState) -> bool:
     """True if *request* belongs on the agent's tool call *call*, since both are about the same thing."""
-    asked = asked_request(call, call.display_name, request.path or "", kernel=request.kind in {"kernel", "cell"})
+    call_request = asked_request(call, call.display_name, request.path or "", kernel=request.kind in {"kernel", "cell"})
     if request.kind in {"kernel", "cell"}:
-        return (request.call is not None and request.call == asked.call) or request.covered_by(asked)
+        return (request.call is not None and request.call == call_request.call) or request.covered_by(call_request)
     if request.command is not None:
-        return request.command in {asked.command, getattr(call, "tool_input", None)}
-    if request.path is None or real_path("/", request.path) not in asked.paths:
+        return request.command in {call_request.command, getattr(call, "tool_input", None)}
+    if request.path is None or real_path("/", request.path) not in call_request.paths:
         return False
     if request.kind == "read":
         return True
-    changes = any(each.path == request.path for each in diffs(asked.preview))
-    return asked.tool not in READING and (not changes or request.preview is None or request.covered_by(asked))
+    changes = any(each.path == request.path for each in diffs(call_request.preview))
+    return call_request.tool not in READING and (
+        not changes or request.preview is None or request.covered_by(call_request)
+    )
 
 
 def with_wider(
@@ -100,12 +102,12 @@ def warned(verdict: Verdict, request: PolicyRequest, unsaved: Callable[[str], Un
     if request.tool in READING or request.kind == "cell":
         return verdict
     open_in = {path: held.editor for path in request.files if (held := unsaved(path)) is not None}
-    said = (f"{os.path.basename(path)} has unsaved changes in {editor}." for path, editor in open_in.items())  # noqa: PTH119
-    return replace(verdict, risk=" ".join([verdict.risk, *said]).strip()) if open_in else verdict
+    warnings = (f"{os.path.basename(path)} has unsaved changes in {editor}." for path, editor in open_in.items())  # noqa: PTH119
+    return replace(verdict, risk=" ".join([verdict.risk, *warnings]).strip()) if open_in else verdict
 
 
 def risk_of(
-    verdict: Verdict, found: SimilarRule | None, *, shows_effects: bool = False, lost: Sequence[str] = ()
+    verdict: Verdict, similar: SimilarRule | None, *, shows_effects: bool = False, lost: Sequence[str] = ()
 ) -> ToolCallRisk:
     """Returns the risk that the card shows.
 
@@ -121,7 +123,7 @@ def risk_of(
     return ToolCallRisk(
         severity=verdict.severity,
         reason=reason,
-        like=None if found is None else found.words,
+        like=None if similar is None else similar.words,
     )
 
 
@@ -279,24 +281,24 @@ class KernelCallCards:
         self._channels = channels
         self._waiting = waiting
         self._cwd = cwd
-        self._asked = 0
+        self._own_count = 0
         self._own: dict[str, PendingPermission] = {}
         self._running: dict[tuple[str, str], list[tuple[str, str]]] = {}
 
     # --- the question ---
 
-    def asked(self, turn: ActiveTurn, request: PolicyRequest) -> ChatToolCallReady:
+    def question_card(self, turn: ActiveTurn, request: PolicyRequest) -> ChatToolCallReady:
         """The question, on the tool call that it belongs to, else on one of our own."""
         begun = Parts.of(turn.response_parts).begun_calls()
         call = next((call for call in begun if not request.again and belongs(request, call)), None)
         if call is None:
-            self._asked += 1
-            call_id = f"{OWN}{request.kind}-{self._asked}"
+            self._own_count += 1
+            call_id = f"{OWN}{request.kind}-{self._own_count}"
             self._channels.dispatch(own_call(turn.id, call_id, request))
             return question(turn.id, call_id, request)
-        shown = preview(turn.id, call, request)
-        if shown is not None:
-            self._channels.dispatch(shown)
+        preview_action = preview(turn.id, call, request)
+        if preview_action is not None:
+            self._channels.dispatch(preview_action)
         return question(turn.id, call.tool_call_id, request)
 
     def waits(self, question: PendingPermission) -> None:
@@ -320,17 +322,17 @@ class KernelCallCards:
         begun = isinstance(call, ToolCallStreamingState | ToolCallRunningState)
         if call is None or not begun or call_id in self._own:
             return
-        found = next((each for each, own in self._own.items() if belongs(own.request, call)), None)
-        card = None if found is None else self._channels.tool_call(found)
+        own_id = next((each for each, own in self._own.items() if belongs(own.request, call)), None)
+        card = None if own_id is None else self._channels.tool_call(own_id)
         if isinstance(card, ToolCallStreamingState):  # still a preview: the agent may never ask
             return
-        if found is None or card is None or (keep_open and isinstance(card, ToolCallPendingConfirmationState)):
+        if own_id is None or card is None or (keep_open and isinstance(card, ToolCallPendingConfirmationState)):
             return
-        question = self._own.pop(found)
-        if (shown := preview(turn_id, call, question.request)) is not None:
-            self._channels.dispatch(shown)
+        question = self._own.pop(own_id)
+        if (preview_action := preview(turn_id, call, question.request)) is not None:
+            self._channels.dispatch(preview_action)
         question.call_id = call_id
-        if self._waiting.pop(found, None) is not None:
+        if self._waiting.pop(own_id, None) is not None:
             self._waiting[call_id] = question
         for action in moved(turn_id, call_id, card, question.request):
             self._channels.dispatch(action)
@@ -341,19 +343,19 @@ class KernelCallCards:
         """Show the progress of a kernel tool's code on its tool call."""
         self.show(call, ToolCallDetails(run=run))
 
-    def show(self, call: tuple[str, str], shown: ToolCallDetails) -> None:
-        """Show *shown* on the tool call of a kernel tool, if there is one."""
-        if (found := self._card_of(call)) is not None:
-            turn_id, call_id = found
-            self._channels.dispatch(show_details(turn_id, call_id, shown))
+    def show(self, call: tuple[str, str], details: ToolCallDetails) -> None:
+        """Show *details* on the tool call of a kernel tool, if there is one."""
+        if (card := self._card_of(call)) is not None:
+            turn_id, call_id = card
+            self._channels.dispatch(show_details(turn_id, call_id, details))
 
     def call_of(self, call_id: str) -> tuple[str, str] | None:
         """Returns the kernel tool and arguments of the tool call *call_id*; None if it has none."""
-        own = next((call for call, shown in self._running.items() if any(each[1] == call_id for each in shown)), None)
-        found = self._channels.tool_call(call_id)
-        if own is not None or found is None:
+        own = next((call for call, cards in self._running.items() if any(each[1] == call_id for each in cards)), None)
+        tool_call = self._channels.tool_call(call_id)
+        if own is not None or tool_call is None:
             return own
-        return asked_request(found, found.display_name, self._cwd, kernel=True).call
+        return asked_request(tool_call, tool_call.display_name, self._cwd, kernel=True).call
 
     # --- the end ---
 

@@ -87,10 +87,10 @@ def differences(
 
 
 def _ended(rehearsal: Rehearsal, ended: Ended) -> Iterator[str]:
-    shown, code = rehearsal.exit_code, ended.exit_code
-    if shown is not None and code is not None and shown != code:
-        yield f"The exit code was {code}; the preview showed {shown}."
-    if shown is not None:
+    previewed_code, code = rehearsal.exit_code, ended.exit_code
+    if previewed_code is not None and code is not None and previewed_code != code:
+        yield f"The exit code was {code}; the preview showed {previewed_code}."
+    if previewed_code is not None:
         return
     if rehearsal.error is None and ended.failure is not None:
         yield "It failed; the preview showed no error."
@@ -99,12 +99,12 @@ def _ended(rehearsal: Rehearsal, ended: Ended) -> Iterator[str]:
 
 
 def _files_differ(rehearsal: Rehearsal, folder: str, before: FolderState, after: FolderState) -> Iterator[str]:
-    shown = named_files(rehearsal, folder)
+    previewed = named_files(rehearsal, folder)
     known = before.is_whole and after.is_whole and not rehearsal.more_files
-    paths = {*before.seen, *after.seen} if known else {*shown}
+    paths = {*before.seen, *after.seen} if known else {*previewed}
     happened = {path: what for path in paths if (what := _change(before.seen.get(path), after.seen.get(path)))}
-    other = {path: what for path, what in happened.items() if shown.get(path) != what}
-    missing = {path: what for path, what in shown.items() if path not in happened}
+    other = {path: what for path, what in happened.items() if previewed.get(path) != what}
+    missing = {path: what for path, what in previewed.items() if path not in happened}
     yield from _listed("{} was {}, which the preview did not show.", other, folder)
     yield from _listed("{} was not {}, although the preview showed it.", missing, folder)
 
@@ -112,20 +112,20 @@ def _files_differ(rehearsal: Rehearsal, folder: str, before: FolderState, after:
 def _variables_differ(rehearsal: Rehearsal, variables: Collection[str] | None) -> Iterator[str]:
     if variables is None:
         return
-    shown = {each.name: each.status for each in rehearsal.variables}
+    previewed = {each.name: each.status for each in rehearsal.variables}
     pairs = (each.removesuffix(" in place").rpartition(" ") for each in variables)
     happened: dict[str, str] = {name: status for name, _, status in pairs}
-    other = {name: what for name, what in happened.items() if shown.get(name) != what}
-    missing = {name: what for name, what in shown.items() if name not in happened}
+    other = {name: what for name, what in happened.items() if previewed.get(name) != what}
+    missing = {name: what for name, what in previewed.items() if name not in happened}
     yield from _listed("The variable {} was {}, which the preview did not show.", other)
     yield from _listed("The variable {} was not {}, although the preview showed it.", missing)
 
 
-def _listed(sentence: str, found: Mapping[str, str], folder: str = "") -> Iterator[str]:
-    names = sorted(found)
+def _listed(sentence: str, changes: Mapping[str, str], folder: str = "") -> Iterator[str]:
+    names = sorted(changes)
     for name in names[:_LISTED]:
-        shown = os.path.relpath(name, folder) if folder and name.startswith(f"{folder}/") else name
-        yield sentence.format(shown.encode("unicode_escape", "surrogatepass").decode(), found[name])
+        display_name = os.path.relpath(name, folder) if folder and name.startswith(f"{folder}/") else name
+        yield sentence.format(display_name.encode("unicode_escape", "surrogatepass").decode(), changes[name])
     if len(names) > _LISTED:
         yield f"{len(names) - _LISTED:,} more differ."
 
@@ -181,20 +181,20 @@ def _content(path: str) -> bytes:
 _UNDOABLE = frozenset({"created", "changed"})
 
 
-def is_harmless(found: Rehearsal, folder: str, situation: Situation) -> bool:
-    """True if the preview *found* saw everything, and nothing that it saw is beyond undo.
+def is_harmless(rehearsal: Rehearsal, folder: str, situation: Situation) -> bool:
+    """True if the preview *rehearsal* saw everything, and nothing that it saw is beyond undo.
 
     The code ended without an error, needed nothing that the preview refuses, and changed only files that Edit may
     change at once.
     """
-    ended_well = found.available and found.error is None and not found.exit_code
-    saw_all = not (found.reason or found.connections or found.refused or found.more_files)
-    can_restore = all(each.can_restore for each in found.variables)
+    ended_well = rehearsal.available and rehearsal.error is None and not rehearsal.exit_code
+    saw_all = not (rehearsal.reason or rehearsal.connections or rehearsal.refused or rehearsal.more_files)
+    can_restore = all(each.can_restore for each in rehearsal.variables)
     return (
         ended_well
         and saw_all
         and can_restore
-        and all(_is_edit(each.path, each.status, folder, situation) for each in found.files)
+        and all(_is_edit(each.path, each.status, folder, situation) for each in rehearsal.files)
     )
 
 

@@ -45,29 +45,31 @@ def kernel_call(call: ToolCallState, title: str = "") -> KernelCall | None:
     """The kernel tool that *call* calls, and its arguments; None if it shows none, or more than one."""
     details = call.details
     raw = details.raw_input if details is not None else None
-    said = " ".join(text[:_LONGEST_NAME] for text in (call.tool_call_id, call.tool_name, call.display_name, title))
+    call_text = " ".join(text[:_LONGEST_NAME] for text in (call.tool_call_id, call.tool_name, call.display_name, title))
     if isinstance(raw, dict):
-        said += "".join(f" {raw[key]}"[:_LONGEST_NAME] for key in ("tool", "name") if isinstance(raw.get(key), str))
-    names = {*_NAME.findall(said.lower())}
-    if (found := _one(_arguments(raw), names)) is not None or details is None or details.kind not in _KINDS:
-        return found
+        call_text += "".join(
+            f" {raw[key]}"[:_LONGEST_NAME] for key in ("tool", "name") if isinstance(raw.get(key), str)
+        )
+    names = {*_NAME.findall(call_text.lower())}
+    if (called := _one(_arguments(raw), names)) is not None or details is None or details.kind not in _KINDS:
+        return called
     texts = [item.text for item in details.content or () if isinstance(item, ToolTextContent)]
     return _one([each for text in (*texts, title, call.display_name) for each in _arguments(text)], names)
 
 
-def _one(shown: Any, names: set[str]) -> KernelCall | None:
-    """The only valid kernel call in *shown*; None if there is none, or more than one."""
-    found = {}
-    for arguments in shown:
+def _one(candidates: Any, names: set[str]) -> KernelCall | None:
+    """The only valid kernel call in *candidates*; None if there is none, or more than one."""
+    calls = {}
+    for arguments in candidates:
         for name in _TOOLS:
             if name != "run_code" and name not in names:
                 continue
             try:
-                given = checked(name, arguments)
+                checked_arguments = checked(name, arguments)
             except UsageError:
                 continue
-            found[call_words(name, given)] = KernelCall(name, given)
-    return next(iter(found.values())) if len(found) == 1 else None
+            calls[call_words(name, checked_arguments)] = KernelCall(name, checked_arguments)
+    return next(iter(calls.values())) if len(calls) == 1 else None
 
 
 def _arguments(value: Any) -> Iterator[dict[str, Any]]:
@@ -118,11 +120,13 @@ def asked_request(
     raw = _input_of(call) or _input_of(before)
     command = _command(raw)
     if command is None and details.kind == "execute" and not raw:
-        said = title.strip().strip("`")
-        command = said if rate_command(said).readable else None
+        bare_title = title.strip().strip("`")
+        command = bare_title if rate_command(bare_title).readable else None
     folder = _real(cwd, _folder(raw)) if command is not None else _real(cwd, "")
-    shown = tuple(replace(each, path=_real(cwd, each.path)) for each in diffs(details.content) if "\0" not in each.path)
-    named = [*(place.path for place in details.locations or ()), *(each.path for each in shown), *_files(raw)]
+    changes = tuple(
+        replace(each, path=_real(cwd, each.path)) for each in diffs(details.content) if "\0" not in each.path
+    )
+    named = [*(place.path for place in details.locations or ()), *(each.path for each in changes), *_files(raw)]
     paths = tuple(dict.fromkeys(_real(cwd, path) for path in named if path and "\0" not in path))
     return PolicyRequest(
         kind="permission",
@@ -131,9 +135,9 @@ def asked_request(
         asked=details.kind or "other",
         command=command,
         env=_variables(raw.get("env")) if command is not None else (),
-        preview=shown or None,
+        preview=changes or None,
         paths=paths,
-        vague=not (raw or command or paths or shown or _has_input(call, before)) and details.kind not in _NAMELESS,
+        vague=not (raw or command or paths or changes or _has_input(call, before)) and details.kind not in _NAMELESS,
     )
 
 
@@ -143,11 +147,11 @@ def joined_request(request: PolicyRequest, others: Sequence[PolicyRequest]) -> P
     paths = dict.fromkeys(path for other in others for path in other.paths)
     kinds = [other.asked for other in others if other.asked in _CHANGES]
     runs = any(other.command is not None and other.asked not in _CHANGES for other in others)
-    asked = "execute" if runs else next(iter(kinds), request.asked)
+    tool_kind = "execute" if runs else next(iter(kinds), request.asked)
     preview = tuple(each for other in others for each in other.preview or ())
     return replace(
         request,
-        asked=asked,
+        asked=tool_kind,
         command="\n".join(commands) or None,
         paths=tuple(paths),
         preview=preview or request.preview,
@@ -170,9 +174,9 @@ def _input_of(call: ToolCallState | None) -> dict[Any, Any]:
     for each in details.content or ():
         if isinstance(each, ToolTextContent) and each.text.lstrip().startswith("{"):
             with contextlib.suppress(ValueError):
-                found = read_json(each.text)
-                if isinstance(found, dict):
-                    return found
+                tool_input = read_json(each.text)
+                if isinstance(tool_input, dict):
+                    return tool_input
     return {}
 
 
@@ -202,7 +206,7 @@ def _command(raw: dict[Any, Any]) -> str | None:
 
 
 def _folder(raw: dict[Any, Any]) -> str:
-    return next((found for key in _FOLDERS if isinstance(found := raw.get(key), str) and "\0" not in found), "")
+    return next((folder for key in _FOLDERS if isinstance(folder := raw.get(key), str) and "\0" not in folder), "")
 
 
 def _variables(env: object) -> tuple[tuple[str, str], ...]:

@@ -142,7 +142,7 @@ class Permissions:
         call = self._channels.tool_call(call_id)
         if call is None or not isinstance(ready, ChatToolCallReady):
             return None
-        request = self._asked(call, question.title or call.display_name, before)
+        request = self._request_of(call, question.title or call.display_name, before)
         if request.command is not None and request.asked in {"execute", "other"}:
             ready = replace(ready, tool_input=request.command)
         if (cell := await self._proposed_cell(request)) is not None:
@@ -173,7 +173,7 @@ class Permissions:
             self._record(request, verdict, outcome="allow", by="covered")
             return request
         lost = await self._unrestorable(request)
-        question = self._put(self.kernel_calls.asked(turn, request), request, verdict, lost)
+        question = self._put(self.kernel_calls.question_card(turn, request), request, verdict, lost)
         self.kernel_calls.waits(question)
         try:
             answer = await self._settle(question)
@@ -225,8 +225,8 @@ class Permissions:
         scope: Scope = "once" if offer is None else offer.scope
         outcome = "allow" if option.kind == "approve" else "deny"
         self._record(question.request, question.verdict, outcome=outcome, by=by, scope=scope, edited=edited)
-        told = option if offer is None else cards.choose(question.options, allow=True)
-        question.answer.set_result(None if told is None else ChosenOption(told, edited, by_user=True))
+        agent_option = option if offer is None else cards.choose(question.options, allow=True)
+        question.answer.set_result(None if agent_option is None else ChosenOption(agent_option, edited, by_user=True))
         if offer is not None:
             self._grant(offer, call_id)
 
@@ -281,7 +281,7 @@ class Permissions:
             self._channels.dispatch(cards.unanswered(question.turn_id, question.call_id))
         self._record(question.request, question.verdict, outcome="deny", by="end")
 
-    def _asked(self, call: ToolCallState, title: str, before: ToolCallState | None) -> PolicyRequest:
+    def _request_of(self, call: ToolCallState, title: str, before: ToolCallState | None) -> PolicyRequest:
         """Returns the agent's request in *call*; if that is vague, with the subjects of its unfinished tool calls."""
         request = asked_request(call, title, self._cwd, kernel=self._has_kernel_tools(), before=before)
         turn = self._channels.chat.state.active_turn
@@ -325,11 +325,11 @@ class Permissions:
     ) -> PendingPermission:
         """Returns the question, with its risk and our wider answers."""
         verdict = cards.warned(verdict, request, self._environment.unsaved)
-        found = similar_rule(request, verdict, self._channels.agent)
+        similar = similar_rule(request, verdict, self._channels.agent)
         options = ready.options or ()
-        shown, offered = cards.with_wider(options, self._policy.offers(found))
-        risk = cards.risk_of(verdict, found, shows_effects=self.rehearsals.can(request), lost=lost)
-        ready = replace(ready, options=shown, risk=risk)
+        all_options, offered = cards.with_wider(options, self._policy.offers(similar))
+        risk = cards.risk_of(verdict, similar, shows_effects=self.rehearsals.can(request), lost=lost)
+        ready = replace(ready, options=all_options, risk=risk)
         return PendingPermission(ready.turn_id, ready.tool_call_id, request, verdict, options, offered, ready)
 
     async def _settle(self, question: PendingPermission) -> ChosenOption | None:
@@ -414,13 +414,15 @@ class Permissions:
         if question.answer.done():
             asking.cancel()
             return
-        said, needs = asking.result(), needs_user(question.verdict)
-        if said.problem is not None:
-            self._notify(said.problem)
-        if said.outcome == "deny":
-            self._answer_for_callback(question, said.option or cards.choose(question.options, allow=False), said.reason)
-        elif said.outcome == "allow" and needs is None:
-            self._answer_for_callback(question, said.option or cards.choose(question.options, allow=True), "")
+        answer, needs = asking.result(), needs_user(question.verdict)
+        if answer.problem is not None:
+            self._notify(answer.problem)
+        if answer.outcome == "deny":
+            self._answer_for_callback(
+                question, answer.option or cards.choose(question.options, allow=False), answer.reason
+            )
+        elif answer.outcome == "allow" and needs is None:
+            self._answer_for_callback(question, answer.option or cards.choose(question.options, allow=True), "")
         elif not await self._environment.attended() and not question.answer.done():
             self._waiting.pop(question.call_id, None)
             question.answer.set_result(self._decided(question, self._judge(question.request, attached=False)))

@@ -85,7 +85,7 @@ class _Previewed:
     question: PendingPermission
     subject: PreviewSubject
     task: asyncio.Task[Rehearsal]
-    found: Rehearsal | None = None
+    rehearsal: Rehearsal | None = None
 
 
 @dataclass
@@ -95,7 +95,7 @@ class _Allowed:
     turn_id: str
     call_id: str
     request: PolicyRequest
-    found: Rehearsal
+    rehearsal: Rehearsal
     folder: str
     before: FolderState
     since: int
@@ -143,7 +143,7 @@ class Rehearsals:
         if subject is None:
             raise SessionError("This request runs neither code nor a command, so there is no preview.")
         known = self._previewed.get(id(question))
-        if known is not None and known.found is None and known.subject == subject:
+        if known is not None and known.rehearsal is None and known.subject == subject:
             return known.task
         return self._begin(question, subject, SECONDS, PATIENCE)
 
@@ -186,8 +186,8 @@ class Rehearsals:
             return False
         if subject.kind == "code" and not self._can_copy_kernel():
             return False
-        found = await asyncio.shield(self._begin(question, subject, AUTO_SECONDS, AUTO_PATIENCE))
-        return is_harmless(found, _folder(subject, self._cwd), self._policy.situation())
+        rehearsal = await asyncio.shield(self._begin(question, subject, AUTO_SECONDS, AUTO_PATIENCE))
+        return is_harmless(rehearsal, _folder(subject, self._cwd), self._policy.situation())
 
     def _can_copy_kernel(self) -> bool:
         """True if there is a kernel, and it is small enough to be copied without a question."""
@@ -202,17 +202,17 @@ class Rehearsals:
     ) -> Rehearsal:
         async with self._one:
             try:
-                found = await self._rehearsed(subject, seconds, patience)
+                rehearsal = await self._rehearsed(subject, seconds, patience)
             except AgentnbError as error:
-                found = unavailable(error.message)
+                rehearsal = unavailable(error.message)
             except OSError as error:
-                found = unavailable(f"It could not be started: {error.strerror or error}.")
+                rehearsal = unavailable(f"It could not be started: {error.strerror or error}.")
         known = self._previewed.get(id(question))
         if known is not None and known.task is asyncio.current_task():
-            known.found = found
-            self._show(question, self._shown(subject, found, _concern(question.verdict)))
-        self._tell(question, subject, found)
-        return found
+            known.rehearsal = rehearsal
+            self._show(question, self._tool_call_rehearsal(subject, rehearsal, _concern(question.verdict)))
+        self._tell(question, subject, rehearsal)
+        return rehearsal
 
     async def _rehearsed(self, subject: PreviewSubject, seconds: float, patience: float) -> Rehearsal:
         if subject.kind == "command":
@@ -226,17 +226,17 @@ class Rehearsals:
         wait = await self._environment.job_queue.run(work, self._channels.tab_id, patience=patience, timeout=PATIENCE)
         return await asyncio.to_thread(wait)
 
-    def _tell(self, question: PendingPermission, subject: PreviewSubject, found: Rehearsal) -> None:
+    def _tell(self, question: PendingPermission, subject: PreviewSubject, rehearsal: Rehearsal) -> None:
         REHEARSAL_ENDED.tell(
             what=subject.kind,
-            available=found.available,
-            way=found.way,
-            milliseconds=round(found.seconds * 1000),
+            available=rehearsal.available,
+            way=rehearsal.way,
+            milliseconds=round(rehearsal.seconds * 1000),
             tab=self._channels.tab_id,
             turn=question.turn_id,
             call=question.call_id,
         )
-        self._policy.record_rehearsal(question.request, question.verdict, found.summary)
+        self._policy.record_rehearsal(question.request, question.verdict, rehearsal.summary)
 
     def _show(self, question: PendingPermission, rehearsal: ToolCallRehearsal) -> None:
         self._change(question.turn_id, question.call_id, ToolCallDetails(rehearsal=rehearsal))
@@ -247,11 +247,11 @@ class Rehearsals:
                 XToolCallDetailsChanged(turn_id=turn_id, tool_call_id=call_id, details=details, time=now_ms())
             )
 
-    def _shown(self, subject: PreviewSubject, found: Rehearsal, concern: str) -> ToolCallRehearsal:
+    def _tool_call_rehearsal(self, subject: PreviewSubject, rehearsal: Rehearsal, concern: str) -> ToolCallRehearsal:
         hidden = Credentials({**os.environ, **self._variables, **dict(subject.env)}).hidden
         files, room = [], SHOWN_DIFFS
         patterns = self._policy.situation().patterns
-        for each in found.files[:SHOWN_FILES]:
+        for each in rehearsal.files[:SHOWN_FILES]:
             diff = each.diff if len(each.diff) <= min(LONGEST_DIFF, room) else ""
             if sensitive_pattern(each.path, patterns) is not None:
                 diff = ""
@@ -260,33 +260,33 @@ class Rehearsals:
         return ToolCallRehearsal(
             status="ended",
             input=hidden(subject.text),
-            reason=hidden(found.reason),
-            is_available=found.available,
-            summary=hidden(found.summary_with(concern)),
-            printed=hidden(found.stdout[-SHOWN_TEXT:]),
-            result=None if found.result is None else hidden(found.result[:SHOWN_TEXT]),
-            error=None if found.error is None else hidden(found.error[:SHOWN_TEXT]),
-            exit_code=found.exit_code,
+            reason=hidden(rehearsal.reason),
+            is_available=rehearsal.available,
+            summary=hidden(rehearsal.summary_with(concern)),
+            printed=hidden(rehearsal.stdout[-SHOWN_TEXT:]),
+            result=None if rehearsal.result is None else hidden(rehearsal.result[:SHOWN_TEXT]),
+            error=None if rehearsal.error is None else hidden(rehearsal.error[:SHOWN_TEXT]),
+            exit_code=rehearsal.exit_code,
             variables=tuple(
                 replace(
                     each,
                     detail=hidden(each.detail[:SHOWN_TEXT]),
                     value=None if each.value is None else hidden(each.value),
                 )
-                for each in found.variables[:SHOWN_VARIABLES]
+                for each in rehearsal.variables[:SHOWN_VARIABLES]
             ),
             data_checks=tuple(
-                replace(each, text=hidden(each.text), show="", assertion="") for each in found.data_checks
+                replace(each, text=hidden(each.text), show="", assertion="") for each in rehearsal.data_checks
             ),
             files=tuple(files),
-            more_files=found.more_files + max(0, len(found.files) - SHOWN_FILES),
-            pictures=tuple(_pictures(found)),
-            processes=tuple(map(hidden, found.processes[:SHOWN_NAMES])),
-            connections=tuple(map(hidden, found.connections[:SHOWN_NAMES])),
-            refused=tuple(map(hidden, found.refused[:SHOWN_NAMES])),
-            seconds=round(found.seconds, 3),
-            memory=found.memory,
-            way=found.way,
+            more_files=rehearsal.more_files + max(0, len(rehearsal.files) - SHOWN_FILES),
+            pictures=tuple(_pictures(rehearsal)),
+            processes=tuple(map(hidden, rehearsal.processes[:SHOWN_NAMES])),
+            connections=tuple(map(hidden, rehearsal.connections[:SHOWN_NAMES])),
+            refused=tuple(map(hidden, rehearsal.refused[:SHOWN_NAMES])),
+            seconds=round(rehearsal.seconds, 3),
+            memory=rehearsal.memory,
+            way=rehearsal.way,
         )
 
     # --- the comparison ---
@@ -294,11 +294,11 @@ class Rehearsals:
     def _known(self, question: PendingPermission, edited: str | None) -> tuple[Rehearsal, str] | None:
         """The preview of *question* and its folder; None if what is allowed was not previewed."""
         known = self._previewed.get(id(question))
-        if known is None or known.found is None or not known.found.available:
+        if known is None or known.rehearsal is None or not known.rehearsal.available:
             return None
         if known.subject != subject_of(question.request, edited) or question.request.kind == "cell":
             return None
-        return known.found, _folder(known.subject, self._cwd)
+        return known.rehearsal, _folder(known.subject, self._cwd)
 
     def named(self, question: PendingPermission, edited: str | None) -> frozenset[str]:
         """The files (absolute) that *question* changes according to its preview; empty if there is none."""
@@ -311,10 +311,12 @@ class Rehearsals:
         self._previewed.pop(id(question), None)
         if known is None:
             return
-        found, folder = known
-        before = await asyncio.to_thread(look, folder, [*named_files(found, folder)], self._own.of(Path(folder)).has)
+        rehearsal, folder = known
+        before = await asyncio.to_thread(
+            look, folder, [*named_files(rehearsal, folder)], self._own.of(Path(folder)).has
+        )
         self._allowed.append(
-            _Allowed(question.turn_id, question.call_id, question.request, found, folder, before, since=now_ms())
+            _Allowed(question.turn_id, question.call_id, question.request, rehearsal, folder, before, since=now_ms())
         )
 
     def seen(self, action: Action) -> None:
@@ -324,8 +326,8 @@ class Rehearsals:
         match action:
             case XTerminalOpened(terminal=terminal):
                 fits = (each for each in self._allowed if each.runs_in(terminal))
-                if (found := next(fits, None)) is not None:
-                    found.terminal_id = terminal.id
+                if (allowed := next(fits, None)) is not None:
+                    allowed.terminal_id = terminal.id
             case XTerminalExited(terminal_id=terminal_id, exit_code=code):
                 self._end(lambda each: each.terminal_id == terminal_id, Ended(exit_code=code))
             case ChatToolCallComplete(tool_call_id=call_id, result=result):
@@ -352,15 +354,15 @@ class Rehearsals:
         self._allowed.clear()
 
     def _end(self, fits: Callable[[_Allowed], bool], ended: Ended) -> None:
-        found = next(filter(fits, self._allowed), None)
-        if found is not None:
-            self._allowed.remove(found)
-            task = self._spawn(self._compare(found, ended))
+        allowed = next(filter(fits, self._allowed), None)
+        if allowed is not None:
+            self._allowed.remove(allowed)
+            task = self._spawn(self._compare(allowed, ended))
             self._comparing.add(task)
             task.add_done_callback(self._comparing.discard)
 
     async def _compare(self, allowed: _Allowed, ended: Ended) -> None:
-        named = named_files(allowed.found, allowed.folder)
+        named = named_files(allowed.rehearsal, allowed.folder)
         after = await asyncio.to_thread(look, allowed.folder, [*named], self._own.of(Path(allowed.folder)).has)
         until = now_ms()
         saved = {
@@ -372,8 +374,8 @@ class Rehearsals:
         for path in saved:
             allowed.before.seen.pop(path, None)
             after.seen.pop(path, None)
-        found = differences(allowed.found, allowed.folder, allowed.before, after, ended)
-        self._change(allowed.turn_id, allowed.call_id, ToolCallDetails(differences=found))
+        sentences = differences(allowed.rehearsal, allowed.folder, allowed.before, after, ended)
+        self._change(allowed.turn_id, allowed.call_id, ToolCallDetails(differences=sentences))
 
     def _exit_code(self, call_id: str) -> int | None:
         """The exit code of a command that an agent ran itself, if its tool call reports one."""
@@ -381,8 +383,8 @@ class Rehearsals:
         details = None if call is None else call.details
         if details is None:
             return None
-        shown = {each.terminal_id for each in details.content or () if isinstance(each, ToolTerminalContent)}
-        codes = [each.exit_code for each in self._channels.chat.state.terminals or () if each.id in shown]
+        terminal_ids = {each.terminal_id for each in details.content or () if isinstance(each, ToolTerminalContent)}
+        codes = [each.exit_code for each in self._channels.chat.state.terminals or () if each.id in terminal_ids]
         if codes:
             return codes[-1]
         raw = details.raw_output if isinstance(details.raw_output, dict) else {}
@@ -416,9 +418,9 @@ def subject_of(request: PolicyRequest, edited: str | None = None) -> PreviewSubj
 def _cell_subject(request: PolicyRequest) -> PreviewSubject | None:
     """The code of a cell that an agent inserts or replaces, since it will usually be run."""
     name, arguments = request.call or ("", "{}")
-    given = read_json(arguments) if name in {"insert_cell", "replace_cell"} else {}
-    kind = request.cell.kind if request.cell is not None else given.get("cell_type", "code")
-    source = given.get("source")
+    cell_arguments = read_json(arguments) if name in {"insert_cell", "replace_cell"} else {}
+    kind = request.cell.kind if request.cell is not None else cell_arguments.get("cell_type", "code")
+    source = cell_arguments.get("source")
     return PreviewSubject("code", source) if kind == "code" and isinstance(source, str) and source.strip() else None
 
 
@@ -431,13 +433,13 @@ def _hidden(text: str) -> str:
     return Credentials(dict(os.environ)).hidden(text)
 
 
-def _pictures(found: Rehearsal) -> list[ToolBlockContent]:
-    shown, room = [], SHOWN_PICTURES
-    for each in found.pictures:
+def _pictures(rehearsal: Rehearsal) -> list[ToolBlockContent]:
+    blocks, room = [], SHOWN_PICTURES
+    for each in rehearsal.pictures:
         if len(each) <= room:
             room -= len(each)
-            shown.append(ToolBlockContent(block=picture_block(each)))
-    return shown
+            blocks.append(ToolBlockContent(block=picture_block(each)))
+    return blocks
 
 
 def _printable(path: str) -> str:

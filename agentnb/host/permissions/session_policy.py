@@ -113,18 +113,18 @@ class SessionPolicy:
         is_there = any(each.rule == rule for each in self.files.user.rules)
         return is_there and (bool(rule.folder) or self.files.trusts(self._configuration.cwd))
 
-    def offers(self, found: SimilarRule | None) -> tuple[Offer, ...]:
-        """The wider answers that the user can give to a question that is like *found*."""
-        return offers(found, self._configuration.cwd)
+    def offers(self, similar: SimilarRule | None) -> tuple[Offer, ...]:
+        """The wider answers that the user can give to a question that is like *similar*."""
+        return offers(similar, self._configuration.cwd)
 
     def warnings(self) -> tuple[str, ...]:
         """Returns what the user should know about the policy files."""
         user, project = self.files.user, self.files.project(self._configuration.cwd)
-        found = [user.problem, project.problem, *user.warnings, *project.warnings, self._host.audit.problem]
-        said = self._host.environment.get(HEADLESS)
-        if said is not None and self._host.headless is None:
-            found.append(f"{HEADLESS}={said!r} is neither 'allow' nor 'deny', so it is ignored.")
-        return tuple(each for each in found if each)
+        warnings = [user.problem, project.problem, *user.warnings, *project.warnings, self._host.audit.problem]
+        headless = self._host.environment.get(HEADLESS)
+        if headless is not None and self._host.headless is None:
+            warnings.append(f"{HEADLESS}={headless!r} is neither 'allow' nor 'deny', so it is ignored.")
+        return tuple(each for each in warnings if each)
 
     def record_setting(self, tool: str, before: str | None, after: str, outcome: Outcome, by: str) -> None:
         """Write into the log that the user is changing a setting of the session."""
@@ -149,8 +149,8 @@ class SessionPolicy:
         POLICY_DECIDED.tell(
             tab=self._channels.tab_id, turn=turn, outcome=outcome, by=by, scope=scope, rule=verdict.rule, _what=what
         )
-        told = {"rule": verdict.rule, "source": verdict.source, "reason": verdict.reason}
-        self._add_request(request, verdict, outcome=outcome, by=by, scope=scope, edited=edited, **told)
+        verdict_fields = {"rule": verdict.rule, "source": verdict.source, "reason": verdict.reason}
+        self._add_request(request, verdict, outcome=outcome, by=by, scope=scope, edited=edited, **verdict_fields)
 
     def record_rehearsal(self, request: PolicyRequest, verdict: Verdict, summary: str) -> None:
         """Write to the log that *request* was previewed, and the result; the preview decides nothing."""
@@ -232,7 +232,7 @@ class SessionGrants:
         self._calls: dict[str, tuple[PendingPermission, bool]] = {}
         self._kernel_calls: dict[str, PolicyRequest] = {}
         self._wider: list[tuple[Scope, AccessRule]] = []
-        self._given: dict[str, AccessRule] = {}
+        self._rules_by_call: dict[str, AccessRule] = {}
 
     @property
     def in_force(self) -> tuple[InForce, ...]:
@@ -244,16 +244,16 @@ class SessionGrants:
     def take(self, rule: AccessRule, scope: Scope, call_id: str) -> None:
         """Keep a wider answer, given on the tool call *call_id*, for the turn, for the session, or for good."""
         self._wider.append((scope, rule))
-        self._given[call_id] = rule
+        self._rules_by_call[call_id] = rule
 
     def given_on(self, call_id: str) -> AccessRule | None:
         """The rule of the wider answer that was given on the tool call *call_id*."""
-        return self._given.get(call_id)
+        return self._rules_by_call.get(call_id)
 
     def revoke(self, text: str) -> None:
         """End the answers whose rule reads *text*."""
         self._wider = [(scope, rule) for scope, rule in self._wider if rule.text != text]
-        self._given = {call_id: rule for call_id, rule in self._given.items() if rule.text != text}
+        self._rules_by_call = {call_id: rule for call_id, rule in self._rules_by_call.items() if rule.text != text}
 
     def approve(self, question: PendingPermission, *, by_user: bool) -> None:
         """The tool call of *question* may do what it showed, once; *by_user*: somebody was asked and allowed it."""
@@ -263,10 +263,10 @@ class SessionGrants:
         """*request* of our kernel tool was allowed; the agent's tool call *call_id* shows it."""
         self._kernel_calls[call_id] = request
 
-    def cover_kernel_call(self, call_id: str, asked: PolicyRequest) -> bool:
-        """True if the agent's request *asked* about *call_id* was already answered at our kernel tool; uses it up."""
+    def cover_kernel_call(self, call_id: str, request: PolicyRequest) -> bool:
+        """True if the agent's *request* about *call_id* was already answered at our kernel tool; uses it up."""
         allowed = self._kernel_calls.get(call_id)
-        if allowed is None or not allowed.covered_by(asked):
+        if allowed is None or not allowed.covered_by(request):
             return False
         del self._kernel_calls[call_id]
         return True
@@ -288,9 +288,9 @@ class SessionGrants:
         self._wider = [(scope, rule) for scope, rule in self._wider if scope != "turn"]
 
 
-def _no_worse(verdict: Verdict, shown: Verdict) -> bool:
-    same = verdict.floor is None or verdict.floor == shown.floor
-    return verdict.outcome == "ask" and same and rank(verdict.severity) <= rank(shown.severity)
+def _no_worse(verdict: Verdict, approved: Verdict) -> bool:
+    same = verdict.floor is None or verdict.floor == approved.floor
+    return verdict.outcome == "ask" and same and rank(verdict.severity) <= rank(approved.severity)
 
 
 class CallbackAnswer(msgspec.Struct, frozen=True, kw_only=True):

@@ -40,7 +40,7 @@ class Inactivity:
         self._channels = channels
         self._loop = loop
         self._timer: asyncio.TimerHandle | None = None
-        self._shown = False
+        self._is_reported = False
 
     def begin(self) -> None:
         """Start counting: a prompt was sent."""
@@ -51,7 +51,7 @@ class Inactivity:
     def record_activity(self) -> None:
         if self._timer is not None:
             self.since = monotonic()
-            if self._shown:
+            if self._is_reported:
                 self.begin()
 
     def end(self) -> None:
@@ -74,7 +74,7 @@ class Inactivity:
         self._timer = self._loop.later(max(rest, 0.0), self._look, seconds)
 
     def _show(self, words: str | None) -> None:
-        self._shown = words is not None
+        self._is_reported = words is not None
         if self._channels.session.state.activity != words:
             self._channels.dispatch(SessionActivityChanged(activity=words, time=now_ms()))
 

@@ -52,7 +52,7 @@ class InputRequests:
         self._open: dict[str, asyncio.Future[ElicitationAnswer]] = {}
         self._elsewhere: dict[str, str] = {}
         self._done_early: deque[str] = deque(maxlen=EARLY)
-        self._asked = 0
+        self._count = 0
 
     async def elicit(self, question: ElicitationQuestion) -> ElicitationAnswer:
         request = ChatInputRequest(
@@ -135,8 +135,8 @@ class InputRequests:
         return next((request for request in requests if request.id == request_id), None)
 
     def next_id(self) -> str:
-        self._asked += 1
-        return f"input-{self._asked}"
+        self._count += 1
+        return f"input-{self._count}"
 
     def _say(self, words: str) -> None:
         active = self._channels.chat.state.active_turn
@@ -149,12 +149,12 @@ def values_by_question(
 ) -> dict[str, Any]:
     """The values of an accepted form by question; skipped questions are left out."""
     known = {question.id: question for question in questions}
-    given = {
+    values = {
         name: answer.value.value
         for name, answer in answers.items()
         if name in known and not isinstance(answer, ChatInputSkipped)
     }
-    return {name: _value(known[name], value) for name, value in given.items()}
+    return {name: _value(known[name], value) for name, value in values.items()}
 
 
 def objection(questions: Iterable[ChatInputQuestion], answers: Mapping[str, ChatInputAnswer]) -> str | None:

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 _CHARACTERS_OF_TOKEN = 4
 
-Found = tuple["MessageAttachment", ...]
+Attachments = tuple["MessageAttachment", ...]
 
 
 class MentionResolution:
@@ -65,7 +65,7 @@ class MentionResolution:
         self._cwd = cwd
         self._resolved = resolved
         self._going: dict[str, asyncio.Task[None]] = {}
-        self._found: dict[str, Found] = {}
+        self._mentions: dict[str, Attachments] = {}
         self._notes: dict[str, str] = {}
 
     def wanted(self, message: Message) -> bool:
@@ -84,12 +84,12 @@ class MentionResolution:
         """*message_id* no longer waits: stop resolving its mentions, and return the note on what failed, if any."""
         if (task := self._going.pop(message_id, None)) is not None:
             task.cancel()
-        self._found.pop(message_id, None)
+        self._mentions.pop(message_id, None)
         return self._notes.pop(message_id, None)
 
-    def own(self, message_id: str, message: Message) -> Found:
+    def own(self, message_id: str, message: Message) -> Attachments:
         """The attachments of the waiting *message* that do not come from mentions in its text."""
-        mentions = self._found.get(message_id, ())
+        mentions = self._mentions.get(message_id, ())
         attached = message.attachments or ()
         return tuple(each for each in attached if each not in mentions and getattr(each, "range", None) is None)
 
@@ -109,14 +109,14 @@ class MentionResolution:
             self._notes[message_id] = f"The @ mentions in this message are not attached: {trouble}."
         message = self._channels.queued(message_id)
         if mentions and message is not None:
-            self._found[message_id] = mentions
+            self._mentions[message_id] = mentions
             whole = replace(message, attachments=(*(message.attachments or ()), *mentions))
             action = ChatPendingMessageSet(kind=PendingMessageKind.QUEUED, id=message_id, message=whole, time=now_ms())
             self._channels.dispatch(action)
         self._resolved()
 
 
-def _attached(shell: Shell, text: str, cwd: Path) -> tuple[Found, str | None]:
+def _attached(shell: Shell, text: str, cwd: Path) -> tuple[Attachments, str | None]:
     """Returns what *text* mentions, or why that failed, since the user's objects may do anything when inspected."""
     try:
         return tuple(encodable(each) for each in shell.mentions.attach(text, cwd)), None

@@ -152,7 +152,7 @@ class TurnBudget:
         self._seen = -1
         self._uncounted = 0
         self._is_looking = self._looks_again = False
-        self._said: set[object] = set()
+        self._reported: set[object] = set()
         self._accepted: set[str] = set()
         self._warnings: dict[str, list[str]] = {}
 
@@ -167,7 +167,7 @@ class TurnBudget:
     def set(self, text: str) -> None:
         """Set this conversation's budget, which is kept with the conversation."""
         read_budget(text)
-        self._said.clear()
+        self._reported.clear()
         self._show(limits=text)
         if self._turn is None and self._channels.prompted is not None:
             self._turn = self._channels.prompted
@@ -178,29 +178,29 @@ class TurnBudget:
 
     def _read(self) -> tuple[tuple[Limit, ...], list[Stop]]:
         """The limits in force now, and why some cannot be read."""
-        found: list[Limit] = []
+        limits: list[Limit] = []
         problems: list[Stop] = []
         settings = self._environment.sources()
         for name, scope in SETTINGS:
             value = settings[name]
             if scope == "conversation" and self.text:
                 hint = 'Raise it with session.budget = "…".'
-                found += read_budget(self.text, scope=scope, hint=hint)
+                limits += read_budget(self.text, scope=scope, hint=hint)
                 continue
             if value.problem:
                 words = f"The setting {name} cannot be read. {value.problem}"
                 problems.append(Stop(problem=words, hint="Fix it."))
             if value.value:
                 hint = f"Raise {name} in the settings, or set it with `%config Agentnb.{name}`."
-                found += read_budget(value.value, scope=scope, hint=hint, origin="settings")
+                limits += read_budget(value.value, scope=scope, hint=hint, origin="settings")
         files = self._policy.files
         for settings_of in (files.user, files.project(self._cwd)):
-            found += (*settings_of.budget, *settings_of.budget_day)
+            limits += (*settings_of.budget, *settings_of.budget_day)
             if settings_of.unread_budget:
                 is_site = settings_of.unread_budget == "site"
                 words = f"A budget cannot be read. {settings_of.problem}"
                 problems.append(Stop(problem=words, hint="Fix the file.", is_fixed=is_site))
-        return tuple(found), problems
+        return tuple(limits), problems
 
     # --- before a prompt ---
 
@@ -354,8 +354,8 @@ class TurnBudget:
     def _warn(self, uses: list[LimitUse]) -> None:
         """Warn once for each limit that it is nearly reached, in the turn and for waiting Python code."""
         near = [each for each in uses if each.is_nearly_reached]
-        new = [each for each in near if not each.is_reached and (each.limit.key, each.allowed) not in self._said]
-        self._said.update((each.limit.key, each.allowed) for each in near)
+        new = [each for each in near if not each.is_reached and (each.limit.key, each.allowed) not in self._reported]
+        self._reported.update((each.limit.key, each.allowed) for each in near)
         turn = self._channels.speaking
         if turn is not None and new:
             self._warnings[turn] = [each.nearly for each in new]
@@ -376,8 +376,8 @@ class TurnBudget:
                 words = f"{self._agent} does not report cost"
             elif each.unit == "cost" and each.currency not in self._usage().spent.costs:
                 words = f"{self._agent} reports its cost in {', '.join(self._usage().spent.costs)}, not {each.currency}"
-            if words and words not in self._said:
-                self._said.add(words)
+            if words and words not in self._reported:
+                self._reported.add(words)
                 amount = written_amount(each, each.amount)
                 self._channels.say(turn_id, f"{words}: the limit of {amount} is not enforced; time and turns are.")
 

@@ -60,7 +60,7 @@ def _copy_last(options: Options) -> Risk:
 
 def _first(options: Options, otherwise: Risk) -> Risk:
     places = (*options.operands, *(word.partition("=")[2] for word in options.words if "=" in word))
-    return next((found for each in places if (found := target(each)) is not None), otherwise)
+    return next((risk for each in places if (risk := target(each)) is not None), otherwise)
 
 
 def _dd(options: Options) -> Risk:
@@ -155,9 +155,9 @@ def rate_program(program: str, options: Options) -> Risk | None:
 def _rated_alone(program: str, options: Options) -> Risk | None:
     """Rates *program* by itself, by its cases in the table or by a function where rows could not express them."""
     line = " ".join((program, *options.words))
-    found = _gives_trust(line) or _shows_key(line) or rate_alone(program, options)
-    if found is not None:
-        return found
+    risk = _gives_trust(line) or _shows_key(line) or rate_alone(program, options)
+    if risk is not None:
+        return risk
     if program in RATERS:
         return RATERS[program](options)
     if is_read(program):
@@ -237,8 +237,8 @@ def echoed(program: str, words: Sequence[Field], fed: str | None) -> str | None:
     match program:
         case "echo":
             options = [text for text in texts[:2] if text in {"-n", "-e", "-ne", "-en", "-E"}]
-            said = " ".join(texts[len(options) :])
-            return _escapes(said) if "e" in "".join(options) or "\\" in said else said
+            output = " ".join(texts[len(options) :])
+            return _escapes(output) if "e" in "".join(options) or "\\" in output else output
         case "printf":
             return _printed(texts)
         case "cat" | "tee" if not texts or texts == ["-"]:
@@ -260,12 +260,12 @@ _LETTERS = {**ESCAPES, "\\": "\\"}
 def _escapes(text: str) -> str:
     """Returns *text* with the escapes decoded that ``echo -e`` and ``printf`` know, also octal and hexadecimal."""
 
-    def meant(found: re.Match[str]) -> str:
-        hexadecimal = found[1] or found[2] or found[3]
+    def meant(escape: re.Match[str]) -> str:
+        hexadecimal = escape[1] or escape[2] or escape[3]
         if hexadecimal is not None:
             number = int(hexadecimal, 16)
-            return chr(number) if number < 0x110000 else found[0]  # noqa: PLR2004 - the last code point
-        return chr(int(found[4], 8) & 0xFF) if found[4] is not None else _LETTERS.get(found[5], found[0])
+            return chr(number) if number < 0x110000 else escape[0]  # noqa: PLR2004 - the last code point
+        return chr(int(escape[4], 8) & 0xFF) if escape[4] is not None else _LETTERS.get(escape[5], escape[0])
 
     return _ESCAPE.sub(meant, text)
 

@@ -53,7 +53,7 @@ def inner_commands(program: str, words: Sequence[Field]) -> list[Inner]:
     if program in _WINDOWS:
         return _windows(_WINDOWS[program], words)
     if program in {"find", "fd"}:
-        return _found(words)
+        return _run_by_find(words)
     verb = next((word.text for word in words if not word.text.startswith("-")), "")
     if program in _BEHIND.get(verb, ()):
         at = next(at for at, word in enumerate(words) if word.text == verb)
@@ -118,14 +118,14 @@ def _windows(options: frozenset[str], words: Sequence[Field]) -> list[Inner]:
     )
 
 
-def _found(words: Sequence[Field]) -> list[Inner]:
-    found: list[Inner] = []
+def _run_by_find(words: Sequence[Field]) -> list[Inner]:
+    commands: list[Inner] = []
     for at, word in enumerate(words):
         if word.text in _FIND | {"-x", "-X", "--exec"}:
             rest = words[at + 1 :]
             end = next((n for n, each in enumerate(rest) if each.text in _ENDS), len(rest))
-            found.append(Inner(words=tuple(map(_filled, rest[:end]))))
-    return found
+            commands.append(Inner(words=tuple(map(_filled, rest[:end]))))
+    return commands
 
 
 def _filled(word: Field) -> Field:
@@ -142,14 +142,14 @@ def _script_letter(word: str, shape: Wrapper) -> str | None:
 
 def _wrapped(shape: Wrapper, words: Sequence[Field]) -> list[Inner]:
     """The commands that a wrapper (``sudo``, ``env``, ``xargs``) runs: its arguments after its own options."""
-    found: list[Inner] = []
+    commands: list[Inner] = []
     at, skip = 0, shape.skip
     while at < len(words):
         text = words[at].text
         name, equals, value = text.partition("=")
         if name in shape.scripts or name.lower() in shape.scripts:
             script = Field(value, words[at].dynamic) if equals else words[at + 1] if at + 1 < len(words) else Field("")
-            found.append(Inner(script=script.text, dynamic=script.dynamic))
+            commands.append(Inner(script=script.text, dynamic=script.dynamic))
             at += 1 if equals else 2
         elif text == "--":
             at += 1
@@ -157,7 +157,7 @@ def _wrapped(shape: Wrapper, words: Sequence[Field]) -> list[Inner]:
         elif (letter := _script_letter(text, shape)) is not None:
             glued = text.partition(letter)[2]
             script = Field(glued, words[at].dynamic) if glued else words[at + 1] if at + 1 < len(words) else Field("")
-            found.append(Inner(script=script.text, dynamic=script.dynamic))
+            commands.append(Inner(script=script.text, dynamic=script.dynamic))
             at += 1 if glued else 2
         elif text.startswith("-") and text != "-":
             at += 2 if text in shape.taking else 1
@@ -170,10 +170,10 @@ def _wrapped(shape: Wrapper, words: Sequence[Field]) -> list[Inner]:
     rest = tuple(words[at + (skip if at < len(words) else 0) :])
     if rest and shape.joined:
         joined = " ".join(word.text for word in rest if word.text != ":::")
-        found.append(Inner(script=joined, dynamic=any(word.dynamic for word in rest)))
+        commands.append(Inner(script=joined, dynamic=any(word.dynamic for word in rest)))
     elif rest:
-        found.append(Inner(words=rest))
-    return found
+        commands.append(Inner(words=rest))
+    return commands
 
 
 INLINE: dict[str, tuple[str, ...]] = {
@@ -259,9 +259,9 @@ def rate_code(code: str, harmless: str = "Runs code given on the command line.")
     It looks only at words of the code, so the result is never better than ``medium``. Not checked: what the code does
     with names that it computes.
     """
-    found = [finding for pattern, finding in _SIGNS if re.search(pattern, code)]
-    plain = [finding for finding in found if finding.severity != "medium"]  # medium only repeats another more weakly
-    return together(plain or found) or Risk("medium", harmless)
+    findings = [finding for pattern, finding in _SIGNS if re.search(pattern, code)]
+    plain = [finding for finding in findings if finding.severity != "medium"]  # medium only repeats another more weakly
+    return together(plain or findings) or Risk("medium", harmless)
 
 
 _DEEPEST = 12

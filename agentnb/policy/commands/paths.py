@@ -54,10 +54,10 @@ def tails(program_of: Sequence[str], shells: frozenset[str]) -> list[int]:
     return [at for at, name in enumerate(program_of[:_MOST]) if name in _BEGINS or name in shells]
 
 
-def is_only_text(program: str, texts: Sequence[str], *, shown: bool) -> bool:
-    """True if the arguments *texts* are only searched for, kept or *shown*, so that nothing runs them."""
+def is_only_text(program: str, texts: Sequence[str], *, only_shown: bool) -> bool:
+    """True if the arguments *texts* are only searched for, kept, or shown (*only_shown*), so that nothing runs them."""
     if program in {"echo", "printf"}:
-        return shown and "-v" not in texts[:1]  # `printf -v 'a[$(rm x)]'` runs its argument
+        return only_shown and "-v" not in texts[:1]  # `printf -v 'a[$(rm x)]'` runs its argument
     if program in _SEARCHES:
         return not any(text.startswith(("--pre", "--pager", "--hostname-bin")) for text in texts)
     opens = any(text.startswith(("-O", "--open-files", "--exec", "--ext-diff", "--textconv")) for text in texts)
@@ -66,11 +66,11 @@ def is_only_text(program: str, texts: Sequence[str], *, shown: bool) -> bool:
 
 def insides(word: str) -> list[str]:
     """The texts in *word* that something may run: itself, and what follows ``=``, ``-x``, ``!`` and the like."""
-    found = [word]
+    texts = [word]
     if word.startswith("-"):
-        found.append(word.partition("=")[2] if word.startswith("--") else word[2:])
-    found += re.findall(r"^(?::?!|\\!|\.(?:shell|system)\s)\s*(.+)", word, re.DOTALL)
-    return [text for text in found if text.strip()]
+        texts.append(word.partition("=")[2] if word.startswith("--") else word[2:])
+    texts += re.findall(r"^(?::?!|\\!|\.(?:shell|system)\s)\s*(.+)", word, re.DOTALL)
+    return [text for text in texts if text.strip()]
 
 
 class Values:
@@ -126,8 +126,8 @@ class Values:
             if equals:
                 self.search_in(name.rstrip("+"), value)
                 self.assign(name.rstrip("+"), None if word.dynamic else value)
-        if (found := rate_by_table(program, Options.of(words))) is not None:
-            self._findings.append(found)
+        if (risk := rate_by_table(program, Options.of(words))) is not None:
+            self._findings.append(risk)
         if not any("=" in word for word in words) and program in {"export", "declare", "set"}:
             self._findings.append(Risk("low", "Prints or changes the shell's variables."))
         return True
@@ -318,13 +318,13 @@ def _of(word: Field, *, writes: bool) -> Iterator[NamedPath]:
     if text.startswith("-"):
         name, _, value = text.partition("=")
         glued = "" if text.startswith("--") else text[2:]
-        found = [value, glued if glued.startswith(_LEADS) or "." in glued or "/" in glued else ""]
+        paths = [value, glued if glued.startswith(_LEADS) or "." in glued or "/" in glued else ""]
         writes = writes or _OUTPUT.fullmatch(name if value else text[:2]) is not None
     else:
-        found = [text, text.partition("=")[2], text[1:] if text.startswith("@") else text.partition("@")[2]]
+        paths = [text, text.partition("=")[2], text[1:] if text.startswith("@") else text.partition("@")[2]]
         writes = (writes or text.startswith("of=")) and not text.startswith("if=")
-    found += [part for part in text.split(":")[1:] if part.startswith(("/", "~", "../", "./"))]
-    for path in dict.fromkeys(found):
+    paths += [part for part in text.split(":")[1:] if part.startswith(("/", "~", "../", "./"))]
+    for path in dict.fromkeys(paths):
         path = path.removeprefix("file://")  # noqa: PLW2901
         if path and "://" not in path and not path.startswith("//") and _plain(path):
             yield NamedPath(path, writes=writes, dynamic=word.dynamic)
@@ -352,10 +352,10 @@ def writes_files(program: str) -> bool:
 
 def named(word: str) -> list[str]:
     """Returns the paths that *word* may contain."""
-    found = [word[2:] if re.match(r"-[A-Za-z]", word) else word]
-    found += [word.rpartition(sign)[2] for sign in "@:" if sign in word]
-    found += [word.partition("=")[2], *_MENTIONS_OF_SED.findall(word)]
-    return [path for path in dict.fromkeys(found) if path and " " not in path.strip()]
+    paths = [word[2:] if re.match(r"-[A-Za-z]", word) else word]
+    paths += [word.rpartition(sign)[2] for sign in "@:" if sign in word]
+    paths += [word.partition("=")[2], *_MENTIONS_OF_SED.findall(word)]
+    return [path for path in dict.fromkeys(paths) if path and " " not in path.strip()]
 
 
 @functools.lru_cache(1024)  # each nested command checks the same words again

@@ -60,12 +60,12 @@ def _rated(command: str, patterns: tuple[tuple[str, bool], ...], env: tuple[tupl
     if (hidden := unseen(command)) is not None:
         findings.append(hidden)
     unused = [finding for walk in walks for finding in walk.unused]
-    found = together([*findings, *unused]) or Risk("none", "")
+    risk = together([*findings, *unused]) or Risk("none", "")
     units = dict.fromkeys(unit for walk in walks for unit in walk.units)
     sensitive = next((walk.files.sensitive for walk in walks if walk.files.sensitive), None)
     return Rating(
-        severity=found.severity,
-        reason=found.reason or None,
+        severity=risk.severity,
+        reason=risk.reason or None,
         units=tuple(units),
         sensitive=sensitive,
         places=tuple(dict.fromkeys(place for walk in walks for place in walk.files.all(walk.programs))),

@@ -98,7 +98,7 @@ def table() -> tuple[dict[str, tuple[TableRule, ...]], dict[str, frozenset[str]]
     for rule in read.rule:
         for program in {each.lower() for each in rule.programs}:
             rules.setdefault(program, []).append(rule)
-    return {name: tuple(found) for name, found in rules.items()}, read.taking, read.modules
+    return {name: tuple(program_rules) for name, program_rules in rules.items()}, read.taking, read.modules
 
 
 @functools.cache
@@ -132,11 +132,11 @@ def rate_alone(program: str, options: Options) -> Risk | None:
 def rate_by_table(program: str, options: Options) -> Risk | None:
     """Returns the worst risk in the table's rules for *program* with *options*; None if no rule applies."""
     rules, taking, _ = table()
-    found = rules.get(program) or rules.get(program.rstrip("0123456789.")) or ()
-    if not found:
+    program_rules = rules.get(program) or rules.get(program.rstrip("0123456789.")) or ()
+    if not program_rules:
         return None
     operands = _operands(options, taking.get(program, frozenset()))
-    return worst(Risk(rule.severity, rule.reason) for rule in found if _holds(rule, program, options, operands))
+    return worst(Risk(rule.severity, rule.reason) for rule in program_rules if _holds(rule, program, options, operands))
 
 
 def rate_unknown(program: str, options: Options) -> Risk | None:
@@ -173,7 +173,7 @@ def module_kind(name: str) -> str | None:
 
 
 def _operands(options: Options, taking: frozenset[str]) -> tuple[str, ...]:
-    found: list[str] = []
+    operands: list[str] = []
     skip = False
     for word in options.words:
         if skip:
@@ -181,8 +181,8 @@ def _operands(options: Options, taking: frozenset[str]) -> tuple[str, ...]:
         elif word in taking:
             skip = True
         elif not word.startswith("-") or word == "-":
-            found.append(word.lower())
-    return tuple(found)
+            operands.append(word.lower())
+    return tuple(operands)
 
 
 def _holds(rule: Case, program: str, options: Options, operands: tuple[str, ...]) -> bool:
@@ -252,7 +252,7 @@ class Options(NamedTuple):
             if not name.startswith("-"):
                 if name in self.short:
                     return True
-            elif any(name.startswith(given) and (len(given) > 3 or given == name) for given in self.long):  # noqa: PLR2004 - `--r`
+            elif any(name.startswith(option) and (len(option) > 3 or option == name) for option in self.long):  # noqa: PLR2004 - `--r`
                 return True
         return False
 

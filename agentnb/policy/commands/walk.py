@@ -108,7 +108,7 @@ class Walk:
         self._repeating = 0
         self._grouped = 0
         self._only_shown = False
-        self._given = tuple(f"{name}={shlex.quote(value)}" for name, value in env if decides(name))
+        self._variables = tuple(f"{name}={shlex.quote(value)}" for name, value in env if decides(name))
         for name, value in env:
             if removal(value):
                 self._find("critical", f"{name}, if something runs it, removes for good.")
@@ -278,9 +278,9 @@ class Walk:
         if "/" in name.text:
             self.files.add(NamedPath(name.text, dynamic=name.dynamic))
         self.files.add_all(program, arguments, computing=self._computing > 0)
-        found = rate_program(program, Options.of(tuple(word.text for word in arguments)))
-        if found is not None:
-            self.findings.append(found)
+        risk = rate_program(program, Options.of(tuple(word.text for word in arguments)))
+        if risk is not None:
+            self.findings.append(risk)
         if program in {"echo", "printf"} and any(word.dynamic and _CREDENTIAL.search(word.text) for word in arguments):
             self._find("high", "Shows a credential of the environment.")
         self.files.download(program, words)
@@ -403,7 +403,7 @@ class Walk:
             self._imagine(program, lambda inside, at=at: inside.argv(arguments[at:]))  # type: ignore[misc]
             if program not in known_programs():
                 self._unit(arguments[at:])
-        if is_only_text(program, [word.text for word in arguments], shown=self._only_shown):
+        if is_only_text(program, [word.text for word in arguments], only_shown=self._only_shown):
             self.unused += self.findings[before:]
             del self.findings[before:]
 
@@ -414,15 +414,15 @@ class Walk:
         with contextlib.suppress(Unreadable):
             run(inside)
         self.findings += [
-            Risk(found.severity, f"One of {program}'s arguments, if something runs it: {found.reason}")
-            for found in inside.findings
-            if found.severity == "critical"
+            Risk(finding.severity, f"One of {program}'s arguments, if something runs it: {finding.reason}")
+            for finding in inside.findings
+            if finding.severity == "critical"
         ]
 
     def _unit(self, words: Sequence[Field], writes: Sequence[str] = (), powers: Sequence[str] = ()) -> None:
         """Keeps a command as one line for the rules, with the variables and redirections that belong to it."""
         line = " ".join(word.text if word.dynamic else shlex.quote(word.text) for word in words)
-        self.units.append(" ".join([*self._given, *powers, line, *writes]))
+        self.units.append(" ".join([*self._variables, *powers, line, *writes]))
 
     def _redirect(self, redirect: Redirect) -> None:
         """Handle a redirection and the file that it reads or writes, even one that the shell computes."""
@@ -431,9 +431,9 @@ class Walk:
             if redirect.operator != "<<<" and not (redirect.operator.endswith("&") and place.text.strip("-").isdigit()):
                 self.files.add(NamedPath(place.text, writes=writes(redirect), dynamic=place.dynamic))
             if writes(redirect) or place.text.startswith(("/dev/tcp/", "/dev/udp/")):
-                found = target(place.text)
-                if found is not None:
-                    self.findings.append(found)
+                risk = target(place.text)
+                if risk is not None:
+                    self.findings.append(risk)
                 elif place.text != "/dev/null":
                     self._find("high" if place.dynamic else "medium", f"Writes to {place.text}.")
                 if sensitive_pattern(place.text, self.files.patterns):

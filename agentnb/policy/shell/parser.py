@@ -142,17 +142,17 @@ class _Redirected(NamedTuple):
     following: list[Node]
 
 
-def _with(command: Command, found: _Redirected) -> Command:
+def _with(command: Command, redirected: _Redirected) -> Command:
     """Returns *command* with redirections; those after a list or a pipeline belong to its last command."""
     if isinstance(command, Pipeline):
         *first, last = command.commands
-        return Pipeline(commands=(*first, _with(last, found)))
+        return Pipeline(commands=(*first, _with(last, redirected)))
     if isinstance(command, Simple):
-        words, redirects = (*command.words, *found.words), (*command.redirects, *found.redirects)
+        words, redirects = (*command.words, *redirected.words), (*command.redirects, *redirected.redirects)
         return Simple(assignments=command.assignments, words=words, redirects=redirects)
-    if found.words:
+    if redirected.words:
         raise Unreadable("Words follow the end of a command.")
-    return Compound(kind="group", bodies=(ShellScript(commands=(command,)),), redirects=found.redirects)
+    return Compound(kind="group", bodies=(ShellScript(commands=(command,)),), redirects=redirected.redirects)
 
 
 class _Reader:
@@ -218,18 +218,22 @@ class _Reader:
     def _redirected(self, body: Node | None, redirects: Sequence[Node]) -> list[Command]:
         """Returns a command with redirections, and other commands that may follow on the line of a here-document."""
         nodes = [] if body is None else self._parts(body)
-        found = self._redirects([*(each for each in nodes if each.type in _REDIRECTS), *redirects])
+        redirected = self._redirects([*(each for each in nodes if each.type in _REDIRECTS), *redirects])
         before: tuple[Command, ...] = ()
         last: Command
         if body is None or body.type in _SIMPLE or body.children[0].type == "[":
-            last = self._simple([each for each in nodes if each.type not in _REDIRECTS], found)
-        elif body.type in _KINDS and not found.words:
-            last = self._compound(body, found.redirects)
+            last = self._simple([each for each in nodes if each.type not in _REDIRECTS], redirected)
+        elif body.type in _KINDS and not redirected.words:
+            last = self._compound(body, redirected.redirects)
         else:
             *first, final = self.script([body]).commands
-            before, last = tuple(first), _with(final, found)
-        fed = [self.script([each]) for each in found.pipes]
-        return [*before, *self._pipeline([ShellScript(commands=(last,)), *fed]), *self.script(found.following).commands]
+            before, last = tuple(first), _with(final, redirected)
+        fed = [self.script([each]) for each in redirected.pipes]
+        return [
+            *before,
+            *self._pipeline([ShellScript(commands=(last,)), *fed]),
+            *self.script(redirected.following).commands,
+        ]
 
     def _parts(self, node: Node) -> list[Node]:
         if node.type in {"variable_assignment", *_REDIRECTS}:
@@ -238,14 +242,14 @@ class _Reader:
 
     # --- simple commands ---
 
-    def _simple(self, nodes: Sequence[Node], found: _Redirected) -> Simple:
+    def _simple(self, nodes: Sequence[Node], redirected: _Redirected) -> Simple:
         begin = next((at for at, each in enumerate(nodes) if each.type != "variable_assignment"), len(nodes))
         assignments = [self._assignment(each) for each in nodes[:begin]]
-        words = [*self._arguments(nodes[begin:]), *found.words]
+        words = [*self._arguments(nodes[begin:]), *redirected.words]
         if words and words[0].plain in _RESERVED:
             raise Unreadable(f"{words[0].plain!r} is unexpected.")
         self._check_lines(nodes)
-        return Simple(assignments=tuple(assignments), words=tuple(words), redirects=found.redirects)
+        return Simple(assignments=tuple(assignments), words=tuple(words), redirects=redirected.redirects)
 
     def _check_lines(self, nodes: Sequence[Node]) -> None:
         """Raise Unreadable if the words of one command are on two lines, or one is joined to an assignment."""
@@ -256,7 +260,7 @@ class _Reader:
 
     def _arguments(self, nodes: Sequence[Node]) -> list[Word]:
         """Returns the words of a command; an assignment after its name counts as one of them."""
-        found: list[Word] = []
+        words: list[Word] = []
         plain: list[Node] = []
         for node in nodes:
             if node.type in {"<", ">"}:  # `[ a > b ]` writes to b
@@ -265,11 +269,11 @@ class _Reader:
                 name, value = self._assignment(node)
                 sign = self._words.text(node.children[1])
                 word = Word(parts=(Text(value=f"{name}{sign}"), *value.parts), source=value.source)
-                found += [*self._words.words(plain), word]
+                words += [*self._words.words(plain), word]
                 plain = []
             else:
                 plain.append(node)
-        return [*found, *self._words.words(plain)]
+        return [*words, *self._words.words(plain)]
 
     def _assignment(self, node: Node) -> tuple[str, Word]:
         """Returns the name that is assigned to, and the value, whose source is the whole assignment."""
@@ -286,11 +290,11 @@ class _Reader:
     # --- redirections ---
 
     def _redirects(self, nodes: Sequence[Node]) -> _Redirected:
-        found = _Redirected((), [], [], [])
+        redirected = _Redirected((), [], [], [])
         for node in nodes:
             one = self._document(node) if node.type == "heredoc_redirect" else self._file(node)
-            found = _Redirected(*(before + more for before, more in zip(found, one, strict=True)))  # type: ignore[operator]
-        return found
+            redirected = _Redirected(*(before + more for before, more in zip(redirected, one, strict=True)))  # type: ignore[operator]
+        return redirected
 
     def _file(self, node: Node) -> _Redirected:
         """Returns ``> file`` or ``<<< text``, and the words of the command that may follow the file."""

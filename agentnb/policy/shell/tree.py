@@ -183,10 +183,10 @@ def _braces(atoms: list[_Atom]) -> list[list[_Atom]]:
     for start, atom in enumerate(atoms):
         if atom.quoted or atom.text != "{":
             continue
-        found = _choices(atoms, start)
-        if found is None:
+        group = _choices(atoms, start)
+        if group is None:
             continue
-        choices, end = found
+        choices, end = group
         results: list[list[_Atom]] = []
         for choice in choices:
             results += _braces([*atoms[:start], *choice, *atoms[end:]])
@@ -233,12 +233,12 @@ def _range(text: str) -> list[str] | None:
 
 def _split(atoms: list[_Atom]) -> list[Field]:
     """Splits fields: unquoted white space can only come from a variable."""
-    found: list[Field] = []
+    fields: list[Field] = []
     texts, dynamic, pattern, bracket, begun = list[str](), False, False, False, False
     for atom in atoms:
         if not atom.quoted and atom.text.isspace():
             if begun:
-                found.append(Field("".join(texts), dynamic, pattern))
+                fields.append(Field("".join(texts), dynamic, pattern))
             texts, dynamic, pattern, bracket, begun = [], False, False, False, False
             continue
         texts.append(atom.text)
@@ -249,5 +249,5 @@ def _split(atoms: list[_Atom]) -> list[Field]:
                 atom.text == "[" or bracket,
             )
     if begun and (any(texts) or any(atom.quoted for atom in atoms)):
-        found.append(Field("".join(texts), dynamic, pattern))
-    return found
+        fields.append(Field("".join(texts), dynamic, pattern))
+    return fields

@@ -97,45 +97,45 @@ class WordReader:
 
     def tested(self, node: Node) -> list[Node]:
         """Returns the words and operators of a test, in order."""
-        found: list[Node] = []
+        nodes: list[Node] = []
         rest = list(reversed(node.children))
         while rest:
             each = rest.pop()
             if each.type in WHOLE or not each.children:
-                found.append(each)
+                nodes.append(each)
             else:
                 rest += reversed(each.children)
-        return found
+        return nodes
 
     def scripts(self, node: Node) -> tuple[ShellScript, ...]:
         """Returns the scripts that are run to compute *node*."""
-        found: list[ShellScript] = []
+        scripts: list[ShellScript] = []
         rest = [node]
         while rest:
             each = rest.pop()
             if each.type in _RUNS:
-                found.append(self._substituted(each))
+                scripts.append(self._substituted(each))
             elif each.children:
                 rest += reversed(each.children)
             elif each.is_named and each.type not in {"raw_string", "ansi_c_string"} and _HIDDEN.search(self.text(each)):
-                found.append(self._backticks(self.text(each), in_string=False))
-        return tuple(found)
+                scripts.append(self._backticks(self.text(each), in_string=False))
+        return tuple(scripts)
 
     def _joined(self, nodes: Sequence[Node]) -> list[Part]:
         """Returns the parts of the word that *nodes* make up."""
-        found: list[Part] = []
+        parts: list[Part] = []
         pieces = [piece for node in nodes for piece in self._pieces(node)]
         for at, node in enumerate(pieces):
             text = self.text(node)
             if node.type == "$" and text == "$" and at + 1 < len(pieces):
-                found += self._behind_dollar(pieces[at + 1])
+                parts += self._behind_dollar(pieces[at + 1])
             elif node.type == "$":
-                found += self._dollars(text)
+                parts += self._dollars(text)
             elif at and self.text(pieces[at - 1]) == "$" and (name := _NAME.match(text)):
-                found += _unquoted(text[name.end() :], operator=False)
+                parts += _unquoted(text[name.end() :], operator=False)
             else:
-                found += self._parts(node)
-        return found
+                parts += self._parts(node)
+        return parts
 
     def _dollars(self, text: str) -> list[Part]:
         """Reads ``$`` as itself and ``$$`` as a variable; raises if the token hides other characters."""
@@ -241,23 +241,23 @@ class WordReader:
 def _unquoted(text: str, *, operator: bool) -> list[Part]:
     """Returns the text of a plain word; a character after a backslash counts as quoted."""
     parts: list[Part] = []
-    for found in _ESCAPED.finditer(text):
-        if found[1] is not None:
-            parts += [] if found[1] == "\n" else [Text(value=found[1], quoted=True)]
-        elif not operator and _SPECIAL.search(found[0]):
+    for match in _ESCAPED.finditer(text):
+        if match[1] is not None:
+            parts += [] if match[1] == "\n" else [Text(value=match[1], quoted=True)]
+        elif not operator and _SPECIAL.search(match[0]):
             raise Unreadable("A shell operator was read as part of a word.")
         else:
-            parts.append(Text(value=found[0]))
+            parts.append(Text(value=match[0]))
     return parts
 
 
-def _decoded(found: re.Match[str]) -> str:
+def _decoded(escape: re.Match[str]) -> str:
     """Returns the character that an escape in ``$'…'`` stands for."""
-    if found[6] is not None:
-        return ESCAPES.get(found[6], found[6] if found[6] in "\\'\"?" else found[0])
-    if found[5] is not None:
-        return chr(ord(found[5]) & 0x1F)
-    number = int(found[4], 8) & 0xFF if found[4] else int(found[1] or found[2] or found[3], 16)
+    if escape[6] is not None:
+        return ESCAPES.get(escape[6], escape[6] if escape[6] in "\\'\"?" else escape[0])
+    if escape[5] is not None:
+        return chr(ord(escape[5]) & 0x1F)
+    number = int(escape[4], 8) & 0xFF if escape[4] else int(escape[1] or escape[2] or escape[3], 16)
     return chr(number) if 0 < number < 0x110000 else ""  # noqa: PLR2004 - the last code point
 
 
@@ -294,13 +294,13 @@ _SHELLS = frozenset({"sh", "bash", "zsh", "dash", "ksh", "fish"})
 _WRAPPED = 3
 
 
-def script_of(words: Sequence[str], found: str | None = None) -> str | None:
+def script_of(words: Sequence[str], path: str | None = None) -> str | None:
     """Returns the script if *words* only have a system shell run it (``bash -lc SCRIPT``), else None."""
     if len(words) != _WRAPPED or words[1] not in {"-c", "-lc"}:
         return None
     folder, name = os.path.split(words[0])
     if name not in _SHELLS or (folder and folder not in _FOLDERS):
         return None
-    if found is not None and os.path.split(found) not in {(each, name) for each in _FOLDERS}:
+    if path is not None and os.path.split(path) not in {(each, name) for each in _FOLDERS}:
         return None
     return words[2]
