@@ -10,7 +10,7 @@ import msgspec
 
 from agentnb.plugins.acp_agent.content import ImageContent
 from agentnb.plugins.acp_agent.mcp import McpTrouble
-from agentnb.plugins.acp_agent.updates import shown, shown_diff, shown_text
+from agentnb.plugins.acp_agent.updates import shown_content, shown_diff, shown_text
 from agentnb.rpc_message import RpcError
 
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ async def call_tool(
         raise
     content, failed = result.get("content"), result.get("isError") is True
     blocks = [block for each in content if (block := _block(each)) is not None] if isinstance(content, list) else []
-    contents = [shown_text(block) if isinstance(block, str) else shown(block) for block in blocks]
+    contents = [shown_text(block) if isinstance(block, str) else shown_content(block) for block in blocks]
     raw = result if is_raw_shown and all(isinstance(block, str) for block in blocks) else None
     await call.update("failed" if failed else "completed", content=contents, raw_output=raw)
     return blocks, failed

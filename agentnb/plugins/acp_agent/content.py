@@ -44,9 +44,9 @@ def meta_field() -> dict[str, Any] | None:
     return optional
 
 
-def fields(**given: object) -> dict[str, Any]:
+def fields(**values: object) -> dict[str, Any]:
     """Returns an object to send: names in camel case, without values that are None."""
-    return {_camel(name): value for name, value in given.items() if value is not None}
+    return {_camel(name): value for name, value in values.items() if value is not None}
 
 
 def read(kind: type[T], value: object) -> T:

@@ -12,8 +12,8 @@ ChunkKind = Literal["agent_message_chunk", "agent_thought_chunk"]
 Update = dict[str, Any]
 
 
-def update(session_update: str, /, **given: object) -> Update:
-    return fields(**given, session_update=session_update)
+def update(session_update: str, /, **values: object) -> Update:
+    return fields(**values, session_update=session_update)
 
 
 def text_chunk(text: str, kind: ChunkKind = "agent_message_chunk", message_id: str | None = None) -> Update:
@@ -30,13 +30,13 @@ def select(
     return {**values, **fields(category=category, type="select", _meta=meta)}
 
 
-def shown(content: object) -> dict[str, Any]:
+def shown_content(content: object) -> dict[str, Any]:
     """Wrap content for a tool call to show."""
     return {"content": content, "type": "content"}
 
 
 def shown_text(text: str) -> dict[str, Any]:
-    return shown({"text": text, "type": "text"})
+    return shown_content({"text": text, "type": "text"})
 
 
 def shown_diff(path: object, old_text: str | None, new_text: str) -> dict[str, Any]:

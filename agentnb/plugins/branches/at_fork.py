@@ -134,13 +134,13 @@ class AtFork:
 
     def _below(self, at: int) -> set[int]:
         """Returns an object and all that it leads to; objects that only have a name as key change with it."""
-        found: set[int] = set()
+        reached: set[int] = set()
         waiting = [at]
         while waiting:
-            if (at := waiting.pop()) not in found:
-                found.add(at)
+            if (at := waiting.pop()) not in reached:
+                reached.add(at)
                 waiting += self._snapshot.edges.get(at, ())
-        return found
+        return reached
 
     def _is_as_kept(self, at: int) -> bool:
         state = self._kept_states.get(at)

@@ -196,12 +196,12 @@ class Branches(Sequence[Branch]):
         return self
 
     def _try(self, number: int) -> Branch:
-        found = next((each for each in self if each.number == number), None)
-        if found is None:
+        branch = next((each for each in self if each.number == number), None)
+        if branch is None:
             raise UsageError(f"There is no try {number!r}.", hint=f"There are {len(self)}, counted from 1.")
-        if found.state in ("kept", "discarded"):
-            raise UsageError(f"Try {number} was {found.state}.", hint="Start again with agentnb.branches().")
-        return found
+        if branch.state in ("kept", "discarded"):
+            raise UsageError(f"Try {number} was {branch.state}.", hint="Start again with agentnb.branches().")
+        return branch
 
 
 def branches(

@@ -156,33 +156,35 @@ class CopyServer:
         self._comparison = current_environment().step_comparison(is_fork=True)
         self._answers: dict[str, Callable[[CopyRequest], CopyAnswer]] = {
             "run": self._run,
-            "variables": lambda asked: CopyAnswer(number=asked.number, variables=(*self._runner.variables(),)),
-            "inspect": lambda asked: CopyAnswer(number=asked.number, text=self._runner.inspect(asked.text)),
-            "executed": lambda asked: CopyAnswer(number=asked.number, cells=(*self._runner.executed_cells(),)),
+            "variables": lambda request: CopyAnswer(number=request.number, variables=(*self._runner.variables(),)),
+            "inspect": lambda request: CopyAnswer(number=request.number, text=self._runner.inspect(request.text)),
+            "executed": lambda request: CopyAnswer(number=request.number, cells=(*self._runner.executed_cells(),)),
             "measure": self._measure,
             "save": self._save,
-            "changed": lambda asked: CopyAnswer(number=asked.number, changed=self._changed, checks=self._checks.lines),
+            "changed": lambda request: CopyAnswer(
+                number=request.number, changed=self._changed, checks=self._checks.lines
+            ),
         }
 
     def serve(self) -> None:
         """Serve until the kernel closes the socket."""
         threading.Thread(target=self._read, name="agentnb branch", daemon=True).start()
         threading.Thread(target=self._tell_progress, name="agentnb branch progress", daemon=True).start()
-        while (asked := self._requests.get()) is not None:
+        while (request := self._requests.get()) is not None:
             try:
-                self._answer(asked)
+                self._answer(request)
             except KeyboardInterrupt:  # the interrupt came before the code began or after it ended
                 with suppress(OSError):
-                    self._link.send(CopyAnswer(number=asked.number, error="It was interrupted."))
+                    self._link.send(CopyAnswer(number=request.number, error="It was interrupted."))
 
     def _read(self) -> None:
         with suppress(EOFError):
             while True:
-                asked: CopyRequest = self._link.receive(CopyRequest)
-                if asked.kind != "stop":
-                    self._requests.put(asked)
+                request: CopyRequest = self._link.receive(CopyRequest)
+                if request.kind != "stop":
+                    self._requests.put(request)
                 elif (running := self._running) is not None:
-                    running.stop("timeout" if asked.text == "timeout" else "stopped")
+                    running.stop("timeout" if request.text == "timeout" else "stopped")
         self._requests.put(None)
 
     def _tell_progress(self) -> None:
@@ -196,25 +198,25 @@ class CopyServer:
                     self._link.send(CopyAnswer(number=0, text=text))
             before = text
 
-    def _answer(self, asked: CopyRequest) -> None:
+    def _answer(self, request: CopyRequest) -> None:
         try:
-            answer = self._answers[asked.kind](asked)
+            answer = self._answers[request.kind](request)
         except AgentnbError as error:
-            answer = CopyAnswer(number=asked.number, error=str(error))
+            answer = CopyAnswer(number=request.number, error=str(error))
         except Exception as error:  # noqa: BLE001 - a user's object may raise anything when looked at
-            answer = CopyAnswer(number=asked.number, error=f"{type(error).__name__}: {error}"[:2000])
+            answer = CopyAnswer(number=request.number, error=f"{type(error).__name__}: {error}"[:2000])
         with suppress(OSError):
             self._link.send(answer)
 
-    def _run(self, asked: CopyRequest) -> CopyAnswer:
+    def _run(self, request: CopyRequest) -> CopyAnswer:
         namespace = self._runner.namespace
-        if asked.watch and self._at_fork is None:  # the first watched run: the notebook's cells have run before
+        if request.watch and self._at_fork is None:  # the first watched run: the notebook's cells have run before
             self._at_fork = AtFork(namespace.variables(), is_fork=False)
-        watch = namespace.watch(asked.text, self._take) if asked.watch else None
+        watch = namespace.watch(request.text, self._take) if request.watch else None
         if watch is not None:
             compare_watched(watch, self._comparison, namespace.variables)
-        ran: Ran = self._done(self._runner.work(asked.text, watch))
-        return CopyAnswer(number=asked.number, ran=ran)
+        ran: Ran = self._done(self._runner.work(request.text, watch))
+        return CopyAnswer(number=request.number, ran=ran)
 
     def _done(self, work: MainThreadWork[Any]) -> Any:
         """Run *work* and return its outcome; it can be stopped meanwhile."""
@@ -229,20 +231,20 @@ class CopyServer:
     def _take(self, changes: Sequence[NameChange]) -> None:
         for change in changes:
             self._changes.add(change)
-        found = compared(self._comparison, self._runner.namespace.variables(), [each.name for each in changes])
-        if found is not None:
-            self._checks = DataChecks(found)
+        checks = compared(self._comparison, self._runner.namespace.variables(), [each.name for each in changes])
+        if checks is not None:
+            self._checks = DataChecks(checks)
 
     @property
     def _changed(self) -> dict[str, str]:
         return {name: change.status for name, change in self._changes.names.items()}
 
-    def _measure(self, asked: CopyRequest) -> CopyAnswer:
+    def _measure(self, request: CopyRequest) -> CopyAnswer:
         """Evaluate an expression to a number; what the evaluation changes does not count as the branch's changes."""
 
         def evaluate() -> Any:
             try:
-                return self._evaluate(asked.text)
+                return self._evaluate(request.text)
             except Exception as error:  # noqa: BLE001 - it is told
                 return error
 
@@ -255,17 +257,17 @@ class CopyServer:
             raise TypeError(f"the measure is {type(value).__name__}, not a number")
         if not math.isfinite(number):
             raise ValueError("the measure is NaN" if math.isnan(number) else "the measure is infinite")
-        return CopyAnswer(number=asked.number, value=float(number), text=text)
+        return CopyAnswer(number=request.number, value=float(number), text=text)
 
     def _expression(self, text: str) -> tuple[Any, str]:
         return eval(text, self._shell.user_ns), ""  # noqa: S307 - the user's own expression
 
-    def _save(self, asked: CopyRequest) -> CopyAnswer:
+    def _save(self, request: CopyRequest) -> CopyAnswer:
         at_fork, changed = self._at_fork or AtFork({}), self._changed
-        saved = variables.save(Path(asked.text), self._shell.user_ns, at_fork, changed, asked.names)
+        saved = variables.save(Path(request.text), self._shell.user_ns, at_fork, changed, request.names)
         kept = {name: status for name, status in changed.items() if name not in saved.lost}
         lost = "\n".join(f"{name}: {why}" for name, why in saved.lost.items())
-        return CopyAnswer(number=asked.number, changed=kept, objects=(*saved.objects,), text=lost)
+        return CopyAnswer(number=request.number, changed=kept, objects=(*saved.objects,), text=lost)
 
 
 def serve(

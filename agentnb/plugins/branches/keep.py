@@ -238,8 +238,8 @@ class BranchKeeper:
         notebook = self._branch.notebook
         if notebook is None or not self._parts.cells:
             return None
-        shown = runner.notebook(outputs=False, named=notebook.before.name)
-        cells = CellChanges(self._parts.cells, notebook, shown, self._branch.inserted)
+        view = runner.notebook(outputs=False, named=notebook.before.name)
+        cells = CellChanges(self._parts.cells, notebook, view, self._branch.inserted)
         if conflicts := cells.conflicts:
             raise KernelChangesConflict(
                 f"You have changed {counted((), conflicts, ())[0]} since the try began. Nothing was kept.",
@@ -265,12 +265,12 @@ class BranchKeeper:
         ended = "A try was kept here."
         conversation = own_conversation(self._host, self._folder, title, name=_TITLE, ended=ended)
         turn_id = new_id()
-        session = session_of(conversation, lambda _asked: "allow", KEEP_SECONDS)
+        session = session_of(conversation, lambda _request: "allow", KEEP_SECONDS)
         origin = MessageOrigin(kind=MessageKind.SYSTEM_NOTIFICATION.value)
         await conversation.turns.begin_unprompted(turn_id, Message(text=title, origin=origin, meta=_DECIDED))
         failed = await self._done(conversation, saved, cells)
-        said = MarkdownResponsePart(id=new_id(), content=failed or self._words(lost))
-        conversation.dispatch(ChatResponsePart(turn_id=turn_id, part=said, time=now_ms()))
+        part = MarkdownResponsePart(id=new_id(), content=failed or self._words(lost))
+        conversation.dispatch(ChatResponsePart(turn_id=turn_id, part=part, time=now_ms()))
         conversation.turns.complete(turn_id)
         return Turn(session, conversation, turn_id), failed
 

@@ -100,10 +100,10 @@ class NotebookCopy:
     def _conflict(self, step: CellStep, *, exact: bool) -> str | None:
         if step.action == "insert" or step.expected is None:
             return None
-        found = next((each for each in self._cells if each.id == step.cell_id), None)
-        if found is None:
+        cell = next((each for each in self._cells if each.id == step.cell_id), None)
+        if cell is None:
             return ""
-        return None if found.source == step.expected or not (exact or step.expected) else found.source
+        return None if cell.source == step.expected or not (exact or step.expected) else cell.source
 
     def _do(self, step: CellStep) -> None:
         if step.action == "insert":
@@ -190,18 +190,18 @@ class WrittenFile:
         path = "" if notebook is None else notebook.before.path or ""
         self._path = Path(path) if path and Path(path).is_relative_to(folder) else None
         self.name: str = "" if self._path is None else self._path.relative_to(folder).as_posix()
-        self._shown = self._view()
+        self._last_view = self._view()
 
     def take(self, changes: Sequence[WorkspaceChange]) -> tuple[tuple[WorkspaceChange, ...], str]:
         """Take the file's cells into the notebook; returns the other *changes*, and a sentence on what was left out."""
         others = tuple(each for each in changes if each.path != self.name)
         if len(others) == len(changes) or self._notebook is None:
             return others, ""
-        before, self._shown = self._shown, self._view()
-        if before is None or self._shown is None:
+        before, self._last_view = self._last_view, self._view()
+        if before is None or self._last_view is None:
             return others, LEFT_OUT.format(self.name)
         try:
-            conflicts = self._notebook.change(steps_to(before, self._shown), exact=True)
+            conflicts = self._notebook.change(steps_to(before, self._last_view), exact=True)
         except UsageError:  # a neighbouring cell is gone
             return others, LEFT_OUT.format(self.name)
         return others, LEFT_OUT.format(self.name) if conflicts else ""

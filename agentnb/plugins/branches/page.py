@@ -90,19 +90,23 @@ def stop(name: str, number: int) -> None:
 
 def pictures(name: str, number: int) -> PicturesResult:
     """Returns the last pictures of a try; those that are too large for a table are left out."""
-    shown = _set(name)[number - 1].pictures[-MOST_PICTURES:]
-    return PicturesResult(pictures=tuple(each for each in shown if len(each) <= LARGEST_PICTURE))
+    images = _set(name)[number - 1].pictures[-MOST_PICTURES:]
+    return PicturesResult(pictures=tuple(each for each in images if len(each) <= LARGEST_PICTURE))
 
 
 def _agent_of(channel: str) -> dict[str, object]:
     """Returns the arguments of :func:`agentnb.start` that start the agent of the conversation *channel* again."""
     host = current_host()
-    found = host.loop.call(host.find, channel).configuration
-    spec = found.spec
-    options: dict[str, object] = {"agent": spec.name, "env": found.env, "directories": found.directories}
+    configuration = host.loop.call(host.find, channel).configuration
+    spec = configuration.spec
+    options: dict[str, object] = {
+        "agent": spec.name,
+        "env": configuration.env,
+        "directories": configuration.directories,
+    }
     if spec.origin != "command":
         return options
-    return {**options, "command": [*spec.command], "env": {**spec.env, **found.env}}
+    return {**options, "command": [*spec.command], "env": {**spec.env, **configuration.env}}
 
 
 def _channel(session: Session) -> str:

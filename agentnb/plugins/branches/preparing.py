@@ -93,7 +93,9 @@ class PreparedBranch:
 
         conversation = host.loop.call(opened)
         is_confined = session_options.network is not None
-        session = session_of(conversation, lambda asked: self._answer(asked, is_confined=is_confined), START_SECONDS)
+        session = session_of(
+            conversation, lambda request: self._answer(request, is_confined=is_confined), START_SECONDS
+        )
         parts = BranchParts(self._kernel, self._notebook, self._workspace, self._thread, session)
         return Branch(number, parts, session.prompt(prompt, instructions=instructions))
 
@@ -103,10 +105,10 @@ class PreparedBranch:
         self._thread.close()
         self._workspace.remove()
 
-    def _answer(self, asked: PermissionRequest, *, is_confined: bool) -> str:
+    def _answer(self, request: PermissionRequest, *, is_confined: bool) -> str:
         """Allow whatever stays in the branch; an agent that is not confined is not trusted to stay there."""
         otherwise = "ask" if self._is_attended else "deny"
-        return "allow" if is_confined or asked.kind == "kernel" else otherwise
+        return "allow" if is_confined or request.kind == "kernel" else otherwise
 
 
 def moved(notebook: NotebookView, folder: Path, workspace: Path) -> NotebookView:

@@ -124,8 +124,8 @@ def outputs_of(ran: Ran) -> tuple[dict[str, Any], ...]:
     if ran.printed:
         outputs.append({"output_type": "stream", "name": "stdout", "text": ran.printed})
     bundles = [*ran.shown, *([] if ran.result is None else [{"text/plain": ran.result}])]
-    shown = ({kind: bundle[kind] for kind in _SAFE if kind in bundle} for bundle in bundles)
-    outputs += ({"output_type": "display_data", "data": data, "metadata": {}} for data in shown if data)
+    safe_bundles = ({kind: bundle[kind] for kind in _SAFE if kind in bundle} for bundle in bundles)
+    outputs += ({"output_type": "display_data", "data": data, "metadata": {}} for data in safe_bundles if data)
     if (failure := ran.failure) is not None:
         error = {"ename": failure.name, "evalue": failure.message, "traceback": failure.traceback.splitlines()}
         outputs.append({"output_type": "error", **error})

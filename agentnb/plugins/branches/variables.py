@@ -197,9 +197,9 @@ def check(at_fork: AtFork, names: Mapping[str, Any], changed: Collection[str], k
     Raises:
         KernelChangesConflict: If they have changed some.
     """
-    if found := dict.fromkeys([*at_fork.reassigned(names, changed), *at_fork.touched(keys)]):
+    if conflicts := dict.fromkeys([*at_fork.reassigned(names, changed), *at_fork.touched(keys)]):
         raise KernelChangesConflict(
-            f"You have changed {', '.join([*found][:8])} since the try began. Nothing was kept.",
+            f"You have changed {', '.join([*conflicts][:8])} since the try began. Nothing was kept.",
             hint=OTHER_PARTS,
         )
 

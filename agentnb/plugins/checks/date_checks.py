@@ -224,13 +224,13 @@ def _months(was: Array, now: Array) -> int | None:
 
 def _day_of_month(times: Array) -> Array:
     days = (times // _DAY).astype("datetime64[D]")
-    found: Array = (days - days.astype("datetime64[M]").astype("datetime64[D]")).astype(int) + 1
-    return found
+    days_of_month: Array = (days - days.astype("datetime64[M]").astype("datetime64[D]")).astype(int) + 1
+    return days_of_month
 
 
 def _month_of_year(times: Array) -> Array:
-    found: Array = times.astype("datetime64[us]").astype("datetime64[M]").astype(int) % _MONTHS + 1
-    return found
+    months: Array = times.astype("datetime64[us]").astype("datetime64[M]").astype(int) % _MONTHS + 1
+    return months
 
 
 def _is_swapped(was: Array, now: Array) -> bool:

@@ -105,9 +105,9 @@ def quoted(names: Sequence[str], most: int = 2) -> str:
         >>> quoted(["a", "b", "c"])
         '`a`, `b` and 1 more'
     """
-    shown = ", ".join(f"`{_plain(each)}`" for each in names[:most])
+    text = ", ".join(f"`{_plain(each)}`" for each in names[:most])
     more = len(names) - most
-    return f"{shown} and {more} more" if more > 0 else shown
+    return f"{text} and {more} more" if more > 0 else text
 
 
 def _plain(name: str) -> str:

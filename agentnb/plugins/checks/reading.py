@@ -126,8 +126,8 @@ class ArrayColumn(Column):
         return self._values
 
     def _objects(self, rows: Rows) -> list[Any]:
-        found: list[Any] = self._values[rows].tolist()
-        return found
+        values: list[Any] = self._values[rows].tolist()
+        return values
 
 
 _FRAMES = (

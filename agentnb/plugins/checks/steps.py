@@ -96,8 +96,8 @@ class TablesChecker:
             return TurnCheck(passed=True)
         conversation = session.host.find(session.session)
         turn, kernel = conversation.chat.state.active_turn, conversation.changes.kernel
-        found = () if turn is None or kernel is None else kernel.data_checks(turn.id)
-        checks = tuple(each for each in found if each.cause != UNREAD)
+        data_checks = () if turn is None or kernel is None else kernel.data_checks(turn.id)
+        checks = tuple(each for each in data_checks if each.cause != UNREAD)
         if not checks:
             return TurnCheck(passed=True)
         return TurnCheck(

@@ -186,8 +186,8 @@ class Column:
         return self._parts[key][1]
 
     def _objects(self, rows: Rows) -> list[Any]:
-        found: list[Any] = self._part(rows).to_list()
-        return found
+        values: list[Any] = self._part(rows).to_list()
+        return values
 
 
 class ReadTable:
@@ -270,8 +270,8 @@ def may_be_among(values: Array, wanted: Array) -> Array:
     bits = np.uint64((1 << 20) - 1)
     known = np.zeros(1 << 20, dtype=bool)
     known[wanted & bits] = True
-    found: Array = known[values & bits]
-    return found
+    matches: Array = known[values & bits]
+    return matches
 
 
 def distinct_count(values: Array) -> int:

@@ -209,10 +209,10 @@ async def _change(reply: Reply, tool: str, arguments: dict[str, Any], source: st
                 blocks, failed = await call_tool(call, client, tool, arguments)
         except McpTrouble as trouble:
             blocks, failed = [str(trouble)], True
-        said = "\n".join(block for block in blocks if isinstance(block, str))
+        output = "\n".join(block for block in blocks if isinstance(block, str))
         if not failed:
-            return said
-        why = said.splitlines()[0].rstrip(".") if said else "That did not work"
+            return output
+        why = output.splitlines()[0].rstrip(".") if output else "That did not work"
     if tool != "run_cell":
         await reply.say(f"{why}. Insert it yourself, by the button at the code:\n\n```python\n{source}\n```\n")
     return None

@@ -52,9 +52,9 @@ class Run:
     @property
     def final(self) -> str:
         """The text after the last ``ANSWER:`` of the answer, on that line; the run is wrong if there is none."""
-        found = _FINAL.findall(self.answer)
-        assert found, "The answer has no line that starts with ANSWER:."  # noqa: S101 - how a check says wrong
-        return str(found[-1]).strip(" \t\r*_`")
+        answers = _FINAL.findall(self.answer)
+        assert answers, "The answer has no line that starts with ANSWER:."  # noqa: S101 - how a check says wrong
+        return str(answers[-1]).strip(" \t\r*_`")
 
     @property
     def number(self) -> float:
@@ -154,21 +154,24 @@ def _is_same(got: Any, wanted: Any, tolerance: float) -> bool:
 def outcome_of(check: Any, run: Run) -> tuple[str, str]:
     """Returns the verdict of *check* on *run*: ``"right"``, ``"wrong"`` or ``"broken"``, and the reason."""
     try:
-        said = check(run)
+        result = check(run)
     except AssertionError as error:
         return "wrong", str(error) or f"check.py, line {_line(error)}, failed."
     except MemoryError:
         return "broken", "check.py used more memory than a check may use."
     except BaseException as error:  # noqa: BLE001 - the check may raise anything, SystemExit as well
         return "broken", f"check.py, line {_line(error)}, raised {type(error).__name__}: {error}"
-    if hasattr(said, "item") and not isinstance(said, str):
+    if hasattr(result, "item") and not isinstance(result, str):
         with suppress(Exception):
-            said = said.item()  # a NumPy scalar
-    if isinstance(said, bool):
-        return ("right", "") if said else ("wrong", "The check failed.")
-    if isinstance(said, str) and said.strip():
-        return "wrong", said
-    return "broken", f"check.py returned {said!r:.200}: it must return True, False, or a text that says what is wrong."
+            result = result.item()  # a NumPy scalar
+    if isinstance(result, bool):
+        return ("right", "") if result else ("wrong", "The check failed.")
+    if isinstance(result, str) and result.strip():
+        return "wrong", result
+    return (
+        "broken",
+        f"check.py returned {result!r:.200}: it must return True, False, or a text that says what is wrong.",
+    )
 
 
 def _line(error: BaseException) -> int:

@@ -125,8 +125,8 @@ class _Exchange:
     def outcome(self) -> Checked | None:
         """Returns the result, once the check has ended; None if there is none."""
         try:
-            said = read_json(os.read(self._reading, LARGEST_REPORT))
-            return Checked(said["outcome"], said["why"])
+            report = read_json(os.read(self._reading, LARGEST_REPORT))
+            return Checked(report["outcome"], report["why"])
         except (BlockingIOError, ValueError, KeyError, TypeError):
             return None
 

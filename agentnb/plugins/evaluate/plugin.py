@@ -125,12 +125,12 @@ def _check_agent(agent: str) -> None:
     configured(agent.partition("/")[0], None, None, None)
 
 
-def _number(given: int | None, usual: int, most: int, flag: str) -> int:
+def _number(value: int | None, usual: int, most: int, flag: str) -> int:
     from agentnb.errors import UsageError
 
-    if given is not None and not 1 <= given <= most:
-        raise UsageError(f"{flag} {given} is not a number from 1 to {most:,}.")
-    return usual if given is None else given
+    if value is not None and not 1 <= value <= most:
+        raise UsageError(f"{flag} {value} is not a number from 1 to {most:,}.")
+    return usual if value is None else value
 
 
 def _exit_code(evaluation: Evaluation, comparison: ResultComparison | None) -> int:

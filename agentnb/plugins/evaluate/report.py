@@ -99,10 +99,10 @@ def _run(evaluation: Evaluation, finished: Finished, hidden: Callable[[str], str
         for each in finished.changes
         if each.diff
     )
-    said = "".join(entry_html(replace(entry, source=hidden(_cut(entry.source)))) for entry in finished.transcript)
+    transcript = "".join(entry_html(replace(entry, source=hidden(_cut(entry.source)))) for entry in finished.transcript)
     return (
         f'<details id="{_anchor(evaluation, result)}"><summary>{head} ({result.seconds:.1f} s)</summary>'
-        f'<table class="facts">{rows}</table>{diffs}{said}</details>'
+        f'<table class="facts">{rows}</table>{diffs}{transcript}</details>'
     )
 
 

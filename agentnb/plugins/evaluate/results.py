@@ -168,14 +168,14 @@ def read_evaluation(path: Path, what: str) -> Evaluation:
     """
     hint = "agentnb eval … --json FILE writes one."
     try:
-        found = read_record(path.read_bytes(), Evaluation)
+        evaluation = read_record(path.read_bytes(), Evaluation)
     except OSError as error:
         raise UsageError(f"{what} {path} cannot be read: {error.strerror}.", hint=hint) from None
     except ValueError as error:
         raise UsageError(f"{what} {path} has no results of an evaluation: {error}.", hint=hint) from None
-    if found.agentnb_eval > FORM:
+    if evaluation.agentnb_eval > FORM:
         raise UsageError(f"{what} {path} was written by a newer agentnb.", hint="Update agentnb.")
-    return found
+    return evaluation
 
 
 class ResultComparison(NamedTuple):

@@ -89,13 +89,13 @@ class PermissionAnswers:
     """Answers the agent's permission requests, since nobody is there: what stays in the copy is allowed."""
 
     def __init__(self, *, is_confined: bool, is_kernel_closed_in: bool) -> None:
-        self.asked: int = 0
+        self.request_count: int = 0
         self._is_confined = is_confined
         self._is_kernel_closed_in = is_kernel_closed_in
 
     def answer(self, request: PermissionRequest) -> str:
         """Returns ``"allow"`` or ``"deny"``; the policy still denies what leaves the workspace."""
-        self.asked += 1
+        self.request_count += 1
         allowed = self._is_kernel_closed_in if request.kind == "kernel" else self._is_confined or not request.command
         return "allow" if allowed else "deny"
 
@@ -174,7 +174,7 @@ def _prompted(order: Order, session: Session, permissions: PermissionAnswers) ->
         is_mismatch=is_mismatch,
         is_over_day=is_over_day,
         answer="" if turn is None else relative(turn.text, Path(order.workspace)),
-        asked=permissions.asked,
+        asked=permissions.request_count,
         denied=0 if turn is None else sum(answer == "denied" for _, answer in permissions_asked(turn)),
         tokens=None if usage is None else (usage.input_tokens or 0) + (usage.output_tokens or 0),
         costs=cost_of(session),
@@ -207,13 +207,13 @@ def main() -> None:
     if not _is_counted(Path(order.workspace)):
         os.environ[LOG] = "off"
     try:
-        told = run(order)
+        outcome = run(order)
     except CassetteError as error:
-        told = Report(error=str(error), is_mismatch=True)
+        outcome = Report(error=str(error), is_mismatch=True)
     except AgentnbError as error:
-        told = Report(error=str(error))
+        outcome = Report(error=str(error))
     with open(report, "wb") as file:  # noqa: PTH123 - a descriptor
-        file.write(msgspec.json.encode(told))
+        file.write(msgspec.json.encode(outcome))
 
 
 if __name__ == "__main__":

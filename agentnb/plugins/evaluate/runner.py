@@ -213,14 +213,14 @@ class EvaluationRunner:
                 start_new_session=True,
             )
             self._processes.add(process)
-        told = said = b""
+        output = errors = b""
         try:
-            told, said = process.communicate(msgspec.json.encode(order), seconds)
-            return read_record(told, Report)
+            output, errors = process.communicate(msgspec.json.encode(order), seconds)
+            return read_record(output, Report)
         except subprocess.TimeoutExpired:
             return Report(error=f"The run did not end within {seconds:g} s.")
         except ValueError:
-            last = said.decode("utf-8", "replace").strip().rpartition("\n")[2][:LONGEST_FINDING]
+            last = errors.decode("utf-8", "replace").strip().rpartition("\n")[2][:LONGEST_FINDING]
             return Report(error=f"The run's program ended with exit code {process.returncode}. {last}".strip())
         finally:
             end_all(process)

@@ -75,8 +75,8 @@ def is_decided(turn: Turn, cell_id: str) -> bool:
 
 def code_of(turn: Turn) -> str | None:
     """The code block of the answer; None where there is none, or more than one."""
-    said = "\n\n".join(part.content for part in turn.response_parts if isinstance(part, MarkdownResponsePart))
-    blocks = _blocks(said)
+    text = "\n\n".join(part.content for part in turn.response_parts if isinstance(part, MarkdownResponsePart))
+    blocks = _blocks(text)
     return blocks[0] if len(blocks) == 1 else None
 
 

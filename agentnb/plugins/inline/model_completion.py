@@ -26,7 +26,7 @@ SYSTEM = (
 )
 
 
-class _Found:
+class _ModelSearch:
     def __init__(self) -> None:
         self.settings: LocalSettings | None = None
         self.until = 0.0
@@ -36,7 +36,7 @@ class _Found:
         self.without_fill: set[str] = set()
 
 
-_found = _Found()
+_search = _ModelSearch()
 
 
 async def complete_with_model(params: CompleteParams) -> tuple[str, float]:
@@ -52,47 +52,47 @@ async def complete_with_model(params: CompleteParams) -> tuple[str, float]:
             text = await _fill(model, context)
     except (BadSettings, ServerTrouble, AnswerTooLong) as trouble:
         if isinstance(trouble, ServerTrouble) and trouble.status is None:
-            _found.model, _found.until = None, 0.0  # the server may have moved: search again
+            _search.model, _search.until = None, 0.0  # the server may have moved: search again
         raise UsageError(str(trouble)) from None
     return text, watch.took
 
 
 async def _model(settings: LocalSettings) -> Model:
-    if settings != _found.settings:
+    if settings != _search.settings:
         await close_servers()
         # Noted before the search, so that a completion that begins during it does not close its connections.
-        _found.settings, _found.model, _found.until = settings, None, 0.0
-    if _found.model is None and time.monotonic() > _found.until:
-        found = await find_servers(settings, _found.servers)
+        _search.settings, _search.model, _search.until = settings, None, 0.0
+    if _search.model is None and time.monotonic() > _search.until:
+        servers = await find_servers(settings, _search.servers)
         names = {settings.model, f"{settings.model}:latest"}
-        fitting = [each for each in found.models if settings.model is None or each.model_id in names]
-        _found.model = fitting[0] if fitting else None
+        fitting = [each for each in servers.models if settings.model is None or each.model_id in names]
+        _search.model = fitting[0] if fitting else None
         missing = (f"The model {settings.model} is not available.", "Choose another in the settings.")
-        _found.problem = " ".join(found.problem() or missing)
-        _found.until = time.monotonic() + MISSING_FOR
-    if _found.model is None:
-        raise UsageError(_found.problem)
-    return _found.model
+        _search.problem = " ".join(servers.problem() or missing)
+        _search.until = time.monotonic() + MISSING_FOR
+    if _search.model is None:
+        raise UsageError(_search.problem)
+    return _search.model
 
 
 async def close_servers() -> None:
     """Close the connections to the servers that were found."""
-    servers = [*_found.servers.values()]
-    _found.servers.clear()
-    _found.settings = None
+    servers = [*_search.servers.values()]
+    _search.servers.clear()
+    _search.settings = None
     for server in servers:
         await server.close()
 
 
 async def _fill(model: Model, context: CodeContext) -> str:
     fill = {LLAMA_CPP: _infill, OLLAMA: _with_suffix}.get(model.kind)
-    if fill is not None and model.key not in _found.without_fill:
+    if fill is not None and model.key not in _search.without_fill:
         try:
             return await fill(model, context)
         except ServerTrouble as trouble:
             if trouble.status is None or trouble.transient:
                 raise
-            _found.without_fill.add(model.key)  # this model has no fill-in-the-middle
+            _search.without_fill.add(model.key)  # this model has no fill-in-the-middle
     return await _chat(model, context)
 
 

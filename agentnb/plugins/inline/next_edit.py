@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 class _Suggestion(NamedTuple):
     id: str
     uri: str
-    shown: str
+    text: str
     """The text before the cursor after it is accepted."""
 
 
@@ -55,7 +55,7 @@ class _EditSession:
         if last is None:
             return
         named = {"sessionId": self.session_id, "id": last.id}
-        if last.uri == uri and before.startswith(last.shown):
+        if last.uri == uri and before.startswith(last.text):
             self.agent.notify("nes/accept", named)
         else:
             self.agent.notify("nes/reject", {**named, "reason": "ignored"})
@@ -90,7 +90,7 @@ async def _suggest(conversation: Conversation, agent: Agent, params: CompletePar
     session.settle(uri, context.before)
     version = session.tell(uri, document)
     lines = context.before.split("\n")
-    asked: dict[str, Any] = {
+    request: dict[str, Any] = {
         "sessionId": session.session_id,
         "uri": uri,
         "version": version,
@@ -98,9 +98,9 @@ async def _suggest(conversation: Conversation, agent: Agent, params: CompletePar
         "triggerKind": "automatic",
     }
     if snippets := _related(agent, context, conversation.cwd / params.path):
-        asked["context"] = {"relatedSnippets": snippets}
+        request["context"] = {"relatedSnippets": snippets}
     with watch.running():
-        answer = await agent.request("nes/suggest", asked)
+        answer = await agent.request("nes/suggest", request)
     for suggestion in _fields(answer).get("suggestions") or ():
         inserted = insertion(_fields(suggestion), uri, context.before, context.behind)
         if inserted:

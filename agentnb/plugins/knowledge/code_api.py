@@ -73,7 +73,7 @@ class CodeAnswer(Rows[Any]):
         if self._question in {"symbols", "workspace_symbols"}:
             return [(location(each, self._names, self._workspace), on_one_line(symbol_text(each))) for each in self]
         if self._question == "problems":
-            return [(location(each, self._names, self._workspace), on_one_line(_told(each))) for each in self]
+            return [(location(each, self._names, self._workspace), on_one_line(_problem_text(each))) for each in self]
         return [
             (location(each, self._names, self._workspace), on_one_line(each.text.strip() or each.full_name))
             for each in self
@@ -170,7 +170,7 @@ def code(
     return CodeAnswer(service.ask(question, place), question, names, workspace, service.failure)
 
 
-def _told(problem: Diagnostic) -> str:
+def _problem_text(problem: Diagnostic) -> str:
     return f"{problem.message} ({problem.source}{' ' if problem.code else ''}{problem.code})"
 
 

@@ -81,7 +81,7 @@ class SkillCustomizer:
         """See :meth:`agentnb.ports.Customizer.decide`."""
         from agentnb.plugins.knowledge.skills.customizations import decide
 
-        decide(action, package, shown=shown)
+        decide(action, package, digest=shown)
         return True
 
 

@@ -80,7 +80,7 @@ async def research(session: ToolSession, arguments: dict[str, Any]) -> str:
         arguments.get("version"),
         configuration=session.configuration,
         authorize=session.ask if session.session else None,
-        found=lambda found: session.show(_card(found, researches.session_of(found))),
+        on_findings=lambda latest: session.show(_card(latest, researches.session_of(latest))),
     )
     session.show(_card(answer, researches.session_of(answer)))
     return "\n\n".join(each for each in (f"{answer.package} {answer.version}", answer.note, answer.text) if each)

@@ -60,8 +60,8 @@ class LocalAgent(AcpAgent[LocalSession]):
         with contextlib.suppress(ConnectionError):  # the client left meanwhile
             for session in [*self._sessions.values()]:
                 if options := self.options(session):
-                    told = update("config_option_update", config_options=options)
-                    await self._client.update(session.session_id, told)
+                    message = update("config_option_update", config_options=options)
+                    await self._client.update(session.session_id, message)
 
     def options(self, session: LocalSession) -> list[dict[str, Any]]:
         """Returns the config options of *session*: its model."""

@@ -156,7 +156,7 @@ class ModelAnswer:
 
     def end(self) -> Iterator[AnswerPart]:
         """End the stream; yields what was held back."""
-        yield from self._said(self._splitter.rest())
+        yield from self._take_pieces(self._splitter.rest())
 
     def _take(self, delta: dict[str, Any]) -> Iterator[AnswerPart]:
         thought = _text(delta.get("reasoning_content")) or _text(delta.get("reasoning"))
@@ -172,13 +172,13 @@ class ModelAnswer:
         if content:
             self._grow(content)
             self._after_thought = False
-            yield from self._said(self._splitter.add(content))
+            yield from self._take_pieces(self._splitter.add(content))
         calls = delta.get("tool_calls")
         for value in calls if isinstance(calls, list) else ():
             if isinstance(value, dict):
                 self._add_call(value)
 
-    def _said(self, pieces: list[AnswerPart]) -> Iterator[AnswerPart]:
+    def _take_pieces(self, pieces: list[AnswerPart]) -> Iterator[AnswerPart]:
         for piece in pieces:
             if piece.kind == "text":
                 self._text.append(piece.text)

@@ -56,8 +56,8 @@ class Model:
         if self.kind == OLLAMA:
             version = str(self.listed.get("digest") or self.listed.get("created", ""))
         else:
-            told = {name: self.listed[name] for name in _OF_THE_MODEL if self.listed.get(name)}
-            version = hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()[:16] if told else ""
+            fields = {name: self.listed[name] for name in _OF_THE_MODEL if self.listed.get(name)}
+            version = hashlib.sha256(json.dumps(fields, sort_keys=True).encode()).hexdigest()[:16] if fields else ""
         return f"{self.server.url} {self.model_id} {version}".strip()
 
 

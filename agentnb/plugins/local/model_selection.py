@@ -77,28 +77,28 @@ class AbilityLookup:
         return "Finding out what it can do…" if model.key in self._waiting else ""
 
     async def _run(self) -> None:
-        told = asyncio.get_running_loop().time()
+        last_update = asyncio.get_running_loop().time()
         while self._waiting:
             model, may_try = next(iter(self._waiting.values()))
             await self._ask(model, may_try=may_try)
             self._waiting.pop(model.key, None)
             self._done += 1
-            if self._done == 1 or not self._waiting or asyncio.get_running_loop().time() - told > TELL_SECONDS:
-                told = asyncio.get_running_loop().time()
+            if self._done == 1 or not self._waiting or asyncio.get_running_loop().time() - last_update > TELL_SECONDS:
+                last_update = asyncio.get_running_loop().time()
                 await self._tell()
 
     async def _ask(self, model: Model, *, may_try: bool) -> None:
         if model.server.url in self._away:
             return
         try:
-            found = await asyncio.wait_for((find_out if may_try else told_abilities)(model), LOOK_SECONDS)
+            abilities = await asyncio.wait_for((find_out if may_try else told_abilities)(model), LOOK_SECONDS)
         except (ServerTrouble, asyncio.TimeoutError):
             self._away.add(model.server.url)
             return
-        if found.tools is None:  # the model's first turn tests tool calls
-            self._partly[model.key] = found
+        if abilities.tools is None:  # the model's first turn tests tool calls
+            self._partly[model.key] = abilities
         else:
-            keep_abilities(model, found)
+            keep_abilities(model, abilities)
 
 
 MODEL = "model"
@@ -117,7 +117,7 @@ class ModelChoice:
         self.settings = settings
         self._lookup = AbilityLookup(tell)
         self._servers: dict[str, ModelServer] = {}
-        self._found: FoundModels | None = None
+        self._discovered: FoundModels | None = None
         self._looking = asyncio.Lock()
 
     async def look(self) -> FoundModels:
@@ -125,9 +125,9 @@ class ModelChoice:
         from agentnb.plugins.local.discovery import find_servers
 
         async with self._looking:
-            self._found = await find_servers(self.settings, self._servers)
-            self._lookup.begin(self._found.servers, self._model_called(None))
-            return self._found
+            self._discovered = await find_servers(self.settings, self._servers)
+            self._lookup.begin(self._discovered.servers, self._model_called(None))
+            return self._discovered
 
     async def learn(self, session: LocalSession) -> None:
         """Find out whether the model of *session* uses tools, if its server reports it."""
@@ -156,7 +156,7 @@ class ModelChoice:
 
     def problem(self, session: LocalSession) -> str:
         """Returns why :meth:`model_of` finds no model for *session*, and what to do."""
-        problem = self._found.problem() if self._found is not None else None
+        problem = self._discovered.problem() if self._discovered is not None else None
         if problem is not None:
             return " ".join(problem)
         there = ", ".join(self._offered())
@@ -166,7 +166,7 @@ class ModelChoice:
         """Returns the config options of *session*: its model."""
         offered = self._offered()
         model = self.model_of(session) or next(iter(offered.values()), None)
-        if model is None or self._found is None:
+        if model is None or self._discovered is None:
             return []
         current = next(value for value, each in offered.items() if each is model)
         groups = [
@@ -179,7 +179,7 @@ class ModelChoice:
                     if each.server is server.server
                 ],
             }
-            for server in self._found.servers
+            for server in self._discovered.servers
             if server.models
         ]
         options = groups if len(groups) > 1 else groups[0]["options"]
@@ -196,7 +196,7 @@ class ModelChoice:
 
     def _offered(self) -> dict[str, Model]:
         """Returns every model by its value in the selector."""
-        models = self._found.models if self._found is not None else []
+        models = self._discovered.models if self._discovered is not None else []
         names = [model.model_id for model in models]
         offered: dict[str, Model] = {}
         for model in models:

@@ -158,6 +158,6 @@ async def _look(settings: LocalSettings) -> str:
     await asyncio.to_thread(import_module, "agentnb.plugins.local.discovery")  # in a thread: it loads the HTTP client
     from agentnb.plugins.local.discovery import look_once
 
-    found = await look_once(settings)
-    is_there = found.servers or any(each.status is not None for each in found.troubles)
+    discovered = await look_once(settings)
+    is_there = discovered.servers or any(each.status is not None for each in discovered.troubles)
     return "" if is_there else _NOBODY

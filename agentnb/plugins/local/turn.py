@@ -143,7 +143,7 @@ class _Turn:
         self._model = model
         self._abilities = abilities
         self._tools = tools
-        self._said = ""
+        self._answer_text = ""
         self._notices = 0
         self._counts_tokens = True
 
@@ -161,7 +161,7 @@ class _Turn:
                     return
             self._reply.stop_reason = "max_turn_requests"
         finally:
-            self._session.close_messages(self._said)
+            self._session.close_messages(self._answer_text)
 
     async def _take(self, completion: ModelAnswer) -> bool:
         """Take an answer; returns True if the model must be asked again."""
@@ -171,7 +171,7 @@ class _Turn:
         if calls:
             message["tool_calls"] = [_as_sent(call) for call in calls]
         self._session.messages.append(message)
-        self._said = ""
+        self._answer_text = ""
         for call in calls:
             result = await self._tools.call(call)
             self._session.messages.append({"role": "tool", "tool_call_id": call.call_id, "content": result})
@@ -186,16 +186,16 @@ class _Turn:
         """Returns the model's next answer; asks again while the server is temporarily refusing."""
         pause, waiting = FIRST_PAUSE, None
         for attempt in range(1, ATTEMPTS + 1):
-            self._said = ""
+            self._answer_text = ""
             try:
                 completion = await self._stream()
             except ServerTrouble as trouble:
                 if waiting is not None:
                     await waiting.update("failed")
-                if self._said == "" and await self._adapted(trouble):
+                if self._answer_text == "" and await self._adapted(trouble):
                     waiting = None
                     continue
-                if self._said or not trouble.transient or attempt == ATTEMPTS:
+                if self._answer_text or not trouble.transient or attempt == ATTEMPTS:
                     raise
                 seconds = pause if trouble.pause is None else trouble.pause
                 title = f"{trouble.message} Attempt {attempt + 1} of {ATTEMPTS} in {seconds:g} s."
@@ -248,7 +248,7 @@ class _Turn:
 
     async def _show(self, piece: AnswerPart) -> None:
         if piece.kind == "text":
-            self._said += piece.text
+            self._answer_text += piece.text
         await self._reply.send_text(
             piece.text, "agent_message_chunk" if piece.kind == "text" else "agent_thought_chunk"
         )

@@ -101,10 +101,10 @@ class TryCluster:
             self._loop.submit(self._cluster.close()).result(_CLOSE_SECONDS)
         self._loop.stop(_CLOSE_SECONDS)
 
-    def ask(self, order: TryOrder, told: Callable[[Body], object]) -> Future[TryReport]:
-        """Request a try; *told* is called with its usage, on the cluster's thread."""
+    def ask(self, order: TryOrder, on_usage: Callable[[Body], object]) -> Future[TryReport]:
+        """Request a try; *on_usage* is called with its usage, on the cluster's thread."""
         text = msgspec.json.encode(order).decode()
-        return self._loop.submit(self._asked(Job(order.number, text, new_id(), 0), told))
+        return self._loop.submit(self._run_job(Job(order.number, text, new_id(), 0), on_usage))
 
     def stop(self) -> None:
         """Stop the running try; it still reports what it did."""
@@ -115,23 +115,23 @@ class TryCluster:
 
     # ------------------------------------------------------------ on the thread
 
-    async def _asked(self, job: Job, told: Callable[[Body], object]) -> TryReport:
+    async def _run_job(self, job: Job, on_usage: Callable[[Body], object]) -> TryReport:
         worker = ClusterWorker(self._cluster)
         worker.begin()
-        watching = asyncio.create_task(self._watch(told))
+        watching = asyncio.create_task(self._watch(on_usage))
         try:
             body = await worker.ask(job)
         finally:
             watching.cancel()
-        told(body)
+        on_usage(body)
         return msgspec.convert(body.output, TryReport)
 
-    async def _watch(self, told: Callable[[Body], object]) -> None:
+    async def _watch(self, on_usage: Callable[[Body], object]) -> None:
         while True:
             await asyncio.sleep(FIGURES_SECONDS)
             with suppress(Exception):  # the scheduler or the worker may be unreachable; the next round tries again
                 for each in await self._cluster.figures():
-                    told(each)
+                    on_usage(each)
 
 
 class _Sent(NamedTuple):
@@ -150,7 +150,7 @@ class ClusterTry:
         self._prompt = prompt
         self._instructions = instructions
         self._listeners: list[Callable[[], None]] = []
-        self._asked: Future[TryReport] | None = None
+        self._pending_report: Future[TryReport] | None = None
         notebook = notebook_of(cluster.runner)
         self._workspace = IsolatedWorkspace(cluster.folder)
         self.branch = ClusterBranch(
@@ -175,9 +175,9 @@ class ClusterTry:
 
     def discard(self) -> None:
         """End the try, and discard it if it was not kept."""
-        if self._asked is not None and not self._asked.done():
+        if self._pending_report is not None and not self._pending_report.done():
             self._cluster.stop()
-            self._asked.cancel()
+            self._pending_report.cancel()
         self._workspace.remove()
 
     # ------------------------------------------------------------ inside
@@ -217,8 +217,8 @@ class ClusterTry:
             names=sent.packed.names,
             digests=sent.packed.digests,
         )
-        self._asked = cluster.ask(order, branch.note)
-        return self._asked
+        self._pending_report = cluster.ask(order, branch.note)
+        return self._pending_report
 
     def _packed(self) -> _Sent:
         """Pickle the variables in a fork, so that effects of their code stay there."""
@@ -245,10 +245,10 @@ class ClusterTry:
 
 
 def _check_secrets(cells: dict[int, str], packed: Packed) -> None:
-    found = [*packed.secrets, *(f"Something in cell [{number}]" for number, text in cells.items() if shapes(text))]
-    if found:
+    secrets = [*packed.secrets, *(f"Something in cell [{number}]" for number, text in cells.items() if shapes(text))]
+    if secrets:
         raise UsageError(
-            f"{found[0]} looks like a credential, and the way to the workers is not encrypted.",
+            f"{secrets[0]} looks like a credential, and the way to the workers is not encrypted.",
             hint="Use a scheduler with TLS (tls://…), or leave it out of the notebook.",
         )
 

@@ -73,7 +73,7 @@ def named(wanted: Sequence[str], names: Mapping[str, Any], folder: Path) -> Held
     return held
 
 
-def found(code: CodeType, names: Mapping[str, Any], folder: Path) -> Held:
+def find_held(code: CodeType, names: Mapping[str, Any], folder: Path) -> Held:
     """Returns what the metric's *code* reads: all functions, their plain values, tables and arrays, and files it names.
 
     Numbers, lists and other values that the metric's expression itself names, and objects such as models, are left out:

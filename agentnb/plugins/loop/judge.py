@@ -18,7 +18,7 @@ from agentnb.plugins.branches.kernel_copy import cannot_fork, fork_kernel
 from agentnb.plugins.branches.preparing import on_main_thread
 from agentnb.plugins.branches.variables import bring, expecting
 from agentnb.plugins.loop.digests import digest_of, digest_of_file
-from agentnb.plugins.loop.held import Held, found, globals_read, is_code, named
+from agentnb.plugins.loop.held import Held, find_held, globals_read, is_code, named
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -63,7 +63,7 @@ class Metric:
         self._names = names
         self._folder = folder
         self._code = compiled(source)
-        self.held: Held = found(self._code, names, folder) if held is None else named(held, names, folder)
+        self.held: Held = find_held(self._code, names, folder) if held is None else named(held, names, folder)
         root = names.get(source)
         if is_code(root):
             self.held.code[source] = root

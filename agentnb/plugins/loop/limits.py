@@ -213,7 +213,7 @@ async def ask_to_go_on(host: Host, folder: Path, title: str, reached: Reached) -
         goes_on = answer.response == "accept" and answer.values.get(_QUESTION) == _GO_ON
         text = "The loop continues." if goes_on else "The loop has ended."
     finally:
-        said = MarkdownResponsePart(id=new_id(), content=text)
-        conversation.dispatch(ChatResponsePart(turn_id=turn_id, part=said, time=now_ms()))
+        part = MarkdownResponsePart(id=new_id(), content=text)
+        conversation.dispatch(ChatResponsePart(turn_id=turn_id, part=part, time=now_ms()))
         conversation.turns.complete(turn_id)
     return goes_on

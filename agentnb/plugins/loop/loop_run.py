@@ -166,9 +166,11 @@ class LoopRun:
         attempt = Attempt(number, self.judge, rules)
         at = self._put(attempt.row)
         held, higher = self.judge.metric.held.names, self.spec.higher_is_better
-        told = instructions_for(number, self.spec.metric, self.best, held, self.rows[:at], higher_is_better=higher)
+        instructions = instructions_for(
+            number, self.spec.metric, self.best, held, self.rows[:at], higher_is_better=higher
+        )
         try:
-            attempt.run(self.spec.prompt, self._begin_try, told)
+            attempt.run(self.spec.prompt, self._begin_try, instructions)
         except KernelBusy:  # the user's cell started first
             self.rows.pop()
             return
@@ -270,12 +272,12 @@ class LoopRun:
         self.state, self.why, self.answer = "paused", reached.message, None
         self._tell()
         title = f"Loop: {self.spec.prompt}"[:LONGEST_TITLE].splitlines()[0]
-        asked = host.loop.submit(ask_to_go_on(host, self._folder, title, reached))
-        while not asked.done() and self.answer is None:
+        question = host.loop.submit(ask_to_go_on(host, self._folder, title, reached))
+        while not question.done() and self.answer is None:
             if self.cancelled.wait(POLL_SECONDS):
                 self.answer = False
-        goes_on = asked.result() if self.answer is None else self.answer
-        asked.cancel()
+        goes_on = question.result() if self.answer is None else self.answer
+        question.cancel()
         self.state, self.why = "running", ""
         if goes_on:
             self._limits.go_on(reached, self._standing())

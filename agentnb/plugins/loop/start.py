@@ -185,10 +185,10 @@ class LoopCommand:
         spec = ledger.reopen(loop, str(folder))
         if spec.is_running_elsewhere or ledger.id in _RUNNING:
             raise UsageError(f"The loop {ledger.id!r} runs.", hint="Cancel it first, or let it go on.")
-        given = {"until": read_until(until, _now()), "budget": budget_text(budget) or None}
-        given |= {"target": target, "patience": patience, "tries": tries}
-        given = {name: each for name, each in given.items() if each is not None}
-        limits = msgspec.structs.replace(spec.limits, **given)
+        new_limits = {"until": read_until(until, _now()), "budget": budget_text(budget) or None}
+        new_limits |= {"target": target, "patience": patience, "tries": tries}
+        new_limits = {name: each for name, each in new_limits.items() if each is not None}
+        limits = msgspec.structs.replace(spec.limits, **new_limits)
         check_limits(limits)
         names = _names(host)
         _check_present([each for each in spec.digests if each not in names and not (folder / each).exists()])

@@ -224,11 +224,11 @@ def _ran_cells(branch: Branch) -> tuple[RanCell, ...]:
     notebook = branch.notebook
     if notebook is None:
         return ()
-    shown = {each.id: each for each in notebook.view.cells}
+    cells = {each.id: each for each in notebook.view.cells}
     return tuple(
         RanCell(cell_id=step.cell_id, count=cell.count or 0, output=cell.output, outputs=outputs)
         for step in branch.cells
-        if (cell := shown.get(step.cell_id)) is not None and (outputs := notebook.outputs_of(step)) is not None
+        if (cell := cells.get(step.cell_id)) is not None and (outputs := notebook.outputs_of(step)) is not None
     )
 
 

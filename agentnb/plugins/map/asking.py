@@ -123,8 +123,8 @@ class BatchQuestion(msgspec.Struct, frozen=True, kw_only=True):
         Raises:
             AgentnbError: If it cannot be started.
         """
-        given = self.options
-        configured(*(given[each] for each in ("agent", "command", "env", "cwd")), mcp_servers=given["mcp_servers"])
+        options = self.options
+        configured(*(options[each] for each in ("agent", "command", "env", "cwd")), mcp_servers=options["mcp_servers"])
 
     def asking(self, process: int) -> Asking:
         """Returns the worker that asks inputs in this process."""
@@ -198,12 +198,12 @@ class SessionWorker:
         until = None if self._question.timeout is None else time.monotonic() + self._question.timeout
         wanted: Wanted | None = self._question.wanted
         if wanted is None:
-            return self.body(text=await self._said(job.text, job.attachments, until))
-        text = await self._said(f"{job.text}\n\n{wanted.instruction}", job.attachments, until)
+            return self.body(text=await self._answer_text(job.text, job.attachments, until))
+        text = await self._answer_text(f"{job.text}\n\n{wanted.instruction}", job.attachments, until)
         try:
             return self.body(text=text, output=plain(wanted.read(text)))
         except AnswerUnfit as error:
-            text = await self._said(wanted.correction(error), (), until)
+            text = await self._answer_text(wanted.correction(error), (), until)
             return self.body(text=text, output=plain(wanted.read(text)))
 
     def body(self, *, text: str = "", output: Any = None, error: str = "", reason: str = "") -> Body:
@@ -232,7 +232,7 @@ class SessionWorker:
             options["env"] = {**(options.get("env") or {}), _PROCESS: str(self._process)}
         return start(**options, title=f"{_first_words(job.text)} · {job.number}")
 
-    async def _said(self, text: str, attachments: tuple[MessageAttachment, ...], until: float | None) -> str:
+    async def _answer_text(self, text: str, attachments: tuple[MessageAttachment, ...], until: float | None) -> str:
         assert self.session is not None  # noqa: S101 - opened before
         self._turn = self.session.prompt(text, attachments=attachments)
         left = None if until is None else max(0.0, until - time.monotonic())

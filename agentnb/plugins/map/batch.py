@@ -85,7 +85,7 @@ class Batch(BatchStatus[Answer_co], Sequence[Answer_co]):
     def __len__(self) -> int:
         if self.total is None:
             self.wait(check=False)
-            return self._runner.asked
+            return self._runner.prompt_count
         return self.total
 
     @overload
@@ -134,7 +134,7 @@ class Batch(BatchStatus[Answer_co], Sequence[Answer_co]):
         """
 
         def is_over() -> bool:
-            row = self._records.row(number) if number < self._runner.asked else None
+            row = self._records.row(number) if number < self._runner.prompt_count else None
             return self.done or (row is not None and row.state != "running")
 
         self._wait_for(is_over)

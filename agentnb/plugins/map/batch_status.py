@@ -213,7 +213,7 @@ class BatchStatus(Generic[Answer_co]):
         rows: list[tuple[str, ...]] = [("input", "state", "answer")]
         for row in self._records.rows():
             if len(rows) > _LISTED:
-                rows.append((f"and {self._runner.asked - _LISTED:,} more", "", ""))
+                rows.append((f"and {self._runner.prompt_count - _LISTED:,} more", "", ""))
                 break
             answer = row.body.error or row.body.text
             rows.append((on_one_line(str(row.label))[:40], row.state, on_one_line(answer)[:80]))

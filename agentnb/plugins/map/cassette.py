@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _FORM = 1
-_SHOWN = 200
+_LONGEST_EXCERPT = 200
 
 
 _SAVING = threading.Lock()
@@ -71,7 +71,7 @@ class AnswerCassette:
         if line is not None:
             return line.body
         if self._mode == "replay":
-            excerpt = prompt if len(prompt) <= _SHOWN else f"{prompt[:_SHOWN]}…"
+            excerpt = prompt if len(prompt) <= _LONGEST_EXCERPT else f"{prompt[:_LONGEST_EXCERPT]}…"
             raise CassetteMismatch(
                 f"{self.path.name} has no answer to this input: {excerpt}",
                 hint="Record it: run the notebook with AGENTNB_CASSETTE_MODE=record.",

@@ -133,11 +133,11 @@ class Cluster:
     async def figures(self) -> list[Body]:
         """Returns the progress of the inputs that are being asked."""
         busy, self._busy = self._busy or None, []
-        found: dict[str, list[bytes]] = await self._client.run(
+        figures: dict[str, list[bytes]] = await self._client.run(
             worker_plugin.figures, self._plugin, workers=busy, on_error="ignore"
         )
-        self._busy = [address for address, bodies in found.items() if bodies]
-        return [msgspec.json.decode(each, type=Body) for bodies in found.values() for each in bodies]
+        self._busy = [address for address, bodies in figures.items() if bodies]
+        return [msgspec.json.decode(each, type=Body) for bodies in figures.values() for each in bodies]
 
     async def close(self) -> None:
         """End the agents on the workers, and leave the scheduler."""

@@ -20,7 +20,7 @@ INPUT = "input"
 """The field of an input without named fields: a text, a number, an element of a Series."""
 _FIELD = re.compile(r"\{\{|\}\}|\{([^{}\n]{1,200})\}")
 _NAME = re.compile(r"[^\W\d]\w*\Z")
-_SHOWN = 8  # names in an error
+_MOST_NAMES = 8  # names in an error
 _THREAD = "agentnb-batch-inputs"
 
 Row: TypeAlias = Any
@@ -180,8 +180,8 @@ def _is_missing(value: Any) -> bool:
 
 def _missing(name: str, fields: Mapping[Any, Any]) -> UsageError:
     names = [str(each) for each in fields]
-    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
     return UsageError(
         f"The prompt has a field {{{name}}}, and the input has no {name!r}.",
-        hint=f"It has {', '.join(names[:_SHOWN]) or 'nothing'}{more}. Write {{{{ and }}}} for braces.",
+        hint=f"It has {', '.join(names[:_MOST_NAMES]) or 'nothing'}{more}. Write {{{{ and }}}} for braces.",
     )

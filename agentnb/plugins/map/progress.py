@@ -25,7 +25,7 @@ LATEST = 20
 OF_A_REASON = 10
 """Rows shown for each reason of failure."""
 REASONS = 8
-_SHOWN = 200
+_LONGEST_TEXT = 200
 _COLUMNS = ("input", "state", "answer")
 
 
@@ -85,9 +85,9 @@ def _row(result: BatchResult) -> dict[str, Any]:
     text = result.error or result.text
     return {
         "number": result.number,
-        "label": str(result.label)[:_SHOWN],
+        "label": str(result.label)[:_LONGEST_TEXT],
         "state": result.state,
-        "text": " ".join(text[: 2 * _SHOWN].split())[:_SHOWN],
+        "text": " ".join(text[: 2 * _LONGEST_TEXT].split())[:_LONGEST_TEXT],
         "opens": bool(result.session),
     }
 

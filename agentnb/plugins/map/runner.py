@@ -80,7 +80,7 @@ class BatchRunner:
         cluster: Cluster | None = None,
     ) -> None:
         self.opened: threading.Event = threading.Event()
-        self.asked: int = 0
+        self.prompt_count: int = 0
         self.counts: dict[str, int] = dict.fromkeys(("running", "done", "failed", "cancelled"), 0)
         self.ended: bool = False
         self.stopped: str = ""
@@ -227,7 +227,7 @@ class BatchRunner:
             if prompt is None or not self._may_ask():
                 self._inputs.put_back(prompt)
                 return None
-            number, self.asked = self.asked, self.asked + 1
+            number, self.prompt_count = self.prompt_count, self.prompt_count + 1
             key = self._question.key(prompt.text)
             try:
                 attachments = await asyncio.to_thread(attachments_of, prompt.context) if prompt.context else ()
@@ -274,7 +274,7 @@ class BatchRunner:
             await self._until_calm()
             self._records.asked(job.number)
             try:
-                body = await self._asked(again, asking)
+                body = await self._checked_answer(again, asking)
             except ClusterLost as error:
                 self.stopped = self.stopped or str(error)
                 return "cancelled", asking.body(error=str(error), reason="cluster lost")
@@ -296,7 +296,7 @@ class BatchRunner:
                     self._cassette.keep(self._question.name, job.key, job.copy, job.text, body)
                 return "done", body
 
-    async def _asked(self, job: Job, asking: SessionWorker | ClusterWorker) -> Body:
+    async def _checked_answer(self, job: Job, asking: SessionWorker | ClusterWorker) -> Body:
         """Ask once, and have the user's function check the answer."""
         body = await asking.ask(job)
         if (check := self._checks.get(job.number)) is not None:

@@ -119,11 +119,11 @@ class WorkerAgents:
         if kept is not None:
             return kept
         try:
-            asked = asyncio.run_coroutine_threadsafe(self._started(job), self._loop)
-            while not wait([asked], timeout=_LOOK_SECONDS).done:
+            request = asyncio.run_coroutine_threadsafe(self._started(job), self._loop)
+            while not wait([request], timeout=_LOOK_SECONDS).done:
                 if not is_wanted():
-                    asked.cancel()
-            answer = asked.result()
+                    request.cancel()
+            answer = request.result()
         except (Cancelled, RuntimeError):
             return None
         encoded = msgspec.json.encode(answer)

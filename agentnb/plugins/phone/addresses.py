@@ -32,9 +32,9 @@ def network_addresses() -> list[str]:
     """Returns the IPv4 address of this machine in its network; none if it is in no network."""
     with contextlib.suppress(OSError), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as looking:
         looking.connect(_TOWARDS)
-        found = str(looking.getsockname()[0])
-        if not ip_address(found).is_loopback:
-            return [found]
+        address = str(looking.getsockname()[0])
+        if not ip_address(address).is_loopback:
+            return [address]
     return []
 
 

@@ -71,8 +71,8 @@ class PhonePairing:
 
 def current_pairing() -> PhonePairing | None:
     """Returns the phones of this kernel; None if none may connect."""
-    found = current_host().plugin_memory.get(MEMORY)
-    return found if isinstance(found, PhonePairing) else None
+    pairing = current_host().plugin_memory.get(MEMORY)
+    return pairing if isinstance(pairing, PhonePairing) else None
 
 
 async def pair(way: Way, *, code_seconds: float = CODE_SECONDS) -> PhonePairing:

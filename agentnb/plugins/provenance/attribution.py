@@ -26,15 +26,15 @@ def attributed(
     authors = ledger.authors([(cell.id, cell.source) for cell in cells])
     present = {line for lines in texts for line in lines}
     all_turns = _Turns([each.turn for each in kept])
-    found = []
+    attributions = []
     for index, (cell, lines, of) in enumerate(zip(cells, texts, authors, strict=True)):
         if any(author is not None and not is_blank(line) for line, author in zip(lines, of, strict=True)):
             is_edited = _is_edited(ledger, cell.id, lines, of, present)
             numbers = [None if each is None else all_turns.number(each) for each in of]
-            found.append(_cell(index, cell, lines, numbers, is_edited=is_edited))
+            attributions.append(_cell(index, cell, lines, numbers, is_edited=is_edited))
         elif cell.saved and (saved := _from_notebook(index, cell, lines, all_turns)) is not None:
-            found.append(saved)
-    return tuple(found), tuple(all_turns.named)
+            attributions.append(saved)
+    return tuple(attributions), tuple(all_turns.named)
 
 
 class _Turns:

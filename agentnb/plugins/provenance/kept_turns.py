@@ -137,14 +137,14 @@ class KeptTurns:
         if log is None:
             return None
         try:
-            found = next((each for each in log.named(session.rpartition("/")[2]) if each.uri == session), None)
-            if found is None:
+            record = next((each for each in log.named(session.rpartition("/")[2]) if each.uri == session), None)
+            if record is None:
                 return None
             known = self._sessions.pop(session, None)
-            stored = known[1] if known is not None and known[0] == found.modified_at else log.load(session)
+            stored = known[1] if known is not None and known[0] == record.modified_at else log.load(session)
         except (UnknownSession, AgentnbError):
             return None
-        self._sessions[session] = (found.modified_at, stored)
+        self._sessions[session] = (record.modified_at, stored)
         while len(self._sessions) > MOST_REMEMBERED:
             del self._sessions[next(iter(self._sessions))]
         return stored

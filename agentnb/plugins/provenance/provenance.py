@@ -96,10 +96,10 @@ def provenance_of(
     """Returns who wrote *cells* of the notebook *path*, according to *log* and the records of changes."""
     wanted = WantedNotebook(frozenset(each.id for each in cells if each.id), path)
     turns = _kept.about(wanted, None if log is None else log.store, _open_here(log))
-    found, named = attributed(cells, turns)
+    attributions, named = attributed(cells, turns)
     notes = [*([_CHANGES_OFF] if are_off() else []), *([_LOG_OFF] if log is None else [log.note])]
     return Provenance(
-        found,
+        attributions,
         named,
         notebook="" if path is None else str(path),
         cell_count=len(cells),

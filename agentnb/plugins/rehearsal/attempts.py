@@ -67,24 +67,24 @@ class Attempts:
         self._own: set[int] = set()
         self._changes = 0
 
-    def answer(self, listener: int, asked: seccomp.AskedCall) -> None:
-        """Record what the call *asked* attempts, and answer it."""
-        if asked.name == "socket":
-            self._make_socket(listener, asked)
+    def answer(self, listener: int, call: seccomp.AskedCall) -> None:
+        """Record what *call* attempts, and answer it."""
+        if call.name == "socket":
+            self._make_socket(listener, call)
             return
-        error, goes_on = 0, self._apart or asked.name not in seccomp.ATTRIBUTES
+        error, goes_on = 0, self._apart or call.name not in seccomp.ATTRIBUTES
         with suppress(Exception):  # the memory read may contain anything, and each call must be answered
-            if asked.name in _PATHS:
+            if call.name in _PATHS:
                 self._changes += 1
                 if self._changes <= MOST_CHANGES:
-                    self._look_at_paths(asked)
+                    self._look_at_paths(call)
                 else:  # more checks would take too long
                     self._note(self.refused, f"perhaps more: only the first {MOST_CHANGES:,} changes were looked at")
-            elif asked.name == "kill":
-                error = self._signal(asked)
+            elif call.name == "kill":
+                error = self._signal(call)
             else:
-                error = self._reach(asked)
-        seccomp.answer(listener, asked, error, goes_on=goes_on)
+                error = self._reach(call)
+        seccomp.answer(listener, call, error, goes_on=goes_on)
 
     @staticmethod
     def _note(record: dict[str, None], text: str) -> None:
@@ -93,29 +93,29 @@ class Attempts:
 
     # --- sockets ---
 
-    def _make_socket(self, listener: int, asked: seccomp.AskedCall) -> None:
-        family = asked.arguments[0]
+    def _make_socket(self, listener: int, call: seccomp.AskedCall) -> None:
+        family = call.arguments[0]
         if family not in {seccomp.UNIX, *seccomp.INTERNET}:
             self._note(self.refused, f"a socket of the family {family}")
-            seccomp.answer(listener, asked, errno.EACCES)
+            seccomp.answer(listener, call, errno.EACCES)
             return
-        if family in seccomp.INTERNET and asked.arguments[1] & _KIND_OF_SOCKET != socket.SOCK_STREAM:
+        if family in seccomp.INTERNET and call.arguments[1] & _KIND_OF_SOCKET != socket.SOCK_STREAM:
             self._note(self.connections, "datagrams (UDP), as to look up a name")  # its options may fail at once
         leads, nowhere = socket.socketpair()
         nowhere.close()
         with leads:
-            leads.setblocking(not asked.arguments[1] & socket.SOCK_NONBLOCK)
-            seccomp.answer_with(listener, asked, leads.fileno())
+            leads.setblocking(not call.arguments[1] & socket.SOCK_NONBLOCK)
+            seccomp.answer_with(listener, call, leads.fileno())
 
-    def _reach(self, asked: seccomp.AskedCall) -> int:
+    def _reach(self, call: seccomp.AskedCall) -> int:
         """Record the address of a call; returns the error to answer with."""
-        where, size = {"sendto": (4, 5)}.get(asked.name, (1, 2))
-        pointer, length = asked.arguments[where], asked.arguments[size]
-        if asked.name in {"sendmsg", "sendmmsg"}:
-            pointer, length = struct.unpack("QI", _memory(asked.pid, asked.arguments[1], 12))
+        where, size = {"sendto": (4, 5)}.get(call.name, (1, 2))
+        pointer, length = call.arguments[where], call.arguments[size]
+        if call.name in {"sendmsg", "sendmmsg"}:
+            pointer, length = struct.unpack("QI", _memory(call.pid, call.arguments[1], 12))
         if not pointer:
             return 0
-        address = _memory(asked.pid, pointer, min(length & 0xFFFFFFFF, _LONGEST_ADDRESS))
+        address = _memory(call.pid, pointer, min(length & 0xFFFFFFFF, _LONGEST_ADDRESS))
         family = struct.unpack_from("H", address)[0]
         if family == seccomp.UNIX:
             return self._reach_unix(address[2:])
@@ -123,7 +123,7 @@ class Attempts:
             return 0
         host, port = _host_and_port(family, address)
         text = f"[{host}]:{port}" if ":" in str(host) else f"{host}:{port}"
-        if asked.name == "bind":
+        if call.name == "bind":
             self._note(self.refused, f"listening at {text}")
             return errno.EADDRNOTAVAIL
         is_here = self._apart and (host.is_loopback or host.is_unspecified)
@@ -148,27 +148,27 @@ class Attempts:
 
     # --- processes ---
 
-    def _signal(self, asked: seccomp.AskedCall) -> int:
-        pid, number = struct.unpack("ii", struct.pack("II", *(each & 0xFFFFFFFF for each in asked.arguments[:2])))
+    def _signal(self, call: seccomp.AskedCall) -> int:
+        pid, number = struct.unpack("ii", struct.pack("II", *(each & 0xFFFFFFFF for each in call.arguments[:2])))
         if abs(pid) > 1 and number and not any(abs(pid) in _ids(each) for each, _ in descendants(os.getpid())):
             self._note(self.refused, f"signal {number} to process {abs(pid)}")
         return errno.EPERM if self._signals else 0
 
     # --- files ---
 
-    def _look_at_paths(self, asked: seccomp.AskedCall) -> None:
-        if asked.name == "openat2":
-            flags = struct.unpack("Q", _memory(asked.pid, asked.arguments[2], 8))[0]
+    def _look_at_paths(self, call: seccomp.AskedCall) -> None:
+        if call.name == "openat2":
+            flags = struct.unpack("Q", _memory(call.pid, call.arguments[2], 8))[0]
         else:
-            flags = asked.arguments[{"open": 1, "openat": 2}.get(asked.name, 0)]
-        if asked.name.startswith("open") and not flags & _WRITABLE:
+            flags = call.arguments[{"open": 1, "openat": 2}.get(call.name, 0)]
+        if call.name.startswith("open") and not flags & _WRITABLE:
             return
-        only_new = asked.name in _NEW
-        creates = only_new or asked.name.startswith(("creat", "rename"))
-        creates = creates or (asked.name.startswith("open") and bool(flags & os.O_CREAT))
-        for folder, at in _PATHS[asked.name]:
-            path = _path(asked, folder, at)
-            if asked.name in _NEW and os.path.lexists(path):
+        only_new = call.name in _NEW
+        creates = only_new or call.name.startswith(("creat", "rename"))
+        creates = creates or (call.name.startswith("open") and bool(flags & os.O_CREAT))
+        for folder, at in _PATHS[call.name]:
+            path = _path(call, folder, at)
+            if call.name in _NEW and os.path.lexists(path):
                 continue  # the call fails outside a rehearsal, too
             if not path or self._may_change(path):
                 continue
@@ -199,14 +199,14 @@ def _could_change(path: str, *, creates: bool) -> bool:
     return is_allowed or ctypes.get_errno() == errno.EROFS or os.geteuid() == 0
 
 
-def _path(asked: seccomp.AskedCall, folder: int | None, at: int | None) -> str:
+def _path(call: seccomp.AskedCall, folder: int | None, at: int | None) -> str:
     """Returns the absolute path that a call names, with the links of its folders followed."""
-    name = "" if at is None or not asked.arguments[at] else _string(asked.pid, asked.arguments[at])
-    number = _AT_HERE if folder is None else asked.arguments[folder] & 0xFFFFFFFF
+    name = "" if at is None or not call.arguments[at] else _string(call.pid, call.arguments[at])
+    number = _AT_HERE if folder is None else call.arguments[folder] & 0xFFFFFFFF
     if name.startswith("/"):
         base = "/"
     else:
-        base = os.readlink(f"/proc/{asked.pid}/cwd" if number == _AT_HERE else f"/proc/{asked.pid}/fd/{number}")
+        base = os.readlink(f"/proc/{call.pid}/cwd" if number == _AT_HERE else f"/proc/{call.pid}/fd/{number}")
     if base.startswith(f"/memfd:{COPY_OF}"):  # a copy of a file that was open before the rehearsal
         return base.removeprefix(f"/memfd:{COPY_OF}").removesuffix(" (deleted)")
     if not base.startswith("/"):
@@ -214,8 +214,8 @@ def _path(asked: seccomp.AskedCall, folder: int | None, at: int | None) -> str:
     path = os.path.normpath(os.path.join(base, name))
     for own in ("/proc/self", "/proc/thread-self"):
         if path == own or path.startswith(f"{own}/"):
-            path = f"/proc/{asked.pid}{path[len(own) :]}"
-    if asked.name.startswith(("open", "truncate", "chmod", "chown", "utime", "setxattr", "removexattr", "fchmodat")):
+            path = f"/proc/{call.pid}{path[len(own) :]}"
+    if call.name.startswith(("open", "truncate", "chmod", "chown", "utime", "setxattr", "removexattr", "fchmodat")):
         return os.path.realpath(path)
     return os.path.join(os.path.realpath(os.path.dirname(path)), os.path.basename(path))
 
@@ -239,19 +239,19 @@ def _host_and_port(family: int, address: bytes) -> tuple[ipaddress.IPv4Address |
 
 def _listening_ports() -> set[int]:
     """Returns the ports of this network on which a process listens (TCP), or that it has bound (UDP)."""
-    found: set[int] = set()
+    ports: set[int] = set()
     for kind in ("tcp", "tcp6", "udp", "udp6"):
         with suppress(OSError), open(f"/proc/self/net/{kind}", encoding="ascii") as file:
             lines = [line.split() for line in file.readlines()[1:]]
-            found |= {int(words[1].rpartition(":")[2], 16) for words in lines if words[3] in {"0A", "07"}}
-    return found
+            ports |= {int(words[1].rpartition(":")[2], 16) for words in lines if words[3] in {"0A", "07"}}
+    return ports
 
 
 def _ids(pid: int) -> list[int]:
     """Returns the ids of a process and of its group, in each namespace."""
-    found: list[int] = []
+    ids: list[int] = []
     with suppress(OSError), open(f"/proc/{pid}/status", encoding="utf-8", errors="replace") as file:
         for line in file:
             if line.startswith(("NSpid:", "NSpgid:")):
-                found += map(int, line.split()[1:])
-    return found
+                ids += map(int, line.split()[1:])
+    return ids

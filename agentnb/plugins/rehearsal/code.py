@@ -86,40 +86,40 @@ class Notes:
         """Returns what the code attempted, and the notes that it wrote at its end."""
         used = min(int.from_bytes(self._memory[:_HEAD], "little"), NOTES_BYTES)
         acts: list[Act] = []
-        told: CodeNotes | None = None
+        code_notes: CodeNotes | None = None
         for line in self._memory[_HEAD:used].split(b"\n"):
             with suppress(ValueError):
                 if line.startswith(b'{"kind"'):
                     acts.append(read_record(line, Act))
                 elif line:
-                    told = read_record(line, CodeNotes)
-        return acts, told
+                    code_notes = read_record(line, CodeNotes)
+        return acts, code_notes
 
 
 def _wait(running: Running, notes: Notes) -> Rehearsal:
     report, rehearsal = running.wait()
     if not rehearsal.available:
         return rehearsal
-    acts, told = notes.read()
+    acts, code_notes = notes.read()
     error = rehearsal.error
     if report.late and (stuck := libraries_that_hang()):
         error = f"{error}. {stuck} cannot calculate in a copy of a process: this is probably why"
-    elif told is not None and error is None:
-        error = told.error
-    elif told is None and error is None:
+    elif code_notes is not None and error is None:
+        error = code_notes.error
+    elif code_notes is None and error is None:
         error = f"It ended the process (exit code {report.status})"
-    told = told or CodeNotes()
+    code_notes = code_notes or CodeNotes()
     return replace(
         rehearsal,
         error=error,
-        result=told.result,
-        traceback=told.traceback,
-        variables=told.variables,
-        data_checks=told.data_checks,
-        pictures=tuple(_decoded(told.pictures)),
+        result=code_notes.result,
+        traceback=code_notes.traceback,
+        variables=code_notes.variables,
+        data_checks=code_notes.data_checks,
+        pictures=tuple(_decoded(code_notes.pictures)),
         processes=_texts(acts, "process"),
         connections=tuple(dict.fromkeys((*_texts(acts, "connection"), *rehearsal.connections))),
-        memory=told.memory,
+        memory=code_notes.memory,
         reason="" if rehearsal.way == "namespaces" else _REFUSED,
     )
 
@@ -238,26 +238,26 @@ def _address(address: object) -> str:
 
 
 _EVENTS: dict[str, Callable[[tuple[Any, ...]], tuple[str, str]]] = {
-    "subprocess.Popen": lambda given: ("process", _words(given[1])),
-    "os.system": lambda given: ("process", _words(given[0])),
-    "os.posix_spawn": lambda given: ("process", _words(given[1])),
-    "os.exec": lambda given: ("process", _words(given[1])),
+    "subprocess.Popen": lambda arguments: ("process", _words(arguments[1])),
+    "os.system": lambda arguments: ("process", _words(arguments[0])),
+    "os.posix_spawn": lambda arguments: ("process", _words(arguments[1])),
+    "os.exec": lambda arguments: ("process", _words(arguments[1])),
     "os.fork": lambda _: ("process", "a copy of this process"),
     "os.forkpty": lambda _: ("process", "a copy of this process"),
-    "socket.connect": lambda given: ("connection", _address(given[1])),
-    "socket.sendto": lambda given: ("connection", _address(given[1])),
-    "socket.getaddrinfo": lambda given: ("connection", _address((given[0], given[1] or ""))),
+    "socket.connect": lambda arguments: ("connection", _address(arguments[1])),
+    "socket.sendto": lambda arguments: ("connection", _address(arguments[1])),
+    "socket.getaddrinfo": lambda arguments: ("connection", _address((arguments[0], arguments[1] or ""))),
 }
 
 
 def _texts(acts: Sequence[Act], kind: str) -> tuple[str, ...]:
-    found = (act.text for act in acts if act.kind == kind)
-    return tuple(dict.fromkeys(found))[:MOST_NOTES]
+    texts = (act.text for act in acts if act.kind == kind)
+    return tuple(dict.fromkeys(texts))[:MOST_NOTES]
 
 
 def _decoded(pictures: Sequence[str]) -> list[bytes]:
-    found = []
+    images = []
     for picture in pictures:
         with suppress(ValueError):
-            found.append(base64.b64decode(picture, validate=True))
-    return found
+            images.append(base64.b64decode(picture, validate=True))
+    return images

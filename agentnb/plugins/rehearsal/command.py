@@ -70,9 +70,9 @@ def rehearse_command(
     def start(scene: dict[str, Any], printing: int, reporting: int) -> int:
         address = "" if proxy is None else proxy.address
         more = {"proxy": address, "shared": [*shared], "hidden": [*scene["hidden"], *map(os.path.realpath, hidden)]}
-        asked = json.dumps({**scene, "report": reporting, "command": command, **more})
+        request = json.dumps({**scene, "report": reporting, "command": command, **more})
         started = subprocess.Popen(
-            [sys.executable, "-I", "-S", command_program.__file__, asked],
+            [sys.executable, "-I", "-S", command_program.__file__, request],
             stdin=subprocess.DEVNULL,
             stdout=printing,
             stderr=subprocess.STDOUT,

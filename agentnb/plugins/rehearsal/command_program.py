@@ -14,17 +14,17 @@ from agentnb.plugins.rehearsal.supervisor import Scene, supervise
 from agentnb.safe_json import read_json
 
 
-def main(given: str) -> None:
-    asked = read_json(given)
-    report = asked.pop("report")
-    command = asked.pop("command")
+def main(text: str) -> None:
+    request = read_json(text)
+    report = request.pop("report")
+    command = request.pop("command")
     os.set_inheritable(report, False)
 
     def play() -> int:
         os.set_inheritable(0, True)
         os.execv("/bin/sh", ["/bin/sh", "-c", command])  # noqa: S606 - what is rehearsed
 
-    supervise(Scene(**asked), report, lambda *_: None, play)
+    supervise(Scene(**request), report, lambda *_: None, play)
 
 
 if __name__ == "__main__":

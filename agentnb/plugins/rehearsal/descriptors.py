@@ -68,7 +68,7 @@ class OpenFile:
 def copy_writable_files() -> list[OpenFile]:
     """Replace each file that is open for writing by a copy in memory; a file that is open twice gets one copy."""
     copies: dict[tuple[int, int], int] = {}
-    found = []
+    files = []
     for descriptor in _open_descriptors():
         status, flags = os.fstat(descriptor), fcntl.fcntl(descriptor, fcntl.F_GETFL)
         if not stat.S_ISREG(status.st_mode) or not status.st_nlink or flags & os.O_ACCMODE == os.O_RDONLY:
@@ -85,8 +85,8 @@ def copy_writable_files() -> list[OpenFile]:
         for each in {new, memory} - {source}:
             os.close(each)
         copies.setdefault(key, descriptor)
-        found.append(OpenFile(descriptor, path))
-    return found
+        files.append(OpenFile(descriptor, path))
+    return files
 
 
 def copy_name(path: str) -> str:

@@ -97,7 +97,7 @@ def _play(shell: Any, code: str, notes: Notes) -> None:
             traceback="" if sink.failure is None else sink.failure.traceback[-20_000:],
             variables=tuple(map(_variable, changes[:MOST_VARIABLES])),
             data_checks=compared(comparison, namespace.variables(), [each.name for each in changes]) or (),
-            pictures=tuple([*_shown(sink), *_drawn(drawn)][:MOST_PICTURES]),
+            pictures=tuple([*_displayed_pictures(sink), *_drawn(drawn)][:MOST_PICTURES]),
             memory=more * 1024,
         )
     )
@@ -133,15 +133,15 @@ def cut_off(shell: Any) -> None:
 
 
 def _logged() -> Iterable[Any]:
-    found = [logging.root, *(each for each in logging.root.manager.loggerDict.values() if hasattr(each, "handlers"))]
-    return [stream for each in found for one in each.handlers if (stream := getattr(one, "stream", None)) is not None]
+    loggers = [logging.root, *(each for each in logging.root.manager.loggerDict.values() if hasattr(each, "handlers"))]
+    return [stream for each in loggers for one in each.handlers if (stream := getattr(one, "stream", None)) is not None]
 
 
 def _tell_errors_shortly(shell: Any, sink: Sink) -> None:
     """Show exceptions as Python does: IPython's own way takes a second if it has to read large modules."""
 
-    def tell(given: Any = None, *_args: Any, **_options: Any) -> None:
-        kind, error, trace = given if isinstance(given, tuple) else sys.exc_info()
+    def tell(exception: Any = None, *_args: Any, **_options: Any) -> None:
+        kind, error, trace = exception if isinstance(exception, tuple) else sys.exc_info()
         if kind is not None:
             sink.failure = _failure(kind, error, trace)
 
@@ -165,7 +165,7 @@ def _result(sink: Sink) -> str | None:
     return text[:20_000] if isinstance(text, str) else None
 
 
-def _shown(sink: Sink) -> list[str]:
+def _displayed_pictures(sink: Sink) -> list[str]:
     """Returns the pictures that were displayed, in base64."""
     return [each["image/png"].replace("\n", "") for each in sink.shown if isinstance(each.get("image/png"), str)]
 
@@ -177,14 +177,14 @@ def _figures() -> set[int]:
 
 def _drawn(before: set[int]) -> list[str]:
     """Returns the figures that were opened and not shown."""
-    found = []
+    pictures = []
     pyplot = sys.modules.get("matplotlib.pyplot")
     for number in sorted(_figures() - before):
         with suppress(Exception):
             file = io.BytesIO()
             pyplot.figure(number).savefig(file, format="png", dpi=PICTURE_DPI)  # type: ignore[union-attr]
-            found.append(base64.b64encode(file.getvalue()).decode())
-    return found
+            pictures.append(base64.b64encode(file.getvalue()).decode())
+    return pictures
 
 
 def _variable(change: NameChange) -> RehearsalVariable:

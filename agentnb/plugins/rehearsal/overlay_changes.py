@@ -51,11 +51,11 @@ def versions(overlays: Sequence[namespaces.Overlay]) -> dict[str, OpenedFileVers
 
 def changes(overlays: Sequence[namespaces.Overlay], opened: Mapping[str, OpenedFileVersion]) -> dict[str, Any]:
     """Returns the fields of a :class:`agentnb.plugins.rehearsal.running.SupervisorReport` about changes."""
-    found: list[dict[str, Any]] = []
+    changed_files: list[dict[str, Any]] = []
     more = room = 0
     for overlay in overlays:
         for path, how in _walk(overlay, ""):
-            if len(found) >= MOST_CHANGES:
+            if len(changed_files) >= MOST_CHANGES:
                 more += 1
                 continue
             upper = f"{overlay.upper}/{path}"
@@ -76,8 +76,8 @@ def changes(overlays: Sequence[namespaces.Overlay], opened: Mapping[str, OpenedF
                 for side, content in (("before", before), ("after", after)):
                     if content is not None:
                         change[side] = base64.b64encode(content).decode()
-            found.append(change)
-    return {"changes": found, "more": more}
+            changed_files.append(change)
+    return {"changes": changed_files, "more": more}
 
 
 def _walk(overlay: namespaces.Overlay, folder: str) -> Iterator[tuple[str, str]]:

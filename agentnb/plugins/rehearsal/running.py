@@ -83,9 +83,9 @@ class Running:
             report = SupervisorReport(unavailable=f"it ended without a report {last}".strip())
         if report.unavailable is not None:
             return report, unavailable(f"It could not be isolated: {report.unavailable}.")
-        return report, self._told(report)
+        return report, self._rehearsal(report)
 
-    def _told(self, report: SupervisorReport) -> Rehearsal:
+    def _rehearsal(self, report: SupervisorReport) -> Rehearsal:
         status = report.status or 0
         error = None
         if report.late:

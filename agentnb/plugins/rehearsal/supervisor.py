@@ -45,7 +45,7 @@ COUNTED_EACH = 8
 _PREPARED = b"x"
 _LONGEST_WORD = 4096
 _FORKS = ("clone", "fork", "vfork")
-_ASKED = (*seccomp.NAMES, *seccomp.ATTRIBUTES, *seccomp.REACHES)
+_SUPERVISED = (*seccomp.NAMES, *seccomp.ATTRIBUTES, *seccomp.REACHES)
 WITH_NAMESPACES, WITH_LANDLOCK = "namespaces", "Landlock"
 
 
@@ -78,13 +78,13 @@ def supervise(
     scene: Scene, report: int, prepare: Callable[[Collection[int], int], None], play: Callable[[], int]
 ) -> None:
     """Rehearse, and report on the descriptor *report*; must be called in a process that ends with it."""
-    told: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
     try:
-        told = _supervise(scene, report, prepare, play)
+        fields = _supervise(scene, report, prepare, play)
     except OSError as error:
-        told = {"unavailable": f"{error.strerror or error}"}
+        fields = {"unavailable": f"{error.strerror or error}"}
     finally:
-        text = json.dumps(told).encode()
+        text = json.dumps(fields).encode()
         with suppress(OSError), open(report, "wb", closefd=False) as file:
             file.write(text)
 
@@ -127,17 +127,17 @@ def _supervise(
     status, late = _wait(inside, began + scene.seconds, counter)
     seconds = time.monotonic() - began
     _end_all(first)
-    told: dict[str, Any] = {"way": way, "seconds": seconds, "late": late, "status": status}
-    told["crowded"] = counter.has_refused
+    fields: dict[str, Any] = {"way": way, "seconds": seconds, "late": late, "status": status}
+    fields["crowded"] = counter.has_refused
     if os.fstat(sink).st_size:
         attempts.refused["what goes into pipes and sockets that were open"] = None
-    told["connections"], told["refused"] = [*attempts.connections], [*attempts.refused]
-    told["memory"] = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024
+    fields["connections"], fields["refused"] = [*attempts.connections], [*attempts.refused]
+    fields["memory"] = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024
     if room is not None:
-        told.update(changes(room.overlays, opened))
+        fields.update(changes(room.overlays, opened))
     else:
-        told["changes"] = changed_files(copies)
-    return told
+        fields["changes"] = changed_files(copies)
+    return fields
 
 
 def _wait_for_word(link: socket.socket, seconds: float) -> str:
@@ -208,9 +208,9 @@ class _CallAnswerer:
 
     def go_on(self) -> None:
         if self._listener:
-            asked = seccomp.receive(self._listener)
-            if asked is not None:
-                self._answer(asked)
+            call = seccomp.receive(self._listener)
+            if call is not None:
+                self._answer(call)
             elif self._is_over():
                 self._listener = -1
             return
@@ -220,12 +220,12 @@ class _CallAnswerer:
             self._link.send(b"x")
         self._link.close()
 
-    def _answer(self, asked: seccomp.AskedCall) -> None:
-        if asked.name not in _FORKS:
-            self._attempts.answer(self._listener, asked)
+    def _answer(self, call: seccomp.AskedCall) -> None:
+        if call.name not in _FORKS:
+            self._attempts.answer(self._listener, call)
             return
         allow = self._has_room()
-        seccomp.answer(self._listener, asked, 0 if allow else errno.EAGAIN)
+        seccomp.answer(self._listener, call, 0 if allow else errno.EAGAIN)
         self.count += allow
         self.has_refused = self.has_refused or not allow
 
@@ -312,13 +312,15 @@ def _shut(scene: Scene, room: namespaces.Room | None) -> int:
         if not seccomp.is_available():
             return 0
         # The only network is the loopback.
-        return seccomp.refuse(sockets_but=seccomp.INTERNET, forks=True, asked=_ASKED)
+        return seccomp.refuse(sockets_but=seccomp.INTERNET, forks=True, supervised=_SUPERVISED)
     visible = [*landlock.everything_but([*scene.hidden, "/dev"]), "/dev/random", "/dev/urandom"]
     version = landlock.restrict(read=visible, write=[*_writable(scene, room), *devices], ports=())
     drop_capabilities()
     lacks_signals = version < landlock.SINCE["signals"]
-    asked = (*_ASKED, "bind")
-    return seccomp.refuse(sockets_but=(), signals=lacks_signals, forks=True, asked=asked, changes_only_itself=True)
+    supervised = (*_SUPERVISED, "bind")
+    return seccomp.refuse(
+        sockets_but=(), signals=lacks_signals, forks=True, supervised=supervised, changes_only_itself=True
+    )
 
 
 def _writable(scene: Scene, room: namespaces.Room | None) -> list[str]:

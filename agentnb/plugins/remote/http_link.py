@@ -220,7 +220,7 @@ class HttpLink:
         self._incoming: asyncio.Queue[bytes | BaseException] = asyncio.Queue()
         self._streams: dict[str, asyncio.Task[None]] = {}
         self._opened: dict[str, asyncio.Future[int]] = {}
-        self._asked: dict[str, str] = {}
+        self._request_sessions: dict[str, str] = {}
 
     async def open(self) -> None:
         """Nothing is to be done before the first message, which opens the connection."""
@@ -310,7 +310,7 @@ class HttpLink:
         with contextlib.suppress(RpcError):
             message = repair_message(data)
             if message.id is not None and message.method is not None and session:
-                self._asked[repr(message.id)] = session
+                self._request_sessions[repr(message.id)] = session
             new = message.value.get("sessionId") if isinstance(message.value, dict) else None
             if isinstance(new, str) and new not in self._streams:
                 asyncio.ensure_future(self._open(new)).add_done_callback(_seen)
@@ -318,7 +318,7 @@ class HttpLink:
 
     def _session_of(self, message: RpcMessage) -> str:
         if message.method is None:
-            return self._asked.pop(repr(message.id), "")
+            return self._request_sessions.pop(repr(message.id), "")
         session = message.params.get("sessionId") if isinstance(message.params, dict) else None
         return session if isinstance(session, str) else ""
 

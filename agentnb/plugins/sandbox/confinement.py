@@ -145,7 +145,7 @@ def confinement_of(
     needs: Needs,
     program: str,
     cwd: Path,
-    asked: Confine,
+    request: Confine,
     env: Mapping[str, str],
     *,
     own: Path | None = None,
@@ -167,9 +167,9 @@ def confinement_of(
         if path.endswith("/"):
             with contextlib.suppress(OSError):  # the agent could not create it, either
                 Path(path).mkdir(parents=True, exist_ok=True)
-    named = dict.fromkeys((str(cwd), *asked.directories, *(each.rstrip("/") for each in writes)))
+    named = dict.fromkeys((str(cwd), *request.directories, *(each.rstrip("/") for each in writes)))
     visible_paths = [each for each in named if own is None or not _is_below(each, own)]
-    readable = readable_paths(program, cwd, env, folder, asked.started)
+    readable = readable_paths(program, cwd, env, folder, request.started)
     read = [_expanded(each, folder, env) for each in (*readable, *needs.reads)]
     links = _links(read) if way == "bubblewrap" else ()  # it has only mounted paths: /bin may be a link, too
     return Confinement(
@@ -177,14 +177,14 @@ def confinement_of(
         read=(*_real(read), *links),
         write=_real([*visible_paths, *writes, env.get("TMPDIR", ""), "" if own is None else str(own), *_DEVICES]),
         listed=_real([str(Path(__file__).parent.parent.parent.parent)]),
-        network=asked.network,
+        network=request.network,
         proxy="" if proxy is None else proxy.address,
-        refused_ports=tuple(port for port in jupyter_ports() if port not in _WEB) if asked.network == "all" else (),
-        sockets=needs.sockets or asked.sockets,
-        directories=tuple(_shortened(each, folder) for each in asked.directories),
-        has_settings=bool({*visible_paths} - {str(cwd), *asked.directories}),
+        refused_ports=tuple(port for port in jupyter_ports() if port not in _WEB) if request.network == "all" else (),
+        sockets=needs.sockets or request.sockets,
+        directories=tuple(_shortened(each, folder) for each in request.directories),
+        has_settings=bool({*visible_paths} - {str(cwd), *request.directories}),
         version=landlock.abi() if way == "Landlock" else 0,
-        unchecked=unchecked_here(way, has_network=asked.network == "all"),
+        unchecked=unchecked_here(way, has_network=request.network == "all"),
     )
 
 
@@ -202,18 +202,18 @@ class ConfinedAgent:
         self._proxy: NetworkProxy | None = None
         self._limits = Confinement(way="Landlock", read=(), write=())
 
-    async def begin(self, start: AgentStart, asked: Confine) -> None:
+    async def begin(self, start: AgentStart, request: Confine) -> None:
         """Make the agent's folders, open its proxy and determine its limits."""
         spec, env = start.spec, {**start.env, "TMPDIR": self._temporary}
         runner = Path(spec.command[0]).name
         own, self.variables = confined_variables(spec.name, Path(self._temporary), start.given, runner=runner)
         self.variables |= copy_without_logins(env, self._home, own) if USER not in start.given else {}
         env |= self.variables
-        if not isinstance(asked.network, str):
-            self._proxy = NetworkProxy(asked.network, env)
+        if not isinstance(request.network, str):
+            self._proxy = NetworkProxy(request.network, env)
             await self._proxy.open()
         needs = spec.confinement or Needs()
-        self._limits = confinement_of(needs, start.program, start.cwd, asked, env, own=own, proxy=self._proxy)
+        self._limits = confinement_of(needs, start.program, start.cwd, request, env, own=own, proxy=self._proxy)
 
     @property
     def network(self) -> Network:
@@ -243,11 +243,11 @@ class ConfinedAgent:
             self._proxy.close()
 
 
-async def confine(start: AgentStart, asked: Confine) -> ConfinedAgent:
+async def confine(start: AgentStart, request: Confine) -> ConfinedAgent:
     """Confine an agent; see :meth:`agentnb.ports.Confiner.confine`."""
     agent = ConfinedAgent(start.env, tempfile.mkdtemp(prefix="agentnb-agent-"))
     try:
-        await agent.begin(start, asked)
+        await agent.begin(start, request)
     except BaseException:
         agent.close()
         raise

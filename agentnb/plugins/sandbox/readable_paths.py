@@ -49,7 +49,7 @@ def own_folder(agent: str) -> Path:
 
 
 def confined_variables(
-    agent: str, temporary: Path, said: Mapping[str, str], *, runner: str = ""
+    agent: str, temporary: Path, configured: Mapping[str, str], *, runner: str = ""
 ) -> tuple[Path, dict[str, str]]:
     """Make the confined *agent*'s folder; returns it, and the variables that lead to it and to *temporary*.
 
@@ -64,7 +64,7 @@ def confined_variables(
         folder = temporary
     variables = dict.fromkeys(("TMPDIR", "TEMP", "TMP"), str(temporary))
     named = {**OWN_FOLDERS, **RUNNER_FOLDERS.get(runner, {})}
-    variables |= {name: str(folder / place) for name, place in named.items() if name not in said}
+    variables |= {name: str(folder / place) for name, place in named.items() if name not in configured}
     return folder, variables
 
 

@@ -102,7 +102,7 @@ def refuse(
     signals: bool = False,
     truncation: bool = False,
     forks: bool = False,
-    asked: Collection[str] = (),
+    supervised: Collection[str] = (),
     only_tcp: bool = False,
     only_own_processes: bool = False,
     changes_only_itself: bool = False,
@@ -113,13 +113,13 @@ def refuse(
     prctl(PR_SET_NO_NEW_PRIVS, 1)
     architecture, numbers = _MACHINES[machine()]
     refused = [*_ALWAYS, *(_SIGNALS if signals else ()), *(("truncate",) if truncation else ())]
-    no_socket = _at(_RETURN, _ASK) if asked else _give(errno.EACCES)
+    no_socket = _at(_RETURN, _ASK) if supervised else _give(errno.EACCES)
     code = [_at(_LOAD, 4), _jump(_EQUAL, architecture, 1, 0), _give(errno.EPERM), _at(_LOAD, 0)]
     if architecture == _MACHINES["x86_64"][0]:
         code += [_jump(_AT_LEAST, 0x40000000, 0, 1), _give(errno.EPERM)]  # x32
-    for name in asked:
+    for name in supervised:
         code += [_jump(_EQUAL, numbers[name], 0, 1), _at(_RETURN, _ASK)] if name in numbers else []
-    code += _asked_by_argument(numbers) if asked else []
+    code += _asked_by_argument(numbers) if supervised else []
     for name in refused:
         code += [_jump(_EQUAL, numbers[name], 0, 1), _give(errno.EPERM)]
     code += [_jump(_EQUAL, numbers["io_uring_setup"], 0, 1), _give(errno.ENOSYS)]
@@ -132,7 +132,7 @@ def refuse(
     code += _no_signals(numbers) if signals else []
     code += _no_emptying(numbers) if truncation else []
     code += _asked_forks(numbers) if forks else []
-    return set_filter(b"".join([*code, _at(_RETURN, _ALLOW)]), numbers["seccomp"], listens=forks or bool(asked))
+    return set_filter(b"".join([*code, _at(_RETURN, _ALLOW)]), numbers["seccomp"], listens=forks or bool(supervised))
 
 
 class AskedCall:

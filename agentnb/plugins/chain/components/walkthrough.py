@@ -33,7 +33,7 @@ class Walkthrough(Component):
         self._code_runner = code_runner
         self._workspace = Path.cwd()
         self._calls: dict[str, str] = {}
-        self._shown: list[dict[str, Any]] = []
+        self._walkthroughs: list[dict[str, Any]] = []
         self.tools: tuple[ComponentTool, ...] = (
             ComponentTool(
                 name=TOOL,
@@ -73,18 +73,18 @@ class Walkthrough(Component):
         words = f"{update.get('title')} {update.get('name')} {mapping(update.get('rawInput')).get('tool')}"
         if TOOL in words and str(update.get("sessionUpdate")).startswith("tool_call"):
             self._calls[call_id] = session_id
-        if update.get("status") != "completed" or call_id not in self._calls or not self._shown:
+        if update.get("status") != "completed" or call_id not in self._calls or not self._walkthroughs:
             return update
         del self._calls[call_id]
         meta = mapping(update.get("_meta"))
-        return {**update, "_meta": {**meta, "agentnb": {"walkthrough": self._shown.pop(0)}}}
+        return {**update, "_meta": {**meta, "agentnb": {"walkthrough": self._walkthroughs.pop(0)}}}
 
     async def show_walkthrough(self, title: Any, steps: Any) -> str:
         """Check the steps and keep them for the tool call."""
         if not isinstance(title, str) or not isinstance(steps, list) or not 1 <= len(steps) <= MOST_STEPS:
             raise UsageError(f"A walkthrough has a title, and 1 to {MOST_STEPS} steps.")
         checked = await asyncio.to_thread(self._checked, steps)
-        self._shown = [*self._shown[-3:], {"title": title[:200], "steps": checked}]
+        self._walkthroughs = [*self._walkthroughs[-3:], {"title": title[:200], "steps": checked}]
         return f"The user sees the {len(checked)} steps now, one at a time."
 
     def _checked(self, steps: list[Any]) -> list[dict[str, Any]]:

@@ -182,7 +182,7 @@ class Chain:
         self._is_finishing = False
         self._left_open: set[str] = set()
         self._all_answered = asyncio.Event()
-        self._asked: dict[int, ForwardedRequest] = {}
+        self._requests: dict[int, ForwardedRequest] = {}
         self._numbers: dict[tuple[int, str], int] = {}
         self._last_number = 0
         self.loop: asyncio.AbstractEventLoop = asyncio.get_running_loop()
@@ -234,7 +234,7 @@ class Chain:
         """Carry an answer from the place *target* back to the requester; one that nobody waits for is counted."""
         self._states[target].notice()
         number = _own_id(message.id)
-        forwarded = self._asked.get(number)
+        forwarded = self._requests.get(number)
         if forwarded is None or forwarded.target != target:
             self.stray(target, "answered a request that it was not sent, or has answered already")
             return
@@ -245,7 +245,7 @@ class Chain:
 
     def asked_of(self, received: Any) -> int:
         """Returns the place that was asked under the id *received*; the client's if there is none."""
-        forwarded = self._asked.get(_own_id(received))
+        forwarded = self._requests.get(_own_id(received))
         return 0 if forwarded is None else forwarded.target
 
     def stray(self, index: int, what: str) -> None:
@@ -258,7 +258,7 @@ class Chain:
     def _put(self, origin: int, target: int, way: Way, message: RawMessage, done: Callable[[RawMessage], None]) -> None:
         self._last_number += 1
         number = self._last_number
-        self._asked[number] = forwarded = ForwardedRequest(origin, message.id, target, message.method, done)
+        self._requests[number] = forwarded = ForwardedRequest(origin, message.id, target, message.method, done)
         self._numbers[origin, repr(message.id)] = number
         self._states[origin].awaited += 1
         self._states[target].held[number] = forwarded
@@ -267,7 +267,7 @@ class Chain:
         self.places[target].take(RawMessage(method=message.method, id=number, params=message.params), way)
 
     def _drop(self, number: int, forwarded: ForwardedRequest) -> None:
-        del self._asked[number]
+        del self._requests[number]
         key = forwarded.origin, repr(forwarded.origin_id)
         if self._numbers.get(key) == number:
             del self._numbers[key]
@@ -294,7 +294,7 @@ class Chain:
     def _cancel(self, origin: int, message: RawMessage) -> None:
         """Cancel a request: notify the place that has it, under the id that it knows (ACP ``$/cancel_request``)."""
         number = self._numbers.get((origin, repr(message.read_params().get("requestId"))))
-        forwarded = self._asked.get(number) if number is not None else None
+        forwarded = self._requests.get(number) if number is not None else None
         if forwarded is not None:
             self.places[forwarded.target].take(
                 request(CANCEL, {"requestId": number}), DOWN if forwarded.target > origin else UP
@@ -364,7 +364,9 @@ class Chain:
         """End the chain, because the place *index* cannot go on."""
         if self._failed or self._is_finishing or self._ending is not None:
             return
-        self._left_open = {_plain(forwarded.method) for forwarded in self._asked.values() if forwarded.target == index}
+        self._left_open = {
+            _plain(forwarded.method) for forwarded in self._requests.values() if forwarded.target == index
+        }
         self._ending = asyncio.ensure_future(self._fail(ChainFailure(self.places[index].name, message, ()), index))
 
     async def _fail(self, failure: ChainFailure, index: int) -> None:
@@ -372,7 +374,7 @@ class Chain:
         if self._failed:
             return
         self._failed = True
-        unanswered = tuple(forwarded.origin_id for forwarded in self._asked.values() if forwarded.origin == 0)
+        unanswered = tuple(forwarded.origin_id for forwarded in self._requests.values() if forwarded.origin == 0)
         self._on_failed(replace(failure, unanswered=unanswered))
 
     async def finish(self, index: int) -> None:

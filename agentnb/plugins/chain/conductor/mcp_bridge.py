@@ -145,11 +145,11 @@ class _Relay(ToolMcpServer):
 
     async def request(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
         if self._connection is None:
-            answer = mapping(await self._asked(f"{self._server.prefix}mcp/connect", dict(self._server.params)))
+            answer = mapping(await self._send_request(f"{self._server.prefix}mcp/connect", dict(self._server.params)))
             self._connection = str(answer.get("connectionId") or answer.get("connection_id"))
             self._owner.connected(self._connection, self)
         inner = {"connectionId": self._connection, "method": method, "params": params}
-        return mapping(await self._asked(self._method(is_request=True), inner))
+        return mapping(await self._send_request(self._method(is_request=True), inner))
 
     def take(self, message: RawMessage, params: dict[str, Any]) -> None:
         """Give the program a notification or request from its server."""
@@ -178,7 +178,7 @@ class _Relay(ToolMcpServer):
     def _method(self, *, is_request: bool) -> str:
         return MESSAGE if not self._server.prefix else ("_mcp/request" if is_request else "_mcp/notification")
 
-    async def _asked(self, method: str, params: dict[str, Any]) -> Any:
+    async def _send_request(self, method: str, params: dict[str, Any]) -> Any:
         answer: asyncio.Future[RawMessage] = asyncio.get_running_loop().create_future()
         number = self._owner.ask(method, params, lambda message: None if answer.done() else answer.set_result(message))
         try:

@@ -87,7 +87,7 @@ async def form(reply: Reply, _: str) -> None:
         raise Trouble(f"The client refused `elicitation/create`: {refused} ({refused.code}).") from None
     except msgspec.ValidationError:
         raise Trouble(f"The client refused `elicitation/create`: {NO_ANSWER}.") from None
-    await reply.say(_told(answer))
+    await reply.say(_answer_text(answer))
 
 
 def _chosen(option_id: str | None) -> PermissionOption | None:
@@ -99,7 +99,7 @@ def _chosen(option_id: str | None) -> PermissionOption | None:
     raise Trouble(f"You chose `{option_id}`, which I did not offer.")
 
 
-def _told(answer: FilledForm) -> str:
+def _answer_text(answer: FilledForm) -> str:
     if answer.action == "accept":
         rows = [f"- {name}: `{value}`" for name, value in sorted((answer.content or {}).items())]
         return "You told me:\n\n" + "\n".join(rows) + "\n" if rows else "You accepted, and told me nothing."

@@ -68,13 +68,13 @@ class ServerAnswers:
     def locations(self, question: str, spot: Spot, module: NotebookModule) -> list[CodeLocation] | None:
         """Returns the places that a server gives; None if it gives none."""
         path, text, line, column = spot
-        return self._asked(lambda ask: ask.locations(question, path, text, (line, column)), module, uses=True)
+        return self._answer(lambda ask: ask.locations(question, path, text, (line, column)), module, uses=True)
 
     def diagnostics(
         self, document: Document, module: NotebookModule, variables: Callable[[], Collection[str]]
     ) -> list[Diagnostic] | None:
         """Returns the diagnostics that a server finds; None if it does not answer."""
-        return self._asked(lambda ask: ask.diagnostics(*document, variables()), module, uses=False)
+        return self._answer(lambda ask: ask.diagnostics(*document, variables()), module, uses=False)
 
     def offered(self, question: Question, ask: Callable[[ServerQuestion], list[T]], module: NotebookModule) -> list[T]:
         """Returns the answer to a question that only a server can answer; raises UsageError if there is none."""
@@ -83,13 +83,15 @@ class ServerAnswers:
             asking.demand(question)
             return ask(asking)
 
-        answers = self._asked(demanded, module, uses=False)
+        answers = self._answer(demanded, module, uses=False)
         if answers is None:
             message = self.failure.replace(", so jedi answers", "") or NEEDS_SERVER.format(question.needs)
             raise UsageError(message, hint="" if self.failure else CHOOSE)
         return answers
 
-    def _asked(self, ask: Callable[[ServerQuestion], list[T]], module: NotebookModule, *, uses: bool) -> list[T] | None:
+    def _answer(
+        self, ask: Callable[[ServerQuestion], list[T]], module: NotebookModule, *, uses: bool
+    ) -> list[T] | None:
         self.failure = ""
         deadline = time.monotonic() + self._seconds
         try:

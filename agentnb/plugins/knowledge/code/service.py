@@ -102,10 +102,10 @@ class CodeService:
 
     def _offered(self, question: str, place: CodePlace) -> list[Any]:
         """Answer a question that only a language server answers."""
-        asked = QUESTIONS[question]
+        question_type = QUESTIONS[question]
         if self._server is None:
-            raise UsageError(NEEDS_SERVER.format(asked.needs), hint=CHOOSE)
-        return self._server.offered(asked, server_request(self, question, place), self.module())
+            raise UsageError(NEEDS_SERVER.format(question_type.needs), hint=CHOOSE)
+        return self._server.offered(question_type, server_request(self, question, place), self.module())
 
     def definition(self, place: CodePlace) -> list[CodeLocation]:
         """Returns where the name at *place* is defined; jedi is asked first, then the language server."""

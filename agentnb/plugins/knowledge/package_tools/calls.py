@@ -34,22 +34,22 @@ MOST_OUTPUT = 100_000
 
 async def call_tool(session: ToolSession, library: SkillLibrary, arguments: Mapping[str, Any]) -> dict[str, Any]:
     """Call a tool of a package that the user trusts, or run a script of a skill, after asking the policy."""
-    named, given = arguments["tool"], arguments.get("arguments") or {}
+    named, tool_arguments = arguments["tool"], arguments.get("arguments") or {}
     seconds = float(arguments.get("seconds", SECONDS))
     if "/scripts/" in named:
-        return await _run_script(session, lambda: library.script(named), given, seconds)
-    found = await asyncio.to_thread(library.tool, named)
-    if session.kernel_tool is None or found.tool is None:
+        return await _run_script(session, lambda: library.script(named), tool_arguments, seconds)
+    skill = await asyncio.to_thread(library.tool, named)
+    if session.kernel_tool is None or skill.tool is None:
         raise UsageError("Tools of packages run in the kernel, and this agent has no access to it.")
-    await asyncio.to_thread(_check_import, found, found.tool)
-    code = code_of(found.tool, given)
+    await asyncio.to_thread(_check_import, skill, skill.tool)
+    code = code_of(skill.tool, tool_arguments)
     return await session.kernel_tool("run_code", {"code": code, "timeout": seconds})
 
 
-def code_of(tool: DeclaredTool, given: Mapping[str, Any]) -> str:
-    """Returns the code that calls *tool*, as shown to the user; raises UsageError if *given* breaks its schema."""
+def code_of(tool: DeclaredTool, arguments: Mapping[str, Any]) -> str:
+    """Returns the code that calls *tool*, as shown to the user; raises UsageError if *arguments* break its schema."""
     name, properties = tool.entry.name, tool.parameters["properties"]
-    values = {key: value for key, value in given.items() if value is not None}
+    values = {key: value for key, value in arguments.items() if value is not None}
     missing = [key for key in tool.parameters["required"] if key not in values]
     unknown = [key for key in values if key not in properties]
     if missing or unknown:
@@ -62,7 +62,7 @@ def code_of(tool: DeclaredTool, given: Mapping[str, Any]) -> str:
     return f"{waits}__import__('importlib').import_module({tool.entry.module!r}).{tool.entry.function}({words})"
 
 
-def _check_import(found: FoundSkill, tool: DeclaredTool) -> None:
+def _check_import(skill: FoundSkill, tool: DeclaredTool) -> None:
     """Raise UsageError unless an import gives the package that the user trusts, in that version."""
     top = tool.entry.module.split(".")[0]
     loaded = sys.modules.get(top)
@@ -74,19 +74,19 @@ def _check_import(found: FoundSkill, tool: DeclaredTool) -> None:
     if not any(
         each and (Path(each) in tool.path.parents or Path(each).resolve() == tool.path.resolve()) for each in places
     ):
-        message = f"`import {top}` gives another package than {found.package} {found.version}, which the user trusts."
+        message = f"`import {top}` gives another package than {skill.package} {skill.version}, which the user trusts."
         raise UsageError(message, hint="Nothing was run.")
-    version = getattr(loaded, "__version__", found.version)
-    if isinstance(version, str) and version != found.version:
-        message = f"The kernel has imported {top} {version}, and {found.version} is installed and trusted."
+    version = getattr(loaded, "__version__", skill.version)
+    if isinstance(version, str) and version != skill.version:
+        message = f"The kernel has imported {top} {version}, and {skill.version} is installed and trusted."
         raise UsageError(message, hint="Ask the user to restart the kernel. Nothing was run.")
 
 
 async def _run_script(
-    session: ToolSession, find: Callable[[], SkillScript], given: Mapping[str, Any], seconds: float
+    session: ToolSession, find: Callable[[], SkillScript], arguments: Mapping[str, Any], seconds: float
 ) -> dict[str, Any]:
-    words = given.get("args", [])
-    if set(given) - {"args"} or not isinstance(words, list) or not all(isinstance(each, str) for each in words):
+    words = arguments.get("args", [])
+    if set(arguments) - {"args"} or not isinstance(words, list) or not all(isinstance(each, str) for each in words):
         raise UsageError("A script takes one argument: 'args', a list of strings.")
     script = await asyncio.to_thread(find)
     command = [*script.program, str(script.path), *words]

@@ -77,10 +77,10 @@ def read_tool(site: Path, entry: ToolEntry) -> DeclaredTool:
         body = ast.parse(text).body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         raise UsageError(f"{path} is not Python that can be read.") from None
-    found = [each for each in body if isinstance(each, _FUNCTIONS) and each.name == entry.function]
-    if not found:
+    functions = [each for each in body if isinstance(each, _FUNCTIONS) and each.name == entry.function]
+    if not functions:
         raise UsageError(f"{path} defines no function {entry.function!r} of its own.")
-    function = found[-1]
+    function = functions[-1]
     description = " ".join((ast.get_docstring(function) or "").split())
     if not 0 < len(description) <= LONGEST_DESCRIPTION:
         raise UsageError(f"The docstring of {entry.target} has 1 to {LONGEST_DESCRIPTION:,} characters, for agents.")
@@ -138,12 +138,14 @@ def _digest(target: str, states: tuple[tuple[str, int, int], ...]) -> str:
 
 def _parameters(function: ast.FunctionDef | ast.AsyncFunctionDef) -> dict[str, Any]:
     """The JSON schema of a function's arguments, by their annotations."""
-    given = function.args
-    if given.vararg or given.kwarg or given.posonlyargs:
+    arguments = function.args
+    if arguments.vararg or arguments.kwarg or arguments.posonlyargs:
         raise UsageError(f"{function.name} takes arguments without names (*, ** or /), which a tool cannot have.")
-    required = given.args[: len(given.args) - len(given.defaults)]
-    required += [each for each, default in zip(given.kwonlyargs, given.kw_defaults, strict=True) if default is None]
-    properties = {each.arg: _schema(function.name, each) for each in (*given.args, *given.kwonlyargs)}
+    required = arguments.args[: len(arguments.args) - len(arguments.defaults)]
+    required += [
+        each for each, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True) if default is None
+    ]
+    properties = {each.arg: _schema(function.name, each) for each in (*arguments.args, *arguments.kwonlyargs)}
     return {
         "type": "object",
         "properties": properties,
@@ -155,12 +157,12 @@ def _parameters(function: ast.FunctionDef | ast.AsyncFunctionDef) -> dict[str, A
 def _schema(function: str, argument: ast.arg) -> dict[str, Any]:
     schema = _of(argument.annotation)
     if schema is None:
-        said = "has no type" if argument.annotation is None else f"has the type {ast.unparse(argument.annotation)}"
+        problem = "has no type" if argument.annotation is None else f"has the type {ast.unparse(argument.annotation)}"
         hint = (
             "An argument of a tool can be str, int, float, bool, a list of these, a Literal of strings, or "
             "one of these or None."
         )
-        raise UsageError(f"The argument {argument.arg!r} of {function} {said}. {hint}")
+        raise UsageError(f"The argument {argument.arg!r} of {function} {problem}. {hint}")
     return schema
 
 

@@ -169,11 +169,11 @@ class KeptVersion(msgspec.Struct, frozen=True, kw_only=True):
 
 def kept_versions() -> list[KeptVersion]:
     """Returns everything that is kept, by package and version; files that cannot be read are left out."""
-    found = []
+    versions = []
     for path in sorted(_folder().glob("*.json")):
         with suppress(OSError, ValueError), path.open("rb") as file:
-            found.append(read_record(file.read(LARGEST), KeptVersion))
-    return found
+            versions.append(read_record(file.read(LARGEST), KeptVersion))
+    return versions
 
 
 def earlier_findings(source: PackageSource) -> tuple[ResearchFinding, ...]:
@@ -184,8 +184,8 @@ def earlier_findings(source: PackageSource) -> tuple[ResearchFinding, ...]:
     length = 0
     for each in reversed(_read(source.package, source.version)):
         with suppress(UsageError):
-            given = {"text": each.text, "file": each.name, "line": each.line, "last_line": each.last_line}
-            (checked,) = read_findings([given], [source])
+            fields = {"text": each.text, "file": each.name, "line": each.line, "last_line": each.last_line}
+            (checked,) = read_findings([fields], [source])
             length += len(each.text)
             if len(good) >= MOST_GIVEN or length > LONGEST_GIVEN:
                 break

@@ -163,9 +163,9 @@ class Researches:
         configuration: Configuration,
         authorize: Authorize | None = None,
         is_agreed: bool = False,
-        found: Callable[[Research], object] = lambda _: None,
+        on_findings: Callable[[Research], object] = lambda _: None,
     ) -> Research:
-        """Answer *question* about *package*; *found* is called as findings come."""
+        """Answer *question* about *package*; *on_findings* is called as findings come."""
         question = question.strip()
         if not question or len(question) > LONGEST_QUESTION:
             raise UsageError(f"A question has 1 to {LONGEST_QUESTION:,} characters.", hint="Ask in a sentence or two.")
@@ -180,7 +180,9 @@ class Researches:
         async with self._slots:
             find = partial(self._source, authorize=ask)
             earlier = await asyncio.to_thread(earlier_findings, source)
-            run = ResearchRun(self._host, configuration, find, source, question=question, earlier=earlier, found=found)
+            run = ResearchRun(
+                self._host, configuration, find, source, question=question, earlier=earlier, on_findings=on_findings
+            )
             self._keep(run.conversation)
             try:
                 answer = await run.result(self.seconds, self.tokens)
@@ -248,10 +250,10 @@ class ResearchRun:
         *,
         question: str,
         earlier: tuple[ResearchFinding, ...],
-        found: Callable[[Research], object],
+        on_findings: Callable[[Research], object],
     ) -> None:
         self._earlier = earlier
-        self._found = found
+        self._on_findings = on_findings
         self._host = host
         self._find = find
         self._source = source
@@ -303,11 +305,11 @@ class ResearchRun:
                 if not isinstance(package, str) or not isinstance(version, str | None):
                     raise UsageError("get_package_source takes 'package' and 'version', both texts.")
                 return text_result((await self._located(package, version)).described())
-            found = read_findings(values.get("findings"), self._sources)
+            findings = read_findings(values.get("findings"), self._sources)
         except AgentnbError as error:
             return text_result(str(error), failed=True)
-        self.findings = tuple(dict.fromkeys([*self.findings, *found]))[:MOST_FINDINGS]
-        self._found(self._about())
+        self.findings = tuple(dict.fromkeys([*self.findings, *findings]))[:MOST_FINDINGS]
+        self._on_findings(self._about())
         if values.get("more") is True:
             return text_result("The user sees them. Go on, and return the others.")
         self._has_returned = True

@@ -25,13 +25,13 @@ def customizations(configuration: Configuration, *, asks: bool) -> list[dict[str
     return [*_packages(library.offered()), *offers]
 
 
-def decide(action: str, package: str, *, shown: str) -> None:
+def decide(action: str, package: str, *, digest: str) -> None:
     """Apply the user's choice about the skills of an installed package."""
     library = SkillLibrary(scan=shared_scan())
     if action == "trust":
-        library.trust(package, shown=shown)
+        library.trust(package, digest=digest)
     elif action == "refuse":
-        library.refuse(package, shown=shown)
+        library.refuse(package, digest=digest)
     else:
         library.revoke(package)
 

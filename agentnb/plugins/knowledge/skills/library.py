@@ -70,7 +70,7 @@ class SkillLibrary:
         folders = self._scan.installed()
         if self._workspace is not None:
             folders += workspace_skills(self._workspace)
-        skills = [self._found(each) for each in folders]
+        skills = [self._skill_at(each) for each in folders]
         return sorted(skills, key=lambda each: (not each.imported, each.id))
 
     def offered(self) -> list[FoundSkill]:
@@ -159,24 +159,24 @@ class SkillLibrary:
             return True
         return any(offer.digests == (each.refused or each.digests) for each in choices)
 
-    def trust(self, package: str, *, shown: str | None = None) -> list[FoundSkill]:
+    def trust(self, package: str, *, digest: str | None = None) -> list[FoundSkill]:
         """Let agents have the skills of a package, in the version that is installed."""
-        offer = self._offer(package, shown)
+        offer = self._offer(package, digest)
         self._trust.trust(offer.package, offer.version, offer.digests)
         return self.of_package(package)
 
-    def refuse(self, package: str, *, shown: str | None = None) -> None:
+    def refuse(self, package: str, *, digest: str | None = None) -> None:
         """Do not ask again about the skills of a package, in this version and as they are now."""
-        offer = self._offer(package, shown)
+        offer = self._offer(package, digest)
         self._trust.refuse(offer.package, offer.version, offer.digests)
 
-    def _offer(self, package: str, shown: str | None) -> SkillOffer:
+    def _offer(self, package: str, digest: str | None) -> SkillOffer:
         skills = self.of_package(package)
         if skills[0].package == WORKSPACE:
             hint = "agentnb.trust() or `agentnb trust` trusts the folder."
             raise UsageError("The skills of a workspace apply only if you trust the workspace.", hint=hint)
         offer = offer_of(skills)
-        if shown is not None and offer.digest != shown:
+        if digest is not None and offer.digest != digest:
             message = f"The skills of {offer.package} have changed since they were shown, so nothing was chosen."
             raise UsageError(message, hint="Check them again.")
         return offer
@@ -195,7 +195,7 @@ class SkillLibrary:
             )
         return skills
 
-    def _found(self, place: SkillFolder) -> FoundSkill:
+    def _skill_at(self, place: SkillFolder) -> FoundSkill:
         entry = place.tool
         name, description, problem, trusted, refused = place.folder.name, "", "", False, False
         tool: DeclaredTool | None = None

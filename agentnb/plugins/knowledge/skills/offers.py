@@ -67,7 +67,7 @@ def offer_of(skills: Sequence[FoundSkill]) -> SkillOffer:
     digests: dict[str, str] = {}
     for each in skills:
         with contextlib.suppress(UsageError):  # such a skill cannot be used, even if trusted
-            digest, one = _digest(each), _shown(each)
+            digest, one = _digest(each), _shown_skill(each)
             digests[each.key] = digest
             offered.append(one)
     return SkillOffer(package=skills[0].package, version=skills[0].version, skills=tuple(offered), digests=digests)
@@ -82,7 +82,7 @@ def _digest(skill: FoundSkill) -> str:
     return digest_of_tool(skill.folder, skill.tool.entry)
 
 
-def _shown(skill: FoundSkill) -> ShownSkill:
+def _shown_skill(skill: FoundSkill) -> ShownSkill:
     if skill.tool is not None:
         lines = suspicious_lines(skill.tool.source)
         return ShownSkill(

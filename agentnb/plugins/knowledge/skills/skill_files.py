@@ -110,7 +110,7 @@ def read_skill(folder: Path) -> SkillText:
         fields, body = split_front_matter(text)
     except ValueError as error:
         raise UsageError(f"{folder / SKILL_FILE} is not a skill. {error}") from None
-    name, description = _said(fields, "name"), _said(fields, "description")
+    name, description = _text_field(fields, "name"), _text_field(fields, "description")
     wrong = ""
     if len(name) > LONGEST_NAME or _NAME.fullmatch(name) is None:
         wrong = (
@@ -122,9 +122,13 @@ def read_skill(folder: Path) -> SkillText:
         wrong = f"A description must have 1 to {LONGEST_DESCRIPTION:,} characters, not {len(description):,}."
     if wrong:
         raise UsageError(f"{folder / SKILL_FILE} is not a skill. {wrong}")
-    compatibility = _said(fields, "compatibility")[:LONGEST_COMPATIBILITY]
+    compatibility = _text_field(fields, "compatibility")[:LONGEST_COMPATIBILITY]
     return SkillText(
-        name=name, description=description, compatibility=compatibility, license=_said(fields, "license"), body=body
+        name=name,
+        description=description,
+        compatibility=compatibility,
+        license=_text_field(fields, "license"),
+        body=body,
     )
 
 
@@ -176,6 +180,6 @@ def digest_of(folder: Path) -> str:
     return digest.hexdigest()
 
 
-def _said(fields: dict[str, str | dict[str, str]], key: str) -> str:
+def _text_field(fields: dict[str, str | dict[str, str]], key: str) -> str:
     value = fields.get(key, "")
     return value if isinstance(value, str) else ""

@@ -192,7 +192,7 @@ def test_findings_are_told_as_they_come_and_kept_where_the_research_reaches_a_li
     researches = researches_of(host)
 
     def ask(question: str) -> Future[Research]:
-        return host.loop.submit(researches.research(question, "json", configuration=given, found=told.append))
+        return host.loop.submit(researches.research(question, "json", configuration=given, on_findings=told.append))
 
     researches.tokens = 1_000
     first = ask("Why?")
