@@ -315,7 +315,7 @@ class Agent(Peer):
         if second is None:
             return await super().request(method, params, timeout, heard)
         hear = None if heard is None else lambda answer: heard(second.answered(answer))
-        return second.answered(await super().request(*second.asked(method, params), timeout, hear))
+        return second.answered(await super().request(*second.translated_request(method, params), timeout, hear))
 
     def call(self, method: str, params: dict[str, Any], done: Done) -> int:
         second = self._second
@@ -323,7 +323,9 @@ class Agent(Peer):
             return super().call(method, params, done)
         if method == PROMPT:
             return super().call(method, params, second.accepted(params, done))
-        return super().call(*second.asked(method, params), lambda result, error: done(second.answered(result), error))
+        return super().call(
+            *second.translated_request(method, params), lambda result, error: done(second.answered(result), error)
+        )
 
     def _deliver(self, notifications: list[tuple[str, Any]]) -> None:
         if self._second is None:

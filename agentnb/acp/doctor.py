@@ -62,7 +62,7 @@ async def examine(spec: AgentSpec, env: Mapping[str, str] | None = None) -> Chec
     """Start *spec* in an empty folder, open a session, close it, and end it again."""
     path = {**os.environ, **spec.env, **(env or {})}.get("PATH")
     if installed(spec, path) is None:
-        return _found(spec, None, "missing", _missing(spec, path), install_line(spec, path) or spec.homepage)
+        return _checkup(spec, None, "missing", _missing(spec, path), install_line(spec, path) or spec.homepage)
     with tempfile.TemporaryDirectory(prefix="agentnb-doctor-") as folder:
         began = time.monotonic()
         try:
@@ -70,9 +70,9 @@ async def examine(spec: AgentSpec, env: Mapping[str, str] | None = None) -> Chec
         except AuthenticationRequired as error:
             return _wants_login(spec, None, error, ())
         except AgentNotFound as error:
-            return _found(spec, None, "missing", error.message, install_line(spec, path) or spec.homepage)
+            return _checkup(spec, None, "missing", error.message, install_line(spec, path) or spec.homepage)
         except AgentError as error:
-            return await _too_old_to_start(spec, env) or _found(spec, None, "broken", str(error), None)
+            return await _too_old_to_start(spec, env) or _checkup(spec, None, "broken", str(error), None)
         try:
             return await _talk_to(agent, folder, began)
         finally:
@@ -115,18 +115,18 @@ async def _talk_to(agent: Agent, folder: str, began: float) -> Checkup:
     except AuthenticationRequired as error:
         return _wants_login(spec, agent.version, error, agent.login_ways)
     except AgentError as error:
-        return _found(spec, agent.version, "broken", str(error), None)
+        return _checkup(spec, agent.version, "broken", str(error), None)
     seconds = round(time.monotonic() - began, 1)
     await agent.close_session(new.session_id)
     if agent.capabilities.offers("delete"):
         with contextlib.suppress(AgentError):
             await agent.delete_session(new.session_id)
     if new.problem is not None:
-        return _found(spec, agent.version, "broken", new.problem, None)
+        return _checkup(spec, agent.version, "broken", new.problem, None)
     models = tuple(_models(new.actions))
     message = " ".join(filter(None, ["It answers.", root_hint(spec)]))
-    found = _found(spec, agent.version, "ready", message, None)
-    return msgspec.structs.replace(found, seconds=seconds, models=models)
+    checkup = _checkup(spec, agent.version, "ready", message, None)
+    return msgspec.structs.replace(checkup, seconds=seconds, models=models)
 
 
 def _models(actions: Iterable[Action]) -> Iterator[str]:
@@ -145,7 +145,7 @@ def _too_old(spec: AgentSpec, version: str | None) -> Checkup | None:
     if spec.min_version is None or not older(version, spec.min_version):
         return None
     message = f"Version {version} is too old: agentnb needs {spec.min_version} or later."
-    return _found(spec, version, "old", message, spec.upgrade or spec.install)
+    return _checkup(spec, version, "old", message, spec.upgrade or spec.install)
 
 
 async def _too_old_to_start(spec: AgentSpec, env: Mapping[str, str] | None) -> Checkup | None:
@@ -178,10 +178,10 @@ def _wants_login(
     exported = [f"export {name}=…" for way in offered for name in way.variables]
     by_itself = f'agentnb.start("{spec.name}").login()'  # its error lists the possible logins
     todo = next(iter([*typed, *([spec.login] if spec.login else []), *called, *exported, by_itself]))
-    return _found(spec, version, "login", str(error), todo)
+    return _checkup(spec, version, "login", str(error), todo)
 
 
-def _found(
+def _checkup(
     spec: AgentSpec,
     version: str | None,
     state: Literal["ready", "missing", "old", "login", "broken"],

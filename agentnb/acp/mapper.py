@@ -64,8 +64,8 @@ _READING = frozenset({"read", "search"})
 
 
 _OF_TURN: dict[str, Callable[[dict[str, Any], ChatState, UpdateTarget], tuple[Action, ...] | None]] = {
-    "agent_message_chunk": lambda update, _, place: _said(update, place, MarkdownResponsePart, ChatDelta),
-    "agent_thought_chunk": lambda update, _, place: _said(update, place, ReasoningResponsePart, ChatReasoning),
+    "agent_message_chunk": lambda update, _, place: _message_chunk(update, place, MarkdownResponsePart, ChatDelta),
+    "agent_thought_chunk": lambda update, _, place: _message_chunk(update, place, ReasoningResponsePart, ChatReasoning),
     "user_message_chunk": lambda update, chat, place: _repeated(update, place, chat),
     "tool_call": lambda update, chat, place: _tool_call(update, chat, place, anew=True),
     "tool_call_update": lambda update, chat, place: _tool_call(update, chat, place, anew=False),
@@ -161,7 +161,7 @@ def _option(option: dict[str, Any]) -> ConfirmationOption:
     )
 
 
-def _said(
+def _message_chunk(
     update: dict[str, Any],
     place: UpdateTarget,
     part_type: type[MarkdownResponsePart | ReasoningResponsePart],

@@ -100,8 +100,8 @@ class Served:
         """Record an MCP request that the agent made outside its wire as if on it; the result records the answer."""
         if self._tap is None:
             return lambda _result, _error: None
-        told = self._tap.served({"serverId": server_id, "method": method, "params": params})
-        return lambda result, error: told(result, None if error is None else answered(error).to_json())
+        record_answer = self._tap.served({"serverId": server_id, "method": method, "params": params})
+        return lambda result, error: record_answer(result, None if error is None else answered(error).to_json())
 
     async def serve(self, method: str, params: dict[str, Any]) -> Any:
         """Answer one of :data:`METHODS`."""

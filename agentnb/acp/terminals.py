@@ -162,7 +162,7 @@ class Terminals:
             named, PolicyRequest(kind="terminal", title=f"Run {line}", command=line, env=tuple(variables.items()))
         )
         command = _command(words, cwd, env)
-        line = _shown(words, command)
+        line = _command_line(words, command)
         request = PolicyRequest(
             kind="terminal", title=f"Run {line}", command=line, path=str(cwd), env=tuple(variables.items())
         )
@@ -235,7 +235,7 @@ def _words(params: dict[str, Any]) -> list[str]:
     return [command, *(word for word in args if isinstance(word, str))] if isinstance(args, list) else [command]
 
 
-def _shown(words: list[str], command: list[str]) -> str:
+def _command_line(words: list[str], command: list[str]) -> str:
     """The command line that is shown: for a system shell, the script it runs rather than the shell's own command."""
     if len(words) == 1 and command[1:] == ["-c", words[0]]:
         return words[0]

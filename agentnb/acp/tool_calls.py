@@ -251,8 +251,8 @@ def _contents(value: Any) -> tuple[ToolContent, ...] | None:
 
 def _content(item: Any) -> ToolContent:
     match item:
-        case {"type": "content", "content": {"type": "text", "text": str(said)}}:
-            return ToolTextContent(text=said)
+        case {"type": "content", "content": {"type": "text", "text": str(words)}}:
+            return ToolTextContent(text=words)
         case {"type": "content", "content": {"type": str()} as block}:
             return ToolBlockContent(block=block)
         case {"type": "diff", "path": str(path), "newText": str(new), **rest}:
@@ -277,8 +277,8 @@ def with_content(call: ToolCallState | None, item: Any) -> list[Any]:
 
 def _item(content: ToolContent) -> Any:
     match content:
-        case ToolTextContent(text=said):
-            return {"type": "content", "content": {"type": "text", "text": said}}
+        case ToolTextContent(text=words):
+            return {"type": "content", "content": {"type": "text", "text": words}}
         case ToolBlockContent(block=block):
             return {"type": "content", "content": block}
         case ToolDiffContent(path=path, old_text=old, new_text=new):
@@ -330,9 +330,9 @@ def agent_terminal(update: dict[str, Any], chat: ChatState, time: int) -> tuple[
     terminal_id, data = update.get("terminalId"), update.get("data") or mapping(update.get("output")).get("data")
     at = TerminalViews.of(chat.terminals).find(str(terminal_id))
     is_snapshot = update.get("data") is None
-    shown = at >= 0 and bool((chat.terminals or ())[at].output)
+    has_output = at >= 0 and bool((chat.terminals or ())[at].output)
     meta: dict[str, Any] = {"terminal_info": {"terminal_id": terminal_id, "cwd": update.get("cwd")}}
-    if isinstance(data, str) and not (is_snapshot and shown):
+    if isinstance(data, str) and not (is_snapshot and has_output):
         with contextlib.suppress(ValueError):
             printed = base64.b64decode(data, validate=True).decode("utf-8", "replace")
             meta["terminal_output"] = {"terminal_id": terminal_id, "data": printed}
@@ -365,15 +365,15 @@ def as_call(update: dict[str, Any], call: ToolCallState | None) -> dict[str, Any
         "status": "failed" if status == "cancelled" else status,
     }
     if update.get("sessionUpdate") == "compaction_summary_chunk":
-        return described | {"content": with_content(call, _shown(update.get("content")))}
+        return described | {"content": with_content(call, _block_item(update.get("content")))}
     if status in {"failed", "cancelled"}:
         error = text(update.get("error")) or ("It was cancelled." if status == "cancelled" else None)
         return described | ({"content": error} if error else {})
     if "summary" in update:
         summary = update["summary"]
-        described["content"] = [_shown(block) for block in summary] if isinstance(summary, list) else []
+        described["content"] = [_block_item(block) for block in summary] if isinstance(summary, list) else []
     return described
 
 
-def _shown(block: Any) -> dict[str, Any]:
+def _block_item(block: Any) -> dict[str, Any]:
     return {"type": "content", "content": block}

@@ -38,7 +38,7 @@ class SecondVersion:
 
     # --- what we send ---
 
-    def asked(self, method: str, params: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    def translated_request(self, method: str, params: dict[str, Any]) -> tuple[str, dict[str, Any]]:
         """One of our requests, translated to version 2."""
         if method == "session/load":
             params = {**params, "replayFrom": {"type": "start"}}

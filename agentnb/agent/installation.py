@@ -33,7 +33,7 @@ _FOLDER_SECONDS = 60.0
 _TAIL = 4000
 _PLAIN = re.compile(r"[A-Za-z0-9@/._=+:,~^-]+\Z")
 _ASKS = re.compile(r"(?i)(?:password|passphrase|user ?name|one-time|otp)\b[^\n]{0,100}[:?]\s*\Z")
-_ASKED = re.compile(_ASKS.pattern.replace(r"\s*\Z", r"[ \t]*$"), re.MULTILINE)
+_PROMPT_LINE = re.compile(_ASKS.pattern.replace(r"\s*\Z", r"[ \t]*$"), re.MULTILINE)
 _ESCAPE = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
 _FORMS = (("npm", "install"), ("uv", "tool", "install"))
 
@@ -154,7 +154,7 @@ class Installation:
         return f"{self._words[0]} printed nothing for {self._silent_seconds:.0f} seconds and was stopped."
 
     def _why_failed(self, code: int | None) -> str:
-        if _ASKED.search(self._tail):
+        if _PROMPT_LINE.search(self._tail):
             return self._password()
         why = f"{self._words[0]} ended with exit code {code}."
         if "EACCES" in self._tail or "permission denied" in self._tail.lower():

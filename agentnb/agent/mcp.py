@@ -16,7 +16,7 @@ from agentnb.safe_json import read_json
 _HINT = 'For example: {"name": "files", "command": "mcp-files", "args": ["."]} or {"name": "docs", "url": "https://…"}.'
 
 
-Given = Union[Iterable[Any], Mapping[str, Any], str, "os.PathLike[str]", None]
+McpConfiguration = Union[Iterable[Any], Mapping[str, Any], str, "os.PathLike[str]", None]
 """The forms in which a user may give MCP servers."""
 
 
@@ -41,7 +41,7 @@ class McpServer(msgspec.Struct, frozen=True, kw_only=True):
         return self.program(cwd) or self.command, *self.args
 
 
-def mcp_servers(configured: Given) -> tuple[McpServer, ...]:
+def mcp_servers(configured: McpConfiguration) -> tuple[McpServer, ...]:
     listed: list[Any]
     if isinstance(configured, (str, os.PathLike)):
         return mcp_servers(_from_file(Path(configured).expanduser()))

@@ -79,7 +79,7 @@ def _file() -> Path:
 
 GLOBAL, USER = "npm_config_globalconfig", "npm_config_userconfig"
 _SECONDS = 10.0
-_ASKED: dict[tuple[str | None, ...], str] = {}
+_GLOBAL_CONFIGS: dict[tuple[str | None, ...], str] = {}
 _NAMED = ("PREFIX", "DESTDIR", "HOME", "npm_config_prefix", "NPM_CONFIG_PREFIX", USER, USER.upper())
 """The variables that decide where npm reads the machine's settings."""
 _KEPT = re.compile(
@@ -96,10 +96,10 @@ async def machine_settings(command: Sequence[str], env: Mapping[str, str]) -> di
     if npm is None or GLOBAL in env or GLOBAL.upper() in env:
         return {}
     key = (npm, *(env.get(name) for name in _NAMED))
-    if key not in _ASKED:
+    if key not in _GLOBAL_CONFIGS:
         output = await output_of([npm, "config", "get", "globalconfig"], neutral_folder(), dict(env), _SECONDS)
-        _ASKED[key] = output.strip().rpartition("\n")[2]
-    return {GLOBAL: _ASKED[key]} if Path(_ASKED[key]).is_absolute() else {}
+        _GLOBAL_CONFIGS[key] = output.strip().rpartition("\n")[2]
+    return {GLOBAL: _GLOBAL_CONFIGS[key]} if Path(_GLOBAL_CONFIGS[key]).is_absolute() else {}
 
 
 def copy_without_logins(env: Mapping[str, str], home: Path, folder: Path) -> dict[str, str]:

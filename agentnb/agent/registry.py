@@ -214,7 +214,7 @@ def _read_file(file: Path, _modified: int, size: int) -> tuple[tuple[RegistryAge
 def _check(agent: RegistryAgent) -> None:
     """Refuse an entry that must not be shown, then one that must not be run."""
     if not _ID.match(agent.id):
-        _refuse(f"an agent's id is lower-case letters, digits and hyphens, not {_shown(agent.id)}")
+        _refuse(f"an agent's id is lower-case letters, digits and hyphens, not {_quoted(agent.id)}")
     texts = {"name": agent.name, "description": agent.description, "license": agent.license, "icon": agent.icon}
     for field, text in {**texts, "repository": agent.repository, "authors": " ".join(agent.authors)}.items():
         if text is not None and (len(text) > LONGEST_TEXT or _UNSHOWN.search(text)):
@@ -222,9 +222,9 @@ def _check(agent: RegistryAgent) -> None:
     if not agent.name.strip():
         _refuse_in(agent, "it has no name")
     if not re.match(rf"{_VERSION}\Z", agent.version):
-        _refuse_in(agent, f"its version {_shown(agent.version)} is not valid")
+        _refuse_in(agent, f"its version {_quoted(agent.version)} is not valid")
     if agent.repository is not None and not _is_address(agent.repository):
-        _refuse_in(agent, f"its repository {_shown(agent.repository)} is not an https address")
+        _refuse_in(agent, f"its repository {_quoted(agent.repository)} is not an https address")
     if agent.icon is not None and not (_is_address(agent.icon) or _is_inner_path(agent.icon)):
         _refuse_in(agent, "its icon is neither an https address nor a file beside it")
     _check_distribution(agent)
@@ -236,13 +236,13 @@ def _check_distribution(agent: RegistryAgent) -> None:
         if package is None:
             continue
         if not pattern.match(package.package):
-            _refuse_in(agent, f"{_shown(package.package)} is not a valid name of a {index} package")
+            _refuse_in(agent, f"{_quoted(package.package)} is not a valid name of a {index} package")
         _check_words(agent, package.args, package.env)
     for target in (distribution.binary or {}).values():
         if not _is_address(target.archive):
-            _refuse_in(agent, f"its archive {_shown(target.archive)} is not an https address")
+            _refuse_in(agent, f"its archive {_quoted(target.archive)} is not an https address")
         if not _is_inner_path(target.cmd) or _SHELL.search(target.cmd):
-            _refuse_in(agent, f"its command {_shown(target.cmd)} is not a file in its archive")
+            _refuse_in(agent, f"its command {_quoted(target.cmd)} is not a file in its archive")
         _check_words(agent, target.args, target.env)
 
 
@@ -252,10 +252,10 @@ def _check_words(agent: RegistryAgent, args: Iterable[str], env: dict[str, str])
         _refuse_in(agent, f"it has more than {MOST_WORDS} arguments or variables")
     for word in words:
         if not word or len(word) > LONGEST_TEXT or _SHELL.search(word):
-            _refuse_in(agent, f"its argument {_shown(word)} is empty, too long, or has shell syntax")
+            _refuse_in(agent, f"its argument {_quoted(word)} is empty, too long, or has shell syntax")
     for name, value in env.items():
         if not _VARIABLE.match(name) or _DECIDING.match(name):
-            _refuse_in(agent, f"it sets the variable {_shown(name)}, which a registry may not")
+            _refuse_in(agent, f"it sets the variable {_quoted(name)}, which a registry may not")
         if len(value) > LONGEST_TEXT or _SHELL.search(value):
             _refuse_in(agent, f"the value of its variable {name} is too long or has shell syntax")
 
@@ -271,7 +271,7 @@ def _is_inner_path(text: str) -> bool:
     return ".." not in text.split("/") and not text.startswith(("-", "/"))
 
 
-def _shown(text: str) -> str:
+def _quoted(text: str) -> str:
     return repr(_UNSHOWN.sub("\N{REPLACEMENT CHARACTER}", text[:60]))
 
 

@@ -69,7 +69,7 @@ class Subreaper:
             ready, _, _ = select.select([self._link, waking, *kernel], [], [])
             if waking in ready:
                 os.read(waking, 4096)
-            request = self._asked() if self._link in ready else b" "
+            request = self._read_request() if self._link in ready else b" "
             if b"k" in request:
                 self.kill()
             elif b"t" in request:
@@ -118,7 +118,7 @@ class Subreaper:
             self.end()
         return handle
 
-    def _asked(self) -> bytes:
+    def _read_request(self) -> bytes:
         """Returns what the kernel wrote; empty if its end of the socket is closed."""
         try:
             return os.read(self._link, 4096)

@@ -165,14 +165,14 @@ def list_sessions(
         return SessionTable(note=LOG_OFF)
     if here:
         which = {**log.here, **which}
-    found, note = log.store.find(search, **which), log.note
-    if found.left:
+    matches, note = log.store.find(search, **which), log.note
+    if matches.left:
         note = (
-            f"{note} {found.left:,} older sessions are not in the search index yet. Search again to include them."
+            f"{note} {matches.left:,} older sessions are not in the search index yet. Search again to include them."
         ).strip()
-    elsewhere = log.store.held(found.sessions)
+    elsewhere = log.store.held(matches.sessions)
     narrowed = search or [value for name, value in which.items() if name != "limit" and value not in (None, "", False)]
-    rows = (session_row(record, log, elsewhere, found.hits.get(record.uri, ())) for record in found.sessions)
+    rows = (session_row(record, log, elsewhere, matches.hits.get(record.uri, ())) for record in matches.sessions)
     return SessionTable(rows, note, searched=bool(narrowed))
 
 
@@ -218,7 +218,7 @@ def resume(
     Example:
         >>> session = agentnb.resume("1f0c83a2")  # doctest: +SKIP
     """
-    mode, given = mode_of("ask" if permissions is None else permissions, freedom), check_environment(env)
+    mode, environment = mode_of("ask" if permissions is None else permissions, freedom), check_environment(env)
     host = current_host()
     wanted = session_id(session)
     servers = host.environment.default_mcp_servers() if mcp_servers is None else servers_of(mcp_servers)
@@ -236,7 +236,7 @@ def resume(
     options = SessionOptions(
         spec=spec,
         cwd=Path(stored.record.cwd),
-        env=given,
+        env=environment,
         mcp_servers=servers,
         directories=tuple(more),
         kernel_tools=kernel_access,

@@ -231,10 +231,10 @@ class Settings(Table, Rows[SettingValue]):
             >>> agentnb.settings().add_rule("deny", command="git push *")  # doctest: +SKIP
         """
         fields = {"agent": agent, "tool": tool, "path": path, "command": command}
-        said = {"action": action, "severity": severity, "sensitive": sensitive, "note": note}
-        said |= {name: (value,) if isinstance(value, str) else tuple(value) for name, value in fields.items()}
+        rule_fields = {"action": action, "severity": severity, "sensitive": sensitive, "note": note}
+        rule_fields |= {name: (value,) if isinstance(value, str) else tuple(value) for name, value in fields.items()}
         try:
-            rule = msgspec.convert(said, AccessRule)
+            rule = msgspec.convert(rule_fields, AccessRule)
         except msgspec.ValidationError as error:
             raise PolicyError(
                 f"This is not a rule: {error}.", hint=f"{manual('reference/policy')} lists all settings."

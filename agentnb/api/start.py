@@ -127,9 +127,9 @@ def start(
     elif kernel_tools is None:
         kernel_tools = host.environment.default_kernel_access()
     kept: str | None = None
-    said: str | None = None
+    kept_title: str | None = None
     if session is not None:
-        kept, said = (session, None) if isinstance(session, str) else (session.id, session.title or None)
+        kept, kept_title = (session, None) if isinstance(session, str) else (session.id, session.title or None)
     configuration = configured(
         named,
         command,
@@ -140,7 +140,7 @@ def start(
         components=components,
         kernel_tools=kernel_tools,
         mode=mode,
-        title=title or said,
+        title=title or kept_title,
         confine=confine,
         network=network,
         verify=verify,

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from agentnb.log.record import SessionRecord
     from agentnb.log.store import LogStore
 
-SHOWN = 10
+MOST_LISTED = 10
 """The most agents and folders that a table shows; its rows list all of them."""
 
 
@@ -52,8 +52,8 @@ class Removed(NamedTuple):
         what = f"{count:,} conversation{'' if count == 1 else 's'}"
         if self.is_done:
             return f"{what} deleted."
-        lines = "".join(f"\n  {on_one_line(title)}" for title in self.titles[:SHOWN])
-        more = f"\n  and {count - SHOWN:,} more" if count > SHOWN else ""
+        lines = "".join(f"\n  {on_one_line(title)}" for title in self.titles[:MOST_LISTED])
+        more = f"\n  and {count - MOST_LISTED:,} more" if count > MOST_LISTED else ""
         return f"{what} would be deleted.{lines}{more}"
 
 
@@ -83,7 +83,9 @@ class Storage(Table, Rows[KeptStorage]):
         return sum(row.bytes for row in self if row.what == "kind")
 
     def _table(self) -> list[tuple[str, ...]]:
-        chosen = [row for what in ("kind", "agent", "folder") for row in [r for r in self if r.what == what][:SHOWN]]
+        chosen = [
+            row for what in ("kind", "agent", "folder") for row in [r for r in self if r.what == what][:MOST_LISTED]
+        ]
         return [self._head, *map(self._cells, chosen), ("all", "", in_words(self.bytes), "")]
 
     def _cells(self, row: KeptStorage) -> tuple[str, ...]:

@@ -207,7 +207,7 @@ class TurnView:
     def tool_calls(self) -> tuple[ToolCall, ...]:
         """Returns all tool calls, in order."""
         chat = self._conversation.chat.state
-        snapshot, _ = _found(chat, self._id)
+        snapshot, _ = _turn_and_state(chat, self._id)
         parts = snapshot.response_parts if snapshot is not None else ()
         calls = (part.tool_call for part in parts if isinstance(part, ToolCallResponsePart))
         return tuple(tool_call(call, chat.terminals or ()) for call in calls)
@@ -375,7 +375,7 @@ class TurnView:
 
     def _read(self) -> tuple[Snapshot | None, TurnState]:
         """Returns the turn and its state from a single read of the chat, which the host's thread changes meanwhile."""
-        return _found(self._conversation.chat.state, self._id)
+        return _turn_and_state(self._conversation.chat.state, self._id)
 
     def _parts(self, kind: type[Any]) -> list[Any]:
         snapshot = self.snapshot
@@ -389,7 +389,7 @@ class TurnView:
             raise (BudgetExceeded if error.error_type == _OF_BUDGETS else TurnFailed)(error.message, turn=self)
 
 
-def _found(chat: ChatState, turn_id: str) -> tuple[Snapshot | None, TurnState]:
+def _turn_and_state(chat: ChatState, turn_id: str) -> tuple[Snapshot | None, TurnState]:
     turn = find_turn(chat, turn_id)
     if turn is not None:
         return turn, "running" if isinstance(turn, ActiveTurn) else _STATES[str(turn.state)]

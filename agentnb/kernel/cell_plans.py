@@ -38,7 +38,7 @@ class CellPlan(msgspec.Struct, frozen=True, kw_only=True):
     """The effect of one call."""
 
     title: str
-    shown: ToolCallCell
+    cell: ToolCallCell
     records: tuple[CellRecord, ...]
     edit: Edit | None = None
     steps: tuple[CellStep, ...] = ()
@@ -88,7 +88,7 @@ def proposed_cell(name: str, arguments: Mapping[str, Any], notebook: NotebookVie
     if not notebook.live or name not in PLANS:
         return None
     try:
-        return plan_cells(name, arguments, notebook).shown
+        return plan_cells(name, arguments, notebook).cell
     except UsageError:
         return None  # the call itself raises the error
 
@@ -103,7 +103,7 @@ def _insert(arguments: Mapping[str, Any], notebook: NotebookView, _cells: Sequen
     return CellPlan(
         title=f"Insert a cell {place}",
         edit=Edit(action="insert", cell_id=below_id, source=source, kind=kind, notebook=notebook.name),
-        shown=ToolCallCell(notebook=notebook.name, action="insert", cell_id=below_id, kind=kind, new_text=source),
+        cell=ToolCallCell(notebook=notebook.name, action="insert", cell_id=below_id, kind=kind, new_text=source),
         records=(_added(notebook, "", kind, source, below=_id(above)),),
         changes_order=True,
         after=source,
@@ -124,7 +124,7 @@ def _replace(arguments: Mapping[str, Any], notebook: NotebookView, cells: Sequen
     return CellPlan(
         title=f"Replace {cell_title(cell)}",
         edit=edit,
-        shown=_shown(notebook, cell, "replace", new_text=source),
+        cell=_call_cell(notebook, cell, "replace", new_text=source),
         records=(_record(notebook, cell, after=source, is_known=not cell.cut),),
         before=cell.source,
         after=source,
@@ -151,7 +151,7 @@ def _move(arguments: Mapping[str, Any], notebook: NotebookView, cells: Sequence[
     return CellPlan(
         title=f"Move {cell_title(cell)} {where} {cell_title(other)}",
         steps=(CellStep(action="move", cell_id=cell.id, expected=cell.source, below=above, index=index),),
-        shown=_shown(notebook, cell, "move", below=above),
+        cell=_call_cell(notebook, cell, "move", below=above),
         records=(_record(notebook, cell, moved=True, below=above, index=index, **old),),
         changes_order=True,
         done=f"Moved {cell_title(cell)} (id {cell.id}) {where} {cell_title(other)} (id {other.id}).",
@@ -163,7 +163,7 @@ def _delete(_arguments: Mapping[str, Any], notebook: NotebookView, cells: Sequen
     return CellPlan(
         title=f"Delete {cell_title(cell)}",
         steps=(_deletion(cell),),
-        shown=_shown(notebook, cell, "delete"),
+        cell=_call_cell(notebook, cell, "delete"),
         records=(_deleted(notebook, cell),),
         changes_order=True,
         before=cell.source,
@@ -192,7 +192,7 @@ def _split(arguments: Mapping[str, Any], notebook: NotebookView, cells: Sequence
             _replacement(cell, source=first),
             CellStep(action="insert", cell_id=made, kind=cell.kind, source=rest, **where),
         ),
-        shown=_shown(notebook, cell, "split", new_text=first, more_text=rest),
+        cell=_call_cell(notebook, cell, "split", new_text=first, more_text=rest),
         records=(_record(notebook, cell, after=first), _added(notebook, made, cell.kind, rest, **where)),
         changes_order=True,
         before=cell.source,
@@ -213,7 +213,7 @@ def _merge(_arguments: Mapping[str, Any], notebook: NotebookView, cells: Sequenc
     return CellPlan(
         title=f"Merge {len(cells)} cells, from {cell_title(first)} to {cell_title(cells[-1])}",
         steps=(_replacement(first, source=text), *map(_deletion, rest)),
-        shown=_shown(notebook, first, "merge", new_text=text, others=tuple(each.id for each in rest)),
+        cell=_call_cell(notebook, first, "merge", new_text=text, others=tuple(each.id for each in rest)),
         records=(_record(notebook, first, after=text), *(_deleted(notebook, each) for each in rest)),
         changes_order=True,
         before=first.source,
@@ -230,7 +230,7 @@ def _set_type(arguments: Mapping[str, Any], notebook: NotebookView, cells: Seque
     return CellPlan(
         title=f"Make {cell_title(cell)} a {TYPE_NAMES[kind]} cell",
         steps=(_replacement(cell, new_kind=kind, expected_kind=cell.kind),),
-        shown=_shown(notebook, cell, "type", new_kind=kind),
+        cell=_call_cell(notebook, cell, "type", new_kind=kind),
         records=(_record(notebook, cell, kind=kind, old_kind=cell.kind),),
         done=f"Made {cell_title(cell)} (id {cell.id}) a {TYPE_NAMES[kind]} cell.",
     )
@@ -250,7 +250,7 @@ def _set_tags(arguments: Mapping[str, Any], notebook: NotebookView, cells: Seque
     return CellPlan(
         title=f"Tag {cell_title(cell)} with {listed}" if tags else f"Remove the tags of {cell_title(cell)}",
         steps=(_replacement(cell, tags=tags, expected_tags=cell.tags),),
-        shown=_shown(notebook, cell, "tags", new_tags=tags),
+        cell=_call_cell(notebook, cell, "tags", new_tags=tags),
         records=(_record(notebook, cell, tags=tags, old_tags=cell.tags),),
         done=f"The tags of {cell_title(cell)} (id {cell.id}) are now: {listed or 'none'}.",
     )
@@ -264,7 +264,7 @@ def _clear_outputs(_arguments: Mapping[str, Any], notebook: NotebookView, cells:
     return CellPlan(
         title=f"Clear the outputs of {what}",
         steps=tuple(CellStep(action="clear", cell_id=each.id, expected=None) for each in cells),
-        shown=_shown(notebook, cells[0], "change"),
+        cell=_call_cell(notebook, cells[0], "change"),
         records=tuple(_record(notebook, each, cleared=True) for each in cells),
         done=f"Cleared the outputs of {what}. The variables are as before.",
     )
@@ -348,7 +348,7 @@ def _above(notebook: NotebookView, at: int) -> str | None:
     return notebook.cells[at - 1].id if at else None
 
 
-def _shown(notebook: NotebookView, cell: NotebookCell, action: str, **what: Any) -> ToolCallCell:
+def _call_cell(notebook: NotebookView, cell: NotebookCell, action: str, **what: Any) -> ToolCallCell:
     return ToolCallCell(
         notebook=notebook.name,
         action=action,

@@ -107,7 +107,7 @@ class CellTools:
         """Note that the agent has read *text*: it may not change the cell once the text differs."""
         self._read.note(notebook, cell_id, text)
 
-    async def _notebooks(self, _given: dict[str, Any]) -> Result:
+    async def _notebooks(self, _arguments: dict[str, Any]) -> Result:
         await self._tab.authorize(PolicyRequest(kind="read", title="List the open notebooks"))
         return content.of_notebooks(await asyncio.to_thread(self._tab.runner.notebooks))
 
@@ -146,7 +146,7 @@ class CellTools:
             path=notebook.path,
             preview=(diff,) if plan.edit is not None or plan.before != plan.after else None,
             call=call_words(name, arguments),
-            cell=plan.shown if notebook.live else None,
+            cell=plan.cell if notebook.live else None,
         )
         await self._tab.authorize(request)
         plan = await self._performed(plan, notebook, cells)

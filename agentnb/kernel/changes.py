@@ -145,14 +145,14 @@ class KernelChanges:
                 turn.comparison = self._comparison()
             comparison = None if turn is None else turn.comparison
 
-        def found(changes: Sequence[NameChange]) -> None:
+        def record_changes(changes: Sequence[NameChange]) -> None:
             checks = compared(comparison, namespace.variables(), [each.name for each in changes])
             if turn is not None and checks is not None:
                 turn.data_checks = checks
-            self._found(turn_id, changes, watch.lost)
+            self._code_ended(turn_id, changes, watch.lost)
             then(changes)
 
-        watch = namespace.watch(code, found)
+        watch = namespace.watch(code, record_changes)
         watch.limit = self.held.limit()
         watch.begins = lambda: self._code_begins(turn_id)
         compare_watched(watch, comparison, namespace.variables)
@@ -172,7 +172,7 @@ class KernelChanges:
                 turn.variables.find_stale()
             self.held.trim()
 
-    def _found(self, turn_id: str | None, changes: Sequence[NameChange], lost: Mapping[str, str]) -> None:
+    def _code_ended(self, turn_id: str | None, changes: Sequence[NameChange], lost: Mapping[str, str]) -> None:
         """Called on the main thread when code has ended."""
         for change in changes:
             for binding in change.bindings if change.rebound else ():

@@ -120,10 +120,10 @@ def for_agent(result: Result, *, takes_pictures: bool) -> Result:
 
 def shown_on_card(result: Result) -> tuple[ToolContent, ...]:
     """*result* as the tool call's card shows it."""
-    return tuple(_shown(block) for block in result["content"])
+    return tuple(_card_content(block) for block in result["content"])
 
 
-def _shown(block: Mapping[str, Any]) -> ToolContent:
+def _card_content(block: Mapping[str, Any]) -> ToolContent:
     return ToolTextContent(text=block["text"]) if block["type"] == "text" else ToolBlockContent(block=dict(block))
 
 

@@ -122,16 +122,16 @@ class _Telling:
         self._roots = roots
         self._own: dict[str, bool] = {}
         self._cells: dict[str, ErrorPlace] = {}
-        self._told: set[int] = set()
+        self._summarized: set[int] = set()
 
     def error(self, error: BaseException, displayed: str | None = None, indent: str = "") -> list[str]:
         """The error itself, its place and its frames."""
-        self._told.add(id(error))
+        self._summarized.add(id(error))
         name, message = _class_name(error), self.message(error, displayed)
         lines = [f"{name}: {message}" if message else name, *self._notes(error)]
         if issubclass(type(error), SyntaxError):
             lines += self._syntax(error)
-        if self._failed is not None and len(self._told) == 1:
+        if self._failed is not None and len(self._summarized) == 1:
             lines.append(f"The cell that failed: {_named(self._failed)}.")
         frames = self._frames(error)
         if frames:
@@ -143,11 +143,11 @@ class _Telling:
         lines: list[str] = []
         left: deque[tuple[str, BaseException]] = deque(_related(error))
         while left:
-            if len(self._told) >= MOST_ERRORS:
+            if len(self._summarized) >= MOST_ERRORS:
                 lines += ["", f"… (more than {MOST_ERRORS} errors; the others are left out)"]
                 break
             how, other = left.popleft()
-            if id(other) in self._told:
+            if id(other) in self._summarized:
                 continue
             lines += ["", f"{how}:", *self.error(other, indent="  ")]
             left.extend(_related(other))
@@ -298,16 +298,16 @@ def _message(error: BaseException, displayed: str | None, credentials: Credentia
         try:
             return str(vars(provider)["__str__"](error))
         except Exception:  # noqa: BLE001 - fields that were set to what they must not be
-            return _told(arguments, credentials, depth)
+            return _arguments_text(arguments, credentials, depth)
     name = _class_name(error)
     if displayed and (
         matches := [*re.finditer(rf"^(?:[\w.]+\.)?{re.escape(name)}: ", displayed[-_WINDOW:], re.MULTILINE)]
     ):
         return displayed[-_WINDOW:][matches[-1].end() :].rstrip()
-    return _told(arguments, credentials, depth)
+    return _arguments_text(arguments, credentials, depth)
 
 
-def _told(arguments: tuple[Any, ...], credentials: Credentials, depth: int) -> str:
+def _arguments_text(arguments: tuple[Any, ...], credentials: Credentials, depth: int) -> str:
     """The arguments of an error whose own message cannot be read."""
     if len(arguments) == 1 and issubclass(type(arguments[0]), BaseException) and depth < 3:  # noqa: PLR2004
         return f"{_class_name(arguments[0])}: {_message(arguments[0], None, credentials, depth + 1)}"

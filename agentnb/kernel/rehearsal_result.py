@@ -200,8 +200,8 @@ def begin_code(shell: Any, code: str, folder: str, *, seconds: float = SECONDS) 
 @functools.cache
 def can_preview() -> bool:
     """True if previews work here, tested by previewing the command ``true``."""
-    found = rehearse_command("true", ".")
-    return found.available and not found.reason
+    rehearsal = rehearse_command("true", ".")
+    return rehearsal.available and not rehearsal.reason
 
 
 _NO_PLUGIN = unavailable("No plug-in that rehearses is loaded (`agentnb plugins` says why).")

@@ -117,13 +117,13 @@ class RecordedServer(ToolMcpServer):
         about: ServerAbout | None = None,
     ) -> None:
         super().__init__(tool_runner, about)
-        self._asked = recorder
+        self._recorder = recorder
 
     async def request(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
         """Answer one request; see :meth:`ToolMcpServer.request`."""
         if method != "tools/call":
             return await super().request(method, params)
-        record = self._asked(method, params)
+        record = self._recorder(method, params)
         try:
             result = await super().request(method, params)
         except BaseException as error:

@@ -260,9 +260,9 @@ class VariableUndo:
 
     def _turn_objects(self, namespace: Namespace, variables: Sequence[NameChange], *, undone: bool) -> None:
         """Bring back what was changed in place: all objects, or none."""
-        found = dict.fromkeys(each for variable in variables for each in variable.turning(undone=undone))
+        changes = dict.fromkeys(each for variable in variables for each in variable.turning(undone=undone))
         # Views kept separately can share memory: the last change is undone first and redone last.
-        objects = sorted(found, key=lambda each: each.number, reverse=not undone)
+        objects = sorted(changes, key=lambda each: each.number, reverse=not undone)
         turned: list[ObjectChange] = []
         known = [each for turn in self._turns.values() for each in turn.variables.names.values()]
         bind = partial(_bind_instead, namespace, {each for variable in known for each in variable.bindings})

@@ -269,11 +269,11 @@ def subscribe(asker: Asker[ChannelOwner], *, channel: str) -> dict[str, Any]:
     if client is None:
         message = "This client has not initialized."
         raise UnknownClient(message, hint="Send initialize first.")
-    found = asker.host.channel_or_none(channel)
-    if found is None:
+    known_channel = asker.host.channel_or_none(channel)
+    if known_channel is None:
         message = f"There is no channel {channel[:200]!r}."
         raise UnknownSession(message, hint="The conversation was closed.")
-    return {"snapshot": client.subscribe(found)}
+    return {"snapshot": client.subscribe(known_channel)}
 
 
 @request("unsubscribe")

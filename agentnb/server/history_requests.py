@@ -107,13 +107,13 @@ def _listed(host: Host, params: ListSessionsParams) -> ListSessionsResult:
     which |= {"state": params.state, "archived": params.archived}
     which |= {"cwd": str(Path.cwd())} if params.folder else {}
     which |= recorder.here() if params.here else {}
-    found = recorder.store.find(params.search, **which)
-    held = recorder.store.held(found.sessions)
+    matches = recorder.store.find(params.search, **which)
+    held = recorder.store.held(matches.sessions)
     return ListSessionsResult(
-        sessions=tuple(found.sessions),
-        elsewhere=tuple(record.uri for record in found.sessions if record.uri in held),
-        hits=found.hits if params.search else None,
-        left=found.left or None,
+        sessions=tuple(matches.sessions),
+        elsewhere=tuple(record.uri for record in matches.sessions if record.uri in held),
+        hits=matches.hits if params.search else None,
+        left=matches.left or None,
         note=recorder.note or None,
     )
 

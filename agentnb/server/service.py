@@ -109,9 +109,9 @@ class PageService:
         """Returns the notices of *kind* for *host*, which the first call creates."""
         if kind not in self._notices:
             self._notices[kind] = kind(host, self.delivery, self.send)
-        found = self._notices[kind]
-        assert isinstance(found, kind)  # noqa: S101 - made above
-        return found
+        notices = self._notices[kind]
+        assert isinstance(notices, kind)  # noqa: S101 - made above
+        return notices
 
     def join(self, client: DeliveryClient, send: Send) -> None:
         """Add *client*, which uses another transport.

@@ -242,13 +242,13 @@ def lost_words(names: Iterable[str]) -> str:
         >>> lost_words(["model"]), lost_words(["a", "b"]), lost_words(["a", "b", "c", "d"])
         ("`model` can't be restored.", "`a` and `b` can't be restored.", "`a`, `b` and 2 more can't be restored.")
     """
-    shown = [*_quoted(names)]
-    if not shown:
+    quoted = [*_quoted(names)]
+    if not quoted:
         return ""
     most = 2
-    if len(shown) > most:
-        return f"{', '.join(shown[:most])} and {len(shown) - most} more can't be restored."
-    return f"{' and '.join(shown)} can't be restored."
+    if len(quoted) > most:
+        return f"{', '.join(quoted[:most])} and {len(quoted) - most} more can't be restored."
+    return f"{' and '.join(quoted)} can't be restored."
 
 
 def _quoted(names: Iterable[str]) -> Iterator[str]:

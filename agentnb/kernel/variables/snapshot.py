@@ -73,16 +73,16 @@ class VariableSnapshot:
         for name, at in self._roots.items():
             names_at.setdefault(at, set()).add(name)
         parents = parents_of(self.edges)
-        found: dict[str, list[KeptObject]] = {}
+        objects_by_name: dict[str, list[KeptObject]] = {}
         for kept in changed:
             waiting, seen = [kept.at], {kept.at}
             while waiting:
                 at = waiting.pop()
                 for name in names_at.get(at, ()):
-                    found.setdefault(name, []).append(kept)
+                    objects_by_name.setdefault(name, []).append(kept)
                 waiting += [each for each in parents.get(at, ()) if each not in seen]
                 seen.update(parents.get(at, ()))
-        return found
+        return objects_by_name
 
     def names_to(self, value: Any) -> tuple[str, ...]:
         return tuple(self.names_of([KeptObject(id(value), lambda: value, State(), ())]))

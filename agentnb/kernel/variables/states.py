@@ -369,10 +369,10 @@ def _same_attributes(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
 def attributes_of(value: Any) -> dict[str, Any] | None:
     """The attributes of *value* as its dict; None if it has only slots."""
     try:
-        found = object.__getattribute__(value, "__dict__")
+        attributes = object.__getattribute__(value, "__dict__")
     except AttributeError:
         return None
-    return found if type(found) is dict else None
+    return attributes if type(attributes) is dict else None
 
 
 def is_users(kind: type[Any]) -> bool:

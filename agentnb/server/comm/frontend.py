@@ -49,7 +49,7 @@ class BlockedTime:
         self._host_loop = host_loop
         self._loop: asyncio.AbstractEventLoop | None = None
         self._asks = False
-        self._asked: float | None = None
+        self._asked_at: float | None = None
         self._past = 0.0
 
     def record_message(self) -> None:
@@ -64,7 +64,7 @@ class BlockedTime:
 
     def blocked_seconds(self) -> float:
         """Returns the total time, in seconds, for which the loop was blocked."""
-        asked_at = self._asked
+        asked_at = self._asked_at
         return self._past + (0.0 if asked_at is None else self._wait_since(asked_at))
 
     def _wait_since(self, asked_at: float) -> float:
@@ -72,31 +72,31 @@ class BlockedTime:
         return waited if waited > PROMPT_SECONDS else 0.0
 
     def _begin(self) -> None:
-        if not self._asks or self._asked is not None:  # the previous loop may never answer
+        if not self._asks or self._asked_at is not None:  # the previous loop may never answer
             self._asks = True
             self._ask()
 
     def _ask(self) -> None:
         loop = self._loop
-        self._asked = self._host_loop.time()
+        self._asked_at = self._host_loop.time()
         try:
             if loop is not None:
                 loop.call_soon_threadsafe(self._host_loop.post, self._answered)
         except RuntimeError:  # the loop was closed: the next message sets another one
-            self._loop, self._asked, self._asks = None, None, False
+            self._loop, self._asked_at, self._asks = None, None, False
 
     def _answered(self) -> None:
-        if self._asked is not None:
-            self._past += self._wait_since(self._asked)
-            self._asked = None
+        if self._asked_at is not None:
+            self._past += self._wait_since(self._asked_at)
+            self._asked_at = None
             self._host_loop.later(ASK_SECONDS, self._ask)
 
 
 def listen(model: HostModel, speak_from_here: Callable[[], None]) -> None:
-    def opened(asked: Any, message: dict[str, Any]) -> None:
+    def opened(page_comm: Any, message: dict[str, Any]) -> None:
         if message.get("header", {}).get("subshell_id"):
             speak_from_here()
-        asked.send(answer(model))
+        page_comm.send(answer(model))
 
     comm.get_comm_manager().register_target(REJOIN_TARGET, opened)
 

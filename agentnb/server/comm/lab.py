@@ -35,7 +35,9 @@ MOST_SAVED = 1_000  # files that users saved; the oldest are dropped
 MOST_PAGES = 16  # closed pages send no message; the oldest are dropped
 
 
-_Said = m.NotebookMessage | m.EditedMessage | m.SavedMessage | m.FailedMessage | m.CellOutputsMessage | m.QuoteMessage
+_PageMessage = (
+    m.NotebookMessage | m.EditedMessage | m.SavedMessage | m.FailedMessage | m.CellOutputsMessage | m.QuoteMessage
+)
 
 
 class _Page(NamedTuple):
@@ -59,7 +61,7 @@ class Lab:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._pages: dict[str, _Page] = {}  # the page that the user used last is last
-        self._asked: dict[str, Future[m.EditedParams]] = {}
+        self._edit_answers: dict[str, Future[m.EditedParams]] = {}
         self._wanted: dict[str, Future[m.CellsOutputsParams]] = {}
         self._saved: deque[tuple[m.SavedParams, float]] = deque(maxlen=MOST_SAVED)
         self.prompt_for: Callable[[m.FailedParams], str] | None = None
@@ -74,7 +76,7 @@ class Lab:
             return next((page.notebook for page in reversed(self._pages.values()) if page.notebook), None)
 
     @property
-    def told(self) -> list[tuple[PageNotebook, float]]:
+    def notebooks(self) -> list[tuple[PageNotebook, float]]:
         """Returns the pages' notebooks, last used first, and when each last changed (seconds since 1970)."""
         with self._lock:
             return [(page.notebook, page.since) for page in reversed(self._pages.values()) if page.notebook]
@@ -108,7 +110,7 @@ class Lab:
         if page is None:
             return
         try:
-            content = msgspec.convert(message["content"]["data"], _Said)
+            content = msgspec.convert(message["content"]["data"], _PageMessage)
             if isinstance(content, m.EditedMessage):
                 self._edited(content.params)
                 return
@@ -116,7 +118,7 @@ class Lab:
                 self._failed(page, content.params)
                 return
             if isinstance(content, m.CellOutputsMessage):
-                self._told(content.params)
+                self._receive_outputs(content.params)
                 return
             if isinstance(content, m.QuoteMessage):
                 self._quoted(page, content.params)
@@ -147,7 +149,7 @@ class Lab:
         answer: Future[m.EditedParams] = Future()
         with self._lock:
             page = self._fitting(notebook)
-            self._asked[request.id] = answer
+            self._edit_answers[request.id] = answer
         try:
             if page is None:
                 raise UsageError("No browser page shows the notebook.", hint="Open agentnb's sidebar beside it.")
@@ -161,7 +163,7 @@ class Lab:
             raise UsageError(f"The notebook's page did not answer within {timeout:g} s.", hint=hint) from None
         finally:
             with self._lock:
-                self._asked.pop(request.id, None)
+                self._edit_answers.pop(request.id, None)
 
     def _fitting(self, notebook: Callable[[PageNotebook], int]) -> _Page | None:
         """Returns the page whose notebook fits best, of equals the last used; None if none fits."""
@@ -171,7 +173,7 @@ class Lab:
 
     def _edited(self, params: m.EditedParams) -> None:
         with self._lock:
-            answer = self._asked.pop(params.id, None)
+            answer = self._edit_answers.pop(params.id, None)
         if answer is not None and answer.set_running_or_notify_cancel():
             answer.set_result(params)
 
@@ -199,7 +201,7 @@ class Lab:
             with self._lock:
                 self._wanted.pop(request.id, None)
 
-    def _told(self, params: m.CellsOutputsParams) -> None:
+    def _receive_outputs(self, params: m.CellsOutputsParams) -> None:
         with self._lock:
             answer = self._wanted.pop(params.id, None)
         if answer is not None:

@@ -130,7 +130,7 @@ class OpenNotebooks:
         if not path.endswith(".ipynb") or not self._attached():
             return None
         session = self._environment.get("JPY_SESSION_NAME", "")
-        for notebook, since in self._lab.told:
+        for notebook, since in self._lab.notebooks:
             file = notebook_file(session, notebook.path)
             if file is not None and _is_same(file, path):
                 overtaken = file.stat().st_mtime > since
@@ -151,17 +151,17 @@ class OpenNotebooks:
         root = self._server_root()
         places = [path, *map(str, PurePosixPath(path).parents)]
 
-        def concerns(said: SavedParams) -> bool:
-            names = [each.strip("/") for each in (said.path, said.was) if each]
-            of = places if said.type in _OF_FOLDERS else [path]
+        def concerns(change: SavedParams) -> bool:
+            names = [each.strip("/") for each in (change.path, change.was) if each]
+            of = places if change.type in _OF_FOLDERS else [path]
             return any(_names(place, each, root) for place in of for each in names)
 
-        return [said for said, at in self._lab.saved if since <= at * 1000 <= until and concerns(said)]
+        return [change for change, at in self._lab.saved if since <= at * 1000 <= until and concerns(change)]
 
     def _server_root(self) -> Path | None:
         """Returns the folder that the server's paths are relative to; None if no open notebook's path reveals it."""
         session = self._environment.get("JPY_SESSION_NAME", "")
-        for notebook, _ in self._lab.told:
+        for notebook, _ in self._lab.notebooks:
             file = notebook_file(session, notebook.path)
             if file is not None:
                 return Path(*file.parts[: -len(PurePosixPath(notebook.path).parts)])
@@ -198,8 +198,8 @@ def path_of_notebook(named: str) -> Path:
 def open_notebooks(lab: Lab) -> list[PageNotebook]:
     """Returns the notebooks that pages have open, last used first; one that two pages have is listed once."""
     notebooks: dict[str, PageNotebook] = {}
-    for told, _ in lab.told:
-        notebooks.setdefault(told.path, told)
+    for notebook, _ in lab.notebooks:
+        notebooks.setdefault(notebook.path, notebook)
     return [*notebooks.values()]
 
 

@@ -250,10 +250,10 @@ class ServedPage:
     def _policy(self) -> str:
         """Allows only the page's own scripts and styles, by digest, connections to its own origin, and no framing."""
         digests: dict[str, list[str]] = {"script": [], "style": []}
-        for name, found in digests.items():
+        for name, hashes in digests.items():
             for piece in self._text.split(f"<{name}>".encode())[1:]:
                 content = piece.partition(f"</{name}>".encode())[0]
-                found.append(f"'sha256-{base64.b64encode(hashlib.sha256(content).digest()).decode()}'")
+                hashes.append(f"'sha256-{base64.b64encode(hashlib.sha256(content).digest()).decode()}'")
         own = [f"{name}-src {' '.join(each)}" for name, each in digests.items()]
         none = ("default-src", "base-uri", "form-action", "frame-ancestors")
         return "; ".join([*(f"{each} 'none'" for each in none), *own, "connect-src 'self'"])

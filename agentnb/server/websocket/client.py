@@ -94,7 +94,7 @@ class RemoteClient(DeliveryClient):
             return {"method": BEHIND, "params": {}}
         envelopes = self.unseen()
         refused, self._refused = self._refused, []
-        envelopes += [self._told(each, self._feed.seq) for each in refused]
+        envelopes += [self._ahp_message(each, self._feed.seq) for each in refused]
         return {"method": ACTIONS, "params": {"envelopes": envelopes}} if envelopes else None
 
     def unseen(self) -> list[dict[str, Any]]:
@@ -105,10 +105,10 @@ class RemoteClient(DeliveryClient):
             if each.index > self._followed.get(each.channel, each.index)
         ]
         self.sent = self._feed.seq
-        messages = [self._told(each, each.index) for each in merge_envelopes(fresh)]
+        messages = [self._ahp_message(each, each.index) for each in merge_envelopes(fresh)]
         return [each for each in messages if each["action"] is not None]
 
-    def _told(self, envelope: Envelope, seq: int) -> dict[str, Any]:
+    def _ahp_message(self, envelope: Envelope, seq: int) -> dict[str, Any]:
         action = action_to_ahp(self._seen(envelope.action), own=self.is_ours)
         message: dict[str, Any] = {"channel": to_ahp(envelope.channel), "action": action, "serverSeq": seq}
         if envelope.origin is not None:

@@ -213,8 +213,8 @@ def _questions(conversation: Conversation) -> list[OpenQuestion]:
 def _question(conversation: Conversation, turn_id: str, call: ToolCallPendingConfirmationState) -> OpenQuestion:
     is_whole = len(encode(call)) <= LARGEST
     if not is_whole:
-        shown = None if call.tool_input is None else call.tool_input[:BEGINNING]
-        call = msgspec.structs.replace(call, details=None, meta=None, edits=None, tool_input=shown)
+        tool_input = None if call.tool_input is None else call.tool_input[:BEGINNING]
+        call = msgspec.structs.replace(call, details=None, meta=None, edits=None, tool_input=tool_input)
     return OpenQuestion(**_whose(conversation, turn_id), call=to_json(call), is_whole=is_whole)
 
 

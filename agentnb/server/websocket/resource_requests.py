@@ -214,19 +214,19 @@ async def move_file(asker: RemoteAsker, params: c.ResourceMoveCommand) -> dict[s
     conversation, source = _place(asker, params.source, follow=False)
     _, destination = _place(asker, params.destination, follow=False)
 
-    def shown() -> tuple[files.FoundPath, files.FoundPath | None]:
+    def current_files() -> tuple[files.FoundPath, files.FoundPath | None]:
         moved = _there(source)
         _check_free(destination, params.fail_if_exists)
         return moved, files.found_at(destination)
 
     await asyncio.to_thread(_check_folder, destination)
-    before = await asyncio.to_thread(shown)
+    before = await asyncio.to_thread(current_files)
     paths = (str(source.path), str(destination.path))
     replacement = "" if before[1] is None else ", which it replaces"
     title = f"Move {source.path.name} to {_relative(destination)}{replacement}"
     async with _change(asker, conversation) as authorize:
         await _ask(asker, authorize, PolicyRequest(kind="move", title=title, path=paths[0], paths=paths))
-        if await asyncio.to_thread(shown) != before:
+        if await asyncio.to_thread(current_files) != before:
             raise RequestFailed(c.CONFLICT, f"{source.path.name} changed while that was asked. Ask again.")
         await asyncio.to_thread(files.move, source, destination)
     return {}

@@ -271,7 +271,7 @@ class History:
             plan = plan.performed(answer if is_new else replace(answer, before=before))
         self._apply(name, plan, at, made)
         self._kernel.cells_changed(plan.records, plan.orders(view))
-        return plan.shown
+        return plan.cell
 
     def _written(self, name: str, cell: ModelCell | None, number: int) -> list[Line]:
         if name == "replace_cell" and cell is not None:
