@@ -58,13 +58,13 @@ def _groups_with_limit(groups: Path, own: Path) -> list[_Group]:
         lines = [line.split(":", 2) for line in own.read_text("utf-8", "surrogateescape").splitlines()]
     except OSError:
         return []
-    found: list[_Group] = []
+    limited_groups: list[_Group] = []
     for _, controllers, path in (each for each in lines if len(each) == 3):  # noqa: PLR2004
         if controllers == "":
-            found += _limited(groups, path, _V2)
+            limited_groups += _limited(groups, path, _V2)
         elif "memory" in controllers.split(","):
-            found += _limited(groups / "memory", path, _V1)
-    return found
+            limited_groups += _limited(groups / "memory", path, _V1)
+    return limited_groups
 
 
 def _limited(root: Path, path: str, names: tuple[str, str, str]) -> Iterator[_Group]:

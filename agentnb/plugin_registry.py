@@ -35,26 +35,26 @@ class Plugins:
     """The installed plug-ins, each loaded once, at the first use of any port."""
 
     def __init__(self, entry_points: Iterable[EntryPoint], is_off: Callable[[str], bool]) -> None:
-        self._found = sorted(entry_points, key=lambda each: each.name)
+        self._entry_points = sorted(entry_points, key=lambda each: each.name)
         self._is_off = is_off
         self._problems: dict[str, Problem] = {}
-        self._told: set[Problem] = set()
+        self._reported: set[Problem] = set()
 
     @functools.cached_property
     def loaded(self) -> dict[str, Plugin]:
         """The plug-ins that work, by name."""
-        plugins = [self._load(each) for each in self._found if not self._is_off(each.name)]
+        plugins = [self._load(each) for each in self._entry_points if not self._is_off(each.name)]
         return {each.name: each for each in plugins if each is not None}
 
     @property
     def names(self) -> tuple[str, ...]:
         """The names of all installed plug-ins."""
-        return tuple(each.name for each in self._found)
+        return tuple(each.name for each in self._entry_points)
 
     @property
     def switched_off(self) -> tuple[str, ...]:
         """The names of the plug-ins that a setting or the site's policy switches off."""
-        return tuple(each.name for each in self._found if self._is_off(each.name))
+        return tuple(each.name for each in self._entry_points if self._is_off(each.name))
 
     @property
     def problems(self) -> tuple[Problem, ...]:
@@ -64,8 +64,8 @@ class Plugins:
 
     def new_problems(self) -> list[Problem]:
         """Returns the problems that no chat has reported yet; each is returned once."""
-        problems = [each for each in self.problems if each not in self._told]
-        self._told.update(problems)
+        problems = [each for each in self.problems if each not in self._reported]
+        self._reported.update(problems)
         return problems
 
     def listing(self) -> str:

@@ -193,10 +193,10 @@ def _file(path: Path) -> SiteFile | None:
 def file_state(path: Path) -> tuple[int, ...]:
     """Returns a value that changes with the file *path*, or with the reason it cannot be read."""
     try:
-        found = path.stat()
+        status = path.stat()
     except OSError as error:
         return (error.errno or 0,)
-    return found.st_mtime_ns, found.st_size, found.st_ino, found.st_mode
+    return status.st_mtime_ns, status.st_size, status.st_ino, status.st_mode
 
 
 def read_file(path: Path) -> SiteFile | None:
@@ -216,13 +216,13 @@ def read_file(path: Path) -> SiteFile | None:
 def read_text(path: Path) -> str | None:
     """Returns the text of a site's file, at most :data:`LARGEST` bytes; None if there is no file."""
     try:
-        found = path.stat()
+        status = path.stat()
     except (FileNotFoundError, NotADirectoryError):
         return None
-    if not stat.S_ISREG(found.st_mode):
+    if not stat.S_ISREG(status.st_mode):
         raise PolicyError(f"{path} is not a file.", hint="Put a file there, or remove the directory.")
-    if found.st_size > LARGEST:
-        message = f"{path} has {found.st_size:,} bytes; a policy file can have {LARGEST:,}."
+    if status.st_size > LARGEST:
+        message = f"{path} has {status.st_size:,} bytes; a policy file can have {LARGEST:,}."
         raise PolicyError(message, hint="Make it shorter.")
     return path.read_bytes().decode("utf-8")
 
@@ -262,10 +262,10 @@ class _Reader:
         )
 
     def _entries(self, key: str, data: dict[str, Any], table: str) -> tuple[Entry, ...]:
-        found = data.get(key, [])
-        if not isinstance(found, list) or not all(isinstance(each, str) and each.strip() for each in found):
+        values = data.get(key, [])
+        if not isinstance(values, list) or not all(isinstance(each, str) and each.strip() for each in values):
             self._fail(key, table, f"{key!r} is not a list of strings", f'Write {key} = ["…"]; `*` matches anything.')
-        return tuple(Entry(each, self._line_with(each, key, table)) for each in found)
+        return tuple(Entry(each, self._line_with(each, key, table)) for each in values)
 
     def _settings(self, data: Any) -> dict[str, Entry]:
         table = f"{TABLE}.settings"
@@ -312,8 +312,8 @@ class _Reader:
     def _line_with(self, value: str, key: str, table: str) -> int:
         """Returns the line of *value* in the list *key*, or the list's own line if it is written in another way."""
         begin = self._line(key, table)
-        found = (at for at in range(max(0, begin - 1), len(self._lines)) if value in self._lines[at])
-        return next(found, begin - 1) + 1
+        matches = (at for at in range(max(0, begin - 1), len(self._lines)) if value in self._lines[at])
+        return next(matches, begin - 1) + 1
 
     def _fail(self, key: str, table: str, what: str, hint: str) -> None:
         line = self._line(key, table)

@@ -45,16 +45,16 @@ def page(rows: list[dict[str, Any]], day: str) -> str:
     from agentnb.agent.catalog import catalogue
     from agentnb.agent.confinement import is_confined_unasked
 
-    found: dict[str, dict[str, Any]] = {}
+    results: dict[str, dict[str, Any]] = {}
     for row in rows:
-        found.setdefault(row["agent"], {}).update(row)
+        results.setdefault(row["agent"], {}).update(row)
     lines = []
     for name, spec in sorted(catalogue().items(), key=lambda item: (item[1].rank, item[0])):
         if spec.origin != "built in":
             continue
-        row = found.get(name, {})
-        asked = row.get("asked")
-        under = "not tested" if asked is None else "yes" if asked else "does nothing" if spec.asks is not None else "no"
+        row = results.get(name, {})
+        asks = row.get("asked")
+        under = "not tested" if asks is None else "yes" if asks else "does nothing" if spec.asks is not None else "no"
         confined = _word(is_confined_unasked(spec.confinement))
         by_default = False if row and spec.asks is not None and spec.asks.env else row.get("asks_by_default")
         cells = (_word(by_default), under, confined, _word(row.get("undone")), _word(row.get("tokens")))
@@ -64,5 +64,5 @@ def page(rows: list[dict[str, Any]], day: str) -> str:
 
 if __name__ == "__main__":
     sys.path.insert(0, str(ROOT))
-    given = [json.loads(line) for line in Path(sys.argv[1]).read_text(encoding="utf-8").splitlines()]
-    PAGE.write_text(page(given, dt.datetime.now(dt.timezone.utc).date().isoformat()), encoding="utf-8")
+    results = [json.loads(line) for line in Path(sys.argv[1]).read_text(encoding="utf-8").splitlines()]
+    PAGE.write_text(page(results, dt.datetime.now(dt.timezone.utc).date().isoformat()), encoding="utf-8")

@@ -46,10 +46,10 @@ def main(package: Path, notebook: Path) -> int:
         with started(package, Path(folder), work, port) as server:
             try:
                 wait_for(f"http://127.0.0.1:{port}/healthz", server)
-                shown, tools = look(f"http://127.0.0.1:{port}/?folder={work}", notebook.name, wanted)
+                visible, tools = look(f"http://127.0.0.1:{port}/?folder={work}", notebook.name, wanted)
             finally:
                 server.terminate()
-    missing = [each for each in wanted if each not in shown]
+    missing = [each for each in wanted if each not in visible]
     print(f"{len(wanted) - len(missing)} of {len(wanted)} answers of {notebook.name} are shown in VS Code.")
     for each in missing:
         print(f"not shown: {each}")
@@ -98,17 +98,17 @@ def wait_for(url: str, server: subprocess.Popen[bytes]) -> None:
 def look(url: str, name: str, wanted: list[str]) -> tuple[list[str], str]:
     """The words of *wanted* that VS Code shows, and what it says of the MCP server."""
     RESULTS.mkdir(exist_ok=True)
-    found = [sys.executable, str(ROOT / "scripts" / "chromium.py")]
-    chromium = subprocess.run(found, capture_output=True, text=True, check=True).stdout.strip()
+    command = [sys.executable, str(ROOT / "scripts" / "chromium.py")]
+    chromium = subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
     with sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
         page = browser.new_page(viewport={"width": 1200, "height": 900})
         page.goto(url)
         frame = opened(page, name)
         frame.locator(".output").first.wait_for(state="attached", timeout=PATIENCE)
-        shown = set[str]()
+        visible = set[str]()
         for place in range(40):  # distant outputs are not rendered
-            shown |= {each for each in wanted if frame.get_by_text(each).first.is_visible()}  # in shadow roots
+            visible |= {each for each in wanted if frame.get_by_text(each).first.is_visible()}  # in shadow roots
             if place % 8 == 0:
                 page.screenshot(path=RESULTS / f"vscode-{place}.png")
             page.mouse.wheel(0, 700)
@@ -119,7 +119,7 @@ def look(url: str, name: str, wanted: list[str]) -> tuple[list[str], str]:
             tools = f"not started ({str(error).splitlines()[0]})"
         page.screenshot(path=RESULTS / "vscode-mcp.png")
         browser.close()
-    return [each for each in wanted if each in shown], tools
+    return [each for each in wanted if each in visible], tools
 
 
 def opened(page: Page, name: str) -> FrameLocator:

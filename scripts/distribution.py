@@ -81,12 +81,12 @@ def names(path: Path) -> list[str]:
 
 def problems(path: Path) -> list[str]:
     """What is wrong with a distribution, a line each."""
-    found = names(path)
+    files = names(path)
     data = f"jupyter_agentnb-{__version__}.data/data/share/jupyter/labextensions/agentnb"
     in_wheel = (*IN_WHEEL, *(f"{data}/{name}" for name in EXTENSION))
     wanted = in_wheel if path.suffix == ".whl" else IN_SDIST
-    missing = [f"{path.name} lacks {name}" for name in wanted if name not in found]
-    litter = [f"{path.name} carries {name}" for name in found if any(part in LITTER for part in name.split("/"))]
+    missing = [f"{path.name} lacks {name}" for name in wanted if name not in files]
+    litter = [f"{path.name} carries {name}" for name in files if any(part in LITTER for part in name.split("/"))]
     return missing + litter + unlicensed(path) + relative_links(path)
 
 

@@ -166,10 +166,10 @@ def require(is_so: bool, otherwise: str) -> None:
 
 def pythons(named: Sequence[str]) -> dict[str, str]:
     """The interpreters by version: those named, or each supported one of this machine."""
-    found = {version: find_python(version) for version in named or PYTHONS}
-    for version in (version for version, python in found.items() if python is None):
+    paths = {version: find_python(version) for version in named or PYTHONS}
+    for version in (version for version, python in paths.items() if python is None):
         print(f"Python {version}: not on this machine, left out.")
-    return {version: python for version, python in found.items() if python is not None}
+    return {version: python for version, python in paths.items() if python is not None}
 
 
 def main() -> None:

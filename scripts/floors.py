@@ -40,8 +40,8 @@ def requirements() -> list[tuple[str, str, str]]:
     matches = [_REQUIREMENT.match(text) for text in texts]
     if not all(matches):
         sys.exit("Each requirement in pyproject.toml needs a lower bound (name>=version).")
-    found = [(match["name"], match["floor"], match["marker"] or "") for match in matches if match]
-    return [each for each in found if each[0] not in APART]
+    bounds = [(match["name"], match["floor"], match["marker"] or "") for match in matches if match]
+    return [each for each in bounds if each[0] not in APART]
 
 
 def oldest_python() -> str:
@@ -96,11 +96,11 @@ def main() -> None:
     if option == "--python":
         wanted = sys.argv[2] if len(sys.argv) > 2 else oldest_python()  # noqa: PLR2004 - a word behind the option
         is_oldest = wanted == oldest_python()
-        found = find_python(wanted, os.environ.get(VARIABLE) if is_oldest else None)
-        if found is None:
+        python = find_python(wanted, os.environ.get(VARIABLE) if is_oldest else None)
+        if python is None:
             or_else = f", or set {VARIABLE} to its path" if is_oldest else ""
             sys.exit(f"No Python {wanted} was found on this machine. Install it{or_else}.")
-        print(found)
+        print(python)
     elif option == "--check":
         if found_lines := differences():
             sys.exit("\n".join(found_lines))

@@ -100,10 +100,10 @@ class Flows:
             self.lab.cell(index).run()
             self.lab.cell(index).expect_done()
 
-    def ask(self, *steps: object, said: str = "Analyse the measurements") -> None:
+    def ask(self, *steps: object, message: str = "Analyse the measurements") -> None:
         """Have the agent of the shown conversation do *steps*; the message says something else."""
         (self.folder / PLAN).write_text(json.dumps(steps))
-        self.side.say(said)
+        self.side.say(message)
 
     def ended(self) -> None:
         """See the last turn end."""
@@ -155,7 +155,7 @@ class Flows:
     def permission(self) -> None:
         """A shell line waits, and code of several lines."""
         for name, call in QUESTIONS.items():
-            self.ask({"ask": call}, said="Publish it")
+            self.ask({"ask": call}, message="Publish it")
             card = self.side.chat.locator(".permission")
             expect(card.locator("[data-armed=true]")).to_be_visible(timeout=PATIENCE_MS)
             self.take(f"04-{name}")
@@ -170,14 +170,14 @@ class Flows:
             ["delete_cell", {"cell": "2"}],
         ]
         steps = [*({"start": each} for each in changes), {"end": 3}]
-        self.ask(*steps, said="Clean the notebook up")
+        self.ask(*steps, message="Clean the notebook up")
         bars = self.lab.panel.locator(".agentnb-cell-bar[data-armed=true]")
         expect(bars).to_have_count(3, timeout=PATIENCE_MS)
         self.take("05-cells-asked")
         self.lab.panel.get_by_role("button", name="Reject all").click()
         self.ended()
         self.side.choose_freedom("Edit")
-        self.ask(*steps, said="Clean the notebook up, please")
+        self.ask(*steps, message="Clean the notebook up, please")
         self.ended()
         expect(bars).to_have_count(3, timeout=PATIENCE_MS)
         self.take("05-cells-changed")
@@ -191,7 +191,7 @@ class Flows:
             {"start": ["insert_cell", {"below": "1", "source": "slope = 3"}]},
             {"end": 1},
             {"say": "I split the fit from the reports, and read the data once only."},
-            said="Split the script",
+            message="Split the script",
         )
         self.ended()
         review = self.side.chat.get_by_role("button", name="Review", exact=True).last
@@ -228,10 +228,10 @@ class Flows:
         }
         text = "Connection refused\n" + "  at socket.c\n" * 20
         call["content"] = [{"type": "content", "content": {"type": "text", "text": text}}]
-        self.ask({"update": call}, {"say": "The warehouse does not answer."}, said="Query it")
+        self.ask({"update": call}, {"say": "The warehouse does not answer."}, message="Query it")
         self.ended()
         self.take("08-failed-call")
-        self.ask({"fail": "The model is overloaded (529). Try again in a minute."}, said="And now?")
+        self.ask({"fail": "The model is overloaded (529). Try again in a minute."}, message="And now?")
         expect(self.side.chat.get_by_role("button", name="Send again")).to_be_visible(timeout=PATIENCE_MS)
         self.take("08-failed-turn")
         self.side.chat.get_by_role("button", name="New conversation").click()
@@ -293,7 +293,7 @@ class Flows:
             ["replace_cell", {"cell": "1", "source": f"{changed}\npetals.mean(numeric_only=True)"}],
             ["insert_cell", {"below": "1", "source": "petals.plot.bar(x='species')"}],
         ]
-        self.ask(*(step for each in steps for step in ({"start": each}, {"end": 1})), said="Show the means")
+        self.ask(*(step for each in steps for step in ({"start": each}, {"end": 1})), message="Show the means")
         self.ended()
         self.lab.panel.get_by_role("button", name="Keep all").click()
         mark = self.lab.panel.locator(".agentnb-author").first
@@ -305,7 +305,7 @@ class Flows:
         self.side.choose_freedom("Ask")
         self.lab.command("agentnb:run", source=JOINED)
         self.lab.expect_in_kernel("len(orders)", 10_412)
-        self.ask({"start": ["run_code", {"code": JOIN}]}, {"end": 1}, said="Join the customers")
+        self.ask({"start": ["run_code", {"code": JOIN}]}, {"end": 1}, message="Join the customers")
         self.side.chat.get_by_role("button", name="Preview", exact=True).click()
         expect(self.side.chat.locator(".preview-check").first).to_be_visible(timeout=PATIENCE_MS)
         self.take("15-checks-preview")

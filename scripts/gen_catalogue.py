@@ -32,7 +32,7 @@ msgstr ""
 "Content-Transfer-Encoding: 8bit\\n"
 "Plural-Forms: nplurals=INTEGER; plural=EXPRESSION;\\n"
 """
-SAID = {"hint", "title", "about", "reason", "summary", "message", "risk", "why"}
+PROSE_NAMES = {"hint", "title", "about", "reason", "summary", "message", "risk", "why"}
 """Names of arguments and variables whose texts people read."""
 ALL_PROSE = ("agentnb/policy/",)
 """Folders whose sentences are all shown to people."""
@@ -63,17 +63,17 @@ class Message(NamedTuple):
 
 def messages() -> dict[Message, set[str]]:
     """The messages, and the files that have each."""
-    found: dict[Message, set[str]] = defaultdict(set)
+    catalogue: dict[Message, set[str]] = defaultdict(set)
     for each in _of_the_page():
-        found[Message(each["id"], each.get("plural", ""))].add(each["at"].rpartition(":")[0])
+        catalogue[Message(each["id"], each.get("plural", ""))].add(each["at"].rpartition(":")[0])
     for path in sorted((ROOT / "agentnb").rglob("*.py")):
         name = path.relative_to(ROOT).as_posix()
         if not name.startswith(SILENT):
             for text in _Sentences.of(path, every=name.startswith(ALL_PROSE)):
-                found[Message(text)].add(name)
+                catalogue[Message(text)].add(name)
     for text in _of_the_settings():
-        found[Message(text)].add("agentnb/configuration/table.py")
-    return found
+        catalogue[Message(text)].add("agentnb/configuration/table.py")
+    return catalogue
 
 
 def _of_the_settings() -> Iterator[str]:
@@ -115,12 +115,12 @@ class _Sentences(ast.NodeVisitor):
         self.generic_visit(node)
 
     def visit_keyword(self, node: ast.keyword) -> None:
-        if node.arg in SAID:
+        if node.arg in PROSE_NAMES:
             self._take(node.value)
         self.generic_visit(node)
 
     def visit_Assign(self, node: ast.Assign) -> None:
-        if any(isinstance(each, ast.Name) and each.id in SAID for each in node.targets):
+        if any(isinstance(each, ast.Name) and each.id in PROSE_NAMES for each in node.targets):
             self._take(node.value)
         self.generic_visit(node)
 
@@ -168,9 +168,11 @@ def _template(node: ast.expr) -> str:
 
 def page() -> str:
     """The whole file."""
-    found = messages()
-    plurals = {each.id for each in found if each.plural}
-    entries = [_entry(each, sorted(found[each])) for each in sorted(found) if each.plural or each.id not in plurals]
+    catalogue = messages()
+    plurals = {each.id for each in catalogue if each.plural}
+    entries = [
+        _entry(each, sorted(catalogue[each])) for each in sorted(catalogue) if each.plural or each.id not in plurals
+    ]
     return "\n".join([HEAD, *entries])
 
 

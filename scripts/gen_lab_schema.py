@@ -23,14 +23,18 @@ TYPES = {"switch": "boolean", "number": "number", "names": "array"}
 def property_of(setting: Setting) -> dict[str, Any]:
     """A setting as JSON Schema says it."""
     described = f"{setting.about} Applies {setting.counts}.".replace("`", "")
-    told: dict[str, Any] = {"title": setting.title, "description": described, "type": TYPES.get(setting.kind, "string")}
+    schema: dict[str, Any] = {
+        "title": setting.title,
+        "description": described,
+        "type": TYPES.get(setting.kind, "string"),
+    }
     if setting.kind == "choice":
-        told["oneOf"] = [{"const": each, "title": label} for each, label in setting.choices.items()]
+        schema["oneOf"] = [{"const": each, "title": label} for each, label in setting.choices.items()]
     elif setting.kind == "names":
-        told["items"] = {"type": "string"}
+        schema["items"] = {"type": "string"}
     elif setting.kind == "number":
-        told["minimum"] = 0
-    return {**told, "default": setting.default}
+        schema["minimum"] = 0
+    return {**schema, "default": setting.default}
 
 
 def text() -> str:
@@ -38,9 +42,9 @@ def text() -> str:
     from agentnb.configuration.table import FIRST, SETTINGS
 
     ordered = [SETTINGS[name] for name in dict.fromkeys((*FIRST, *SETTINGS)) if name in SETTINGS]
-    shown = [each for each in ordered if each.file and each.kind != "servers"]
-    found = {each.name: property_of(each) for each in shown}
-    return json.dumps(found, indent=2, ensure_ascii=False) + "\n"
+    settings = [each for each in ordered if each.file and each.kind != "servers"]
+    properties = {each.name: property_of(each) for each in settings}
+    return json.dumps(properties, indent=2, ensure_ascii=False) + "\n"
 
 
 if __name__ == "__main__":

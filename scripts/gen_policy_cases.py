@@ -80,12 +80,12 @@ def page() -> str:
     requests, commands, attacks, files = (rows(name) for name in ("requests", "commands", "attacks", "files"))
     dangerous, everyday, disguised = (lines(name) for name in ("dangerous", "everyday", "disguised"))
     count = sum(map(len, (requests, commands, attacks, files, dangerous, everyday, disguised)))
-    told = [(row, judged(row)) for row in requests]
+    verdicts = [(row, judged(row)) for row in requests]
     sections = [
         HEAD.format(count=count),
         REQUESTS,
         *_grouped(
-            told,
+            verdicts,
             ("kind", "what", "what holds", "severity", "reason"),
             lambda row, verdict: (_text(row["kind"]), _what(row), _holds(row), verdict.severity, _reason(verdict)),
             by_severity=False,
@@ -117,17 +117,17 @@ def reference_page() -> str:
 
 def rows(name: str) -> list[dict[str, Any]]:
     """The cases of one file."""
-    found: list[dict[str, Any]] = json.loads((CASES / f"{name}.json").read_text(encoding="utf-8"))
-    return found
+    cases: list[dict[str, Any]] = json.loads((CASES / f"{name}.json").read_text(encoding="utf-8"))
+    return cases
 
 
 def lines(name: str) -> list[dict[str, Any]]:
     """The commands of one file that holds nothing else, as rows."""
-    found: list[str] = json.loads((CASES / f"{name}.json").read_text(encoding="utf-8"))
-    return [{"command": command} for command in found]
+    commands: list[str] = json.loads((CASES / f"{name}.json").read_text(encoding="utf-8"))
+    return [{"command": command} for command in commands]
 
 
-def asked(row: dict[str, Any]) -> tuple[PolicyRequest, Situation]:
+def request_and_situation(row: dict[str, Any]) -> tuple[PolicyRequest, Situation]:
     """The request and the situation that a row of `requests.json` is about."""
     import msgspec
 
@@ -172,16 +172,16 @@ def judged(row: dict[str, Any]) -> Verdict:
     """What the engine says of a row of `requests.json`."""
     from agentnb.policy.engine import judge
 
-    return judge(*asked(row))
+    return judge(*request_and_situation(row))
 
 
 # --- tables ---
 
 
 def _commands(cases: list[dict[str, Any]], rules: dict[str, Any] = ALLOWS) -> Iterator[str]:
-    told = [(row, judged({"kind": "terminal", "command": row["command"], **rules})) for row in cases]
+    verdicts = [(row, judged({"kind": "terminal", "command": row["command"], **rules})) for row in cases]
     yield from _grouped(
-        told,
+        verdicts,
         ("command", "why", "floor"),
         lambda row, verdict: (_code(row["command"]), _text(verdict.risk), verdict.floor or ""),
     )
@@ -190,19 +190,19 @@ def _commands(cases: list[dict[str, Any]], rules: dict[str, Any] = ALLOWS) -> It
 def _files(cases: list[dict[str, Any]]) -> Iterator[str]:
     from agentnb.policy.sensitive import spelled
 
-    def told(row: dict[str, Any]) -> tuple[Verdict, Verdict]:
+    def read_and_write(row: dict[str, Any]) -> tuple[Verdict, Verdict]:
         inside = PurePosixPath(WORKSPACE, spelled(row["path"]).lstrip("/")).as_posix()
-        found = [judged({"kind": kind, "path": inside, "mode": "allow"}) for kind in ("read", "write")]
-        return found[0], found[1]
+        verdicts = [judged({"kind": kind, "path": inside, "mode": "allow"}) for kind in ("read", "write")]
+        return verdicts[0], verdicts[1]
 
-    both = [(row, *told(row)) for row in cases]
+    both = [(row, *read_and_write(row)) for row in cases]
     reads = {row["path"]: read for row, read, _ in both}
     yield from _grouped(
         [(row, write) for row, _, write in both],
         ("file", "read", "why", "why written so"),
         lambda row, write: (
             _code(row["path"]),
-            _SAID[reads[row["path"]].outcome].lower(),
+            _OUTCOMES[reads[row["path"]].outcome].lower(),
             _text(reads[row["path"]].risk),
             _text(write.risk),
         ),
@@ -210,11 +210,11 @@ def _files(cases: list[dict[str, Any]]) -> Iterator[str]:
     )
 
 
-_SAID = {"allow": "Allowed", "ask": "Asked", "deny": "Denied"}
+_OUTCOMES = {"allow": "Allowed", "ask": "Asked", "deny": "Denied"}
 
 
 def _grouped(
-    told: Iterable[tuple[dict[str, Any], Verdict]],
+    verdicts: Iterable[tuple[dict[str, Any], Verdict]],
     head: tuple[str, ...],
     cells: Any,
     *,
@@ -228,15 +228,15 @@ def _grouped(
     def place(each: tuple[dict[str, Any], Verdict]) -> tuple[int, int]:
         return -STRICTNESS[each[1].outcome], -rank(each[1].severity) if by_severity else 0
 
-    for _, group in groupby(sorted(told, key=place), place):
-        found = list(group)
-        verdict = found[0][1]
+    for _, group in groupby(sorted(verdicts, key=place), place):
+        cases = list(group)
+        verdict = cases[0][1]
         severity = f", {verdict.severity}" if by_severity else ""
-        outcome = f"{verb}{_SAID[verdict.outcome].lower()}".capitalize()
-        yield f"### {outcome}{severity} ({len(found)})\n"
+        outcome = f"{verb}{_OUTCOMES[verdict.outcome].lower()}".capitalize()
+        yield f"### {outcome}{severity} ({len(cases)})\n"
         yield f"| {' | '.join(head)} |"
         yield f"|{'---|' * len(head)}"
-        for row, each in found:
+        for row, each in cases:
             yield f"| {' | '.join(cells(row, each))} |"
         yield ""
 
@@ -246,9 +246,9 @@ def _what(row: dict[str, Any]) -> str:
 
 
 def _holds(row: dict[str, Any]) -> str:
-    _, situation = asked(row)
+    _, situation = request_and_situation(row)
     rules = (*situation.user.rules, *situation.grants, *situation.project.rules)
-    said = [
+    conditions = [
         f"mode {situation.mode}" if "mode" in row else "",
         "nobody there" if not situation.attached else "",
         "trusted" if situation.trusted else "",
@@ -258,7 +258,7 @@ def _holds(row: dict[str, Any]) -> str:
         "a file that cannot be read" if situation.user.problem else "",
         *(f"{each.source}: {each.rule.text}" for each in rules),
     ]
-    return _text("; ".join(word for word in said if word)) or "nothing"
+    return _text("; ".join(word for word in conditions if word)) or "nothing"
 
 
 def _reason(verdict: Verdict) -> str:

@@ -227,12 +227,12 @@ def _errors(method: Method) -> list[int]:
 
 def _examples() -> dict[tuple[str, str], Any]:
     """The first valid case of each method and direction."""
-    found: dict[tuple[str, str], Any] = {}
+    examples: dict[tuple[str, str], Any] = {}
     for path in sorted(CASES.glob("*.json"), key=lambda path: path.stem):
         case = json.loads(path.read_text(encoding="utf-8"))
         if case["valid"] and "error" not in case["message"]:
-            found.setdefault((case["direction"], case["method"]), case)
-    return found
+            examples.setdefault((case["direction"], case["method"]), case)
+    return examples
 
 
 def _json(value: Any, width: int = 116) -> str:
@@ -262,11 +262,11 @@ def _fields(kind: type[Any]) -> str:
     info = msgspec.inspect.type_info(kind)
     if not isinstance(info, msgspec.inspect.StructType) or not info.fields:
         return ""
-    said = _described(kind)
-    if unsaid := [field.name for field in info.fields if field.name not in said]:
+    texts = _described(kind)
+    if unsaid := [field.name for field in info.fields if field.name not in texts]:
         raise SystemExit(f"{kind.__name__}: the docstring says nothing of {', '.join(unsaid)} (Attributes: or Args:).")
     rows = [
-        f"| `{field.encode_name}` | {_type(field.type)} | {'yes' if field.required else 'no'} | {said[field.name]} |"
+        f"| `{field.encode_name}` | {_type(field.type)} | {'yes' if field.required else 'no'} | {texts[field.name]} |"
         for field in info.fields
     ]
     return "\n".join(["| field | type | required | meaning |", "|---|---|---|---|", *rows, ""])
@@ -380,10 +380,10 @@ def _limits() -> str:
     ]
     source = CLIENT_TS.read_text(encoding="utf-8")
     for name, meaning in PAGE_LIMITS:
-        found = re.search(rf"^const {name} = ([\d_]+);", source, re.MULTILINE)
-        if found is None:
+        match = re.search(rf"^const {name} = ([\d_]+);", source, re.MULTILINE)
+        if match is None:
             raise SystemExit(f"{CLIENT_TS.name} has no constant {name} any more: correct PAGE_LIMITS.")
-        rows.append(f"| `{name}` | {int(found[1]) / 1000:g} s | {meaning} |")
+        rows.append(f"| `{name}` | {int(match[1]) / 1000:g} s | {meaning} |")
     return "\n".join(["## Sizes and timings\n", "| constant | value | meaning |", "|---|---|---|", *rows, ""])
 
 

@@ -177,7 +177,7 @@ def _rows(channel: Any) -> str:
 
 def _step(kind: Any, verb: str, field: str, *more: Any) -> list[Any]:
     names = dict(zip(kind.__struct_fields__, kind.__struct_encode_fields__, strict=True))
-    state_field = "_meta" if field == "meta" else re.sub(r"_(\w)", lambda found: found[1].upper(), field)
+    state_field = "_meta" if field == "meta" else re.sub(r"_(\w)", lambda match: match[1].upper(), field)
     if verb == "value":
         return [verb, state_field, *more]
     return [verb, state_field, *(names.get(each, each) for each in more)]
@@ -243,21 +243,21 @@ def _name(kind: type[Any] | None) -> str:
 
 def _within(names: set[str], definitions: dict[str, Any]) -> list[str]:
     """The structs that have these names or are in one of them."""
-    found: set[str] = set()
+    structs: set[str] = set()
     waiting = [*names]
     while waiting:
         name = waiting.pop()
-        if name in definitions and name not in found:
-            found.add(name)
+        if name in definitions and name not in structs:
+            structs.add(name)
             waiting += re.findall(r'"#/\$defs/(\w+)"', json.dumps(definitions[name]))
-    return sorted(found)
+    return sorted(structs)
 
 
 def _form(name: str, schema: dict[str, Any]) -> str:
     required = set(schema.get("required", ()))
     fields = {field: _kind(value) + ("" if field in required else "?") for field, value in schema["properties"].items()}
-    shown = ", ".join(f'{field}: "{kind}"' for field, kind in fields.items() if kind != "unknown?")
-    line = f"  {name}: {{ {shown} }},\n" if shown else f"  {name}: {{}},\n"
+    entries = ", ".join(f'{field}: "{kind}"' for field, kind in fields.items() if kind != "unknown?")
+    line = f"  {name}: {{ {entries} }},\n" if entries else f"  {name}: {{}},\n"
     if len(line) <= WIDTH:
         return line
     rows = "".join(f'    {field}: "{kind}",\n' for field, kind in fields.items() if kind != "unknown?")

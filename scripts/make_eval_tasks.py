@@ -29,12 +29,12 @@ def write_tasks(folder: Path) -> None:
 
 def solutions(folder: Path) -> dict[str, dict[str, object]]:
     """The right solutions of the tasks written in *folder*, by their prompts."""
-    found: dict[str, dict[str, object]] = {}
+    by_prompt: dict[str, dict[str, object]] = {}
     for each in EXAMPLES:
         right = each.right(folder / each.name)
         files = {name: text if isinstance(text, str) else text.decode() for name, text in right.files.items()}
-        found[each.prompt.strip()] = {"answer": right.answer, "files": files}
-    return found
+        by_prompt[each.prompt.strip()] = {"answer": right.answer, "files": files}
+    return by_prompt
 
 
 def hunt(folder: Path) -> tuple[Counter[str], list[str]]:

@@ -102,7 +102,7 @@ class Page:
     def note(self, name: str, before: str, most: int, value: float) -> None:
         """Write a figure down, and look at the page with axe."""
         self.figures.append(Figure(name, before, most, round(value)))
-        self.violations += [f"{found['id']}: {found['nodes'][0]}" for found in serious(self.lab.page)]
+        self.violations += [f"{violation['id']}: {violation['nodes'][0]}" for violation in serious(self.lab.page)]
 
     def controls(self, name: str, before: str, most: int) -> None:
         """Count what can be used in the sidebar now."""
@@ -183,11 +183,11 @@ class Page:
         yes = [self.lab.page.get_by_role("button", name=name, exact=True) for name in DECISIONS]
         expect(yes[0].or_(yes[1]).or_(yes[2]).first).to_be_visible(timeout=PATIENCE_MS)
         settle(self.lab)
-        asked = sum(seen(one) for one in yes)
+        decisions = sum(seen(one) for one in yes)
         answer(self.lab, yes)
         settle(self.lab)
         again = sum(seen(one) for one in yes)
-        self.note("decisions asked for one cell edit", "2-3", 1, asked + again)
+        self.note("decisions asked for one cell edit", "2-3", 1, decisions + again)
         self.lab.open("cells-15.ipynb", notebook(start, kernel="python3"))
         self.lab.run_cells(1)
         self.show()

@@ -26,7 +26,7 @@ OLDEST = "3.10.99"
 
 def closure(requirements: list[str]) -> dict[str, Distribution]:
     """Return every installed distribution that the requirements lead to, by canonical name."""
-    found: dict[str, Distribution] = {}
+    distributions: dict[str, Distribution] = {}
     waiting = [Requirement(text) for text in requirements]
     while waiting:
         wanted = waiting.pop()
@@ -38,15 +38,15 @@ def closure(requirements: list[str]) -> dict[str, Distribution]:
             dist = distribution(name)
         except PackageNotFoundError:
             continue
-        if name in found and not wanted.extras:
+        if name in distributions and not wanted.extras:
             continue
-        found[name] = dist
+        distributions[name] = dist
         for text in dist.requires or []:
             inner = Requirement(text)
             if not inner.marker or any(inner.marker.evaluate({"extra": extra}) for extra in extras):
                 inner.marker = None
                 waiting.append(inner)
-    return found
+    return distributions
 
 
 def pin(name: str, dist: Distribution) -> str:

@@ -38,15 +38,15 @@ def required() -> list[dict[str, Any]]:
 def bundled() -> list[dict[str, Any]]:
     """The npm packages whose code is in the front end, with licence and hash."""
     lock = json.loads((ROOT / "js/package-lock.json").read_text("utf-8"))["packages"]
-    found = []
+    components = []
     for name, version, licence in _BUNDLED.findall(LICENCES.read_text("utf-8")):
         algorithm, _, digest = lock[f"node_modules/{name}"]["integrity"].partition("-")
         content = base64.b64decode(digest).hex()
         component = _component("npm", name, version)
         component["licenses"] = [{"license": {"id": licence}}]
         component["hashes"] = [{"alg": algorithm.upper().replace("SHA", "SHA-"), "content": content}]
-        found.append(component)
-    return found
+        components.append(component)
+    return components
 
 
 def bill() -> dict[str, Any]:

@@ -98,7 +98,7 @@ def same_request(recorded: Any, today: Any) -> bool:
     return bool(_named(recorded) == _named(today))
 
 
-def shown(params: Any) -> list[str]:
+def json_lines(params: Any) -> list[str]:
     return json.dumps(_named(params), ensure_ascii=False, indent=1, sort_keys=True).split("\n")
 
 

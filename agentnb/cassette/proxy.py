@@ -72,7 +72,7 @@ def _pass_on(agent: subprocess.Popen[bytes], recorder: CassetteRecorder, name: s
     tap = recorder.tap(name, takes_files=files is not None, files=files)
     turn = threading.Lock()
 
-    def told(take: Callable[[bytes], None]) -> Callable[[bytes], None]:
+    def in_turn(take: Callable[[bytes], None]) -> Callable[[bytes], None]:
         def take_in_turn(data: bytes) -> None:
             with turn:
                 take(data)
@@ -88,8 +88,8 @@ def _pass_on(agent: subprocess.Popen[bytes], recorder: CassetteRecorder, name: s
         raise RuntimeError("the agent has no pipes")
     to_agent, from_agent = agent.stdin.fileno(), agent.stdout.fileno()
     closing = agent.stdin.close
-    threading.Thread(target=_copy, args=(0, to_agent, told(tap.sent), closing), daemon=True).start()
-    _copy(from_agent, sys.stdout.fileno(), told(tap.received), lambda: None)
+    threading.Thread(target=_copy, args=(0, to_agent, in_turn(tap.sent), closing), daemon=True).start()
+    _copy(from_agent, sys.stdout.fileno(), in_turn(tap.received), lambda: None)
     code = agent.wait()
     with turn:
         tap.ended()
@@ -124,7 +124,7 @@ class TurnFiles:
         self._owns = owns
         self._is_notebook = is_notebook
         self._say = say
-        self._said: set[str] = set()
+        self._reported: set[str] = set()
         self._folder = TemporaryFolder()
         self._stores: dict[Path, ChangeStore] = {}
         self._begun: list[tuple[RecordedExchange, Path, Snapshot]] = []
@@ -183,8 +183,8 @@ class TurnFiles:
         return self._stores[workspace]
 
     def _tell(self, sentence: str) -> None:
-        if sentence not in self._said:
-            self._said.add(sentence)
+        if sentence not in self._reported:
+            self._reported.add(sentence)
             self._say(sentence)
 
 

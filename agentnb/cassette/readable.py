@@ -39,7 +39,7 @@ class _Reader:
         self._turn = 0
         self._speaker = ""
         self._pieces: list[str] = []
-        self._asked: dict[tuple[str, str], str] = {}
+        self._methods: dict[tuple[str, str], str] = {}
 
     def lines(self, data: bytes) -> Iterator[str]:
         """Yields the text for one line of the file."""
@@ -93,7 +93,7 @@ class _Reader:
         key = (str(row.get("from")), str(row.get("id")))
         if method is not None:
             if row.get("id"):
-                self._asked[key] = str(method)
+                self._methods[key] = str(method)
             params = row.get("params")
             update = params.get("update") if isinstance(params, dict) else None
             if isinstance(update, dict):
@@ -104,7 +104,7 @@ class _Reader:
                 yield from _body(params)
             return
         other = {"agent": "client", "client": "agent"}.get(str(row.get("from")))
-        question = self._asked.get(
+        question = self._methods.get(
             (other or "", str(row.get("id"))), "the prompt" if other == "client" else "a request"
         )
         yield f"{sender} answers {question}{' with an error' if 'error' in row else ''}"

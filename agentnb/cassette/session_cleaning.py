@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _IDS = {"toolCallId": "call", "messageId": "message", "planId": "plan", "elicitationId": "elicitation"}
 _LONG_ID = 6
 
-Said = TypeVar("Said", WireEvent, RecordedExchange)
+RecordedMessage = TypeVar("RecordedMessage", WireEvent, RecordedExchange)
 
 
 class SessionCleaner:
@@ -97,7 +97,7 @@ def _size(exchange: RecordedExchange) -> tuple[int, int, int]:
 def _each(exchange: RecordedExchange, change: Callable[[Any], Any]) -> RecordedExchange:
     """Returns *exchange* with *change* applied to all its messages."""
 
-    def changed(old: Said) -> Said:
+    def changed(old: RecordedMessage) -> RecordedMessage:
         return replace(old, params=change(old.params), result=change(old.result), error=change(old.error))
 
     before, after = map(changed, exchange.before), map(changed, exchange.after)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from agentnb.cassette import mcp
-from agentnb.cassette.compare import comparable, described, diff, mismatch, ruled, same_request, shown
+from agentnb.cassette.compare import comparable, described, diff, json_lines, mismatch, ruled, same_request
 from agentnb.cassette.marks import SessionMarks
 from agentnb.cassette.recording import OPENERS, PROMPT
 
@@ -90,7 +90,7 @@ class RecordedSessions:
                 return exchange
         if method in _LENIENT:
             return _LENIENT[method]
-        raise mismatch(f"{method} was not recorded.\n" + "\n".join(shown(params)))
+        raise mismatch(f"{method} was not recorded.\n" + "\n".join(json_lines(params)))
 
     def open(self, method: str, params: dict[str, Any]) -> tuple[ReplayedSession, RecordedExchange]:
         """Open a session; returns it and the recorded exchange that answers *method*."""
@@ -126,10 +126,10 @@ class RecordedSessions:
         if exchange is None and method in (*OPENERS, *_LENIENT):
             return _LENIENT.get(method, {})
         if exchange is None:
-            raise mismatch(f"{method} was not recorded here.\n" + "\n".join(shown(params)))
+            raise mismatch(f"{method} was not recorded here.\n" + "\n".join(json_lines(params)))
         recorded = self.ruled(exchange.params)
         if not same_request(recorded, today):
-            raise mismatch(f"{method} is not as recorded.\n{diff(shown(recorded), shown(today))}")
+            raise mismatch(f"{method} is not as recorded.\n{diff(json_lines(recorded), json_lines(today))}")
         playing.use(exchange)
         return exchange
 
@@ -166,7 +166,7 @@ class RecordedSessions:
         skipped = self._skipped(playing, turn)
         if skipped is not None:
             message = f"{self._place(playing, self._number(playing, turn))}: before it {skipped.method} was recorded."
-            raise mismatch(message + "\n" + "\n".join(shown(skipped.params)))
+            raise mismatch(message + "\n" + "\n".join(json_lines(skipped.params)))
         recorded = self._recorded(turn)
         if recorded != today:
             raise mismatch(self._not_this(playing, turn, recorded, today))

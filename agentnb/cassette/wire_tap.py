@@ -33,7 +33,7 @@ class RawSection:
         self.terminals: list[str] = []
         self.servers: dict[str, str] = mcp.served(opener.params if opener else None)
         self.connections: list[str] = []
-        self.asked = 0
+        self.request_count = 0
         self._last = time.monotonic()
 
     def delay(self) -> int:
@@ -122,8 +122,8 @@ class WireTap:
         """Record a request that the agent makes to one of the client's MCP servers on another connection."""
         busy = [section for section in self.sessions if section.prompt is not None]
         section = next(reversed(busy or self.sessions), self.connection)
-        section.asked += 1
-        ask = WireEvent(kind="asked", method=mcp.MESSAGE, params=params, id=section.asked)
+        section.request_count += 1
+        ask = WireEvent(kind="asked", method=mcp.MESSAGE, params=params, id=section.request_count)
         exchange = section.add(ask)
 
         def answered(result: Any, error: dict[str, Any] | None) -> None:
@@ -194,8 +194,8 @@ class WireTap:
         if message.id is None:
             section.add(WireEvent(kind="said", method=method, params=message.params))
             return
-        section.asked += 1
-        event = WireEvent(kind="asked", method=method, params=message.params, id=section.asked)
+        section.request_count += 1
+        event = WireEvent(kind="asked", method=method, params=message.params, id=section.request_count)
         exchange = section.add(event)
         if exchange is not None:
             self._asks[_key(message.id)] = (section, exchange, event)

@@ -228,8 +228,8 @@ def _listing(full: str, listed: Listed, most: int) -> Listed:
     listed.special = tuple(special)
     listed.is_empty = not (files or folders or special)
     listed.has_rules = os.path.lexists(f"{full}/.gitignore") if listed.is_cut else ".gitignore" in files
-    found = _marks(full) if listed.is_cut else (*files, *folders)
-    listed.is_environment = any(each in ENVIRONMENT_MARKS for each in found)
+    names = _marks(full) if listed.is_cut else (*files, *folders)
+    listed.is_environment = any(each in ENVIRONMENT_MARKS for each in names)
     return listed
 
 

@@ -173,9 +173,9 @@ class ChangeStore:
         if change.after is None:
             after = os.devnull
         try:
-            return unified(*self._sides(change), _shown(before), _shown(after))
+            return unified(*self._sides(change), _printable(before), _printable(after))
         except ContentNotStored:
-            return f"Files {_shown(before)} and {_shown(after)} differ; their contents are not stored\n"
+            return f"Files {_printable(before)} and {_printable(after)} differ; their contents are not stored\n"
 
     def apply(
         self,
@@ -309,5 +309,5 @@ class ChangeStore:
         return tuple(b"" if each is None else self.content(each) for each in (change.before, change.after))  # type: ignore[return-value]
 
 
-def _shown(path: str) -> str:
+def _printable(path: str) -> str:
     return path.encode("utf-8", "backslashreplace").decode()

@@ -76,8 +76,8 @@ def unified(before: bytes, after: bytes, old_name: str, new_name: str) -> str:
         lines.append(f"@@ -{_span(low, high)} +{_span(other_low, other_high)} @@\n")
         for kind, begin, end, other_begin, other_end in hunk:
             is_same = kind == "equal"
-            lines += [_shown(" " if is_same else "-", line) for line in old[begin:end]]
-            lines += [] if is_same else [_shown("+", line) for line in new[other_begin:other_end]]
+            lines += [_diff_line(" " if is_same else "-", line) for line in old[begin:end]]
+            lines += [] if is_same else [_diff_line("+", line) for line in new[other_begin:other_end]]
     return "".join(lines) if len(lines) > 2 else ""  # noqa: PLR2004 - more than the head
 
 
@@ -190,7 +190,7 @@ class _Matcher(SequenceMatcher[bytes]):
         return self._blocks
 
 
-def _shown(sign: str, line: bytes) -> str:
+def _diff_line(sign: str, line: bytes) -> str:
     text = sign + line.decode("utf-8", "replace")
     return text if text.endswith("\n") else f"{text}\n\\ No newline at end of file\n"
 

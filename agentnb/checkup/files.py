@@ -55,16 +55,16 @@ def examine_site() -> Checkup:
 
 def holding() -> list[str]:
     """Returns what applies on this machine, one sentence each, with the file that sets it."""
-    found = []
+    facts = []
     for path in site_files():
         file, policy = read_file(path), load(path, "site")
         if file is None:
             continue
         if policy.problem is not None:
-            found.append(policy.problem)
+            facts.append(policy.problem)
             continue
-        found += [f"{path}: {each}" for each in (*_of_table(file), *_of_policy(policy))] or [f"{path} sets nothing."]
-    return found
+        facts += [f"{path}: {each}" for each in (*_of_table(file), *_of_policy(policy))] or [f"{path} sets nothing."]
+    return facts
 
 
 def _of_table(file: SiteFile) -> Iterator[str]:
@@ -123,13 +123,13 @@ def changeable(paths: list[Path]) -> list[str]:
     """Returns a sentence for each of *paths* that the user who runs this can change or replace; none for root."""
     if not hasattr(os, "geteuid") or os.geteuid() == 0:
         return []
-    found = []
+    sentences = []
     for path in paths:
         real = path.resolve()
         if any(os.access(each, os.W_OK) for each in (real, real.parent, path.parent)):
             link = f" (a link to {real})" if path.is_symlink() else ""
-            found.append(f"You can change {path}{link} yourself, so it does not bind you.")
-    return found
+            sentences.append(f"You can change {path}{link} yourself, so it does not bind you.")
+    return sentences
 
 
 def _contradictions(file: SiteFile) -> Iterator[str]:
@@ -162,7 +162,7 @@ def _unknown_names(file: SiteFile) -> Iterator[str]:
 
 
 def _unavailable(file: SiteFile, policy: PolicySettings) -> Iterator[str]:
-    confined = [agent for agent, said in policy.confine.items() if said is not False]
+    confined = [agent for agent, confining in policy.confine.items() if confining is not False]
     if not confined:
         return
     who = "agents" if EVERY in confined else ", ".join(confined)
@@ -212,8 +212,8 @@ def _denied_elsewhere(kind: Kind, one: SiteFile, other: SiteFile) -> Iterator[st
 
 
 def _disagreement(name: str, one: tuple[SiteFile, Entry], other: tuple[SiteFile, Entry], holds: Any) -> str:
-    said = " and ".join(f"{entry.value!r} in {file.place(entry.line)}" for file, entry in (one, other))
-    return f"{name} is {said}: {holds!r} holds."
+    values = " and ".join(f"{entry.value!r} in {file.place(entry.line)}" for file, entry in (one, other))
+    return f"{name} is {values}: {holds!r} holds."
 
 
 def _values(entries: tuple[Entry, ...]) -> str:

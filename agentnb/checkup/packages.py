@@ -194,7 +194,7 @@ class Tried(NamedTuple):
     """The result of trying a Python interpreter."""
 
     status: int | None
-    said: str
+    output: str
     complaint: str
     refused: str | None = None
 
@@ -290,8 +290,8 @@ def _judged(tried: Tried, python: list[str], seconds: float) -> tuple[str, str |
         where = tried.complaint.removeprefix(ANOTHER).strip()
         message = f"its agentnb is a different project with the same import name ({where}); this one is {NAME}."
         return "broken", None, message, remove_other(__version__, typed, dependencies=True)
-    if (match := re.search(rf"{MARK} (\S+) (\S+)", tried.said)) is not None:
-        if wrong := re.findall(rf"^{PROBLEM} (.+)$", tried.said, re.MULTILINE):
+    if (match := re.search(rf"{MARK} (\S+) (\S+)", tried.output)) is not None:
+        if wrong := re.findall(rf"^{PROBLEM} (.+)$", tried.output, re.MULTILINE):
             return "broken", match[1], " ".join(wrong), f"{typed} -m agentnb doctor jupyter"
         if match[1] == __version__:
             return "ready", match[1], f"it imports agentnb, with ipykernel {match[2]}.", None

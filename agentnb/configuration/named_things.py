@@ -33,9 +33,9 @@ def missing(name: str, value: Any) -> AgentnbError | None:
 
 def missing_things(sources: Sources) -> list[str]:
     """Returns a sentence for each setting that names something that does not exist, with the place that sets it."""
-    said = (sources.values[name] for name in _NAMING)
-    found = [(each, missing(each.setting.name, each.value)) for each in said if each.source != "default"]
-    return [f"{each.origin}: {error}" for each, error in found if error is not None]
+    settings = (sources.values[name] for name in _NAMING)
+    errors = [(each, missing(each.setting.name, each.value)) for each in settings if each.source != "default"]
+    return [f"{each.origin}: {error}" for each, error in errors if error is not None]
 
 
 def check_components(components: Any, *, are_installed: bool) -> None:

@@ -57,8 +57,8 @@ class Setting(msgspec.Struct, frozen=True, kw_only=True):
         """Returns *value* in the form that this setting stores; raises if it is not valid."""
         wanted = _wrong(self, value)
         if wanted is not None:
-            shown = repr(value) if self.kind != "servers" else f"a {type(value).__name__}"
-            raise UsageError(f"{self.name} cannot be {shown:.200}.", hint=wanted)
+            text = repr(value) if self.kind != "servers" else f"a {type(value).__name__}"
+            raise UsageError(f"{self.name} cannot be {text:.200}.", hint=wanted)
         if self.kind == "number":
             return float(value)
         return list(value) if self.kind == "names" else value

@@ -46,16 +46,16 @@ def site_settings(environ: Mapping[str, str] = os.environ) -> tuple[dict[str, La
 
 def settings_of(files: Iterable[SiteFile]) -> tuple[dict[str, Layer], str | None]:
     """Returns what *files* set, the tighter of two values, and the problem with them, or None."""
-    found: dict[str, Layer] = {}
+    tightest: dict[str, Layer] = {}
     for file in files:
         try:
             layers = {name: _layer(file, name) for name in file.settings}
         except UsageError as error:
-            return found, f"{error} Until then no agent starts."
+            return tightest, f"{error} Until then no agent starts."
         for name, layer in layers.items():
-            if name not in found or is_tighter(setting(name), layer.value, found[name].value):
-                found[name] = layer
-    return found, None
+            if name not in tightest or is_tighter(setting(name), layer.value, tightest[name].value):
+                tightest[name] = layer
+    return tightest, None
 
 
 def _layer(file: SiteFile, name: str) -> Layer:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 _WORDS = {"AGENTNB_AUDIENCE": ("nobody",), "AGENTNB_IDS": ("counted",), "AGENTNB_EVENTS_TEXT": ("0", "1")}
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
-_told: set[str] = set()
+_reported: set[str] = set()
 
 
 def wrong_variables(environ: Mapping[str, str] = os.environ) -> list[str]:
@@ -43,21 +43,21 @@ def wrong_variables(environ: Mapping[str, str] = os.environ) -> list[str]:
 def tell_wrong_variables() -> None:
     """Write each wrong variable to stderr, once per process: for programs, which do not load the extension."""
     for each in (*_of_settings(os.environ), *wrong_variables()):
-        if each not in _told:
-            _told.add(each)
+        if each not in _reported:
+            _reported.add(each)
             sys.stderr.write(f"agentnb: {each}\n")
 
 
 def _of_settings(environ: Mapping[str, str]) -> list[str]:
-    found = []
+    problems = []
     for each in SETTINGS.values():
         text = environ.get(each.variable, "") if each.variable else ""
         try:
             if text.strip():
                 each.read(text)
         except UsageError as error:
-            found.append(f"{each.variable}: {error} It has no effect.")
-    return found
+            problems.append(f"{each.variable}: {error} It has no effect.")
+    return problems
 
 
 def _wanted(name: str, value: str) -> str:
@@ -192,9 +192,9 @@ class Sources(msgspec.Struct, frozen=True):
     def grouped(self) -> Iterator[tuple[str, list[SettingValue]]]:
         """Yields each group's title and its settings."""
         for group, title in GROUPS.items():
-            found = [each for each in self.values.values() if each.setting.group == group]
-            if found:
-                yield title, found
+            settings = [each for each in self.values.values() if each.setting.group == group]
+            if settings:
+                yield title, settings
 
 
 def read_settings(
@@ -245,10 +245,10 @@ _LOCK = threading.Lock()
 def _read(path: Path) -> _File:
     """Returns the file's current content; it is read again only if it has changed."""
     try:
-        found = path.stat()
+        status = path.stat()
     except OSError:
         return _File(path, {})
-    state = (found.st_mtime_ns, found.st_size, found.st_ino, found.st_mode)
+    state = (status.st_mtime_ns, status.st_size, status.st_ino, status.st_mode)
     with _LOCK:
         known = _CACHE.get(path)
     if known is None or known[0] != state:
@@ -277,20 +277,20 @@ def _lines(path: Path) -> tuple[str, ...]:
 
 def _unknown(file: _File) -> list[str]:
     ours = [each.name for each in SETTINGS.values() if each.file == USER]
-    found = []
+    problems = []
     for key in file.data:
         if key in ours:
             continue
         try:
             other = setting(key)
         except UsageError as error:
-            found.append(f"{_at(file, key)}: {error}")
+            problems.append(f"{_at(file, key)}: {error}")
         else:
             where = (
                 f"It belongs in {other.file}, as {other.file_key}." if other.file else "It can't be saved in a file."
             )
-            found.append(f"{_at(file, key)}: {key!r} has no effect here. {where}")
-    return found
+            problems.append(f"{_at(file, key)}: {key!r} has no effect here. {where}")
+    return problems
 
 
 def _at(file: _File, key: str) -> str:
@@ -388,6 +388,6 @@ def _value(
         reader.add("project", project, which.name)
     variable, own = reader.variable(environ), kernel.get(which.name)
     above = [variable, own if own is not None and (which.unset is None or own.value != which.unset) else None]
-    found = [each for each in (reversed(above) if which.variable_first else above) if each is not None]
-    layers = (*reversed(found), *reader.layers)
+    overrides = [each for each in (reversed(above) if which.variable_first else above) if each is not None]
+    layers = (*reversed(overrides), *reader.layers)
     return SettingValue(setting=which, layers=layers, problem=" ".join(reader.problems) or None)

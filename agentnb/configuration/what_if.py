@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from agentnb.policy.store import PolicyFiles
 
 _WORDS = {"allow": "It would be allowed", "ask": "You'd be asked", "deny": "It would be denied"}
-_SAID = {"allow": "allowed", "ask": "asks", "deny": "denied"}
+_OUTCOME_WORDS = {"allow": "allowed", "ask": "asks", "deny": "denied"}
 """The word that begins a reason, left out because the sentence already contains it."""
 
 
@@ -53,8 +53,8 @@ def what_if(
 
 def in_words(verdict: Verdict) -> str:
     """Describes what would happen, why, and how risky it is, in sentences."""
-    said, reason = _SAID[verdict.outcome], verdict.reason
-    why = reason.removeprefix(said) if reason.startswith((f"{said}: ", f"{said} by ")) else f": {reason}"
+    word, reason = _OUTCOME_WORDS[verdict.outcome], verdict.reason
+    why = reason.removeprefix(word) if reason.startswith((f"{word}: ", f"{word} by ")) else f": {reason}"
     if reason in ("", NO_RULE):
         why = f": {_as_clause(verdict.risk)}" if verdict.risk else ""
         return f"{_WORDS[verdict.outcome]}{why or '.'}"

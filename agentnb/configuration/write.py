@@ -93,6 +93,6 @@ def _unchanged(which: Setting, data: Mapping[str, Any], was: Any, path: Path) ->
     now = data.get(which.file_key)
     if was is UNKNOWN or now == was:
         return
-    said = "is no longer set" if now is None else f"is {now!r:.200} now" if which.kind != "servers" else "was changed"
-    message = f"{which.name} was not changed: in {path} it {said}."
+    change = "is no longer set" if now is None else f"is {now!r:.200} now" if which.kind != "servers" else "was changed"
+    message = f"{which.name} was not changed: in {path} it {change}."
     raise SettingsError(message, hint="It was changed meanwhile. Check it, and choose again.")

@@ -201,7 +201,7 @@ def _raised(sink: Sink, shell: Any, kind: type[BaseException], value: BaseExcept
     sink.failure = RunFailure(name=kind.__name__, message=str(value), traceback=text)
 
 
-def _asked(*_args: Any, **_kwargs: Any) -> Any:
+def _refuse_input(*_args: Any, **_kwargs: Any) -> Any:
     raise RuntimeError("This code was started by an agent, so it cannot ask for input.")
 
 
@@ -217,8 +217,8 @@ _REPLACED: tuple[tuple[Callable[[Any], Any], str, Callable[[Any, Any], Any]], ..
     (lambda shell: shell.display_pub, "publish", _split(_published)),
     (lambda shell: shell.display_pub, "clear_output", _split(_cleared)),
     (lambda shell: shell, "_showtraceback", _split(_raised)),
-    (lambda _: builtins, "input", _split(_asked)),
-    (lambda _: getpass, "getpass", _split(_asked)),
+    (lambda _: builtins, "input", _split(_refuse_input)),
+    (lambda _: getpass, "getpass", _split(_refuse_input)),
 )
 
 

@@ -86,7 +86,7 @@ class CellErrors:
             return
         self._add(replace(summary, place=failed))
 
-    def told(self, params: FailedParams) -> ErrorSummary:
+    def error_in_output(self, params: FailedParams) -> ErrorSummary:
         """The error in a page's output, as remembered for that run, else as the page reports it; becomes the last."""
         with self._lock:
             known = next((each for each in reversed(self._errors) if _is_of(each, params)), None)
@@ -194,4 +194,4 @@ def expanded(prompt: str, shell: Any, *, edits: bool) -> ErrorPrompt:
 
 def failed_prompt(shell: Any, params: FailedParams) -> str:
     """The prompt for the error that a page's output shows; its first paragraph is the user's."""
-    return "\n\n".join(error_prompt(params.action, errors_of(shell).told(params)))
+    return "\n\n".join(error_prompt(params.action, errors_of(shell).error_in_output(params)))

@@ -27,7 +27,7 @@ class CellRequest:
 
     def __init__(self, shell: Any) -> None:
         self._shell = shell
-        self._asked: dict[int, list[tuple[Any, Any]]] = {}
+        self._requests: dict[int, list[tuple[Any, Any]]] = {}
 
     def follow(self) -> None:
         """From now on each cell ends as itself."""
@@ -44,11 +44,11 @@ class CellRequest:
     def _begins(self, _info: Any) -> None:
         kernel = self._shell.kernel
         request = (kernel._parent_ident["shell"], kernel.get_parent("shell"))  # noqa: SLF001 - no public way to it
-        self._asked.setdefault(threading.get_ident(), []).append(request)
+        self._requests.setdefault(threading.get_ident(), []).append(request)
 
     def _ends(self, _result: Any) -> None:
         kernel = self._shell.kernel
-        if requests := self._asked.get(threading.get_ident()):
+        if requests := self._requests.get(threading.get_ident()):
             ident, request = requests.pop()
             if kernel.get_parent("shell") is not request:
                 kernel.set_parent(ident, request, channel="shell")

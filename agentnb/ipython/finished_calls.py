@@ -103,8 +103,8 @@ def _is_done(call: ToolCallState, terminals: Mapping[str, TerminalView]) -> bool
         return True
     if details.ran_without_asking or details.research is not None or details.differences:
         return False
-    shown = [*(details.content or ()), *(details.run.content if details.run is not None else ())]
-    return all(_is_quiet(piece, terminals) for piece in shown)
+    contents = [*(details.content or ()), *(details.run.content if details.run is not None else ())]
+    return all(_is_quiet(piece, terminals) for piece in contents)
 
 
 def _is_quiet(piece: ToolContent, terminals: Mapping[str, TerminalView]) -> bool:

@@ -32,7 +32,7 @@ class AgentMagics(Magics):
         super().__init__(shell)
         self.settings = settings
         self.tabs = tabs
-        self._shown: set[str] = set()
+        self._displayed_ids: set[str] = set()
         self.is_loaded_by_chat = False
 
     @cached_property
@@ -45,7 +45,7 @@ class AgentMagics(Magics):
         if self.is_loaded_by_chat:
             why = "%agent works here because the chat is open."
             say(f"{why} To use it without the chat, run %load_ext agentnb first.", warns=False)
-        return PromptCommand(self.shell, self.settings, self.tabs, self._shown)
+        return PromptCommand(self.shell, self.settings, self.tabs, self._displayed_ids)
 
     @no_var_expand
     @line_cell_magic
@@ -226,4 +226,4 @@ class AgentMagics(Magics):
     def forget_shown(self, *_: Any) -> None:
         """A new cell begins: nothing has been shown in it. What an agent runs within one is no cell."""
         if not current_environment().job_queue.is_running_job:
-            self._shown.clear()
+            self._displayed_ids.clear()

@@ -121,8 +121,8 @@ class PolicyTable:
         facts += [f"Confined: {', '.join(confined)}."] if (confined := [*map(_confined, held.confine.items())]) else []
         facts.append(self._trust())
         facts.append(f"Always asks: {_ALWAYS}.")
-        said = ((key, getattr(held, key.name)) for key in reversed(FILE_KEYS))
-        facts += [key.fact(value) for key, value in said if value is not None]
+        values = ((key, getattr(held, key.name)) for key in reversed(FILE_KEYS))
+        facts += [key.fact(value) for key, value in values if value is not None]
         facts.append(f"Yours: {held.user_file}. The project's: {held.project_file}. The log: {held.log_file}.")
         return facts
 

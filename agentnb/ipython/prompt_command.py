@@ -226,11 +226,11 @@ class _Pump:
 class PromptCommand:
     """Prompts agents for the magics of one shell."""
 
-    def __init__(self, shell: Any, settings: Agentnb, tabs: Tabs, shown: set[str]) -> None:
+    def __init__(self, shell: Any, settings: Agentnb, tabs: Tabs, displayed_ids: set[str]) -> None:
         self.shell = shell
         self.settings = settings
         self.tabs = tabs
-        self._shown = shown
+        self._displayed_ids = displayed_ids
         self.look_seconds = LOOK_SECONDS
         self._unshown: set[str] = set()
 
@@ -269,7 +269,7 @@ class PromptCommand:
 
     def show(self, turn: Turn) -> None:
         """Display *turn* as the value of a cell, unless that cell has shown it already."""
-        if turn.id not in self._shown:
+        if turn.id not in self._displayed_ids:
             if turn.done:
                 self._unshown.discard(turn.id)
             display(value_record(turn), raw=True)
@@ -309,7 +309,7 @@ class PromptCommand:
         )
         if arguments.output:
             self.shell.user_ns[arguments.output] = turn
-        self._shown.add(turn.id)
+        self._displayed_ids.add(turn.id)
         return turn
 
     def _represented(self, value: Any, name: str) -> str | None:

@@ -35,14 +35,14 @@ def awaited(source: str) -> str:
         return source
     finder = _AwaitableCalls()
     finder.visit(tree)
-    return _edited(source, finder.found) if finder.found else source
+    return _edited(source, finder.calls) if finder.calls else source
 
 
 class _AwaitableCalls(ast.NodeVisitor):
     """Finds the ``%agent`` calls in places where ``await`` is allowed."""
 
     def __init__(self) -> None:
-        self.found: list[ast.Call] = []
+        self.calls: list[ast.Call] = []
         self._legal = True
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
@@ -64,7 +64,7 @@ class _AwaitableCalls(ast.NodeVisitor):
 
     def visit_Call(self, node: ast.Call) -> None:
         if self._legal and _runs_agent(node):
-            self.found.append(node)
+            self.calls.append(node)
         self.generic_visit(node)
 
     def _definition(self, node: ast.FunctionDef | ast.AsyncFunctionDef, *, legal: bool) -> None:

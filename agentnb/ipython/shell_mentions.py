@@ -160,7 +160,7 @@ class ShellMentions:
         attached: dict[str, MessageAttachment] = {}
         is_busy = False
 
-        def shown(value: Any, name: str) -> str | None:
+        def represent(value: Any, name: str) -> str | None:
             nonlocal is_busy
             try:
                 return self._on_main_thread(lambda: represented(value, name), 0 if is_busy else self._patience)
@@ -168,7 +168,7 @@ class ShellMentions:
                 is_busy = isinstance(error, KernelBusy)  # wait only once, not for each variable
                 return f"{name}: {type(value).__name__}. Its value is not shown: {error.message}"
 
-        scope = scope_of(self._shell, cwd, shown, KnownOutputs(self._shell, _page_outputs, self._drawn))
+        scope = scope_of(self._shell, cwd, represent, KnownOutputs(self._shell, _page_outputs, self._drawn))
         for name in mentioned(prompt):
             with contextlib.suppress(AgentnbError):
                 for attachment in attachments("", [name], scope):

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 ANSWER_SECONDS = 3.0
 """Seconds that a page may take to report that it shows its sidebar (0.2 s is usual)."""
 
-_SHOWN = "The chat is in the sidebar on the right."
+_IN_SIDEBAR = "The chat is in the sidebar on the right."
 _WHY = (
     "This page doesn't have agentnb's JupyterLab extension (it did not answer). The extension comes with "
     "agentnb: install agentnb where the Jupyter server runs, too, and reload the page."
@@ -56,7 +56,7 @@ class _Asking:
         self._session = session
         self._handle = DisplayHandle()
         self._lock = threading.Lock()
-        self._shown = self._fell_back = False
+        self._is_open = self._fell_back = False
         self._timer = threading.Timer(ANSWER_SECONDS, self._fall_back)
         self._timer.daemon = True
 
@@ -72,12 +72,12 @@ class _Asking:
             self._fall_back()
             return
         with self._lock:
-            self._shown = True
-        self._handle.update(_words(_SHOWN), raw=True)
+            self._is_open = True
+        self._handle.update(_words(_IN_SIDEBAR), raw=True)
 
     def _fall_back(self) -> None:
         with self._lock:
-            if self._shown or self._fell_back:
+            if self._is_open or self._fell_back:
                 return
             self._fell_back = True
         self._handle.update(_instead(self._session), raw=True)

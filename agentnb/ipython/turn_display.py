@@ -138,7 +138,7 @@ class GrowingMarkdownDisplay:
     def __init__(self, turn: Turn) -> None:
         self._turn = turn
         self._handle = DisplayHandle()
-        self._shown: object = (None, None)
+        self._displayed_state: object = (None, None)
 
     def open(self) -> None:
         self._handle.display({"text/markdown": "*Working …*", "text/plain": "Working …"}, raw=True)
@@ -146,9 +146,9 @@ class GrowingMarkdownDisplay:
     def tick(self) -> None:
         """Show the record so far, if it has changed."""
         snapshot, silence = self._turn.snapshot, inactivity_of(self._turn)
-        if snapshot is None or (snapshot, silence) == self._shown or not (snapshot.response_parts or silence):
+        if snapshot is None or (snapshot, silence) == self._displayed_state or not (snapshot.response_parts or silence):
             return
-        self._shown = (snapshot, silence)
+        self._displayed_state = (snapshot, silence)
         bundle = record_in_its_cell(self._turn)
         if silence is not None:
             bundle = {kind: f"{text}\n\n({silence})" for kind, text in bundle.items()}

@@ -38,7 +38,7 @@ class PytestCassettes:
         self.recorded: list[str] = []
         self._folders: dict[str, tempfile.TemporaryDirectory[str]] = {}
         self._played: dict[str, set[tuple[int, ...]]] = {}
-        self._told: dict[str, int] = {}  # for each replayer, the number of reported mismatches
+        self._reported_counts: dict[str, int] = {}  # for each replayer, the number of reported mismatches
         self._owners: dict[str, str] = {}
 
     @property
@@ -104,8 +104,8 @@ class PytestCassettes:
         fresh: list[str] = []
         for report in self._reports(cassette):
             replayer, mismatches = report["replayer"], report["mismatches"]
-            fresh += mismatches[self._told.get(replayer, 0) :]
-            self._told[replayer] = len(mismatches)
+            fresh += mismatches[self._reported_counts.get(replayer, 0) :]
+            self._reported_counts[replayer] = len(mismatches)
         news = [f"not as recorded in {os.path.relpath(cassette)}: {text}" for text in dict.fromkeys(fresh)]
         self.deviations += news
         return news
@@ -145,7 +145,7 @@ class PytestCassettes:
                 self._played.setdefault(key, set()).update(tuple(turn) for turn in report["turns"])
             folder.cleanup()
         self._folders.clear()
-        self._told.clear()
+        self._reported_counts.clear()
         return self._played
 
     def shipped(self) -> dict[str, Any]:
