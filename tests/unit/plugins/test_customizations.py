@@ -25,7 +25,7 @@ from tests.unit.server.test_service import Page
 SECRET = "sk-0123456789abcdefghij0123456789"
 
 
-def given(folder: Path, **options: Any) -> tuple[dict[str, Any], ...]:
+def customizations_of(folder: Path, **options: Any) -> tuple[dict[str, Any], ...]:
     return customizations(configuration(find("eliza"), folder, **options), Environment())
 
 
@@ -34,17 +34,17 @@ def test_customizations_name_components_tools_servers_and_skills_and_no_secret(t
     servers = mcp_servers({"docs": {"url": f"https://example.org/mcp?key={SECRET}"}})
     chain = ["rules", f"proxy --token {SECRET}"]
     (tmp_path / "AGENTS.md").write_text("x" * 400)
-    told = given(tmp_path, mcp_servers=servers, chain=chain, kernel_tools=True)
-    assert [(each["type"], each["name"].partition(" ")[0]) for each in told] == [
+    entries = customizations_of(tmp_path, mcp_servers=servers, chain=chain, kernel_tools=True)
+    assert [(each["type"], each["name"].partition(" ")[0]) for each in entries] == [
         ("plugin", "rules"),
         ("plugin", "proxy"),
         ("mcpServer", "kernel"),
         ("mcpServer", "docs"),
         ("plugin", "jupyter-agentnb"),
     ]
-    assert told[0]["_meta"]["agentnb"]["tokensOnce"] == 100
-    assert [each["name"] for each in told[4]["children"]] == ["agentnb"]
-    assert SECRET not in json.dumps(told)
+    assert entries[0]["_meta"]["agentnb"]["tokensOnce"] == 100
+    assert [each["name"] for each in entries[4]["children"]] == ["agentnb"]
+    assert SECRET not in json.dumps(entries)
 
 
 def test_customizations_have_the_form_that_ahp_gives_them(tmp_path: Path) -> None:
@@ -54,7 +54,7 @@ def test_customizations_have_the_form_that_ahp_gives_them(tmp_path: Path) -> Non
         "mcpServer": {"id", "uri", "name", "type", "state"},
         "skill": {"id", "uri", "name", "type"},
     }
-    for each in given(tmp_path, chain=["rules"], kernel_tools=True):
+    for each in customizations_of(tmp_path, chain=["rules"], kernel_tools=True):
         for one in (each, *each.get("children", ())):
             assert required[one["type"]] <= one.keys()
             assert ":/" in one["uri"]
@@ -85,8 +85,8 @@ def test_skills_of_an_imported_package_are_offered_with_kernel_access_alone(tmp_
 
     def offers(**options: Any) -> list[dict[str, Any]]:
         asks = options.pop("asks", True)
-        told = customizations(configuration(find("eliza"), tmp_path, **options), Environment(), asks=asks)
-        return [each for each in told if each["id"].startswith("offer:")]
+        entries = customizations(configuration(find("eliza"), tmp_path, **options), Environment(), asks=asks)
+        return [each for each in entries if each["id"].startswith("offer:")]
 
     (offer,) = offers(kernel_tools=True)
     (skill,) = offer["children"]
@@ -106,50 +106,50 @@ def test_the_page_decides_and_every_conversation_shows_it(host: Host, tmp_path: 
     session.prompt("Hello").wait(30)
     state = hosted(host, session).session
 
-    def told(prefix: str) -> dict[str, Any] | None:
-        found = state.state.customizations or ()
-        return next((each for each in found if each["id"] == f"{prefix}:asking"), None)
+    def entry(prefix: str) -> dict[str, Any] | None:
+        entries = state.state.customizations or ()
+        return next((each for each in entries if each["id"] == f"{prefix}:asking"), None)
 
     def change(action: str, digest: str = "") -> dict[str, Any]:
         return page.ask("changeSkillTrust", {"action": action, "package": "asking", "digest": digest})
 
     def digest() -> str:
-        offer = told("offer")
+        offer = entry("offer")
         assert offer is not None
         return str(offer["_meta"]["agentnb"]["digest"])
 
-    until(host, session, lambda: told("offer"))
+    until(host, session, lambda: entry("offer"))
     conversation = hosted(host, session)
     host.loop.call(use_kernel, conversation, "off", CLIENT, "test")
-    until(host, session, lambda: told("offer") is None)
+    until(host, session, lambda: entry("offer") is None)
     host.loop.call(use_kernel, conversation, "look", CLIENT, "test")
-    until(host, session, lambda: told("offer"))
-    shown = digest()
+    until(host, session, lambda: entry("offer"))
+    old_digest = digest()
     for without in ("", "0" * 64):
         assert "changed since they were shown" in change("trust", without)["error"]["message"]
     imported.write_text(SKILL + "More.\n")
-    assert "changed since they were shown" in change("trust", shown)["error"]["message"]
-    until(host, session, lambda: told("offer") and digest() != shown)
+    assert "changed since they were shown" in change("trust", old_digest)["error"]["message"]
+    until(host, session, lambda: entry("offer") and digest() != old_digest)
     assert change("trust", digest())["result"] == {}
-    until(host, session, lambda: told("package") and told("offer") is None)
-    package = told("package")
+    until(host, session, lambda: entry("package") and entry("offer") is None)
+    package = entry("package")
     assert package is not None
     assert package["_meta"]["agentnb"]["isRevocable"] is True
     assert [each.package for each in SkillTrust().trusted()] == ["asking"]
     assert change("revoke")["result"] == {}
-    until(host, session, lambda: told("package") is None)
-    assert told("offer") is None
+    until(host, session, lambda: entry("package") is None)
+    assert entry("offer") is None
 
 
 def test_not_now_is_remembered_in_every_kernel(host: Host, tmp_path: Path, imported: Path) -> None:
     """The refusal is saved: a conversation that begins later does not ask."""
     page = Page(host)
     page.ready()
-    given = configuration(find("eliza"), tmp_path, kernel_tools=True)
+    config = configuration(find("eliza"), tmp_path, kernel_tools=True)
 
     def digests() -> list[str]:
-        told = customizations(given, Environment(), asks=True)
-        return [each["_meta"]["agentnb"]["digest"] for each in told if each["id"] == "offer:asking"]
+        entries = customizations(config, Environment(), asks=True)
+        return [each["_meta"]["agentnb"]["digest"] for each in entries if each["id"] == "offer:asking"]
 
     (digest,) = digests()
     params = {"action": "refuse", "package": "asking", "digest": digest}

@@ -73,10 +73,10 @@ def test_secrets_are_masked_and_a_masked_text_is_not_suggested(
     by("local", models.url("ollama"))
     result = ask("password = 'hunter2-and-more'\nkey = 'sk-abcdefghijklmnop1234'\n# fills: y\n", above=("pw = 1",))
     assert result.text == "y"
-    told = json.dumps([each for each in models.seen("") if "pw = 1" in json.dumps(each)])
-    assert "***" in told
-    assert "hunter2" not in told
-    assert "sk-abcdefghijklmnop1234" not in told
+    requests = json.dumps([each for each in models.seen("") if "pw = 1" in json.dumps(each)])
+    assert "***" in requests
+    assert "hunter2" not in requests
+    assert "sk-abcdefghijklmnop1234" not in requests
     assert ask("# fills: password = '***'\n").text == ""
 
 
@@ -131,7 +131,7 @@ def test_a_completion_that_is_replaced_while_it_looks_for_the_model_is_empty_and
 
 
 @pytest.mark.parametrize(
-    ("text", "suffix", "shown"),
+    ("text", "suffix", "expected"),
     [
         ("print(x)", ")", "print(x"),
         ("x)\n", ")\ny", "x"),
@@ -141,8 +141,8 @@ def test_a_completion_that_is_replaced_while_it_looks_for_the_model_is_empty_and
         ("", "z", ""),
     ],
 )
-def test_text_is_shown_without_what_stands_behind_the_cursor(text: str, suffix: str, shown: str) -> None:
-    assert fitting(text, suffix) == shown
+def test_text_is_shown_without_what_stands_behind_the_cursor(text: str, suffix: str, expected: str) -> None:
+    assert fitting(text, suffix) == expected
 
 
 @pytest.mark.parametrize(

@@ -22,19 +22,19 @@ async def test_the_components_of_the_kernel_tools_answer_without_the_kernel(tmp_
     for component in shipped():
         await component.on_opened("s", {"cwd": str(tmp_path)})
 
-    async def said(name: str, **given: Any) -> tuple[str, bool]:
-        answer = await tools[name].call(given)
+    async def call_tool(name: str, **arguments: Any) -> tuple[str, bool]:
+        answer = await tools[name].call(arguments)
         return answer["content"][0]["text"], answer.get("isError", False)
 
     assert {"read_skill", "look_up_code", "research"} < tools.keys()
-    assert "Work well" in (await said("read_skill"))[0] or "jupyter-agentnb" in (await said("read_skill"))[0]
-    assert "model.py" in (await said("look_up_code", question="definition", file="model.py", symbol="fit"))[0]
-    outside = await said("look_up_code", question="definition", file="/etc/passwd", symbol="fit")
+    assert "Work well" in (await call_tool("read_skill"))[0] or "jupyter-agentnb" in (await call_tool("read_skill"))[0]
+    assert "model.py" in (await call_tool("look_up_code", question="definition", file="model.py", symbol="fit"))[0]
+    outside = await call_tool("look_up_code", question="definition", file="/etc/passwd", symbol="fit")
     assert "outside the workspace" in outside[0]
-    assert (await said("research", question="How?", package="json"))[0].startswith(
+    assert (await call_tool("research", question="How?", package="json"))[0].startswith(
         "This program cannot have a conversation"
     )
-    assert (await said("research", question="How?"))[0].startswith("research wants 'package'.")
+    assert (await call_tool("research", question="How?"))[0].startswith("research wants 'package'.")
 
 
 def test_a_research_ends_with_the_turn_that_asked_for_it(

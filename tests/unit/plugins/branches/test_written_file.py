@@ -33,7 +33,7 @@ def workspace(tmp_path: Path) -> Iterator[IsolatedWorkspace]:
     made.remove()
 
 
-def shown(workspace: IsolatedWorkspace, *, path: str = NAME, **cells: str) -> NotebookCopy:
+def notebook_copy(workspace: IsolatedWorkspace, *, path: str = NAME, **cells: str) -> NotebookCopy:
     """Returns the notebook as its page has it."""
     all_cells = tuple(NotebookCell(id=name, kind="code", source=source) for name, source in cells.items())
     where = str(workspace.folder / path) if path else None
@@ -46,7 +46,7 @@ def changed(notebook: NotebookCopy) -> list[tuple[str, str, str]]:
 
 def test_cells_that_an_agent_writes_to_the_notebooks_file_are_changes_of_cells(workspace: IsolatedWorkspace) -> None:
     """Repeatedly, and beside changes by the notebook's tools."""
-    notebook = shown(workspace, a="x = 1", b="x")
+    notebook = notebook_copy(workspace, a="x = 1", b="x")
     file = WrittenFile(notebook, workspace.folder)
     assert file.take(workspace.changes()) == ((), "")
     (workspace.folder / NAME).write_text(content(a="x = 2", new="y", b="x"))
@@ -69,7 +69,7 @@ def test_what_does_not_fit_the_notebook_is_left_out_and_that_is_said(
     workspace: IsolatedWorkspace, written: str | None
 ) -> None:
     """The page's cells differ from the file's, or the file cannot be read."""
-    notebook = shown(workspace, a="x = 5, unsaved", b="unsaved")
+    notebook = notebook_copy(workspace, a="x = 5, unsaved", b="unsaved")
     file = WrittenFile(notebook, workspace.folder)
     path = workspace.folder / NAME
     path.unlink() if written is None else path.write_text(written)
@@ -79,7 +79,7 @@ def test_what_does_not_fit_the_notebook_is_left_out_and_that_is_said(
 
 
 def test_another_notebook_is_a_file_as_any_other(workspace: IsolatedWorkspace) -> None:
-    for notebook in (None, shown(workspace, path=""), shown(workspace, path="other.ipynb")):
+    for notebook in (None, notebook_copy(workspace, path=""), notebook_copy(workspace, path="other.ipynb")):
         (workspace.folder / NAME).write_text(content(a=f"x = {notebook}"))
         others, left_out = WrittenFile(notebook, workspace.folder).take(workspace.changes())
         assert ([each.path for each in others], left_out) == ([NAME], "")

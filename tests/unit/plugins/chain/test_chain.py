@@ -55,7 +55,7 @@ async def test_answer_to_initialize_passes_the_chain_with_mcp_over_acp_offered()
 
 
 @pytest.mark.parametrize(
-    ("behaviour", "said"),
+    ("behaviour", "fault"),
     [
         ("drops_initialize", "did not answer proxy/initialize within 0.2 s."),
         ("answers_initialize_itself", "answered initialize and did not pass it on to echo."),
@@ -64,14 +64,14 @@ async def test_answer_to_initialize_passes_the_chain_with_mcp_over_acp_offered()
         ("changes_ids", "did not answer session/new within 0.2 s."),
     ],
 )
-async def test_component_that_gives_no_answer_is_named_and_nothing_waits(behaviour: str, said: str) -> None:
+async def test_component_that_gives_no_answer_is_named_and_nothing_waits(behaviour: str, fault: str) -> None:
     """The request fails with an error that names the component and its fault."""
     start = 0.2 if behaviour == "drops_initialize" else PATIENCE
     odd = proxy(behaviour, name="odd")
     async with conducted(odd, ready=False, patience=0.2, start_patience=start) as client:
         with pytest.raises(RpcError) as failure:
             await _talk(client)
-    assert failure.value.message == f"The component 'odd' {said}"
+    assert failure.value.message == f"The component 'odd' {fault}"
 
 
 @pytest.mark.parametrize(("behaviour", "strays"), [("twice", 2), ("ids_as_text", 0), ("rubbish", 4), ("floods", 0)])
@@ -89,8 +89,8 @@ async def test_component_that_answers_out_of_order_answers_each_request() -> Non
     """The later answer comes first; each reaches its requester."""
     async with conducted(proxy("out_of_order"), ready=False) as client:
         await client.initialize()
-        opened, said = await asyncio.gather(client.open(), client.prompt("hi"))
-        assert (opened, said) == ({"sessionId": SESSION}, {"stopReason": "end_turn"})
+        opened, answer = await asyncio.gather(client.open(), client.prompt("hi"))
+        assert (opened, answer) == ({"sessionId": SESSION}, {"stopReason": "end_turn"})
 
 
 @pytest.mark.parametrize("point", ["start", "initialize", "session/new", "session/prompt", "session/update", "answer"])
@@ -100,8 +100,8 @@ async def test_component_that_dies_ends_the_chain_with_its_name(point: str) -> N
         work = asyncio.ensure_future(_talk(client))
         failure = await asyncio.wait_for(client.failed, PATIENCE)
         assert failure.name == "the component 'odd'"
-        said = "The component 'odd' stopped unexpectedly (exit code 9). Last output:\nout of patience"
-        assert failure.message == said
+        message = "The component 'odd' stopped unexpectedly (exit code 9). Last output:\nout of patience"
+        assert failure.message == message
         assert len(failure.unanswered) == 1 or point == "start"  # it may exit before the first request
         work.cancel()
 

@@ -21,5 +21,5 @@ from agentnb.plugins.chain.conductor.mcp_bridge import declared
 )
 def test_server_over_acp_is_recognized_in_each_form(server: dict[str, object], params: dict[str, str] | None) -> None:
     """The forms of the text, the schema and the older draft; other servers are left alone."""
-    found = declared(server)
-    assert (None if found is None else found.params) == params
+    declaration = declared(server)
+    assert (None if declaration is None else declaration.params) == params

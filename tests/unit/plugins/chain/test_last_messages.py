@@ -135,14 +135,14 @@ async def test_a_turn_has_all_of_its_text_when_its_agent_dies(tmp_path: Path) ->
 @pytest.mark.parametrize("components", [[], ["plain"], ["slow new", "slow old"]])
 def test_a_client_that_leaves_at_once_reads_every_answer(components: list[str]) -> None:
     """It writes its requests, closes its side and reads: `printf … | python -m agentnb.conductor agent …`."""
-    asked = [
+    calls = [
         ("initialize", {"protocolVersion": 1}),
         ("session/new", {"cwd": "/", "mcpServers": []}),
         ("session/prompt", {"sessionId": SESSION, "prompt": [{"type": "text", "text": "hi"}]}),
     ]
     requests = [
         json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
-        for number, (method, params) in enumerate(asked)
+        for number, (method, params) in enumerate(calls)
     ]
     programs = [f"{PYTHON} {PROXY} {each}" for each in components]
     command = [
@@ -161,7 +161,7 @@ def test_a_client_that_leaves_at_once_reads_every_answer(components: list[str]) 
         conductor.stdin.flush()
         first = conductor.stdout.readline()
         out, errors = conductor.communicate("\n".join(requests[1:]) + "\n")
-    said = [json.loads(line) for line in (first + out).splitlines()]
-    assert [each["id"] for each in said if "id" in each] == [0, 1, 2]
-    assert [each["params"]["update"]["content"]["text"] for each in said if "method" in each] == ["hi"]
+    messages = [json.loads(line) for line in (first + out).splitlines()]
+    assert [each["id"] for each in messages if "id" in each] == [0, 1, 2]
+    assert [each["params"]["update"]["content"]["text"] for each in messages if "method" in each] == ["hi"]
     assert (conductor.returncode, errors) == (0, "")

@@ -31,10 +31,10 @@ class Program:
         self.process.stdin.write(json.dumps(message).encode() + b"\n")
         self.process.stdin.flush()
         for line in self.process.stdout:
-            said: dict[str, Any] = json.loads(line)
-            if said.get("id") == request_id:
-                return said
-            self.heard.append(said)
+            received: dict[str, Any] = json.loads(line)
+            if received.get("id") == request_id:
+                return received
+            self.heard.append(received)
         raise AssertionError("the conductor ended")
 
     def end(self) -> tuple[int, str]:
@@ -70,12 +70,12 @@ def test_component_that_dies_ends_the_program_with_its_name() -> None:
     with program("agent", f"{PYTHON} {PROXY} dies_at_session/new", ECHO) as conductor:
         conductor.ask(1, "initialize", protocolVersion=1)
         refused = conductor.ask(2, "session/new", cwd="/", mcpServers=[])
-        said = "The component 'proxy.py' stopped unexpectedly (exit code 9). Last output:\nout of patience"
-        assert refused["error"]["message"] == said
-        assert conductor.end() == (1, f"agentnb conductor: {said}\n")
+        message = "The component 'proxy.py' stopped unexpectedly (exit code 9). Last output:\nout of patience"
+        assert refused["error"]["message"] == message
+        assert conductor.end() == (1, f"agentnb conductor: {message}\n")
 
 
 def test_command_that_is_missing_is_named() -> None:
     with program("agent", "no-such-proxy", ECHO) as conductor:
-        code, said = conductor.end()
-        assert (code, "The component 'no-such-proxy' cannot be started." in said) == (1, True)
+        code, errors = conductor.end()
+        assert (code, "The component 'no-such-proxy' cannot be started." in errors) == (1, True)

@@ -42,8 +42,8 @@ async def first_prompt(folder: Path, agent: str = "scripted") -> tuple[str, int]
 async def test_rules_come_before_the_first_prompt_only(tmp_path: Path) -> None:
     """An agent that reads the file itself gets none, nor does one without the file."""
     (tmp_path / "AGENTS.md").write_text("Use tabs.", encoding="utf-8")
-    said, second = await first_prompt(tmp_path)
-    assert said == "The rules of this workspace, from its AGENTS.md:\n\nUse tabs.\nhello"
+    prompt, second = await first_prompt(tmp_path)
+    assert prompt == "The rules of this workspace, from its AGENTS.md:\n\nUse tabs.\nhello"
     assert second == 1
     assert await first_prompt(tmp_path, "OpenCode") == ("hello", 1)
     assert await first_prompt(tmp_path / "nowhere") == ("hello", 1)
@@ -59,9 +59,9 @@ async def test_rules_that_are_too_long_or_lie_outside_are_cut_or_left_out(tmp_pa
     assert await first_prompt(inside) == ("hello", 1)
     (inside / "AGENTS.md").unlink()
     (inside / "AGENTS.md").write_bytes(b"\xff" + b"x" * (2 * LONGEST))
-    said, _ = await first_prompt(inside)
-    assert f"(The file goes on; it has {2 * LONGEST + 1} bytes.)" in said
-    assert len(said) < LONGEST + 200
+    prompt, _ = await first_prompt(inside)
+    assert f"(The file goes on; it has {2 * LONGEST + 1} bytes.)" in prompt
+    assert len(prompt) < LONGEST + 200
 
 
 def test_wire_log_holds_each_message_and_no_secret(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -83,10 +83,10 @@ def test_wire_log_holds_each_message_and_no_secret(tmp_path: Path, monkeypatch: 
 
 def test_context_tells_the_date_the_packages_and_the_notebook() -> None:
     """It names a missing kernel; an outline has headings and the first line of each code cell."""
-    told = ContextComponent().surroundings()
-    assert f"environment {sys.prefix}" in told
-    assert "\n- pytest " in told
-    assert told.endswith("Notebook: none")
+    text = ContextComponent().surroundings()
+    assert f"environment {sys.prefix}" in text
+    assert "\n- pytest " in text
+    assert text.endswith("Notebook: none")
     cells = (
         NotebookCell(id="a", kind="markdown", source="# Title\ntext\n## Part"),
         NotebookCell(id="b", kind="code", source="\nimport math\nmath.pi", count=3),
@@ -107,8 +107,8 @@ def test_session_has_its_components_in_their_order(start: Callable[..., Session]
     (tmp_path / "AGENTS.md").write_text("Use tabs.", encoding="utf-8")
     program = f"{sys.executable} -S {ROOT / 'tests/agents/proxy.py'} shouts sdk"
     session = start("echo", components=["rules", program, Polite])
-    said = session.prompt("hi").wait(timeout=PATIENCE).text
-    assert said == "THE RULES OF THIS WORKSPACE, FROM ITS AGENTS.MD:\n\nUSE TABS.HI please"
+    answer = session.prompt("hi").wait(timeout=PATIENCE).text
+    assert answer == "THE RULES OF THIS WORKSPACE, FROM ITS AGENTS.MD:\n\nUSE TABS.HI please"
     assert session.prompt("hi").wait(timeout=PATIENCE).text == "HI please"
 
 
@@ -129,16 +129,16 @@ def test_an_agent_that_cannot_start_names_the_file_with_its_messages_once(
     turn = start("opens_nothing", components=["log"]).prompt("hi")
     turn.wait(timeout=PATIENCE, check=False)
     assert turn.error is not None
-    said = turn.error.message
-    assert "code 1). Log: `~/logs/start.log`. Last output:\nnode: cannot find module 'zod'" in said
-    assert (said.count("start.log"), said.count("components=")) == (1, 0)
+    message = turn.error.message
+    assert "code 1). Log: `~/logs/start.log`. Last output:\nnode: cannot find module 'zod'" in message
+    assert (message.count("start.log"), message.count("components=")) == (1, 0)
     assert "session/new" in (home / "logs/start.log").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("given", ["rules", ["unclosed 'quote"], [""], [3], [[]], {"rules": 1}])
-def test_components_that_make_no_sense_are_refused_at_once(start: Callable[..., Session], given: Any) -> None:
+@pytest.mark.parametrize("components", ["rules", ["unclosed 'quote"], [""], [3], [[]], {"rules": 1}])
+def test_components_that_make_no_sense_are_refused_at_once(start: Callable[..., Session], components: Any) -> None:
     with pytest.raises(UsageError, match="component"):
-        start("echo", components=given)
+        start("echo", components=components)
 
 
 def test_setting_when_it_names_a_component_that_is_not_there_is_refused(

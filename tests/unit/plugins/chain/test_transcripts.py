@@ -38,13 +38,13 @@ def lines(recording: Path, direction: str) -> list[dict[str, Any]]:
 def turns_of(recording: Path) -> list[tuple[int, dict[str, Any]]]:
     """Returns the client's messages, each with the number of the agent's before it."""
     entries = [json.loads(line) for line in recording.read_text(encoding="utf-8").splitlines()]
-    heard, said = 0, []
+    heard, messages = 0, []
     for each in entries:
         if isinstance(each["msg"], dict) and each["dir"] == "agent->client":
             heard += 1
         elif isinstance(each["msg"], dict) and each["dir"] == "client->agent":
-            said.append((heard, each["msg"]))
-    return said
+            messages.append((heard, each["msg"]))
+    return messages
 
 
 def as_bytes(message: dict[str, Any]) -> bytes:
@@ -99,18 +99,18 @@ class Replay:
 
     async def _say(self, message: dict[str, Any]) -> None:
         if "method" not in message:
-            asked = await self._asked(message["id"])
-            message = {**message, "id": asked}
+            request_id = await self._request_id(message["id"])
+            message = {**message, "id": request_id}
         self.place.receive(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
 
-    async def _asked(self, recorded: Any) -> Any:
+    async def _request_id(self, recorded: Any) -> Any:
         """Returns the current id of the agent's request recorded as *recorded*: requests keep their order."""
         if recorded not in self.requests:
             self.requests.append(recorded)
         at = self.requests.index(recorded)
-        while len(found := [each["id"] for each in self._messages() if "method" in each and "id" in each]) <= at:
+        while len(request_ids := [each["id"] for each in self._messages() if "method" in each and "id" in each]) <= at:
             await self._more()
-        return found[at]
+        return request_ids[at]
 
     def _messages(self) -> list[dict[str, Any]]:
         return [json.loads(line) for line in self.heard]

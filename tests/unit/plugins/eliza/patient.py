@@ -57,21 +57,21 @@ class Patient:
         self.connection: ClientSideConnection
         self.process: asyncio.subprocess.Process
         self._news = asyncio.Condition()
-        self._asked: dict[str, asyncio.Future[Any]] = {}
+        self._pending_requests: dict[str, asyncio.Future[Any]] = {}
 
     # -- what tests ask -----------------------------------------------------------------------------------------------
 
     async def session(self, cwd: Path | str = "/work") -> str:
         return (await self.connection.new_session(cwd=str(cwd), mcp_servers=[])).session_id
 
-    async def prompt(self, session_id: str, *said: Any) -> PromptResponse:
-        blocks = [acp.text_block(block) if isinstance(block, str) else block for block in said]
+    async def prompt(self, session_id: str, *content: Any) -> PromptResponse:
+        blocks = [acp.text_block(block) if isinstance(block, str) else block for block in content]
         return await self.connection.prompt(session_id=session_id, prompt=blocks)
 
     async def request(self, method: str, params: dict[str, Any]) -> Any:
         """Sends a request that the SDK's client has no method for, on the same pipe."""
-        number = f"patient-{len(self._asked)}"
-        answer = self._asked[number] = asyncio.get_running_loop().create_future()
+        number = f"patient-{len(self._pending_requests)}"
+        answer = self._pending_requests[number] = asyncio.get_running_loop().create_future()
         await self.write({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
         return await asyncio.wait_for(answer, PATIENCE)
 
@@ -83,7 +83,7 @@ class Patient:
 
     def observe(self, event: StreamEvent) -> None:
         """Takes the answers to :meth:`request`; the SDK ignores answers to requests that it did not send."""
-        answer = self._asked.get(str(event.message.get("id")))
+        answer = self._pending_requests.get(str(event.message.get("id")))
         if answer is None or event.direction is not StreamDirection.INCOMING:
             return
         if "error" in event.message:
@@ -92,10 +92,10 @@ class Patient:
         else:
             answer.set_result(event.message["result"])
 
-    async def hear(self, said: str, *blocks: Any) -> str:
+    async def hear(self, text: str, *blocks: Any) -> str:
         """Returns the text of the answer to a prompt in a new session."""
         session_id = await self.session()
-        await self.prompt(session_id, said, *blocks)
+        await self.prompt(session_id, text, *blocks)
         return self.text(session_id)
 
     def of(self, session_id: str, *kinds: type) -> list[Any]:

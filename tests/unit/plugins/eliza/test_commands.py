@@ -54,7 +54,7 @@ async def test_markdown(patient: Patient) -> None:
 
 
 @pytest.mark.parametrize(
-    ("block", "shown"),
+    ("block", "description"),
     [
         (attached("agentnb://variable/df", "é" * 156, "text/csv"), "`df`: text/csv, 312 B"),
         (attached("file:///work/my%20notes.txt", "x" * 2048), "`my notes.txt`: text, 2.0 KiB"),
@@ -69,9 +69,9 @@ async def test_markdown(patient: Patient) -> None:
         (AudioContentBlock(type="audio", data="AAEC", mime_type="audio/wav"), "`audio`: audio/wav, 3 B"),
     ],
 )
-async def test_context(patient: Patient, block: Any, shown: str) -> None:
+async def test_context(patient: Patient, block: Any, description: str) -> None:
     """The answer has names, kinds, sizes and first lines."""
-    assert shown in await patient.hear("/context", block)
+    assert description in await patient.hear("/context", block)
 
 
 WRONG = {

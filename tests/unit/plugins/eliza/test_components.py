@@ -22,7 +22,7 @@ def server(*args: str) -> McpServerStdio:
     return McpServerStdio(name="files", command=sys.executable, args=[SERVER, *args], env=env)
 
 
-async def told(patient: Patient, prompt: str, *servers: Any, cwd: Path = ROOT) -> str:
+async def answer_in_session(patient: Patient, prompt: str, *servers: Any, cwd: Path = ROOT) -> str:
     """Returns the answer in a session with *servers*."""
     new = await patient.connection.new_session(cwd=str(cwd), mcp_servers=list(servers))
     await patient.prompt(new.session_id, prompt)
@@ -31,13 +31,13 @@ async def told(patient: Patient, prompt: str, *servers: Any, cwd: Path = ROOT) -
 
 async def test_a_tool_is_called_in_the_sessions_folder(patient: Patient, tmp_path: Path) -> None:
     """The tool gets the server's variables."""
-    text = await told(patient, "/mcp files where", server("x"), cwd=tmp_path)
+    text = await answer_in_session(patient, "/mcp files where", server("x"), cwd=tmp_path)
     assert text.endswith(f'{{"args": ["x"], "cwd": "{tmp_path}", "level": "3"}}')
 
 
 async def test_a_program_that_a_server_leaves_behind_holds_up_no_answer(patient: Patient, tmp_path: Path) -> None:
     """It keeps the server's stdout open longer than the server runs."""
-    await told(patient, "/mcp files where", server("leaves"), cwd=tmp_path)
+    await answer_in_session(patient, "/mcp files where", server("leaves"), cwd=tmp_path)
     left = psutil.Process(int((tmp_path / "left").read_text()))
     assert left.status() == psutil.STATUS_SLEEPING
     left.kill()

@@ -69,8 +69,8 @@ async def test_the_official_client_calls_each_method() -> None:
         assert [mode.id for mode in new.modes.available_modes] == ["doctor", "plain"]
         session = new.session_id
         await client.set_session_mode(session_id=session, mode_id="plain")
-        told = await client.set_config_option(session_id=session, config_id="thoughts", value=True)
-        assert [option.current_value for option in told.config_options] == ["instant", "word", "on"]
+        response = await client.set_config_option(session_id=session, config_id="thoughts", value=True)
+        assert [option.current_value for option in response.config_options] == ["instant", "word", "on"]
         await patient.prompt(session, "one two")
         assert (patient.text(session), patient.thoughts(session)) == ("one two", "I am to give back what I was told.")
         await client.close_session(session_id=session)

@@ -39,5 +39,5 @@ def test_the_transcripts_hold_each_command_and_each_method() -> None:
     """`/markdown` is left out: it is one long text."""
     sent = [line[2:] for name in TRANSCRIPTS for line in lines_of(name) if line.startswith("> ")]
     assert {name for name in COMMANDS if not any(f'"text":"/{name}' in line for line in sent)} == {"markdown"}
-    methods = {found[1] for line in sent if (found := re.search(r'"method":"([^"]*)"', line))}
+    methods = {match[1] for line in sent if (match := re.search(r'"method":"([^"]*)"', line))}
     assert set(METHODS.split()) - methods == set()

@@ -46,8 +46,8 @@ class Process:
         line = data.decode("utf-8", "backslashreplace").removesuffix("\n").translate(_CONTROLS)
         for name, value in _PLACES.items():
             line = line.replace(value, name)
-        for pattern, shown in _VARYING:
-            line = re.sub(pattern, shown, line)
+        for pattern, replacement in _VARYING:
+            line = re.sub(pattern, replacement, line)
         return line
 
     async def end(self) -> int:
@@ -76,17 +76,17 @@ async def started(name: str) -> AsyncIterator[Process]:
 
 
 async def _recorded(name: str, lines: list[str]) -> list[str]:
-    said = []
+    transcript = []
     async with started(name) as eliza:
         for line in lines:
-            said.append(line)
+            transcript.append(line)
             if not line.startswith("> "):
                 continue
             eliza.write(line[2:])
             with contextlib.suppress(asyncio.TimeoutError):
                 while (answer := await asyncio.wait_for(eliza.read(), QUIET)) is not None:
-                    said.append(f"< {answer}")
-    return said
+                    transcript.append(f"< {answer}")
+    return transcript
 
 
 if __name__ == "__main__":

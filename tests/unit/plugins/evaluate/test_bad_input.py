@@ -43,8 +43,8 @@ def test_folder_without_tasks_and_tasks_that_cannot_be_used_are_named(
     missing = task("missing", FINE)
     (missing / "check.py").unlink()
     cases.append((missing, "has no check"))
-    found = [(evaluate("--agents", "eliza", tasks=folder), message) for folder, message in cases]
-    assert [(done.code, done.err) for done, message in found if done.code != 2 or message not in done.err] == []
+    results = [(evaluate("--agents", "eliza", tasks=folder), message) for folder, message in cases]
+    assert [(done.code, done.err) for done, message in results if done.code != 2 or message not in done.err] == []
 
 
 def test_words_and_files_that_cannot_be_used_are_named_before_agents_are_asked(
@@ -71,9 +71,9 @@ def test_words_and_files_that_cannot_be_used_are_named_before_agents_are_asked(
         (*good, "--json", f"{tmp_path}/folder"): "cannot be written",
         (*good, "--html", f"{tmp_path}/nowhere/x.html"): "cannot be written",
     }
-    found = {words: evaluate(*words) for words in cases}
-    assert {words: done for words, done in found.items() if done.code != 2 or cases[words] not in done.err} == {}
-    assert not any("one · good" in done.err for done in found.values())
+    results = {words: evaluate(*words) for words in cases}
+    assert {words: done for words, done in results.items() if done.code != 2 or cases[words] not in done.err} == {}
+    assert not any("one · good" in done.err for done in results.values())
     missing = agent("gone", {})
     missing.write_text(missing.read_text().replace("command = [", 'command = ["no-such-program", '))
     done = evaluate("--agents", "good", "gone")
@@ -118,12 +118,12 @@ def test_check_that_raises_hangs_prints_a_lot_or_returns_nonsense_is_broken_and_
     tasks = read_tasks([str(tmp_path / "tasks")])
     left = Left("An answer.", workspace, None, None, ())
     with ThreadPoolExecutor(3) as pool:
-        found = [[*pool.map(lambda each: check(each, left), tasks)]]
+        all_outcomes = [[*pool.map(lambda each: check(each, left), tasks)]]
         assert [*workspace.iterdir()] == [] or not rehearse_command("true", "/").available
-        found += [[*pool.map(lambda each: check_in_the_open(each, left), tasks)]]
+        all_outcomes += [[*pool.map(lambda each: check_in_the_open(each, left), tasks)]]
     odd = [
         (code, each)
-        for outcomes in found
+        for outcomes in all_outcomes
         for (code, wanted), each in zip(CHECKS.items(), outcomes, strict=True)
         if each.outcome != wanted[0] or wanted[1] not in each.why
     ]

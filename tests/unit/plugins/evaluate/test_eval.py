@@ -28,7 +28,7 @@ def test_agents_are_evaluated_recorded_replayed_without_them_and_gated_by_a_base
 ) -> None:
     """Results of replays are equal to the byte; the task's own files stay unchanged."""
     task("say", SAYS)
-    given = task("write", WRITES, files={"given.txt": "given\n"})
+    task_folder = task("write", WRITES, files={"given.txt": "given\n"})
     descriptions = [agent("good", RIGHT), agent("bad", WRONG)]
     recording, first, again = tmp_path / "recording", tmp_path / "first.json", tmp_path / "again.json"
     done = evaluate("--agents", "good", "bad", "--record", str(recording), "--json", str(first))
@@ -47,7 +47,7 @@ def test_agents_are_evaluated_recorded_replayed_without_them_and_gated_by_a_base
     lines = [each.split() for each in done.out.splitlines()]
     assert ["good", "2", "0", "0", "0", "0", "200", "0.75", "USD"] == lines[1][:9]
     assert ["say", "1", "of", "1", "0", "of", "1"] in lines
-    assert sorted(each.name for each in (given / "workspace").iterdir()) == ["given.txt"]
+    assert sorted(each.name for each in (task_folder / "workspace").iterdir()) == ["given.txt"]
 
     assert not [*tmp_path.glob("data/sessions.db*"), *tmp_path.glob("data/changes")]
     for each in descriptions:

@@ -34,8 +34,8 @@ def test_kernel_tools_work_in_a_kernel_and_a_notebook_of_its_own_that_do_not_see
         ["insert_cell", {"source": "print(x + 2)", "below": "c0"}],
     ]
     steps = [step for call in calls for step in ({"start": call}, {"end": 1})]
-    given = notebook(cell("x = 1"))
-    task("sums", CHECK, json.dumps(steps), {"sums.ipynb": json.dumps(given)}, notebook="sums.ipynb")
+    original = notebook(cell("x = 1"))
+    task("sums", CHECK, json.dumps(steps), {"sums.ipynb": json.dumps(original)}, notebook="sums.ipynb")
     agent("caller", program="calls_kernel.py")
     record = ("--agents", "caller", "--record", str(tmp_path / "rec"))
     done = evaluate(*record)

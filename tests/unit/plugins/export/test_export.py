@@ -191,19 +191,19 @@ def test_the_pages_policy_allows_nothing_but_its_style() -> None:
 
 def test_an_output_that_a_document_does_not_show_is_named(tmp_path: Path) -> None:
     """HTML or SVG alone leaves a line; beside a picture or equivalent text they leave none."""
-    shown = [
+    mime_bundles = [
         {"text/html": "<b>bold</b>"},
         {"image/svg+xml": "<svg/>", "text/plain": "<Figure>"},
         {"image/png": "aaaa", "text/html": "<img>"},
         {"text/plain": "   a  b\n0  1  2", "text/html": "<table>"},
     ]
-    outputs = [{"output_type": "display_data", "data": data, "metadata": {}} for data in shown]
+    outputs = [{"output_type": "display_data", "data": data, "metadata": {}} for data in mime_bundles]
     cell = {"cell_type": "code", "source": "x", "outputs": outputs, "metadata": {}, "execution_count": 1}
     path = tmp_path / "a.ipynb"
     notebook = {"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": [cell]}
     path.write_text(json.dumps(notebook), encoding="utf-8")
-    said = [entry.source for entry in find(str(path)).entries if entry.kind == "output"]
-    assert said == [
+    sources = [entry.source for entry in find(str(path)).entries if entry.kind == "output"]
+    assert sources == [
         "[Shown in the notebook only: text/html]",
         "<Figure>\n[Shown in the notebook only: image/svg+xml]",
         "",
@@ -263,8 +263,8 @@ def test_a_session_that_was_kept(tmp_path: Path) -> None:
 def test_a_session_of_a_hostile_agent_can_do_nothing(tmp_path: Path) -> None:
     """Its words are text in any form."""
     log = str(tmp_path / "log.db")
-    said = "\n\n".join(line for line in HOSTILE if "\x00" not in line)
-    tab = run_script(TALK, str(tmp_path), f"/say {said}", AGENTNB_LOG=log).stdout.strip()
+    text = "\n\n".join(line for line in HOSTILE if "\x00" not in line)
+    tab = run_script(TALK, str(tmp_path), f"/say {text}", AGENTNB_LOG=log).stdout.strip()
     forms = {form: run_agentnb("export", tab, "--to", form, AGENTNB_LOG=log).stdout for form in FORMS}
     assert inspect(forms["html"]) == []
     answer = json.loads(forms["jsonl"].splitlines()[-1])["source"]

@@ -25,8 +25,8 @@ def service(root: Path, *sources: str, variables: dict[str, Any] | None = None, 
     return CodeService(root, cells=lambda: cells, variables=lambda: variables or {}, seconds=seconds)
 
 
-def places(found: list[Any]) -> list[tuple[str | None, int, int]]:
-    return [(each.cell_id or (each.path and Path(each.path).name), each.line, each.column) for each in found]
+def places(locations: list[Any]) -> list[tuple[str | None, int, int]]:
+    return [(each.cell_id or (each.path and Path(each.path).name), each.line, each.column) for each in locations]
 
 
 def test_a_definition_is_found_in_the_cell_that_ran_last_before(tmp_path: Path) -> None:
@@ -36,11 +36,11 @@ def test_a_definition_is_found_in_the_cell_that_ran_last_before(tmp_path: Path) 
         CodeCell(cell_id="new", source="def f(x): return str(x)", count=2),
         CodeCell(cell_id="old", source="def f(x): return x", count=1),
     ]
-    asked = CodeService(tmp_path, cells=lambda: cells, seconds=300)
+    code_service = CodeService(tmp_path, cells=lambda: cells, seconds=300)
     expected = [("new", 1, 4)]
-    assert places(asked.definition(CodePlace(cell_id="use", symbol="f"))) == expected
+    assert places(code_service.definition(CodePlace(cell_id="use", symbol="f"))) == expected
     cells.insert(0, cells.pop())  # the user moves a cell: the place stays the same
-    assert places(asked.definition(CodePlace(cell_id="use", line=1, column=0))) == expected
+    assert places(code_service.definition(CodePlace(cell_id="use", line=1, column=0))) == expected
 
 
 @pytest.mark.parametrize(
@@ -68,10 +68,10 @@ def test_only_what_binds_a_name_defines_it(
 
 def test_an_assignment_to_an_item_of_an_argument_leads_to_the_argument(tmp_path: Path) -> None:
     """If no cell binds the name, it leads nowhere: the kernel's variable is not in the text."""
-    asked = service(tmp_path, "def f(df):\n    df['x'] = 1\n    return df", variables={"df": {}})
-    assert places(asked.definition(CodePlace(cell_id="c0", symbol="df", line=3))) == [("c0", 1, 6)]
-    asked = service(tmp_path, "df['x'] = 1\ndf", variables={"df": {}})
-    assert asked.definition(CodePlace(cell_id="c0", symbol="df", line=2)) == []
+    code_service = service(tmp_path, "def f(df):\n    df['x'] = 1\n    return df", variables={"df": {}})
+    assert places(code_service.definition(CodePlace(cell_id="c0", symbol="df", line=3))) == [("c0", 1, 6)]
+    code_service = service(tmp_path, "df['x'] = 1\ndf", variables={"df": {}})
+    assert code_service.definition(CodePlace(cell_id="c0", symbol="df", line=2)) == []
 
 
 def test_the_public_names_of_agentnb_are_known(tmp_path: Path) -> None:
@@ -105,18 +105,18 @@ def test_a_file_of_the_workspace_and_the_cells_that_import_it_are_one(tmp_path: 
     """Definitions and references go from cells to files and back."""
     (tmp_path / "model.py").write_text("def fit(x):\n    return x\n")
     (tmp_path / "other.py").write_text("import model\n\nmodel.fit(2)\n")
-    asked = service(tmp_path, "from model import fit", "fit(3)")
-    assert places(asked.definition(CodePlace(symbol="fit"))) == [("model.py", 1, 4)]
+    code_service = service(tmp_path, "from model import fit", "fit(3)")
+    assert places(code_service.definition(CodePlace(symbol="fit"))) == [("model.py", 1, 4)]
     expected = [("c0", 1, 18), ("c1", 1, 0), ("model.py", 1, 4), ("other.py", 3, 6)]
-    assert places(asked.references(CodePlace(cell_id="c1", symbol="fit"))) == expected
-    assert places(asked.references(CodePlace(path="model.py", symbol="fit"))) == expected
+    assert places(code_service.references(CodePlace(cell_id="c1", symbol="fit"))) == expected
+    assert places(code_service.references(CodePlace(path="model.py", symbol="fit"))) == expected
 
 
 def test_a_renaming_is_a_set_of_changes_and_changes_nothing(tmp_path: Path) -> None:
     """Each cell and file comes with its text before and after."""
     (tmp_path / "model.py").write_text("def fit(x):\r\n    return x\r\n", newline="")
-    asked = service(tmp_path, "from model import fit", "%time fit(3); refit = 'fit'", "!echo fit")
-    renaming = asked.rename(CodePlace(cell_id="c1", symbol="fit"), "train")
+    code_service = service(tmp_path, "from model import fit", "%time fit(3); refit = 'fit'", "!echo fit")
+    renaming = code_service.rename(CodePlace(cell_id="c1", symbol="fit"), "train")
     assert {(change.cell_id, change.after) for change in renaming.changes} == {
         ("c0", "from model import train"),
         ("c1", "%time train(3); refit = 'fit'"),
@@ -129,19 +129,19 @@ def test_a_renaming_is_a_set_of_changes_and_changes_nothing(tmp_path: Path) -> N
 @pytest.mark.parametrize(("symbol", "new_name"), [("json.dumps", "write"), ("x", "class"), ("x", "a b")])
 def test_a_renaming_that_cannot_be_done_says_why(tmp_path: Path, symbol: str, new_name: str) -> None:
     """Names from outside the workspace stay; a new name must be valid in Python."""
-    asked = service(tmp_path, "import json\nx = json.dumps")
+    code_service = service(tmp_path, "import json\nx = json.dumps")
     with pytest.raises(UsageError, match=r"outside the workspace|not a valid Python name"):
-        asked.rename(CodePlace(cell_id="c0", symbol=symbol), new_name)
+        code_service.rename(CodePlace(cell_id="c0", symbol=symbol), new_name)
 
 
 def test_hover_gives_the_signature_and_the_documentation(tmp_path: Path) -> None:
     """It covers functions in cells and in libraries."""
-    asked = service(tmp_path, 'def f(x: int, y=2) -> str:\n    """Adds."""', "import textwrap")
-    (found,) = asked.hover(CodePlace(symbol="f"))
-    assert (found.signatures, found.docs) == (("f(x: int, y=2) -> str",), "Adds.")
-    (found,) = asked.hover(CodePlace(symbol="textwrap.dedent"))
-    assert found.full_name == "textwrap.dedent"
-    assert found.docs == inspect.getdoc(textwrap.dedent)
+    code_service = service(tmp_path, 'def f(x: int, y=2) -> str:\n    """Adds."""', "import textwrap")
+    (hover,) = code_service.hover(CodePlace(symbol="f"))
+    assert (hover.signatures, hover.docs) == (("f(x: int, y=2) -> str",), "Adds.")
+    (hover,) = code_service.hover(CodePlace(symbol="textwrap.dedent"))
+    assert hover.full_name == "textwrap.dedent"
+    assert hover.docs == inspect.getdoc(textwrap.dedent)
 
 
 TRAP = """
@@ -175,12 +175,12 @@ def test_a_live_variable_is_known_by_its_type_and_is_never_touched(tmp_path: Pat
     monkeypatch.syspath_prepend(str(tmp_path))
     trapped = importlib.import_module("trapped")
     variables = {"trap": trapped.Trap(), "n": 3, "made": trapped.Trap}
-    asked = service(tmp_path, "trap = anything()", variables=variables)
-    assert [each.name for each in asked.completions(CodePlace(symbol="trap.m"))] == ["method"]
-    assert [each.name for each in asked.completions(CodePlace(symbol="n.bit_l"))] == ["bit_length"]
-    assert [each.name for each in asked.completions(CodePlace(symbol="made.touch"))] == ["touchy"]
-    (found,) = asked.hover(CodePlace(symbol="trap.method"))
-    assert (found.docs, found.is_live) == ("A method.", True)
+    code_service = service(tmp_path, "trap = anything()", variables=variables)
+    assert [each.name for each in code_service.completions(CodePlace(symbol="trap.m"))] == ["method"]
+    assert [each.name for each in code_service.completions(CodePlace(symbol="n.bit_l"))] == ["bit_length"]
+    assert [each.name for each in code_service.completions(CodePlace(symbol="made.touch"))] == ["touchy"]
+    (hover,) = code_service.hover(CodePlace(symbol="trap.method"))
+    assert (hover.docs, hover.is_live) == ("A method.", True)
     assert trapped.touched == []
 
 
@@ -188,9 +188,9 @@ def test_an_analysis_neither_imports_nor_changes_the_import_path(tmp_path: Path)
     """A module that the user has not imported stays so, whatever the question."""
     (tmp_path / "loud.py").write_text("import sys\nsys.loud = True\ndef shout(): ...\n")
     path, loaded = sys.path, {*sys.modules}
-    asked = service(tmp_path, "import loud, _ctypes_test, curses.panel\ncurses.panel.new_panel")
-    assert places(asked.definition(CodePlace(symbol="loud.shout"))) == [("loud.py", 3, 4)]
-    asked.hover(CodePlace(symbol="_ctypes_test.func"))
+    code_service = service(tmp_path, "import loud, _ctypes_test, curses.panel\ncurses.panel.new_panel")
+    assert places(code_service.definition(CodePlace(symbol="loud.shout"))) == [("loud.py", 3, 4)]
+    code_service.hover(CodePlace(symbol="_ctypes_test.func"))
     assert sys.path is path
     assert not hasattr(sys, "loud")
     assert {"loud", "_ctypes_test"}.isdisjoint({*sys.modules} - loaded)
@@ -198,10 +198,12 @@ def test_an_analysis_neither_imports_nor_changes_the_import_path(tmp_path: Path)
 
 def test_syntax_errors_are_told_with_their_cell_and_hurt_no_other(tmp_path: Path) -> None:
     """Magics and ``await`` are not errors."""
-    asked = service(tmp_path, "def f(:", "await g()\n%matplotlib inline\n!ls", "%%bash\nif", "def g(): ...", "g()\n  x")
-    found = asked.diagnostics()
-    assert [(each.cell_id, each.line) for each in found] == [("c0", 1), ("c4", 2)]
-    assert places(asked.definition(CodePlace(cell_id="c4", symbol="g"))) == [("c3", 1, 4)]
+    code_service = service(
+        tmp_path, "def f(:", "await g()\n%matplotlib inline\n!ls", "%%bash\nif", "def g(): ...", "g()\n  x"
+    )
+    diagnostics = code_service.diagnostics()
+    assert [(each.cell_id, each.line) for each in diagnostics] == [("c0", 1), ("c4", 2)]
+    assert places(code_service.definition(CodePlace(cell_id="c4", symbol="g"))) == [("c3", 1, 4)]
 
 
 # The exception that ends it can arrive in a callback of the garbage collector (Hypothesis has one), where it is lost;
@@ -215,15 +217,15 @@ def test_an_analysis_that_takes_too_long_is_ended_and_the_next_one_works(tmp_pat
         return [CodeCell(cell_id="a", source="".join(f"def f{n}(x): return x + {n}\n" for n in range(count)))]
 
     count = 20_000
-    asked = CodeService(tmp_path, cells=cells, seconds=0.05)
+    code_service = CodeService(tmp_path, cells=cells, seconds=0.05)
     with pytest.raises(UsageError, match="took more than"):
-        asked.definition(CodePlace(symbol="f3"))
+        code_service.definition(CodePlace(symbol="f3"))
     assert [each.name for each in threading.enumerate() if each.name == "agentnb-code"] == []
 
 
 def test_places_that_are_not_there_are_told(tmp_path: Path) -> None:
     """Unknown cells, lines, columns, symbols and files: each has a sentence."""
-    asked = service(tmp_path, "x = 1")
+    code_service = service(tmp_path, "x = 1")
     for place in (
         CodePlace(cell_id="nope", symbol="x"),
         CodePlace(cell_id="c0", line=2, column=0),
@@ -235,5 +237,5 @@ def test_places_that_are_not_there_are_told(tmp_path: Path) -> None:
         CodePlace(),
     ):
         with pytest.raises(UsageError):
-            asked.definition(place)
-    assert asked.definition(CodePlace(symbol="nowhere")) == []
+            code_service.definition(place)
+    assert code_service.definition(CodePlace(symbol="nowhere")) == []

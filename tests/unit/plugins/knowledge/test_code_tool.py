@@ -13,9 +13,11 @@ from tests.unit.kernel.shell_tools import Tools
 
 @pytest.fixture
 def page() -> Iterator[NotebookPage]:
-    shown = NotebookPage("fit.ipynb", {"a": "def fit(x):\n    '''Fits.'''\n    return x", "b": "%time fit(data)"})
-    yield shown
-    shown.close()
+    notebook_page = NotebookPage(
+        "fit.ipynb", {"a": "def fit(x):\n    '''Fits.'''\n    return x", "b": "%time fit(data)"}
+    )
+    yield notebook_page
+    notebook_page.close()
 
 
 def test_an_agent_looks_up_code_of_the_notebook_while_the_kernel_is_busy(tools: Tools, page: NotebookPage) -> None:

@@ -42,13 +42,13 @@ def test_a_module_of_fifty_thousand_lines_and_five_thousand_cells_are_answered(t
     lines = "".join(f"def f{number}(x):\n    return x\n" for number in range(25_000))
     (tmp_path / "long.py").write_text(lines)
     sources = [f"x{number} = {number}" for number in range(4_998)]
-    asked = service(tmp_path, *sources, "from long import f24999", "f24999(x4997)")
-    assert places(asked.definition(CodePlace(cell_id="c4999", symbol="x4997"))) == [("c4997", 1, 0)]
-    assert places(asked.definition(CodePlace(cell_id="c4999", symbol="f24999"))) == [("long.py", 49_999, 4)]
-    assert asked.diagnostics(CodePlace(path="long.py")) == []
+    code_service = service(tmp_path, *sources, "from long import f24999", "f24999(x4997)")
+    assert places(code_service.definition(CodePlace(cell_id="c4999", symbol="x4997"))) == [("c4997", 1, 0)]
+    assert places(code_service.definition(CodePlace(cell_id="c4999", symbol="f24999"))) == [("long.py", 49_999, 4)]
+    assert code_service.diagnostics(CodePlace(path="long.py")) == []
     (tmp_path / "longest.py").write_text(lines * 20)
     with pytest.raises(UsageError, match=r"longest\.py has more than 5,000,000 bytes"):
-        asked.definition(CodePlace(path="longest.py", symbol="f1"))
+        code_service.definition(CodePlace(path="longest.py", symbol="f1"))
 
 
 @example(["print(f'{x"], ("whole = 1", 0))
@@ -63,7 +63,7 @@ def test_a_module_of_fifty_thousand_lines_and_five_thousand_cells_are_answered(t
 def test_no_cell_keeps_another_from_being_answered(sources: list[str], defining: tuple[str, int]) -> None:
     """Syntax errors, magics and unclosed strings: a definition in another cell is found."""
     with tempfile.TemporaryDirectory() as folder:
-        asked = service(Path(folder), *sources, defining[0], "whole")
-        found = asked.definition(CodePlace(cell_id=f"c{len(sources) + 1}", symbol="whole"))
+        code_service = service(Path(folder), *sources, defining[0], "whole")
+        definitions = code_service.definition(CodePlace(cell_id=f"c{len(sources) + 1}", symbol="whole"))
     expected = ("os.py", 1, 0) if defining[1] < 0 else (f"c{len(sources)}", 1, defining[1])
-    assert places(found) == [expected]
+    assert places(definitions) == [expected]

@@ -66,8 +66,8 @@ def test_no_front_matter_grows_when_it_is_read(lines: list[str]) -> None:
     """Anchors, aliases, tags, merges and nested collections are refused; values are no longer than the text."""
     text = "\n".join(lines)
     with contextlib.suppress(ValueError):
-        found, _ = split_front_matter(f"---\n{text}\n---\n")
-        values = [value if isinstance(value, str) else "".join(value.values()) for value in found.values()]
+        front_matter, _ = split_front_matter(f"---\n{text}\n---\n")
+        values = [value if isinstance(value, str) else "".join(value.values()) for value in front_matter.values()]
         assert sum(map(len, values)) <= len(text)
         assert not any(value.startswith(("&", "*", "!", "{", "[")) for value in values)
 

@@ -57,14 +57,14 @@ def _ends_servers(tmp_path: Path) -> Any:
     server_for(tmp_path, None)
 
 
-def places(found: list[Any]) -> list[tuple[str | None, int, int]]:
-    return [(each.cell_id or (each.path and Path(each.path).name), each.line, each.column) for each in found]
+def places(locations: list[Any]) -> list[tuple[str | None, int, int]]:
+    return [(each.cell_id or (each.path and Path(each.path).name), each.line, each.column) for each in locations]
 
 
-def problems(found: list[Diagnostic]) -> list[tuple[str | None, int, int, str]]:
+def problems(diagnostics: list[Diagnostic]) -> list[tuple[str | None, int, int, str]]:
     return [
         (each.cell_id or (each.path and Path(each.path).name), each.line, each.column, each.code or each.message)
-        for each in found
+        for each in diagnostics
     ]
 
 
@@ -89,44 +89,44 @@ MODEL = "def fit(x: int) -> str:\n    return x\n"
 def test_a_type_checker_finds_problems_in_cells_and_files(tmp_path: Path) -> None:
     """Each has its place in the cell; names of live variables and lines with a magic have none."""
     (tmp_path / "model.py").write_text(MODEL)
-    asked = service(tmp_path, installed("basedpyright"), *CELLS, live=1)
-    assert problems(asked.diagnostics()) == [
+    code_service = service(tmp_path, installed("basedpyright"), *CELLS, live=1)
+    assert problems(code_service.diagnostics()) == [
         ("c2", 1, 3, "'(' was never closed"),
         ("c1", 1, 10, "reportArgumentType"),
         ("c1", 2, 6, "reportUndefinedVariable"),
         ("c3", 3, 11, "reportAttributeAccessIssue"),
     ]
-    assert problems(asked.diagnostics(CodePlace(cell_id="c3"))) == [("c3", 3, 11, "reportAttributeAccessIssue")]
-    (found,) = asked.diagnostics(CodePlace(path="model.py"))
-    assert (found.source, found.severity, found.line, found.column) == ("basedpyright", "error", 2, 11)
-    assert asked.failure == ""
+    assert problems(code_service.diagnostics(CodePlace(cell_id="c3"))) == [("c3", 3, 11, "reportAttributeAccessIssue")]
+    (problem,) = code_service.diagnostics(CodePlace(path="model.py"))
+    assert (problem.source, problem.severity, problem.line, problem.column) == ("basedpyright", "error", 2, 11)
+    assert code_service.failure == ""
 
 
 def test_a_type_checker_finds_uses_in_cells_and_files_as_they_are_now(tmp_path: Path) -> None:
     """It sees files added, changed or removed after its start; a renaming uses its results."""
     (tmp_path / "model.py").write_text(MODEL)
     (tmp_path / "other.py").write_text("import model\n\n'𝄞'; model.fit(2)\n")
-    asked = service(tmp_path, installed("basedpyright"), *CELLS)
+    code_service = service(tmp_path, installed("basedpyright"), *CELLS)
     in_cells = [("c0", 2, 18), ("c1", 1, 6), ("c2", 1, 0), ("c3", 1, 10), ("c3", 3, 4)]
     expected = [*in_cells, ("model.py", 1, 4), ("other.py", 3, 11)]
-    assert places(asked.references(CodePlace(symbol="fit"))) == expected
-    assert places(asked.references(CodePlace(path="other.py", symbol="model.fit"))) == expected
-    renaming = asked.rename(CodePlace(cell_id="c1", symbol="fit"), "train")
+    assert places(code_service.references(CodePlace(symbol="fit"))) == expected
+    assert places(code_service.references(CodePlace(path="other.py", symbol="model.fit"))) == expected
+    renaming = code_service.rename(CodePlace(cell_id="c1", symbol="fit"), "train")
     assert [change.count for change in renaming.changes] == [1, 1, 1, 2, 1, 1]
     assert renaming.notes == ("1 cell with the name cannot be parsed by Python; check it yourself.",)
     (tmp_path / "other.py").unlink()
     (tmp_path / "model.py").write_text(f"\n{MODEL}")
     (tmp_path / "new.py").write_text("from model import fit\n")
     expected = [*in_cells, ("model.py", 2, 4), ("new.py", 1, 18)]
-    assert places(asked.references(CodePlace(symbol="fit"))) == expected
-    assert asked.failure == ""
+    assert places(code_service.references(CodePlace(symbol="fit"))) == expected
+    assert code_service.failure == ""
 
 
 def test_a_type_checker_renames_nothing_of_a_library(tmp_path: Path) -> None:
     """Names defined elsewhere stay."""
-    asked = service(tmp_path, installed("basedpyright"), "import json\nx = json.dumps(1)")
+    code_service = service(tmp_path, installed("basedpyright"), "import json\nx = json.dumps(1)")
     with pytest.raises(UsageError, match="outside the workspace"):
-        asked.rename(CodePlace(cell_id="c0", symbol="json.dumps"), "write")
+        code_service.rename(CodePlace(cell_id="c0", symbol="json.dumps"), "write")
 
 
 @pytest.mark.parametrize("name", ["ruff", "pylsp"])
@@ -135,26 +135,26 @@ def test_a_linter_finds_problems_and_jedi_the_uses(tmp_path: Path, name: str) ->
     (tmp_path / "ruff.toml").write_text("[lint]\nselect = ['F', 'PLE']\n")
     sources = ["import os\nx = 1", "await live\ngone; display(x)"]
     cells = [CodeCell(cell_id="c0", source=sources[0]), CodeCell(cell_id="c1", source=sources[1])]
-    asked = CodeService(
+    code_service = CodeService(
         tmp_path,
         cells=lambda: cells,
         variables=lambda: {"live": 1},
         seconds=150,
         language_server=lambda: chosen_program(installed(name)),
     )
-    found = {(each.cell_id, each.line, each.column, each.source) for each in asked.diagnostics()}
-    assert found == {("c0", 1, 7 if name == "ruff" else 0, name), ("c1", 2, 0, name)}
+    diagnostics = {(each.cell_id, each.line, each.column, each.source) for each in code_service.diagnostics()}
+    assert diagnostics == {("c0", 1, 7 if name == "ruff" else 0, name), ("c1", 2, 0, name)}
     cells[:] = [CodeCell(cell_id="c0", source="x = 1\nlost")]
-    assert [each.line for each in asked.diagnostics()] == [2]
-    assert places(asked.references(CodePlace(symbol="x"))) == [("c0", 1, 0)]
-    assert asked.failure == ""
+    assert [each.line for each in code_service.diagnostics()] == [2]
+    assert places(code_service.references(CodePlace(symbol="x"))) == [("c0", 1, 0)]
+    assert code_service.failure == ""
 
 
 def test_nothing_is_started_before_a_question_or_where_the_setting_is_off(tmp_path: Path) -> None:
     """A question that only jedi answers starts nothing."""
-    asked = service(tmp_path, odd("good"), "x = 1", "x")
-    asked.definition(CodePlace(symbol="x"))
-    asked.completions(CodePlace(symbol="x"))
+    code_service = service(tmp_path, odd("good"), "x = 1", "x")
+    code_service.definition(CodePlace(symbol="x"))
+    code_service.completions(CodePlace(symbol="x"))
     server = server_for(tmp_path, odd("good"))
     assert server is not None
     assert server.pid == 0
@@ -165,29 +165,30 @@ def test_nothing_is_started_before_a_question_or_where_the_setting_is_off(tmp_pa
 def test_two_notebooks_of_one_folder_share_one_server_and_another_setting_replaces_it(tmp_path: Path) -> None:
     """A folder never has two, also if two threads ask at once."""
     notebooks = [service(tmp_path, odd("good"), "x = 1") for _ in range(2)]
-    told: list[str] = []
+    messages: list[str] = []
     threads = [
-        threading.Thread(target=lambda asked=each: told.append(asked.diagnostics()[0].message)) for each in notebooks
+        threading.Thread(target=lambda code_service=each: messages.append(code_service.diagnostics()[0].message))
+        for each in notebooks
     ]
     for each in threads:
         each.start()
     for each in threads:
         each.join()
-    assert len(told) == 2
-    assert len(set(told)) == 1
+    assert len(messages) == 2
+    assert len(set(messages)) == 1
     (other,) = service(tmp_path, odd("pushes"), "x = 1").diagnostics()
-    assert other.message != told[0]
-    assert gone(told[0])
+    assert other.message != messages[0]
+    assert gone(messages[0])
 
 
 @pytest.mark.parametrize("how", ["good", "out-of-order", "asks", "pushes"])
 def test_a_server_that_answers_oddly_is_understood(tmp_path: Path, how: str) -> None:
     """Answers out of order or twice, and its own requests, change nothing; its edits are refused."""
-    asked = service(tmp_path, odd(how), "x = 1", "x")
+    code_service = service(tmp_path, odd(how), "x = 1", "x")
     for _ in range(2):
-        (found,) = asked.diagnostics()
-        assert (found.cell_id, found.severity, found.code) == ("c0", "warning", "T1")
-    assert asked.failure == ""
+        (problem,) = code_service.diagnostics()
+        assert (problem.cell_id, problem.severity, problem.code) == ("c0", "warning", "T1")
+    assert code_service.failure == ""
 
 
 FAILURES = {
@@ -204,52 +205,54 @@ FAILURES = {
 @pytest.mark.parametrize("how", FAILURES)
 def test_a_server_that_fails_costs_a_sentence_and_jedi_answers(tmp_path: Path, how: str) -> None:
     """Problems and uses are those without a server."""
-    asked = service(tmp_path, odd(how), "x = 1", "x(")
-    assert problems(asked.diagnostics()) == [("c1", 1, 1, "'(' was never closed")]
-    assert re.fullmatch(FAILURES[how], asked.failure), asked.failure
-    assert places(asked.references(CodePlace(symbol="x"))) == [("c0", 1, 0), ("c1", 1, 0)]
-    asked.completions(CodePlace(symbol="x"))
-    assert asked.failure == ""
+    code_service = service(tmp_path, odd(how), "x = 1", "x(")
+    assert problems(code_service.diagnostics()) == [("c1", 1, 1, "'(' was never closed")]
+    assert re.fullmatch(FAILURES[how], code_service.failure), code_service.failure
+    assert places(code_service.references(CodePlace(symbol="x"))) == [("c0", 1, 0), ("c1", 1, 0)]
+    code_service.completions(CodePlace(symbol="x"))
+    assert code_service.failure == ""
 
 
 @pytest.mark.parametrize("how", ["hangs-at-start", "hangs-at-question", "deaf"])
 def test_a_server_that_hangs_is_ended_and_jedi_answers(tmp_path: Path, how: str) -> None:
     """It is ended at its time limit."""
-    asked = service(tmp_path, odd(how), "x = 1", f"x('{'x' * 1_000_000}'", seconds=1)
-    assert problems(asked.diagnostics()) == [("c1", 1, 1, "'(' was never closed")]
-    assert asked.failure == "odd did not answer in time and was stopped."
+    code_service = service(tmp_path, odd(how), "x = 1", f"x('{'x' * 1_000_000}'", seconds=1)
+    assert problems(code_service.diagnostics()) == [("c1", 1, 1, "'(' was never closed")]
+    assert code_service.failure == "odd did not answer in time and was stopped."
 
 
 def test_a_server_that_fails_again_and_again_is_not_started_any_more(tmp_path: Path) -> None:
     """It would cost time at each question."""
-    asked = service(tmp_path, odd("dies-at-start"), "x = 1")
+    code_service = service(tmp_path, odd("dies-at-start"), "x = 1")
     for _ in range(MOST_FAILURES):
-        asked.diagnostics()
+        code_service.diagnostics()
     server = server_for(tmp_path, odd("dies-at-start"))
     assert server is not None
     last = server.pid
-    asked.diagnostics()
-    assert asked.failure.endswith("It has failed 3 times and is not started again.")
+    code_service.diagnostics()
+    assert code_service.failure.endswith("It has failed 3 times and is not started again.")
     assert server.pid == last
 
 
 def test_a_server_that_died_meanwhile_is_started_again(tmp_path: Path) -> None:
     """No question was open when it died."""
-    asked = service(tmp_path, odd("good"), "x = 1")
-    (first,) = asked.diagnostics()
+    code_service = service(tmp_path, odd("good"), "x = 1")
+    (first,) = code_service.diagnostics()
     process = psutil.Process(int(first.message.split()[-1]))
     process.send_signal(signal.SIGKILL)
     process.wait()
-    found = [each.message for each in asked.diagnostics()] or [each.message for each in asked.diagnostics()]
-    assert found != [first.message]
-    assert len(found) == 1
+    messages = [each.message for each in code_service.diagnostics()] or [
+        each.message for each in code_service.diagnostics()
+    ]
+    assert messages != [first.message]
+    assert len(messages) == 1
 
 
 def test_places_that_do_not_exist_are_left_out(tmp_path: Path) -> None:
     """Lines and files that do not exist, and invalid places."""
-    asked = service(tmp_path, odd("lies"), "x = 1", "x")
-    assert problems(asked.diagnostics()) == [("c0", 1, 0, "T1")]
-    assert places(asked.references(CodePlace(symbol="x"))) == [("c0", 1, 0), ("c1", 1, 0)]
+    code_service = service(tmp_path, odd("lies"), "x = 1", "x")
+    assert problems(code_service.diagnostics()) == [("c0", 1, 0, "T1")]
+    assert places(code_service.references(CodePlace(symbol="x"))) == [("c0", 1, 0), ("c1", 1, 0)]
 
 
 def test_a_server_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -257,9 +260,9 @@ def test_a_server_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setenv("PATH", str(tmp_path))
     if find_on_path("pyright-langserver") is not None:
         pytest.skip("pyright is installed beside this Python.")
-    asked = service(tmp_path, "pyright", "x = (")
-    assert len(asked.diagnostics()) == 1
-    assert asked.failure == (
+    code_service = service(tmp_path, "pyright", "x = (")
+    assert len(code_service.diagnostics()) == 1
+    assert code_service.failure == (
         "pyright-langserver is not installed, so jedi answers. "
         "Install it (`pip install pyright`) or set language_server."
     )
@@ -284,10 +287,10 @@ if sys.argv[2] == "waits":
 """
 
 
-def gone(told: str) -> bool:
-    """Waits until the process named in *told* has ended."""
+def gone(message: str) -> bool:
+    """Waits until the process named in *message* has ended."""
     with contextlib.suppress(psutil.NoSuchProcess):
-        psutil.Process(int(told.rsplit(maxsplit=1)[-1])).wait()
+        psutil.Process(int(message.rsplit(maxsplit=1)[-1])).wait()
     return True
 
 
@@ -297,9 +300,9 @@ def test_a_server_ends_with_the_kernel(tmp_path: Path, how: str) -> None:
     command = [sys.executable, "-c", ASKS, json.dumps(odd("good").command), how]
     with subprocess.Popen(command, cwd=tmp_path, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as kernel:
         assert kernel.stdout is not None
-        told = kernel.stdout.readline()
-        assert told.startswith("told by")
+        message = kernel.stdout.readline()
+        assert message.startswith("told by")
         if how == "waits":
             kernel.kill()
         kernel.wait()
-    assert gone(told)
+    assert gone(message)

@@ -73,10 +73,10 @@ def test_a_tool_is_shown_and_off_until_its_package_is_trusted_and_nothing_is_imp
     install(site, "crate")
     library = site.library
     assert (offered(site), sorted(each.name for each in library.skills())) == ([], sorted(NAMES))
-    shown = Skills(library.skills(), library).show("crate/leaks")
-    assert "a tool: crate.agent:leaks in" in shown
-    assert shown.endswith('print("key", os.environ["BOX_API_KEY"])')
-    assert "Check these lines:" in shown
+    text = Skills(library.skills(), library).show("crate/leaks")
+    assert "a tool: crate.agent:leaks in" in text
+    assert text.endswith('print("key", os.environ["BOX_API_KEY"])')
+    assert "Check these lines:" in text
     library.trust("crate")
     assert sorted(offered(site)) == sorted(NAMES)
     assert "crate/shout(text: str, times: int=1): Says a text loudly." in site.library.answer({})
@@ -212,10 +212,10 @@ CALLS: dict[str, tuple[dict[str, Any], str]] = {
 @pytest.mark.parametrize("case", CALLS)
 def test_a_call_that_fails_says_why(tools: Tools, case: str) -> None:
     """The kernel and the conversation continue."""
-    arguments, said = CALLS[case]
+    arguments, message = CALLS[case]
     failed, text = use(tools, **arguments)
     assert failed
-    assert said in text
+    assert message in text
 
 
 def test_a_tool_whose_import_fails_says_so(tools: Tools, trusted: Path) -> None:

@@ -39,24 +39,24 @@ def _own_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AGENTNB_DATA_DIR", str(tmp_path / "data"))
 
 
-def asked(host: Host, question: str = QUESTION, package: str = "json", version: str | None = None) -> Research:
-    given = configuration(find("eliza"), Path.cwd())
-    work = researches_of(host).research(question, package, version, configuration=given)
+def run_research(host: Host, question: str = QUESTION, package: str = "json", version: str | None = None) -> Research:
+    config = configuration(find("eliza"), Path.cwd())
+    work = researches_of(host).research(question, package, version, configuration=config)
     return host.loop.submit(work).result(PATIENCE)
 
 
-def researcher(host: Host, found: Research) -> Conversation:
-    talks = [each for each in host.conversations.values() if each.tab_id == found.session]
+def researcher(host: Host, research: Research) -> Conversation:
+    talks = [each for each in host.conversations.values() if each.tab_id == research.session]
     return talks[0]
 
 
 def test_research_answers_with_places_in_the_source_and_the_second_time_from_memory(host: Host) -> None:
     """The conversation has no tab, can be opened, and shows the agent's reads."""
-    found = asked(host)
-    (first, *_) = found.findings
+    research = run_research(host)
+    (first, *_) = research.findings
     assert (first.name, first.excerpt) == ("json/decoder.py", "class JSONDecodeError(ValueError):")
-    assert f"(`json/decoder.py:{first.line}`)" in found.text
-    conversation = researcher(host, found)
+    assert f"(`json/decoder.py:{first.line}`)" in research.text
+    conversation = researcher(host, research)
     assert conversation.is_hidden
     assert conversation.kernel is None
     session = Session(conversation)
@@ -66,8 +66,8 @@ def test_research_answers_with_places_in_the_source_and_the_second_time_from_mem
         "package_source: return_response",
     ]
     assert [call.status for call in session.turns[0].tool_calls] == ["completed"] * 3
-    again = asked(host)
-    assert (again.is_cached, again.findings, len(host.conversations)) == (True, found.findings, 1)
+    again = run_research(host)
+    assert (again.is_cached, again.findings, len(host.conversations)) == (True, research.findings, 1)
 
 
 class Led:
@@ -85,8 +85,8 @@ class Led:
 
     def ask(self, question: str) -> Future[Research]:
         """Asks *question* through the agent's program."""
-        given = configuration(custom(self.command), Path.cwd())
-        return self._host.loop.submit(researches_of(self._host).research(question, "json", configuration=given))
+        config = configuration(custom(self.command), Path.cwd())
+        return self._host.loop.submit(researches_of(self._host).research(question, "json", configuration=config))
 
     def next(self) -> tuple[str, Any]:
         """Returns the next question of an agent, and its stream."""
@@ -176,39 +176,39 @@ def test_a_question_that_cannot_be_asked_is_refused_before_an_agent_is_started(
     host: Host, question: str, package: str, version: str | None
 ) -> None:
     with pytest.raises(UsageError):
-        asked(host, question, package, version)
+        run_research(host, question, package, version)
     assert host.conversations == {}
 
 
 def test_a_version_that_is_not_installed_is_not_fetched_where_nobody_can_be_asked(host: Host) -> None:
     with pytest.raises(Exception, match="no one could be asked"):
-        asked(host, version="0.0.1")
+        run_research(host, version="0.0.1")
 
 
 def test_findings_are_told_as_they_come_and_kept_where_the_research_reaches_a_limit(host: Host, led: Led) -> None:
     """A later research starts from them and says so; another version, or one after deletion, does not."""
-    told: list[Research] = []
-    given = configuration(custom(led.command), Path.cwd())
+    updates: list[Research] = []
+    config = configuration(custom(led.command), Path.cwd())
     researches = researches_of(host)
 
     def ask(question: str) -> Future[Research]:
-        return host.loop.submit(researches.research(question, "json", configuration=given, on_findings=told.append))
+        return host.loop.submit(researches.research(question, "json", configuration=config, on_findings=updates.append))
 
     researches.tokens = 1_000
     first = ask("Why?")
     _, lines = led.next()
     tell(lines, "more json/decoder.py It decodes.")
     assert lines.readline() == "returned\n"
-    assert [(each.text, each.reused) for each in told] == [("- It decodes. (`json/decoder.py:1`)", 0)]
+    assert [(each.text, each.reused) for each in updates] == [("- It decodes. (`json/decoder.py:1`)", 0)]
     tell(lines, "spend 1001")
     with pytest.raises(AgentError, match=r"What it found until then \(1\) is kept: ask again"):
         first.result(PATIENCE)
     later = ask("And then?")
     _, lines = led.next()
     tell(lines, "return More.")
-    found = later.result(PATIENCE)
-    assert (found.reused, found.note) == (1, "Started from 1 earlier finding of this version.")
-    snapshot = Session(researcher(host, found)).turns[0].snapshot
+    research = later.result(PATIENCE)
+    assert (research.reused, research.note) == (1, "Started from 1 earlier finding of this version.")
+    snapshot = Session(researcher(host, research)).turns[0].snapshot
     assert snapshot is not None
     prompt = snapshot.message.text
     assert "- It decodes. (`json/decoder.py:1`)" in prompt

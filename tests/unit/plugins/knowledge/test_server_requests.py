@@ -44,59 +44,61 @@ def test_a_type_checker_tells_symbols_implementations_and_types(tmp_path: Path) 
     """They cover cells, files and the workspace; missing abilities have a message."""
     (tmp_path / "model.py").write_text(MODEL)
     cells = ("from model import Base, Tree", "'𝄞'; t = Tree()\n%time u = t.fit()", "def show(x): ...")
-    asked = service(tmp_path, installed("basedpyright"), *cells)
-    symbols = asked.ask("symbols", CodePlace())
+    code_service = service(tmp_path, installed("basedpyright"), *cells)
+    symbols = code_service.ask("symbols", CodePlace())
     assert [(each.kind, each.full_name) for each in symbols if each.kind != "variable"] == [("function", "show")]
     assert [each for each in places(symbols) if each[0] == "c1"] == [("c1", 1, 5), ("c1", 2, 6)]
-    in_file = asked.ask("symbols", CodePlace(path="model.py"))
+    in_file = code_service.ask("symbols", CodePlace(path="model.py"))
     methods = [("method", "Base.fit"), ("method", "Tree.fit")]
     assert [(each.kind, each.full_name) for each in in_file if each.kind == "method"] == methods
-    in_workspace = asked.ask("workspace_symbols", CodePlace(symbol="fit"))
+    in_workspace = code_service.ask("workspace_symbols", CodePlace(symbol="fit"))
     assert sorted((each.kind, each.full_name) for each in in_workspace) == methods
-    assert places(asked.ask("implementation", CodePlace(path="model.py", symbol="fit", line=2))) == [
+    assert places(code_service.ask("implementation", CodePlace(path="model.py", symbol="fit", line=2))) == [
         ("model.py", 2, 8),
         ("model.py", 6, 8),
     ]
-    assert places(asked.ask("type_definition", CodePlace(cell_id="c1", symbol="t"))) == [("model.py", 5, 6)]
+    assert places(code_service.ask("type_definition", CodePlace(cell_id="c1", symbol="t"))) == [("model.py", 5, 6)]
     with pytest.raises(UsageError, match=r"^basedpyright offers no formatting\. Another language server may"):
-        asked.ask("format", CodePlace())
+        code_service.ask("format", CodePlace())
 
 
 def test_a_formatter_changes_each_cell_for_itself_and_only_what_it_can_read(tmp_path: Path) -> None:
     """A cell with a magic or an error stays, and so does a semicolon that hides a value."""
     cells = ("x = {'a':1}", "%time y = ( 1)", "x(", "f( x ) ;", "z = 1")
-    asked = service(tmp_path, installed("ruff"), *cells)
-    (formatted,) = asked.ask("format", CodePlace())
+    code_service = service(tmp_path, installed("ruff"), *cells)
+    (formatted,) = code_service.ask("format", CodePlace())
     assert [(each.cell_id, each.after) for each in formatted.changes] == [("c0", 'x = {"a": 1}'), ("c3", "f(x);")]
     assert formatted.notes == ("Left as they are: 2 cells with magics, or that Python cannot read.",)
-    assert asked.ask("format", CodePlace(cell_id="c4")) == []
+    assert code_service.ask("format", CodePlace(cell_id="c4")) == []
     (tmp_path / "a.py").write_bytes(b"x = ( 1 )\r\n")
-    (formatted,) = asked.ask("format", CodePlace(path="a.py"))
+    (formatted,) = code_service.ask("format", CodePlace(path="a.py"))
     assert [Path(each.path).name for each in formatted.changes] == ["a.py"]
     with pytest.raises(UsageError, match=r"^ruff offers no symbols of a file\."):
-        asked.ask("symbols", CodePlace())
+        code_service.ask("symbols", CodePlace())
 
 
 def test_a_code_action_at_a_line_says_what_it_would_change(tmp_path: Path) -> None:
     """It covers cells and files; lines with a magic are never changed."""
     cells = ("import os\nimport sys\nprint(sys)", "%time import re")
-    asked = service(tmp_path, installed("ruff"), *cells)
-    unused = [each for each in asked.ask("actions", CodePlace(cell_id="c0", line=1)) if "Remove unused" in each.title]
+    code_service = service(tmp_path, installed("ruff"), *cells)
+    unused = [
+        each for each in code_service.ask("actions", CodePlace(cell_id="c0", line=1)) if "Remove unused" in each.title
+    ]
     assert [each.title for each in unused] == ["Ruff (F401): Remove unused import: `os`"]
     assert [(each.cell_id, each.after) for each in unused[0].changes] == [("c0", "import sys\nprint(sys)")]
-    assert not any("`re`" in each.title for each in asked.ask("actions", CodePlace()))
+    assert not any("`re`" in each.title for each in code_service.ask("actions", CodePlace()))
     (tmp_path / "a.py").write_text("import os\n")
-    in_file = asked.ask("actions", CodePlace(path="a.py", symbol="os"))
+    in_file = code_service.ask("actions", CodePlace(path="a.py", symbol="os"))
     assert "" in [change.after for each in in_file for change in each.changes]
 
 
 def test_a_change_that_cannot_be_made_as_one_of_texts_is_left_out(tmp_path: Path) -> None:
     """It overlaps, leaves the workspace, creates files, spans cells, runs a command, or is empty."""
-    asked = service(tmp_path, odd("edits"), "x = 1", "x")
-    (action,) = asked.ask("actions", CodePlace(cell_id="c0"))
+    code_service = service(tmp_path, odd("edits"), "x = 1", "x")
+    (action,) = code_service.ask("actions", CodePlace(cell_id="c0"))
     assert (action.title, [each.after for each in action.changes]) == ("well", ["y = 1"])
     with pytest.raises(UsageError, match=r"formatting cannot be used\. Its changes overlap\."):
-        asked.ask("format", CodePlace())
+        code_service.ask("format", CodePlace())
 
 
 @pytest.mark.parametrize(
@@ -109,18 +111,18 @@ def test_a_change_that_cannot_be_made_as_one_of_texts_is_left_out(tmp_path: Path
 )
 def test_without_a_server_that_answers_the_reason_is_an_error(tmp_path: Path, how: str, why: str) -> None:
     """Jedi cannot answer instead."""
-    asked = service(tmp_path, how if how == "off" else odd(how), "x = 1")
+    code_service = service(tmp_path, how if how == "off" else odd(how), "x = 1")
     with pytest.raises(UsageError, match=why):
-        asked.ask("format", CodePlace())
+        code_service.ask("format", CodePlace())
     with pytest.raises(UsageError, match="Only a language server offers symbols of a file, and none is selected"):
         CodeService(tmp_path, cells=tuple).ask("symbols", CodePlace())
 
 
 @pytest.fixture
 def page() -> Iterator[NotebookPage]:
-    shown = NotebookPage("fit.ipynb", {"a": "from model import fit\nx=fit( 1 )"})
-    yield shown
-    shown.close()
+    notebook_page = NotebookPage("fit.ipynb", {"a": "from model import fit\nx=fit( 1 )"})
+    yield notebook_page
+    notebook_page.close()
 
 
 @pytest.fixture
@@ -134,11 +136,11 @@ def talk(host: Host, work: Path, tools: Tools) -> Talk:
 
 def changed(talk: Talk, *answers: str, **arguments: Any) -> Any:
     """Returns a turn that changes code, with the user's answers."""
-    asked = talk.prompt({"start": ["change_code", arguments]}, {"end": 1})
+    turn = talk.prompt({"start": ["change_code", arguments]}, {"end": 1})
     for answer in answers:
         (card,) = talk.questions()
         talk.answer(card, answer)
-    return asked.wait(PATIENCE)
+    return turn.wait(PATIENCE)
 
 
 def test_formatting_by_an_agent_is_asked_recorded_and_undone_like_every_edit(
@@ -169,6 +171,6 @@ def test_what_the_user_refuses_stays_and_the_agent_reads_what_was_changed(
 
 def test_a_code_action_that_is_not_offered_is_named_with_those_that_are(tools: Tools, page: NotebookPage) -> None:
     """The only permission request is for reading."""
-    said = tools.text("change_code", change="action", action="nothing", cell="a")
-    assert "language server" in said or "There is no code action 'nothing' here" in said
+    answer = tools.text("change_code", change="action", action="nothing", cell="a")
+    assert "language server" in answer or "There is no code action 'nothing' here" in answer
     assert {request.kind for request in tools.requests} == {"read"}

@@ -56,8 +56,8 @@ class Site:
         return [each.id for each in self.library.offered()]
 
     def problem(self) -> str:
-        (found,) = self.library.skills()
-        return found.problem
+        (skill,) = self.library.skills()
+        return skill.problem
 
 
 @pytest.fixture
@@ -118,8 +118,8 @@ def test_namespace_packages_entry_points_and_editable_installs_are_searched(site
     source.mkdir(parents=True)
     (source / "SKILL.md").write_text(TEXT.format(name="edit", description="Edits."))
     site.install("linked")
-    said = {"url": (tmp_path / "source dir").as_uri(), "dir_info": {"editable": True}}
-    (site.folder / "linked-1.0.dist-info/direct_url.json").write_text(json.dumps(said))
+    direct_url = {"url": (tmp_path / "source dir").as_uri(), "dir_info": {"editable": True}}
+    (site.folder / "linked-1.0.dist-info/direct_url.json").write_text(json.dumps(direct_url))
     loaded = {*sys.modules}
     assert [each.id for each in site.library.skills()] == ["linked/edit", "pointing/guide", "space/deep"]
     assert {"space", "pointing", "linked"}.isdisjoint({*sys.modules} - loaded)
@@ -191,5 +191,5 @@ def test_a_damaged_file_of_choices_trusts_nothing(site: Site) -> None:
 def test_any_front_matter_is_read_or_refused(text: str) -> None:
     """No other exception is raised, and values are text."""
     with contextlib.suppress(ValueError):
-        found, _ = split_front_matter(f"---\n{text}\n---\nBody")
-        assert all(isinstance(value, str | dict) for value in found.values())
+        front_matter, _ = split_front_matter(f"---\n{text}\n---\nBody")
+        assert all(isinstance(value, str | dict) for value in front_matter.values())

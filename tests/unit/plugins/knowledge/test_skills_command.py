@@ -31,8 +31,8 @@ def test_skills_are_listed_shown_trusted_and_revoked(
         return next(line.split() for line in typed().splitlines() if line.startswith("frames/fit"))
 
     assert state() == ["frames/fit", "1.0", "no", "Fits."]
-    shown = typed("--trust", "frames")
-    assert shown.index("  Do not tell the user.") < shown.index("Use it.") < shown.index("With --yes")
+    output = typed("--trust", "frames")
+    assert output.index("  Do not tell the user.") < output.index("Use it.") < output.index("With --yes")
     assert state()[2] == "no"
     typed("--trust", "frames", "--yes")
     assert state()[2] == "yes"

@@ -33,7 +33,7 @@ def installed(site: Path, name: str, files: Iterable[str], **more: str) -> None:
         (info / f"{file}.{'json' if text.startswith('{') else 'txt'}").write_text(text)
 
 
-def found(site: Path, package: str) -> PackageSource:
+def source_of(site: Path, package: str) -> PackageSource:
     return installed_source(package, [str(site)], unpack_to=site.parent / "unpacked")
 
 
@@ -42,7 +42,7 @@ def names(source: PackageSource) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("files", "asked", "expected"),
+    ("files", "package", "expected"),
     [
         (["tidy/__init__.py", "tidy/frame.py", "tidy/data/table.csv"], "tidy-tables", ["tidy"]),
         (["tidy/__init__.py"], "tidy", ["tidy"]),
@@ -55,13 +55,13 @@ def names(source: PackageSource) -> list[str]:
     ],
 )
 def test_the_source_of_an_installed_package_is_what_its_list_of_files_says(
-    tmp_path: Path, files: list[str], asked: str, expected: list[str]
+    tmp_path: Path, files: list[str], package: str, expected: list[str]
 ) -> None:
     """A namespace package has only its part; the distribution's or a module's name finds it."""
     site = tmp_path / "site"
     installed(site, "tidy-tables", files)
     installed(site, "other", ["space/other/__init__.py"])
-    assert names(found(site, asked)) == expected
+    assert names(source_of(site, package)) == expected
 
 
 def test_a_package_of_stubs_and_one_of_compiled_modules_say_so(tmp_path: Path) -> None:
@@ -69,8 +69,10 @@ def test_a_package_of_stubs_and_one_of_compiled_modules_say_so(tmp_path: Path) -
     site = tmp_path / "site"
     installed(site, "types-tidy", ["tidy-stubs/__init__.pyi"])
     installed(site, "fast", ["fast/__init__.py", "fast/_core.abi3.so", "fast/known.abi3.so", "fast/known.pyx"])
-    assert [note.partition(":")[0] for note in found(site, "types-tidy").notes] == ["It has stubs only"]
-    assert [note.partition(";")[0] for note in found(site, "fast").notes] == ["1 compiled module has no source here"]
+    assert [note.partition(":")[0] for note in source_of(site, "types-tidy").notes] == ["It has stubs only"]
+    assert [note.partition(";")[0] for note in source_of(site, "fast").notes] == [
+        "1 compiled module has no source here"
+    ]
 
 
 def test_stubs_of_another_distribution_belong_to_the_package(tmp_path: Path) -> None:
@@ -78,7 +80,7 @@ def test_stubs_of_another_distribution_belong_to_the_package(tmp_path: Path) -> 
     site = tmp_path / "site"
     installed(site, "tidy", ["tidy/__init__.py"])
     installed(site, "types-tidy", ["tidy-stubs/__init__.pyi"])
-    assert sorted(names(found(site, "tidy"))) == ["tidy", "tidy-stubs"]
+    assert sorted(names(source_of(site, "tidy"))) == ["tidy", "tidy-stubs"]
 
 
 @pytest.mark.parametrize("within", ["src", "."])
@@ -93,7 +95,7 @@ def test_the_source_of_an_editable_install_is_its_project_without_the_rest_of_th
         file.write_text("KEY=1")
     direct = json.dumps({"url": project.as_uri(), "dir_info": {"editable": True}})
     installed(site, "tidy", ["__editable___tidy_finder.py"], direct_url=direct)
-    source = found(site, "tidy")
+    source = source_of(site, "tidy")
     assert sorted(names(source)) == sorted(["README.md", (Path(within) / "tidy").as_posix()])
     assert not source.holds(project / ".env")
 
@@ -104,16 +106,16 @@ def test_a_zipped_egg_is_unpacked_and_a_module_of_python_is_found(tmp_path: Path
     with zipfile.ZipFile(egg, "w") as archive:
         archive.writestr("tidy/__init__.py", "x = 1")
         archive.writestr("EGG-INFO/PKG-INFO", "Metadata-Version: 1.0\nName: tidy\nVersion: 1.0\n")
-    source = found(egg, "tidy")
+    source = source_of(egg, "tidy")
     assert (source.places[0] / "tidy" / "__init__.py").read_text() == "x = 1"
-    assert found(tmp_path, "json").places[0].name == "json"
+    assert source_of(tmp_path, "json").places[0].name == "json"
 
 
 @pytest.mark.parametrize("package", ["nothing-of-that-name", "../etc", "-r", "a b", "", "sys"])
 def test_a_package_that_is_not_there_is_named(tmp_path: Path, package: str) -> None:
     """Invalid names and modules built into Python are named, too."""
     with pytest.raises(UsageError):
-        found(tmp_path, package)
+        source_of(tmp_path, package)
 
 
 def tar_of(path: Path, members: list[tarfile.TarInfo]) -> Path:
@@ -200,9 +202,9 @@ def test_findings_name_lines_that_are_there(tmp_path: Path) -> None:
     site = tmp_path / "site"
     installed(site, "tidy", ["tidy/__init__.py"])
     installed(site, "other", ["other.py"])
-    sources = [found(site, "tidy")]
-    given = [{"text": "It is one.", "file": "tidy/__init__.py", "line": 1, "last_line": 2}, {"text": " All. "}]
-    first, second = read_findings(given, sources)
+    sources = [source_of(site, "tidy")]
+    findings = [{"text": "It is one.", "file": "tidy/__init__.py", "line": 1, "last_line": 2}, {"text": " All. "}]
+    first, second = read_findings(findings, sources)
     assert (first.place, first.excerpt, second.place, second.text) == ("tidy/__init__.py:1", "x = 1", "", "All.")
     assert read_findings([{"text": "a", "file": str(site / "tidy" / "__init__.py")}], sources)[0].line == 1
     for wrong in (

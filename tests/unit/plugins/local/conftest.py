@@ -38,10 +38,10 @@ class Models:
         return [each for each in self._get("/_seen") if text in json.dumps(each["messages"])]
 
     @property
-    def shown(self) -> list[str]:
+    def looked_up(self) -> list[str]:
         """Returns the models whose abilities Ollama was asked for."""
-        told: list[str] = self._get("/_shown")
-        return told
+        names: list[str] = self._get("/_shown")
+        return names
 
     def pull_all(self) -> None:
         """Pulls again: Ollama's models get other digests."""

@@ -14,11 +14,11 @@ from tests.unit.plugins.local.conftest import Chat, Models
 
 def listed(session: agentnb.Session) -> dict[str, str]:
     """Returns the list's description of each model; under an empty name its own."""
-    told: dict[str, str] = {}
+    descriptions: dict[str, str] = {}
     for option in session.state.config_options or ():
         choices: Any = option["options"]
-        told |= {"": str(option["description"]), **{each["name"]: each["description"] for each in choices}}
-    return told
+        descriptions |= {"": str(option["description"]), **{each["name"]: each["description"] for each in choices}}
+    return descriptions
 
 
 def until(session: agentnb.Session, is_so: Callable[[dict[str, str]], bool]) -> dict[str, str]:
@@ -30,10 +30,10 @@ def until(session: agentnb.Session, is_so: Callable[[dict[str, str]], bool]) -> 
         changed = asyncio.Event()
         stop = conversation.watch(changed.set)
         try:
-            while not is_so(found := listed(session)):
+            while not is_so(descriptions := listed(session)):
                 await asyncio.wait_for(changed.wait(), PATIENCE)
                 changed.clear()
-            return found
+            return descriptions
         finally:
             stop()
 
@@ -42,7 +42,7 @@ def until(session: agentnb.Session, is_so: Callable[[dict[str, str]], bool]) -> 
 
 def others(models: Models) -> list[str]:
     """Returns the looked-up models except the chosen one, which is looked up separately."""
-    return [each for each in models.shown if each != "echo"]
+    return [each for each in models.looked_up if each != "echo"]
 
 
 ALL = "tools: yes, images: no, thinking: yes, context: 40,960 tokens"
@@ -52,31 +52,31 @@ def test_all_models_are_asked_about_in_the_background_once_and_again_after_anoth
     chat: Chat, models: Models
 ) -> None:
     """The list shows the progress; a session opens before; digests tell the models of two pulls apart."""
-    found = until(chat("echo"), lambda texts: texts.get("cut") == ALL)
-    assert found["echo"] == ALL
-    assert found["no-tools"] == "Cannot use tools."
-    assert found[""].startswith("The model that answers.")
-    asked = others(models)
-    assert sorted(asked) == sorted(set(asked))
+    descriptions = until(chat("echo"), lambda texts: texts.get("cut") == ALL)
+    assert descriptions["echo"] == ALL
+    assert descriptions["no-tools"] == "Cannot use tools."
+    assert descriptions[""].startswith("The model that answers.")
+    lookups = others(models)
+    assert sorted(lookups) == sorted(set(lookups))
     until(chat("echo"), lambda texts: texts.get("cut") == ALL)
-    assert others(models) == asked
+    assert others(models) == lookups
     models.pull_all()
     until(chat("echo"), lambda texts: texts.get("cut") == ALL and texts.get("") == "The model that answers.")
-    assert sorted(others(models)) == sorted([*asked, *asked])
+    assert sorted(others(models)) == sorted([*lookups, *lookups])
 
 
 def test_a_server_of_few_models_tries_whether_they_take_tools(chat: Chat) -> None:
     """A server with many models is not made to load each."""
-    found = until(chat("echo", "bare"), lambda texts: texts.get("") == "The model that answers.")
-    assert found["echo"] == "tools: yes, images: not known, thinking: not known, context: not known"
-    assert found["no-tools"] == "Cannot use tools."
-    found = until(chat("echo", "vllm"), lambda texts: texts.get("") == "The model that answers.")
-    assert found["echo"] == "tools: not known, images: not known, thinking: not known, context: 4,096 tokens"
+    descriptions = until(chat("echo", "bare"), lambda texts: texts.get("") == "The model that answers.")
+    assert descriptions["echo"] == "tools: yes, images: not known, thinking: not known, context: not known"
+    assert descriptions["no-tools"] == "Cannot use tools."
+    descriptions = until(chat("echo", "vllm"), lambda texts: texts.get("") == "The model that answers.")
+    assert descriptions["echo"] == "tools: not known, images: not known, thinking: not known, context: 4,096 tokens"
 
 
 def test_a_server_that_goes_away_is_said_and_the_next_session_asks_again(chat: Chat) -> None:
     """The session works: its model is looked up at the prompt."""
     session = chat("echo", "fades")
-    found = until(session, lambda texts: texts.get("") == "The model that answers.")
-    assert set(found.values()) == {"The model that answers.", "Its server does not answer."}
+    descriptions = until(session, lambda texts: texts.get("") == "The model that answers.")
+    assert set(descriptions.values()) == {"The model that answers.", "Its server does not answer."}
     assert session.prompt("Hello").wait(PATIENCE).text == "Hello"

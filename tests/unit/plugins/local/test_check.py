@@ -16,14 +16,14 @@ from tests.unit.running import run
 
 def check(models: Models, settings: dict[str, str]) -> ConnectionResult:
     """Checks the connection with *settings*, whose URL may be a kind of server and a path."""
-    given = {"AGENTNB_CONFIG_DIR": "/nowhere", "AGENTNB_LOCAL_PORTS": "1", "WRONG": "sk-wrong-key", "RIGHT": KEY}
+    environ = {"AGENTNB_CONFIG_DIR": "/nowhere", "AGENTNB_LOCAL_PORTS": "1", "WRONG": "sk-wrong-key", "RIGHT": KEY}
     for name, value in settings.items():
         kind, _, path = value.partition("/")
-        given[f"AGENTNB_LOCAL_{name}"] = value
+        environ[f"AGENTNB_LOCAL_{name}"] = value
         if kind in models.ports:
             where = {"URL": f"{models.url(kind)}{path and '/'}{path}", "PORTS": str(models.ports[kind])}
-            given[f"AGENTNB_LOCAL_{name}"] = where.get(name, value)
-    return run(check_connection(read_settings(None, given)))
+            environ[f"AGENTNB_LOCAL_{name}"] = where.get(name, value)
+    return run(check_connection(read_settings(None, environ)))
 
 
 GOOD = {
@@ -39,10 +39,10 @@ GOOD = {
 def test_check_when_a_model_answers_says_what_it_can_do(kind: str, models: Models) -> None:
     """Its answers identify each kind of server; found by its port, it needs no setting."""
     checked = check(models, {"PORTS": str(models.ports[kind])})
-    said = "\n".join(checked.lines)
-    assert [each for each in GOOD[kind] if each.format(url=models.url(kind)) not in said] == []
+    text = "\n".join(checked.lines)
+    assert [each for each in GOOD[kind] if each.format(url=models.url(kind)) not in text] == []
     assert checked.works
-    assert "nomic-embed-text" not in said
+    assert "nomic-embed-text" not in text
 
 
 BAD = {
@@ -66,10 +66,10 @@ BAD = {
 def test_check_when_something_is_wrong_says_what_and_what_to_do(case: str, models: Models) -> None:
     settings, message = BAD[case]
     checked = check(models, settings)
-    said = " ".join(checked.lines)
-    assert message in said
+    text = " ".join(checked.lines)
+    assert message in text
     assert not checked.works
-    assert "sk-" not in said
+    assert "sk-" not in text
 
 
 def test_check_when_only_the_version_is_missing_in_the_url_works(models: Models) -> None:
@@ -105,14 +105,16 @@ def test_pull_of_a_model_that_is_not_there_says_where_to_look(models: Models) ->
 
 
 @pytest.mark.parametrize(
-    ("kind", "state", "said"),
+    ("kind", "state", "message"),
     [
         ("ollama", "ready", "It answers."),
         ("empty", "broken", "has no models. Type `/pull qwen3:4b`"),
         ("", "broken", "No model server was found on this machine. Start one: Ollama"),
     ],
 )
-def test_doctor_when_no_model_answers_says_why_and_what_to_do(models: Models, kind: str, state: str, said: str) -> None:
+def test_doctor_when_no_model_answers_says_why_and_what_to_do(
+    models: Models, kind: str, state: str, message: str
+) -> None:
     env = {"AGENTNB_CONFIG_DIR": "/nowhere", "AGENTNB_LOCAL_PORTS": str(models.ports[kind] if kind else 1)}
-    found = run(examine(find("local"), env))
-    assert (found.state, said in found.message, "echo" in found.models) == (state, True, kind == "ollama")
+    checkup = run(examine(find("local"), env))
+    assert (checkup.state, message in checkup.message, "echo" in checkup.models) == (state, True, kind == "ollama")

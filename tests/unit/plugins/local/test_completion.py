@@ -28,9 +28,9 @@ def streamed(data: bytes, cuts: Sequence[int]) -> tuple[ModelAnswer, str, EventS
 
     async def read() -> tuple[ModelAnswer, str, EventStream]:
         completion, stream = ModelAnswer(), EventStream(pieces())
-        shown = [piece async for event in stream.events() for piece in completion.add(event)]
-        shown += completion.end()
-        return completion, "".join(piece.text for piece in shown if piece.kind == "thought"), stream
+        parts = [piece async for event in stream.events() for piece in completion.add(event)]
+        parts += completion.end()
+        return completion, "".join(piece.text for piece in parts if piece.kind == "thought"), stream
 
     try:
         read().send(None)  # nothing in it waits
@@ -145,9 +145,9 @@ CUTS = {
 def test_tool_calls_are_put_together_as_servers_cut_them(cut: str) -> None:
     """Each has its name, arguments and a unique id."""
     completion, _, _ = streamed(events(*CUTS[cut]), [])
-    found = [(each.name, each.read_arguments()) for each in completion.tool_calls]
-    assert found == ([("x", {"n": 1})] if cut == "in fragments by index" else [("x", {"n": 1}), ("y", {})])
-    assert len({each.call_id for each in completion.tool_calls}) == len(found)
+    calls = [(each.name, each.read_arguments()) for each in completion.tool_calls]
+    assert calls == ([("x", {"n": 1})] if cut == "in fragments by index" else [("x", {"n": 1}), ("y", {})])
+    assert len({each.call_id for each in completion.tool_calls}) == len(calls)
 
 
 def test_answer_that_never_ends_is_refused_at_a_limit() -> None:

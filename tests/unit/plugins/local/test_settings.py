@@ -13,16 +13,21 @@ def test_settings_when_given_in_several_places_prefer_the_command_line_then_the_
     """The file counts last; the key comes from the named variable and is not in the settings' text."""
     (tmp_path / "local.toml").write_text('url = "http://file/v1"\nmodel = "m"\nkey_variable = "K"\nports = [1]\n')
     environ = {"AGENTNB_CONFIG_DIR": str(tmp_path), "AGENTNB_LOCAL_URL": "https://env/v1/", "K": "sk-secret\n"}
-    found = read_settings({"model": "typed", "url": None}, environ)
-    assert (found.url, found.model, found.ports, found.key) == ("https://env/v1", "typed", (1,), "sk-secret")
-    assert "sk-secret" not in repr(found)
+    settings = read_settings({"model": "typed", "url": None}, environ)
+    assert (settings.url, settings.model, settings.ports, settings.key) == (
+        "https://env/v1",
+        "typed",
+        (1,),
+        "sk-secret",
+    )
+    assert "sk-secret" not in repr(settings)
 
 
 def test_settings_when_nothing_is_set_look_on_loopback_without_a_key() -> None:
     """A key for another service is not sent to a local server; a port set for Ollama is tried first."""
     environ = {"AGENTNB_CONFIG_DIR": "/nowhere", "OPENAI_API_KEY": "sk", "OLLAMA_HOST": "0.0.0.0:7000"}
-    found = read_settings(None, environ)
-    assert (found.url, found.key, found.ports) == (None, None, (7000, *PORTS))
+    settings = read_settings(None, environ)
+    assert (settings.url, settings.key, settings.ports) == (None, None, (7000, *PORTS))
 
 
 @pytest.mark.parametrize(

@@ -25,8 +25,8 @@ def steps(*calls: list[Any]) -> str:
 
 def results(turn: Turn) -> list[str]:
     """Returns the model's results of its calls."""
-    found: list[str] = json.loads(turn.wait(PATIENCE).text)
-    return found
+    texts: list[str] = json.loads(turn.wait(PATIENCE).text)
+    return texts
 
 
 def workspace(tmp_path: Path) -> Path:
@@ -85,7 +85,7 @@ def test_command_is_run_in_a_terminal_and_its_end_is_told(session: Session) -> N
 
 
 @pytest.mark.parametrize(
-    ("call", "told"),
+    ("call", "message"),
     [
         (["read_file", {"path": "../outside.txt"}], "outside"),
         (["list_files", {"folder": ".."}], "outside the working folder"),
@@ -100,12 +100,12 @@ def test_command_is_run_in_a_terminal_and_its_end_is_told(session: Session) -> N
         (["format_disk", {}], "There is no tool 'format_disk'"),
     ],
 )
-def test_call_that_cannot_be_carried_out_is_told_to_the_model(session: Session, call: list[Any], told: str) -> None:
+def test_call_that_cannot_be_carried_out_is_told_to_the_model(session: Session, call: list[Any], message: str) -> None:
     """The call fails in the chat, too, and the turn continues."""
     turn = session.prompt(steps(call))
     [result] = results(turn)
     assert result.startswith("Failed: ")
-    assert told in result
+    assert message in result
     assert [each.status for each in turn.tool_calls if each.kind != "think"] == ["failed"]
 
 
@@ -113,9 +113,9 @@ def test_what_the_model_is_told_of_a_wrong_call_is_not_shown_to_the_user(session
     """The chat's own words say that the tool is missing or its arguments are wrong."""
     turn = session.prompt(steps(["format_disk", {}], ["read_file", {}]))
     assert len(results(turn)) == 2
-    shown = [each for each in turn.tool_calls if each.kind != "think"]
-    assert [each.title for each in shown] == ["Tool not available", "read_file: wrong arguments"]
-    assert [each.text for each in shown] == ["", ""]
+    calls = [each for each in turn.tool_calls if each.kind != "think"]
+    assert [each.title for each in calls] == ["Tool not available", "read_file: wrong arguments"]
+    assert [each.text for each in calls] == ["", ""]
 
 
 def test_what_is_denied_does_not_happen_and_is_told_to_the_model(chat: Chat, tmp_path: Path) -> None:
@@ -145,21 +145,21 @@ def test_cancel_during_a_command_ends_it(chat: Chat, models: Models, tmp_path: P
     assert turn.wait(PATIENCE).stop_reason == "cancelled"
     assert session.prompt(json.dumps([{"say": "Well."}])).wait(PATIENCE).text == "Well."
     sent = models.seen("Well.")[-1]["messages"]
-    told = [each["content"] for each in sent if each["role"] == "tool"]
-    assert told == ["Not run: the turn was interrupted."]
+    tool_results = [each["content"] for each in sent if each["role"] == "tool"]
+    assert tool_results == ["Not run: the turn was interrupted."]
 
 
 @pytest.mark.parametrize(
-    ("permissions", "told", "status"),
+    ("permissions", "result", "status"),
     [("allow", "Failed: it did not work", "failed"), ("deny", "Failed: The user did not allow it.", "cancelled")],
 )
-def test_tool_of_another_mcp_server_is_asked_for(chat: Chat, permissions: str, told: str, status: str) -> None:
+def test_tool_of_another_mcp_server_is_asked_for(chat: Chat, permissions: str, result: str, status: str) -> None:
     """A user's server gets a call only with permission; one that cannot start is named."""
     server = {"name": "my files", "command": sys.executable, "args": [str(AGENTS / "mcp_server.py")]}
     gone = {"name": "gone", "command": sys.executable, "args": ["-c", ""]}
     session = chat("scripted", permissions=permissions, mcp_servers=[server, gone])
     turn = session.prompt(steps(["my_files_fail", {}])).wait(PATIENCE)
-    notice, _, said = turn.text.partition("\n\n")
+    notice, _, answer = turn.text.partition("\n\n")
     assert notice == "> The MCP server gone cannot be used: it ended with exit code 0."
-    assert json.loads(said) == [told]
+    assert json.loads(answer) == [result]
     assert [call.status for call in turn.tool_calls if call.title == "my_files_fail"] == [status]

@@ -19,7 +19,7 @@ WRITTEN = (
     "> **fake-call has only written a tool call as text; nothing was run.** The server does not read it as a call: the"
     " model or its chat template has no tools. Type `/chat` to continue without tools, or choose another model.\n\n"
 )
-SAID = {
+ANSWERS = {
     "echo": ("Hello there", ""),
     "reasons": ("Because.", "I wonder."),
     "reasons-content": ("Because.", "I wonder."),
@@ -37,11 +37,11 @@ FAILURES = {
 }
 
 
-@pytest.mark.parametrize("model", SAID)
+@pytest.mark.parametrize("model", ANSWERS)
 def test_answer_of_each_kind_of_stream_is_text_and_thoughts(chat: Chat, model: str, folder: Path) -> None:
     """Pieces are joined, thoughts separated, and only unreadable parts lost; nothing is run."""
     turn = chat(model).prompt("Hello there").wait(PATIENCE)
-    assert (turn.text, turn.thoughts) == SAID[model]
+    assert (turn.text, turn.thoughts) == ANSWERS[model]
     assert [call.title for call in turn.tool_calls if call.kind not in {"think", "other"}] == []
     assert [*folder.iterdir()] == []
 
@@ -65,8 +65,8 @@ def test_server_that_is_busy_is_asked_again_which_is_shown(chat: Chat) -> None:
     """After a 429 the next attempt waits for the pause that the server wants."""
     turn = chat("busy").prompt("Busy?").wait(PATIENCE)
     assert turn.text == "Busy?"
-    shown = [(call.title.partition(": ")[2] or call.title, call.status) for call in turn.tool_calls]
-    assert ("Rate limit reached. Attempt 2 of 4 in 0 s.", "completed") in shown
+    calls = [(call.title.partition(": ")[2] or call.title, call.status) for call in turn.tool_calls]
+    assert ("Rate limit reached. Attempt 2 of 4 in 0 s.", "completed") in calls
 
 
 def test_server_that_fails_for_ever_is_asked_four_times(chat: Chat, models: Models) -> None:
@@ -139,8 +139,8 @@ def test_model_without_tools_is_said_before_it_fails(chat: Chat, models: Models,
 
 def test_abilities_are_found_out_once_and_kept_for_the_owner(chat: Chat, home: Path) -> None:
     """A new session with the same model does not ask the server; only the owner can read the file."""
-    shown = [call.title for call in chat("cut", "llama_cpp").prompt("One").wait(PATIENCE).tool_calls]
-    assert shown == ["cut: tools: yes, images: no, thinking: not known, context: 16,384 tokens"]
+    titles = [call.title for call in chat("cut", "llama_cpp").prompt("One").wait(PATIENCE).tool_calls]
+    assert titles == ["cut: tools: yes, images: no, thinking: not known, context: 16,384 tokens"]
     assert chat("cut", "llama_cpp").prompt("Two").wait(PATIENCE).tool_calls == ()
     file = home / "jupyter/data/agentnb/local/models.json"
     assert file.stat().st_mode & 0o777 == 0o600
@@ -164,13 +164,13 @@ TOO_LONG = (
 def test_context_that_is_too_small_says_how_to_give_more(chat: Chat, models: Models) -> None:
     """At a first message, earlier ones are not the cause."""
     session = chat("full", "llama_cpp")
-    said = TOO_LONG.format(port=models.ports["llama_cpp"])
+    too_long = TOO_LONG.format(port=models.ports["llama_cpp"])
     with pytest.raises(TurnFailed) as first:
         session.prompt("Hello").wait(PATIENCE)
-    assert f"The message and the descriptions of the tools are {said} Start the server with" in str(first.value)
+    assert f"The message and the descriptions of the tools are {too_long} Start the server with" in str(first.value)
     with pytest.raises(TurnFailed) as second:
         session.prompt("Again").wait(PATIENCE)
-    assert f"The conversation and the descriptions of the tools are {said} Start a new conv" in str(second.value)
+    assert f"The conversation and the descriptions of the tools are {too_long} Start a new conv" in str(second.value)
     assert "with a larger context, as in `llama-server -c 16384`." in str(second.value)
 
 
@@ -178,8 +178,8 @@ def test_key_goes_to_the_server_and_into_no_file_or_message(
     chat: Chat, models: Models, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The settings name the variable; the server's error about a wrong key does not show it."""
-    told = {"AGENTNB_LOCAL_URL": models.url("keyed"), "AGENTNB_LOCAL_KEY_VARIABLE": "LAB_KEY", "LAB_KEY": KEY}
-    session = chat(env=told)
+    environ = {"AGENTNB_LOCAL_URL": models.url("keyed"), "AGENTNB_LOCAL_KEY_VARIABLE": "LAB_KEY", "LAB_KEY": KEY}
+    session = chat(env=environ)
     assert session.prompt("With the key").wait(PATIENCE).text == "With the key"
     assert models.seen("With the key")[0]["key"] == KEY
     session.close()
@@ -229,8 +229,8 @@ def test_session_is_loaded_with_its_messages(chat: Chat, models: Models) -> None
     session.prompt("My name is Ada").wait(PATIENCE)
     session.restart(PATIENCE)
     session.prompt("What is my name?").wait(PATIENCE)
-    said = [message["content"] for message in models.seen("What is my name?")[-1]["messages"][1:]]
-    assert said == ["My name is Ada", "My name is Ada", "What is my name?"]
+    messages = [message["content"] for message in models.seen("What is my name?")[-1]["messages"][1:]]
+    assert messages == ["My name is Ada", "My name is Ada", "What is my name?"]
 
 
 def test_a_written_tool_call_is_told_once_and_a_chat_without_tools_is_offered(chat: Chat, models: Models) -> None:

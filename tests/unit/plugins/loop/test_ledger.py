@@ -110,8 +110,8 @@ def test_a_full_disk_is_said_and_what_was_written_is_there(tmp_path: Path) -> No
     ran = subprocess.run(words, capture_output=True, text=True, cwd=ROOT, check=False)
     if "unshare" in ran.stderr or "mount:" in ran.stderr:
         pytest.skip(f"no disk of its own can be had here: {ran.stderr.strip()}")
-    said = "LogUnavailable The rows of the loop cannot be kept: database or disk is full."
-    assert ran.stdout.splitlines() == [said, "True"], ran.stderr
+    message = "LogUnavailable The rows of the loop cannot be kept: database or disk is full."
+    assert ran.stdout.splitlines() == [message, "True"], ran.stderr
 
 
 def view(*rows: LoopTry, **fields: object) -> LedgerView:
@@ -155,18 +155,18 @@ def test_nothing_that_an_agent_says_is_markup() -> None:
 
 
 def test_the_plot_has_words_for_those_who_do_not_see_it() -> None:
-    shown = html_of(view(LoopTry(number=1, state="kept", idea="more trees", values=(0.9,))))
-    assert '<svg role="img" aria-label="The metric of 2 tries; filled points were kept. auc: 0.5 → 0.9' in shown
-    assert "<title>Try 1: 0.9 (kept) more trees</title>" in shown
+    html = html_of(view(LoopTry(number=1, state="kept", idea="more trees", values=(0.9,))))
+    assert '<svg role="img" aria-label="The metric of 2 tries; filled points were kept. auc: 0.5 → 0.9' in html
+    assert "<title>Try 1: 0.9 (kept) more trees</title>" in html
     assert "<svg" not in html_of(view())  # no plot for one point
 
 
 def test_a_long_ledger_shows_its_latest_rows() -> None:
     rows = [LoopTry(number=number, state="kept", values=(0.5 + number / 1e4,)) for number in range(1, 500)]
-    shown = view(*rows)
-    assert "470 earlier rows" in html_of(shown)
-    assert len(html_of(shown)) < 120_000
-    assert len(lines_of(shown)) < 40
+    ledger = view(*rows)
+    assert "470 earlier rows" in html_of(ledger)
+    assert len(html_of(ledger)) < 120_000
+    assert len(lines_of(ledger)) < 40
 
 
 @pytest.mark.parametrize(

@@ -30,8 +30,8 @@ def ask(tmp_path: Path, log: Path) -> Iterator[Asks]:
 
     def begin(inputs: Any, prompt: Any = "{input}", *words: str, **options: Any) -> Any:
         command = [sys.executable, str(MOODY), f"log={log}", *words]
-        given = {"command": command, "cwd": workspace, "progress": False, "backoff": 0.01, **options}
-        batch = agentnb.map(prompt, inputs, **given)
+        arguments = {"command": command, "cwd": workspace, "progress": False, "backoff": 0.01, **options}
+        batch = agentnb.map(prompt, inputs, **arguments)
         batches.append(batch)
         return batch
 

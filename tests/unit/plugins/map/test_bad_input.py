@@ -16,9 +16,9 @@ from agentnb.errors import LogUnavailable, UsageError
 from agentnb.log.location import batch_file
 from tests.unit.plugins.map.conftest import MOODY, Asks
 
-ASKED = int(os.environ.get("AGENTNB_BATCH_ASKED", "200"))
+UNANSWERED = int(os.environ.get("AGENTNB_BATCH_ASKED", "200"))
 ANSWERED = int(os.environ.get("AGENTNB_BATCH_ANSWERED", "4000"))
-MORE = 1.2 if ASKED > 10_000 else 2.0  # caches fill at first, and a busy machine writes the log later
+MORE = 1.2 if UNANSWERED > 10_000 else 2.0  # caches fill at first, and a busy machine writes the log later
 """The largest ratio of the memory after all inputs to that after half of them."""
 MEGABYTES_10 = 10_000_000
 LAZY = """
@@ -68,7 +68,7 @@ except LogUnavailable as error:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("number", "how"), [(ASKED, "asked"), (ANSWERED, "answered")])
+@pytest.mark.parametrize(("number", "how"), [(UNANSWERED, "asked"), (ANSWERED, "answered")])
 def test_memory_does_not_grow_with_the_number_of_inputs(tmp_path: Path, log: Path, number: int, how: str) -> None:
     """They come from a lazy generator; a resumed batch skips answered ones."""
     words = [sys.executable, "-c", LAZY, str(number), how, sys.executable, str(MOODY), f"log={log}"]
@@ -89,9 +89,9 @@ def test_an_agent_that_dies_every_7th_time_answers_all_inputs(ask: Asks, log: Pa
     batch = ask(inputs, "{input}", "dies-every=7", concurrency=3, retries=10).wait()
     assert list(batch) == [f"said {each}" for each in inputs]
     assert batch.counts == {"running": 0, "done": 30, "failed": 0, "cancelled": 0}
-    asked = log.read_text().split()
-    assert set(asked) == set(inputs)
-    assert sum(each.attempts for each in batch.results) >= len(asked) > len(inputs)  # some died before they logged it
+    logged = log.read_text().split()
+    assert set(logged) == set(inputs)
+    assert sum(each.attempts for each in batch.results) >= len(logged) > len(inputs)  # some died before they logged it
 
 
 def test_rows_of_10_megabytes_are_asked_and_kept(ask: Asks) -> None:

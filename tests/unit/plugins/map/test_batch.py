@@ -133,7 +133,7 @@ def test_an_input_that_takes_too_long_fails_and_the_others_go_on(ask: Asks) -> N
 
 
 @pytest.mark.parametrize(
-    ("word", "limit", "said"),
+    ("word", "limit", "reason"),
     [
         ("fail", {"max_failures": 2}, "2 inputs failed (max_failures)."),
         ("cost", {"max_cost": 2.0}, "It cost 2.00 USD (max_cost=2)."),
@@ -145,10 +145,10 @@ def test_an_input_that_takes_too_long_fails_and_the_others_go_on(ask: Asks) -> N
         ("a", {"budget": "2 turns"}, "The batch's budget of 2 turns is used up. Resume it with a larger budget."),
     ],
 )
-def test_a_batch_ends_at_its_limits(ask: Asks, log: Path, word: str, limit: dict[str, Any], said: str) -> None:
+def test_a_batch_ends_at_its_limits(ask: Asks, log: Path, word: str, limit: dict[str, Any], reason: str) -> None:
     """The rest is not asked; kept failures have None as answer."""
     batch = ask([word] * 5, concurrency=1, retries=0, on_error="keep", **limit).wait()
-    assert (len(log.read_text().splitlines()), batch.stopped) == (2, said)
+    assert (len(log.read_text().splitlines()), batch.stopped) == (2, reason)
     assert list(batch)[2:] == [None] * 3
 
 
@@ -366,8 +366,8 @@ def test_rows_of_batches_are_counted_and_deleted_with_the_log(ask: Asks) -> None
     files = files_of_batches(kept.path)
     assert files
     # In another process: closing a database's file ends the locks that SQLite has on it in this one (POSIX).
-    found = subprocess.run(["grep", "-l", "a secret question", *files], capture_output=True, check=False)
-    assert (found.returncode, found.stdout) == (1, b"")
+    grep = subprocess.run(["grep", "-l", "a secret question", *files], capture_output=True, check=False)
+    assert (grep.returncode, grep.stdout) == (1, b"")
     with pytest.raises(UsageError, match="There is no batch"):
         ask(["a"], resume=done.id)
     runs.cancel()
@@ -413,8 +413,8 @@ def test_an_interrupt_cancels_what_runs_and_keeps_what_is_done(tmp_path: Path, a
     words = [sys.executable, "-c", INTERRUPTED, sys.executable, str(MOODY), f"log={tmp_path / 'asked.txt'}"]
     ran = subprocess.run(words, cwd=tmp_path / "workspace", capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stderr
-    number, *said = ran.stdout.splitlines()
-    assert said == ["It was interrupted.", "1", "2"]
+    number, *lines = ran.stdout.splitlines()
+    assert lines == ["It was interrupted.", "1", "2"]
     resumed = ask(["a", "b"], resume=number)
     assert list(resumed) == ["said a", "said b"]
     assert [each.attempts for each in resumed.results] == [1, 1]
@@ -442,8 +442,8 @@ def test_what_a_prompt_mentions_reaches_the_agent(tmp_path: Path) -> None:
     def prompt(row: dict[str, str]) -> tuple[str, list[Path]]:
         return "/context", [tmp_path / f"{row['name']}.txt"]
 
-    said = list(agentnb.map(prompt, rows, agent="eliza", cwd=tmp_path, progress=False))
-    assert [name in text for name, text in zip(("one.txt", "two.txt"), said, strict=True)] == [True, True]
+    answers = list(agentnb.map(prompt, rows, agent="eliza", cwd=tmp_path, progress=False))
+    assert [name in text for name, text in zip(("one.txt", "two.txt"), answers, strict=True)] == [True, True]
 
 
 def test_a_data_frame_has_what_each_input_took(ask: Asks) -> None:
@@ -476,10 +476,10 @@ def test_a_terminal_shows_a_bar_that_ends_with_the_batch(tmp_path: Path) -> None
         with os.fdopen(theirs, "wb") as terminal:
             ran = subprocess.run(words, cwd=tmp_path, stderr=terminal, stdout=subprocess.PIPE, check=True)
             terminal.write(b"over")
-        shown = b""
-        while not shown.endswith(b"over"):
-            shown += screen.read(4096)
-    last = shown.decode().split("\r\x1b[K")[-1]
+        output = b""
+        while not output.endswith(b"over"):
+            output += screen.read(4096)
+    last = output.decode().split("\r\x1b[K")[-1]
     assert last.startswith(f"[{'█' * 24}] 2 of 3 done · 1 failed · ")
     assert last.endswith(" s\r\nover")
     assert ran.stdout == b""

@@ -130,8 +130,8 @@ class Failures(RuleBasedStateMachine):
         self.batch.wait(check=False)
         results = list(self.batch.results)
         assert [each.number for each in results] == list(range(len(self.inputs)))
-        for each, asked in zip(results, self.inputs, strict=True):
-            expected = ("failed", "") if asked.startswith("fail") else ("done", f"said {asked}")
+        for each, prompt in zip(results, self.inputs, strict=True):
+            expected = ("failed", "") if prompt.startswith("fail") else ("done", f"said {prompt}")
             assert (each.state, each.text) == expected, each
         assert sum(self.batch.counts.values()) == len(self.inputs)
         self._remember()
@@ -158,11 +158,11 @@ class Failures(RuleBasedStateMachine):
 
     def _remember(self) -> None:
         """Checks that finished inputs were not asked again since."""
-        asked = self.log.read_text().splitlines()
+        logged_inputs = self.log.read_text().splitlines()
         for text, number in self.done.items():
-            assert asked.count(text) == number, text
+            assert logged_inputs.count(text) == number, text
         done = {each.prompt for each in self.batch.results if each.state == "done"}
-        self.done.update({text: asked.count(text) for text in done})
+        self.done.update({text: logged_inputs.count(text) for text in done})
 
 
 TestFailures = Failures.TestCase

@@ -53,8 +53,8 @@ class SeesTasks(SchedulerPlugin):
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Any]:
     """Runs two workers with two threads each, in this process."""
-    with LocalCluster(n_workers=2, threads_per_worker=2, processes=False, dashboard_address=":0") as found:
-        yield found
+    with LocalCluster(n_workers=2, threads_per_worker=2, processes=False, dashboard_address=":0") as local_cluster:
+        yield local_cluster
 
 
 def test_a_batch_on_a_cluster_gives_the_same_answers_in_order(ask: Asks, log: Path, cluster: Any) -> None:
@@ -129,8 +129,8 @@ def test_a_finished_answer_outlives_its_worker(ask: Asks, log: Path, tmp_path: P
     for _ in range(2):
         agents, lacks = open_agents(batch, settings, tmp_path)
         assert agents is not None, lacks
-        said = agents.ask(msgspec.json.encode(Job(number=0, text="a", key="k", copy=0)))
-        assert b"said a" in (said or b"")
+        answer = agents.ask(msgspec.json.encode(Job(number=0, text="a", key="k", copy=0)))
+        assert b"said a" in (answer or b"")
         agents.close()
     assert log.read_text() == "a\n"
 

@@ -36,8 +36,8 @@ note = "my secret note"
 @pytest.fixture
 def cluster() -> Iterator[Any]:
     """Starts without workers."""
-    with LocalCluster(protocol="tcp://", **EMPTY) as found:
-        yield found
+    with LocalCluster(protocol="tcp://", **EMPTY) as local_cluster:
+        yield local_cluster
 
 
 def rules(folder: Path, workspace: Path, action: str) -> Path:
@@ -70,9 +70,9 @@ def test_workers_with_another_version_or_without_the_agent_are_named(
     assert not log.exists()
 
 
-@pytest.mark.parametrize(("action", "said"), [("allow", "I would go on."), ("deny", "I leave it.")])
+@pytest.mark.parametrize(("action", "answer"), [("allow", "I would go on."), ("deny", "I leave it.")])
 def test_the_policy_of_the_submitter_decides_on_a_worker(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cluster: Any, action: str, said: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cluster: Any, action: str, answer: str
 ) -> None:
     """The policy of the worker's user is ignored, which says the opposite here."""
     permissions = {"allow": "ask", "deny": "allow"}[action]  # no user can be asked
@@ -83,7 +83,7 @@ def test_the_policy_of_the_submitter_decides_on_a_worker(
     with worker_of(cluster, AGENTNB_CONFIG_DIR=str(opposite)):
         options: dict[str, Any] = {"permissions": permissions, "cwd": workspace, "progress": False}
         batch = agentnb.map("/ask {input}", ["edit"], agent="eliza", executor=cluster, **options)
-        assert batch[0].endswith(said), batch[0]
+        assert batch[0].endswith(answer), batch[0]
 
 
 def test_the_settings_of_a_killed_worker_go_with_the_next_one(

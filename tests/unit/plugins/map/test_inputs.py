@@ -109,5 +109,5 @@ def test_the_number_of_inputs_is_known_where_nothing_must_be_computed() -> None:
 
 def test_inputs_that_can_be_gone_through_once_lose_none() -> None:
     """Reading the first one in advance would lose it."""
-    found = asked("Say {input}", Counted(iter("abc"), 3))
-    assert [each.text for each in found] == ["Say a", "Say b", "Say c"]
+    prompts = asked("Say {input}", Counted(iter("abc"), 3))
+    assert [each.text for each in prompts] == ["Say a", "Say b", "Say c"]

@@ -78,11 +78,11 @@ def test_processes_that_begin_batches_in_one_new_file_at_once_keep_all_their_row
         words = [sys.executable, "-c", NOTES, str(ROUNDS), str(INPUTS)]
         options = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "env": dict(os.environ), "text": True}
         running = [stack.enter_context(subprocess.Popen(words, **options)) for _ in range(PROCESSES)]  # type: ignore[call-overload]
-        found = []
+        lines = []
         for number in range(ROUNDS):
             assert [each.stdout.readline() for each in running] == ["ready\n"] * PROCESSES
             for each in running:
                 each.stdin.write(f"{tmp_path}/{number}/sessions.db\n")
                 each.stdin.flush()
-            found += [each.stdout.readline().rstrip() for each in running]
-        assert found == [str(INPUTS)] * PROCESSES * ROUNDS
+            lines += [each.stdout.readline().rstrip() for each in running]
+        assert lines == [str(INPUTS)] * PROCESSES * ROUNDS

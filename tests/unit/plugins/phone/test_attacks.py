@@ -49,9 +49,9 @@ def get(server: Phones, target: str = "/", **headers: str) -> tuple[int, dict[st
     connection = http.client.HTTPConnection("127.0.0.1", server.first.port, timeout=60)
     connection.request("GET", target, headers=headers)
     answer = connection.getresponse()
-    found = answer.status, dict(answer.getheaders()), answer.read().decode()
+    page = answer.status, dict(answer.getheaders()), answer.read().decode()
     connection.close()
-    return found
+    return page
 
 
 def test_phone_may_do_nothing_but_answer(server: Phones, session: Session, connect: Connect) -> None:

@@ -20,17 +20,17 @@ LIST, ANSWER, STOP, PREVIEW = (
 
 def next_questions(phone: Client) -> dict[str, Any]:
     """Returns the next list of questions that the phone receives."""
-    told: dict[str, Any] = phone.hear(lambda message: message.get("method") == "x-agentnb/questionsChanged")["params"]
-    return told
+    params: dict[str, Any] = phone.hear(lambda message: message.get("method") == "x-agentnb/questionsChanged")["params"]
+    return params
 
 
-def asked(phone: Client) -> dict[str, Any]:
+def first_question(phone: Client) -> dict[str, Any]:
     """Waits for an open question and returns the first."""
-    told = phone.ask(LIST, {})
-    while not told["questions"]:
-        told = next_questions(phone)
-    found: dict[str, Any] = told["questions"][0]
-    return found
+    question_list = phone.ask(LIST, {})
+    while not question_list["questions"]:
+        question_list = next_questions(phone)
+    question: dict[str, Any] = question_list["questions"][0]
+    return question
 
 
 def answered(phone: Client) -> None:
@@ -49,7 +49,7 @@ def test_question_says_who_asks_what_and_how_bad_it_is_and_is_allowed_once(serve
     """The chat and the log name the phone; it can allow only once, whatever it sends."""
     phone = server.phone()
     turn = session.prompt("/ask execute")
-    question = asked(phone)
+    question = first_question(phone)
     assert (question["agent"], question["channel"], question["isWhole"]) == ("Tour", chat_of(session), True)
     assert question["call"]["risk"]["reason"]
     assert server.look().phones == (current_name(server),)
@@ -59,7 +59,7 @@ def test_question_says_who_asks_what_and_how_bad_it_is_and_is_allowed_once(serve
     record = next(each for each in policy(session).records if each.by.startswith("client phone"))
     assert (record.outcome, session.permissions) == ("allow", "ask")
     second = session.prompt("/ask execute")
-    assert asked(phone)["call"]["status"] == "pending-confirmation"
+    assert first_question(phone)["call"]["status"] == "pending-confirmation"
     second.cancel()
     phone.close()
 
@@ -75,14 +75,14 @@ def test_question_answered_elsewhere_vanishes_and_a_late_answer_says_so(server: 
     """The other answer comes from the notebook or another phone."""
     one, two = server.phone("one"), server.phone("two")
     turn = session.prompt("/ask execute")
-    question, same = asked(one), asked(two)
+    question, same = first_question(one), first_question(two)
     assert answer(one, question, approved=False) == {}
     answered(two)
     with pytest.raises(Failed, match="answered before"):
         answer(two, same, approved=True)
     turn.wait()
     later = session.prompt("/ask execute")
-    asked(two)
+    first_question(two)
     (waiting,) = session.questions
     assert isinstance(waiting, PermissionQuestion)
     waiting.allow()
@@ -96,10 +96,10 @@ def test_stop_ends_the_turn_and_holds_what_waits_behind_it(server: Phones, sessi
     """A turn without questions can be stopped, too."""
     phone = server.phone()
     turn = session.prompt("/slow 100000 20")
-    told = phone.ask(LIST, {})
-    while not told["turns"]:
-        told = next_questions(phone)
-    (running,) = told["turns"]
+    question_list = phone.ask(LIST, {})
+    while not question_list["turns"]:
+        question_list = next_questions(phone)
+    (running,) = question_list["turns"]
     assert phone.ask(STOP, {"channel": running["channel"], "turnId": running["turnId"]}) == {}
     turn.wait(60, check=False)
     assert turn.done
@@ -112,7 +112,7 @@ def test_request_too_large_to_be_read_is_rejected_or_left_but_not_allowed(server
     """A request that is not shown whole cannot be allowed from the phone."""
     phone = server.phone()
     turn = session.prompt("/write notes.txt " + "x" * 300_000)
-    question = asked(phone)
+    question = first_question(phone)
     assert question["isWhole"] is False
     with pytest.raises(Failed, match="too large to be shown"):
         answer(phone, question, approved=True)

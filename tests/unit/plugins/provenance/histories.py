@@ -99,7 +99,7 @@ class History:
             for line, author in zip(cell.lines, of, strict=False)
             if not is_blank(line.text.encode())
         ]
-        return sum(real != said for real, said in pairs), len(pairs)
+        return sum(real != attributed for real, attributed in pairs), len(pairs)
 
     # --- the user ---
 

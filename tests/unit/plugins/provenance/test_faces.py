@@ -46,8 +46,8 @@ def code(source: str, **more: Any) -> dict[str, Any]:
 
 def result_of(turn: ProvenanceTurn, *cells: SavedCell, wrote: str) -> Provenance:
     kept = [TurnSteps(turn, (TurnStep((CellChange("a", "x = 1", wrote),)),))]
-    found, turns = attributed(cells, kept)
-    return Provenance(found, turns, notebook="/work/nb.ipynb", cell_count=len(cells), line_count=3)
+    attributed_cells, turns = attributed(cells, kept)
+    return Provenance(attributed_cells, turns, notebook="/work/nb.ipynb", cell_count=len(cells), line_count=3)
 
 
 def command(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
@@ -159,8 +159,8 @@ def test_two_thousand_cells_take_less_than_two_seconds() -> None:
     ]
     kept = [TurnSteps(TURN, (TurnStep((CellChange(each.id, None, each.source),)),)) for each in cells[:50]]
     began = time.perf_counter()
-    found, _ = attributed(cells, kept)
-    assert len(found) == 50
+    attributed_cells, _ = attributed(cells, kept)
+    assert len(attributed_cells) == 50
     assert time.perf_counter() - began < 2
 
 

@@ -77,13 +77,13 @@ def test_lines_of_an_agent_keep_their_turn_while_the_user_edits_splits_and_undoe
     (cell,) = looked_at(host, page)
     assert cell.lines == (LineRange(1, 1, None), LineRange(2, 3, 0), LineRange(4, 4, None), LineRange(6, 6, 1))
     assert (cell.turns, cell.is_edited, cell.agent_line_count) == ((0, 1), False, 3)
-    found = looked_at(host, page)
-    assert [(each.agent, each.number, each.is_kept) for each in found.turns] == [
+    provenance = looked_at(host, page)
+    assert [(each.agent, each.number, each.is_kept) for each in provenance.turns] == [
         ("analyst", 1, True),
         ("analyst", 2, True),
     ]
-    assert found.turns[0].prompt.startswith('[{"start": ["replace_cell"')
-    assert len(found.turns[0].prompt) <= 80
+    assert provenance.turns[0].prompt.startswith('[{"start": ["replace_cell"')
+    assert len(provenance.turns[0].prompt) <= 80
     page.cells.insert(1, {"id": "new", "kind": "code", "source": "y = math.sqrt(x)\nz = x + y\n\nprint(z)", "tags": []})
     page.type("a", "import math\nx = 2")
     one, other = looked_at(host, page)
@@ -138,15 +138,15 @@ def test_code_that_the_user_takes_from_an_answer_is_the_agents_in_that_turn(
     replaced = "import math\nx = 2\ny = math.sqrt(x)"
     page.type("a", replaced)
     place(host, talk, second.id, "a", "import math\nx = 1", replaced)
-    found = {each.id: each for each in looked_at(host, page)}
+    cells_by_id = {each.id: each for each in looked_at(host, page)}
     turns = looked_at(host, page).turns
-    assert found["a"].lines == (LineRange(1, 1, None), LineRange(2, 3, found["a"].turns[0]))
-    assert turns[found["a"].turns[0]].number == 2
-    assert (found["new"].agent_line_count, turns[found["new"].turns[0]].number) == (2, 1)
-    assert not found["new"].is_edited
+    assert cells_by_id["a"].lines == (LineRange(1, 1, None), LineRange(2, 3, cells_by_id["a"].turns[0]))
+    assert turns[cells_by_id["a"].turns[0]].number == 2
+    assert (cells_by_id["new"].agent_line_count, turns[cells_by_id["new"].turns[0]].number) == (2, 1)
+    assert not cells_by_id["new"].is_edited
     page.type("new", f"{taken}\nprint('mine')")
-    found = {each.id: each for each in looked_at(host, page)}
-    assert (found["new"].lines[-1], found["new"].is_edited) == (LineRange(3, 3, None), True)
+    cells_by_id = {each.id: each for each in looked_at(host, page)}
+    assert (cells_by_id["new"].lines[-1], cells_by_id["new"].is_edited) == (LineRange(3, 3, None), True)
     again = KeptTurns().about(WantedNotebook({"new"}, None), log_of(host).store)
     assert [each.turn.number for each in again] == [1, 2]
     with pytest.raises(UsageError, match="has no turn 'gone'"):
@@ -193,6 +193,6 @@ def test_cells_that_an_agent_wrote_into_the_file_itself_are_its_own(host: Host, 
     code = f"import pathlib\npathlib.Path({str(path)!r}).write_text({after!r})"
     talk.prompt({"start": ["run_code", {"code": code}]}, {"end": 1}).wait(PATIENCE)
     assert "old.ipynb" in repr(talk.session.turns[0].changes)
-    found = [SavedCell(source=each) for each in ("x = 1", "print(x)", "total = sum(range(100))")]
-    result = provenance_of(found, path, log_of(host))
+    saved_cells = [SavedCell(source=each) for each in ("x = 1", "print(x)", "total = sum(range(100))")]
+    result = provenance_of(saved_cells, path, log_of(host))
     assert [(each.index, each.lines) for each in result] == [(2, (LineRange(1, 1, 0),))]

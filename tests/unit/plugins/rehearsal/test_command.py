@@ -23,8 +23,8 @@ _SECRET = "hunter2-is-the-secret"
 
 
 def _missing(way: str) -> str:
-    found = rehearse_command("true", "/", ways=[way])
-    return "" if found.available else found.reason
+    rehearsal = rehearse_command("true", "/", ways=[way])
+    return "" if rehearsal.available else rehearsal.reason
 
 
 MISSING = {way: _missing(way) for way in _WAYS}
@@ -75,19 +75,19 @@ def test_rehearse_command_that_changes_files_shows_them_and_leaves_them(folder: 
     """Deleted, changed and created files are shown with diffs; the workspace is unchanged."""
     before = _tree(folder)
     command = "rm -rf build; echo two >> a.txt; echo new > b.txt; mkdir empty; echo said; exit 3"
-    found = agentnb.rehearse(command=command, cwd=folder)
-    assert found.available
-    assert {each.path: each.status for each in found.files} == {
+    rehearsal = agentnb.rehearse(command=command, cwd=folder)
+    assert rehearsal.available
+    assert {each.path: each.status for each in rehearsal.files} == {
         **{f"build/deep/{number}.o": "deleted" for number in range(3)},
         "a.txt": "changed",
         "b.txt": "created",
         "empty/": "created",
     }
-    changed = next(each for each in found.files if each.path == "a.txt")
+    changed = next(each for each in rehearsal.files if each.path == "a.txt")
     assert (changed.added, changed.removed) == (1, 0)
     assert changed.diff == "--- a/a.txt\n+++ b/a.txt\n@@ -1 +1,2 @@\n one\n+two\n"
-    assert (found.stdout, found.exit_code, found.error) == ("said\n", 3, None)
-    assert found.summary == "Would delete 3 files in build/, change a.txt, create 2 files; fails with exit code 3."
+    assert (rehearsal.stdout, rehearsal.exit_code, rehearsal.error) == ("said\n", 3, None)
+    assert rehearsal.summary == "Would delete 3 files in build/, change a.txt, create 2 files; fails with exit code 3."
     assert _tree(folder) == before
 
 
@@ -107,15 +107,15 @@ def test_rehearse_command_that_changes_files_shows_them_and_leaves_them(folder: 
 )
 def test_rehearse_command_counts_what_it_changes(folder: Path, command: str, expected: dict[str, int]) -> None:
     """Replaced folders, links, touched files, and more files than are named."""
-    found = agentnb.rehearse(command=command, cwd=folder, seconds=30)
-    counted = [each.status for each in found.files]
+    rehearsal = agentnb.rehearse(command=command, cwd=folder, seconds=30)
+    counted = [each.status for each in rehearsal.files]
     assert {status: counted.count(status) for status in set(counted)} == expected
-    assert found.more_files == (100 if "seq" in command else 0)
+    assert rehearsal.more_files == (100 if "seq" in command else 0)
 
 
 @each_way
 @pytest.mark.parametrize(
-    ("command", "said"),
+    ("command", "pattern"),
     [
         ("cat; read x; echo over", "over"),
         (
@@ -136,13 +136,13 @@ def test_rehearse_command_counts_what_it_changes(folder: Path, command: str, exp
     ],
 )
 def test_rehearse_command_that_misbehaves_leaves_nothing(
-    folder: Path, nothing_left: None, way: str, command: str, said: str
+    folder: Path, nothing_left: None, way: str, command: str, pattern: str
 ) -> None:
     """It waits for input, leaves daemons, kills, fills the disk, closes everything, or forks; the answer says so."""
     before = _tree(folder.parent)
-    found = rehearse_command(command, folder, seconds=0.7 if said == LATE else 30, ways=[way])
-    assert found.available
-    assert re.search(said, f"{found.summary}\n{found.stdout}")
+    rehearsal = rehearse_command(command, folder, seconds=0.7 if pattern == LATE else 30, ways=[way])
+    assert rehearsal.available
+    assert re.search(pattern, f"{rehearsal.summary}\n{rehearsal.stdout}")
     assert _tree(folder.parent) == before
 
 
@@ -153,8 +153,8 @@ def test_rehearse_command_that_imports_python_modules_does_not_show_what_python_
     """Such a file written by the command itself is shown: it could plant code."""
     monkeypatch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
     (folder / "module.py").write_text("n = 1\n")
-    found = rehearse_command(f"{sys.executable} -c 'import module; print(module.n)'", folder)
-    assert (found.stdout, found.files) == ("1\n", ())
+    rehearsal = rehearse_command(f"{sys.executable} -c 'import module; print(module.n)'", folder)
+    assert (rehearsal.stdout, rehearsal.files) == ("1\n", ())
     planted = rehearse_command("mkdir __pycache__; touch __pycache__/module.cpython-311.pyc", folder)
     assert [each.path for each in planted.files] == ["__pycache__/module.cpython-311.pyc"]
 
@@ -163,16 +163,16 @@ def test_rehearse_command_that_imports_python_modules_does_not_show_what_python_
 def test_rehearse_command_that_makes_a_million_files_is_kept_from_it(folder: Path, nothing_left: None) -> None:
     """The disk is then full; some files are named, the others counted."""
     (folder / "make.py").write_text("for n in range(1_000_000): open(f'f{n}', 'w').close()")
-    found = rehearse_command(f"{sys.executable} -ISc 'exec(open(\"make.py\").read())'", folder, seconds=120)
-    assert "No space left on device" in found.stdout
-    assert 90_000 < len(found.files) + found.more_files <= 100_000
+    rehearsal = rehearse_command(f"{sys.executable} -ISc 'exec(open(\"make.py\").read())'", folder, seconds=120)
+    assert "No space left on device" in rehearsal.stdout
+    assert 90_000 < len(rehearsal.files) + rehearsal.more_files <= 100_000
     assert not (folder / "f0").exists()
 
 
 def test_rehearse_command_that_starts_too_many_processes_is_kept_from_it(folder: Path) -> None:
     """From the thousandth on they are refused, and the answer says so; only a few run at once."""
-    found = rehearse_command("n=0; while [ $n -lt 1100 ]; do (:); n=$((n + 1)); done", folder, seconds=60)
-    assert found.error == "It tried to start more than 1,000 processes, or 100 at once"
+    rehearsal = rehearse_command("n=0; while [ $n -lt 1100 ]; do (:); n=$((n + 1)); done", folder, seconds=60)
+    assert rehearsal.error == "It tried to start more than 1,000 processes, or 100 at once"
 
 
 @each_way
@@ -181,25 +181,25 @@ def test_rehearse_command_that_starts_many_processes_at_once_is_kept_from_it(
 ) -> None:
     """About a hundred run at once, so a fork bomb stays small; the answer says so."""
     command = "n=0; while [ $n -lt 140 ]; do sleep 60 & n=$((n + 1)); echo $n; done"
-    found = rehearse_command(command, folder, seconds=20, ways=[way])
-    assert found.error == "It tried to start more than 1,000 processes, or 100 at once"
-    assert len([line for line in found.stdout.splitlines() if line.isdigit()]) <= 120
+    rehearsal = rehearse_command(command, folder, seconds=20, ways=[way])
+    assert rehearsal.error == "It tried to start more than 1,000 processes, or 100 at once"
+    assert len([line for line in rehearsal.stdout.splitlines() if line.isdigit()]) <= 120
 
 
 @each_way
 def test_rehearse_command_that_runs_too_long_is_ended(folder: Path, nothing_left: None, way: str) -> None:
     """The answer says so, with the output so far."""
-    found = rehearse_command("echo begun; sleep 1000", folder, seconds=4, ways=[way])
-    assert (found.stdout, found.error) == ("begun\n", "It took longer than the limit of 4 s")
+    rehearsal = rehearse_command("echo begun; sleep 1000", folder, seconds=4, ways=[way])
+    assert (rehearsal.stdout, rehearsal.error) == ("begun\n", "It took longer than the limit of 4 s")
 
 
 @needs_namespaces
 def test_rehearse_command_that_needs_the_network_says_so(folder: Path) -> None:
     """The program may print nothing about it and succeed."""
     command = "python3 -Ic 'import socket; socket.create_connection((\"192.0.2.1\", 80))' 2> /dev/null | cat"
-    found = agentnb.rehearse(command=command, cwd=folder, seconds=30)
-    assert (found.stdout, found.exit_code, found.connections) == ("", 0, ("192.0.2.1:80",))
-    assert found.summary == "Would reach 192.0.2.1:80 (no network in the preview)."
+    rehearsal = agentnb.rehearse(command=command, cwd=folder, seconds=30)
+    assert (rehearsal.stdout, rehearsal.exit_code, rehearsal.connections) == ("", 0, ("192.0.2.1:80",))
+    assert rehearsal.summary == "Would reach 192.0.2.1:80 (no network in the preview)."
 
 
 REFUSED = {
@@ -224,10 +224,10 @@ def test_rehearse_command_that_hides_what_it_is_refused_never_says_that_it_chang
     folder: Path, command: str
 ) -> None:
     """The supervisor sees the refusal although the command prints nothing and succeeds."""
-    found = rehearse_command(f"({command}) > /dev/null 2>&1; true", folder, seconds=30)
-    assert (found.stdout, found.exit_code) == ("", 0)
-    assert REFUSED[command].format(home=folder.parent) in found.summary
-    assert "nothing" not in found.summary or found.summary.startswith("Changes nothing here; ")
+    rehearsal = rehearse_command(f"({command}) > /dev/null 2>&1; true", folder, seconds=30)
+    assert (rehearsal.stdout, rehearsal.exit_code) == ("", 0)
+    assert REFUSED[command].format(home=folder.parent) in rehearsal.summary
+    assert "nothing" not in rehearsal.summary or rehearsal.summary.startswith("Changes nothing here; ")
 
 
 @each_way
@@ -248,18 +248,18 @@ def test_rehearse_command_that_starts_a_kernel_shows_what_the_kernel_writes(fold
     nbformat.write(nbformat.v4.new_notebook(cells=cells), folder / "tiny.ipynb")
     env = {**os.environ, "IPYTHONDIR": str(folder.parent / "ipython")}
     program = f"{sys.executable} -m nbconvert --to notebook --execute --output done.ipynb tiny.ipynb"
-    found = rehearse_command(program, folder, env=env, seconds=100)
-    assert (found.exit_code, found.connections) == (0, ()), found.stdout
-    assert {"done.ipynb", "made.txt"} <= {each.path for each in found.files}
+    rehearsal = rehearse_command(program, folder, env=env, seconds=100)
+    assert (rehearsal.exit_code, rehearsal.connections) == (0, ()), rehearsal.stdout
+    assert {"done.ipynb", "made.txt"} <= {each.path for each in rehearsal.files}
     assert not (folder / "made.txt").exists()
 
 
 def test_rehearse_command_where_nothing_closes_it_in_says_why(folder: Path, nothing_left: None) -> None:
     """Without namespaces and Landlock nothing runs."""
-    found = rehearse_command("touch ran", folder, ways=[])
-    assert not found.available
-    assert "has no Landlock" in found.reason
-    assert found.summary.startswith(
+    rehearsal = rehearse_command("touch ran", folder, ways=[])
+    assert not rehearsal.available
+    assert "has no Landlock" in rehearsal.reason
+    assert rehearsal.summary.startswith(
         "No preview: It could not be isolated: this system does not let users create namespaces"
     )
     assert not (folder / "ran").exists()
@@ -268,11 +268,11 @@ def test_rehearse_command_where_nothing_closes_it_in_says_why(folder: Path, noth
 @pytest.mark.skipif(bool(MISSING["Landlock"]), reason=MISSING["Landlock"])
 def test_rehearse_command_with_landlock_lists_what_was_refused(folder: Path) -> None:
     """It shows no file changes, but names the refused ones."""
-    found = rehearse_command("rm a.txt; cat a.txt", folder, ways=["Landlock"])
-    assert (found.files, found.stdout.splitlines()[-1]) == ((), "one")
-    assert found.refused == (str(folder / "a.txt"),)
-    assert found.summary == f"Changes nothing here; refused here: {folder}/a.txt."
-    assert "were refused and are not shown" in found.reason
+    rehearsal = rehearse_command("rm a.txt; cat a.txt", folder, ways=["Landlock"])
+    assert (rehearsal.files, rehearsal.stdout.splitlines()[-1]) == ((), "one")
+    assert rehearsal.refused == (str(folder / "a.txt"),)
+    assert rehearsal.summary == f"Changes nothing here; refused here: {folder}/a.txt."
+    assert "were refused and are not shown" in rehearsal.reason
 
 
 @pytest.mark.parametrize(
@@ -289,15 +289,15 @@ def test_rehearse_with_arguments_that_make_no_sense_raises(arguments: dict[str, 
 
 def test_rehearsal_displays_as_a_table_that_runs_nothing() -> None:
     """Output and names are text, also in HTML."""
-    found = Rehearsal(
+    rehearsal = Rehearsal(
         stdout="<script>alert(1)</script>", result="  a  b\n0 1  2", pictures=(b"png",), error="ValueError: <b>"
     )
-    shown = found._repr_html_()
-    assert "<pre>  a  b\n0 1  2</pre>" in shown
-    assert "<script>" not in shown
-    assert "ValueError: &lt;b&gt;" in shown
-    assert 'src="data:image/png;base64,cG5n"' in shown
-    assert "printed: <script>" in repr(found)
+    html = rehearsal._repr_html_()
+    assert "<pre>  a  b\n0 1  2</pre>" in html
+    assert "<script>" not in html
+    assert "ValueError: &lt;b&gt;" in html
+    assert 'src="data:image/png;base64,cG5n"' in html
+    assert "printed: <script>" in repr(rehearsal)
 
 
 def test_the_folder_of_a_killed_process_is_removed_by_the_next_rehearsal(folder: Path, tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ pytestmark = needs_namespaces
 
 
 @pytest.mark.parametrize(
-    ("setup", "asked", "reason"),
+    ("setup", "argument", "reason"),
     [
         (NO_PROCESSES, "'ran = 1'", "This kernel could not be copied: Function not implemented."),
         (NO_PROCESSES, "command='touch ran'", "The command could not be started: "),
@@ -24,10 +24,10 @@ pytestmark = needs_namespaces
     ],
     ids=["code where no process can be made", "command where no process can be made", "graphics card"],
 )
-def test_rehearse_where_it_cannot_be_done_says_why(tmp_path: Path, setup: str, asked: str, reason: str) -> None:
+def test_rehearse_where_it_cannot_be_done_says_why(tmp_path: Path, setup: str, argument: str, reason: str) -> None:
     """Nothing runs or is left; the display begins with *No preview*."""
     script = (
-        f"import glob, agentnb{setup}found = agentnb.rehearse({asked})\nprint(found.available)\nprint(found.summary)"
+        f"import glob, agentnb{setup}found = agentnb.rehearse({argument})\nprint(found.available)\nprint(found.summary)"
     )
     script += "\nprint('ran' in globals(), glob.glob('*'), glob.glob('tmp/*'))"
     (tmp_path / "tmp").mkdir()

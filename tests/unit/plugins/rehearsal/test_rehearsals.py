@@ -58,9 +58,9 @@ def choose(monkeypatch: pytest.MonkeyPatch, folder: Path, value: str) -> None:
 def question(talk: Talk) -> agentnb.PermissionQuestion:
     """Waits for the one permission request and returns it."""
     talk.questions()
-    (found,) = talk.session.questions
-    assert isinstance(found, agentnb.PermissionQuestion)
-    return found
+    (open_question,) = talk.session.questions
+    assert isinstance(open_question, agentnb.PermissionQuestion)
+    return open_question
 
 
 def previewed(talk: Talk) -> ToolCallRehearsal:
@@ -68,11 +68,11 @@ def previewed(talk: Talk) -> ToolCallRehearsal:
 
     def find() -> ToolCallRehearsal | None:
         details = [call.details for call in talk.open]
-        shown = details[0].rehearsal if details and details[0] is not None else None
-        return shown if shown is not None and shown.status == "ended" else None
+        card_preview = details[0].rehearsal if details and details[0] is not None else None
+        return card_preview if card_preview is not None and card_preview.status == "ended" else None
 
-    found: ToolCallRehearsal = talk.until(find)
-    return found
+    preview: ToolCallRehearsal = talk.until(find)
+    return preview
 
 
 def the_call(turn: Turn) -> ToolCall:
@@ -111,23 +111,23 @@ def test_ignored_files_that_a_preview_names_are_undone_after_the_command_ran(tal
 def test_preview_of_a_command_shows_what_it_would_do_and_then_it_is_done_so(talk: Talk, work: Path) -> None:
     """The card has files, output and exit code; nothing happens until the command is allowed, then all of it."""
     turn = talk.session.prompt(f"/run {COMMAND}")
-    with events("rehearsal") as told:
-        found = question(talk).preview()
-    assert found.summary == "Would delete build/x.o, change a.txt; fails with exit code 3."
+    with events("rehearsal") as rehearsal_events:
+        preview = question(talk).preview()
+    assert preview.summary == "Would delete build/x.o, change a.txt; fails with exit code 3."
     assert (work / "a.txt").read_text() == "one\n"
-    shown = previewed(talk)
-    assert (shown.printed, shown.way, shown.input) == ("said\n", "namespaces", COMMAND)
-    assert {each.path: (each.status, each.added, each.removed) for each in shown.files} == {
+    card_preview = previewed(talk)
+    assert (card_preview.printed, card_preview.way, card_preview.input) == ("said\n", "namespaces", COMMAND)
+    assert {each.path: (each.status, each.added, each.removed) for each in card_preview.files} == {
         "a.txt": ("changed", 1, 0),
         "build/x.o": ("deleted", 0, 1),
     }
-    assert "+two" in "".join(each.diff or "" for each in shown.files)
-    (event,) = told.of("rehearsal.ended")
+    assert "+two" in "".join(each.diff or "" for each in card_preview.files)
+    (event,) = rehearsal_events.of("rehearsal.ended")
     assert (event.data["what"], event.data["call"]) == ("command", talk.open[0].tool_call_id)
     call = allowed(talk, turn)
     assert (call.differences, call.exit_code) == ((), 3)
     assert (work / "a.txt").read_text() == "one\ntwo\n"
-    assert call.preview == shown
+    assert call.preview == card_preview
     assert [(each.kind, each.outcome, each.by) for each in talk.log] == [
         ("rehearsal", "ask", "preview"),
         ("terminal", "allow", "user"),
@@ -161,9 +161,9 @@ def test_a_command_that_the_user_changes_is_previewed_as_changed(talk: Talk, wor
 def test_a_command_that_the_agent_runs_itself_is_compared_at_its_end(host: Host, work: Path) -> None:
     """An agent with its own shell asks first, and sends the exit code with the result."""
     talk = Talk(host, work, script="calls_kernel")
-    asked = {"toolCallId": "c", "title": "touch b", "kind": "execute", "rawInput": {"command": "touch b"}}
+    tool_call = {"toolCallId": "c", "title": "touch b", "kind": "execute", "rawInput": {"command": "touch b"}}
     done = {"sessionUpdate": "tool_call_update", "toolCallId": "c", "status": "completed", "rawOutput": {"exitCode": 1}}
-    turn = talk.prompt({"ask": asked}, {"write": [str(work / "c"), ""]}, {"update": done})
+    turn = talk.prompt({"ask": tool_call}, {"write": [str(work / "c"), ""]}, {"update": done})
     assert [each.path for each in question(talk).preview().files] == ["b"]
     assert allowed(talk, turn).differences == (
         "The exit code was 1; the preview showed 0.",
@@ -181,9 +181,9 @@ def test_preview_of_code_shows_variables_files_and_value_and_touches_nothing(
     """The kernel's own thread makes the copy; once allowed, the code runs as previewed."""
     tools.shell.user_ns.update(n=5, xs=[1, 2])
     turn = kernel_talk.prompt(*steps(["run_code", {"code": CODE}], {"end": 1}))
-    found = question(kernel_talk).preview()
-    assert (found.stdout, found.result, found.error) == ("printed\n", "2", None)
-    assert {each.name: each.status for each in found.variables} == {"n": "changed", "made": "added"}
+    preview = question(kernel_talk).preview()
+    assert (preview.stdout, preview.result, preview.error) == ("printed\n", "2", None)
+    assert {each.name: each.status for each in preview.variables} == {"n": "changed", "made": "added"}
     assert (tools.shell.user_ns["n"], [*work.iterdir()]) == (5, [])
     assert [each.path for each in previewed(kernel_talk).files] == ["out.txt"]
     call = allowed(kernel_talk, turn)
@@ -204,14 +204,14 @@ def test_card_whose_code_hangs_says_so(kernel_talk: Talk, tools: Tools) -> None:
 def test_card_without_a_preview_says_why(kernel_talk: Talk, tools: Tools) -> None:
     """The kernel's thread is busy, so no copy is made."""
     turn = kernel_talk.prompt(*steps(["run_code", {"code": "ran = 1"}], {"end": 1}))
-    asked = question(kernel_talk)
+    open_question = question(kernel_talk)
     with ThreadPoolExecutor(1) as user:
-        found = user.submit(asked.preview).result(PATIENCE)  # blocks this thread, which is the kernel's
-    shown = previewed(kernel_talk)
-    assert (found.available, shown.is_available) == (False, False)
-    assert shown.summary == "No preview: Nothing can run code in this terminal now."
+        preview = user.submit(open_question.preview).result(PATIENCE)  # blocks this thread, which is the kernel's
+    card_preview = previewed(kernel_talk)
+    assert (preview.available, card_preview.is_available) == (False, False)
+    assert card_preview.summary == "No preview: Nothing can run code in this terminal now."
     assert ("ran" in tools.shell.user_ns, len(kernel_talk.session.questions)) == (False, 1)
-    asked.deny()
+    open_question.deny()
     the_call(turn)
 
 
@@ -233,10 +233,10 @@ def test_previews_that_are_switched_off_are_refused(talk: Talk, work: Path, monk
     """The setting takes effect at once; the message names it."""
     choose(monkeypatch, work.parent, "off")
     turn = talk.session.prompt("/run ls")
-    asked = question(talk)
+    open_question = question(talk)
     with pytest.raises(SessionError, match="`rehearse`"):
-        asked.preview()
-    asked.deny()
+        open_question.preview()
+    open_question.deny()
     assert the_call(turn).preview is None
 
 
@@ -251,9 +251,9 @@ def test_a_preview_comes_by_itself_where_the_setting_wants_that_unless_the_comma
     question(talk).deny()
     the_call(turn)
     turn = talk.session.prompt("/run rm -rf /")
-    asked = question(talk)
-    assert (asked.severity, talk.open[0].details and talk.open[0].details.rehearsal) == ("critical", None)
-    asked.deny()
+    open_question = question(talk)
+    assert (open_question.severity, talk.open[0].details and talk.open[0].details.rehearsal) == ("critical", None)
+    open_question.deny()
     the_call(turn)
 
 
@@ -294,21 +294,21 @@ def test_a_request_that_runs_nothing_has_no_preview(host: Host, work: Path) -> N
     """A written file shows its change anyway."""
     talk = Talk(host, work)
     turn = talk.prompt(write(work / "a.txt"))
-    asked = question(talk)
+    open_question = question(talk)
     with pytest.raises(SessionError, match="neither code nor a command"):
-        asked.preview()
-    asked.deny()
+        open_question.preview()
+    open_question.deny()
     talk.done(turn)
     with pytest.raises(SessionError, match="no longer open"):
-        asked.preview()
+        open_question.preview()
 
 
 def test_code_for_a_new_cell_is_previewed(kernel_talk: Talk, tools: Tools) -> None:
     """An inserted cell usually runs; if no page shows the notebook, the tool says so first."""
     del tools
     turn = kernel_talk.prompt(*steps({"ask": INSERT}))
-    found = question(kernel_talk).preview()
-    assert (found.result, [each.name for each in found.variables]) == ("7", ["a"])
+    preview = question(kernel_talk).preview()
+    assert (preview.result, [each.name for each in preview.variables]) == ("7", ["a"])
     question(kernel_talk).deny()
     assert the_call(turn).differences is None
 

@@ -48,5 +48,5 @@ def test_rehearse_code_that_uses_openmp_after_the_kernel_did_ends(tmp_path: Path
     )
     if compiled.returncode:
         pytest.skip(f"no OpenMP here: {compiled.stderr.strip()[-200:]}")
-    told = subprocess.run([sys.executable, "-c", SCRIPT], cwd=tmp_path, capture_output=True, text=True, check=True)
-    assert told.stdout.splitlines() == ["3", "None ['1']", "3"]
+    completed = subprocess.run([sys.executable, "-c", SCRIPT], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert completed.stdout.splitlines() == ["3", "None ['1']", "3"]

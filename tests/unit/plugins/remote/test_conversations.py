@@ -50,16 +50,16 @@ def test_message_of_50_megabytes_arrives_whole(start: Start, notes: int, scheme:
 def test_what_it_asks_this_machine_for_goes_through_the_policy(start: Start, notes: int, tmp_path: Path) -> None:
     """A file of the workspace is read, a command asks, a file outside is refused."""
     (tmp_path / "here.txt").write_text("of this machine")
-    asked: list[PermissionRequest] = []
+    requests: list[PermissionRequest] = []
 
     def answer(request: PermissionRequest) -> str:
-        asked.append(request)
+        requests.append(request)
         return "deny"
 
     session = start(command=[f"ws://127.0.0.1:{notes}/acp"], permissions=answer)
     assert session.prompt(f"file {tmp_path / 'here.txt'}").wait(PATIENCE).text == "of this machine"
     assert session.prompt("run rm -rf /").wait(PATIENCE, check=False).error is not None
-    assert [request.command for request in asked] == ["rm -rf /"]
+    assert [request.command for request in requests] == ["rm -rf /"]
 
 
 @pytest.mark.parametrize("scheme", ["ws", "http"])
@@ -97,8 +97,8 @@ def test_tools_of_the_kernel_are_not_promised_to_an_agent_that_cannot_reach_them
     """It cannot start programs of this machine; a notice names the omitted servers."""
     server = {"name": "files", "command": "mcp-files"}
     session = start(command=[f"ws://127.0.0.1:{notes}/acp"], mcp_servers=[server])
-    told = json.loads(session.prompt("meet").wait(PATIENCE).text)
-    assert told["servers"] == []
+    received = json.loads(session.prompt("meet").wait(PATIENCE).text)
+    assert received["servers"] == []
     assert "cannot reach these MCP servers: files" in notices(session)
 
 

@@ -38,24 +38,24 @@ async def failure(spec: AgentSpec, cwd: Path) -> str:
 async def test_nobody_listens(tmp_path: Path, scheme: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as closed:
         port = closed.getsockname()[1]
-    said = await failure(at(f"{scheme}://127.0.0.1:{port}/acp"), tmp_path)
-    assert said.startswith(f"Far: 127.0.0.1:{port} cannot be reached: ")
-    assert "Check that it is running" in said
+    message = await failure(at(f"{scheme}://127.0.0.1:{port}/acp"), tmp_path)
+    assert message.startswith(f"Far: 127.0.0.1:{port} cannot be reached: ")
+    assert "Check that it is running" in message
 
 
 @pytest.mark.parametrize("scheme", ["ws", "http"])
 async def test_redirect_is_not_followed(tmp_path: Path, scheme: str) -> None:
     """The token is sent to no other address."""
     with serving("odd_server", "redirects") as port:
-        said = await failure(at(f"{scheme}://127.0.0.1:{port}/acp"), tmp_path)
-    assert "redirects to /elsewhere. The token is sent only to the address that you gave." in said
-    assert "s3cret" not in said
+        message = await failure(at(f"{scheme}://127.0.0.1:{port}/acp"), tmp_path)
+    assert "redirects to /elsewhere. The token is sent only to the address that you gave." in message
+    assert "s3cret" not in message
 
 
 async def test_web_server_without_websockets(tmp_path: Path) -> None:
     with serving("odd_server", "http") as port:
-        said = await failure(at(f"ws://127.0.0.1:{port}/"), tmp_path)
-    assert "answered with HTTP 200" in said
+        message = await failure(at(f"ws://127.0.0.1:{port}/"), tmp_path)
+    assert "answered with HTTP 200" in message
 
 
 @pytest.mark.parametrize(("way", "scheme"), [("silent", "http"), ("mute", "ws")])
@@ -63,9 +63,9 @@ async def test_server_that_never_answers(tmp_path: Path, way: str, scheme: str) 
     """The start has a time limit."""
     with serving("odd_server", way) as port:
         url = f"{scheme}://127.0.0.1:{port}/acp"
-        said = await failure(at(url, initialize_timeout=5.0), tmp_path)
-    assert said.startswith("Far did not answer within 5 s after it was started.")
-    assert f"Check that an ACP agent answers at {url}." in said
+        message = await failure(at(url, initialize_timeout=5.0), tmp_path)
+    assert message.startswith("Far did not answer within 5 s after it was started.")
+    assert f"Check that an ACP agent answers at {url}." in message
 
 
 async def test_server_that_ends_the_connection_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -73,15 +73,15 @@ async def test_server_that_ends_the_connection_says_why(tmp_path: Path, monkeypa
     monkeypatch.setenv("FAR_PASS", TOKEN)
     with serving("odd_server", "goes", ODD_TOKEN=TOKEN) as port:
         text = f'name = "far"\ntitle = "Far"\nurl = "ws://127.0.0.1:{port}/"\ntoken_variable = "FAR_PASS"'
-        said = await failure(read(text), tmp_path)
-    assert "closed the connection (4001 maintenance ***)" in said
-    assert TOKEN not in said
+        message = await failure(read(text), tmp_path)
+    assert "closed the connection (4001 maintenance ***)" in message
+    assert TOKEN not in message
 
 
 async def test_frame_of_more_than_64_mib_ends_the_connection(tmp_path: Path) -> None:
     with serving("odd_server", "huge") as port:
-        said = await failure(at(f"ws://127.0.0.1:{port}/"), tmp_path)
-    assert "sent a message of more than 64 MiB" in said
+        message = await failure(at(f"ws://127.0.0.1:{port}/"), tmp_path)
+    assert "sent a message of more than 64 MiB" in message
 
 
 async def test_rubbish_around_messages_is_passed_over(tmp_path: Path) -> None:
@@ -180,8 +180,8 @@ async def test_plugin_that_is_switched_off_connects_to_nobody(
 ) -> None:
     """A site may require this."""
     monkeypatch.setenv("AGENTNB_PLUGINS", "eliza")
-    said = await failure(at(f"ws://127.0.0.1:{notes}/acp"), tmp_path)
-    assert "remote" in said
+    message = await failure(at(f"ws://127.0.0.1:{notes}/acp"), tmp_path)
+    assert "remote" in message
 
 
 def test_program_ends_when_its_client_closes_stdin() -> None:

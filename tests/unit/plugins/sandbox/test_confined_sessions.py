@@ -60,8 +60,8 @@ ORDINARY_USER = 65534
 def as_ordinary_user(folder: Path) -> tuple[str, dict[str, Any]]:
     """Returns a Python and process options for a user without rights, or this user's if there is none."""
     version = "import sys; print(sys.version_info[:2])"
-    asked = [SYSTEM_PYTHON, "-c", version]
-    has_python = os.access(SYSTEM_PYTHON, os.X_OK) and subprocess.check_output(asked, text=True).strip()
+    command = [SYSTEM_PYTHON, "-c", version]
+    has_python = os.access(SYSTEM_PYTHON, os.X_OK) and subprocess.check_output(command, text=True).strip()
     if os.geteuid() != 0 or has_python != str(sys.version_info[:2]):
         return sys.executable, {}
     for path in (folder, *folder.rglob("*")):
@@ -91,9 +91,9 @@ def test_start_with_confine_limits_the_agents_commands_and_says_so(start: Start,
     assert not beside.exists()
     assert "Tour can write only to " in str(turn.snapshot)
     assert session.health().confined.startswith("can write only to ")
-    told, refused = str(turn.snapshot), f"writing {beside}, writing {beside}.2"
-    assert f"Tour is confined and was denied {refused}. Give the folder in directories" in told
-    assert (told.count("was denied"), ".bashrc. Give" in told) == (1, False)
+    text, refused = str(turn.snapshot), f"writing {beside}, writing {beside}.2"
+    assert f"Tour is confined and was denied {refused}. Give the folder in directories" in text
+    assert (text.count("was denied"), ".bashrc. Give" in text) == (1, False)
     assert session.health().refused.startswith(refused)
 
 
@@ -149,11 +149,11 @@ def test_agent_whose_service_is_no_allowed_host_names_it_where_it_fails_to_start
 
 @can_confine
 @pytest.mark.parametrize(
-    ("script", "said"),
+    ("script", "message"),
     [("echo", "It is confined and was denied using {path}. Give the folder in"), ("dies_at_start", "{free}")],
 )
 def test_a_confined_agent_that_does_not_start_says_what_it_was_kept_from_or_that_it_was_confined(
-    start: Start, tmp_path_factory: pytest.TempPathFactory, script: str, said: str
+    start: Start, tmp_path_factory: pytest.TempPathFactory, script: str, message: str
 ) -> None:
     """The error refers to a terminal, in which the agent is not confined and may start."""
     path = Path(shutil.copy(AGENTS / f"{script}.py", tmp_path_factory.mktemp("agents")))
@@ -161,7 +161,7 @@ def test_a_confined_agent_that_does_not_start_says_what_it_was_kept_from_or_that
     session = start(command=[sys.executable, str(path)], confine=True, directories=readable)
     turn = session.prompt("Hello").wait(PATIENCE, check=False)
     free = "It is not confined there, but it was here. If that is the cause, start it with confine=False, or turn off"
-    assert said.format(path=path, free=free) in str(turn.error)
+    assert message.format(path=path, free=free) in str(turn.error)
 
 
 @can_confine
@@ -198,8 +198,8 @@ def test_start_without_confine_leaves_an_agent_whose_needs_are_not_known(start: 
 def test_a_confined_agents_commands_have_temporary_files_and_caches_of_their_own(start: Start, tmp_path: Path) -> None:
     """Installers write there; programs that are not confined run files from the user's caches."""
     named = "TMPDIR UV_CACHE_DIR PIP_CACHE_DIR npm_config_cache XDG_CACHE_HOME MPLCONFIGDIR"
-    shown = " ".join(f'"${name}"' for name in named.split())
-    (tmp_path / "work.sh").write_text(f'for each in {shown}; do mkdir -p "$each" && echo "$each" >> made.txt; done')
+    variables = " ".join(f'"${name}"' for name in named.split())
+    (tmp_path / "work.sh").write_text(f'for each in {variables}; do mkdir -p "$each" && echo "$each" >> made.txt; done')
     session = start(permissions="allow")
     session.prompt("/run sh work.sh").wait(PATIENCE)
     made = (tmp_path / "made.txt").read_text().splitlines()

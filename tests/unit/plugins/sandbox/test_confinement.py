@@ -60,8 +60,10 @@ def _project(home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return home / "project"
 
 
-def confined(folder: Path, asked: Confine, *words: str, needs: Needs | None = None) -> subprocess.CompletedProcess[str]:
-    made = confinement_of(needs or Needs(), words[0], folder, asked, os.environ)
+def confined(
+    folder: Path, confine: Confine, *words: str, needs: Needs | None = None
+) -> subprocess.CompletedProcess[str]:
+    made = confinement_of(needs or Needs(), words[0], folder, confine, os.environ)
     return subprocess.run(made.command(words), cwd=folder, capture_output=True, text=True, timeout=60, check=False)
 
 
@@ -260,23 +262,23 @@ def test_confined_eliza_answers_like_one_that_is_not(folder: Path) -> None:
     async def answer(confine: Confine | None) -> tuple[bytes, str]:
         import asyncio
 
-        received, told = bytearray(), asyncio.Event()
+        received, answered = bytearray(), asyncio.Event()
 
         def output(data: bytes) -> None:
             received.extend(data)
             if b"\n" in data:
-                told.set()
+                answered.set()
 
         process = await SpawnedAgent.spawn(find("eliza"), folder, confine=confine, on_output=output)
         process.write(b'{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":1}}\n')
-        await asyncio.wait_for(told.wait(), 60)
+        await asyncio.wait_for(answered.wait(), 60)
         await process.stop()
         return bytes(received), process.confined
 
-    (free, not_said), (closed_in, said) = run(answer(None)), run(answer(Confine()))
+    (free, no_limits), (closed_in, limits) = run(answer(None)), run(answer(Confine()))
     assert free == closed_in
-    assert not_said == ""
-    assert said == "can write only to this folder"
+    assert no_limits == ""
+    assert limits == "can write only to this folder"
 
 
 @pytest.mark.parametrize(
@@ -457,13 +459,13 @@ def test_agent_confined_by_bubblewrap_works_in_its_workspace_and_finds_nothing_e
 
 def test_other_ways_to_confine_have_the_same_limits() -> None:
     """The arguments of bubblewrap and the profile of macOS name the readable and writable paths, and the network."""
-    asked = Confinement(way="bubblewrap", read=("/usr",), write=('/w "s"', "/dev/null"), network="none")
-    words = bubblewrap(asked)
+    confinement = Confinement(way="bubblewrap", read=("/usr",), write=('/w "s"', "/dev/null"), network="none")
+    words = bubblewrap(confinement)
     bound = ["--ro-bind-try", "/usr", "/usr", "--bind-try", '/w "s"', '/w "s"']
     assert words[-9:] == [*bound, "--remount-ro", "/", "--"]
     assert "--unshare-net" in words
-    assert "--unshare-net" not in bubblewrap(replace(asked, network="all"))
-    text = profile(asked)
+    assert "--unshare-net" not in bubblewrap(replace(confinement, network="all"))
+    text = profile(confinement)
     assert '(allow file-write* (subpath "/w \\"s\\"") (subpath "/dev/null"))' in text
     assert "network" not in text
-    assert "(allow network*)" in profile(replace(asked, network="all"))
+    assert "(allow network*)" in profile(replace(confinement, network="all"))

@@ -46,7 +46,7 @@ def write_files(config: Path, described: str, setting: str, policies: Sequence[s
 
 
 @pytest.mark.parametrize(
-    ("said", "arguments", "expected"),
+    ("choices", "arguments", "expected"),
     [
         (("", "", "", ""), {}, None),
         (("true", "", "", ""), {}, "all"),
@@ -64,23 +64,23 @@ def write_files(config: Path, described: str, setting: str, policies: Sequence[s
     ],
 )
 def test_of_what_says_something_about_confinement_the_nearest_counts(
-    config: Path, said: tuple[str, str, str, str], arguments: dict[str, Any], expected: Any
+    config: Path, choices: tuple[str, str, str, str], arguments: dict[str, Any], expected: Any
 ) -> None:
     """The order: argument, user's policy file, setting, description; a project narrows all but the argument."""
-    description, setting, *policies = said
+    description, setting, *policies = choices
     described = _DESCRIPTION + (f"confine = {description}" if description else "")
     write_files(config, described, setting, policies)
-    given = configured("mine", None, None, config, **arguments)
-    assert given.network == expected
+    configuration = configured("mine", None, None, config, **arguments)
+    assert configuration.network == expected
     if not arguments:
-        assert current_environment().default_options(given.spec, config).network == expected
+        assert current_environment().default_options(configuration.spec, config).network == expected
 
 
 _KNOWN = f"{_DESCRIPTION}[confinement]\nwrites = []\n"
 
 
 @pytest.mark.parametrize(
-    ("described", "said", "expected"),
+    ("described", "choices", "expected"),
     [
         (_KNOWN, ("", "", ""), ("all", True)),
         (_KNOWN, ("where possible", "", ""), ("all", True)),
@@ -99,14 +99,14 @@ _KNOWN = f"{_DESCRIPTION}[confinement]\nwrites = []\n"
 )
 @pytest.mark.skipif(way_here()[0] not in TRIED, reason=way_here()[1] or "sandbox-exec confines here")
 def test_where_nothing_is_said_an_agent_is_confined_whose_needs_are_known(
-    config: Path, described: str, said: tuple[str, str, str], expected: tuple[str | None, bool]
+    config: Path, described: str, choices: tuple[str, str, str], expected: tuple[str | None, bool]
 ) -> None:
     """Its description states its needs; a project can narrow its access, and not switch confinement off."""
-    setting, *policies = said
+    setting, *policies = choices
     write_files(config, described, setting, policies)
-    given = configured("mine", None, None, config)
-    assert (given.network, given.is_unasked) == expected
-    options = current_environment().default_options(given.spec, config)
+    configuration = configured("mine", None, None, config)
+    assert (configuration.network, configuration.is_unasked) == expected
+    options = current_environment().default_options(configuration.spec, config)
     assert (options.network, options.is_unasked) == expected
     assert options.configuration(current_environment()).is_unasked is expected[1]
 
@@ -140,9 +140,9 @@ def test_agents_that_cannot_work_confined_are_not_and_the_line_says_why() -> Non
     assert not is_confined_unasked(find("codex").confinement)
     assert not is_confined_unasked(find("goose").confinement)
     if way_here()[0] is not None:
-        said = how_to_confine(find("codex").confinement)
-        assert "It has a sandbox of its own, which does not work inside of another. Confine agents in the" in said
-        assert said.endswith("keeps it in its workspace anyway.")
+        message = how_to_confine(find("codex").confinement)
+        assert "It has a sandbox of its own, which does not work inside of another. Confine agents in the" in message
+        assert message.endswith("keeps it in its workspace anyway.")
         assert "is not known" in how_to_confine(None)
 
 
@@ -153,11 +153,11 @@ def test_while_a_policy_file_cannot_be_read_agents_are_confined_where_that_is_po
     assert configured("eliza", None, None, config, confine=False).network is None
 
 
-@pytest.mark.parametrize("said", ["yes", 1, [], ["https://a.org"], {"hosts": []}])
-def test_confine_that_makes_no_sense_raises(said: object) -> None:
+@pytest.mark.parametrize("confine", ["yes", 1, [], ["https://a.org"], {"hosts": []}])
+def test_confine_that_makes_no_sense_raises(confine: object) -> None:
     """The error shows the value and the possible ones."""
     with pytest.raises(UsageError) as raised:
-        checked_confining(said)
+        checked_confining(confine)
     assert raised.value.hint
 
 

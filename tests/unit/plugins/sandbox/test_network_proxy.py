@@ -49,7 +49,7 @@ async def server(
         listening.close()
 
 
-async def asked(port: int, request: str) -> str:
+async def proxy_answer(port: int, request: str) -> str:
     """Returns the proxy's whole answer to *request* at *port*."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     writer.write(request.encode())
@@ -95,11 +95,11 @@ def test_hosts_name_exact_hosts_names_below_one_and_ports(
     assert is_allowed(checked_hosts(hosts), host, port) is expected
 
 
-@pytest.mark.parametrize("given", ["example.org", [], [1], ["*"], ["https://example.org"], ["a b"], ["*.1.2.3.4"]])
-def test_hosts_that_are_none_raise(given: object) -> None:
+@pytest.mark.parametrize("hosts", ["example.org", [], [1], ["*"], ["https://example.org"], ["a b"], ["*.1.2.3.4"]])
+def test_hosts_that_are_none_raise(hosts: object) -> None:
     """The error shows the fault and the right form."""
     with pytest.raises(UsageError, match="network") as raised:
-        checked_hosts(given)
+        checked_hosts(hosts)
     assert raised.value.hint
 
 
@@ -125,7 +125,7 @@ def test_proxy_refuses_an_allowed_name_that_leads_to_this_machine() -> None:
 
     async def scenario() -> None:
         async with server() as (port, heads), proxy(name) as opened:
-            answer = await asked(opened.port, f"CONNECT {name}:{port} HTTP/1.1\r\n\r\n")
+            answer = await proxy_answer(opened.port, f"CONNECT {name}:{port} HTTP/1.1\r\n\r\n")
             assert answer.startswith("HTTP/1.1 403 Forbidden")
             assert "which has to be allowed as an address" in answer
             assert heads == []
@@ -139,10 +139,10 @@ def test_proxy_connects_to_hosts_that_may_be_reached() -> None:
     async def scenario() -> None:
         async with server() as (port, heads), proxy(f"localhost:{port}") as opened:
             target = f"localhost:{port}"
-            tunnel = await asked(opened.port, f"CONNECT {target} HTTP/1.1\r\n\r\nGET /in HTTP/1.1\r\n\r\n")
+            tunnel = await proxy_answer(opened.port, f"CONNECT {target} HTTP/1.1\r\n\r\nGET /in HTTP/1.1\r\n\r\n")
             assert tunnel.startswith("HTTP/1.1 200 Connection established\r\n\r\nHTTP/1.1 200 OK")
             plain = f"GET http://{target}/a?b HTTP/1.1\r\nHost: other\r\nProxy-Authorization: x\r\nX: y\r\n\r\n"
-            assert (await asked(opened.port, plain)).endswith("served")
+            assert (await proxy_answer(opened.port, plain)).endswith("served")
             assert heads[1] == f"GET /a?b HTTP/1.1\r\nX: y\r\nHost: {target}\r\nConnection: close\r\n\r\n"
             assert opened.refused == {}
 
@@ -155,10 +155,12 @@ def test_proxy_refuses_other_hosts_and_says_so() -> None:
     async def scenario() -> None:
         async with server() as (port, heads), proxy(f"localhost:{port}") as opened:
             for target in (f"127.0.0.1:{port}", "localhost:1", f"127.0.0.1:{port}", "example.org:443", f"[::1]:{port}"):
-                answer = await asked(opened.port, f"CONNECT {target} HTTP/1.1\r\n\r\n")
+                answer = await proxy_answer(opened.port, f"CONNECT {target} HTTP/1.1\r\n\r\n")
                 assert answer.startswith("HTTP/1.1 403 Forbidden")
                 assert f"the agent is confined and may connect only to localhost:{port}." in answer
-            assert (await asked(opened.port, "GET http://example.org/ HTTP/1.1\r\n\r\n")).startswith("HTTP/1.1 403")
+            assert (await proxy_answer(opened.port, "GET http://example.org/ HTTP/1.1\r\n\r\n")).startswith(
+                "HTTP/1.1 403"
+            )
             expected = [f"127.0.0.1:{port}", "localhost:1", "example.org:443", f"::1:{port}", "example.org:80"]
             assert [*opened.refused] == expected
             assert heads == []
@@ -174,7 +176,7 @@ def test_proxy_answers_what_is_no_request_for_it_with_an_error(request_line: str
 
     async def scenario() -> None:
         async with proxy("example.org") as opened:
-            assert (await asked(opened.port, f"{request_line}\r\n\r\n")).startswith("HTTP/1.1 400 Bad Request")
+            assert (await proxy_answer(opened.port, f"{request_line}\r\n\r\n")).startswith("HTTP/1.1 400 Bad Request")
 
     run(scenario())
 
@@ -187,7 +189,7 @@ def test_proxy_when_nobody_listens_answers_with_an_error() -> None:
             bound.bind(("127.0.0.1", 0))  # and does not listen
             port = bound.getsockname()[1]
             async with proxy("localhost") as opened:
-                answer = await asked(opened.port, f"CONNECT localhost:{port} HTTP/1.1\r\n\r\n")
+                answer = await proxy_answer(opened.port, f"CONNECT localhost:{port} HTTP/1.1\r\n\r\n")
         assert answer.startswith("HTTP/1.1 502 Bad Gateway")
         assert f"localhost:{port} could not be reached" in answer
 
@@ -202,9 +204,9 @@ def test_proxy_of_the_environment_is_gone_through() -> None:
         async with server(answer) as (port, heads):
             outer = f"http://ada:s%40x@127.0.0.1:{port}"
             async with proxy("*.example.org", HTTPS_PROXY=outer, http_proxy=outer) as opened:
-                assert (await asked(opened.port, "CONNECT a.example.org:443 HTTP/1.1\r\n\r\n")).endswith("outer")
-                assert (await asked(opened.port, "GET http://b.example.org HTTP/1.1\r\n\r\n")).endswith("outer")
-                assert "403" in await asked(opened.port, "CONNECT example.org:443 HTTP/1.1\r\n\r\n")
+                assert (await proxy_answer(opened.port, "CONNECT a.example.org:443 HTTP/1.1\r\n\r\n")).endswith("outer")
+                assert (await proxy_answer(opened.port, "GET http://b.example.org HTTP/1.1\r\n\r\n")).endswith("outer")
+                assert "403" in await proxy_answer(opened.port, "CONNECT example.org:443 HTTP/1.1\r\n\r\n")
             login = "Proxy-Authorization: Basic YWRhOnNAeA=="
             assert heads == [
                 f"CONNECT a.example.org:443 HTTP/1.1\r\nHost: a.example.org:443\r\n{login}\r\n\r\n",
@@ -255,7 +257,7 @@ def test_proxy_of_the_environment_gets_one_request_at_most(headers: str, expecte
         address = f"http://127.0.0.1:{outer.sockets[0].getsockname()[1]}"
         async with proxy("a.example.org", http_proxy=address) as opened:
             behind = "bodyGET http://evil.example.org/ HTTP/1.1\r\n\r\n"
-            answer = await asked(opened.port, f"POST http://a.example.org/ HTTP/1.1\r\n{headers}\r\n{behind}")
+            answer = await proxy_answer(opened.port, f"POST http://a.example.org/ HTTP/1.1\r\n{headers}\r\n{behind}")
         outer.close()
         assert answer.startswith(expected)
         return got.result() if got.done() else b"body"
@@ -315,8 +317,8 @@ def test_confined_agent_reaches_allowed_hosts_through_the_proxy_and_nothing_else
                 proxy(f"localhost:{allowed}", apart=apart) as opened,
             ):
                 datagrams.bind(("127.0.0.1", allowed))
-                asked = Confine(network=(f"localhost:{allowed}",))
-                made = confinement_of(Needs(), sys.executable, tmp_path, asked, os.environ, proxy=opened)
+                confine = Confine(network=(f"localhost:{allowed}",))
+                made = confinement_of(Needs(), sys.executable, tmp_path, confine, os.environ, proxy=opened)
                 words = made.command([sys.executable, "-I", "-c", _TRIES, str(allowed), str(other), name])
                 words = [*WITHOUT_RIGHTS, *words] if without_rights else words
                 started = await asyncio.create_subprocess_exec(*words, stdout=subprocess.PIPE, cwd=tmp_path)
@@ -330,16 +332,16 @@ def test_confined_agent_reaches_allowed_hosts_through_the_proxy_and_nothing_else
                 assert (len(heads), reached) == (1, [])
                 assert opened.has_joined is (apart and rehearse_command("true", tmp_path).way == "namespaces")
                 assert [*opened.refused] == ([] if opened.has_joined else [f"localhost:{other}"])
-        told = dict(line.split(": ", 1) for line in printed.decode().splitlines())
-        return {**told, "is apart": str(opened.has_joined)}
+        outcomes = dict(line.split(": ", 1) for line in printed.decode().splitlines())
+        return {**outcomes, "is apart": str(opened.has_joined)}
 
-    told = run(scenario())
-    is_apart = told.pop("is apart") == "True"
-    assert told.pop("allowed") == "served"
-    assert told.pop("variables") == ("(True, 'localhost,127.0.0.1,::1')" if is_apart else "(True, '')")
-    assert told.pop("datagram") in ("refused", "sent")  # into an empty network
+    results = run(scenario())
+    is_apart = results.pop("is apart") == "True"
+    assert results.pop("allowed") == "served"
+    assert results.pop("variables") == ("(True, 'localhost,127.0.0.1,::1')" if is_apart else "(True, '')")
+    assert results.pop("datagram") in ("refused", "sent")  # into an empty network
     inside = ("direct", "direct 6", "mptcp", "own")
-    assert told == {
+    assert results == {
         **dict.fromkeys(("other", "other direct", "fast open", "abstract", "name"), "refused"),
         **dict.fromkeys(inside, "connected" if is_apart else "refused"),
     }
@@ -365,17 +367,17 @@ def test_servers_of_this_machine_are_reached_without_the_proxy_where_their_ports
         with socket.create_server(("127.0.0.1", 0)) as free:
             port = free.getsockname()[1]
         async with proxy(*(each.format(port) for each in hosts)) as opened:
-            asked = Confine(network=("example.org",))
-            made = confinement_of(Needs(), sys.executable, tmp_path, asked, os.environ, proxy=opened)
+            confine = Confine(network=("example.org",))
+            made = confinement_of(Needs(), sys.executable, tmp_path, confine, os.environ, proxy=opened)
             words = made.command([sys.executable, "-I", "-c", script])
             started = await asyncio.create_subprocess_exec(*words, stdout=subprocess.PIPE, cwd=tmp_path)
             printed, _ = await started.communicate()
             assert started.returncode == 0
             return printed.decode().rstrip("\n"), opened.has_joined
 
-    found, is_apart = run(scenario())
+    output, is_apart = run(scenario())
     if is_apart:
-        assert found == direct
+        assert output == direct
 
 
 @needs_landlock
@@ -404,11 +406,11 @@ def test_network_of_its_own_is_gone_with_the_process(tmp_path: Path) -> None:
 
 def descriptors() -> list[str]:
     """Returns this process's sockets and process handles."""
-    found = []
+    links = []
     for each in Path("/proc/self/fd").iterdir():
         with suppress(OSError):
-            found.append(str(each.readlink()))
-    return sorted(each for each in found if each.startswith(("socket:", "anon_inode:[pidfd]")))
+            links.append(str(each.readlink()))
+    return sorted(each for each in links if each.startswith(("socket:", "anon_inode:[pidfd]")))
 
 
 def test_single_hosts_when_landlock_is_too_old_are_refused() -> None:

@@ -26,8 +26,8 @@ async def test_npm_below_confinement_uses_the_users_mirror(tmp_path: Path, monke
         monkeypatch.delenv(name)
     monkeypatch.setenv("HOME", str(tmp_path))
     spec = find("eliza").__class__(name="n", title="N", command=("npm", "config", "get", "registry"))
-    said, ended = bytearray(), asyncio.Event()
-    process = await SpawnedAgent.spawn(spec, work, confine=Confine(), on_output=said.extend, on_end=ended.set)
+    output, ended = bytearray(), asyncio.Event()
+    process = await SpawnedAgent.spawn(spec, work, confine=Confine(), on_output=output.extend, on_end=ended.set)
     await asyncio.wait_for(ended.wait(), 60)
     await process.stop()
-    assert said.decode().strip() == "https://mirror.example.org/npm/"
+    assert output.decode().strip() == "https://mirror.example.org/npm/"

@@ -24,7 +24,7 @@ def stderr(text: str) -> Json:
     return {"output_type": "stream", "name": "stderr", "text": text}
 
 
-SHOWN: dict[str, tuple[list[Json], str, str]] = {
+CASES: dict[str, tuple[list[Json], str, str]] = {
     "random": ([cell("import random\nx = random.random()", 1), cell("print(x)", 2, "0.5\n")], "randomness", "c0"),
     "clock": ([cell("import time\nprint(time.time_ns() % 1000003)", 1, "2\n")], "clock", "c0"),
     "twice": ([*ran("x = 1"), cell("x += 1", 3), cell("print(x)", 4, "3\n")], "run-twice", "c1"),
@@ -93,17 +93,17 @@ SHOWN: dict[str, tuple[list[Json], str, str]] = {
 }
 
 
-HERE = one_of_each(SHOWN, lambda case: case[1])
-TOGETHER = {name: SHOWN[name] for name in ("clock", "unstable", "curl", "version", "command", "display")}
-APART = HERE if len(HERE) == len(SHOWN) else {name: case for name, case in HERE.items() if name not in TOGETHER}
+HERE = one_of_each(CASES, lambda case: case[1])
+TOGETHER = {name: CASES[name] for name in ("clock", "unstable", "curl", "version", "command", "display")}
+APART = HERE if len(HERE) == len(CASES) else {name: case for name, case in HERE.items() if name not in TOGETHER}
 
 
 def test_verify_of_a_notebook_with_many_faults_names_kind_and_cell_of_each(tmp_path: Path) -> None:
     """Only the last cell raises an exception: no cell below that would run."""
     cells = [{**case[0][0], "execution_count": number} for number, case in enumerate(TOGETHER.values(), 1)]
     result = agentnb.verify(saved(tmp_path, notebook(*cells)), seconds=60)
-    found = {each.cell.id if each.cell else "": each.kind for each in result.findings}
-    assert found == {f"c{number}": case[1] for number, case in enumerate(TOGETHER.values())}, result
+    kinds = {each.cell.id if each.cell else "": each.kind for each in result.findings}
+    assert kinds == {f"c{number}": case[1] for number, case in enumerate(TOGETHER.values())}, result
     assert all(each.advice and each.evidence for each in result.findings)
     assert (result.ok, result.ran) == (False, len(cells))
 

@@ -86,8 +86,8 @@ async def test_state_of_what_nobody_verified_is_none(tmp_path: Path) -> None:
 async def test_text_of_the_page_is_verified_and_not_the_file(tmp_path: Path) -> None:
     """It has the unsaved changes with their results."""
     path = saved(tmp_path, notebook(cell("print(z)", 3)))
-    shown = notebook(cell("print(1)", 1, "2\n"))
-    await begin(BeginVerificationParams(path=str(path), text=json.dumps(shown)))
+    page_notebook = notebook(cell("print(1)", 1, "2\n"))
+    await begin(BeginVerificationParams(path=str(path), text=json.dumps(page_notebook)))
     [finding] = (await ended(path))[-1].findings
     assert (finding.cell and finding.cell.label, "2" in finding.evidence) == ("[1]", True)
 

@@ -44,15 +44,15 @@ def test_verify_closes_a_notebook_in_as_far_as_the_system_can_and_says_what_it_d
     done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, check=False)
     if done.returncode == NO_NAMESPACES:
         pytest.skip(f"namespaces cannot be forbidden here: {done.stderr.strip()}")
-    found = json.loads(done.stdout)
-    if way == "namespaces" and found["way"] != "namespaces":
+    result = json.loads(done.stdout)
+    if way == "namespaces" and result["way"] != "namespaces":
         pytest.skip("no user namespaces here")
     assert {each.name: each.read_bytes() for each in tmp_path.iterdir()} == before
-    kinds = {each["cell"]["id"]: each["kind"] for each in found["findings"]}
-    assert (kinds.pop("c2"), found["ran"]) == ("deleted-cell", 3)
+    kinds = {each["cell"]["id"]: each["kind"] for each in result["findings"]}
+    assert (kinds.pop("c2"), result["ran"]) == ("deleted-cell", 3)
     assert [*kinds] == ([] if way == "namespaces" else ["c1"])
-    notes = [each for each in found["not_checked"] if "It was not isolated" in each]
-    assert (found["way"], len(notes)) == (("namespaces", 0) if way == "namespaces" else ("copy", 1))
+    notes = [each for each in result["not_checked"] if "It was not isolated" in each]
+    assert (result["way"], len(notes)) == (("namespaces", 0) if way == "namespaces" else ("copy", 1))
     assert way != "no namespaces" or "does not let users create namespaces" in notes[0]
     if way == "no namespaces":
         return  # runs in a copy, as without the plug-in
