@@ -20,7 +20,7 @@ from tests.unit.api.conftest import AGENTS, PATIENCE
 from tests.unit.host.conftest import SOON, Open, configuration, hosted, until
 
 SPAWNED = ("agent.spawned", "agent.initialized")
-GIVEN = "restarted and was given the conversation so far"
+RESTART_NOTICE = "restarted and was given the conversation so far"
 
 
 def process_state(session: Session) -> str:
@@ -49,7 +49,7 @@ def test_after_a_crash_the_session_is_taken_up_where_the_agent_can(
     assert turn.text == "s1 knows tulips"
     assert [event.data["how"] for event in agentnb_events.of("session.ready")] == ["new", outcome]
     assert [turn.text for turn in session.turns] == ["noted tulips", "", "s1 knows tulips"]
-    assert GIVEN not in notices(session)
+    assert RESTART_NOTICE not in notices(session)
 
 
 def test_an_agent_that_cannot_take_up_a_session_is_given_the_transcript(open_session: Open) -> None:
@@ -58,7 +58,7 @@ def test_an_agent_that_cannot_take_up_a_session_is_given_the_transcript(open_ses
     session.prompt("tulips").wait(PATIENCE, check=False)
     session.prompt("crash").wait(PATIENCE, check=False)
     assert session.prompt("recall").wait(PATIENCE, check=False).text == "s2 knows nothing"
-    assert GIVEN in notices(session)
+    assert RESTART_NOTICE in notices(session)
 
 
 def test_it_is_started_again_after_a_crash_without_being_asked(
@@ -125,12 +125,12 @@ def test_an_old_session_is_reopened_in_an_empty_conversation(
     first.close()
     second = open_session("remembers", *ways)
     assert host.loop.submit(hosted(host, second).reopen("s1")).result(PATIENCE) == outcome
-    shown = [(turn.message.text, second.turns[at].text) for at, turn in enumerate(second.chat.turns)]
-    assert shown == ([("tulips", "noted tulips")] if outcome == "loaded" else [])
+    turns = [(turn.message.text, second.turns[at].text) for at, turn in enumerate(second.chat.turns)]
+    assert turns == ([("tulips", "noted tulips")] if outcome == "loaded" else [])
     second.prompt("recall").wait(PATIENCE, check=False)
     knows = "s2 knows nothing" if outcome == "new" else "s1 knows tulips"
     assert second.turns[-1].text == knows
-    assert GIVEN not in notices(second)
+    assert RESTART_NOTICE not in notices(second)
 
 
 def test_what_a_replay_says_of_the_session_is_kept_though_its_words_are_not(open_session: Open) -> None:

@@ -41,15 +41,15 @@ class FreeTalk(Talk):
         process = self.session.state.agent_process
         return None if process is None else process.acts_unasked
 
-    def said(self, text: str) -> str:
+    def answer_to(self, text: str) -> str:
         return self.session.prompt(text).wait(WAIT).text
 
     def act(self, text: str = "act") -> list[str]:
         """Has the agent act, denies its requests, returns the turn's notes."""
         self.session.permissions = lambda _request: "deny"
         self.session.prompt(text).wait(WAIT)
-        found = self.host.loop.call(lambda: self.conversation.chat.state.turns[-1])
-        return [str(each.content) for each in found.response_parts if isinstance(each, SystemNotificationResponsePart)]
+        turn = self.host.loop.call(lambda: self.conversation.chat.state.turns[-1])
+        return [str(each.content) for each in turn.response_parts if isinstance(each, SystemNotificationResponsePart)]
 
 
 @pytest.mark.parametrize("mode", ["ask", "deny"])
@@ -59,29 +59,29 @@ def test_an_agent_that_acts_at_once_is_set_to_ask_before_the_first_prompt(
 ) -> None:
     """By the agent's mode or its config option; the chat shows no note."""
     talk = FreeTalk(host, work, *words, mode=mode)
-    assert (talk.said("mode?"), talk.problem) == ("careful", None)
+    assert (talk.answer_to("mode?"), talk.problem) == ("careful", None)
 
 
 def test_under_allow_the_agent_stays_in_its_mode_until_the_user_chooses_ask(host: Host, work: Path) -> None:
     """Also in an open conversation."""
     talk = FreeTalk(host, work, mode="allow")
-    assert (talk.said("mode?"), talk.problem) == ("free", None)
+    assert (talk.answer_to("mode?"), talk.problem) == ("free", None)
     talk.session.permissions = "ask"
-    assert talk.said("mode?") == "careful"
+    assert talk.answer_to("mode?") == "careful"
 
 
 def test_an_agent_that_was_restarted_is_set_to_ask_again(host: Host, work: Path) -> None:
     """It resumed its session in a mode that acts at once."""
     talk = FreeTalk(host, work, "resume")
-    assert talk.said("mode?") == "careful"
+    assert talk.answer_to("mode?") == "careful"
     talk.session.restart()
-    assert talk.said("mode?") == "careful"
+    assert talk.answer_to("mode?") == "careful"
 
 
 def test_an_agent_that_leaves_its_mode_is_set_to_ask_again(host: Host, work: Path) -> None:
     talk = FreeTalk(host, work)
     talk.act("leave")
-    assert talk.said("mode?") == "careful"
+    assert talk.answer_to("mode?") == "careful"
 
 
 @pytest.mark.parametrize("words", [("refuses",), ("none",), ("insists",)])
@@ -101,18 +101,18 @@ def test_an_agent_that_cannot_be_set_to_ask_is_said_to_act_by_itself_before_the_
 def test_a_mode_that_the_user_chooses_stays_and_is_said_not_to_ask(host: Host, work: Path) -> None:
     """Until the user chooses the permissions again."""
     talk = FreeTalk(host, work)
-    talk.said("mode?")
+    talk.answer_to("mode?")
     talk.session.set_mode("free")
-    assert talk.said("mode?") == "free"
+    assert talk.answer_to("mode?") == "free"
     assert (talk.problem or "").startswith("Free may act without asking in the mode Free.")
     talk.session.set_mode("plan")
-    assert (talk.said("mode?"), talk.problem) == ("plan", None)
+    assert (talk.answer_to("mode?"), talk.problem) == ("plan", None)
 
 
 def test_an_unknown_agent_is_said_to_act_by_itself_at_the_first_time(host: Host, work: Path) -> None:
     """Once per conversation, in the turn in which it acted."""
     talk = FreeTalk(host, work, asks=None)
-    assert (talk.said("mode?"), talk.problem) == ("free", None)
+    assert (talk.answer_to("mode?"), talk.problem) == ("free", None)
     first, second = talk.act(), talk.act()
     assert [each for each in first if "acts without asking" in each] != []
     assert [each for each in second if "acts without asking" in each] == []
@@ -124,5 +124,5 @@ def test_a_variable_of_the_conversation_that_overrules_the_setting_is_said(host:
     asks = Asks(env={"FREE_PERMISSION": "ask"})
     assert asks.overruled({"FREE_PERMISSION": "ask"}) is None
     talk = FreeTalk(host, work, asks=asks)
-    talk.said("mode?")
+    talk.answer_to("mode?")
     assert "FREE_PERMISSION has another value" in (talk.problem or "")

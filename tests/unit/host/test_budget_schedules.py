@@ -35,8 +35,8 @@ class Model:
         is_left = self.tokens < self.most_tokens and self.quarters < self.most_quarters
         return is_left and self.turns[which] < self.most_turns
 
-    def count(self, said: str) -> None:
-        for word, *amounts in (step.split() for step in said.removeprefix("did ").split(";")):
+    def count(self, answer: str) -> None:
+        for word, *amounts in (step.split() for step in answer.removeprefix("did ").split(";")):
             self.tokens += int(amounts[0]) if word == "tokens" else 0
             self.quarters += round(float(amounts[0]) * 4) if word == "cost" else 0
 

@@ -82,7 +82,7 @@ def folder(tmp_path: Path) -> Folder:
     return Folder(tmp_path)
 
 
-def said(session: Session) -> list[str]:
+def notices(session: Session) -> list[str]:
     """Returns the notices of all turns."""
     parts = [part for turn in session.turns for part in (turn.snapshot.response_parts if turn.snapshot else ())]
     return [str(part.content) for part in parts if isinstance(part, SystemNotificationResponsePart)]
@@ -119,10 +119,10 @@ def test_turns_and_tokens_that_an_agent_says_at_the_end_count_for_the_next_promp
     """One notice and one warning at 80 %; a prompt that would begin over the limit is not sent."""
     session = kernel.start(budget="1000 tokens, 3 turns")
     session.prompt("tokens 300 50").wait(PATIENCE)
-    assert said(session) == []
+    assert notices(session) == []
     with pytest.warns(UserWarning, match="This conversation's budget: 900 of 1,000 tokens used"):
         session.prompt("tokens 500 50").wait(PATIENCE)
-    assert said(session) == ["This conversation's budget: 900 of 1,000 tokens used."]
+    assert notices(session) == ["This conversation's budget: 900 of 1,000 tokens used."]
     assert session.state.meta == {"budget": {"limits": "1000 tokens, 3 turns", "line": "90% of 1,000 tokens used"}}
     with pytest.warns(UserWarning, match="3 of 3 turns"):
         session.prompt("cost 1").wait(PATIENCE)
@@ -234,19 +234,19 @@ def test_limit_that_an_agent_does_not_report_is_said_once_and_the_others_hold(ke
     """Tokens, cost, or another currency."""
     session = kernel.start("silent", budget="$1, 1k tokens, 2 turns")
     session.prompt("cost 5;tokens 5000 1").wait(PATIENCE)
-    assert said(session) == [
+    assert notices(session) == [
         "spends does not report cost: the limit of $1.00 is not enforced; time and turns are.",
         "spends does not report tokens: the limit of 1,000 tokens is not enforced; time and turns are.",
     ]
-    before = len(said(session))
+    before = len(notices(session))
     with pytest.warns(UserWarning, match="2 of 2 turns"):
         session.prompt("cost 5").wait(PATIENCE)
-    assert len(said(session)) == before + 1
+    assert len(notices(session)) == before + 1
     with pytest.raises(BudgetExceeded, match="2 turns"):
         session.prompt("cost 1").wait(PATIENCE)
     euros = kernel.start("currency=EUR", budget="$1")
     euros.prompt("cost 5").wait(PATIENCE)
-    assert said(euros)[0].endswith(
+    assert notices(euros)[0].endswith(
         "reports its cost in EUR, not USD: the limit of $1.00 is not enforced; time and turns are."
     )
 

@@ -44,9 +44,9 @@ def edit(*diffs: list[str | None]) -> ToolCallResponsePart:
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: str(case["description"]))
 def test_changes_are_told_as_the_case_says(case: dict[str, Any]) -> None:
-    found = changes([part(call, number) for number, call in enumerate(case["calls"])], CWD)
-    assert [list(each[:4]) for each in found] == case["changes"]
-    assert [each.added is not None for each in found] == [bool(each.diff) for each in found]
+    file_changes = changes([part(call, number) for number, call in enumerate(case["calls"])], CWD)
+    assert [list(each[:4]) for each in file_changes] == case["changes"]
+    assert [each.added is not None for each in file_changes] == [bool(each.diff) for each in file_changes]
 
 
 @pytest.mark.parametrize(
@@ -65,21 +65,21 @@ def test_the_diff_of_whole_files_can_be_applied(tmp_path: Path, old: str, new: s
     git = shutil.which("git")
     assert git is not None
     (tmp_path / "a b.txt").write_bytes(old.encode())
-    (found,) = changes([edit(["/w/a b.txt", old, new])], CWD)
-    subprocess.run([git, "apply", "-"], input=found.diff.encode(), cwd=tmp_path, check=True)
+    (change,) = changes([edit(["/w/a b.txt", old, new])], CWD)
+    subprocess.run([git, "apply", "-"], input=change.diff.encode(), cwd=tmp_path, check=True)
     assert (tmp_path / "a b.txt").read_bytes() == new.encode()
 
 
 def test_a_new_file_comes_from_nowhere_and_a_name_ends_no_line() -> None:
     """The diff has exactly one header."""
-    (found,) = changes([edit(["/w/a\n+++ b", None, "x\n"])], CWD)
-    assert found.diff.splitlines()[:2] == ["--- /dev/null", '+++ "b/a\\n+++ b"']
+    (change,) = changes([edit(["/w/a\n+++ b", None, "x\n"])], CWD)
+    assert change.diff.splitlines()[:2] == ["--- /dev/null", '+++ "b/a\\n+++ b"']
 
 
 def test_what_is_too_large_to_compare_is_named_without_counts() -> None:
     """Two texts of a million characters each, plus one."""
-    (found,) = changes([edit(["/w/a", "x" * (LONGEST // 2), "y" * (LONGEST // 2 + 1)])], CWD)
-    assert found == ("a", "changed", None, None, "")
+    (change,) = changes([edit(["/w/a", "x" * (LONGEST // 2), "y" * (LONGEST // 2 + 1)])], CWD)
+    assert change == ("a", "changed", None, None, "")
 
 
 def test_a_file_outside_the_workspace_is_named_from_it_where_it_is_near() -> None:

@@ -39,8 +39,8 @@ class Follower:
     @property
     def rows(self) -> list[tuple[str, Any, Any]]:
         """Returns id, state and lines of each change."""
-        found = ((each.id, (each.meta or {})["agentnb"], each.edit.get("diff")) for each in self.state.files)
-        return [(change_id, meta["state"], diff) for change_id, meta, diff in found]
+        entries = ((each.id, (each.meta or {})["agentnb"], each.edit.get("diff")) for each in self.state.files)
+        return [(change_id, meta["state"], diff) for change_id, meta, diff in entries]
 
 
 @pytest.fixture
@@ -147,13 +147,13 @@ def test_an_operation_when_files_changed_since_answers_with_the_three_versions(
     turn = does(session, ["write", "a.txt", "two\n"])
     (tmp_path / "a.txt").write_text("mine\n")
     conversation = hosted(host, session)
-    asked = {"channel": f"{conversation.session.uri}/changes/{turn.id}", "operationId": "undo"}
-    (conflict,) = ask(host, "invokeChangesetOperation", **asked)["conflicts"]
+    arguments = {"channel": f"{conversation.session.uri}/changes/{turn.id}", "operationId": "undo"}
+    (conflict,) = ask(host, "invokeChangesetOperation", **arguments)["conflicts"]
     merged = conflict.pop("merged")
     assert conflict == {"id": "file:a.txt", "path": "a.txt", "base": "two\n", "current": "mine\n", "target": "one\n"}
     assert "mine\n" in merged
     assert (tmp_path / "a.txt").read_text() == "mine\n"
-    assert ask(host, "invokeChangesetOperation", **asked, choices={"a.txt": "theirs"}) == {
+    assert ask(host, "invokeChangesetOperation", **arguments, choices={"a.txt": "theirs"}) == {
         "message": "1 file was undone."
     }
     assert (tmp_path / "a.txt").read_text() == "one\n"
@@ -210,7 +210,7 @@ def test_a_secret_when_a_page_reads_a_change_of_it_is_not_given(host: Host, open
 
 def notebook(*cells: str, outputs: tuple[str, ...] = ()) -> str:
     """Returns a notebook with these code cells; the first one has these outputs."""
-    told: list[dict[str, Any]] = [
+    code_cells: list[dict[str, Any]] = [
         {
             "cell_type": "code",
             "id": f"c{at}",
@@ -221,8 +221,8 @@ def notebook(*cells: str, outputs: tuple[str, ...] = ()) -> str:
         }
         for at, source in enumerate(cells)
     ]
-    told[0]["outputs"] = [{"output_type": "stream", "name": "stdout", "text": [each]} for each in outputs]
-    return json.dumps({"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": told}, indent=1)
+    code_cells[0]["outputs"] = [{"output_type": "stream", "name": "stdout", "text": [each]} for each in outputs]
+    return json.dumps({"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": code_cells}, indent=1)
 
 
 def test_the_change_of_a_notebooks_file_reads_as_its_cells_and_is_undone_as_the_file(

@@ -38,13 +38,13 @@ def with_servers(host: Host, tmp_path: Path) -> Any:
     """Opens an eliza session with servers."""
 
     def begin(servers: dict[str, Any]) -> Session:
-        given = mcp_servers(servers)
-        return Session(host.loop.call(lambda: host.open(find("eliza"), cwd=tmp_path, mcp_servers=given)))
+        parsed_servers = mcp_servers(servers)
+        return Session(host.loop.call(lambda: host.open(find("eliza"), cwd=tmp_path, mcp_servers=parsed_servers)))
 
     return begin
 
 
-def said(session: Session, prompt: str) -> str:
+def answer_to(session: Session, prompt: str) -> str:
     return session.prompt(prompt).wait(PATIENCE).text
 
 
@@ -54,24 +54,24 @@ def test_an_agent_starts_a_given_mcp_server_with_its_arguments_variables_and_fol
     """The whole path: our call, ACP, the agent, the server, and back."""
     session = with_servers(scripted("--root", "a b", env={"LEVEL": "7"}))
     turn = session.prompt("/mcp files where").wait(PATIENCE)
-    found = {"args": ["--root", "a b"], "cwd": str(tmp_path), "level": "7"}
-    assert json.loads(turn.text.partition("said: ")[2]) == found
+    expected = {"args": ["--root", "a b"], "cwd": str(tmp_path), "level": "7"}
+    assert json.loads(turn.text.partition("said: ")[2]) == expected
     (call,) = turn.tool_calls
-    assert (call.title, call.status, call.raw_output["structuredContent"]) == ("files: where", "completed", found)
+    assert (call.title, call.status, call.raw_output["structuredContent"]) == ("files: where", "completed", expected)
 
 
 def test_its_tools_are_listed_over_every_page_and_called_with_arguments(with_servers: Any) -> None:
     """The command leaves nothing behind."""
     session = with_servers(scripted())
-    assert said(session, "/mcp") == "These came with the session: `files`."
-    assert [line[3:].partition("`")[0] for line in said(session, "/mcp files").splitlines()[2:]] == [
+    assert answer_to(session, "/mcp") == "These came with the session: `files`."
+    assert [line[3:].partition("`")[0] for line in answer_to(session, "/mcp files").splitlines()[2:]] == [
         "where",
         "add",
         "fail",
         "die",
     ]
-    assert said(session, '/mcp files add {"a": 2, "b": 3}') == "`files: add` said: 5"
-    assert said(session, "/mcp files fail") == "`files: fail` failed: it did not work"
+    assert answer_to(session, '/mcp files add {"a": 2, "b": 3}') == "`files: add` said: 5"
+    assert answer_to(session, "/mcp files fail") == "`files: fail` failed: it did not work"
     agent = psutil.Process(session.health().pid)
     assert [child for child in agent.children(recursive=True) if SERVER in child.cmdline()] == []
 
@@ -90,27 +90,27 @@ def test_a_server_that_fails_is_named_with_what_happened(
     with_servers: Any, server: dict[str, Any], prompt: str, expected: str
 ) -> None:
     session = with_servers(server)
-    text = said(session, prompt)
+    text = answer_to(session, prompt)
     assert text.startswith("The MCP server `files` failed: ")
     assert expected in text
-    assert said(session, "/say and on") == "and on"
+    assert answer_to(session, "/say and on") == "and on"
 
 
 def test_a_server_without_a_program_is_told_before_the_agent_finds_out(with_servers: Any) -> None:
     """The turn names the command."""
     session = with_servers({"files": {"command": "no-such-server"}})
-    said(session, "/say x")
+    answer_to(session, "/say x")
     assert "The MCP server files cannot start: there is no command 'no-such-server'." in notices(session)
 
 
 def test_a_copy_and_a_restarted_session_keep_their_servers(with_servers: Any) -> None:
     """Each way of opening a session sends them again."""
     session = with_servers(scripted())
-    said(session, "/say one")
+    answer_to(session, "/say one")
     copy = session.fork()
-    assert said(copy, "/mcp") == "These came with the session: `files`."
+    assert answer_to(copy, "/mcp") == "These came with the session: `files`."
     session.restart(PATIENCE)
-    assert said(session, "/mcp") == "These came with the session: `files`."
+    assert answer_to(session, "/mcp") == "These came with the session: `files`."
 
 
 def test_http_and_sse_go_to_agents_that_say_they_can(open_session: Open, tmp_path: Path) -> None:
@@ -154,9 +154,9 @@ def test_a_program_is_told_with_its_whole_path(tmp_path: Path) -> None:
     servers = mcp_servers(
         {"a": {"command": "tool"}, "b": {"command": "bin/tool"}, "c": {"command": "nothing"}, "d": {"command": "tool"}}
     )
-    found = described(servers, {}, tmp_path, str(tool.parent))
-    assert [server["command"] for server in found.servers] == [str(tool), str(tool), "nothing", str(tool)]
-    assert (found.unreachable, found.missing) == ((), (("c", "nothing"),))
+    description = described(servers, {}, tmp_path, str(tool.parent))
+    assert [server["command"] for server in description.servers] == [str(tool), str(tool), "nothing", str(tool)]
+    assert (description.unreachable, description.missing) == ((), (("c", "nothing"),))
 
 
 def test_servers_are_read_from_the_file_that_other_tools_keep(tmp_path: Path) -> None:

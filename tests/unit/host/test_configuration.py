@@ -50,11 +50,11 @@ def test_tabs_of_equal_configuration_share_a_process_and_each_has_a_session(host
 
 def test_tabs_with_different_mcp_servers_do_not_share_a_process(host: Host, tmp_path: Path) -> None:
     """Nor does one warmed without them serve the tab that has some."""
-    given = Session(host.loop.call(lambda: host.open_as(made(tmp_path))))
+    with_servers = Session(host.loop.call(lambda: host.open_as(made(tmp_path))))
     bare = Session(host.loop.call(lambda: host.open_as(made(tmp_path, mcp_servers=()))))
-    for tab in (given, bare):
+    for tab in (with_servers, bare):
         tab.prompt("hi").wait(PATIENCE)
-    assert given.health().pid != bare.health().pid
+    assert with_servers.health().pid != bare.health().pid
     warm = host.loop.submit(host.agents.warm(made(tmp_path, mcp_servers=()))).result(PATIENCE)
     assert warm.pid == bare.health().pid
 

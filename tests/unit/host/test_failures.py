@@ -51,28 +51,28 @@ def pending(session: Session) -> list[str]:
 
 def test_an_agent_that_opens_no_session_shows_its_last_output_and_what_to_do(open_session: Open) -> None:
     """Claude's adapter reports only exit code 1 of its subprocess; the reason is on stderr."""
-    said = ready(open_session("opens_nothing", spec={"origin": "user"}))
-    assert "Claude Code process exited with code 1" in said
-    assert "`agentnb doctor opens_nothing` tries it alone." in said
-    assert said.endswith("Last output:\nnode: cannot find module 'zod'")
+    error = ready(open_session("opens_nothing", spec={"origin": "user"}))
+    assert "Claude Code process exited with code 1" in error
+    assert "`agentnb doctor opens_nothing` tries it alone." in error
+    assert error.endswith("Last output:\nnode: cannot find module 'zod'")
 
 
 @pytest.mark.parametrize(
-    ("requires", "said"),
+    ("requires", "advice"),
     [("Node 999.1 or newer", "It needs Node 999.1 or newer; this is Node "), ("Node 4 or newer", "")],
 )
 @pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
 def test_an_agent_that_does_not_start_on_an_old_node_names_the_one_it_needs(
-    open_session: Open, requires: str, said: str
+    open_session: Open, requires: str, advice: str
 ) -> None:
     """Kimi Code on Node 20; a newer Node is not blamed."""
     failed = ready(open_session("fails", "dies", "start", spec={"requires": requires}))
-    assert said in failed
-    assert ("this is Node" in failed) == bool(said)
+    assert advice in failed
+    assert ("this is Node" in failed) == bool(advice)
 
 
 @pytest.mark.parametrize(
-    ("step", "said"),
+    ("step", "pattern"),
     [
         ("start", r"fails stopped while starting \(exit code 9\).*could not go on at start"),
         ("initialize", r"fails stopped while starting \(exit code 9\).*could not go on at initialize"),
@@ -83,19 +83,19 @@ def test_an_agent_that_does_not_start_on_an_old_node_names_the_one_it_needs(
     ],
 )
 def test_an_agent_that_dies_at_a_step_fails_the_turn_with_its_last_words(
-    attended: Host, open_session: Open, step: str, said: str
+    attended: Host, open_session: Open, step: str, pattern: str
 ) -> None:
     """The turn ends, and no request stays open."""
     session = open_session("fails", "dies", step)
     turn = session.prompt("go").wait(PATIENCE, check=False)
     assert turn.error is not None
-    assert re.search(said, turn.error.message, re.DOTALL)
+    assert re.search(pattern, turn.error.message, re.DOTALL)
     assert pending(session) == []
     assert {call.status for call in turn.tool_calls} <= {"cancelled"}
 
 
 @pytest.mark.parametrize(
-    ("step", "said"),
+    ("step", "message"),
     [
         ("start", r"did not answer within 0.5 s after it was started"),
         ("initialize", r"did not answer within 0.5 s after it was started"),
@@ -103,14 +103,14 @@ def test_an_agent_that_dies_at_a_step_fails_the_turn_with_its_last_words(
     ],
 )
 def test_an_agent_that_hangs_before_the_prompt_is_given_up_in_time(
-    host: Host, impatient: dict[str, Any], open_session: Open, step: str, said: str
+    host: Host, impatient: dict[str, Any], open_session: Open, step: str, message: str
 ) -> None:
     """The turn fails and names the request."""
     if step != "session/new":  # the first answer itself hangs
         host.agents.start_timeout = None
     turn = open_session("fails", "hangs", step, spec=impatient).prompt("go").wait(PATIENCE, check=False)
     assert turn.error is not None
-    assert said in turn.error.message.replace("\n", " ")
+    assert message in turn.error.message.replace("\n", " ")
 
 
 @pytest.mark.parametrize("step", ["session/prompt", "turn", "question"])
@@ -151,10 +151,10 @@ CHOICES = {
 }
 
 
-@pytest.mark.parametrize(("how", "said"), [("dies", "could not go on at {}"), ("hangs", "did not answer {}")])
+@pytest.mark.parametrize(("how", "reason"), [("dies", "could not go on at {}"), ("hangs", "did not answer {}")])
 @pytest.mark.parametrize("step", CHOICES)
 def test_a_choice_that_the_agent_never_takes_is_refused_to_the_page(
-    *, host: Host, impatient: dict[str, Any], open_session: Open, step: str, how: str, said: str
+    *, host: Host, impatient: dict[str, Any], open_session: Open, step: str, how: str, reason: str
 ) -> None:
     """The state does not change; the client gets the reason."""
     session = open_session("fails", how, step, spec=impatient)
@@ -164,7 +164,7 @@ def test_a_choice_that_the_agent_never_takes_is_refused_to_the_page(
         host.listen, lambda _, envelope: refused.put(envelope.rejection_reason) if envelope.rejection_reason else None
     )
     host.loop.call(carry_out, host, uri_of(session), CHOICES[step], CLIENT)
-    assert said.format(step) in refused.get(timeout=PATIENCE)
+    assert reason.format(step) in refused.get(timeout=PATIENCE)
     assert session.state.modes is not None
     assert session.state.modes.current_mode_id == "a"
     assert [option["currentValue"] for option in session.state.config_options or ()] == ["a"]

@@ -109,8 +109,8 @@ def test_without_previews_and_confinement_auto_asks_and_says_so(
     (call,) = talk.questions()
     page = Page(host)
     page.ready()
-    said = page.ask("describeFreedom", {"channel": talk.conversation.session.uri})["result"]["auto"]
-    assert said == "Edits at once. Running still asks: nothing here can confine or preview it."
+    label = page.ask("describeFreedom", {"channel": talk.conversation.session.uri})["result"]["auto"]
+    assert label == "Edits at once. Running still asks: nothing here can confine or preview it."
     talk.answer(call, "reject")
     talk.done(turn)
 
@@ -119,7 +119,7 @@ SAFE = Rehearsal(files=(RehearsalFile(path="a", status="created"), RehearsalFile
 
 
 @pytest.mark.parametrize(
-    ("found", "harmless"),
+    ("preview", "harmless"),
     [
         (Rehearsal(), True),
         (SAFE, True),
@@ -138,9 +138,9 @@ SAFE = Rehearsal(files=(RehearsalFile(path="a", status="created"), RehearsalFile
     ],
 )
 def test_a_preview_is_harmless_if_it_saw_all_and_nothing_that_cannot_be_undone(
-    found: Rehearsal, harmless: bool
+    preview: Rehearsal, harmless: bool
 ) -> None:
-    assert is_harmless(found, "/w", Situation(agent="a", root=Path("/w"))) is harmless
+    assert is_harmless(preview, "/w", Situation(agent="a", root=Path("/w"))) is harmless
 
 
 # --- the site's ceiling ---
@@ -230,8 +230,8 @@ def test_sensitive_files_of_a_conversation_ask_in_it_alone(host_of: HostOf, work
 def revoke(host: Host, **which: str) -> str:
     page = Page(host)
     page.ready()
-    said: str = page.ask("revokeGrant", which)["result"]["message"]
-    return said
+    message: str = page.ask("revokeGrant", which)["result"]["message"]
+    return message
 
 
 def test_a_grant_that_is_revoked_while_its_command_runs_lets_it_run_and_asks_next(host_of: HostOf, work: Path) -> None:

@@ -29,11 +29,11 @@ def test_a_terminal_says_it_once_each_time_and_how_to_stop(
     host: Host, silent: Turn, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """On a separate line, between the agent's texts before and after."""
-    shown = turn_display.TerminalDisplay(silent)
-    shown.tick()
-    shown.tick()
+    display = turn_display.TerminalDisplay(silent)
+    display.tick()
+    display.tick()
     say(host, silent, "no output for 80 s")
-    shown.tick()
+    display.tick()
     assert capsys.readouterr().out == (
         "thinking\n(no output for 40 s; Ctrl+C stops the turn)\n\n(no output for 80 s; Ctrl+C stops the turn)\n"
     )
@@ -42,10 +42,10 @@ def test_a_terminal_says_it_once_each_time_and_how_to_stop(
 def test_text_in_a_cell_says_it_as_long_as_it_lasts_and_does_not_keep_it(
     host: Host, silent: Turn, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    shown = turn_display.GrowingMarkdownDisplay(silent)
-    shown.open()
-    shown.tick()
+    display = turn_display.GrowingMarkdownDisplay(silent)
+    display.open()
+    display.tick()
     assert r"thinking\n\n(no output for 40 s)" in capsys.readouterr().out
     say(host, silent, None)
-    shown.tick()
+    display.tick()
     assert "no word" not in capsys.readouterr().out

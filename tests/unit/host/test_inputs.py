@@ -42,7 +42,7 @@ FORM = {
 URL = {"mode": "url", "elicitationId": "e1", "url": "https://example.org/in?x=1"}
 
 
-def asked(attended: Host, session: Session, *params: dict[str, Any]) -> Any:
+def asking_turn(attended: Host, session: Session, *params: dict[str, Any]) -> Any:
     """Returns the turn in which the agent asks, once the question is open."""
     turn = session.prompt(json.dumps(params))
     until(attended, session, lambda: session.questions)
@@ -52,7 +52,7 @@ def asked(attended: Host, session: Session, *params: dict[str, Any]) -> Any:
 def test_a_form_is_filled_in_from_python(attended: Host, open_session: Open) -> None:
     """All kinds of questions; the agent gets the values by name."""
     session = open_session("asks_user")
-    turn = asked(attended, session, FORM)
+    turn = asking_turn(attended, session, FORM)
     request = inputs(session)[0]
     assert [type(question).__struct_config__.tag for question in request.questions or ()] == [
         "single-select",
@@ -71,7 +71,7 @@ def test_a_form_is_filled_in_from_python(attended: Host, open_session: Open) -> 
 def test_a_page_drafts_and_then_answers(attended: Host, open_session: Open) -> None:
     """The state keeps drafts; an answer without values uses them."""
     session = open_session("asks_user")
-    turn = asked(attended, session, FORM)
+    turn = asking_turn(attended, session, FORM)
     request, chat = session.questions[0], session.chat.resource
     draft = ChatInputDraft(value=ChatInputSelectedAnswerValue(value="safe"))
     changed = ChatInputAnswerChanged(request_id=request.id, question_id="way", answer=draft)
@@ -85,7 +85,7 @@ def test_a_page_drafts_and_then_answers(attended: Host, open_session: Open) -> N
 
 
 @pytest.mark.parametrize(
-    ("values", "said"),
+    ("values", "message"),
     [
         ({}, "'Way' must be answered"),
         ({"way": "slow"}, "'Way' must be one of the choices"),
@@ -97,12 +97,12 @@ def test_a_page_drafts_and_then_answers(attended: Host, open_session: Open) -> N
     ],
 )
 def test_an_answer_that_does_not_fit_is_refused_and_the_question_stays(
-    attended: Host, open_session: Open, values: dict[str, Any], said: str
+    attended: Host, open_session: Open, values: dict[str, Any], message: str
 ) -> None:
     """The error names the reason."""
     session = open_session("asks_user")
-    turn = asked(attended, session, FORM)
-    with pytest.raises(UsageError, match=said):
+    turn = asking_turn(attended, session, FORM)
+    with pytest.raises(UsageError, match=message):
         session.answer(session.questions[0].id, values)
     session.answer(session.questions[0].id, response="decline")
     assert json.loads(turn.wait(PATIENCE, check=False).text) == {"action": "decline"}
@@ -111,7 +111,7 @@ def test_an_answer_that_does_not_fit_is_refused_and_the_question_stays(
 def test_a_page_to_visit_is_accepted_or_done_elsewhere(attended: Host, open_session: Open) -> None:
     """`elicitation/complete` closes an open question."""
     session = open_session("asks_user")
-    turn = asked(attended, session, URL)
+    turn = asking_turn(attended, session, URL)
     assert inputs(session)[0].url == URL["url"]
     session.answer(session.questions[0].id)
     assert json.loads(turn.wait(PATIENCE, check=False).text) == {"action": "accept"}
@@ -130,7 +130,7 @@ def test_a_question_taken_back_closes(attended: Host, open_session: Open) -> Non
 def test_cancelling_the_turn_cancels_its_questions(attended: Host, open_session: Open) -> None:
     """The agent gets `cancel` after `session/cancel`."""
     session = open_session("asks_user")
-    turn = asked(attended, session, FORM)
+    turn = asking_turn(attended, session, FORM)
     turn.cancel()
     until(attended, session, lambda: agent_idle(session))
     assert (json.loads(turn.text), session.questions) == ({"action": "cancel"}, ())

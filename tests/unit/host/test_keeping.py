@@ -50,7 +50,7 @@ def test_a_session_is_resumed_where_the_agent_cannot_load(host: Host, kept: Kept
 
 
 @pytest.mark.parametrize(
-    ("able", "error", "said"),
+    ("able", "error", "message"),
     [
         ((), NotOffered, "keeps does not offer to open an old session. Start a new one."),
         (("load", "refuses"), AgentRefused, "keeps returned an error for session/load: No such session."),
@@ -58,12 +58,12 @@ def test_a_session_is_resumed_where_the_agent_cannot_load(host: Host, kept: Kept
     ids=["not offered", "refused"],
 )
 def test_a_session_that_cannot_be_opened_leaves_no_tab(
-    host: Host, kept: Kept, able: tuple[str, ...], error: type[AgentError], said: str
+    host: Host, kept: Kept, able: tuple[str, ...], error: type[AgentError], message: str
 ) -> None:
     """No new session replaces it, because the user wants that one."""
     with pytest.raises(error) as failure:
         run(host, opened(host, kept(*able), "old-2"))
-    assert str(failure.value) == said
+    assert str(failure.value) == message
     assert host.conversations == {}
 
 
@@ -105,13 +105,13 @@ def test_an_agent_that_says_a_copied_conversation_again_is_not_shown_twice(host:
     session = open_session("keeps", "fork")
     session.prompt("tell").wait(PATIENCE, check=False)
     copy = session.fork("Copy")
-    assert [asked for asked, _ in texts(copy)] == ["tell"]
+    assert [prompt for prompt, _ in texts(copy)] == ["tell"]
     assert hosted(host, copy).session_id == "forked"
     assert copy.title == "As the agent calls it"
 
 
 @pytest.mark.parametrize(
-    ("able", "error", "said"),
+    ("able", "error", "message"),
     [
         ((), NotOffered, "does not offer to copy a session. Start a new one, and tell it what it needs to know."),
         (("fork", "refuses"), AgentRefused, "returned an error for session/fork: No such session."),
@@ -119,11 +119,11 @@ def test_an_agent_that_says_a_copied_conversation_again_is_not_shown_twice(host:
     ids=["not offered", "refused"],
 )
 def test_a_copy_that_cannot_be_made_leaves_everything_as_it_was(
-    host: Host, open_session: Open, able: tuple[str, ...], error: type[AgentError], said: str
+    host: Host, open_session: Open, able: tuple[str, ...], error: type[AgentError], message: str
 ) -> None:
     """The one tab still works."""
     session = open_session("keeps", *able)
-    with pytest.raises(error, match=said):
+    with pytest.raises(error, match=message):
         session.fork()
     assert list(host.conversations) == [uri_of(session)]
     assert session.prompt("tell").wait(PATIENCE, check=False).stop_reason == "end_turn"
@@ -131,7 +131,7 @@ def test_a_copy_that_cannot_be_made_leaves_everything_as_it_was(
 
 
 @pytest.mark.parametrize(
-    ("work", "said"),
+    ("work", "message"),
     [
         (
             lambda host, agent: listed(host, agent, None, None),
@@ -143,12 +143,12 @@ def test_a_copy_that_cannot_be_made_leaves_everything_as_it_was(
     ids=["list", "delete", "logout"],
 )
 def test_what_an_agent_does_not_offer_is_not_asked_of_it(
-    host: Host, kept: Kept, work: Callable[[Host, Configuration], Any], said: str
+    host: Host, kept: Kept, work: Callable[[Host, Configuration], Any], message: str
 ) -> None:
     """The error says what to do instead."""
     with pytest.raises(NotOffered) as failure:
         run(host, work(host, kept("load")))
-    assert f"keeps does not offer to {said}" in str(failure.value)
+    assert f"keeps does not offer to {message}" in str(failure.value)
 
 
 @pytest.mark.parametrize("step", ["session/list", "session/fork", "session/delete", "logout"])

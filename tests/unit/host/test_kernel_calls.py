@@ -65,8 +65,8 @@ def steps(*each: Any) -> list[Any]:
 
 def ended(turn: Turn) -> tuple[list[Any], int]:
     """Returns the answers to the agent, and the turn's number of tool calls."""
-    said = [json.loads(line) for line in turn.wait(PATIENCE).text.splitlines()]
-    return said, len(turn.tool_calls)
+    answers = [json.loads(line) for line in turn.wait(PATIENCE).text.splitlines()]
+    return answers, len(turn.tool_calls)
 
 
 def ended_with(talk: Talk, turn: Turn, find: Callable[[Any], bool], option: str) -> tuple[list[Any], int]:
@@ -75,19 +75,19 @@ def ended_with(talk: Talk, turn: Turn, find: Callable[[Any], bool], option: str)
         answered = user.submit(
             lambda: talk.answer(talk.until(lambda: next(filter(find, talk.open), None)), option, client="user")
         )
-        said = ended(turn)
+        outcome = ended(turn)
         answered.result(PATIENCE)
-    return said
+    return outcome
 
 
-@pytest.mark.parametrize("shown", [GEMINI, GEMINI_TITLE, CLAUDE, CODEX, TEXT], ids=lambda each: each["title"])
+@pytest.mark.parametrize("tool_call", [GEMINI, GEMINI_TITLE, CLAUDE, CODEX, TEXT], ids=lambda each: each["title"])
 def test_code_that_was_allowed_on_the_agents_request_is_not_asked_about_again(
-    talk: Talk, tools: Tools, shown: dict[str, Any]
+    talk: Talk, tools: Tools, tool_call: dict[str, Any]
 ) -> None:
     """The card shows the code; the turn has one tool call."""
-    turn = talk.prompt(*steps({"ask": shown}, RUN, {"end": 1}))
+    turn = talk.prompt(*steps({"ask": tool_call}, RUN, {"end": 1}))
     (card,) = talk.questions()
-    assert (card.tool_call_id, card.tool_input) == (shown["toolCallId"], CODE)
+    assert (card.tool_call_id, card.tool_input) == (tool_call["toolCallId"], CODE)
     talk.answer(card, "yes")
     assert ended(turn) == (["yes", True], 1)
     assert tools.shell.user_ns["total"] == 42
@@ -129,12 +129,12 @@ def test_a_kernel_tool_call_is_one_entry_when_the_agent_announces_it(talk: Talk,
 def test_code_that_was_allowed_at_the_kernel_is_not_asked_about_for_the_same_tool_call(talk: Talk) -> None:
     """The agent requests permission after its call."""
     updates = [{"update": each} for each in OPENCODE]
-    asked = {"ask": {"toolCallId": "c1", "rawInput": {"code": CODE}}}
+    request = {"ask": {"toolCallId": "c1", "rawInput": {"code": CODE}}}
     other = {"ask": {"toolCallId": "c1", "rawInput": {"code": "other"}}}
-    turn = talk.prompt(*steps(*updates, RUN, {"end": 1}, asked, other))
+    turn = talk.prompt(*steps(*updates, RUN, {"end": 1}, request, other))
     talk.answer(talk.questions()[0], "allow")
-    said, entries = ended_with(talk, turn, lambda card: card.tool_input == "other", "no")
-    assert (said, entries) == ([True, "yes", "no"], 1)
+    answers, entries = ended_with(talk, turn, lambda card: card.tool_input == "other", "no")
+    assert (answers, entries) == ([True, "yes", "no"], 1)
 
 
 @pytest.mark.parametrize(
@@ -149,9 +149,9 @@ def test_the_kernels_own_card_says_how_the_code_ended(talk: Talk, code: str, sta
     (call,) = turn.tool_calls
     snapshot = turn.snapshot
     assert snapshot is not None
-    shown = Parts.of(snapshot.response_parts).tool_call(call.id)
+    state = Parts.of(snapshot.response_parts).tool_call(call.id)
     assert call.status == status
-    assert getattr(getattr(shown, "error", None), "message", None) == error
+    assert getattr(getattr(state, "error", None), "message", None) == error
 
 
 @pytest.mark.parametrize("announced", ["pending", "in_progress"])
@@ -170,12 +170,12 @@ def test_the_agents_tool_call_has_failed_when_its_code_raised(
     (call,) = turn.tool_calls
     snapshot = turn.snapshot
     assert snapshot is not None
-    shown = Parts.of(snapshot.response_parts).tool_call("t1")
+    state = Parts.of(snapshot.response_parts).tool_call("t1")
     assert call.status == status
-    assert getattr(getattr(shown, "error", None), "message", None) == error
-    assert shown is not None
-    assert shown.details is not None
-    assert shown.details.raw_output == "the answer"
+    assert getattr(getattr(state, "error", None), "message", None) == error
+    assert state is not None
+    assert state.details is not None
+    assert state.details.raw_output == "the answer"
 
 
 @pytest.mark.parametrize("announces", [False, True], ids=["our own card", "the agent's tool call"])
@@ -189,22 +189,22 @@ def test_the_tool_call_shows_the_code_that_runs_and_how_long_and_can_be_stopped(
     turn = talk.prompt(*steps(*first, run, {"end": 1}))
     talk.answer(talk.questions()[0], "allow")
 
-    def shown() -> Any:
+    def current_run() -> Any:
         snapshot = turn.snapshot
         assert snapshot is not None
-        found = Parts.of(snapshot.response_parts).tool_call(turn.tool_calls[0].id)
-        return found.details.run if found is not None and found.details is not None else None
+        call = Parts.of(snapshot.response_parts).tool_call(turn.tool_calls[0].id)
+        return call.details.run if call is not None and call.details is not None else None
 
     def stop() -> None:
-        talk.until(lambda: ((found := shown()) is not None and found.content) or None)
-        assert [each.text for each in shown().content] == ["begun\n"]
+        talk.until(lambda: ((code_run := current_run()) is not None and code_run.content) or None)
+        assert [each.text for each in current_run().content] == ["begun\n"]
         talk.host.loop.call(talk.conversation.stop_tool_call, turn.tool_calls[0].id)
 
     with ThreadPoolExecutor(1) as user:
         stopped = user.submit(stop)
         assert ended(turn) == ([False], 1)
         stopped.result(PATIENCE)
-    run_shown = shown()
+    run_shown = current_run()
     assert run_shown.content[0].text.startswith("begun\nThe code was stopped by the user.")
     assert run_shown.ended_at >= run_shown.started_at
     assert (turn.state, turn.tool_calls[0].status) == ("complete", "failed")

@@ -49,13 +49,13 @@ def test_a_change_of_cells_has_the_same_record_and_undo_whether_it_is_reviewed_f
     page = NotebookPage("fit.ipynb", {"a": "1", "b": "2", "c": "3"})
     calls = [["move_cell", {"cell": "a", "below": "c"}], ["delete_cell", {"cell": "b"}]]
     turn = talk.prompt(*(step for call in calls for step in ({"start": call}, {"end": 1})))
-    asked = 0
+    card_count = 0
     for _ in calls if when == "first" else ():
         (card,) = talk.questions()
         talk.answer(card, "allow")
-        asked += 1
+        card_count += 1
     assert turn.wait(PATIENCE).text.split() == ["true", "true"]
-    assert asked == (2 if when == "first" else 0)
+    assert card_count == (2 if when == "first" else 0)
     assert page.texts() == {"c": "3", "a": "1"}
     assert [(each.id, each.status, each.detail) for each in turn.changes] == [
         ("cell:a", "changed", "moved"),

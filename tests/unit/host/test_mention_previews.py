@@ -32,6 +32,6 @@ def test_each_attachment_has_its_size_in_tokens_and_what_is_cut() -> None:
 
 def test_the_attachment_that_is_opened_is_told_with_its_content() -> None:
     """The text or picture that the agent gets."""
-    told = [[one.text, one.data] for one in previews([CELL, PICTURE], None, "cell:3")]
-    assert told == [["x" * 4_001, None], [None, None]]
+    contents = [[one.text, one.data] for one in previews([CELL, PICTURE], None, "cell:3")]
+    assert contents == [["x" * 4_001, None], [None, None]]
     assert previews([PICTURE], None, PICTURE.label)[0].data == PICTURE.data

@@ -88,9 +88,9 @@ def test_an_open_notebook_when_an_agent_writes_its_file_is_offered_the_cells(
     turn = does(session, ["write", "fit.ipynb", notebook(NEW)])
     assert states(turn) == {"file:fit.ipynb": "open", "cell:a": "offered", "cell:n": "offered"}
     assert turn.changes[0].detail == "It is open in a page that still has the old cells."
-    (said,) = notices(session)
-    assert said.startswith("The agent wrote fit.ipynb directly while it is open here.")
-    assert said.endswith("Apply its 2 cell changes to the notebook, or reload it.")
+    (notice,) = notices(session)
+    assert notice.startswith("The agent wrote fit.ipynb directly while it is open here.")
+    assert notice.endswith("Apply its 2 cell changes to the notebook, or reload it.")
     assert page.texts() == OLD
     answer = apply(host, session, turn)
     assert answer["message"].startswith("2 cells were applied. If Jupyter says that its file has changed")
@@ -154,8 +154,8 @@ def test_a_notebook_when_its_cells_cannot_be_applied_is_to_be_reloaded(session: 
     """Changed outputs and metadata, an invalid file, moved cells: a notice says so."""
     turn = does(session, ["write", "fit.ipynb", text])
     assert states(turn) == {"file:fit.ipynb": "open"}
-    (said,) = notices(session)
-    assert words in said
+    (notice,) = notices(session)
+    assert words in notice
 
 
 @pytest.mark.parametrize("name", ["other.ipynb", "fit.py"])
@@ -194,8 +194,8 @@ json_values = st.recursive(
 
 @given(st.lists(json_values, max_size=4) | json_values, st.sampled_from([4, 3, "4", None]))
 def test_a_file_when_its_json_is_any_gives_cells_or_none(cells: Any, version: Any) -> None:
-    found = cells_in(json.dumps({"nbformat": version, "cells": cells}).encode())
-    assert found is None or len(found) == len(cells)
+    file_cells = cells_in(json.dumps({"nbformat": version, "cells": cells}).encode())
+    assert file_cells is None or len(file_cells) == len(cells)
 
 
 @pytest.mark.parametrize("content", [b"", b"\xff\xfe\x00", b"[" * 100_000, b"4", b'{"nbformat": 4}', b"\xff"])
@@ -217,20 +217,22 @@ def test_a_page_when_it_shows_what_the_file_had_gets_exactly_the_new_cells(
     """However the agent changed, added and deleted them."""
     page = NotebookPage("fit.ipynb", before)
     then, now = ([FileCell(name, "code", text) for name, text in cells.items()] for cells in (before, after))
-    shown = [NotebookCell(id=name, kind="code", source=text) for name, text in before.items()]
-    found = missing_in_page("fit.ipynb", then, now, shown)
-    assert found is not None
-    steps = [step for each in found if (step := each.step(each.source)) is not None]
+    page_cells = [NotebookCell(id=name, kind="code", source=text) for name, text in before.items()]
+    changes = missing_in_page("fit.ipynb", then, now, page_cells)
+    assert changes is not None
+    steps = [step for each in changes if (step := each.step(each.source)) is not None]
     page.close()
     assert page.changed(steps) == {}
     assert list(page.texts().items()) == list(after.items())
 
 
 @given(texts.map(in_order), texts.map(in_order))
-def test_a_page_when_only_the_user_changed_it_is_offered_nothing(shown: dict[str, str], saved: dict[str, str]) -> None:
+def test_a_page_when_only_the_user_changed_it_is_offered_nothing(
+    page_cells: dict[str, str], saved: dict[str, str]
+) -> None:
     """The file has the same cells before and after; only outputs differ."""
     cells = [FileCell(name, "code", text) for name, text in saved.items()]
-    page = [NotebookCell(id=name, kind="code", source=text) for name, text in shown.items()]
+    page = [NotebookCell(id=name, kind="code", source=text) for name, text in page_cells.items()]
     assert missing_in_page("fit.ipynb", cells, cells, page) == []
 
 

@@ -74,7 +74,7 @@ def tools() -> Iterator[Tools]:
     made.loop.stop()
 
 
-def asked(terminal: Terminal) -> PermissionQuestion:
+def wait_for_question(terminal: Terminal) -> PermissionQuestion:
     """Waits for the permission request of the program's call."""
     session = Session(terminal.conversation)
     until(terminal.host, session, lambda: session.questions)
@@ -113,7 +113,7 @@ def test_code_of_a_paired_program_runs_once_the_user_allows_it_and_can_be_undone
     terminal.host.pairing.idle_seconds = 0
     call = terminal.begin("run_code", code="total = 2; total")
     assert not call.done()
-    asked(terminal).allow()
+    wait_for_question(terminal).allow()
     assert terminal.text(call) == "2"
     session = Session(terminal.conversation)
     until(terminal.host, session, lambda: session.turns[-1].done)
@@ -127,7 +127,7 @@ def test_code_of_a_paired_program_runs_once_the_user_allows_it_and_can_be_undone
 def test_a_call_that_the_user_or_the_policy_denies_says_so(connect: Connect, tools: Tools) -> None:
     terminal = connect()
     call = terminal.begin("run_code", code="x = 1")
-    asked(terminal).deny()
+    wait_for_question(terminal).deny()
     assert terminal.text(call) == "Run code in the kernel: the user denied it."
     Session(terminal.conversation).permissions = "deny"
     assert "permissions" in terminal.call("run_code", code="x = 2").lower()
@@ -138,8 +138,8 @@ def test_a_call_where_nobody_is_there_to_be_asked_is_denied(connect: Connect) ->
     """Without a front end nobody can answer; the error tells the program what to do."""
     terminal = connect()
     terminal.host.environment.connect(attached=lambda: False)
-    said = terminal.call("run_code", code="x = 1")
-    assert said == (
+    answer = terminal.call("run_code", code="x = 1")
+    assert answer == (
         "Run code in the kernel: the notebook is not open in a page, so no one could be asked. Nothing was "
         "done. Ask the user"
         " to open the notebook in a browser; then call again."
@@ -150,12 +150,12 @@ def test_a_card_that_nobody_answers_times_out(connect: Connect, tools: Tools) ->
     """The error tells the program what to do; the card is withdrawn, and a later call asks again."""
     terminal = connect()
     terminal.conversation.answer_seconds = 0.01
-    said = terminal.call("run_code", code="x = 1")
-    assert "no one answered the card in the notebook's chat for 0.01 s. Nothing was done." in said
+    answer = terminal.call("run_code", code="x = 1")
+    assert "no one answered the card in the notebook's chat for 0.01 s. Nothing was done." in answer
     assert (Session(terminal.conversation).questions, "x" in tools.shell.user_ns) == ((), False)
     terminal.conversation.answer_seconds = PATIENCE
     call = terminal.begin("run_code", code="x = 2; x")
-    asked(terminal).allow()
+    wait_for_question(terminal).allow()
     assert terminal.text(call) == "2"
 
 
@@ -164,7 +164,7 @@ def test_a_call_that_its_program_cancels_takes_its_card_back(connect: Connect, t
     terminal = connect()
     session = Session(terminal.conversation)
     call = terminal.begin("run_code", code="x = 1")
-    asked(terminal)
+    wait_for_question(terminal)
     call.cancel()
     until(terminal.host, session, lambda: not session.questions)
     assert "no variables" in terminal.call("variables")
@@ -176,7 +176,7 @@ def test_a_call_that_the_user_stops_in_the_chat_says_so(connect: Connect) -> Non
     terminal = connect()
     session = Session(terminal.conversation)
     call = terminal.begin("run_code", code="x = 1")
-    asked(terminal)
+    wait_for_question(terminal)
     session.cancel()
     assert "The user stopped this in the notebook's chat" in terminal.text(call)
     assert "no variables" in terminal.call("variables")
@@ -191,8 +191,8 @@ def test_a_call_that_waits_for_a_busy_kernel_says_so(connect: Connect) -> None:
     terminal.host.environment.job_queue.is_main_thread_busy = lambda: True
     terminal.host.environment.job_queue.schedule = lambda _call: None  # the kernel's loop is busy
     call = terminal.begin("run_code", meta={"progressToken": "1"}, code="1", wait=0.3)
-    said = "\n".join(block["text"] for block in call.result(PATIENCE)["content"])
-    assert said == "The kernel is busy with a cell. Try again when the cell has ended."
+    answer = "\n".join(block["text"] for block in call.result(PATIENCE)["content"])
+    assert answer == "The kernel is busy with a cell. Try again when the cell has ended."
     assert set(terminal.progress) == {"The kernel is busy with a cell; waiting until it ends."}
 
 
@@ -201,7 +201,7 @@ def test_a_program_that_dies_in_a_call_leaves_nothing_behind(connect: Connect) -
     terminal = connect()
     session = Session(terminal.conversation)
     terminal.begin("run_code", code="x = 1")
-    asked(terminal)
+    wait_for_question(terminal)
     terminal.leave()
     until(terminal.host, session, lambda: state_of(session) == "stopped")
     assert (session.questions, session.turns[-1].state, connected(terminal.host)) == ((), "cancelled", [])
@@ -244,7 +244,7 @@ def test_a_program_is_told_why_its_connection_ends(connect: Connect) -> None:
     assert failure(terminal).startswith("The user closed this program's conversation")
     terminal = connect()
     call = terminal.begin("run_code", code="1")
-    asked(terminal)
+    wait_for_question(terminal)
     terminal.host.loop.call(terminal.host.pairing.stop)
     with pytest.raises(KernelGone, match="The user ended the pairing"):
         call.result(PATIENCE)

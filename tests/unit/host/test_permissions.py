@@ -104,10 +104,10 @@ class Talk:
 
     def questions(self, count: int = 1) -> list[ToolCallPendingConfirmationState]:
         """Waits until *count* requests are open."""
-        found: list[ToolCallPendingConfirmationState] = self.until(
+        requests: list[ToolCallPendingConfirmationState] = self.until(
             lambda: self.open if len(self.open) == count else None
         )
-        return found
+        return requests
 
     def until(self, find: Callable[[], Any]) -> Any:
         """Waits until *find* finds something."""
@@ -116,10 +116,10 @@ class Talk:
             changed = asyncio.Event()
             stop = self.conversation.watch(changed.set)
             try:
-                while (found := find()) is None:
+                while (item := find()) is None:
                     await asyncio.wait_for(changed.wait(), PATIENCE)
                     changed.clear()
-                return found
+                return item
             finally:
                 stop()
 
@@ -195,9 +195,9 @@ def test_a_card_says_that_the_notebook_has_unsaved_changes(host: Host, work: Pat
         editors=OpenNotebooks(lab, attached=host.environment.attached, environment={"JPY_SESSION_NAME": str(path)})
     )
     talk = Talk(host, work)
-    asked = permission("p", title="Edit", kind="edit", locations=[{"path": str(path)}])
+    request = permission("p", title="Edit", kind="edit", locations=[{"path": str(path)}])
     read = ["fs/read_text_file", {"path": str(path)}]
-    turn = talk.prompt(write(path), write(work / "a.txt"), asked, read)
+    turn = talk.prompt(write(path), write(work / "a.txt"), request, read)
     for call in talk.questions(3):
         assert call.risk is not None
         named = "a.txt" in repr(call.details)
@@ -242,8 +242,8 @@ def test_the_state_says_who_answered(host: Host, work: Path, tmp_path: Path) -> 
     first, _ = talk.questions(2)
     talk.answer(first, "agentnb:turn")
     talk.done(turn)
-    said = [CLIENT, Answerer(kind="answer"), Answerer(kind="rule")]
-    assert sorted(map(str, answerers(turn))) == sorted(map(str, said))
+    expected = [CLIENT, Answerer(kind="answer"), Answerer(kind="rule")]
+    assert sorted(map(str, answerers(turn))) == sorted(map(str, expected))
 
 
 @pytest.mark.parametrize(("mode", "attached", "kind"), [("allow", True, "mode"), ("ask", False, "nobody")])
@@ -396,8 +396,10 @@ def test_with_nobody_there_a_folder_without_trust_is_a_no_that_says_what_to_type
     (denied,) = talk.done(turn)
     assert all(words in denied["message"] for words in ("this folder is not trusted", "`agentnb trust`"))
     assert turn.snapshot is not None
-    said = [part.content for part in turn.snapshot.response_parts if isinstance(part, SystemNotificationResponsePart)]
-    assert (len(said), "[trust]" in str(said)) == (1, True)
+    notices = [
+        part.content for part in turn.snapshot.response_parts if isinstance(part, SystemNotificationResponsePart)
+    ]
+    assert (len(notices), "[trust]" in str(notices)) == (1, True)
     assert [record.by for record in talk.log] == ["nobody"]
     host.loop.call(host.policy.files.trust, work)
     assert "code" not in talk.done(talk.prompt(request_))[0]
@@ -413,8 +415,10 @@ def test_always_into_a_file_that_cannot_take_it_holds_for_the_session_and_says_s
     talk.answer(talk.questions()[0], "agentnb:always")
     talk.done(turn)
     assert turn.snapshot is not None
-    said = [part.content for part in turn.snapshot.response_parts if isinstance(part, SystemNotificationResponsePart)]
-    assert "holds for this session" in str(said)
+    notices = [
+        part.content for part in turn.snapshot.response_parts if isinstance(part, SystemNotificationResponsePart)
+    ]
+    assert "holds for this session" in str(notices)
     assert talk.done(talk.prompt(write(work / "b"))) == [{}]
 
 
@@ -440,9 +444,9 @@ def test_a_request_that_only_names_an_announced_call_is_about_that_call(host: Ho
     call = {"sessionUpdate": "tool_call", "toolCallId": "c1", "title": "mcp_files.look", "kind": "fetch"}
     host.loop.call(lambda: deliver([call], talk.conversation.events))
     talk.answer(first, "yes")
-    (asked,) = talk.questions()
-    assert asked.confirmation_title == "mcp_files.look"
-    talk.answer(asked, "yes")
+    (question,) = talk.questions()
+    assert question.confirmation_title == "mcp_files.look"
+    talk.answer(question, "yes")
     talk.done(turn)
     assert (talk.log[-1].what, talk.log[-1].tool) == ("mcp_files.look", "fetch")
 
@@ -503,9 +507,9 @@ def test_an_approved_change_covers_that_change_of_the_file_and_no_other(host: Ho
     path = work / "a"
     path.write_text("one\ntwo\n")
     talk = Talk(host, work, script="works")
-    shown = {"type": "diff", "path": str(path), "oldText": "two\n", "newText": "2\n"}
-    asked = permission("c1", title="Edit a", kind="edit", content=[shown])
-    turn = talk.prompt(asked, write(path, "one\n2\n"), write(path, "something else\n"))
+    diff = {"type": "diff", "path": str(path), "oldText": "two\n", "newText": "2\n"}
+    request = permission("c1", title="Edit a", kind="edit", content=[diff])
+    turn = talk.prompt(request, write(path, "one\n2\n"), write(path, "something else\n"))
     talk.answer(talk.questions()[0], "yes")
     (other,) = talk.questions()
     assert path.read_text() == "one\n2\n"
@@ -518,8 +522,8 @@ def test_an_approved_change_covers_that_change_of_the_file_and_no_other(host: Ho
 def test_an_approved_call_covers_what_was_shown_and_not_what_it_becomes(host: Host, work: Path) -> None:
     """An agent that changes its call after the answer needs a new one."""
     talk = Talk(host, work)
-    asked = permission("c1", title="List", kind="execute", rawInput={"command": "ls"})
-    turn = talk.prompt(asked)
+    request = permission("c1", title="List", kind="execute", rawInput={"command": "ls"})
+    turn = talk.prompt(request)
     talk.answer(talk.questions()[0], "yes")
     talk.done(turn)
     update = {"sessionUpdate": "tool_call_update", "toolCallId": "c1", "rawInput": {"command": "rm -rf x"}}
@@ -541,8 +545,8 @@ def test_an_approved_call_covers_what_was_shown_and_not_what_it_becomes(host: Ho
 def test_a_request_that_brings_a_command_is_asked_about_as_that_command(host: Host, work: Path, kind: str) -> None:
     """Also under Allow; a denied request cannot be repeated through the terminal."""
     talk = Talk(host, work, "allow", script="works")
-    asked = permission("c1", title="Look", kind=kind, rawInput={"command": "rm -rf x"})
-    turn = talk.prompt(asked, run("rm -rf x"))
+    request = permission("c1", title="Look", kind=kind, rawInput={"command": "rm -rf x"})
+    turn = talk.prompt(request, run("rm -rf x"))
     for option in ("no", "reject"):
         (call,) = talk.questions()
         assert call.risk is not None
@@ -589,17 +593,17 @@ def test_one_yes_is_for_one_run(host: Host, work: Path) -> None:
     """In the folder and with the variables of the request; the second run asks again."""
     (work / "sub").mkdir()
     talk = Talk(host, work, script="works")
-    asked = permission("c1", title="Run", kind="execute", rawInput={"command": "true"})
+    request = permission("c1", title="Run", kind="execute", rawInput={"command": "true"})
     there = ["terminal/create", {"command": "true", "cwd": str(work / "sub")}]
     other = ["terminal/create", {"command": "true", "env": [{"name": "PATH", "value": "/nowhere:/usr/bin:/bin"}]}]
-    turn = talk.prompt(asked, there, other, run("true"), run("true"))
+    turn = talk.prompt(request, there, other, run("true"), run("true"))
     talk.answer(talk.questions()[0], "yes")
-    shown = []
+    commands = []
     for _ in range(3):
         (call,) = talk.questions()
-        shown.append(call.tool_input)
+        commands.append(call.tool_input)
         talk.answer(call, "reject")
-    assert shown == ["true", "PATH=/nowhere:/usr/bin:/bin true", "true"]
+    assert commands == ["true", "PATH=/nowhere:/usr/bin:/bin true", "true"]
     assert ["code" in answer for answer in talk.done(turn)] == [False, True, True, False, True]
     assert [record.by for record in talk.log] == ["user", "user", "user", "covered", "user"]
 
@@ -720,8 +724,10 @@ def test_bypass_is_the_users_to_give_and_never_the_projects(host: Host, work: Pa
     talk.answer(talk.questions()[0], "allow")
     talk.done(turn)
     assert turn.snapshot is not None
-    said = [part.content for part in turn.snapshot.response_parts if isinstance(part, SystemNotificationResponsePart)]
-    assert (len(said), "a project may not" in str(said)) == (1, True)
+    notices = [
+        part.content for part in turn.snapshot.response_parts if isinstance(part, SystemNotificationResponsePart)
+    ]
+    assert (len(notices), "a project may not" in str(notices)) == (1, True)
     user_policy(tmp_path, "[agents.asker]\nbypass = true\n", trusted=str(work))
     assert talk.done(talk.prompt(write(work / "b"))) == [{}]
 
@@ -734,8 +740,10 @@ def test_a_bad_policy_file_is_said_in_the_turn_and_everything_asks(host: Host, w
     talk.answer(talk.questions()[0], "reject")
     talk.done(turn)
     assert turn.snapshot is not None
-    said = [part.content for part in turn.snapshot.response_parts if isinstance(part, SystemNotificationResponsePart)]
-    assert "line 2 in rule 1: 'action' is 'alow'. Did you mean 'allow'?" in str(said)
+    notices = [
+        part.content for part in turn.snapshot.response_parts if isinstance(part, SystemNotificationResponsePart)
+    ]
+    assert "line 2 in rule 1: 'action' is 'alow'. Did you mean 'allow'?" in str(notices)
 
 
 def test_a_rule_allows_files_outside_the_workspace(host: Host, work: Path, tmp_path: Path) -> None:
@@ -771,8 +779,8 @@ def test_every_decision_is_in_the_log(host: Host, work: Path, tmp_path: Path) ->
     talk.answer(talk.questions()[0], "agentnb:session")
     talk.done(second)
     lines = [json.loads(line) for line in (tmp_path / "data/audit.jsonl").read_text().splitlines()]
-    found = {(line["kind"], line["outcome"], line["by"], line.get("source"), line.get("scope")) for line in lines}
-    assert found == {
+    decisions = {(line["kind"], line["outcome"], line["by"], line.get("source"), line.get("scope")) for line in lines}
+    assert decisions == {
         ("read", "allow", "reading", None, None),
         ("write", "deny", "rule", "user", None),
         ("write", "allow", "user", None, "session"),

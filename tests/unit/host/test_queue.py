@@ -47,8 +47,8 @@ def test_words_go_into_the_running_turn_where_the_agent_takes_them(host: Host, o
     turn = session.turns[0].wait(PATIENCE)
     assert (turn.text, turn.stop_reason) == ("[first][more][done]", "end_turn")
     assert turn.snapshot is not None
-    said = [part.content for part in turn.snapshot.response_parts if isinstance(part, UserMessageResponsePart)]
-    assert said == ["more", "done"]
+    messages = [part.content for part in turn.snapshot.response_parts if isinstance(part, UserMessageResponsePart)]
+    assert messages == ["more", "done"]
     assert session.chat.steering_message is None
     until(host, session, lambda: queued.text == "[waits]")
 
@@ -84,11 +84,11 @@ def test_silence_is_said_and_ends_with_the_next_word_or_turn(host: Host, open_se
     """As the session's activity; again after each doubling."""
     session = open_session("slow")
     hosted(host, session).inactivity.seconds = 0.05
-    said: list[str | None] = []
-    host.loop.call(hosted(host, session).watch, lambda: said.append(activity(session)))
+    activities: list[str | None] = []
+    host.loop.call(hosted(host, session).watch, lambda: activities.append(activity(session)))
     turn = session.prompt("go")
-    until(host, session, lambda: "no output for 0.1 s" in said)
-    assert "no output for 0.05 s" in said[: said.index("no output for 0.1 s")]
+    until(host, session, lambda: "no output for 0.1 s" in activities)
+    assert "no output for 0.05 s" in activities[: activities.index("no output for 0.1 s")]
     turn.cancel()
     until(host, session, lambda: activity(session) is None)
 
@@ -101,16 +101,16 @@ def test_silence_while_a_question_is_open_is_the_users(attended: Host, open_sess
     """The state does not report it; it reports an agent that must answer."""
     session = open_session("answers_late")
     asks = open_session("asks_unknown_call")
-    said: list[str | None] = []
+    activities: list[str | None] = []
     for each in (session, asks):
         hosted(attended, each).inactivity.seconds = 0.05
-    attended.loop.call(hosted(attended, asks).watch, lambda: said.append(activity(asks)))
+    attended.loop.call(hosted(attended, asks).watch, lambda: activities.append(activity(asks)))
     asks.prompt("go")
     until(attended, asks, lambda: asks.questions)
-    said.clear()
+    activities.clear()
     session.prompt("go")
     until(attended, session, lambda: activity(session) == "no output for 0.1 s")
-    assert (activity(asks), [words for words in said if words]) == (None, [])
+    assert (activity(asks), [words for words in activities if words]) == (None, [])
 
 
 def test_modes_options_and_usage_are_state_and_can_be_chosen(host: Host, open_session: Open) -> None:

@@ -103,16 +103,16 @@ class Driver:
         host.loop.call(host.conversations.__setitem__, self.conversation.session.uri, self.conversation)
 
     def play(self) -> None:
-        asked = {
+        tool_call_ids = {
             json.dumps(entry["msg"]["id"]): entry["msg"]["params"]["toolCall"]["toolCallId"]
             for entry in self.entries
             if entry["msg"].get("method") == "session/request_permission"
         }
         for number, entry in enumerate(self.entries):
             if entry["dir"] == "client->agent":
-                self._step(number, entry["msg"], asked)
+                self._step(number, entry["msg"], tool_call_ids)
 
-    def _step(self, number: int, message: Entry, asked: dict[str, str]) -> None:
+    def _step(self, number: int, message: Entry, tool_call_ids: dict[str, str]) -> None:
         loop, params = self.host.loop, message.get("params", {})
         match message.get("method"):
             case "session/new":
@@ -122,10 +122,10 @@ class Driver:
             case "session/prompt":
                 text = "".join(block.get("text", "") for block in params["prompt"])
                 self._until(lambda: self.conversation.chat.state.active_turn is None)
-                said = Message(text=text, origin=MessageOrigin(kind="user"))
-                loop.call(self.conversation.prompt, f"turn-{number}", said)
+                prompt = Message(text=text, origin=MessageOrigin(kind="user"))
+                loop.call(self.conversation.prompt, f"turn-{number}", prompt)
             case "session/cancel":
-                self._until(lambda: self._told("_replay/waits"))
+                self._until(lambda: self._has_message("_replay/waits"))
                 active = self.conversation.chat.state.active_turn
                 assert active is not None
                 loop.call(self.conversation.turns.cancel, active.id)
@@ -138,8 +138,8 @@ class Driver:
                 self._until(lambda: self.conversation.turns.settled)
                 listed: Future[Page] = loop.submit(agent.list_sessions())
                 assert listed.result(PATIENCE).sessions
-            case None if json.dumps(message["id"]) in asked and "result" in message:
-                self._answer(asked[json.dumps(message["id"])], message["result"]["outcome"])
+            case None if json.dumps(message["id"]) in tool_call_ids and "result" in message:
+                self._answer(tool_call_ids[json.dumps(message["id"])], message["result"]["outcome"])
 
     def _load(self, session_id: str, *, refused: bool) -> None:
         reopened = self.host.loop.submit(self.conversation.reopen(session_id))
@@ -151,8 +151,8 @@ class Driver:
             reopened.result(PATIENCE)
 
     def _is_refused(self, request: Any) -> bool:
-        told = (entry["msg"] for entry in self.entries if entry["dir"] == "agent->client")
-        return any(message.get("id") == request and "error" in message for message in told)
+        messages = (entry["msg"] for entry in self.entries if entry["dir"] == "agent->client")
+        return any(message.get("id") == request and "error" in message for message in messages)
 
     def _answer(self, call_id: str, outcome: Entry) -> None:
         self._until(lambda: self._pending(call_id) is not None)
@@ -170,16 +170,16 @@ class Driver:
 
     def finish(self) -> None:
         if not self.refused:
-            self._until(lambda: self._told("_replay/over"))
+            self._until(lambda: self._has_message("_replay/over"))
         self.host.loop.submit(self.conversation.close()).result(PATIENCE)
 
     def _pending(self, call_id: str) -> ToolCallPendingConfirmationState | None:
         call = self.conversation.tool_call(call_id)
         return call if isinstance(call, ToolCallPendingConfirmationState) else None
 
-    def _told(self, method: str) -> bool:
-        said = turns_of(self.conversation.chat.state)
-        parts = [part for turn in said for part in turn.response_parts]
+    def _has_message(self, method: str) -> bool:
+        turns = turns_of(self.conversation.chat.state)
+        parts = [part for turn in turns for part in turn.response_parts]
         return any(isinstance(part, RawResponsePart) and part.name == method for part in parts)
 
     def _until(self, condition: Any) -> None:
@@ -200,10 +200,10 @@ class Driver:
 
 def sent(entries: list[Entry], session: str | None) -> list[Entry]:
     """Returns the agent's updates for *session*."""
-    told = [entry["msg"] for entry in entries if entry["dir"] == "agent->client"]
+    messages = [entry["msg"] for entry in entries if entry["dir"] == "agent->client"]
     return [
         message["params"]["update"]
-        for message in told
+        for message in messages
         if message.get("method") == "session/update" and message["params"]["sessionId"] == session
     ]
 
@@ -214,9 +214,9 @@ def session_of(entries: list[Entry]) -> str | None:
         message = entry["msg"]
         if message.get("method") == "session/load":
             return str(message["params"]["sessionId"])
-        found = (message.get("result") or {}).get("sessionId") if "method" not in message else None
-        if isinstance(found, str):
-            return found
+        session = (message.get("result") or {}).get("sessionId") if "method" not in message else None
+        if isinstance(session, str):
+            return session
     return None
 
 
@@ -238,9 +238,9 @@ def mapped(updates: list[Entry], heard: list[tuple[Sequence[Action], ChatState, 
     made: list[Sequence[Action]] = []
     for update in (update for update in updates if update["sessionUpdate"] not in TEXT):
         actions, chat, speaking = heard[min(len(made), len(heard) - 1)]
-        found = map_update(update, chat, speaking, actions[0].time or 0)
-        if found:
-            made.append(found)
+        new_actions = map_update(update, chat, speaking, actions[0].time or 0)
+        if new_actions:
+            made.append(new_actions)
     return made
 
 

@@ -248,10 +248,10 @@ def test_an_agent_that_cannot_resume_is_given_the_transcript_once_it_starts(
     program.write_text(f"import runpy, sys\nsys.path.insert(0, {str(AGENTS)!r})\nrunpy.run_path({KEEPS!r})\n")
     restored = again(kernel())
     turns = [restored.prompt(text).wait(PATIENCE) for text in ("third", "fourth")]
-    asked = [json.loads(line)["params"] for line in turns[-1].text.splitlines() if '"session/prompt"' in line]
-    assert [[len(each["prompt"]), each["prompt"][0]["text"]] for each in asked] == [[2, "third"], [1, "fourth"]]
-    given = asked[0]["prompt"][1]["text"]
-    assert [f"User: {text}" in given for text in ("first", "second", "third")] == [True, True, False]
+    requests = [json.loads(line)["params"] for line in turns[-1].text.splitlines() if '"session/prompt"' in line]
+    assert [[len(each["prompt"]), each["prompt"][0]["text"]] for each in requests] == [[2, "third"], [1, "fourth"]]
+    transcript = requests[0]["prompt"][1]["text"]
+    assert [f"User: {text}" in transcript for text in ("first", "second", "third")] == [True, True, False]
     lines = [notes_of(turn) for turn in turns]
     assert lines == [["scripted restarted and was given the conversation so far."], []]
 
@@ -400,11 +400,11 @@ def test_of_two_kernels_that_take_up_one_session_at_once_one_goes_on_and_the_oth
         assert other.stdin
         other.stdin.write("\n")
         other.stdin.flush()
-    said = _lines(others)
-    assert sorted("open in another kernel" in word for word in said) == [False, True]
+    answers = _lines(others)
+    assert sorted("open in another kernel" in word for word in answers) == [False, True]
     for other in others:
         other.communicate("\n", timeout=PATIENCE)
-    winner = "AB"[said.index("went on")]
+    winner = "AB"[answers.index("went on")]
     assert [turn.text for turn in take_up(kernel(), session.tab_id).turns] == ["base", f"from {winner}"]
 
 

@@ -157,15 +157,15 @@ def test_the_agent_goes_on_in_a_new_session_with_the_transcript_once(logged: Hos
     second = session.prompt("second").wait(PATIENCE)
     session.rewind(second)
     requests(session, "again")
-    told = requests(session, "more")
-    asked = [each["params"]["prompt"] for each in told if each["method"] == "session/prompt"]
-    assert [each[0]["text"] for each in asked] == ["first", "second", "again", "more"]
-    assert [len(each) for each in asked] == [1, 1, 2, 1]
-    assert "User: first" in asked[2][1]["text"]
-    assert "second" not in asked[2][1]["text"]
-    assert LABEL in asked[2][1]["text"]
-    assert [each["method"] for each in told].count("session/new") == 2
-    assert [each["method"] for each in told].count("session/resume") == 0
+    messages = requests(session, "more")
+    prompt_blocks = [each["params"]["prompt"] for each in messages if each["method"] == "session/prompt"]
+    assert [each[0]["text"] for each in prompt_blocks] == ["first", "second", "again", "more"]
+    assert [len(each) for each in prompt_blocks] == [1, 1, 2, 1]
+    assert "User: first" in prompt_blocks[2][1]["text"]
+    assert "second" not in prompt_blocks[2][1]["text"]
+    assert LABEL in prompt_blocks[2][1]["text"]
+    assert [each["method"] for each in messages].count("session/new") == 2
+    assert [each["method"] for each in messages].count("session/resume") == 0
     assert prompts(session) == ["first", "again", "more"]
     parts = [part for turn in session.chat.turns for part in turn.response_parts]
     assert [part for part in parts if not isinstance(part, MarkdownResponsePart)] == []
@@ -215,9 +215,9 @@ def test_a_restart_after_going_back_stays_there(tmp_path: Path, work: Path) -> N
     assert (len(stored.chat.turns), stored.record.agent_session) == (1, None)
     options = SessionOptions(spec=spec("keeps", "resume"), cwd=Path())
     restored = Session(second.loop.call(lambda: restore(second, stored, options)))
-    told = requests(restored, "again")
-    assert [each["method"] for each in told] == ["initialize", "session/new", "session/prompt"]
-    assert "User: first" in told[-1]["params"]["prompt"][1]["text"]
+    messages = requests(restored, "again")
+    assert [each["method"] for each in messages] == ["initialize", "session/new", "session/prompt"]
+    assert "User: first" in messages[-1]["params"]["prompt"][1]["text"]
     second.close()
 
 

@@ -28,5 +28,5 @@ def test_totals_of_a_session_are_not_added_up(
 ) -> None:
     """If an agent's way to count is unknown, a number that falls cannot be a total."""
     session = open_session("counts_tokens", spec={"counts_tokens": counts})
-    found = [session.prompt(prompt).wait(PATIENCE).usage for prompt in prompts]
-    assert [(each.input_tokens, each.output_tokens) for each in found if each is not None] == used
+    usages = [session.prompt(prompt).wait(PATIENCE).usage for prompt in prompts]
+    assert [(each.input_tokens, each.output_tokens) for each in usages if each is not None] == used

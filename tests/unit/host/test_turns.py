@@ -40,10 +40,10 @@ def test_an_agent_that_never_stops_is_replaced_for_the_next_prompt(host: Host, t
     next(iter(first))
     first.cancel()
     second = session.prompt("again")
-    said = next(iter(second))
+    text = next(iter(second))
     assert second.snapshot is not None
     notice = second.snapshot.response_parts[0]
-    assert (first.state, said, second.state) == ("cancelled", "hm", "running")
+    assert (first.state, text, second.state) == ("cancelled", "hm", "running")
     assert "was given the conversation so far" in str(getattr(notice, "content", ""))
 
 

@@ -67,8 +67,8 @@ def test_a_tool_call_under_allow_is_not_marked(host: Host, work: Path) -> None:
 def test_a_tool_call_that_was_asked_about_is_not_marked(host: Host, work: Path) -> None:
     """Denied requests, commands and files: the user was asked."""
     talk = Talk(host, work, "deny")
-    asked = permission("p", title="touch a", kind="execute", rawInput={"command": "touch a"})
-    turn = talk.prompt(asked, run("touch b"), write(work / "c"))
+    request = permission("p", title="touch a", kind="execute", rawInput={"command": "touch a"})
+    turn = talk.prompt(request, run("touch b"), write(work / "c"))
     talk.done(turn)
     assert {call.ran_without_asking for call in turn.tool_calls} == {False}
 
@@ -77,5 +77,5 @@ def test_the_transcript_says_that_a_tool_call_ran_without_asking(host: Host, wor
     """In Markdown and in text."""
     talk = Talk(host, work, "deny", script="acts_without_asking")
     turn = talk.session.prompt(json.dumps([{**RUN, "status": "completed"}])).wait(30)
-    for shown in (transcript(turn.snapshot), plain_text(turn.snapshot)):
-        assert "touch a · done · ran without asking" in shown
+    for text in (transcript(turn.snapshot), plain_text(turn.snapshot)):
+        assert "touch a · done · ran without asking" in text

@@ -226,9 +226,9 @@ class Machine:
                 if leaf is ...:
                     self._adopt([path])
                     leaf = now.get(path)
-            found = now.get(path)
-            assert found == (FOLDER if leaf in BARE and is_full else leaf), (
-                self._story(tree) + f"\n{path!r}: {found} is not {leaf}"
+            actual = now.get(path)
+            assert actual == (FOLDER if leaf in BARE and is_full else leaf), (
+                self._story(tree) + f"\n{path!r}: {actual} is not {leaf}"
             )
         self.tree = now
         self._adopt(unsure | unsure_above)
@@ -291,7 +291,7 @@ class Machine:
     def _story(self, wanted: Tree) -> str:
         now = self._look()
         differ = {path: (self.tree.get(path), now.get(path), wanted.get(path)) for path in {*now, *wanted, *self.tree}}
-        rows = [f"{path!r}: was {was}, is {found}, model {model}" for path, (was, found, model) in differ.items()]
+        rows = [f"{path!r}: was {was}, is {actual}, model {model}" for path, (was, actual, model) in differ.items()]
         chains = [f"{path!r} from {self.known.get(path, 0)}: {chain}" for path, chain in self.chains.items()]
         return "\n".join([f"seed {self.seed}", *self.steps, *rows, *chains])
 

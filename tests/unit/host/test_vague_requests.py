@@ -19,7 +19,9 @@ LOOK = {"title": "Look", "kind": "execute", "rawInput": {"command": "ls"}}
 EDIT = {"title": "Edit", "kind": "edit", "locations": [{"path": "a.py"}], "rawInput": {"command": "str_replace"}}
 
 
-def asked(host: Host, work: Path, word: str, *calls: dict[str, Any], mode: Any = "allow") -> tuple[Any, ...]:
+def requests_and_records(
+    host: Host, work: Path, word: str, *calls: dict[str, Any], mode: Any = "allow"
+) -> tuple[Any, ...]:
     """Returns the callback's requests under *mode*; denies them."""
     talk = Talk(host, work, mode, script="asks_vaguely")
     seen: list[Any] = []
@@ -69,5 +71,5 @@ def test_the_command_of_a_request_is_a_command_line_or_nothing(
     host: Host, work: Path, word: str, calls: list[Any], command: str | None
 ) -> None:
     """So a function that allows some commands allows no edit, and nothing that it cannot see."""
-    seen, _ = asked(host, work, word, *calls, mode="ask")
+    seen, _ = requests_and_records(host, work, word, *calls, mode="ask")
     assert [request.command for request in seen] == [command]

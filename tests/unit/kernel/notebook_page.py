@@ -70,18 +70,18 @@ class NotebookPage:
 
     def tell(self) -> None:
         cells = [each | {"source": each["source"][: self.longest]} for each in self.cells]
-        for told, cell in zip(cells, self.cells, strict=True):
-            told["cut"] = told["source"] != cell["source"]
+        for cut_cell, cell in zip(cells, self.cells, strict=True):
+            cut_cell["cut"] = cut_cell["source"] != cell["source"]
         self._say("notebook", {"path": self.path, "cells": cells, "readOnly": self.read_only})
 
     def send(self, message: dict[str, Any]) -> None:
         if message["method"] == "outputs":
-            told = [
+            cell_outputs = [
                 {"cellId": cell, "outputs": (self._outputs or {})[cell]}
                 for cell in message["params"]["cellIds"]
                 if cell in (self._outputs or {})
             ]
-            self._say("cellOutputs", {"id": message["params"]["id"], "cells": told})
+            self._say("cellOutputs", {"id": message["params"]["id"], "cells": cell_outputs})
         if message["method"] != "edit":
             return
         edit = message["params"]

@@ -22,7 +22,7 @@ def page(tools: Tools) -> Iterator[NotebookPage]:
     made.close()
 
 
-def told(tools: Tools) -> dict[str, CellRecord]:
+def cell_records(tools: Tools) -> dict[str, CellRecord]:
     return {each.id: each for each in tools.changes.end("turn-1") if isinstance(each, CellRecord)}
 
 
@@ -41,7 +41,7 @@ def test_cells_that_a_turn_inserts_and_replaces_are_told_once_each(tools: Tools,
     tools.call("replace_cell", cell="new-1", source="# The fit")
     tools.call("replace_cell", cell="b", source="y = 3")
     tools.call("replace_cell", cell="b", source="y = 4")
-    added, changed = told(tools).values()
+    added, changed = cell_records(tools).values()
     assert (added.id, added.status, added.before) == ("cell:new-1", "added", None)
     assert (added.name, added.notebook) == ("Markdown cell: # The fit", "fit.ipynb")
     assert (added.after, added.kind) == ("# The fit", "markdown")

@@ -14,9 +14,9 @@ from tests.unit.kernel.shell_tools import Tools
 def page(tools: Tools) -> Iterator[NotebookPage]:
     """The page of the notebook that the tools work on."""
     tools.changes.begin("t1")
-    shown = NotebookPage("fit.ipynb", {"a": "x = 1", "b": "y = 2"})
-    yield shown
-    shown.close()
+    notebook_page = NotebookPage("fit.ipynb", {"a": "x = 1", "b": "y = 2"})
+    yield notebook_page
+    notebook_page.close()
 
 
 def test_replace_cell_when_another_cell_changed_goes_through(tools: Tools, page: NotebookPage) -> None:

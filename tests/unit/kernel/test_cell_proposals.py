@@ -21,7 +21,7 @@ CELLS = (
 )
 
 
-def shown(*, live: bool = True) -> NotebookView:
+def notebook_view(*, live: bool = True) -> NotebookView:
     return NotebookView(name="fit.ipynb", path=None, live=live, cells=CELLS)
 
 
@@ -43,13 +43,17 @@ def test_proposed_cell_when_a_tool_is_called_names_the_cell_and_both_texts(
     tool: str, arguments: dict[str, Any], expected: tuple[str | None, ...] | None
 ) -> None:
     """Nothing without a clear cell or a change; no old text if it is not all known."""
-    found = proposed_cell(tool, arguments, shown())
-    told = None if found is None else (found.action, found.cell_id, found.kind, found.old_text, found.new_text)
-    assert told == expected
+    proposal = proposed_cell(tool, arguments, notebook_view())
+    fields = (
+        None
+        if proposal is None
+        else (proposal.action, proposal.cell_id, proposal.kind, proposal.old_text, proposal.new_text)
+    )
+    assert fields == expected
 
 
 def test_proposed_cell_when_no_page_shows_the_notebook_is_none() -> None:
-    assert proposed_cell("insert_cell", {"source": "x"}, shown(live=False)) is None
+    assert proposed_cell("insert_cell", {"source": "x"}, notebook_view(live=False)) is None
 
 
 def test_replace_cell_when_it_asks_says_what_it_would_do_to_the_cell(tools: Tools) -> None:

@@ -16,7 +16,7 @@ from tests.unit.kernel.shell_tools import Tools
 from tests.unit.kernel.test_tool_runner import PNG
 
 TABLE = "<table><tr><th>n</th></tr><tr><td>1</td></tr></table>"
-SHOWN = [
+OUTPUTS = [
     {"output_type": "display_data", "data": {"image/png": PNG, "text/plain": "<Figure size 1x1 with 1 Axes>"}},
     {"output_type": "execute_result", "data": {"text/html": TABLE, "text/plain": "n"}},
 ]
@@ -27,7 +27,7 @@ CALL: Any = {"cell": "a"}
 @pytest.fixture
 def page() -> Iterator[NotebookPage]:
     """A page that shows a notebook and sends its outputs."""
-    page = NotebookPage("runs.ipynb", {"a": LOOP}, {"a": SHOWN})
+    page = NotebookPage("runs.ipynb", {"a": LOOP}, {"a": OUTPUTS})
     yield page
     page.close()
 
@@ -73,8 +73,8 @@ def test_what_a_cell_prints_is_told_while_it_runs_and_goes_to_the_page(
     assert tools.shell.run_cell(code, cell_id="a").success
     page.ran(edit)
     work.result(30)
-    told = [str(each.content[0]) for each in tools.progress if each.content and each.ended_at is None]
-    assert ["epoch 1" in told[0], "kx81hq2mz0pl44" in told[0]] == [True, False]
+    printed = [str(each.content[0]) for each in tools.progress if each.content and each.ended_at is None]
+    assert ["epoch 1" in printed[0], "kx81hq2mz0pl44" in printed[0]] == [True, False]
     assert (stdout.getvalue(), stdout.echo, stderr.echo) == ("epoch 1 kx81hq2mz0pl44\n", None, None)
 
 

@@ -25,9 +25,9 @@ CELLS = {"a": FIRST, "b": "b", "c": "c"}
 def page(tools: Tools) -> Iterator[NotebookPage]:
     """The page of the tools' notebook, in a turn."""
     tools.changes.begin("t1")
-    shown = NotebookPage("fit.ipynb", CELLS)
-    yield shown
-    shown.close()
+    notebook_page = NotebookPage("fit.ipynb", CELLS)
+    yield notebook_page
+    notebook_page.close()
 
 
 def turn(tools: Tools) -> dict[str, CellRecord]:
@@ -188,14 +188,14 @@ def test_tool_when_the_metadata_of_its_cell_forbids_it_is_refused_before_the_use
     page.tell()
     can = {"editable": "edited", "deletable": "deleted"}[lock]
     assert f"(id {locked}, can't be {can})" in tools.text("cells")
-    asked = len(tools.requests)
+    request_count = len(tools.requests)
     result = tools.call(name, **arguments)
     title = {"a": "The cell `x = 1`", "b": "The cell `b`", "c": "The cell `c`"}[locked]
     assert result["isError"]
     assert result["content"][0]["text"].startswith(
         f"{title} can't be {can}: its metadata has `{lock}: false`. Leave it"
     )
-    assert (len(tools.requests), page.texts()) == (asked, CELLS)
+    assert (len(tools.requests), page.texts()) == (request_count, CELLS)
 
 
 def test_cell_that_may_not_be_edited_or_deleted_can_still_be_moved(tools: Tools, page: NotebookPage) -> None:

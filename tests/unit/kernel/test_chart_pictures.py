@@ -95,19 +95,21 @@ def test_renderer_that_fails_says_so(code: str) -> None:
 
 
 def test_charts_that_are_drawn_are_pictures_and_what_is_left_out_is_said() -> None:
-    shown, notes = with_pictures([vega(VEGA)] * (MOST_CHARTS + 1), lambda _: PNG)
-    assert ["image/png" in each["data"] for each in shown] == [True] * MOST_CHARTS + [False]
+    outputs, notes = with_pictures([vega(VEGA)] * (MOST_CHARTS + 1), lambda _: PNG)
+    assert ["image/png" in each["data"] for each in outputs] == [True] * MOST_CHARTS + [False]
     assert notes == [f"Only {MOST_CHARTS} charts are drawn; the others are shown as text."]
 
 
 @pytest.mark.skipif(not is_drawable("vega"), reason="vl-convert-python is not installed: it draws Altair's charts")
 def test_chart_of_altair_goes_to_the_agent_as_a_picture() -> None:
     """With vl-convert; a chart that is not drawn is text, and the attachment says why."""
-    said, picture = with_outputs("output:1", "", [output(CHARTS["altair, as HTML"])], None)
+    attachment, picture = with_outputs("output:1", "", [output(CHARTS["altair, as HTML"])], None)
     assert getattr(picture, "content_type", None) == "image/png"
-    assert "[picture 1" in str(getattr(said, "model_representation", ""))
-    (said,) = with_outputs("output:1", "", [vega({**VEGA, "data": {"url": "https://example.org/a.csv"}})], None)
-    assert said.meta == {LEFT_OUT: ["A chart is shown as text, because it loads data or pictures from elsewhere."]}
+    assert "[picture 1" in str(getattr(attachment, "model_representation", ""))
+    (attachment,) = with_outputs("output:1", "", [vega({**VEGA, "data": {"url": "https://example.org/a.csv"}})], None)
+    assert attachment.meta == {
+        LEFT_OUT: ["A chart is shown as text, because it loads data or pictures from elsewhere."]
+    }
 
 
 @pytest.mark.skipif(
@@ -115,5 +117,5 @@ def test_chart_of_altair_goes_to_the_agent_as_a_picture() -> None:
 )
 def test_figure_of_plotly_is_drawn_by_kaleido() -> None:
     """Kaleido needs a Chrome; without one the figure is text, and says so."""
-    shown, notes = with_pictures([output(CHARTS["plotly, as JSON"])])
-    assert ("image/png" in shown[0]["data"]) != bool(notes)
+    outputs, notes = with_pictures([output(CHARTS["plotly, as JSON"])])
+    assert ("image/png" in outputs[0]["data"]) != bool(notes)

@@ -46,7 +46,7 @@ def failing(source: str, **variables: Any) -> BaseException:
     raise AssertionError("nothing failed")
 
 
-def told(error: BaseException, **options: Any) -> ErrorSummary:
+def summary_of(error: BaseException, **options: Any) -> ErrorSummary:
     failed = ErrorPlace(3, "c3")
     return summarize_error(error, cell_of=lambda file: failed if file == CELL else None, failed=failed, **options)
 
@@ -54,7 +54,7 @@ def told(error: BaseException, **options: Any) -> ErrorSummary:
 def test_an_error_is_told_with_the_line_and_the_values_of_the_names_in_it() -> None:
     """For each of the user's own frames; functions and modules have no value."""
     source = "import math\ndef ratio(a, b):\n    return a / b\nxs = [3, 4]\nratio(math.floor(xs[0]), 0)\n"
-    lines = told(failing(source)).text.splitlines()
+    lines = summary_of(failing(source)).text.splitlines()
     assert lines[:2] == ["ZeroDivisionError: division by zero", "The cell that failed: In [3] (cell id c3)."]
     assert lines[4:11] == [
         "In [3] (cell id c3), line 5, in <module>:",
@@ -84,20 +84,20 @@ def test_an_error_in_a_function_of_an_earlier_cell_is_told_with_both_cells() -> 
 
 def test_causes_and_the_errors_of_a_group_are_told() -> None:
     source = "try:\n    {}['key']\nexcept KeyError as e:\n    raise ValueError('worse') from e"
-    assert "Caused by:\n  KeyError: 'key'" in told(failing(source)).text
+    assert "Caused by:\n  KeyError: 'key'" in summary_of(failing(source)).text
     source = "try:\n    1 / 0\nexcept ZeroDivisionError:\n    raise ValueError('worse')"
-    assert "While this error was handled:\n  ZeroDivisionError: division by zero" in told(failing(source)).text
+    assert "While this error was handled:\n  ZeroDivisionError: division by zero" in summary_of(failing(source)).text
     error, other = ValueError("one"), ValueError("two")
     error.__cause__, other.__cause__ = other, error
-    assert told(error).text.count("ValueError: one") == 1
+    assert summary_of(error).text.count("ValueError: one") == 1
     if sys.version_info >= (3, 11):
-        group = told(failing("raise ExceptionGroup('many', [ValueError(n) for n in range(1000)])")).text
+        group = summary_of(failing("raise ExceptionGroup('many', [ValueError(n) for n in range(1000)])")).text
         assert "Error 1 of 1000 in the group:\n  ValueError: 0" in group
         assert "the others are left out" in group
 
 
 def test_a_syntax_error_is_told_with_its_place() -> None:
-    lines = told(failing("x = (1,")).text.splitlines()
+    lines = summary_of(failing("x = (1,")).text.splitlines()
     assert lines[1:4] == ["Place: In [3] (cell id c3), line 1", "  1 | x = (1,", "    |     ^"]
 
 
@@ -118,16 +118,17 @@ def test_none_of_the_users_code_runs_when_its_error_is_told(source: str) -> None
     """Neither of objects nor of errors: a ``repr`` that hangs or raises cannot hold up the cell."""
     error = failing(HOSTILE + source)
     CALLED.clear()
-    summary = told(error)
+    summary = summary_of(error)
     assert CALLED == []
     assert summary.text.startswith(summary.name)
 
 
 def test_an_error_that_hangs_when_it_is_printed_is_told_by_its_arguments() -> None:
     error = failing("class Mine(Exception):\n    def __str__(self):\n        while True: pass\nraise Mine('a', 2)")
-    assert told(error).message == "'a', 2"
+    assert summary_of(error).message == "'a', 2"
     assert (
-        told(error, displayed="---\nMine   Traceback\n...\n__main__.Mine: its own\nwords\n").message == "its own\nwords"
+        summary_of(error, displayed="---\nMine   Traceback\n...\n__main__.Mine: its own\nwords\n").message
+        == "its own\nwords"
     )
 
 
@@ -150,7 +151,7 @@ def test_an_error_that_hangs_when_it_is_printed_is_told_by_its_arguments() -> No
 def test_what_is_told_is_bounded_and_says_what_was_cut(source: str) -> None:
     """Any large part: the message, the frames, the values, the causes, the cell."""
     variables = {f"n{n}": n for n in range(1_999)}
-    text = told(failing(source, **variables)).text
+    text = summary_of(failing(source, **variables)).text
     assert len(text) <= LONGEST + 100
     assert text.isprintable() or "\n" in text
     if len(source) < 10_000:
@@ -181,7 +182,7 @@ try:
     raise KeyError("open sesame", text)
 except KeyError as e:
     raise ValueError(text, key, password, "open sesame") from e"""
-    text = told(failing(source)).text
+    text = summary_of(failing(source)).text
     assert [secret for secret in (TOKEN, "open sesame", "hunter2") if secret in text] == []
 
 
@@ -194,7 +195,7 @@ def test_files_of_the_workspace_are_the_users_own_and_libraries_are_a_line(tmp_p
     functions: dict[str, Callable[..., Any]] = {}
     for file in (own, library):
         exec(compile(file.read_text(encoding="utf-8"), file, "exec"), functions)  # noqa: S102 - a module
-    text = told(failing("call(fit, [])", **functions), root=tmp_path).text
+    text = summary_of(failing("call(fit, [])", **functions), root=tmp_path).text
     assert "\nother.py, line 2, in call\nfit.py, line 3, in fit:\n     1 | def fit(xs):\n" in text
     assert ">    3 |     return sum(xs) / n\n      xs = []\n      n = 0\n" in text
 
@@ -213,12 +214,12 @@ def test_a_traceback_can_be_told_while_its_objects_change() -> None:
     thread.start()
     try:
         error = failing("raise ValueError(xs)", xs=xs)
-        assert [told(error).name for _ in range(50)] == ["ValueError"] * 50
+        assert [summary_of(error).name for _ in range(50)] == ["ValueError"] * 50
     finally:
         over.set()
         thread.join()
 
 
 def test_a_class_with_a_name_without_end_leaves_room_for_the_frames() -> None:
-    text = told(failing("class E(Exception): pass\nE.__name__ = 'x' * 100_000\nraise E('y')")).text
+    text = summary_of(failing("class E(Exception): pass\nE.__name__ = 'x' * 100_000\nraise E('y')")).text
     assert (text.splitlines()[0].endswith(": y"), "raise E('y')" in text, len(text) < LONGEST) == (True, True, True)

@@ -23,10 +23,10 @@ from tests.unit.kernel.test_server import INITIALIZE
 @pytest.fixture
 def server(tools: Tools) -> Iterator[HttpServer]:
     """Starts a server for the tools."""
-    found = tools.loop.submit(HttpServer.started(lambda: ToolMcpServer(tools.tool_runner))).result(30)
-    yield found
-    tools.loop.call(found.close)
-    tools.loop.submit(found.wait_closed()).result(30)
+    http_server = tools.loop.submit(HttpServer.started(lambda: ToolMcpServer(tools.tool_runner))).result(30)
+    yield http_server
+    tools.loop.call(http_server.close)
+    tools.loop.submit(http_server.wait_closed()).result(30)
 
 
 def sent(
@@ -63,8 +63,8 @@ def test_a_client_over_http_is_greeted_told_the_tools_and_served(tools: Tools, s
     assert [tool["name"] for tool in listed] == list(kernel_tools())
     call = request("tools/call", name="inspect", arguments={"path": "xs"})
     with ThreadPoolExecutor(1) as thread:
-        asked = thread.submit(sent, server, call, Mcp_Session_Id=session)
-        result = waited_for(tools.job_queue, asked)[2]["result"]
+        answer = thread.submit(sent, server, call, Mcp_Session_Id=session)
+        result = waited_for(tools.job_queue, answer)[2]["result"]
     assert result["content"][0]["text"] == "xs: list, length 2\n[1, 2]"
     assert sent(server, None, "DELETE", Mcp_Session_Id=session)[0] == 200
     assert sent(server, request("ping"), Mcp_Session_Id=session)[0] == 404
@@ -103,8 +103,8 @@ def test_a_call_over_http_that_is_cancelled_is_answered_with_nothing(tools: Tool
     tools.while_asked = begun.set
     with ThreadPoolExecutor(1) as thread:
         call = {**request("tools/call", name="run_code", arguments={"code": "1"}), "id": "c"}
-        asked = thread.submit(sent, server, call, Mcp_Session_Id=session)
+        answer = thread.submit(sent, server, call, Mcp_Session_Id=session)
         assert begun.wait(30)
         note = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": "c"}}
         assert sent(server, note, Mcp_Session_Id=session)[0] == 202
-        assert asked.result(30)[0] == 202
+        assert answer.result(30)[0] == 202

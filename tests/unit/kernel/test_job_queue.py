@@ -114,12 +114,12 @@ def test_an_awaiting_command_cannot_be_blocked(tools: Tools) -> None:
 
     loop = asyncio.new_event_loop()
     try:
-        said = loop.run_until_complete(cell())
+        text = loop.run_until_complete(cell())
     finally:
         loop.close()
-    assert said.startswith("The cell that waits for this turn blocks the loop")
+    assert text.startswith("The cell that waits for this turn blocks the loop")
     with pytest.raises(UsageError):
-        raise UsageError(said)
+        raise UsageError(text)
 
 
 def test_work_is_done_by_the_loop_that_awaits_where_no_kernel_has_one(tools: Tools) -> None:

@@ -20,9 +20,9 @@ def pages(tools: Tools) -> Iterator[dict[str, NotebookPage]]:
     """Three notebooks, ``work/fit.ipynb`` used last; ``old/plot.ipynb`` is a copy of ``work/plot.ipynb``."""
     tools.changes.begin("t1")
     texts = {"old/plot.ipynb": {"p": "1"}, "work/plot.ipynb": {"p": "1"}, "work/fit.ipynb": CELLS}
-    shown = {path: NotebookPage(path, cells) for path, cells in texts.items()}
-    yield shown
-    for page in shown.values():
+    notebook_pages = {path: NotebookPage(path, cells) for path, cells in texts.items()}
+    yield notebook_pages
+    for page in notebook_pages.values():
         page.close()
 
 

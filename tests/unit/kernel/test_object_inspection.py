@@ -86,8 +86,8 @@ def test_a_look_that_takes_too_long_is_interrupted(tools: Tools) -> None:
 
     tools.shell.user_ns["thing"] = Thing(never)
     tools.tool_runner.tab.look_seconds = 0.1
-    said = tools.text("inspect", path="thing")
-    assert said.startswith("Looking at the objects took too long and was interrupted.")
+    text = tools.text("inspect", path="thing")
+    assert text.startswith("Looking at the objects took too long and was interrupted.")
     assert tools.text("run_code", code="1 + 1") == "2"
 
 

@@ -38,7 +38,7 @@ def png(width: int = 2, height: int = 2) -> str:
     return base64.b64encode(whole).decode()
 
 
-def shown(**bundle: Any) -> dict[str, Any]:
+def display_data(**bundle: Any) -> dict[str, Any]:
     """Returns an output; in its media types `__` is a slash, `_` a plus."""
     return {
         "output_type": "display_data",
@@ -57,7 +57,7 @@ def texts(read: OutputText) -> tuple[str, tuple[str, ...]]:
 def test_a_picture_is_handed_over_and_named_where_it_stands() -> None:
     """Between the texts before and after it; base64 in a notebook's file has line breaks."""
     data = png()
-    figure = shown(image__png=data[:20] + "\n" + data[20:], text__plain="<Figure size 640x480 with 1 Axes>")
+    figure = display_data(image__png=data[:20] + "\n" + data[20:], text__plain="<Figure size 640x480 with 1 Axes>")
     read = read_outputs([printed("before\n"), figure, printed("behind\n")])
     assert texts(read) == ("before\n[picture 1: <Figure size 640x480 with 1 Axes>]\nbehind", ())
     assert [(each.data, each.content_type) for each in read.pictures] == [(data, "image/png")]
@@ -74,14 +74,14 @@ def test_a_picture_is_handed_over_and_named_where_it_stands() -> None:
     ],
 )
 def test_a_picture_that_is_too_large_or_none_is_left_out_and_named(value: Any, why: str) -> None:
-    read = read_outputs([shown(image__png=value)])
+    read = read_outputs([display_data(image__png=value)])
     assert read.pictures == ()
     assert why in read.text
     assert why in read.left_out[0]
 
 
 def test_pictures_beyond_the_most_are_left_out_and_named() -> None:
-    read = read_outputs([shown(image__png=png())] * (MOST_PICTURES + 3))
+    read = read_outputs([display_data(image__png=png())] * (MOST_PICTURES + 3))
     assert len(read.pictures) == MOST_PICTURES
     assert read.text.count("is left out") == 3
 
@@ -89,12 +89,12 @@ def test_pictures_beyond_the_most_are_left_out_and_named() -> None:
 def test_an_svg_and_a_chart_without_a_picture_are_text_within_bounds() -> None:
     svg = "<svg><script>alert(1)</script>" + "<g/>" * 5_000 + "</svg>"
     read = read_outputs(
-        [shown(image__svg_xml=svg), shown(**{"application__vnd.plotly.v1_json": {"data": [1] * 9_000}})]
+        [display_data(image__svg_xml=svg), display_data(**{"application__vnd.plotly.v1_json": {"data": [1] * 9_000}})]
     )
     assert "An SVG picture, as text:\n```\n<svg><script>alert(1)</script>" in read.text
     assert 'A chart (application/vnd.plotly.v1+json):\n{"data": [1, 1' in read.text
     assert read.left_out == ("An SVG picture is cut to 4,000 characters.", "A chart's JSON is cut to 4,000 characters.")
-    drawn = read_outputs([shown(image__svg_xml=svg, image__png=png(), text__plain="<a.SVG object>")])
+    drawn = read_outputs([display_data(image__svg_xml=svg, image__png=png(), text__plain="<a.SVG object>")])
     assert texts(drawn) == ("[picture 1]", ())
 
 
@@ -108,7 +108,7 @@ FRAME = """<div><style scoped>.dataframe {color: red}</style><table class="dataf
 )
 def test_a_table_is_text_with_its_shape(more: str, shape: str) -> None:
     """The shape that pandas prints for a cut frame; otherwise rows and columns are counted."""
-    read = read_outputs([shown(text__html=FRAME.replace("{more}", more), text__plain="   a  b")])
+    read = read_outputs([display_data(text__html=FRAME.replace("{more}", more), text__plain="   a  b")])
     assert texts(read) == (f"Table, {shape}:\n | a | b\n0 | 1 | x & y\n1 | 2 | z", ())
 
 
@@ -134,18 +134,18 @@ def test_a_frame_of_pandas_is_told_with_its_own_shape(made: Callable[[Any], Any]
     frame = pd.DataFrame({"a": [1, 2, 3], "b": list("xyz")})
     value = made(frame)
     rows, columns = getattr(value, "data", value).shape
-    text = read_outputs([shown(text__html=value._repr_html_(), text__plain=repr(value))]).text
+    text = read_outputs([display_data(text__html=value._repr_html_(), text__plain=repr(value))]).text
     assert text.splitlines()[0] == f"Table, {rows} rows × {columns} columns:"
 
 
 def test_a_frame_of_polars_is_told_with_its_own_shape() -> None:
     html = "<small>shape: (1_200, 1)</small><table><thead><tr><th>a</th></tr><tr><td>i64</td></tr></thead></table>"
-    assert read_outputs([shown(text__html=html)]).text.splitlines()[0] == "Table, 1_200 rows × 1 columns:"
+    assert read_outputs([display_data(text__html=html)]).text.splitlines()[0] == "Table, 1_200 rows × 1 columns:"
 
 
 def test_a_long_table_is_cut_and_says_so() -> None:
     rows = "".join(f"<tr><td>{number}</td></tr>" for number in range(500))
-    read = read_outputs([shown(text__html=f"<table><tr><th>n</th></tr>{rows}</table>")])
+    read = read_outputs([display_data(text__html=f"<table><tr><th>n</th></tr>{rows}</table>")])
     assert read.text.splitlines()[:2] == ["Table, 500 rows × 1 columns:", "n"]
     assert read.text.splitlines()[-2:] == ["59", "… (A table is cut to 60 rows and 1 columns.)"]
 
@@ -170,7 +170,7 @@ def test_a_long_table_is_cut_and_says_so() -> None:
     ],
 )
 def test_of_other_outputs_the_most_telling_text_is_read(bundle: dict[str, Any], text: str) -> None:
-    assert texts(read_outputs([shown(**bundle)])) == (text, ())
+    assert texts(read_outputs([display_data(**bundle)])) == (text, ())
 
 
 def test_a_progress_bar_is_read_as_it_stood_last() -> None:
@@ -201,7 +201,7 @@ def test_a_traceback_of_a_hundred_thousand_lines_is_cut_and_keeps_its_error() ->
 
 def test_a_hundred_thousand_lines_are_cut_and_leave_room_for_the_picture() -> None:
     lines = "\n".join(f"line {number}" for number in range(100_000))
-    read = read_outputs([printed(lines), shown(image__png=png())])
+    read = read_outputs([printed(lines), display_data(image__png=png())])
     assert len(read.text) < LONGEST_OUTPUT + 100
     assert read.text.startswith("line 0\nline 1\n")
     assert read.text.endswith("line 99999\n[picture 1]")
@@ -214,7 +214,7 @@ def test_credentials_are_masked_in_every_kind_of_output(monkeypatch: pytest.Monk
     table = f"<table><tr><td>{secret}</td></tr></table>"
     bundles = [{"text__plain": secret}, {"text__html": table}, {"image__svg_xml": f"<svg>{secret}</svg>"}]
     error = {"output_type": "error", "ename": "E", "evalue": secret, "traceback": [secret]}
-    read = read_outputs([printed(secret), *(shown(**bundle) for bundle in bundles), error])
+    read = read_outputs([printed(secret), *(display_data(**bundle) for bundle in bundles), error])
     assert secret not in read.text
     assert read.text.count("***") >= 6
 

@@ -13,7 +13,7 @@ MADE = (RehearsalFile(path="m.json", status="created"),)
 
 
 @pytest.mark.parametrize(
-    ("found", "concern", "summary"),
+    ("preview", "concern", "summary"),
     [
         (Rehearsal(), "", "Would change nothing."),
         (Rehearsal(exit_code=7), "", "Fails with exit code 7."),
@@ -40,28 +40,28 @@ MADE = (RehearsalFile(path="m.json", status="created"),)
     ],
 )
 def test_a_summary_says_in_one_line_what_the_preview_could_not_see(
-    found: Rehearsal, concern: str, summary: str
+    preview: Rehearsal, concern: str, summary: str
 ) -> None:
-    assert found.summary_with(concern) == summary
+    assert preview.summary_with(concern) == summary
 
 
 def test_a_long_difference_is_folded_and_says_how_much_is_hidden() -> None:
     diff = "".join(f"+{number}\n" for number in range(10_000))
-    found = Rehearsal(files=(RehearsalFile(path="big.csv", status="created", diff=diff),))
-    assert repr(found).endswith(f"+{MOST_LINES - 1}\n… {10_000 - MOST_LINES:,} more lines")
-    html = found._repr_html_()
+    preview = Rehearsal(files=(RehearsalFile(path="big.csv", status="created", diff=diff),))
+    assert repr(preview).endswith(f"+{MOST_LINES - 1}\n… {10_000 - MOST_LINES:,} more lines")
+    html = preview._repr_html_()
     assert "<summary>big.csv: 10,000 lines of difference</summary>" in html
     assert f"… {10_000 - MOST_FOLDED:,} more lines</pre></details>" in html
 
 
 def test_a_long_table_is_cut_between_its_lines_and_words_and_says_how_much_is_left_out() -> None:
     rows = [f"{number} {number / 7}" for number in range(100)]
-    found = Rehearsal(result="\n".join(rows), stdout="\n".join([*rows, "done"]))
-    shown = repr(found)
-    assert f"value: {chr(10).join(rows[:MOST_LINES])}\n… {100 - MOST_LINES} more lines\n" in shown
+    preview = Rehearsal(result="\n".join(rows), stdout="\n".join([*rows, "done"]))
+    text = repr(preview)
+    assert f"value: {chr(10).join(rows[:MOST_LINES])}\n… {100 - MOST_LINES} more lines\n" in text
     last = "\n".join([*rows[101 - MOST_LINES :], "done"])
-    assert f"printed: … {101 - MOST_LINES} earlier lines\n{last}\n" in shown
+    assert f"printed: … {101 - MOST_LINES} earlier lines\n{last}\n" in text
     wide = " ".join(str(number) for number in range(1000, 2000))
-    shown = repr(Rehearsal(result=wide, stdout=wide))
-    assert f"value: {wide[:399]} … 4,600 more characters\n" in shown
-    assert f"printed: … 4,600 earlier characters … {wide[-399:]}\n" in shown
+    text = repr(Rehearsal(result=wide, stdout=wide))
+    assert f"value: {wide[:399]} … 4,600 more characters\n" in text
+    assert f"printed: … 4,600 earlier characters … {wide[-399:]}\n" in text

@@ -61,8 +61,8 @@ class Client:
 
     def leave(self) -> tuple[int, str]:
         """Returns the exit status and the text on stderr."""
-        _, said = self.process.communicate(timeout=30)
-        return self.process.returncode, said
+        _, stderr = self.process.communicate(timeout=30)
+        return self.process.returncode, stderr
 
 
 def test_a_client_is_greeted_told_the_tools_and_served(tools: Tools) -> None:
@@ -78,8 +78,8 @@ def test_a_client_is_greeted_told_the_tools_and_served(tools: Tools) -> None:
         assert client.ask("ping")["result"] == {}
         assert [tool["name"] for tool in client.ask("tools/list")["result"]["tools"]] == list(kernel_tools())
         with ThreadPoolExecutor(1) as thread:
-            asked = thread.submit(client.ask, "tools/call", name="inspect", arguments={"path": "xs"})
-            result = waited_for(tools.job_queue, asked)["result"]
+            answer = thread.submit(client.ask, "tools/call", name="inspect", arguments={"path": "xs"})
+            result = waited_for(tools.job_queue, answer)["result"]
         assert result == {"content": [{"type": "text", "text": "xs: list, length 2\n[1, 2]"}], "isError": False}
         assert client.leave() == (0, "")
 
@@ -122,8 +122,8 @@ def test_a_connection_without_the_right_token_is_closed(tools: Tools) -> None:
     with opened(tools) as socket_server, opened(tools) as other:
         for token in ("", "x", other.environment[bridge.TOKEN]):
             client = Client({**socket_server.environment, bridge.TOKEN: token})
-            status, said = client.leave()
-            assert (status, "the agent starts it" in said) == ((0, False) if token else (1, True))
+            status, stderr = client.leave()
+            assert (status, "the agent starts it" in stderr) == ((0, False) if token else (1, True))
             assert client.process.stdout is not None
         with Client(socket_server.environment).process as still:
             assert still.poll() is None
@@ -140,9 +140,9 @@ def test_a_closed_socket_server_leaves_nothing_behind(tools: Tools) -> None:
         assert client.ask("ping")["result"] == {}
     assert client.read() is None
     assert not folder.exists()
-    status, said = Client(socket_server.environment).leave()
+    status, stderr = Client(socket_server.environment).leave()
     assert status == 1
-    assert said.startswith("The kernel has ended or has closed this conversation: ")
+    assert stderr.startswith("The kernel has ended or has closed this conversation: ")
     client.leave()
 
 
@@ -183,13 +183,13 @@ def test_servers_over_acp_are_found_by_their_ids(tools: Tools) -> None:
     served.offer("one", lambda: ToolMcpServer(tools.tool_runner))
     connection = ask("mcp/connect", serverId="one")
     assert ask("mcp/message", **connection, method="ping") == {}
-    for method, params, said in [
+    for method, params, message in [
         ("mcp/connect", {"serverId": "two"}, "There is no MCP server 'two'."),
         ("mcp/connect", {}, "There is no MCP server None."),
         ("mcp/message", {"connectionId": "x", "method": "ping"}, "There is no MCP connection 'x'."),
         ("mcp/message", connection, "`method` must be the MCP method's name."),
     ]:
-        with pytest.raises(RpcError, match=said):
+        with pytest.raises(RpcError, match=message):
             ask(method, **params)
     again = ask("mcp/connect", serverId="one")
     assert ask("mcp/disconnect", **again) == {}
@@ -226,5 +226,5 @@ def test_a_result_that_agents_read_as_json_is_an_object(text: str, structured: A
     result = asyncio.run(Tool(name="t", description="", run=lambda: text).call({}))
     assert (result["content"], result.get("structuredContent")) == ([{"type": "text", "text": text}], structured)
     blocks = [{"type": "text", "text": text}, PICTURE]
-    found = with_object({"content": blocks, "isError": False})
-    assert found == {"content": blocks[::-1] if structured else blocks, "isError": False}
+    answer = with_object({"content": blocks, "isError": False})
+    assert answer == {"content": blocks[::-1] if structured else blocks, "isError": False}

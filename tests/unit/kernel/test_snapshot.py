@@ -93,9 +93,9 @@ def test_array_of_any_form_is_restored(tools: Tools, case: str) -> None:
     tools.shell.run_cell(f"import numpy as np\n{before}")
     names = [name for name in "xvw" if name in tools.shell.user_ns]
     was = {name: value_of(tools.shell.user_ns[name]) for name in names}
-    found = turn(tools, code)
+    changes = turn(tools, code)
     assert {name: value_of(tools.shell.user_ns[name]) for name in names} != was
-    undo(tools, *found)
+    undo(tools, *changes)
     assert {name: value_of(tools.shell.user_ns[name]) for name in names} == was
 
 
@@ -147,11 +147,11 @@ def test_frame_that_another_thread_writes_ends_well(tools: Tools) -> None:
     thread = threading.Thread(target=write)
     thread.start()
     try:
-        found = turn(tools, "own.append(2)\nx.shape")
+        changes = turn(tools, "own.append(2)\nx.shape")
     finally:
         stop.set()
         thread.join()
-    assert "own" in found
+    assert "own" in changes
     undo(tools, "own")
     assert tools.shell.user_ns["own"] == [1]
 

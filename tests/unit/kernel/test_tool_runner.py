@@ -61,9 +61,9 @@ def test_an_object_that_fails_when_looked_at_is_listed_all_the_same(tools: Tools
 def test_a_variable_is_inspected(tools: Tools) -> None:
     """A frame's columns and head, a function's source or docstring, the object at a path."""
     tools.shell.user_ns.update(frame=Frame(), runs=[{"loss": 0.5}], text="x" * 50_000)
-    shown = tools.text("inspect", path="frame")
-    assert "dose: int64" in shown
-    assert "the first 8 rows" in shown
+    text = tools.text("inspect", path="frame")
+    assert "dose: int64" in text
+    assert "the first 8 rows" in text
     assert tools.text("inspect", path='runs[0]["loss"]').endswith("float\n0.5")
     tools.shell.user_ns["join"] = ",".join
     assert "Concatenate any number of strings" in tools.text("inspect", path="join")

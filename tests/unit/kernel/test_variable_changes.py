@@ -38,25 +38,25 @@ def redo(tools: Tools, *names: str, turn_id: str = "turn-1") -> tuple[str, ...]:
 def test_names_that_code_adds_rebinds_and_deletes_are_told(tools: Tools) -> None:
     """With their old and new objects; imports and private names are no variables."""
     tools.shell.run_cell("n = 1\ngone = 'x'\nsame = 5\nimport os")
-    found = turn(tools, "import json\nn = 2\nnew = [1]\ndel gone\nsame = 5\n_hidden = 1\ndef area(r): return r")
-    assert {name: (each.status, each.detail) for name, each in found.items()} == {
+    changes = turn(tools, "import json\nn = 2\nnew = [1]\ndel gone\nsame = 5\n_hidden = 1\ndef area(r): return r")
+    assert {name: (each.status, each.detail) for name, each in changes.items()} == {
         "area": ("added", "function"),
         "gone": ("deleted", "str, 1 character"),
         "n": ("changed", "1 → 2"),
         "new": ("added", "list, 1 item"),
     }
-    assert all(each.refusal is None and each.id == f"variable:{name}" for name, each in found.items())
+    assert all(each.refusal is None and each.id == f"variable:{name}" for name, each in changes.items())
 
 
 def test_frames_are_told_by_shape_columns_and_types(tools: Tools) -> None:
     tools.shell.run_cell(f"{MADE}a = np.zeros(3)")
-    found = turn(
+    changes = turn(
         tools,
         "df = df.assign(total=df.dose * 2.0, dose=df.dose.astype(float))",
         "a = np.ones((2, 2), dtype='int8')\ndf = df.rename(columns={'total': 'sum'})",
     )
-    assert found["a"].detail == "ndarray (3,) float64 → ndarray (2, 2) int8"
-    assert found["df"].detail == (
+    assert changes["a"].detail == "ndarray (3,) float64 → ndarray (2, 2) int8"
+    assert changes["df"].detail == (
         "DataFrame (3, 1) → DataFrame (3, 2); column added: 'sum'; column of another type: 'dose' int64 → float64"
     )
 
@@ -105,8 +105,8 @@ def test_undo_binds_the_old_objects_again(tools: Tools) -> None:
 def test_what_several_codes_of_a_turn_do_is_one_change(tools: Tools) -> None:
     """From the state before the turn to the state after it; an equal state is no change."""
     tools.shell.run_cell("n = 1\nback = keep = [1]")
-    found = turn(tools, "n = 2\nback = 0\ntemporary = 1", "n = 3\nback = keep\ndel temporary")
-    assert {name: each.detail for name, each in found.items()} == {"n": "1 → 3"}
+    changes = turn(tools, "n = 2\nback = 0\ntemporary = 1", "n = 3\nback = keep\ndel temporary")
+    assert {name: each.detail for name, each in changes.items()} == {"n": "1 → 3"}
     undo(tools, "n")
     assert tools.shell.user_ns["n"] == 1
 
@@ -149,8 +149,8 @@ def test_what_the_users_cells_change_is_not_the_agents(tools: Tools) -> None:
     tools.changes.begin("turn-1")
     tools.text("run_code", code="a = 2")
     tools.shell.run_cell("a = 10\nb = 1\nxs.append(1)")
-    found = turn(tools, "a = 3")
-    assert {name: each.detail for name, each in found.items()} == {"a": "10 → 3"}
+    changes = turn(tools, "a = 3")
+    assert {name: each.detail for name, each in changes.items()} == {"a": "10 → 3"}
     undo(tools, "a")
     assert tools.shell.user_ns["a"] == 10
 
@@ -179,8 +179,8 @@ def test_cell_that_runs_while_code_awaits_is_not_the_agents(tools: Tools) -> Non
     tools.job_queue.schedule = scheduler_of(loop)
     loop.run_until_complete(both())
     loop.close()
-    found = {each.name: each.status for each in tools.changes.end("turn-1")}
-    assert found == {"mine": "added", "n": "changed", "ys": "changed"}
+    statuses = {each.name: each.status for each in tools.changes.end("turn-1")}
+    assert statuses == {"mine": "added", "n": "changed", "ys": "changed"}
 
 
 def test_code_that_fails_or_is_interrupted_is_told_too(tools: Tools) -> None:
@@ -222,14 +222,14 @@ def test_old_objects_hold_limited_memory(tools: Tools) -> None:
     tools.changes = KernelChanges(OWNER, lambda: tools.runner, tools.job_queue, limit=lambda: 3_000_000)
     tools.use(tools.runner)
     tools.shell.run_cell("a = b'1' * 2_000_000\nb = b'2' * 2_000_000\nc = b'3' * 4_000_000")
-    found = turn(tools, "a = 1", "b = 1", "c = 1", "d = 1")
-    assert {name: each.refusal is None for name, each in found.items()} == {
+    changes = turn(tools, "a = 1", "b = 1", "c = 1", "d = 1")
+    assert {name: each.refusal is None for name, each in changes.items()} == {
         "a": False,
         "b": True,
         "c": False,
         "d": True,
     }
-    assert found["c"].reason == "The old object is no longer held: it holds about 4 MB, and room is limited."
+    assert changes["c"].reason == "The old object is no longer held: it holds about 4 MB, and room is limited."
 
 
 VIEWS = "import numpy as np\na = np.zeros(1_000_000)\nv, w = a[:2], a[1:3]"
@@ -287,8 +287,8 @@ def test_turn_that_the_kernel_does_not_know_cannot_be_undone(tools: Tools) -> No
 
 
 def test_secrets_are_not_told(tools: Tools) -> None:
-    found = turn(tools, "password = 1234\ntext = 'hush'")
-    assert (found["password"].detail, found["text"].detail) == ("int", "str, 4 characters")
+    changes = turn(tools, "password = 1234\ntext = 'hush'")
+    assert (changes["password"].detail, changes["text"].detail) == ("int", "str, 4 characters")
 
 
 def test_answer_of_code_names_the_variables_that_it_changed(tools: Tools) -> None:

@@ -40,13 +40,13 @@ def test_data_set_that_changes_in_place_is_undone_and_redone_with_its_arrays(too
     kept = {name: names[name] for name in "xy"}
     before = _described(kept)
     assert tools.runner.namespace.unrestorable(CHANGES[case], LIMIT) == ()
-    found = turn(tools, CHANGES[case])
+    changes = turn(tools, CHANGES[case])
     after = _described(kept)
     assert after != before
-    undo(tools, *found)
+    undo(tools, *changes)
     assert _described(kept) == before
     assert all(names[name] is value for name, value in kept.items())
-    redo(tools, *found)
+    redo(tools, *changes)
     assert _described(kept) == after
 
 

@@ -15,10 +15,10 @@ def value_of(value: Any, seen: tuple[int, ...] = ()) -> Any:
     seen = (*seen, id(value))
     kind = type(value).__name__
     for library, read in _LIBRARIES.items():
-        if library in sys.modules and (found := read(value, seen)) is not None:
-            return (kind, found)
-    found = _built_in(value, kind, seen)
-    return found or (kind, _attributes(value, seen) or repr(value))
+        if library in sys.modules and (contents := read(value, seen)) is not None:
+            return (kind, contents)
+    contents = _built_in(value, kind, seen)
+    return contents or (kind, _attributes(value, seen) or repr(value))
 
 
 def _built_in(value: Any, kind: str, seen: tuple[int, ...]) -> Any:

@@ -15,7 +15,7 @@ from agentnb.policy.audit import KEPT, AuditLog
 
 
 def record(**fields: Any) -> Record:
-    said: dict[str, Any] = {"what": "ls", "outcome": "allow", "by": "user", **fields}
+    details: dict[str, Any] = {"what": "ls", "outcome": "allow", "by": "user", **fields}
     common: dict[str, Any] = {
         "time": "2026-01-01T00:00:00.000+00:00",
         "agent": "claude",
@@ -23,7 +23,7 @@ def record(**fields: Any) -> Record:
         "tab": "t",
         "turn": "1",
     }
-    return Record(**common, kind="terminal", tool="execute", **said)
+    return Record(**common, kind="terminal", tool="execute", **details)
 
 
 def test_a_decision_is_one_line_on_disk_that_only_the_user_can_read(tmp_path: Path) -> None:

@@ -24,8 +24,8 @@ OWN = Path(__file__).parents[2] / "cases/policy"
 def rows(path: Path) -> list[dict[str, Any]]:
     """Returns the rows of a file of cases."""
     data = json.loads(path.read_text("utf-8"))
-    found: list[dict[str, Any]] = data["cases"] if isinstance(data, dict) else data
-    return found
+    cases: list[dict[str, Any]] = data["cases"] if isinstance(data, dict) else data
+    return cases
 
 
 @pytest.fixture
@@ -92,8 +92,8 @@ def test_every_kind_of_request_in_every_mode_is_decided_as_the_table_says() -> N
 
 def test_the_table_has_every_kind_of_request_in_every_mode() -> None:
     """A new kind or mode needs new rows."""
-    said = {(row["kind"], row.get("mode", "ask")) for row in REQUESTS}
-    assert {(kind, mode) for kind in get_args(RequestKind) for mode in get_args(Mode)} - said <= {("terminal", "deny")}
+    pairs = {(row["kind"], row.get("mode", "ask")) for row in REQUESTS}
+    assert {(kind, mode) for kind in get_args(RequestKind) for mode in get_args(Mode)} - pairs <= {("terminal", "deny")}
 
 
 def test_the_page_of_cases_names_each_and_no_case_is_more_than_text() -> None:

@@ -79,11 +79,11 @@ def test_everyday_commands_are_not_taken_to_lead_out(work: Path, command: str) -
 @pytest.mark.parametrize("attached", [True, False])
 def test_headless_lets_nothing_out(work: Path, attached: bool) -> None:
     held = Situation(agent="a", root=work, mode="ask", attached=attached, headless="allow")
-    found = [
+    outcomes = [
         judge(PolicyRequest(kind="terminal", title="x", command=command, path=str(work)), held).outcome
         for command in ("cat ../x", "cat a.py")
     ]
-    assert found == (["ask", "ask"] if attached else ["deny", "allow"])
+    assert outcomes == (["ask", "ask"] if attached else ["deny", "allow"])
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from agentnb.policy.request import PolicyRequest
 from agentnb.state import ToolCallDetails, ToolCallLocation, ToolCallRunningState, ToolDiffContent
 
 
-def asked(kind: str | None, title: str = "x", raw: Any = None, **details: Any) -> PolicyRequest:
+def agent_request(kind: str | None, title: str = "x", raw: Any = None, **details: Any) -> PolicyRequest:
     """Returns an agent's request, in a session in /w."""
     call = ToolCallRunningState(
         tool_call_id="c",
@@ -42,18 +42,21 @@ RUN = PolicyRequest(kind="terminal", title="Run ls -l", command="ls -l", path="/
 @pytest.mark.parametrize(
     ("wanted", "covered"),
     [
-        (asked("execute", raw={"command": "ls -l"}), True),
-        (asked("execute", raw={"command": ["ls", "-l"]}), True),
-        (asked("execute", raw={"command": ["/bin/bash", "-lc", "ls -l"], "cwd": "/w"}), True),
-        (asked("other", raw={"command": "ls -l"}), True),
-        (asked("execute", title="`ls -l`"), True),
-        (asked("execute", raw={"command": ["echo", "ls -l"]}), False),
-        (asked("execute", raw={"command": ["./bash", "-c", "ls -l"]}), False),
-        (asked("execute", raw={"command": "ls -l", "cwd": "/w/sub"}), False),
-        (asked("execute", raw={"command": "ls -l", "env": {"PATH": "x"}}), False),
-        (asked("execute", raw={"command": "ls"}), False),
-        *((asked(kind, raw={"command": "ls -l"}), False) for kind in ("read", "fetch", "think", "search", "edit")),
-        (asked("execute", **at("/w")), False),
+        (agent_request("execute", raw={"command": "ls -l"}), True),
+        (agent_request("execute", raw={"command": ["ls", "-l"]}), True),
+        (agent_request("execute", raw={"command": ["/bin/bash", "-lc", "ls -l"], "cwd": "/w"}), True),
+        (agent_request("other", raw={"command": "ls -l"}), True),
+        (agent_request("execute", title="`ls -l`"), True),
+        (agent_request("execute", raw={"command": ["echo", "ls -l"]}), False),
+        (agent_request("execute", raw={"command": ["./bash", "-c", "ls -l"]}), False),
+        (agent_request("execute", raw={"command": "ls -l", "cwd": "/w/sub"}), False),
+        (agent_request("execute", raw={"command": "ls -l", "env": {"PATH": "x"}}), False),
+        (agent_request("execute", raw={"command": "ls"}), False),
+        *(
+            (agent_request(kind, raw={"command": "ls -l"}), False)
+            for kind in ("read", "fetch", "think", "search", "edit")
+        ),
+        (agent_request("execute", **at("/w")), False),
     ],
 )
 def test_an_answer_covers_a_command_only_as_it_was_shown(wanted: PolicyRequest, covered: bool) -> None:
@@ -63,16 +66,16 @@ def test_an_answer_covers_a_command_only_as_it_was_shown(wanted: PolicyRequest, 
 
 def test_variables_that_decide_what_runs_are_part_of_a_command() -> None:
     """Other variables do not matter: agents mark their child processes with them."""
-    wanted = asked("execute", raw={"command": "ls -l"})
-    found = [
+    wanted = agent_request("execute", raw={"command": "ls -l"})
+    covered = [
         PolicyRequest(kind="terminal", title="x", command="ls -l", path="/w", env=(pair,)).covered_by(wanted)
         for pair in (("CLAUDECODE", "1"), ("LD_PRELOAD", "x.so"), ("PATH", "."))
     ]
-    assert found == [True, False, False]
+    assert covered == [True, False, False]
 
 
 @pytest.mark.parametrize(
-    ("shown", "old", "new", "covered"),
+    ("diffs", "old", "new", "covered"),
     [
         ([diff("two\n", "2\n")], "one\ntwo\n", "one\n2\n", True),
         ([diff("two\n", "2\n")], "one\ntwo\n", "2\nand much else\n", False),
@@ -91,22 +94,26 @@ def test_variables_that_decide_what_runs_are_part_of_a_command() -> None:
     ],
 )
 def test_an_approved_change_is_what_is_written_and_nothing_else(
-    shown: list[ToolDiffContent], old: str | None, new: str, covered: bool
+    diffs: list[ToolDiffContent], old: str | None, new: str, covered: bool
 ) -> None:
     """Deletions too; agentnb's own service asks about a change that was not shown."""
-    wanted = asked("edit", content=tuple(shown), **at("/w/a.txt"))
+    wanted = agent_request("edit", content=tuple(diffs), **at("/w/a.txt"))
     assert writing(old, new).covered_by(wanted) == covered
 
 
 @pytest.mark.parametrize("kind", ["read", "search", "think", "fetch", "execute", "switch_mode"])
 def test_leave_for_something_else_is_no_leave_to_write(kind: str) -> None:
-    wanted = asked(kind, content=(diff(None, "new\n"),), **at("/w/a.txt"))
+    wanted = agent_request(kind, content=(diff(None, "new\n"),), **at("/w/a.txt"))
     assert not writing(None, "new\n").covered_by(wanted)
 
 
 def test_leave_to_read_covers_the_reading_of_that_file() -> None:
     read = PolicyRequest(kind="read", title="Read .env", path="/w/.env")
-    all_wanted = [asked("read", **at("/w/x/../.env")), asked("read", **at("/w/a")), asked("edit", **at("/w/.env"))]
+    all_wanted = [
+        agent_request("read", **at("/w/x/../.env")),
+        agent_request("read", **at("/w/a")),
+        agent_request("edit", **at("/w/.env")),
+    ]
     assert [read.covered_by(wanted) for wanted in all_wanted] == [True, False, False]
 
 
@@ -118,11 +125,13 @@ def test_our_own_questions_cover_nothing_else() -> None:
 @pytest.mark.parametrize("key", ["file_path", "filePath", "path", "filepath", "abs_path", "notebook_path", "target"])
 def test_a_path_is_found_wherever_agents_put_it(key: str) -> None:
     """Relative paths start in the session's folder."""
-    all_wanted = [asked("edit", raw={key: value}) for value in ("a.txt", "/etc/hosts", ["a.txt"], "file:///w/a.txt", 7)]
+    all_wanted = [
+        agent_request("edit", raw={key: value}) for value in ("a.txt", "/etc/hosts", ["a.txt"], "file:///w/a.txt", 7)
+    ]
     assert [wanted.files for wanted in all_wanted] == [("/w/a.txt",), ("/etc/hosts",), ("/w/a.txt",), ("/w/a.txt",), ()]
 
 
 @pytest.mark.parametrize("kind", ["execute", "other", "edit", "read", None])
 def test_a_request_with_a_command_and_files_is_about_both(kind: str | None) -> None:
-    wanted = asked(kind, raw={"command": "create", "path": "b.txt"}, **at("/w/a.txt"))
+    wanted = agent_request(kind, raw={"command": "create", "path": "b.txt"}, **at("/w/a.txt"))
     assert (wanted.command, wanted.files) == ("create", ("/w/a.txt", "/w/b.txt"))

@@ -47,8 +47,8 @@ def outcome(command: str, situation: Situation = ALLOWING) -> str:
 def outcomes(section: str) -> Counter[str]:
     """Counts the outcomes in a section of the page of cases, which `make check` compares with the engine."""
     text = PAGE.read_text("utf-8").partition(f"\n## {section}\n")[2].partition("\n## ")[0]
-    found = re.findall(r"^### (\w+), \w+ \((\d+)\)$", text, re.MULTILINE)
-    return sum((Counter({said: int(count)}) for said, count in found), Counter[str]())
+    headings = re.findall(r"^### (\w+), \w+ \((\d+)\)$", text, re.MULTILINE)
+    return sum((Counter({outcome: int(count)}) for outcome, count in headings), Counter[str]())
 
 
 def test_an_everyday_command_is_allowed_without_a_question() -> None:
@@ -63,8 +63,8 @@ def test_a_dangerous_command_asks() -> None:
 
 def test_a_command_that_could_hide_a_denied_one_is_not_allowed() -> None:
     """A rule that allows everything does not cover it if another denies ``rm *``."""
-    found = outcomes("Disguises")
-    assert found["Denied"] + found["Asked"] == found.total() == len(DISGUISED)
+    counts = outcomes("Disguises")
+    assert counts["Denied"] + counts["Asked"] == counts.total() == len(DISGUISED)
 
 
 def test_a_pattern_that_could_mean_a_denied_program_is_denied() -> None:

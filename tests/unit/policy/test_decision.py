@@ -26,8 +26,8 @@ def option(kind: str | None, side: str = "approve") -> ConfirmationOption:
 def test_an_odd_option_counts_by_its_side() -> None:
     """The agent's kinds may not be ACP's."""
     options = [option("explode", "deny"), option(None, "approve")]
-    found = [choose_option(options, allow=allow) for allow in (True, False)]
-    assert [each and each.id for each in found] == ["None", "explode"]
+    chosen = [choose_option(options, allow=allow) for allow in (True, False)]
+    assert [each and each.id for each in chosen] == ["None", "explode"]
 
 
 def call(tool_input: str | None = None, **details: object) -> ToolCallState:
@@ -83,8 +83,8 @@ def test_code_for_the_kernel_belongs_to_the_call_that_shows_it() -> None:
 
 def test_an_agents_own_question_about_code_is_one_about_the_kernel() -> None:
     """Rated as code if the agent has access to the kernel; otherwise the agent's own kind counts."""
-    asked = call(raw_input={"code": "import shutil; shutil.rmtree('/')"})
-    code = asked_request(asked, "mcp kernel run_code", "/w", kernel=True)
+    tool_call = call(raw_input={"code": "import shutil; shutil.rmtree('/')"})
+    code = asked_request(tool_call, "mcp kernel run_code", "/w", kernel=True)
     assert (code.kind, code.tool, code.command) == ("permission", "kernel", "import shutil; shutil.rmtree('/')")
     assert judge(code, Situation(agent="a", mode="allow")).floor == "critical"
-    assert asked_request(asked, "mcp kernel run_code", "/w").tool == "other"
+    assert asked_request(tool_call, "mcp kernel run_code", "/w").tool == "other"

@@ -76,7 +76,7 @@ def test_an_additional_directory_is_in_the_workspace_and_rules_name_paths_from_i
     assert judge(write("/data/other/raw/a.csv"), denying).outcome == "allow"
 
 
-@pytest.mark.parametrize(("asked", "floor"), FLOORS)
+@pytest.mark.parametrize(("policy_request", "floor"), FLOORS)
 @pytest.mark.parametrize(
     "loose",
     [
@@ -85,25 +85,27 @@ def test_an_additional_directory_is_in_the_workspace_and_rules_name_paths_from_i
         {"mode": "allow", "bypass": ["claude"], "headless": "allow"},
     ],
 )
-def test_floors_that_no_mode_and_no_bypass_lowers(asked: PolicyRequest, floor: str, loose: dict[str, Any]) -> None:
+def test_floors_that_no_mode_and_no_bypass_lowers(
+    policy_request: PolicyRequest, floor: str, loose: dict[str, Any]
+) -> None:
     """They ask if a user is attached and deny otherwise."""
-    verdict = judge(asked, situation(**loose))
+    verdict = judge(policy_request, situation(**loose))
     assert (verdict.outcome, verdict.floor) == ("ask", floor)
-    denied = judge(asked, situation(attached=False, **loose))
+    denied = judge(policy_request, situation(attached=False, **loose))
     assert (denied.outcome, denied.decided_by) == ("deny", "nobody")
     assert "no front end is attached" in denied.reason
 
 
-@pytest.mark.parametrize(("asked", "floor"), FLOORS)
-def test_an_allow_rule_for_everything_lowers_no_floor(asked: PolicyRequest, floor: str) -> None:
+@pytest.mark.parametrize(("policy_request", "floor"), FLOORS)
+def test_an_allow_rule_for_everything_lowers_no_floor(policy_request: PolicyRequest, floor: str) -> None:
     """It needs ``sensitive`` or an absolute path; critical commands ask in any case."""
-    assert judge(asked, situation(rule("allow"), rule("allow", severity="critical"))).outcome == "ask"
+    assert judge(policy_request, situation(rule("allow"), rule("allow", severity="critical"))).outcome == "ask"
 
 
-@pytest.mark.parametrize(("asked", "floor"), FLOORS)
-def test_a_session_that_denies_denies_what_would_ask(asked: PolicyRequest, floor: str) -> None:
+@pytest.mark.parametrize(("policy_request", "floor"), FLOORS)
+def test_a_session_that_denies_denies_what_would_ask(policy_request: PolicyRequest, floor: str) -> None:
     """No floor turns a denial into a question."""
-    assert judge(asked, situation(mode="deny")).outcome == "deny"
+    assert judge(policy_request, situation(mode="deny")).outcome == "deny"
 
 
 def test_the_last_rule_that_matches_wins() -> None:
@@ -238,7 +240,7 @@ def test_a_file_that_cannot_be_read_makes_everything_ask() -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "words", "text"),
+    ("policy_request", "words", "text"),
     [
         (run("git status -s"), "`git status`", "allow execute git status * for claude up to low risk"),
         (run("ls; pwd"), "`ls, pwd`", "allow execute ls * or pwd * for claude up to low risk"),
@@ -254,31 +256,33 @@ def test_a_file_that_cannot_be_read_makes_everything_ask() -> None:
         (request("permission", asked="fetch"), "fetches", "allow fetch for claude"),
     ],
 )
-def test_what_is_alike_is_said_in_the_widest_words_that_are_safe(asked: PolicyRequest, words: str, text: str) -> None:
+def test_what_is_alike_is_said_in_the_widest_words_that_are_safe(
+    policy_request: PolicyRequest, words: str, text: str
+) -> None:
     """The program and its verb, or edits in the workspace; sensitive or severe requests only exactly."""
-    found = similar_rule(asked, judge(asked, situation()), "claude")
-    assert found is not None
-    assert (found.words, found.rule.text) == (words, text)
+    similar = similar_rule(policy_request, judge(policy_request, situation()), "claude")
+    assert similar is not None
+    assert (similar.words, similar.rule.text) == (words, text)
 
 
 @pytest.mark.parametrize(
-    "asked", [run("rm -rf x"), run("cat .env"), run("ls 'x"), request("permission", asked="other")]
+    "policy_request", [run("rm -rf x"), run("cat .env"), run("ls 'x"), request("permission", asked="other")]
 )
-def test_what_must_be_asked_each_time_has_no_wider_answer(asked: PolicyRequest) -> None:
+def test_what_must_be_asked_each_time_has_no_wider_answer(policy_request: PolicyRequest) -> None:
     """Critical, secret, unreadable or unknown."""
-    assert offers(similar_rule(asked, judge(asked, situation()), "claude"), ROOT) == ()
+    assert offers(similar_rule(policy_request, judge(policy_request, situation()), "claude"), ROOT) == ()
 
 
 @pytest.mark.parametrize(
-    "asked",
+    "policy_request",
     [run("git status -s"), run("ls; pwd"), run("sudo ls"), write(), write("/w/package.json"), run("echo 'a*b'")],
 )
-def test_a_wider_answer_answers_its_own_question(asked: PolicyRequest) -> None:
+def test_a_wider_answer_answers_its_own_question(policy_request: PolicyRequest) -> None:
     """Otherwise the same request would ask again at once."""
-    offered = offers(similar_rule(asked, judge(asked, situation()), "claude"), ROOT)
+    offered = offers(similar_rule(policy_request, judge(policy_request, situation()), "claude"), ROOT)
     held = situation(grants=(InForce(offered[0].rule, "turn"),))
-    assert judge(asked, held).outcome == "allow"
-    assert judge(asked, Situation(agent="codex", root=ROOT, grants=held.grants)).outcome == "ask"
+    assert judge(policy_request, held).outcome == "allow"
+    assert judge(policy_request, Situation(agent="codex", root=ROOT, grants=held.grants)).outcome == "ask"
 
 
 def test_always_is_not_offered_for_sensitive_files_nor_where_the_project_asks() -> None:
@@ -310,11 +314,11 @@ RULES = st.builds(
     st.sampled_from([each for each, _ in FLOORS] + [write(), run("ls"), run("git push -f"), request("read", "/w/a")]),
 )
 def test_no_rules_of_a_project_ever_loosen(
-    user: list[InForce], project: list[InForce], mode: Mode, asked: PolicyRequest
+    user: list[InForce], project: list[InForce], mode: Mode, policy_request: PolicyRequest
 ) -> None:
-    without = judge(asked, situation(*user, mode=mode)).outcome
+    without = judge(policy_request, situation(*user, mode=mode)).outcome
     strict = tuple(InForce(each.rule, "project") for each in project)
-    assert STRICTNESS[judge(asked, situation(*user, mode=mode, project=strict)).outcome] >= STRICTNESS[without]
+    assert STRICTNESS[judge(policy_request, situation(*user, mode=mode, project=strict)).outcome] >= STRICTNESS[without]
 
 
 @given(st.lists(RULES, max_size=5), st.sampled_from(["ask", "allow"]))
@@ -327,7 +331,7 @@ AFTER = PolicySettings(cell_review="after")
 
 
 @pytest.mark.parametrize(
-    ("asked", "fields", "by"),
+    ("policy_request", "fields", "by"),
     [
         (EDIT, {"mode": "allow"}, "mode"),
         (EDIT, {"cell_review": "after"}, "review"),
@@ -338,15 +342,15 @@ AFTER = PolicySettings(cell_review="after")
     ],
 )
 def test_what_is_allowed_without_a_question_names_the_setting_that_allows_it(
-    asked: PolicyRequest, fields: dict[str, Any], by: str
+    policy_request: PolicyRequest, fields: dict[str, Any], by: str
 ) -> None:
     """A permission request can then say why: the session's permissions are one setting of several."""
-    verdict = judge(asked, Situation(**{"agent": "claude", "root": ROOT, "trusted": True, **fields}))
+    verdict = judge(policy_request, Situation(**{"agent": "claude", "root": ROOT, "trusted": True, **fields}))
     assert (verdict.outcome, verdict.decided_by) == ("allow", by)
 
 
 @pytest.mark.parametrize(
-    ("asked", "fields", "outcome"),
+    ("policy_request", "fields", "outcome"),
     [
         (EDIT, {}, "ask"),
         (EDIT, {"cell_review": "after"}, "allow"),
@@ -372,11 +376,11 @@ def test_what_is_allowed_without_a_question_names_the_setting_that_allows_it(
     ],
 )
 def test_cell_review_after_allows_changes_of_cells_and_nothing_else(
-    asked: PolicyRequest, fields: dict[str, Any], outcome: str
+    policy_request: PolicyRequest, fields: dict[str, Any], outcome: str
 ) -> None:
     """Rules, floors and a session that denies come first; an agent cannot label another action a cell edit."""
     held = Situation(**{"agent": "claude", "root": ROOT, "trusted": True, **fields})
-    assert judge(asked, held).outcome == outcome
+    assert judge(policy_request, held).outcome == outcome
 
 
 @pytest.mark.parametrize(

@@ -22,24 +22,26 @@ CASES: dict[str, list[Any]] = json.loads((Path(__file__).parents[2] / "cases/pol
 
 def commands(script: ShellScript) -> list[list[str]]:
     """Returns every simple command, including nested ones; marks computed text."""
-    found: list[list[str]] = []
+    simple_commands: list[list[str]] = []
     for command in script.commands:
         match command:
             case Simple():
                 words = [field for word in command.words for field in fields(word, {})]
-                found.append([f"{field.text}?" if field.dynamic else field.text for field in words])
+                simple_commands.append([f"{field.text}?" if field.dynamic else field.text for field in words])
                 places = (*command.words, *(redirect.word for redirect in command.redirects))
                 for word in (*places, *(value for _, value in command.assignments)):
                     for inner in word.scripts:
-                        found += commands(inner)
+                        simple_commands += commands(inner)
             case Pipeline():
-                found += commands(ShellScript(commands=command.commands))
+                simple_commands += commands(ShellScript(commands=command.commands))
             case Compound():
-                found += [each for word in command.words for inner in word.scripts for each in commands(inner)]
-                found += [each for body in command.bodies for each in commands(body)]
+                simple_commands += [
+                    each for word in command.words for inner in word.scripts for each in commands(inner)
+                ]
+                simple_commands += [each for body in command.bodies for each in commands(body)]
             case Function():
-                found += commands(command.body)
-    return found
+                simple_commands += commands(command.body)
+    return simple_commands
 
 
 @pytest.mark.parametrize(("text", "expected"), CASES["bash"])
@@ -116,11 +118,11 @@ def test_words_are_those_that_bash_makes(text: str) -> None:
     line = f"printf '%s\\n' {text}"
     ran = subprocess.run([bash, "-fc", line], capture_output=True, check=False, env={"PATH": "", "x": ""})
     try:
-        found = parse(line)
+        script = parse(line)
     except Unreadable:
         return
-    if ran.returncode == 0 and not ran.stderr and len(found.commands) == 1 and isinstance(found.commands[0], Simple):
-        words = [each for word in found.commands[0].words[2:] for each in fields(word, {"x": ""})]
+    if ran.returncode == 0 and not ran.stderr and len(script.commands) == 1 and isinstance(script.commands[0], Simple):
+        words = [each for word in script.commands[0].words[2:] for each in fields(word, {"x": ""})]
         if not any(word.dynamic for word in words):
             assert ran.stdout.decode() == "".join(f"{text}\n" for text in [word.text for word in words] or [""])
 

@@ -46,18 +46,18 @@ def situation(standing: dict[str, Any], **fields: Any) -> Situation:
     return Situation(agent="claude", root=ROOT, user=PolicySettings(**standing), **fields)
 
 
-@pytest.mark.parametrize("asked", ACTING, ids=lambda asked: f"{asked.kind}-{asked.tool}")
+@pytest.mark.parametrize("policy_request", ACTING, ids=lambda each: f"{each.kind}-{each.tool}")
 @pytest.mark.parametrize(
     ("standing", "attached"),
     [(STANDING[0], True), (STANDING[0], False), (STANDING[1], True), (STANDING[1], False), (STANDING[2], False)],
     ids=["rule", "rule-headless", "bypass", "bypass-headless", "headless"],
 )
 def test_the_users_file_in_an_untrusted_workspace_allows_only_looking(
-    asked: PolicyRequest, standing: dict[str, Any], attached: bool
+    policy_request: PolicyRequest, standing: dict[str, Any], attached: bool
 ) -> None:
     """It asks with the reason; if no user is attached it denies and says what to type."""
-    assert judge(asked, situation(standing, attached=attached, trusted=True)).outcome == "allow"
-    verdict = judge(asked, situation(standing, attached=attached))
+    assert judge(policy_request, situation(standing, attached=attached, trusted=True)).outcome == "allow"
+    verdict = judge(policy_request, situation(standing, attached=attached))
     assert (verdict.outcome, verdict.distrusted) == ("ask" if attached else "deny", True)
     assert "this folder is not trusted" in verdict.reason
     if attached:
@@ -66,13 +66,13 @@ def test_the_users_file_in_an_untrusted_workspace_allows_only_looking(
         assert "type `agentnb trust` in it" in verdict.reason
 
 
-@pytest.mark.parametrize("asked", LOOKING, ids=lambda asked: asked.kind)
-def test_a_rule_that_lets_look_holds_everywhere(asked: PolicyRequest) -> None:
+@pytest.mark.parametrize("policy_request", LOOKING, ids=lambda each: each.kind)
+def test_a_rule_that_lets_look_holds_everywhere(policy_request: PolicyRequest) -> None:
     """Trust only matters for actions."""
-    assert judge(asked, situation(STANDING[0])).outcome == "allow"
+    assert judge(policy_request, situation(STANDING[0])).outcome == "allow"
 
 
-@pytest.mark.parametrize("asked", ACTING, ids=lambda asked: f"{asked.kind}-{asked.tool}")
+@pytest.mark.parametrize("policy_request", ACTING, ids=lambda each: f"{each.kind}-{each.tool}")
 @pytest.mark.parametrize(
     "consent",
     [
@@ -83,16 +83,16 @@ def test_a_rule_that_lets_look_holds_everywhere(asked: PolicyRequest) -> None:
     ],
     ids=["mode", "environment", "session", "turn"],
 )
-def test_what_was_said_here_and_now_holds_without_trust(asked: PolicyRequest, consent: dict[str, Any]) -> None:
+def test_what_was_said_here_and_now_holds_without_trust(policy_request: PolicyRequest, consent: dict[str, Any]) -> None:
     """Code that the user runs, an environment variable, an approval on a card."""
-    assert judge(asked, situation({}, **consent)).outcome == "allow"
+    assert judge(policy_request, situation({}, **consent)).outcome == "allow"
 
 
 @pytest.mark.parametrize("trusted", [True, False])
 def test_without_a_policy_file_trust_changes_nothing(trusted: bool) -> None:
-    for asked in ACTING:
-        assert judge(asked, situation({}, trusted=trusted)) == judge(asked, situation({}))
-        denied = judge(asked, situation({}, trusted=trusted, attached=False))
+    for policy_request in ACTING:
+        assert judge(policy_request, situation({}, trusted=trusted)) == judge(policy_request, situation({}))
+        denied = judge(policy_request, situation({}, trusted=trusted, attached=False))
         assert (denied.outcome, "trust" in denied.reason) == ("deny", False)
 
 
@@ -126,8 +126,8 @@ def test_a_sensitive_file_that_a_rule_names_is_free_where_there_is_trust(trusted
 
 def test_an_answer_for_always_is_for_its_folder_alone() -> None:
     """It holds there and in subfolders without trust, and nowhere else."""
-    found = similar_rule(ACTING[0], judge(ACTING[0], situation({})), "claude")
-    offered = offers(found, Path("/w"))
+    similar = similar_rule(ACTING[0], judge(ACTING[0], situation({})), "claude")
+    offered = offers(similar, Path("/w"))
     assert [each.label for each in offered] == [
         "Any edit of files in the workspace, this turn",
         "Any edit of files in the workspace, this conversation",
@@ -135,8 +135,8 @@ def test_an_answer_for_always_is_for_its_folder_alone() -> None:
     ]
     kept = PolicySettings(rules=(InForce(offered[-1].rule, "user"),))
     for root, outcome in [("/w", "allow"), ("/w/below", "allow"), ("/wide", "ask"), ("/", "ask")]:
-        asked = PolicyRequest(kind="write", title="x", path=f"{root}/a.py")
-        assert judge(asked, Situation(agent="claude", root=PurePosixPath(root), user=kept)).outcome == outcome
+        policy_request = PolicyRequest(kind="write", title="x", path=f"{root}/a.py")
+        assert judge(policy_request, Situation(agent="claude", root=PurePosixPath(root), user=kept)).outcome == outcome
 
 
 @pytest.mark.parametrize(
@@ -150,10 +150,10 @@ def test_an_answer_for_always_is_for_its_folder_alone() -> None:
     ],
 )
 def test_a_wider_answer_names_exactly_what_it_permits(command: str, permits: str) -> None:
-    asked = request("terminal", path="/w", command=command)
-    found = similar_rule(asked, judge(asked, situation({})), "claude")
-    assert found is not None
-    assert found.permits == permits
+    policy_request = request("terminal", path="/w", command=command)
+    similar = similar_rule(policy_request, judge(policy_request, situation({})), "claude")
+    assert similar is not None
+    assert similar.permits == permits
 
 
 # --- which folders ---

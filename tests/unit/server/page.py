@@ -367,14 +367,14 @@ class Page:
 
     def record(self) -> dict[str, Any]:
         """Returns the page's events, messages and states, to replay them on the real client."""
-        shown = {uri: to_json(channel.shown) for uri, channel in self.channels.items()}
+        states = {uri: to_json(channel.shown) for uri, channel in self.channels.items()}
         until = self._loop.now - self._born if self._ended is None else self._ended
         return {
             "clientId": self.client_id,
             "until": until,
             "events": self.events,
             "said": self.said,
-            "shown": shown,
+            "shown": states,
         }
 
     def _happened(self, **event: object) -> None:

@@ -100,8 +100,8 @@ def test_a_folder_that_an_agent_names_is_no_workspace_unless_it_is_known(kernel:
         (tmp_path / name).mkdir()
     talk(host, known, ("a", "b"))
     for cwd in (os.sep, str(tmp_path), str(tmp_path / "unknown"), str(tmp_path / "missing"), "../unknown"):
-        said = refused(page, "openAgentSession", agent="eliza", id="s1", cwd=cwd)
-        assert "is not in this kernel's folder" in said
+        error = refused(page, "openAgentSession", agent="eliza", id="s1", cwd=cwd)
+        assert "is not in this kernel's folder" in error
     assert "is not in this kernel's folder" not in refused(
         page, "openAgentSession", agent="eliza", id="s1", cwd=str(known)
     )

@@ -192,8 +192,8 @@ def test_a_pages_coming_and_going_is_told(agentnb_events: Events) -> None:
     wait(kernel, RETURN_SECONDS + 1)
     kernel.service.delivery.kick()
     wait(kernel, 1)
-    told = agentnb_events.of(category="page")
-    assert [event.name.partition(".")[2] for event in told] == [
+    page_events = agentnb_events.of(category="page")
+    assert [event.name.partition(".")[2] for event in page_events] == [
         "attached",
         "hidden",
         "visible",
@@ -201,5 +201,5 @@ def test_a_pages_coming_and_going_is_told(agentnb_events: Events) -> None:
         "left",
         "gone",
     ]
-    assert {event.data["client"] for event in told} == {CLIENT}
-    assert (told[0].data["visible"], told[3].data["channels"]) == (True, ["ahp-root://"])
+    assert {event.data["client"] for event in page_events} == {CLIENT}
+    assert (page_events[0].data["visible"], page_events[3].data["channels"]) == (True, ["ahp-root://"])

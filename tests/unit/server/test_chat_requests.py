@@ -125,11 +125,11 @@ def test_a_session_that_cannot_be_copied_says_why(page: Page, conversation: Conv
 
 def test_a_tab_opened_in_the_chat_has_the_mcp_servers_and_variables_of_the_settings(tmp_path: Path) -> None:
     """Both a new tab and one from the log; an error in the settings is reported, and no tab remains."""
-    given: dict[str, Any] = {"docs": {"url": "https://x.test/mcp"}}
+    servers: dict[str, Any] = {"docs": {"url": "https://x.test/mcp"}}
     host = Host(log=tmp_path / "log.db")
     page = Page(host)
     page.ready()
-    settings = KernelSettings(mcp_servers=given, local_model="small")
+    settings = KernelSettings(mcp_servers=servers, local_model="small")
     host.environment.connect(settings=settings)
     assert host.environment.default_variables("local") == {"AGENTNB_LOCAL_MODEL": "small"}
     try:
@@ -138,10 +138,10 @@ def test_a_tab_opened_in_the_chat_has_the_mcp_servers_and_variables_of_the_setti
         assert opened.configuration.env == {}
         Session(opened).prompt("/say x").wait(PATIENCE)
         host.loop.submit(opened.close()).result(PATIENCE)
-        given["more"] = {"url": "https://y.test/mcp"}
+        servers["more"] = {"url": "https://y.test/mcp"}
         again = host.find(page.ask("resumeSession", {"channel": opened.session.uri})["result"]["channel"])
         assert [server.name for server in again.configuration.components] == ["docs", "more"]
-        given["bad"] = {}
+        servers["bad"] = {}
         assert "bad" in page.ask("createSession", {"agent": "eliza"})["error"]["message"]
         assert len(host.conversations) == 1
     finally:
@@ -151,23 +151,23 @@ def test_a_tab_opened_in_the_chat_has_the_mcp_servers_and_variables_of_the_setti
 def test_a_draft_reaches_the_other_windows_and_later_ones(page: Page, conversation: Conversation) -> None:
     """The sending window does not get it; a window opened later gets it in its handshake, until it is sent."""
     uri = conversation.chat.uri
-    told: Queue[tuple[str, dict[str, Any]]] = Queue()
-    service = page.service = Service(page.host, lambda client, message, *_: told.put((client, message)))
+    messages: Queue[tuple[str, dict[str, Any]]] = Queue()
+    service = page.service = Service(page.host, lambda client, message, *_: messages.put((client, message)))
     first, second = Page(page.host, "first"), Page(page.host, "second")
     first.service = second.service = service
     for window in (first, second):
         window.say("initialize", {"protocolVersions": [WINDOW.current], "visible": True}, id=1)
-        told.get(timeout=PATIENCE)
+        messages.get(timeout=PATIENCE)
     first.say("draft", {"channel": uri, "text": "half a sen"})
-    client, message = told.get(timeout=PATIENCE)
+    client, message = messages.get(timeout=PATIENCE)
     assert (client, message["method"]) == ("second", "x-agentnb/draft")
     assert message["params"] == {"channel": uri, "text": "half a sen"}
     second.say("initialize", {"protocolVersions": [WINDOW.current]}, id=2)
-    assert told.get(timeout=PATIENCE)[1]["result"]["drafts"] == {uri: "half a sen"}
+    assert messages.get(timeout=PATIENCE)[1]["result"]["drafts"] == {uri: "half a sen"}
     first.say("draft", {"channel": uri, "text": ""})
-    told.get(timeout=PATIENCE)
+    messages.get(timeout=PATIENCE)
     second.say("initialize", {"protocolVersions": [WINDOW.current]}, id=3)
-    assert told.get(timeout=PATIENCE)[1]["result"]["drafts"] == {}
+    assert messages.get(timeout=PATIENCE)[1]["result"]["drafts"] == {}
 
 
 def test_a_draft_is_in_no_state_and_no_log(page: Page, conversation: Conversation) -> None:
@@ -184,10 +184,10 @@ def test_a_page_reads_a_file_range_by_range_and_byte_by_byte(page: Page, convers
     """Each answer has the file's size and time of change; lines can be read from either end."""
     data = bytes(range(256)) * 5
     (conversation.cwd / "a b\n€.bin").write_bytes(data)
-    asked = {"channel": conversation.chat.uri, "path": "a b\n€.bin"}
+    request = {"channel": conversation.chat.uri, "path": "a b\n€.bin"}
     read, times = b"", set()
     while len(read) < len(data):
-        answer = page.ask("readFile", {**asked, "offset": len(read), "length": 500})
+        answer = page.ask("readFile", {**request, "offset": len(read), "length": 500})
         result = answer["result"]
         assert (result["path"], result["offset"], result["size"]) == ("a b\n€.bin", len(read), len(data))
         times.add(result["modified"])

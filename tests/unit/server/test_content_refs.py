@@ -61,27 +61,27 @@ def after(*actions: Any) -> ChatState:
 
 def refs(value: Any) -> dict[str, dict[str, Any]]:
     """Returns every reference in *value*, by its field."""
-    found: dict[str, dict[str, Any]] = {}
+    references: dict[str, dict[str, Any]] = {}
     if isinstance(value, list):
         for item in value:
-            found |= refs(item)
+            references |= refs(item)
     elif isinstance(value, dict):
         for field, item in value.items():
             if field.endswith("Ref") and isinstance(item, dict):
-                found[field.removesuffix("Ref")] = item
-            found |= refs(item)
-    return found
+                references[field.removesuffix("Ref")] = item
+            references |= refs(item)
+    return references
 
 
 @pytest.mark.parametrize("content", CONTENTS[:-1], ids=["text", "diff", "image", "resource"])
 def test_long_fields_are_cut_and_can_be_had_whole(content: dict[str, Any]) -> None:
     state = after(started(), *tool({"content": [content]}))
     cut = with_references(state)
-    found = refs(cut)
-    assert found
+    references = refs(cut)
+    assert references
     assert len(str(cut)) < 2 * PREVIEW + 2_000
     fields = {**content, **content.get("block", {}), **content.get("block", {}).get("resource", {})}
-    for field, ref in found.items():
+    for field, ref in references.items():
         whole = content_of(state, ref["uri"])
         assert whole.decode() == fields[field]
         assert ref["size"] == len(whole)
@@ -89,10 +89,10 @@ def test_long_fields_are_cut_and_can_be_had_whole(content: dict[str, Any]) -> No
 
 def test_a_cut_text_begins_as_the_whole_does_and_binary_has_no_beginning() -> None:
     cut = with_references(after(started(), *tool({"content": CONTENTS})))
-    shown = cut["activeTurn"]["responseParts"][0]["toolCall"]["details"]["content"]
-    assert shown[0]["text"] == "ä" * PREVIEW
-    assert shown[2]["block"]["data"] == ""
-    assert shown[4] == CONTENTS[4]
+    contents = cut["activeTurn"]["responseParts"][0]["toolCall"]["details"]["content"]
+    assert contents[0]["text"] == "ä" * PREVIEW
+    assert contents[2]["block"]["data"] == ""
+    assert contents[4] == CONTENTS[4]
 
 
 def test_pictures_in_prompts_are_referred_to_from_the_queue_and_from_the_turn() -> None:
@@ -103,9 +103,9 @@ def test_pictures_in_prompts_are_referred_to_from_the_queue_and_from_the_turn() 
     running = after(started(attachments=(picture, table)))
     ended = reduce_chat(running, ChatTurnComplete(turn_id="t"))
     for state in (queued, running, ended):
-        found = refs(with_references(state))
-        assert set(found) == {"data", "modelRepresentation"}
-        assert content_of(state, found["data"]["uri"]) == b"QUJD" * LIMIT
+        references = refs(with_references(state))
+        assert set(references) == {"data", "modelRepresentation"}
+        assert content_of(state, references["data"]["uri"]) == b"QUJD" * LIMIT
     assert refs(with_references(queued)) == refs(with_references(ended))
 
 
@@ -154,8 +154,8 @@ def test_a_page_that_reduces_what_it_is_given_has_what_it_would_be_given(data: s
     page_state = decode(ChatState, page)
     for index, action in enumerate(steps, 1):
         state = reduce_chat(state, action)
-        given_ = with_references(Envelope(channel="eliza:/1/chat", index=index, action=action))["action"]
-        page_state = reduce_chat(page_state, decode_action(given_))
+        cut_action = with_references(Envelope(channel="eliza:/1/chat", index=index, action=action))["action"]
+        page_state = reduce_chat(page_state, decode_action(cut_action))
     assert to_json(page_state) == to_json(decode(ChatState, with_references(state)))
 
 

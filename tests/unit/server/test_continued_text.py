@@ -37,14 +37,14 @@ def world() -> World:
 
 def stream(world: World, pieces: int, *, acks: bool = True) -> list[dict[str, Any]]:
     """Dispatches so many pieces, one each 35 ms; returns what the kernel sends meanwhile."""
-    said: list[dict[str, Any]] = []
+    messages: list[dict[str, Any]] = []
     page = world.pages[0]
     for _ in range(pieces):
         world.conversation.dispatch(ChatDelta(turn_id="t", part_id="p1", content=PIECE, time=1_790_000_000_000))
         world.loop.advance(35)
-        said += page.incoming
+        messages += page.incoming
         world.flow(page) if acks else page.incoming.clear()
-    return said
+    return messages
 
 
 def test_a_text_that_goes_on_is_sent_without_its_names(world: World) -> None:
@@ -53,7 +53,7 @@ def test_a_text_that_goes_on_is_sent_without_its_names(world: World) -> None:
     assert (first["method"], {message["method"] for message in others}) == (ACTIONS, {TEXT})
     assert max(len(encode(message)) for message in others) < len(encode(first)) - 100
     world.settle()
-    assert world.seen(world.pages[0]) == world.said(world.pages[0])
+    assert world.seen(world.pages[0]) == world.expected(world.pages[0])
 
 
 def test_a_text_is_acknowledged_several_flushes_at_once(world: World) -> None:
@@ -74,7 +74,7 @@ def test_a_page_that_missed_the_names_asks_again(world: World) -> None:
     assert [message["method"] for message in page.said][-2:] == [f"{OURS}resync", f"{OURS}resync"]
     assert [message["method"] for message in page.incoming or stream(world, 1)] == [ACTIONS]
     world.settle()
-    assert world.seen(page) == world.said(page)
+    assert world.seen(page) == world.expected(page)
 
 
 def test_a_page_that_does_not_accept_texts_gets_whole_flushes(world: World) -> None:

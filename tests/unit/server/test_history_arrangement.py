@@ -19,8 +19,8 @@ __all__ = ["kernel"]
 
 def listed(page: Page, **params: object) -> list[dict[str, object]]:
     """Returns the sessions as the page gets them."""
-    found: list[dict[str, object]] = page.ask("listSessions", params)["result"]["sessions"]
-    return found
+    sessions: list[dict[str, object]] = page.ask("listSessions", params)["result"]["sessions"]
+    return sessions
 
 
 def titles(page: Page, **params: object) -> list[object]:
@@ -153,7 +153,7 @@ def test_a_page_that_shows_the_history_is_told_what_any_kernel_changes(kernel: M
     notice = page.hear("sessionsChanged")["params"]
     assert (new in notice["added"] + notice["changed"], notice["removed"]) == (True, [])
     assert page.ask("watchSessions", {"on": False})["result"] == {}
-    assert [one["method"] for one in other.told.queue if one.get("method") == "sessionsChanged"] == []
+    assert [one["method"] for one in other.messages.queue if one.get("method") == "sessionsChanged"] == []
 
 
 def test_a_page_that_shows_the_history_follows_a_shell_and_a_shell_what_pages_do(

@@ -64,12 +64,12 @@ def uris(page: Page, **params: object) -> list[str]:
 def test_a_search_gives_the_places_of_its_hits(kernel: MakeHost, tmp_path: Path) -> None:
     """Each hit has turn, prompt or answer, and the text around; a conversation found by its title has no hits."""
     host = kernel()
-    said = talk(host, tmp_path, ("And now?", "Look at the Residuals first."), title="One")
+    conversation = talk(host, tmp_path, ("And now?", "Look at the Residuals first."), title="One")
     named = talk(host, tmp_path, ("Hello", "Hello."), title="About residuals")
     answer = page_of(host).ask("listSessions", {"search": "residuals"})["result"]
-    assert {one["uri"] for one in answer["sessions"]} == {said.session.uri, named.session.uri}
+    assert {one["uri"] for one in answer["sessions"]} == {conversation.session.uri, named.session.uri}
     assert answer["hits"] == {
-        said.session.uri: [
+        conversation.session.uri: [
             {
                 "number": 0,
                 "turnId": "t0",
@@ -150,9 +150,9 @@ def test_a_session_that_is_open_is_not_deleted(kernel: MakeHost, tmp_path: Path)
     uri = talk(first, tmp_path, ("a", "b"), title="Fit").session.uri
     assert first.recorder is not None
     first.recorder.flush(30)
-    said = [page_of(host).ask("deleteSession", {"channel": uri})["error"]["message"] for host in (first, second)]
-    assert "'Fit' is open here. Close it first." in said[0]
-    assert "'Fit' is open in another kernel. Continue there" in said[1]
+    errors = [page_of(host).ask("deleteSession", {"channel": uri})["error"]["message"] for host in (first, second)]
+    assert "'Fit' is open here. Close it first." in errors[0]
+    assert "'Fit' is open in another kernel. Continue there" in errors[1]
     assert uris(page_of(second)) == [uri]
 
 

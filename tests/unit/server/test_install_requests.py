@@ -64,9 +64,9 @@ def info(page: Page, name: str = "opencode") -> AgentInfo:
 
 
 def setup(page: Page) -> AgentSetup:
-    found = info(page).setup
-    assert found is not None
-    return found
+    agent_setup = info(page).setup
+    assert agent_setup is not None
+    return agent_setup
 
 
 def ended(page: Page) -> AgentSetup:
@@ -146,8 +146,8 @@ def test_a_rule_that_denies_the_command_holds_for_an_install_too(page: Page, tmp
 
 def test_a_check_of_an_agent_that_is_missing_starts_nothing(page: Page, tmp_path: Path) -> None:
     """The answer has the start command and the install command."""
-    found = page.ask("checkAgent", {"agent": "opencode"})["result"]
-    assert (found["state"], found["todo"]) == ("missing", find("opencode").install)
+    answer = page.ask("checkAgent", {"agent": "opencode"})["result"]
+    assert (answer["state"], answer["todo"]) == ("missing", find("opencode").install)
     assert (calls(tmp_path / "calls.jsonl"), os.environ["PATH"]) == ([], str(tmp_path / "path"))
 
 

@@ -69,11 +69,11 @@ def test_a_page_that_speaks_late_of_an_earlier_act_does_not_take_the_place_of_th
     assert [each["method"] for each in typed.heard] == ["edit"]
 
 
-@pytest.mark.parametrize("said", [{"path": "n"}, {"path": "n", "cells": [cell("a")]}])
-def test_what_cannot_be_followed_is_asked_for_again(said: dict[str, Any]) -> None:
+@pytest.mark.parametrize("params", [{"path": "n"}, {"path": "n", "cells": [cell("a")]}])
+def test_what_cannot_be_followed_is_asked_for_again(params: dict[str, Any]) -> None:
     """An earlier message was lost, so the page must send everything."""
     page = Page(lab := Lab())
-    page.say(**said)
+    page.say(**params)
     assert path(lab) is None
     assert [message["method"] for message in page.heard] == ["notebookAgain"]
     page.say(path="n", cells=[cell("a", "x")])
@@ -81,7 +81,7 @@ def test_what_cannot_be_followed_is_asked_for_again(said: dict[str, Any]) -> Non
 
 
 @pytest.mark.parametrize(
-    "said",
+    "params",
     [
         {"path": 1},
         {"path": "n", "cells": [cell("a", "x" * (LONGEST_CELL + 1))]},
@@ -89,11 +89,11 @@ def test_what_cannot_be_followed_is_asked_for_again(said: dict[str, Any]) -> Non
         {"path": "n", "selection": "x" * (LONGEST_CELL + 1)},
     ],
 )
-def test_what_is_out_of_bounds_is_dropped(said: dict[str, Any]) -> None:
+def test_what_is_out_of_bounds_is_dropped(params: dict[str, Any]) -> None:
     """The last valid state stays."""
     page = Page(lab := Lab())
     page.say(path="before", cells=[])
-    page.say(**said)
+    page.say(**params)
     assert path(lab) == "before"
 
 
@@ -140,7 +140,7 @@ def test_what_the_user_saved_is_known_with_its_time() -> None:
         {"type": "save"},
     ):
         page.listener({"content": {"data": {"jsonrpc": "2.0", "v": 1, "method": "saved", "params": params}}})
-    assert [(said.path, said.type, said.was) for said, _ in lab.saved] == [
+    assert [(save.path, save.type, save.was) for save, _ in lab.saved] == [
         ("src/a.py", "save", None),
         ("b.py", "rename", "a.py"),
     ]

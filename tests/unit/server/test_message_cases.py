@@ -85,12 +85,12 @@ def test_what_the_kernel_may_say_is_what_the_structs_take(name: str) -> None:
 
 def test_every_method_has_a_valid_and_an_invalid_example() -> None:
     """In each direction; a method without parameters and result has no invalid example."""
-    asked = METHODS.keys()
+    methods = METHODS.keys()
     answered = {*NOTIFICATIONS, *(name for name, method in METHODS.items() if method.result is not None)}
-    for cases, names in ((TO_KERNEL, asked), (TO_PAGE, answered)):
+    for cases, names in ((TO_KERNEL, methods), (TO_PAGE, answered)):
         assert names - {case["method"] for case in cases.values() if case["valid"]} == set()
     wrong = {case["method"] for case in TO_KERNEL.values() if not case["valid"]}
-    assert {name for name in asked if METHODS[name].params.__struct_fields__} - wrong == set()
+    assert {name for name in methods if METHODS[name].params.__struct_fields__} - wrong == set()
 
 
 def kinds(*, dispatchable: bool) -> st.SearchStrategy[Any]:

@@ -17,7 +17,7 @@ from agentnb.server.lab_messages import MOST_CELLS
 from tests.unit.server.test_lab import Page, cell
 
 
-def told(cell_id: str, source: str, kind: str = "code", **more: Any) -> NotebookCell:
+def page_cell(cell_id: str, source: str, kind: str = "code", **more: Any) -> NotebookCell:
     return NotebookCell(id=cell_id, kind=kind, count=None, source=source, **more)
 
 
@@ -58,7 +58,12 @@ def text_for(agents: OpenNotebooks, path: Path) -> str:
 def test_changed_new_moved_and_removed_cells_are_as_in_the_page() -> None:
     """Outputs and metadata stay; the text is exactly what Jupyter would write."""
     three = saved(code("a", "x"), code("b", "y"), code("c", "z"))
-    now = [told("c", "z"), told("n", "# new\nü", "markdown"), told("m", "new"), told("a", "x = 2\nprint(x)")]
+    now = [
+        page_cell("c", "z"),
+        page_cell("n", "# new\nü", "markdown"),
+        page_cell("m", "new"),
+        page_cell("a", "x = 2\nprint(x)"),
+    ]
     text = over(three, now)
     assert list(sources(text).items()) == [("c", "z"), ("n", "# new\nü"), ("m", "new"), ("a", "x = 2\nprint(x)")]
     made = nbformat.reads(text, as_version=4)
@@ -71,27 +76,31 @@ def test_changed_new_moved_and_removed_cells_are_as_in_the_page() -> None:
 def test_what_is_as_saved_is_not_written_anew() -> None:
     """Its formatting stays."""
     text = json.dumps(json.loads(TWO), indent=4)
-    assert over(text, [told("a", "x = 1\ny = 2"), told("b", "# Title", "markdown")]) == text
+    assert over(text, [page_cell("a", "x = 1\ny = 2"), page_cell("b", "# Title", "markdown")]) == text
 
 
 def test_a_cell_told_in_part_stays_as_saved_and_a_new_one_says_so() -> None:
     """A reader must not take a part for the whole cell."""
-    text = over(TWO, [told("a", "x =", cut=True), told("n", "long", cut=True), told("b", "# T", "markdown")])
+    text = over(
+        TWO, [page_cell("a", "x =", cut=True), page_cell("n", "long", cut=True), page_cell("b", "# T", "markdown")]
+    )
     assert sources(text) == {"a": "x = 1\ny = 2", "n": f"long\n{CUT}", "b": "# T"}
 
 
 def test_a_cell_of_another_kind_keeps_what_both_kinds_have() -> None:
     """A code cell that becomes Markdown loses its outputs."""
-    (made, _) = nbformat.reads(over(TWO, [told("a", "x", "markdown"), told("b", "", "raw")]), as_version=4).cells
+    (made, _) = nbformat.reads(
+        over(TWO, [page_cell("a", "x", "markdown"), page_cell("b", "", "raw")]), as_version=4
+    ).cells
     assert (made.cell_type, made.source, made.metadata, "outputs" in made) == ("markdown", "x", {"tags": ["a"]}, False)
 
 
 def test_of_a_notebook_with_more_cells_than_a_page_tells_of_none_is_lost() -> None:
     """Only the reported sources change."""
     text = saved(*(code(f"c{number}", "") for number in range(MOST_CELLS + 5)))
-    now = [told(f"c{number}", "new" if number == 7 else "") for number in range(MOST_CELLS)]
-    found = sources(over(text, now))
-    assert (len(found), {name for name, source in found.items() if source}) == (MOST_CELLS + 5, {"c7"})
+    now = [page_cell(f"c{number}", "new" if number == 7 else "") for number in range(MOST_CELLS)]
+    cell_sources = sources(over(text, now))
+    assert (len(cell_sources), {name for name, source in cell_sources.items() if source}) == (MOST_CELLS + 5, {"c7"})
 
 
 def test_cells_without_ids_are_known_by_their_places_where_there_are_as_many() -> None:
@@ -100,7 +109,7 @@ def test_cells_without_ids_are_known_by_their_places_where_there_are_as_many() -
     for each in made["cells"]:
         del each["id"]
     old = json.dumps({**made, "nbformat_minor": 4})
-    now = [told("r1", "a"), told("r2", "B")]
+    now = [page_cell("r1", "a"), page_cell("r2", "B")]
     assert [each["source"] for each in json.loads(over(old, now))["cells"]] == [["a"], ["B"]]
     assert "r2" not in over(old, now)
     assert over(old, now[:1]) == old
@@ -121,12 +130,12 @@ def test_cells_without_ids_are_known_by_their_places_where_there_are_as_many() -
 )
 def test_what_cannot_be_matched_is_as_it_is_saved(text: str) -> None:
     """Not a notebook, another format, duplicate ids, or another notebook of the same name."""
-    assert over(text, [told("a", "1"), told("b", "2")]) == text
+    assert over(text, [page_cell("a", "1"), page_cell("b", "2")]) == text
 
 
 def test_half_a_surrogate_pair_can_still_be_sent() -> None:
     """JSON can hold one, UTF-8 cannot."""
-    text = over(TWO, [told("a", "'\ud83d'"), told("b", "# Title", "markdown")])
+    text = over(TWO, [page_cell("a", "'\ud83d'"), page_cell("b", "# Title", "markdown")])
     assert json.loads(text.encode())["cells"][0]["source"] == ["'\ud83d'"]
 
 
@@ -185,7 +194,7 @@ def test_where_no_page_is_left_nothing_is_unsaved(tmp_path: Path, page: Page) ->
 
 
 @pytest.mark.parametrize(
-    ("session", "said", "found"),
+    ("session", "server_path", "file"),
     [
         ("work/fit.ipynb", "work/fit.ipynb", "work/fit.ipynb"),
         ("work/fit.ipynb", "fit.ipynb", "work/fit.ipynb"),
@@ -201,13 +210,13 @@ def test_where_no_page_is_left_nothing_is_unsaved(tmp_path: Path, page: Page) ->
     ],
 )
 def test_a_server_s_path_is_a_file_where_the_session_says_so(
-    tmp_path: Path, session: str, said: str, found: str | None
+    tmp_path: Path, session: str, server_path: str, file: str | None
 ) -> None:
     """The kernel's own notebook, also after a rename in its folder; other paths are not guessed."""
     (tmp_path / "work").mkdir()
     for name in ("fit.ipynb", "other.ipynb"):
         (tmp_path / "work" / name).touch()
-    assert notebook_file(str(tmp_path / session), said) == (None if found is None else tmp_path / found)
+    assert notebook_file(str(tmp_path / session), server_path) == (None if file is None else tmp_path / file)
 
 
 @pytest.mark.parametrize("session", ["", "work/fit.ipynb", "fit.ipynb"])
@@ -236,12 +245,12 @@ def test_a_file_when_the_user_saved_it_in_that_time_is_known(page: Page, tmp_pat
     heard = int(page.lab.saved[0][1] * 1000)
     for session in (notebook, ""):
         known = notebooks(page, session)
-        found = [
+        names = [
             name
             for name in ("data.csv", "new.py", "old.py", "other.csv", "after/x", "before/d/x", "d/x")
             if known.was_saved(str(tmp_path / "work" / name), heard - 1000, heard + 60_000)
         ]
-        assert found == ["data.csv", "new.py", "old.py", "after/x", "before/d/x"]
+        assert names == ["data.csv", "new.py", "old.py", "after/x", "before/d/x"]
         assert not known.was_saved(str(tmp_path / "work/data.csv"), 0, heard - 1000)
     assert not notebooks(page, notebook).was_saved(str(tmp_path / "elsewhere/work/data.csv"), 0, heard + 60_000)
 
@@ -251,9 +260,9 @@ def test_a_file_was_autosaved_where_no_save_of_it_was_the_users(page: Page, tmp_
     page.say(path="work/fit.ipynb", cells=[cell("a", "x")])
     known = notebooks(page, "")
     path = str(tmp_path / "work/fit.ipynb")
-    found = [known.was_autosaved(path, 0, 2**60)]
+    autosaved = [known.was_autosaved(path, 0, 2**60)]
     for more in ({"isAutomatic": True}, {}):
         params = {"path": "work/fit.ipynb", "type": "save", **more}
         page.lab.heard(page.comm_id, {"content": {"data": {"v": 1, "method": "saved", "params": params}}})
-        found.append(known.was_autosaved(path, 0, 2**60))
-    assert (found, known.was_saved(path, 0, 2**60)) == ([False, True, False], True)
+        autosaved.append(known.was_autosaved(path, 0, 2**60))
+    assert (autosaved, known.was_saved(path, 0, 2**60)) == ([False, True, False], True)

@@ -63,7 +63,7 @@ class Schedule(RuleBasedStateMachine):
     )
     def begin(self, log_entries: int, turns: int, ready: bool) -> None:
         self.world = World(log_entries=log_entries, turns=turns)
-        self.said: dict[str, str] = {}
+        self.texts: dict[str, str] = {}
         self.made = 0
         if ready:
             self.world.settle()
@@ -79,7 +79,7 @@ class Schedule(RuleBasedStateMachine):
             self._accept(ChatResponsePart(turn_id=turn.id, part=part))
         for number in range(times):
             piece = f"{text}{number}"
-            self.said[part.id] = self.said.get(part.id, "") + piece
+            self.texts[part.id] = self.texts.get(part.id, "") + piece
             self._accept(ChatDelta(turn_id=turn.id, part_id=part.id, content=piece, time=time))
 
     @rule(what=st.sampled_from(["thinks", "uses a tool", "ends the turn"]))
@@ -111,7 +111,7 @@ class Schedule(RuleBasedStateMachine):
             self.world.forget(self.world.pages[at])
         else:
             self.world.restart_kernel()
-            self.said.clear()
+            self.texts.clear()
 
     @rule(at=which, title=st.sampled_from(["one", "two", "three"]))
     def page_renames_the_session(self, at: int, title: str) -> None:
@@ -208,11 +208,11 @@ class Schedule(RuleBasedStateMachine):
         for page in self.world.pages:
             page.show(visible=True)
         self.nothing_happens_any_more()
-        assert self.said == _texts(self.world.conversation.chat.state)
+        assert self.texts == _texts(self.world.conversation.chat.state)
 
     def _all_pages_are_as_the_kernel(self) -> None:
         for page in self.world.pages:
-            assert self.world.said(page) == self.world.seen(page)
+            assert self.world.expected(page) == self.world.seen(page)
 
     # --- inside ---
 

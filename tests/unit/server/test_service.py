@@ -30,13 +30,13 @@ class Page:
     def __init__(self, host: Host, client_id: str = "page-1") -> None:
         self.host = host
         self.client_id = client_id
-        self.told: Queue[dict[str, Any]] = Queue()
+        self.messages: Queue[dict[str, Any]] = Queue()
         self.service = Service(host, self._tell)
         self._id = 0
 
     def _tell(self, client_id: str, message: dict[str, Any]) -> None:
         if client_id == self.client_id:
-            self.told.put(bytes_apart(message))
+            self.messages.put(bytes_apart(message))
 
     def say(self, method: str, params: object, **more: object) -> None:
         message = {
@@ -56,7 +56,7 @@ class Page:
 
     def hear(self, key: str) -> dict[str, Any]:
         while True:
-            message = self.told.get(timeout=PATIENCE)
+            message = self.messages.get(timeout=PATIENCE)
             if key in message or message.get("method") == wire_name(key):
                 return message
 
@@ -159,9 +159,9 @@ def test_a_hidden_page_gets_the_root_only_and_the_rest_when_it_is_seen(host: Hos
     hidden = page.hear("actions")["params"]
     page.say("ack", {"flush": hidden["flush"], "seen": {ROOT: page.host.root.index}})
     page.say("visibility", {"visible": True})
-    shown = page.hear("actions")["params"]
+    visible = page.hear("actions")["params"]
     assert {envelope["channel"] for envelope in hidden["envelopes"]} == {ROOT}
-    assert [envelope["action"]["title"] for envelope in shown["envelopes"]] == ["Hidden"]
+    assert [envelope["action"]["title"] for envelope in visible["envelopes"]] == ["Hidden"]
 
 
 def test_a_prompt_sent_twice_is_one_turn(host: Host, tmp_path: Path) -> None:

@@ -69,11 +69,11 @@ def test_what_the_page_is_told_of_settings_holds_no_secret(page: Page, folder: P
     servers = 'mcp_servers = { db = { command = "x", env = { KEY = "secret-1" }, args = ["secret-2"] } }\n'
     (folder / "settings.toml").write_text(f"{servers}warm = 3\n", encoding="utf-8")
     (folder / "local.toml").write_text('url = "http://me:secret-3@127.0.0.1/v1"\n', encoding="utf-8")
-    told = page.ask("listSettings", {})["result"]
-    assert "secret-" not in json.dumps(told)
-    found = {each["name"]: each for group in told["groups"] for each in group["settings"]}
-    assert (found["mcp_servers"]["value"], found["mcp_servers"]["source"]) == (["db"], "user")
-    assert "warm cannot be 3." in "\n".join(told["problems"])
+    listing = page.ask("listSettings", {})["result"]
+    assert "secret-" not in json.dumps(listing)
+    settings = {each["name"]: each for group in listing["groups"] for each in group["settings"]}
+    assert (settings["mcp_servers"]["value"], settings["mcp_servers"]["source"]) == (["db"], "user")
+    assert "warm cannot be 3." in "\n".join(listing["problems"])
 
 
 def test_a_folder_is_chosen_among_those_in_the_home_and_the_kernels_folder(
@@ -124,8 +124,8 @@ def test_an_mcp_server_is_added_and_removed_and_the_others_stay(page: Page, fold
     git = {"command": "uvx", "args": ["mcp server", "--verbose"], "env": {"TOKEN": "k-2"}}
     docs = {"url": "https://example.org/mcp"}
     assert read_settings()["mcp_servers"].value == {"db": db, "git": git, "docs": docs}
-    told = json.dumps(page.ask("listSettings", {})["result"])
-    assert [secret for secret in ("k-1", "k-2") if secret in told] == []
+    listing = json.dumps(page.ask("listSettings", {})["result"])
+    assert [secret for secret in ("k-1", "k-2") if secret in listing] == []
     assert server("db", None)["result"] == {}
     assert read_settings()["mcp_servers"].value == {"git": git, "docs": docs}
     for line in ("", '"', "uvx 'a"):
@@ -152,16 +152,16 @@ def test_rules_and_trusted_folders_are_added_tried_and_removed(page: Page, folde
     work = str(Path.cwd())
     assert "Trust" in policy(action="trust", folder=work)["confirm"]
     assert page.ask("testPolicy", push)["result"]["outcome"] == "allow"
-    told = page.ask("listSettings", {})["result"]
-    assert (told["trusted"], [rule["text"] for rule in told["rules"]]) == (
+    listing = page.ask("listSettings", {})["result"]
+    assert (listing["trusted"], [rule["text"] for rule in listing["rules"]]) == (
         [work],
         ["deny git push *", "allow git *"],
     )
     assert "Remove the rule" in policy(action="remove", number=1, text="deny git push *")["confirm"]
     assert policy(action="remove", number=1, text="allow git *") == {}
     assert policy(action="untrust", folder=work) == {}
-    told = page.ask("listSettings", {})["result"]
-    assert (told["trusted"], told["rules"]) == ([], [])
+    listing = page.ask("listSettings", {})["result"]
+    assert (listing["trusted"], listing["rules"]) == ([], [])
 
 
 def test_a_new_conversation_has_the_folder_and_the_permissions_of_the_settings(page: Page, tmp_path: Path) -> None:
@@ -250,7 +250,7 @@ def test_a_page_that_shows_the_settings_hears_of_a_file_that_is_edited_by_hand(p
     (folder / "policy.toml").write_text('[[rule]]\naction = "deny"\n', encoding="utf-8")
     assert page.hear("settingsChanged")["params"] == {}
     assert page.ask("watchSettings", {"on": False})["result"] == {}
-    assert [one for one in other.told.queue if one.get("method") == "settingsChanged"] == []
+    assert [one for one in other.messages.queue if one.get("method") == "settingsChanged"] == []
 
 
 def test_an_agent_of_the_users_own_is_added_changed_and_removed(page: Page, folder: Path) -> None:
@@ -301,18 +301,18 @@ def test_a_page_that_shows_the_settings_hears_of_an_agent_that_is_described_by_h
 def test_the_models_that_can_be_hidden_are_those_of_open_conversations(page: Page, tmp_path: Path) -> None:
     """Each model appears once, with the agent's name for it."""
     agent = custom([sys.executable, str(Path(__file__).parents[2] / "agents/settings.py"), "both"], name="models")
-    told: SimpleQueue[object] = SimpleQueue()
+    changes: SimpleQueue[object] = SimpleQueue()
     host = page.host
     host.loop.call(
         host.listen,
-        lambda _, envelope: told.put(None) if isinstance(envelope.action, XConfigOptionsChanged) else None,
+        lambda _, envelope: changes.put(None) if isinstance(envelope.action, XConfigOptionsChanged) else None,
     )
     assert page.ask("listSettings", {})["result"]["models"] == []
     message = {"text": "go", "origin": {"kind": "user"}}
     for seq, turn in enumerate(("t1", "t2"), 1):
         chat = host.loop.call(lambda: host.open(agent, cwd=tmp_path)).chat.uri
         page.dispatch(chat, {"type": "chat/turnStarted", "turnId": turn, "message": message}, seq=seq)
-        told.get(timeout=60)
+        changes.get(timeout=60)
     assert page.ask("listSettings", {})["result"]["models"] == [
         {"agent": "models", "id": "m1", "name": "One"},
         {"agent": "models", "id": "m2", "name": "Two"},

@@ -138,17 +138,20 @@ class World:
 
     def truth(self, page: Page, uri: str) -> Any:
         """Returns the state of the page's kernel at the index that *page* has reached."""
-        return self._given(page, uri, self.history[page.host_id or "", uri][page.channels[uri].index])
+        return self._without_earlier_turns(page, uri, self.history[page.host_id or "", uri][page.channels[uri].index])
 
     def seen(self, page: Page) -> dict[str, str]:
         """Returns what *page* shows, as JSON."""
         return {uri: encode(page.channels[uri].shown).decode() for uri in (self.uris if page.visible else (ROOT,))}
 
-    def said(self, page: Page) -> dict[str, str]:
+    def expected(self, page: Page) -> dict[str, str]:
         """Returns what *page* should show, as JSON."""
-        return {uri: encode(self._given(page, uri, self.host.channel(uri).state)).decode() for uri in self.seen(page)}
+        return {
+            uri: encode(self._without_earlier_turns(page, uri, self.host.channel(uri).state)).decode()
+            for uri in self.seen(page)
+        }
 
-    def _given(self, page: Page, uri: str, state: Any) -> Any:
+    def _without_earlier_turns(self, page: Page, uri: str, state: Any) -> Any:
         """Returns *state* without the turns that *page* does not get."""
         earlier = page.channels[uri].earlier
         return replace(state, turns=state.turns[earlier:]) if earlier else state

@@ -109,11 +109,11 @@ def _kept(call: Json, *more: str) -> Json:
 
 
 def _ready(call: Json, action: Json) -> Json:
-    said = _named(action, "invocationMessage", "toolInput")
+    invocation = _named(action, "invocationMessage", "toolInput")
     if "confirmed" in action:
-        return {**_kept(call), **said, "status": "running", "confirmed": action["confirmed"]}
-    asked = _named(action, "confirmationTitle", "edits", "editable", "options")
-    return {**_kept(call), **said, **asked, "status": "pending-confirmation"}
+        return {**_kept(call), **invocation, "status": "running", "confirmed": action["confirmed"]}
+    confirmation = _named(action, "confirmationTitle", "edits", "editable", "options")
+    return {**_kept(call), **invocation, **confirmation, "status": "pending-confirmation"}
 
 
 def _confirmed(call: Json, action: Json) -> Json:
@@ -130,7 +130,7 @@ def _completed(call: Json, action: Json) -> Json:
     return {**kept, "confirmed": call.get("confirmed", "not-needed"), **action["result"], "status": "completed"}
 
 
-def _asked(chat: Json, action: Json) -> Json:
+def _input_requested(chat: Json, action: Json) -> Json:
     part = {"kind": "inputRequest", "request": action["request"]}
     return _unread(_status(_with_parts(chat, lambda parts: [*parts, part])))
 
@@ -190,7 +190,7 @@ CHAT: dict[str, Callable[[Json, Json], Json]] = {
     "chat/toolCallConfirmed": _call(_confirmed),
     "chat/toolCallComplete": _call(_completed),
     "chat/toolCallContentChanged": _call(lambda call, action: {**call, "content": action["content"]}),
-    "chat/inputRequested": _asked,
+    "chat/inputRequested": _input_requested,
     "chat/inputCompleted": _answered,
     "chat/pendingMessageSet": _pending_set,
     "chat/pendingMessageRemoved": _pending_removed,

@@ -56,8 +56,8 @@ class Stranger:
     def _carry_back(self, far: ClientConnection, near: ServerConnection) -> None:
         with contextlib.suppress(ConnectionClosed):
             for text in far:
-                if (shown := self._shown(str(text))) is not None:
-                    near.send(shown)
+                if (filtered := self._filtered(str(text))) is not None:
+                    near.send(filtered)
         near.close()
 
     def _changed(self, text: str) -> str:
@@ -71,7 +71,7 @@ class Stranger:
             params["protocolVersions"] = [self.version]
         return json.dumps(message)
 
-    def _shown(self, text: str) -> str | None:
+    def _filtered(self, text: str) -> str | None:
         message = json.loads(text)
         summary = message.get("params", {}).get("summary", {})
         if message.get("method") == "root/sessionAdded" and summary["resource"] in self._made:

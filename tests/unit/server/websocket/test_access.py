@@ -157,8 +157,8 @@ def test_an_action_that_only_the_host_takes_is_rejected(session: Session, connec
     """Whatever its content; nothing changes."""
     client = connect(None, "me", chat_of(session))
     seq = client.dispatch(chat_of(session), {"type": kind, "turnId": "t", "partId": "p", "content": "x", "action": {}})
-    told = client.hear(lambda message: message.get("method") == "action")["params"]
-    assert (told["origin"], "rejectionReason" in told) == ({"clientId": "me", "clientSeq": seq}, True)
+    envelope = client.hear(lambda message: message.get("method") == "action")["params"]
+    assert (envelope["origin"], "rejectionReason" in envelope) == ({"clientId": "me", "clientSeq": seq}, True)
     assert session.turns == ()
 
 
@@ -202,8 +202,8 @@ def test_no_client_can_trust_the_skills_of_a_package(server: Server, session: Se
         codes.append(failed.value.code)
     toggled = {"type": "session/customizationToggled", "id": "offer:polars", "enabled": True}
     client.dispatch(session_of(session), toggled)
-    told = client.hear(lambda message: message.get("method") == "action")["params"]
-    assert (codes, "rejectionReason" in told) == ([-32601, -32601], True)
+    envelope = client.hear(lambda message: message.get("method") == "action")["params"]
+    assert (codes, "rejectionReason" in envelope) == ([-32601, -32601], True)
 
 
 def test_a_number_that_was_used_before_is_rejected_and_a_name_of_another_is_not_believed(
@@ -213,25 +213,25 @@ def test_a_number_that_was_used_before_is_rejected_and_a_name_of_another_is_not_
     client = connect(None, "python", session_of(session))
     for title in ("first", "second"):
         client.dispatch(session_of(session), {"type": "session/titleChanged", "title": title}, client_seq=7)
-    told = [client.hear_action("session/titleChanged") for _ in range(2)]
-    assert ([each["origin"]["clientSeq"] for each in told], "rejectionReason" in told[1]) == ([7, 7], True)
+    envelopes = [client.hear_action("session/titleChanged") for _ in range(2)]
+    assert ([each["origin"]["clientSeq"] for each in envelopes], "rejectionReason" in envelopes[1]) == ([7, 7], True)
     assert session.title == "first"
 
 
 def test_the_chat_and_the_log_say_who_is_connected(server: Server, session: Session, connect: Connect) -> None:
     """By name and rights, until it has left."""
 
-    def shown() -> Any:
+    def remote_clients() -> Any:
         config = current_host().root.state.config
         return None if config is None else config.values.get("remoteClients")
 
     client = connect(server.add_client("phone"), "phone", "ahp-root://")
-    there = current_host().loop.call(shown)
+    there = current_host().loop.call(remote_clients)
     server.revoke("phone")
     with pytest.raises(ConnectionClosed):
         client.ask("ping", {})
     records = [(record.kind, record.tool, record.what) for record in policy(last=50).records if record.kind == "client"]
-    assert (there, current_host().loop.call(shown)) == (["phone, watching"], [])
+    assert (there, current_host().loop.call(remote_clients)) == (["phone, watching"], [])
     assert records[-2:] == [("client", "connected", "phone, watching"), ("client", "disconnected", "phone, watching")]
 
 
@@ -246,10 +246,10 @@ def test_the_token_is_in_no_log_and_no_representation(
         assert refusal(server, wrong) == 401
         client = Client(server.url, server.token)
         client.initialize("me")
-        said = repr(server) + repr(server.clients) + caplog.text
+        text = repr(server) + repr(server.clients) + caplog.text
         client.close()
     ours = "\n".join(each.getMessage() for each in caplog.records if not each.name.startswith("websockets.client"))
-    assert (server.token in repr(server) + ours, wrong in ours, "Serving at" in said) == (False, False, True)
+    assert (server.token in repr(server) + ours, wrong in ours, "Serving at" in text) == (False, False, True)
 
 
 def test_the_file_of_a_served_kernel_is_private_and_goes_with_it(

@@ -152,15 +152,15 @@ class Mirror:
         """Returns the host's states, limited to the turns that it was given."""
         session, chat = (self.world.host.channel(uri) for uri in (self.world.session, self.world.chat))
         mirrored = self.states[self.uris[1]]
-        given = len(mirrored.turns if self.is_ours else mirrored["turns"])
+        turn_count = len(mirrored.turns if self.is_ours else mirrored["turns"])
         entry = self.feed.chat(self.world.session)
         assert entry is not None
         whole = replace(session.state, chats=(entry,), default_chat=entry.resource)
-        cut = replace(chat.state, turns=tuple(chat.state.turns)[len(chat.state.turns) - given :])
-        shown = {uri: state_to_ahp(each, own=self.is_ours) for uri, each in zip(self.uris, (whole, cut), strict=True)}
-        if not self.is_ours and given < len(chat.state.turns):
-            shown[self.uris[1]]["turnsNextCursor"] = mirrored["turns"][0]["id"]
-        return {uri: settled(each) for uri, each in shown.items()}
+        cut = replace(chat.state, turns=tuple(chat.state.turns)[len(chat.state.turns) - turn_count :])
+        states = {uri: state_to_ahp(each, own=self.is_ours) for uri, each in zip(self.uris, (whole, cut), strict=True)}
+        if not self.is_ours and turn_count < len(chat.state.turns):
+            states[self.uris[1]]["turnsNextCursor"] = mirrored["turns"][0]["id"]
+        return {uri: settled(each) for uri, each in states.items()}
 
 
 def settled(value: Any) -> str:

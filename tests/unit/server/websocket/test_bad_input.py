@@ -78,8 +78,8 @@ def test_a_bad_frame_ends_its_connection_and_no_other(server: Server, connect: C
 def test_a_message_in_fragments_is_one_message(connect: Connect) -> None:
     """The WebSocket protocol requires it."""
     client = connect()
-    said = json.dumps({"jsonrpc": "2.0", "id": "f", "method": "ping", "params": {"channel": "ahp-root://"}}).encode()
-    raw(client, frame(Opcode.TEXT, said[:10], fin=False) + frame(Opcode.CONT, said[10:]))
+    request = json.dumps({"jsonrpc": "2.0", "id": "f", "method": "ping", "params": {"channel": "ahp-root://"}}).encode()
+    raw(client, frame(Opcode.TEXT, request[:10], fin=False) + frame(Opcode.CONT, request[10:]))
     assert client.hear(lambda message: message.get("id") == "f")["result"] == {}
 
 
@@ -189,8 +189,8 @@ def test_a_connection_whose_other_end_is_gone_is_ended() -> None:
         request += [f"Sec-WebSocket-Key: {'A' * 22}==", "Sec-WebSocket-Version: 13", f"Authorization: Bearer {token}"]
         gone.sendall("\r\n".join([*request, "", ""]).encode())
         params = {"channel": "ahp-root://", "clientId": "gone", "protocolVersions": ["1.0.0"]}
-        said = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params}
-        gone.sendall(frame(Opcode.TEXT, json.dumps(said).encode()))
+        message = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params}
+        gone.sendall(frame(Opcode.TEXT, json.dumps(message).encode()))
         heard = b""
         while data := gone.recv(65_536):  # until the kernel closes it
             heard += data

@@ -114,12 +114,13 @@ def test_a_page_prompts_approves_and_cancels_in_another_host(session: Session, a
     third = prompt(page, chat, "/hang")
     page.until(chat, lambda state: state.active_turn is not None and state.active_turn.id == third)
     page.dispatch(chat, {"type": "chat/turnCancelled", "turnId": third})
-    shown = page.until(chat, is_over(third))
+    chat_state = page.until(chat, is_over(third))
     page.until_settled(chat)
     assert (
-        page.until(chat, lambda state: state == truth(session)).turns[1].response_parts == shown.turns[1].response_parts
+        page.until(chat, lambda state: state == truth(session)).turns[1].response_parts
+        == chat_state.turns[1].response_parts
     )
-    assert [turn.state for turn in shown.turns] == ["complete", "complete", "cancelled"]
+    assert [turn.state for turn in chat_state.turns] == ["complete", "complete", "cancelled"]
     assert page.refusals == []
 
 
@@ -200,8 +201,8 @@ def test_files_long_content_and_changes_of_another_host_are_read(
     page.follow(uri, chat)
     text = "a long line\n" * 10_000
     turn = prompt(page, chat, text)
-    shown = page.until(chat, is_over(turn))
-    assert shown.turns[0].message.text != text
+    chat_state = page.until(chat, is_over(turn))
+    assert chat_state.turns[0].message.text != text
     ref = page.ask("fetchTurns", channel=chat)["turns"][0]["message"]["textRef"]
     whole = page.ask("fetchContent", channel=chat, uri=ref["uri"], offset=0, length=ref["size"])
     entries = page.ask("listFiles", channel=uri)["entries"]
@@ -292,8 +293,8 @@ def test_a_host_of_another_kind_is_told_from_the_first(
     """It has another version, refuses, or sends invalid answers."""
 
     def serve(socket: ServerConnection) -> None:
-        asked = json.loads(socket.recv())
-        socket.send("[1]" if answer is None else json.dumps({"jsonrpc": "2.0", "id": asked["id"], **answer}))
+        request = json.loads(socket.recv())
+        socket.send("[1]" if answer is None else json.dumps({"jsonrpc": "2.0", "id": request["id"], **answer}))
         with contextlib.suppress(ConnectionClosed):
             socket.recv()
 

@@ -47,7 +47,7 @@ def attach(server: Server) -> Iterator[Attach]:
         yield begin
 
 
-def told(chat: ChatState) -> str:
+def ahp_form(chat: ChatState) -> str:
     """Returns AHP's form of a chat, without the time of its last change."""
     value = state_to_ahp(chat)
     return json.dumps({name: item for name, item in value.items() if name != "modifiedAt"}, sort_keys=True)
@@ -55,7 +55,7 @@ def told(chat: ChatState) -> str:
 
 def is_the_truth(session: Session) -> Callable[[Any], bool]:
     """True if a chat equals the other host's, as far as AHP covers it."""
-    return lambda state: told(state) == told(truth(session))
+    return lambda state: ahp_form(state) == ahp_form(truth(session))
 
 
 @pytest.mark.parametrize("version", SPOKEN)
@@ -85,8 +85,8 @@ def test_a_page_drives_a_conversation_of_another_host(session: Session, attach: 
     stranger.cut()
     page.until(ROOT, lambda root: root.config.values[REMOTE_HOST]["state"] == "cut")
     fifth = prompt(page, chat, "/fail")
-    shown = page.until(chat, is_over(fifth))
-    assert ([turn.state for turn in shown.turns][2:], shown.turns[-1].error is None) == (
+    chat_state = page.until(chat, is_over(fifth))
+    assert ([turn.state for turn in chat_state.turns][2:], chat_state.turns[-1].error is None) == (
         ["complete", "cancelled", "error"],
         False,
     )

@@ -70,8 +70,8 @@ class Mirror(Client):
         """Sends a prompt as a later version does, with its time."""
         turn_id = str(uuid.uuid4())
         message = {"text": text, "origin": USER}
-        said = {"turnId": turn_id, "startedAt": BEGAN, "message": message}
-        self.dispatch(chat_of(session), {"type": "chat/turnStarted", **said})
+        params = {"turnId": turn_id, "startedAt": BEGAN, "message": message}
+        self.dispatch(chat_of(session), {"type": "chat/turnStarted", **params})
         return turn_id
 
 
@@ -129,11 +129,11 @@ def test_who_comes_back_to_a_kernel_that_does_not_know_its_version_says_it_again
 def test_sessions_are_listed_in_pages_with_their_folders_and_times(session: Session, mirror: Mirror) -> None:
     mirror.begin(ROOT_URI)
     first = mirror.ask("listSessions", {"limit": 1})
-    found = list(first["items"])
+    sessions = list(first["items"])
     while "nextCursor" in first:
         first = mirror.ask("listSessions", {"limit": 1, "cursor": first["nextCursor"]})
-        found += first["items"]
-    (listed,) = [each for each in found if each["resource"] == session_of(session)]
+        sessions += first["items"]
+    (listed,) = [each for each in sessions if each["resource"] == session_of(session)]
     assert (is_time(listed["createdAt"]), "workingDirectory" in listed) == (True, False)
     assert listed["workingDirectories"] == mirror.snapshot(session_of(session))["workingDirectories"]
     with pytest.raises(Failed) as failed:

@@ -132,7 +132,7 @@ def test_of_two_clients_that_approve_at_once_one_counts(server: Server, session:
         name: client.hear(lambda message, own=own: message.get("params", {}).get("origin", {}).get("clientId") == own)
         for (name, client), own in zip(clients.items(), ("one", "two"), strict=True)
     }
-    accepted = [name for name, told in own.items() if "rejectionReason" not in told["params"]]
+    accepted = [name for name, message in own.items() if "rejectionReason" not in message["params"]]
     turn.wait()
     assert len(accepted) == 1
     assert policy(session).records[-1].by == f"client {accepted[0]}"
@@ -143,10 +143,10 @@ def test_what_an_agent_is_given_is_told_as_customizations(connect: Connect, tmp_
     session = agentnb.start("eliza", cwd=tmp_path, mcp_servers={"docs": {"command": "cat"}})
     client = connect(None, "me", session_of(session))
     session.prompt("/say on").wait()
-    told = client.hear_action("session/customizationsChanged")["action"]["customizations"]
+    customizations = client.hear_action("session/customizationsChanged")["action"]["customizations"]
     known = client.snapshot(session_of(session))["customizations"]
     session.close()
-    assert ([each["name"] for each in told], known) == (["docs"], told)
+    assert ([each["name"] for each in customizations], known) == (["docs"], customizations)
 
 
 def test_files_of_the_workspace_are_read_and_no_others(session: Session, connect: Connect, tmp_path: Path) -> None:

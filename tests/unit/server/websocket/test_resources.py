@@ -71,13 +71,13 @@ def failure(client: Client, method: str, **params: Any) -> int:
 
 
 def own_sessions() -> list[Session]:
-    found = [each for each in current_host().conversations.values() if each.spec.name == "remote-phone"]
-    return [Session(each) for each in found]
+    conversations = [each for each in current_host().conversations.values() if each.spec.name == "remote-phone"]
+    return [Session(each) for each in conversations]
 
 
 def own_session() -> Session:
-    (found,) = own_sessions()
-    return found
+    (session,) = own_sessions()
+    return session
 
 
 def allowing(phone: Client, user: Client, workspace: Path) -> Session:
@@ -109,8 +109,8 @@ def test_a_file_that_a_client_writes_is_asked_about_logged_and_undone(
     assert (card["confirmationTitle"], own.title) == ("Write fit.py", "phone (remote client)")
     assert (record.agent, record.tool, record.by, record.outcome) == ("remote-phone", "edit", "client editor", "allow")
     assert [(change.name, change.by) for change in turn.changes] == [("fit.py", ("toolCall",))]
-    told = user.snapshot(f"ahp-session:/{own.tab_id}")["changesets"]
-    files = user.snapshot(told[-1]["uriTemplate"].replace("{turnId}", turn.id))["files"]
+    changesets = user.snapshot(f"ahp-session:/{own.tab_id}")["changesets"]
+    files = user.snapshot(changesets[-1]["uriTemplate"].replace("{turnId}", turn.id))["files"]
     assert [each["edit"]["after"]["uri"].rpartition("/")[2] for each in files] == ["fit.py"], files
     turn.undo()
     assert path.read_bytes() == b"x = 1\r\n"
@@ -123,8 +123,8 @@ def test_of_many_requests_at_once_a_client_gets_as_many_carried_out_as_it_may(
     assert user.seq >= 0  # with a user to ask, each request stays open until it is answered
     burst, params = b"", {"uri": (tmp_path / "new.txt").as_uri(), "data": "x", "encoding": "utf-8", "channel": ROOT}
     for number in range(1_000, 1_000 + MOST_REQUESTS + 20):
-        asked = {"jsonrpc": "2.0", "id": number, "method": "resourceWrite", "params": params}
-        burst += Frame(Opcode.TEXT, json.dumps(asked).encode()).serialize(mask=True)
+        request = {"jsonrpc": "2.0", "id": number, "method": "resourceWrite", "params": params}
+        burst += Frame(Opcode.TEXT, json.dumps(request).encode()).serialize(mask=True)
     phone.socket.socket.sendall(burst)
     refused = [phone.hear(lambda message: "error" in message)["error"]["message"] for _ in range(20)]
     assert set(refused) == {f"{MOST_REQUESTS} requests are being carried out. Send it again later."}
@@ -152,9 +152,9 @@ def test_where_nobody_can_be_asked_nothing_is_changed(phone: Client, tmp_path: P
 def test_what_a_client_that_may_only_watch_changes_is_refused(server: Server, connect: Connect, tmp_path: Path) -> None:
     """Before any file is read."""
     watcher = connect(server.add_client("watcher"), "watcher")
-    given = {"uri": tmp_path.as_uri(), "source": "", "destination": "", "data": "", "encoding": "utf-8"}
+    params = {"uri": tmp_path.as_uri(), "source": "", "destination": "", "data": "", "encoding": "utf-8"}
     methods = ["Write", "Delete", "Move", "Copy", "Mkdir", "Resolve", "Request"]
-    assert [failure(watcher, f"resource{method}", **given) for method in methods] == [-32009] * len(methods)
+    assert [failure(watcher, f"resource{method}", **params) for method in methods] == [-32009] * len(methods)
 
 
 def test_files_are_written_made_moved_copied_and_deleted(phone: Client, user: Client, tmp_path: Path) -> None:
@@ -168,8 +168,8 @@ def test_files_are_written_made_moved_copied_and_deleted(phone: Client, user: Cl
     phone.ask("resourceMkdir", {"uri": f"{here}/first/deep"})
     phone.ask("resourceCopy", {"source": write["uri"], "destination": f"{here}/first/copy.bin"})
     phone.ask("resourceMove", {"source": f"{here}/first/copy.bin", "destination": f"{here}/first/deep/moved.bin"})
-    found = sorted(str(each.relative_to(tmp_path)) for each in (tmp_path / "first").rglob("*"))
-    assert found == ["first/a b.bin", "first/deep", "first/deep/er", "first/deep/moved.bin"]
+    paths = sorted(str(each.relative_to(tmp_path)) for each in (tmp_path / "first").rglob("*"))
+    assert paths == ["first/a b.bin", "first/deep", "first/deep/er", "first/deep/moved.bin"]
     assert (tmp_path / "first/deep/moved.bin").read_bytes() == b"\xff\x00\xff\x00"
     phone.ask("resourceDelete", {"uri": f"{here}/first", "recursive": True})
     assert not (tmp_path / "first").exists()
@@ -221,7 +221,7 @@ def test_what_cannot_be_done_has_the_specifications_error(phone: Client, user: C
         (-32008, "resourceResolve", {"uri": f"{here}/none"}),
         (-32008, "resourceResolve", {"uri": f"{here}/pipe"}),
     ]
-    assert [failure(phone, method, **given) for _, method, given in expected] == [code for code, _, _ in expected]
+    assert [failure(phone, method, **params) for _, method, params in expected] == [code for code, _, _ in expected]
     assert failure(phone, "resourceWrite", uri=f"{here}/fixed.txt", **write) == -32008
     kept = [(tmp_path / name).read_text() for name in ("a.txt", "first/b.txt", ".env", "fixed.txt")]
     assert kept == ["a", "b", "KEY=1", "fixed"]
@@ -241,12 +241,12 @@ def test_nothing_outside_of_the_workspace_is_reached(phone: Client, tmp_path: Pa
     uris = [f"{outside.as_uri()}/a.txt", f"{here}/../{outside.name}/a.txt", f"{here}/out/a.txt", f"{here}/loop/a.txt"]
     uris += [f"{here}/%2e%2e/{outside.name}/a.txt", "file:///etc/passwd", "file://elsewhere/a", f"{here}/a%00b"]
     for uri in uris:
-        given = {"uri": uri, "data": "x", "encoding": "utf-8", "recursive": True}
-        given |= {"source": f"{here}/inside.txt", "destination": uri}
-        assert failure(phone, f"resource{method}", **given) in {-32008, -32009}, uri
+        params = {"uri": uri, "data": "x", "encoding": "utf-8", "recursive": True}
+        params |= {"source": f"{here}/inside.txt", "destination": uri}
+        assert failure(phone, f"resource{method}", **params) in {-32008, -32009}, uri
         if method in {"Move", "Copy"}:
-            given |= {"source": uri, "destination": f"{here}/new.txt"}
-            assert failure(phone, f"resource{method}", **given) in {-32008, -32009}, uri
+            params |= {"source": uri, "destination": f"{here}/new.txt"}
+            assert failure(phone, f"resource{method}", **params) in {-32008, -32009}, uri
     assert [each.name for each in outside.iterdir()] == ["a.txt"]
     assert (outside / "a.txt").read_text() == "hidden"
     assert own_sessions() == []
@@ -274,8 +274,8 @@ def test_a_file_that_changes_while_it_is_asked_is_asked_about_again(
     """The new request shows the new content."""
     path = tmp_path / "log.txt"
     path.write_text("one\n")
-    given = {"uri": path.as_uri(), "data": "end\n", "encoding": "utf-8", "mode": "append"}
-    number = phone.start("resourceWrite", given)
+    params = {"uri": path.as_uri(), "data": "end\n", "encoding": "utf-8", "mode": "append"}
+    number = phone.start("resourceWrite", params)
     answer(user, approved=True, before=lambda: path.write_text("one\ntwo\n"))
     card = user.hear_action("chat/toolCallReady")["action"]
     approval = {"turnId": card["turnId"], "toolCallId": card["toolCallId"], "approved": True}
@@ -294,8 +294,8 @@ def test_a_client_that_leaves_takes_its_question_back(
     path = tmp_path / "late.txt"
     phone.start("resourceWrite", {"uri": path.as_uri(), "data": "x", "encoding": "utf-8"})
     answer(user, approved=True, before=lambda: leave(server))
-    told = user.hear_action("chat/toolCallConfirmed")
-    assert (told["action"].get("approved"), path.exists()) == (False, False)
+    confirmation = user.hear_action("chat/toolCallConfirmed")
+    assert (confirmation["action"].get("approved"), path.exists()) == (False, False)
 
 
 def leave(server: Server) -> None:

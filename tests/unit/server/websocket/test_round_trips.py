@@ -31,9 +31,9 @@ def parameters() -> list[Any]:
 
 def envelope(value: dict[str, Any]) -> Any:
     """Reads and writes an envelope; only the number differs, as the host counts actions by channel."""
-    told = to_json(decode(Envelope, {"index": value["serverSeq"], **value}))
-    told["serverSeq"] = told.pop("index")
-    return told
+    written = to_json(decode(Envelope, {"index": value["serverSeq"], **value}))
+    written["serverSeq"] = written.pop("index")
+    return written
 
 
 def in_1_0(value: Any) -> Any:

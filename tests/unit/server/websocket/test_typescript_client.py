@@ -51,8 +51,8 @@ def test_their_client_mirrors_prompts_approves_cancels_and_comes_back(
     assert session.turns[0].wait().text == "well met"
 
     peer.dispatch(chat, "chat/turnStarted", turnId=turns[1], message={"text": "/ask execute", "origin": USER})
-    asked = peer.do("until", uri=chat, text='"status":"pending-confirmation"')
-    call = asked["activeTurn"]["responseParts"][-1]["toolCall"]
+    state = peer.do("until", uri=chat, text='"status":"pending-confirmation"')
+    call = state["activeTurn"]["responseParts"][-1]["toolCall"]
     approval = {"turnId": turns[1], "toolCallId": call["toolCallId"], "approved": True, "confirmed": "user-action"}
     peer.dispatch(chat, "chat/toolCallConfirmed", **approval)
     assert "Allow once" in session.turns[1].wait().text
@@ -87,18 +87,18 @@ def test_a_page_their_client_and_python_drive_one_conversation_at_once(
     page = AttachedPage(lambda send: Service(current_host(), send))
     page.follow(ours)
     peer.do("connect", url=server.url, id="theirs", versions=["1.0.0"], uris=[chat])
-    said = []
+    prompts = []
     for number in range(3):
         turn = {"turnId": str(uuid.uuid4()), "message": {"text": f"/say theirs {number}", "origin": USER}}
         peer.dispatch(chat, "chat/turnStarted", **turn)
         turn = {"turnId": str(uuid.uuid4()), "message": {"text": f"/say page {number}", "origin": USER}}
         page.dispatch(ours, {"type": "chat/turnStarted", **turn})
         session.prompt(f"/say python {number}")
-        said += [f"/say {who} {number}" for who in ("theirs", "page", "python")]
-    shown = page.until(ours, lambda state: len(state.turns) == len(said) and state.active_turn is None)
+        prompts += [f"/say {who} {number}" for who in ("theirs", "page", "python")]
+    chat_state = page.until(ours, lambda state: len(state.turns) == len(prompts) and state.active_turn is None)
     host = connect(server.add_client("truth"), "truth")
     mirrored, truth = states(peer, host, chat, without=LATER)
-    assert sorted(turn.message.text for turn in shown.turns) == sorted(said)
+    assert sorted(turn.message.text for turn in chat_state.turns) == sorted(prompts)
     assert (mirrored, peer.do("rejections"), page.refusals) == (truth, [], [])
 
 

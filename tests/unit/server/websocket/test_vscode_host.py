@@ -73,9 +73,9 @@ def test_a_conversation_of_vscode_is_opened_prompted_renamed_and_closed(page: At
     made = page.ask("createSession", agent=page.until(ROOT, lambda root: root.agents).agents[0].provider)
     page.follow(made["channel"], made["chat"])
     turn = prompt(page, made["chat"], "hello")
-    (shown,) = page.until(made["chat"], is_over(turn)).turns
-    assert (shown.state, shown.message.text, shown.error is None) == ("error", "hello", False)
-    assert shown.started_at is not None
+    (ended_turn,) = page.until(made["chat"], is_over(turn)).turns
+    assert (ended_turn.state, ended_turn.message.text, ended_turn.error is None) == ("error", "hello", False)
+    assert ended_turn.started_at is not None
     page.dispatch(made["channel"], {"type": "session/titleChanged", "title": "Renamed here"})
     page.until(ROOT, lambda root: "Renamed here" in titles(root))
     page.ask("disposeSession", channel=made["channel"])

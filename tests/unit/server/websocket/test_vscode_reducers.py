@@ -77,17 +77,17 @@ def test_the_mirror_is_the_hosts_state_through_prompts_approvals_questions_error
     check()
 
     asking = prompt(peer, session, "/ask execute")
-    asked = peer.do("until", uri=chat, text='"status":"pending-confirmation"')
+    state = peer.do("until", uri=chat, text='"status":"pending-confirmation"')
     check()
-    call = asked["activeTurn"]["responseParts"][-1]["toolCall"]
+    call = state["activeTurn"]["responseParts"][-1]["toolCall"]
     approval = {"turnId": asking, "toolCallId": call["toolCallId"], "approved": True, "confirmed": "user-action"}
     peer.dispatch(chat, "chat/toolCallConfirmed", **approval)
     session.turns[1].wait()
     check()
 
     prompt(peer, session, "/form")
-    asked = peer.do("until", uri=chat, text='"kind":"inputRequest"')
-    request = next(part for part in asked["activeTurn"]["responseParts"] if part["kind"] == "inputRequest")["request"]
+    state = peer.do("until", uri=chat, text='"kind":"inputRequest"')
+    request = next(part for part in state["activeTurn"]["responseParts"] if part["kind"] == "inputRequest")["request"]
     check()
     peer.dispatch(chat, "chat/inputCompleted", requestId=request["id"], response="decline")
     session.turns[2].wait()
@@ -129,9 +129,12 @@ def test_older_turns_come_as_an_action(server: Server, session: Session, host: C
         session.prompt(f"/say {number}").wait()
     chat = chat_of(session)
     connect_peer(peer, server)
-    told = peer.do("request", method="subscribe", params={"channel": chat, "view": {"turns": 2}})
-    assert [len(told["snapshot"]["state"]["turns"]), "turnsNextCursor" in told["snapshot"]["state"]] == [2, True]
-    cursor = peer.do("take", snapshot=told["snapshot"])["turnsNextCursor"]
+    subscription = peer.do("request", method="subscribe", params={"channel": chat, "view": {"turns": 2}})
+    assert [
+        len(subscription["snapshot"]["state"]["turns"]),
+        "turnsNextCursor" in subscription["snapshot"]["state"],
+    ] == [2, True]
+    cursor = peer.do("take", snapshot=subscription["snapshot"])["turnsNextCursor"]
     answers = []
     while cursor is not None:
         answers.append(peer.do("request", method="fetchTurns", params={"channel": chat, "cursor": cursor, "limit": 3}))
