@@ -91,8 +91,8 @@ class McpClient:
 
     def until_told(self, tool: str, message: str) -> None:
         """Waits until the server reports *message* for the running call of *tool*."""
-        told = {"progressToken": tool, "message": message}
-        while not told.items() <= self.notifications.get(timeout=PATIENCE)["params"].items():
+        progress = {"progressToken": tool, "message": message}
+        while not progress.items() <= self.notifications.get(timeout=PATIENCE)["params"].items():
             pass
 
     def close(self) -> int:

@@ -92,15 +92,15 @@ def is_fine(reason: str) -> bool:
 
 def reason_of(report: pytest.TestReport | pytest.CollectReport) -> str:
     """Returns why a test or file was skipped, without pytest's prefix."""
-    said = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
-    return said.removeprefix("Skipped: ")
+    reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+    return reason.removeprefix("Skipped: ")
 
 
 class NamedSkips:
     """Collects skips with unnamed reasons, and fails the run at its end."""
 
     def __init__(self) -> None:
-        self._found: list[str] = []
+        self._skips: list[str] = []
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Notes a skipped test."""
@@ -112,19 +112,19 @@ class NamedSkips:
 
     def _note(self, report: pytest.TestReport | pytest.CollectReport) -> None:
         if report.skipped and not hasattr(report, "wasxfail") and not is_fine(reason_of(report)):
-            self._found.append(f"{report.nodeid}: {reason_of(report)}")
+            self._skips.append(f"{report.nodeid}: {reason_of(report)}")
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Fails the run."""
-        if self._found and session.exitstatus in {pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED}:
+        if self._skips and session.exitstatus in {pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED}:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Lists the skips and says what to do."""
-        if not self._found:
+        if not self._skips:
             return
         terminalreporter.section("skipped for a reason that is not named")
-        for each in self._found:
+        for each in self._skips:
             terminalreporter.line(each)
         terminalreporter.line(
             "In CI a test skips for a reason in tests/named_skips.py only: let the test run, or name the reason there."

@@ -25,7 +25,7 @@ def plot():
 
 
 def fix(text, cell):
-    source = {found["id"]: found["source"] for found in SOURCE.finditer(text)}[cell]
+    source = {match["id"]: match["source"] for match in SOURCE.finditer(text)}[cell]
     wire.say(
         'One mass of the Adélies is `"n/a"`: it was not measured. The mean leaves such values out,'
         " $\\bar m = \\frac{1}{n} \\sum_{i=1}^{n} m_i$ over the $n$ known ones."
@@ -33,14 +33,14 @@ def fix(text, cell):
     call("replace_cell", cell=cell, source=MENDED + source[source.index("\n\n") :])
 
 
-def prompt(asked):
-    blocks = asked["params"]["prompt"]
+def prompt(request):
+    blocks = request["params"]["prompt"]
     text = "\n".join(block.get("text") or block.get("resource", {}).get("text", "") for block in blocks)
     if failed := FAILED.search(text):
         fix(text, failed[1])
     else:
         plot()
-    wire.answer(asked, {"stopReason": "end_turn"})
+    wire.answer(request, {"stopReason": "end_turn"})
 
 
 if __name__ == "__main__":

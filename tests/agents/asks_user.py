@@ -26,10 +26,10 @@ def ask(number, params):
 
 
 def prompt(request):
-    asked = [
+    answers = [
         ask(f"e{number}", params) for number, params in enumerate(json.loads(request["params"]["prompt"][0]["text"]))
     ]
-    wire.answer(request, {"stopReason": "cancelled" if any(asked) else "end_turn"})
+    wire.answer(request, {"stopReason": "cancelled" if any(answers) else "end_turn"})
 
 
 wire.run(prompt)

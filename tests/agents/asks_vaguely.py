@@ -22,11 +22,11 @@ def prompt(request):
             wire.update("tool_call", toolCallId="text", status="pending", content=content, **call)
         else:
             wire.update("tool_call", toolCallId=f"call-{number}", status="pending", **call)
-    asked = {"toolCallId": "confirm", "title": "Confirm Agent Actions", "kind": "other"}
+    tool_call = {"toolCallId": "confirm", "title": "Confirm Agent Actions", "kind": "other"}
     if word == "text":
-        said = [{"type": "content", "content": {"type": "text", "text": "Requesting approval to run it"}}]
-        asked = {"toolCallId": "text", "title": "Bash", "content": said}
-    answer = wire.ask("q", "session/request_permission", toolCall=asked, options=OPTIONS)
+        parts = [{"type": "content", "content": {"type": "text", "text": "Requesting approval to run it"}}]
+        tool_call = {"toolCallId": "text", "title": "Bash", "content": parts}
+    answer = wire.ask("q", "session/request_permission", toolCall=tool_call, options=OPTIONS)
     wire.say(answer["result"]["outcome"].get("optionId", "cancelled"))
     wire.answer(request, {"stopReason": "end_turn"})
 

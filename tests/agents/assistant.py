@@ -19,11 +19,11 @@ def call(name, **arguments):
     return wire.call_tool(connection, name, **arguments)
 
 
-def new(asked):
+def new(request):
     global connection  # noqa: PLW0603
-    (server,) = asked["params"]["mcpServers"]
+    (server,) = request["params"]["mcpServers"]
     connection = wire.connect(server)
-    wire.answer(asked, {"sessionId": wire.SESSION})
+    wire.answer(request, {"sessionId": wire.SESSION})
 
 
 def load(_text):
@@ -38,7 +38,7 @@ def plot(_text):
 
 def fix(text):
     cell = FAILED.search(text).group(1)
-    source = {found["id"]: found["source"] for found in SOURCE.finditer(text)}[cell]
+    source = {match["id"]: match["source"] for match in SOURCE.finditer(text)}[cell]
     call("replace_cell", cell=cell, source=re.sub(r"(\w+) / (\w+)", r"\1 / \2 if \2 else 0.0", source))
     wire.say("The east sells nothing, so the share divided by 0.")
 
@@ -56,11 +56,11 @@ def explain(_text):
 DOES = {"Load": load, "Plot": plot, "Fix": fix, "Tidy": tidy, "Explain": explain}
 
 
-def prompt(asked):
-    blocks = asked["params"]["prompt"]
+def prompt(request):
+    blocks = request["params"]["prompt"]
     text = "\n".join(block.get("text") or block.get("resource", {}).get("text", "") for block in blocks)
     next(does for word, does in DOES.items() if text.startswith(word))(text)
-    wire.answer(asked, {"stopReason": "end_turn"})
+    wire.answer(request, {"stopReason": "end_turn"})
 
 
 if __name__ == "__main__":

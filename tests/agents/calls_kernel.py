@@ -25,17 +25,17 @@ def request(method, /, **params):
 
 def answer(number):
     while number not in answers:
-        said = wire.receive()
-        if "method" not in said:
-            answers[said["id"]] = said
+        message = wire.receive()
+        if "method" not in message:
+            answers[message["id"]] = message
     return answers[number]
 
 
-def new(asked):
+def new(message):
     global connection  # noqa: PLW0603
-    for server in asked["params"]["mcpServers"]:
+    for server in message["params"]["mcpServers"]:
         connection = answer(request("mcp/connect", serverId=server["serverId"]))["result"]["connectionId"]
-    wire.answer(asked, {"sessionId": wire.SESSION})
+    wire.answer(message, {"sessionId": wire.SESSION})
 
 
 OPTIONS = [
@@ -44,16 +44,16 @@ OPTIONS = [
 ]
 
 
-def prompt(asked):
+def prompt(message):
     begun = []
-    steps = Path(sys.argv[1]).read_text(encoding="utf-8") if sys.argv[1:] else asked["params"]["prompt"][0]["text"]
+    steps = Path(sys.argv[1]).read_text(encoding="utf-8") if sys.argv[1:] else message["params"]["prompt"][0]["text"]
     for step in json.loads(steps):
         match step:
             case {"update": update}:
                 wire.update(update.pop("sessionUpdate", "tool_call"), **update)
             case {"ask": call}:
-                said = request("session/request_permission", sessionId=wire.SESSION, toolCall=call, options=OPTIONS)
-                wire.say(json.dumps(answer(said)["result"]["outcome"].get("optionId")) + "\n")
+                number = request("session/request_permission", sessionId=wire.SESSION, toolCall=call, options=OPTIONS)
+                wire.say(json.dumps(answer(number)["result"]["outcome"].get("optionId")) + "\n")
             case {"start": [tool, arguments]}:
                 params = {"name": tool, "arguments": arguments}
                 begun.append(request("mcp/message", connectionId=connection, method="tools/call", params=params))
@@ -62,11 +62,11 @@ def prompt(asked):
             case {"write": [path, text]}:
                 Path(path).write_text(text, encoding="utf-8")
             case {"fail": why}:
-                return wire.refuse(asked, -32603, why)
+                return wire.refuse(message, -32603, why)
             case {"end": count}:
-                said = [answer(number)["result"].get("isError", False) for number in begun[-count:]]
-                wire.say(json.dumps(not any(said)) + "\n")
-    return wire.answer(asked, {"stopReason": "end_turn"})
+                failed = [answer(number)["result"].get("isError", False) for number in begun[-count:]]
+                wire.say(json.dumps(not any(failed)) + "\n")
+    return wire.answer(message, {"stopReason": "end_turn"})
 
 
 wire.run(prompt, new, mcpCapabilities={"acp": True})

@@ -12,19 +12,19 @@ def options(value):
 
 
 while True:
-    asked = wire.receive()
-    match asked.get("method"):
+    message = wire.receive()
+    match message.get("method"):
         case "initialize":
-            wire.answer(asked, {"protocolVersion": 1})
+            wire.answer(message, {"protocolVersion": 1})
         case "session/new":
-            wire.answer(asked, {"sessionId": wire.SESSION, "configOptions": options("small")})
+            wire.answer(message, {"sessionId": wire.SESSION, "configOptions": options("small")})
         case "session/set_config_option":
             update = {"sessionUpdate": "config_option_update", "configOptions": options("small")}
             messages = (
-                {"id": asked["id"], "result": {"configOptions": options("large")}},
+                {"id": message["id"], "result": {"configOptions": options("large")}},
                 {"method": "session/update", "params": {"sessionId": wire.SESSION, "update": update}},
             )
             sys.stdout.write("".join(json.dumps({"jsonrpc": "2.0", **each}) + "\n" for each in messages))
             sys.stdout.flush()
-        case _ if "id" in asked and "method" in asked:
-            wire.answer(asked, {})
+        case _ if "id" in message and "method" in message:
+            wire.answer(message, {})

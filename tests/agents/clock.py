@@ -42,16 +42,16 @@ def count_on(session_id, count, pause, file):
 
 
 for line in sys.stdin:
-    asked = json.loads(line)
-    method, params = asked.get("method"), asked.get("params") or {}
+    message = json.loads(line)
+    method, params = message.get("method"), message.get("params") or {}
     if method == "initialize":
-        send(id=asked["id"], result={"protocolVersion": 1, "agentCapabilities": {}, "authMethods": []})
+        send(id=message["id"], result={"protocolVersion": 1, "agentCapabilities": {}, "authMethods": []})
     elif method == "session/new":
-        send(id=asked["id"], result={"sessionId": "clock"})
+        send(id=message["id"], result={"sessionId": "clock"})
     elif method == "session/prompt":
         words = "".join(block.get("text", "") for block in params["prompt"]).split()
         stream = count_on if len(words) == 3 else tick
         stream(params["sessionId"], int(words[0]), float(words[1]), *words[2:])
-        send(id=asked["id"], result={"stopReason": "end_turn"})
-    elif "id" in asked and method:
-        send(id=asked["id"], error={"code": -32601, "message": f"no {method}"})
+        send(id=message["id"], result={"stopReason": "end_turn"})
+    elif "id" in message and method:
+        send(id=message["id"], error={"code": -32601, "message": f"no {method}"})

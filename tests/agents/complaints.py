@@ -12,8 +12,8 @@ opened = 0
 
 
 def topic(text):
-    found = [name for name, words in TOPICS.items() if any(word in text.lower() for word in words)]
-    return found[0] if found else "other"
+    topics = [name for name, words in TOPICS.items() if any(word in text.lower() for word in words)]
+    return topics[0] if topics else "other"
 
 
 def answer(text):
@@ -24,16 +24,16 @@ def answer(text):
 
 
 while True:
-    asked = wire.receive()
-    match asked.get("method"):
+    message = wire.receive()
+    match message.get("method"):
         case "initialize":
-            wire.initialize(asked)
+            wire.initialize(message)
         case "session/new":
             opened += 1
-            wire.answer(asked, {"sessionId": f"session-{opened}"})
+            wire.answer(message, {"sessionId": f"session-{opened}"})
         case "session/prompt":
-            said = "".join(each.get("text", "") for each in asked["params"]["prompt"])
-            wire.say(answer(said), asked["params"]["sessionId"])
-            wire.answer(asked, {"stopReason": "end_turn"})
-        case _ if "id" in asked and "method" in asked:
-            wire.answer(asked, {})
+            text = "".join(each.get("text", "") for each in message["params"]["prompt"])
+            wire.say(answer(text), message["params"]["sessionId"])
+            wire.answer(message, {"stopReason": "end_turn"})
+        case _ if "id" in message and "method" in message:
+            wire.answer(message, {})

@@ -7,11 +7,11 @@ def prompt(request):
     *quota, read, written = request["params"]["prompt"][0]["text"].split()
     if quota:
         tokens = {"input_tokens": int(read), "output_tokens": int(written)}
-        said = {"_meta": {"quota": {"token_count": tokens, "model_usage": []}}}
+        usage = {"_meta": {"quota": {"token_count": tokens, "model_usage": []}}}
     else:
         total = int(read) + int(written)
-        said = {"usage": {"inputTokens": int(read), "outputTokens": int(written), "totalTokens": total}}
-    wire.answer(request, {"stopReason": "end_turn", **said})
+        usage = {"usage": {"inputTokens": int(read), "outputTokens": int(written), "totalTokens": total}}
+    wire.answer(request, {"stopReason": "end_turn", **usage})
 
 
 wire.run(prompt)

@@ -22,11 +22,11 @@ libc = ctypes.CDLL(None, use_errno=True)
 def tries(what):
     def run(attempt):
         try:
-            found = attempt()
+            is_escape = attempt()
         except BaseException as error:
             print("refused", what, error)
         else:
-            print("ESCAPED" if found else "refused", what)
+            print("ESCAPED" if is_escape else "refused", what)
 
     return run
 
@@ -52,8 +52,8 @@ def sent_by_pair(kind):
 
 def listed_shared_memory():
     """Needs no key: the ids of all shared memory of this machine are small numbers."""
-    found = [libc.shmat(number, None, 0o10000) for number in range(64)]
-    return any(each not in (-1, 0xFFFFFFFFFFFFFFFF) for each in found)
+    addresses = [libc.shmat(number, None, 0o10000) for number in range(64)]
+    return any(each not in (-1, 0xFFFFFFFFFFFFFFFF) for each in addresses)
 
 
 IOPRIO_SET = 251 if os.uname().machine == "x86_64" else 30
@@ -150,9 +150,9 @@ def is_own_pair(number):
 
 
 def inherited():
-    found = [each for each in os.listdir("/proc/self/fd") if int(each) > 2]
-    own = [os.readlink(f"/proc/self/fd/{each}") for each in found if is_own_pair(int(each))]
-    targets = [os.readlink(f"/proc/self/fd/{each}") for each in found if os.path.lexists(f"/proc/self/fd/{each}")]
+    descriptors = [each for each in os.listdir("/proc/self/fd") if int(each) > 2]
+    own = [os.readlink(f"/proc/self/fd/{each}") for each in descriptors if is_own_pair(int(each))]
+    targets = [os.readlink(f"/proc/self/fd/{each}") for each in descriptors if os.path.lexists(f"/proc/self/fd/{each}")]
     return any(each.startswith(("socket:", "pipe:")) for each in targets if each not in own)
 
 

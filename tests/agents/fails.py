@@ -45,24 +45,24 @@ def prompt(request):
 
 reach("start")
 while True:
-    asked = wire.receive()
-    reach(asked.get("method"))
-    match asked.get("method"):
+    message = wire.receive()
+    reach(message.get("method"))
+    match message.get("method"):
         case "initialize":
             able = {"resume": {}, "close": {}, "list": {}, "fork": {}, "delete": {}}
             offers = {"loadSession": True, "sessionCapabilities": able, "auth": {"logout": {}}}
             ways = [{"id": "browser", "name": "Browser"}]
-            wire.answer(asked, {"protocolVersion": 1, "agentCapabilities": offers, "authMethods": ways})
+            wire.answer(message, {"protocolVersion": 1, "agentCapabilities": offers, "authMethods": ways})
         case "session/new" if STEP == "authenticate":
-            wire.refuse(asked, -32000, "Authentication required")
+            wire.refuse(message, -32000, "Authentication required")
         case "session/new":
             modes = {"currentModeId": "a", "availableModes": [{"id": "a", "name": "A"}, {"id": "b", "name": "B"}]}
             models = {"currentModelId": "a", "availableModels": [{"modelId": name, "name": name} for name in "ab"]}
             option = {"id": "model", "name": "Model", "type": "select", "currentValue": "a"}
             option["options"] = [{"value": value, "name": value} for value in "ab"]
             chosen = {"models": models} if STEP == "session/set_model" else {"configOptions": [option]}
-            wire.answer(asked, {"sessionId": wire.SESSION, "modes": modes, **chosen})
+            wire.answer(message, {"sessionId": wire.SESSION, "modes": modes, **chosen})
         case "session/prompt":
-            prompt(asked)
-        case _ if "id" in asked and "method" in asked:
-            wire.answer(asked, {})
+            prompt(message)
+        case _ if "id" in message and "method" in message:
+            wire.answer(message, {})

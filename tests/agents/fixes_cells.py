@@ -9,25 +9,25 @@ SOURCE = re.compile(r"\(cell id (?P<id>[^)]+)\) as it (?:was run|reads now):\n``
 connection = None
 
 
-def new(asked):
+def new(request):
     global connection  # noqa: PLW0603
-    (server,) = asked["params"]["mcpServers"]
+    (server,) = request["params"]["mcpServers"]
     connection = wire.connect(server)
-    wire.answer(asked, {"sessionId": wire.SESSION})
+    wire.answer(request, {"sessionId": wire.SESSION})
 
 
-def prompt(asked):
-    blocks = asked["params"]["prompt"]
+def prompt(request):
+    blocks = request["params"]["prompt"]
     text = "\n".join(block.get("text") or block.get("resource", {}).get("text", "") for block in blocks)
     number, cell = FAILED.search(text).groups()
     if "Fix the error" in text:
-        source = {found["id"]: found["source"] for found in SOURCE.finditer(text)}[cell]
+        source = {match["id"]: match["source"] for match in SOURCE.finditer(text)}[cell]
         fixed = re.sub(r"(\w+) / (\w+)", r"\1 / \2 if \2 else 0.0", source)
         wire.call_tool(connection, "replace_cell", cell=cell, source=fixed)
         wire.say(f"The divisor in cell {number} was 0.")
     else:
         wire.say(f"Cell {number} divides by 0.")
-    wire.answer(asked, {"stopReason": "end_turn"})
+    wire.answer(request, {"stopReason": "end_turn"})
 
 
 wire.run(prompt, new, mcpCapabilities={"acp": True})

@@ -67,35 +67,35 @@ def prompt(request):
 
 
 while True:
-    asked = wire.receive()
-    params = asked.get("params") or {}
-    match asked.get("method"):
+    message = wire.receive()
+    params = message.get("params") or {}
+    match message.get("method"):
         case "initialize":
             offers = {"sessionCapabilities": {"resume": {}}} if "resume" in WORDS else {}
-            wire.answer(asked, {"protocolVersion": 1, "agentCapabilities": offers})
+            wire.answer(message, {"protocolVersion": 1, "agentCapabilities": offers})
         case "session/new":
-            wire.answer(asked, {"sessionId": "s", **modes()})
+            wire.answer(message, {"sessionId": "s", **modes()})
         case "session/resume":
             state["mode"] = "free"
-            wire.answer(asked, modes())
+            wire.answer(message, modes())
         case "session/set_mode" | "session/set_config_option" if "refuses" in WORDS:
-            wire.refuse(asked, -32602, "No")
+            wire.refuse(message, -32602, "No")
         case "session/set_mode":
             state["mode"] = params["modeId"]
-            wire.answer(asked, {})
+            wire.answer(message, {})
             if "insists" in WORDS:
                 change("free")
         case "session/set_config_option":
             state["mode"] = params["value"]
-            wire.answer(asked, modes())
+            wire.answer(message, modes())
         case "session/prompt":
-            prompt(asked)
-        case None if asked.get("id") == "ask":
-            chosen = (asked.get("result") or {}).get("outcome", {}).get("optionId")
+            prompt(message)
+        case None if message.get("id") == "ask":
+            chosen = (message.get("result") or {}).get("outcome", {}).get("optionId")
             if chosen == "y":
                 done(state["asking"])
             else:
                 wire.update("tool_call_update", "s", toolCallId="c", status="failed")
                 wire.answer(state["asking"], {"stopReason": "end_turn"})
-        case _ if "id" in asked and "method" in asked:
-            wire.answer(asked, {})
+        case _ if "id" in message and "method" in message:
+            wire.answer(message, {})

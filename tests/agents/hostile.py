@@ -36,9 +36,9 @@ def attack(number, text):
 
 
 def prompt(request):
-    said = request["params"]["prompt"][0]["text"]
+    words = request["params"]["prompt"][0]["text"]
     everything = list(attacks())
-    if said == "ask":
+    if words == "ask":
         text = "<img src=x onerror=window.pwned=1> \u202egpj"
         options = [{"optionId": "a", "name": f"Yes {text}", "kind": "allow_once"}]
         call = {"toolCallId": "asked", "title": text, "kind": "execute", "rawInput": {"command": text}}
@@ -48,7 +48,7 @@ def prompt(request):
     commands = [{"name": text or "x", "description": text} for text in everything[:40]]
     wire.update("available_commands_update", availableCommands=commands)
     wire.update("session_info_update", title=everything[0])
-    start, end = map(int, said.split())
+    start, end = map(int, words.split())
     for number, text in enumerate(everything[start:end], start):
         attack(number, text)
     if end >= len(everything):

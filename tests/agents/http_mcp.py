@@ -18,9 +18,9 @@ def post(server, message, session=None):
     connection = HTTPConnection(address.netloc)
     connection.request("POST", address.path, body, headers)
     answer = connection.getresponse()
-    said = json.loads(answer.read() or "null")
+    reply = json.loads(answer.read() or "null")
     connection.close()
-    return answer.headers["Mcp-Session-Id"], said
+    return answer.headers["Mcp-Session-Id"], reply
 
 
 def new(request):
@@ -31,12 +31,12 @@ def new(request):
 def prompt(request):
     tool, _, arguments = request["params"]["prompt"][0]["text"].partition(" ")
     if servers:
-        asked = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}
-        session, _ = post(servers[0], {"id": 1, "method": "initialize", "params": asked})
+        params = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}
+        session, _ = post(servers[0], {"id": 1, "method": "initialize", "params": params})
         post(servers[0], {"method": "notifications/initialized"}, session)
         called = {"name": tool, "arguments": json.loads(arguments)}
-        _, said = post(servers[0], {"id": 2, "method": "tools/call", "params": called}, session)
-        wire.say(json.dumps(said["result"]))
+        _, reply = post(servers[0], {"id": 2, "method": "tools/call", "params": called}, session)
+        wire.say(json.dumps(reply["result"]))
     else:
         wire.say("no servers")
     wire.answer(request, {"stopReason": "end_turn"})

@@ -13,15 +13,15 @@ import wire
 connection = None
 
 
-def new(asked):
+def new(request):
     global connection  # noqa: PLW0603
-    for server in asked["params"]["mcpServers"]:
+    for server in request["params"]["mcpServers"]:
         connection = wire.connect(server)
-    wire.answer(asked, {"sessionId": wire.SESSION})
+    wire.answer(request, {"sessionId": wire.SESSION})
 
 
-def prompt(asked):
-    text = asked["params"]["prompt"][0]["text"]
+def prompt(request):
+    text = request["params"]["prompt"][0]["text"]
     steps, end = json.JSONDecoder().raw_decode(text)
     number = int(re.search(r"This is try (\d+)", text[end:])[1])
     step = steps[(number - 1) % len(steps)]
@@ -40,7 +40,7 @@ def prompt(asked):
     wire.say(step.get("say", f"Idea: step {number}"))
     tokens = step.get("tokens", 0)
     usage = {"usage": {"inputTokens": tokens, "outputTokens": 0, "totalTokens": tokens}} if tokens else {}
-    wire.answer(asked, {"stopReason": reason, **usage})
+    wire.answer(request, {"stopReason": reason, **usage})
 
 
 wire.run(prompt, new, mcpCapabilities={"acp": True})

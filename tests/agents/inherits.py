@@ -137,15 +137,17 @@ def facts():
 try:
     before = facts()
     for what, code in TRIES.items():
-        found = agentnb.rehearse(code, seconds=1 if what == "stop" else 60)
+        rehearsal = agentnb.rehearse(code, seconds=1 if what == "stop" else 60)
         after = facts()
         different = {key: (before[key], after[key]) for key in before if before[key] != after[key]}
-        print("CHANGED" if different else "unharmed", what, found.way or found.reason, different or "", sep=": ")
+        print(
+            "CHANGED" if different else "unharmed", what, rehearsal.way or rehearsal.reason, different or "", sep=": "
+        )
         before = after
     huge = os.memfd_create("huge")
     os.ftruncate(huge, 100 << 20)
-    found = agentnb.rehearse("1")
-    print("huge", found.available, found.reason, sep=": ")
+    rehearsal = agentnb.rehearse("1")
+    print("huge", rehearsal.available, rehearsal.reason, sep=": ")
     os.close(huge)
     print("first", agentnb.rehearse("print(open('/proc/self/oom_score_adj').read())").stdout.strip(), sep=": ")
 finally:

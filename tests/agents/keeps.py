@@ -46,33 +46,33 @@ def page(params):
 
 
 while True:
-    asked = wire.receive()
-    method, params = asked.get("method"), asked.get("params") or {}
+    message = wire.receive()
+    method, params = message.get("method"), message.get("params") or {}
     asked_for.append({"method": method, "params": params})
     match method:
         case "initialize":
-            wire.answer(asked, {"protocolVersion": 1, "agentCapabilities": capabilities()})
+            wire.answer(message, {"protocolVersion": 1, "agentCapabilities": capabilities()})
         case "session/new" if "late" in ABLE and not late:
-            late.append(asked)
+            late.append(message)
         case "$/cancel_request" if late:
             wire.answer(late[0], {"sessionId": "too-late"})
         case "session/new":
-            wire.answer(asked, {"sessionId": wire.SESSION})
+            wire.answer(message, {"sessionId": wire.SESSION})
         case "session/list":
-            wire.answer(asked, page(params))
+            wire.answer(message, page(params))
         case "session/load" | "session/resume" | "session/fork" | "session/delete" if "refuses" in ABLE:
-            wire.refuse(asked, -32002, "No such session")
+            wire.refuse(message, -32002, "No such session")
         case "session/load":
             again(params["sessionId"])
-            wire.answer(asked, {})
+            wire.answer(message, {})
         case "session/fork":
             again("forked")
-            wire.answer(asked, {"sessionId": "forked"})
+            wire.answer(message, {"sessionId": "forked"})
         case "session/delete":
             del kept[params["sessionId"]]
-            wire.answer(asked, {})
+            wire.answer(message, {})
         case "session/prompt":
             wire.say("\n".join(map(json.dumps, asked_for)), params["sessionId"])
-            wire.answer(asked, {"stopReason": "end_turn"})
-        case _ if "id" in asked and method:
-            wire.answer(asked, {})
+            wire.answer(message, {"stopReason": "end_turn"})
+        case _ if "id" in message and method:
+            wire.answer(message, {})

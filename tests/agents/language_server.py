@@ -1,6 +1,6 @@
 """A language server that answers, and misbehaves as its argument says.
 
-It finds one problem, ``told``, in the first line of each document, and names its own process in it. Arguments:
+It finds one problem, ``MESSAGE``, in the first line of each document, and names its own process in it. Arguments:
 
 - ``good``: it behaves.
 - ``dies-at-start``, ``dies-at-question``: it ends, with a last word on stderr.
@@ -22,7 +22,7 @@ import sys
 import time
 
 how = sys.argv[1]
-told = f"told by {os.getpid()}"
+MESSAGE = f"told by {os.getpid()}"
 
 
 def receive():
@@ -54,7 +54,7 @@ def span(line=0, column=0):
     return {"start": {"line": line, "character": column}, "end": {"line": line, "character": column + 1}}
 
 
-def problem(message=told):
+def problem(message=MESSAGE):
     return {"range": span(), "severity": 2, "message": message, "code": "T1"}
 
 
@@ -134,10 +134,12 @@ def ask():
     ):
         say(id=number, method=method, params={"items": [{"section": "pylsp"}, {}], "uri": "file:///etc/passwd"})
     got = [receive() for _ in range(4)]
-    asked = [(each.get("result"), each.get("error", {}).get("code")) for each in sorted(got, key=lambda one: one["id"])]
+    answers = [
+        (each.get("result"), each.get("error", {}).get("code")) for each in sorted(got, key=lambda one: one["id"])
+    ]
     expected = [({"applied": False}, None), ({"success": False}, None), (None, -32601), ([None, {}], None)]
-    if asked != expected:
-        sys.exit(f"the client answered {asked}")
+    if answers != expected:
+        sys.exit(f"the client answered {answers}")
 
 
 def main():
@@ -150,7 +152,7 @@ def main():
             sys.exit(0)
         elif method in {"textDocument/didOpen", "textDocument/didChange"} and how == "pushes":
             document = message["params"]["textDocument"]
-            for version, what in ((document["version"] - 1, "old"), (document["version"], told)):
+            for version, what in ((document["version"] - 1, "old"), (document["version"], MESSAGE)):
                 told_of = {"uri": document["uri"], "version": version, "diagnostics": [problem(what)]}
                 say(method="textDocument/publishDiagnostics", params=told_of)
         elif number is not None and method.startswith("textDocument/"):

@@ -31,12 +31,12 @@ signal.pause()
 
 
 def prompt(request):
-    told = Path("told").resolve()  # the full path in a daemon's command line identifies its owner
-    os.mkfifo(told)
+    pipe = Path("told").resolve()  # the full path in a daemon's command line identifies its owner
+    os.mkfifo(pipe)
     kind = os.environ.get("DAEMONS", "one")
-    subprocess.run([sys.executable, "-I", "-S", "-c", HIDE, os.fspath(told), kind], env={}, check=True)
-    wire.say(told.read_text().strip())
-    told.unlink()
+    subprocess.run([sys.executable, "-I", "-S", "-c", HIDE, os.fspath(pipe), kind], env={}, check=True)
+    wire.say(pipe.read_text().strip())
+    pipe.unlink()
     wire.answer(request, {"stopReason": "end_turn"})
 
 

@@ -9,21 +9,21 @@ OPTION = {"id": "model", "name": "Model", "category": "model", "type": "select",
 OPTION["options"] = [{"value": name, "name": name} for name in NAMES]
 
 while True:
-    asked = wire.receive()
-    match asked.get("method"):
+    message = wire.receive()
+    match message.get("method"):
         case "initialize":
             info = {"name": "", "title": None, "version": 7} if not NAMES else {"name": "many", "version": "1"}
-            wire.answer(asked, {"protocolVersion": 1, "agentInfo": info})
+            wire.answer(message, {"protocolVersion": 1, "agentInfo": info})
         case "session/new" if NAMES:
-            wire.answer(asked, {"sessionId": wire.SESSION, "configOptions": [OPTION]})
+            wire.answer(message, {"sessionId": wire.SESSION, "configOptions": [OPTION]})
         case "session/new":
             modes = {"currentModeId": "", "availableModes": []}
-            wire.answer(asked, {"sessionId": wire.SESSION, "modes": modes, "models": None, "configOptions": []})
+            wire.answer(message, {"sessionId": wire.SESSION, "modes": modes, "models": None, "configOptions": []})
         case "session/set_config_option":
-            OPTION["currentValue"] = asked["params"]["value"]
-            wire.answer(asked, {"configOptions": [OPTION]})
+            OPTION["currentValue"] = message["params"]["value"]
+            wire.answer(message, {"configOptions": [OPTION]})
         case "session/prompt":
-            wire.say(f"{OPTION['currentValue']}, {len(asked['params']['prompt'][0]['text'])} characters")
-            wire.answer(asked, {"stopReason": "end_turn"})
-        case _ if "id" in asked and "method" in asked:
-            wire.answer(asked, {})
+            wire.say(f"{OPTION['currentValue']}, {len(message['params']['prompt'][0]['text'])} characters")
+            wire.answer(message, {"stopReason": "end_turn"})
+        case _ if "id" in message and "method" in message:
+            wire.answer(message, {})

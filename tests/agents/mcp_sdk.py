@@ -22,13 +22,13 @@ async def main() -> None:
         answer([about["serverInfo"]["name"], [tool["name"] for tool in listed["tools"]]])
         while line := await asyncio.to_thread(sys.stdin.readline):
             name, arguments = json.loads(line)
-            said = (await session.call_tool(name, arguments)).model_dump(mode="json", by_alias=True)
-            answer([said["isError"], "\n".join(block.get("text", "") for block in said["content"])])
+            reply = (await session.call_tool(name, arguments)).model_dump(mode="json", by_alias=True)
+            answer([reply["isError"], "\n".join(block.get("text", "") for block in reply["content"])])
 
 
-def answer(said: object) -> None:
+def answer(reply: object) -> None:
     """Writes and flushes the answer."""
-    print(json.dumps(said), flush=True)
+    print(json.dumps(reply), flush=True)
 
 
 asyncio.run(main())

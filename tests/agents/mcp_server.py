@@ -27,8 +27,8 @@ def send(**message):
 def call(name, arguments):
     match name:
         case "where":
-            found = {"args": sys.argv[1:], "cwd": str(Path.cwd()), "level": os.environ.get("LEVEL")}
-            return {"content": [{"type": "text", "text": json.dumps(found)}], "structuredContent": found}
+            facts = {"args": sys.argv[1:], "cwd": str(Path.cwd()), "level": os.environ.get("LEVEL")}
+            return {"content": [{"type": "text", "text": json.dumps(facts)}], "structuredContent": facts}
         case "add":
             return {"content": [{"type": "text", "text": str(arguments["a"] + arguments["b"])}]}
         case "fail":
@@ -47,18 +47,18 @@ if "mute" in sys.argv:
     sys.exit(6)
 print("a line that is no message", flush=True)
 for line in sys.stdin:
-    asked = json.loads(line)
-    params = asked.get("params") or {}
-    match asked["method"]:
+    message = json.loads(line)
+    params = message.get("params") or {}
+    match message["method"]:
         case "initialize" if "rude" in sys.argv:
-            send(id=asked["id"], error={"code": -32602, "message": "Unsupported protocol version"})
+            send(id=message["id"], error={"code": -32602, "message": "Unsupported protocol version"})
         case "initialize":
             offers = {"protocolVersion": params["protocolVersion"], "capabilities": {"tools": {}}}
-            send(id=asked["id"], result={**offers, "serverInfo": {"name": "scripted", "version": "1.0"}})
+            send(id=message["id"], result={**offers, "serverInfo": {"name": "scripted", "version": "1.0"}})
             send(method="notifications/message", params={"level": "info", "data": "ready"})
         case "tools/list":
-            send(id=asked["id"], result=page(params.get("cursor")))
+            send(id=message["id"], result=page(params.get("cursor")))
         case "tools/call":
-            send(id=asked["id"], result=call(params["name"], params.get("arguments") or {}))
-        case _ if "id" in asked:
-            send(id=asked["id"], error={"code": -32601, "message": "Method not found"})
+            send(id=message["id"], result=call(params["name"], params.get("arguments") or {}))
+        case _ if "id" in message:
+            send(id=message["id"], error={"code": -32601, "message": "Method not found"})

@@ -4,7 +4,7 @@ import re
 
 import wire
 
-FOUND = re.compile(r"cell id (\S+) \(deleted-cell\).*`(\w+)`")
+FINDING = re.compile(r"cell id (\S+) \(deleted-cell\).*`(\w+)`")
 connection = None
 
 
@@ -12,19 +12,19 @@ def call(name, **arguments):
     return wire.call_tool(connection, name, **arguments)
 
 
-def new(asked):
+def new(request):
     global connection  # noqa: PLW0603
-    (server, *_) = asked["params"]["mcpServers"]
+    (server, *_) = request["params"]["mcpServers"]
     connection = wire.connect(server)
-    wire.answer(asked, {"sessionId": wire.SESSION})
+    wire.answer(request, {"sessionId": wire.SESSION})
 
 
-def prompt(asked):
-    cell, name = FOUND.search(asked["params"]["prompt"][0]["text"]).groups()
+def prompt(request):
+    cell, name = FINDING.search(request["params"]["prompt"][0]["text"]).groups()
     call("replace_cell", cell=cell, source=f"{name} = 1\nprint({name})")
     call("run_cell", cell=cell)
     wire.say(f"{name} is defined again.")
-    wire.answer(asked, {"stopReason": "end_turn"})
+    wire.answer(request, {"stopReason": "end_turn"})
 
 
 wire.run(prompt, new, mcpCapabilities={"acp": True})

@@ -47,7 +47,7 @@ MODELS = {
     "fills": "inserts what stands behind `fills: ` in the text before the cursor, or never answers where that is `...`",
 }
 seen: list[dict] = []
-shown: list[str] = []
+shown_models: list[str] = []
 pulls = [0]
 busy: dict[str, int] = {}
 clock = itertools.count(1795447192)
@@ -81,7 +81,7 @@ async def answer(kind, path, headers, body, writer):
     key = headers.get("authorization", "").removeprefix("Bearer ")
     if path in {"/_seen", "/_shown", "/_pulled"}:
         pulls[0] += path == "/_pulled"
-        send(writer, 200, seen if path == "/_seen" else shown)
+        send(writer, 200, seen if path == "/_seen" else shown_models)
     elif path in {"/_left", "/_begun"}:
         event = left if path == "/_left" else begun
         await event.wait()
@@ -127,7 +127,7 @@ def own(kind, path, body, writer):  # noqa: C901 - likewise
         case "ollama" | "fades", "/api/tags":
             send(writer, 200, {"models": [{"name": name, "digest": f"{name} {pulls[0]}"} for name in MODELS]})
         case "ollama", "/api/show":
-            shown.append(body["model"])
+            shown_models.append(body["model"])
             can = ["completion", "thinking", *([] if body["model"] == "no-tools" else ["tools"])]
             send(writer, 200, {"capabilities": can, "model_info": {"qwen3.context_length": 40960, "general.x": 1}})
         case "ollama", "/api/ps":
@@ -140,14 +140,14 @@ def own(kind, path, body, writer):  # noqa: C901 - likewise
                 lines = [{"status": "pulling manifest"}, *sizes, {"status": "success"}]
             send(writer, 200, "\n".join(map(json.dumps, lines)).encode())
         case "lm_studio", "/api/v0/models":
-            told = {"type": "vlm", "max_context_length": 32768, "loaded_context_length": 8192}
-            listed = [{"id": name, **told, "capabilities": ["tool_use"]} for name in MODELS]
+            facts = {"type": "vlm", "max_context_length": 32768, "loaded_context_length": 8192}
+            listed = [{"id": name, **facts, "capabilities": ["tool_use"]} for name in MODELS]
             send(writer, 200, {"data": listed})
         case "llama_cpp", "/props":
             template = {"supports_tools": name != "no-template", "supports_tool_calls": name != "no-template"}
             settings = {"params": {"n_predict": -1}, "n_ctx": 16384}
-            told = {"default_generation_settings": settings, "modalities": {"vision": False, "audio": False}}
-            send(writer, 200, {**told, "chat_template_caps": template})
+            facts = {"default_generation_settings": settings, "modalities": {"vision": False, "audio": False}}
+            send(writer, 200, {**facts, "chat_template_caps": template})
         case "llama_cpp", _:
             send(writer, 404, {"error": {"message": "File Not Found", "type": "not_found_error", "code": 404}})
         case _:
@@ -171,24 +171,24 @@ async def fill(kind, body, writer):
 
 def filled(before):
     """Returns the text to insert, from the last comment `# fills: …` before the cursor."""
-    found = re.findall(r"# fills: (.*)", before)
-    return found[-1].replace("\\n", "\n") if found else ""
+    fills = re.findall(r"# fills: (.*)", before)
+    return fills[-1].replace("\\n", "\n") if fills else ""
 
 
 async def chat(kind, body, writer):
     model, messages = body["model"], body["messages"]
-    said = messages[-1]["content"]
+    prompt = messages[-1]["content"]
     if model == "no-tools" and body.get("tools"):
         send(writer, 400, {"error": {"message": "no-tools does not support tools"}})
     elif model == "no-usage" and "stream_options" in body:
         send(writer, 400, {"error": {"message": "Unrecognized request argument supplied: stream_options"}})
     elif model == "full" and not body.get("max_tokens"):
-        told = "request (1820 tokens) exceeds the available context size (512 tokens), try increasing it"
-        send(writer, 400, {"error": {"code": 400, "message": told, "type": "exceed_context_size_error", "n_ctx": 512}})
+        error = "request (1820 tokens) exceeds the available context size (512 tokens), try increasing it"
+        send(writer, 400, {"error": {"code": 400, "message": error, "type": "exceed_context_size_error", "n_ctx": 512}})
     elif model == "broken":
         send(writer, 500, {"error": {"message": "CUDA out of memory"}}, "retry-after: 0\r\n")
-    elif model == "busy" and busy.setdefault(str(said), 1):
-        busy[str(said)] = 0
+    elif model == "busy" and busy.setdefault(str(prompt), 1):
+        busy[str(prompt)] = 0
         send(writer, 429, {"error": {"message": "Rate limit reached"}}, "retry-after: 0\r\n")
     elif model == "whole" or not body.get("stream"):
         message = {"role": "assistant", "content": "All at once."}
@@ -248,8 +248,8 @@ def fills(out, messages):
 
 
 def echo(out, messages):
-    said = messages[-1]["content"]
-    out.text(said if isinstance(said, str) else json.dumps(said))
+    content = messages[-1]["content"]
+    out.text(content if isinstance(content, str) else json.dumps(content))
     return "stop"
 
 
@@ -331,28 +331,35 @@ async def never(out, piece):
 
 def scripted(out, messages):
     """Does the next step of the last prompt: the model has answered once for each step done."""
-    asked = max(at for at, message in enumerate(messages) if message["role"] == "user")
-    done = sum(message["role"] == "assistant" for message in messages[asked:])
-    steps = json.loads(messages[asked]["content"])
+    start = max(at for at, message in enumerate(messages) if message["role"] == "user")
+    done = sum(message["role"] == "assistant" for message in messages[start:])
+    steps = json.loads(messages[start]["content"])
     step = steps[done] if done < len(steps) else {}
     if "calls" in step:
         for index, (name, arguments) in enumerate(step["calls"]):
             out.call(index, name, arguments)
         return "tool_calls"
-    results = [message["content"] for message in messages[asked:] if message["role"] == "tool"]
+    results = [message["content"] for message in messages[start:] if message["role"] == "tool"]
     out.text(step.get("say") or json.dumps(results), 50)
     return "stop"
 
 
 def mends(out, messages):
-    asked = max(at for at, message in enumerate(messages) if message["role"] == "user")
-    is_found = "Found:" in messages[asked]["content"]
-    if any(message["role"] == "assistant" for message in messages[asked:]):
+    start = max(at for at, message in enumerate(messages) if message["role"] == "user")
+    is_found = "Found:" in messages[start]["content"]
+    if any(message["role"] == "assistant" for message in messages[start:]):
         out.text("Mended." if is_found else "Written.")
         return "stop"
-    shown = [{"output_type": "stream", "name": "stdout", "text": "3\n"}]
+    outputs = [{"output_type": "stream", "name": "stdout", "text": "3\n"}]
     source = f"{'numbers = [1, 2]' if is_found else '# numbers'}\nprint(sum(numbers))"
-    cell = {"cell_type": "code", "id": "sum", "metadata": {}, "source": source, "outputs": shown, "execution_count": 1}
+    cell = {
+        "cell_type": "code",
+        "id": "sum",
+        "metadata": {},
+        "source": source,
+        "outputs": outputs,
+        "execution_count": 1,
+    }
     notebook = {"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
     out.call(0, "write_file", {"path": "made.ipynb", "content": json.dumps(notebook)}, 50)
     return "tool_calls"

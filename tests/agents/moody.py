@@ -73,18 +73,18 @@ def prompt(request):  # noqa: C901, PLR0912 - one word, one behaviour
 
 
 while True:
-    asked = wire.receive()
-    match asked.get("method"):
+    message = wire.receive()
+    match message.get("method"):
         case "initialize":
-            wire.initialize(asked)
+            wire.initialize(message)
         case "session/new":
             opened += 1
-            wire.answer(asked, {"sessionId": f"session-{opened}"})
+            wire.answer(message, {"sessionId": f"session-{opened}"})
         case "session/prompt":
-            prompt(asked)
+            prompt(message)
         case "session/cancel":
-            request = waiting.pop(asked["params"]["sessionId"], None)
+            request = waiting.pop(message["params"]["sessionId"], None)
             if request is not None:
                 wire.answer(request, {"stopReason": "cancelled"})
-        case _ if "id" in asked and "method" in asked:
-            wire.answer(asked, {})
+        case _ if "id" in message and "method" in message:
+            wire.answer(message, {})

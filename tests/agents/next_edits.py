@@ -14,18 +14,18 @@ DOCUMENT = {"didOpen": {}, "didChange": {"syncKind": "full"}}
 NES = {"events": {"document": DOCUMENT}, "context": {"relatedSnippets": {}}}
 
 
-def suggest(asked):
-    params = asked["params"]
+def suggest(request):
+    params = request["params"]
     text, at = documents[params["uri"]], params["position"]
     lines = text.split("\n")
     before = "\n".join([*lines[: at["line"]], lines[at["line"]][: at["character"]]])
-    found = re.findall(r"# fills: (.*)", before)
-    edit = {"range": {"start": at, "end": at}, "newText": found[-1] if found else ""}
+    fills = re.findall(r"# fills: (.*)", before)
+    edit = {"range": {"start": at, "end": at}, "newText": fills[-1] if fills else ""}
     kind = "jump" if "# jumps" in before else "edit"
     suggestion = {"kind": kind, "id": f"s{len(journal)}", "uri": params["uri"], "edits": [edit]}
     snippets = params.get("context", {}).get("relatedSnippets", [])
     journal.append(["suggest", [each["excerpts"][0]["text"] for each in snippets]])
-    wire.answer(asked, {"suggestions": [suggestion] if found else []})
+    wire.answer(request, {"suggestions": [suggestion] if fills else []})
 
 
 while True:

@@ -23,8 +23,8 @@ NOISE = ["", "no JSON", "[]", "null", "17", '{"jsonrpc": "2.0"', '"\\ud800"', b"
 
 async def converse(connection):
     async for message in connection:
-        asked = json.loads(message)
-        if WAY == "mute" or "id" not in asked:
+        request = json.loads(message)
+        if WAY == "mute" or "id" not in request:
             continue
         if WAY == "goes":
             await connection.close(4001, "maintenance\x07 " + os.environ.get("ODD_TOKEN", ""))
@@ -34,11 +34,11 @@ async def converse(connection):
             continue
         for noise in NOISE:
             await connection.send(noise)
-        if asked["method"] == "session/prompt":
+        if request["method"] == "session/prompt":
             text = {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": "still here"}}
             update = {"method": "session/update", "params": {"sessionId": "odd-1", "update": text}}
             await connection.send(json.dumps({"jsonrpc": "2.0", **update}, indent=1))
-        await connection.send(json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": ANSWERS[asked["method"]]}))
+        await connection.send(json.dumps({"jsonrpc": "2.0", "id": request["id"], "result": ANSWERS[request["method"]]}))
 
 
 async def listen(reader, writer):

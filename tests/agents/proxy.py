@@ -81,7 +81,7 @@ def dies(point):
 
 
 def initialize(message):
-    asked = {**message, "method": "initialize"}
+    request = {**message, "method": "initialize"}
     if BEHAVIOUR == "drops_initialize":
         return
     if BEHAVIOUR == "answers_initialize_itself":
@@ -90,7 +90,7 @@ def initialize(message):
         early = {"method": "session/new", "params": {"cwd": "/", "mcpServers": []}}
         down(early, lambda answer: wire.refuse(message, -32603, answer["error"]["message"]))
     else:
-        down(asked, lambda answer: (dies("answer"), reply(message, answer)))
+        down(request, lambda answer: (dies("answer"), reply(message, answer)))
 
 
 def changed_prompt(message):
@@ -152,8 +152,8 @@ def serve(message, inner):
     if inner["method"] == "mcp/connect":
         wire.answer(message, {"connectionId": "c1"})
     elif params.get("method") == "tools/call":
-        said = f"{params['params']['name']} {params['params'].get('arguments')}"
-        wire.answer(message, {"content": [{"type": "text", "text": said}]})
+        text = f"{params['params']['name']} {params['params'].get('arguments')}"
+        wire.answer(message, {"content": [{"type": "text", "text": text}]})
     elif params.get("method") == "tools/list":
         wire.answer(message, {"tools": [{"name": "now", "inputSchema": {"type": "object"}}]})
     else:

@@ -12,12 +12,12 @@ import wire
 
 MEMORY = Path("memory.json")
 WAYS = sys.argv[1:]
-told = {}
+memory = {}
 servers = []
 
 
 def keep():
-    MEMORY.write_text(json.dumps(told), encoding="utf-8")
+    MEMORY.write_text(json.dumps(memory), encoding="utf-8")
 
 
 def prompt(request):
@@ -27,7 +27,7 @@ def prompt(request):
     if text == "servers":
         wire.say(f"given {', '.join(server['name'] for server in servers) or 'none'}", session)
         return wire.answer(request, {"stopReason": "end_turn"})
-    known = told.setdefault(session, [])
+    known = memory.setdefault(session, [])
     wire.say(f"{session} knows {', '.join(known) or 'nothing'}" if text == "recall" else f"noted {text}", session)
     if text != "recall":
         known.append(text)
@@ -36,33 +36,33 @@ def prompt(request):
 
 
 def replay(session):
-    for text in told[session]:
+    for text in memory[session]:
         wire.update("user_message_chunk", session, content={"type": "text", "text": text})
         wire.say(f"noted {text}", session)
     wire.update("available_commands_update", session, availableCommands=[{"name": "recall", "description": "all"}])
 
 
 while True:
-    asked = wire.receive()
-    params = asked.get("params") or {}
+    message = wire.receive()
+    params = message.get("params") or {}
     servers = params.get("mcpServers", servers)
-    told = json.loads(MEMORY.read_text(encoding="utf-8")) if MEMORY.exists() else {}
-    match asked.get("method"):
+    memory = json.loads(MEMORY.read_text(encoding="utf-8")) if MEMORY.exists() else {}
+    match message.get("method"):
         case "initialize":
             offers = {"loadSession": "load" in WAYS, "sessionCapabilities": {"resume": {}} if "resume" in WAYS else {}}
-            wire.answer(asked, {"protocolVersion": 1, "agentCapabilities": offers})
+            wire.answer(message, {"protocolVersion": 1, "agentCapabilities": offers})
         case "session/new":
-            told[name := f"s{len(told) + 1}"] = []
+            memory[name := f"s{len(memory) + 1}"] = []
             keep()
-            wire.answer(asked, {"sessionId": name})
-        case "session/load" | "session/resume" if params["sessionId"] not in told:
-            wire.refuse(asked, -32002, "No such session")
+            wire.answer(message, {"sessionId": name})
+        case "session/load" | "session/resume" if params["sessionId"] not in memory:
+            wire.refuse(message, -32002, "No such session")
         case "session/load":
             replay(params["sessionId"])
-            wire.answer(asked, {})
+            wire.answer(message, {})
         case "session/resume":
-            wire.answer(asked, {})
+            wire.answer(message, {})
         case "session/prompt":
-            prompt(asked)
-        case _ if "id" in asked and "method" in asked:
-            wire.answer(asked, {})
+            prompt(message)
+        case _ if "id" in message and "method" in message:
+            wire.answer(message, {})

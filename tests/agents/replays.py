@@ -15,12 +15,12 @@ import wire
 
 
 def entries(path, number):
-    found = -1
+    current = -1
     with Path(path).open(encoding="utf-8") as recording:
         for line in recording:
             entry = json.loads(line)
-            found += entry["dir"] == "meta" and "spawn" in entry["msg"]
-            if found == number:
+            current += entry["dir"] == "meta" and "spawn" in entry["msg"]
+            if current == number:
                 yield entry
 
 
@@ -89,8 +89,8 @@ class Player:
 
 
 recorded = list(entries(sys.argv[1], int(sys.argv[2])))
-told = [each["msg"] for each in recorded if each["dir"] == "agent->client"]
-player = Player({message["id"] for message in told if "method" not in message})
+messages = [each["msg"] for each in recorded if each["dir"] == "agent->client"]
+player = Player({message["id"] for message in messages if "method" not in message})
 for each in recorded:
     player.play(each)
 player.tell("_replay/over")

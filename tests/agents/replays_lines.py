@@ -10,7 +10,7 @@ import sys
 
 import wire
 
-said = [json.loads(line) for line in pathlib.Path(sys.argv[1]).read_text(encoding="utf-8").splitlines()]
+entries = [json.loads(line) for line in pathlib.Path(sys.argv[1]).read_text(encoding="utf-8").splitlines()]
 ids = {}
 early = []
 
@@ -32,7 +32,7 @@ def wait(kind, matches):
         early.append(message)
 
 
-for entry in said:
+for entry in entries:
     message = entry["msg"]
     if not isinstance(message, dict) or entry["dir"] not in ("client->agent", "agent->client"):
         continue

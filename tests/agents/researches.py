@@ -37,11 +37,11 @@ def use(tool, **arguments):
 
 
 def ask(request, question):
-    said = use("research", question=question, package="json")
-    if "error" in said:
+    reply = use("research", question=question, package="json")
+    if "error" in reply:
         wire.answer(request, {"stopReason": "cancelled"})
         return
-    wire.say(said["result"]["content"][0]["text"])
+    wire.say(reply["result"]["content"][0]["text"])
     wire.answer(request, {"stopReason": "end_turn"})
 
 
@@ -57,29 +57,29 @@ def research(request, question):
     with socket.create_connection(("127.0.0.1", int(sys.argv[1]))) as link, link.makefile("rw") as lines:
         lines.write(f"{question}\n")
         lines.flush()
-        what, _, given = lines.readline().strip().partition(" ")
+        what, _, argument = lines.readline().strip().partition(" ")
         while what == "more":
-            file, text = given.split(" ", 1)
+            file, text = argument.split(" ", 1)
             use("return_response", findings=[{"text": text, "file": file, "line": 1}], more=True)
             lines.write("returned\n")
             lines.flush()
-            what, _, given = lines.readline().strip().partition(" ")
+            what, _, argument = lines.readline().strip().partition(" ")
         if what == "return":
-            use("return_response", findings=[{"text": given}])
+            use("return_response", findings=[{"text": argument}])
             wire.answer(request, {"stopReason": "end_turn"})
             return
         if what == "spend":
-            wire.update("usage_update", used=int(given), size=1_000_000)
+            wire.update("usage_update", used=int(argument), size=1_000_000)
         until_cancelled(request, lines)
 
 
 def prompt(request):
     text = request["params"]["prompt"][0]["text"]
-    asked = next((line.partition(": ")[2] for line in text.splitlines() if line.startswith("Question: ")), None)
-    if asked is None:
+    question = next((line.partition(": ")[2] for line in text.splitlines() if line.startswith("Question: ")), None)
+    if question is None:
         ask(request, text.partition(" ")[2])
     else:
-        research(request, asked)
+        research(request, question)
 
 
 wire.run(prompt, new, mcpCapabilities={"acp": True})

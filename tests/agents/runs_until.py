@@ -10,7 +10,7 @@ OPTIONS = [
 ]
 
 
-def asked(call_id, command):
+def is_allowed(call_id, command):
     call = {"toolCallId": call_id, "title": command, "kind": "execute", "rawInput": {"command": command}}
     params = {"sessionId": wire.SESSION, "toolCall": call, "options": OPTIONS}
     wire.send({"id": call_id, "method": "session/request_permission", "params": params})
@@ -19,11 +19,11 @@ def asked(call_id, command):
 
 def prompt(request):
     folder = pathlib.Path(request["params"]["prompt"][0]["text"])
-    assert asked("first", "cat a")
+    assert is_allowed("first", "cat a")
     wire.update("tool_call_update", toolCallId="first", status="in_progress")
     (folder / "pipe").read_bytes()
     wire.update("tool_call_update", toolCallId="first", status="completed")
-    wire.say("ended, then " + ("allowed" if asked("second", "cat b") else "refused"))
+    wire.say("ended, then " + ("allowed" if is_allowed("second", "cat b") else "refused"))
     wire.answer(request, {"stopReason": "end_turn"})
 
 

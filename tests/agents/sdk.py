@@ -63,8 +63,8 @@ class Copier:
             await self.say("I leave it.")
             return
         await self.client.write_text_file(SESSION, target, text)
-        shown = [acp.tool_diff_content(target, text)]
-        await self.tell(acp.update_tool_call("c1", status="completed", content=shown))
+        content = [acp.tool_diff_content(target, text)]
+        await self.tell(acp.update_tool_call("c1", status="completed", content=content))
         for word in ("Copied ", f"{len(text)} ", "characters."):
             await self.say(word)
 

@@ -23,7 +23,7 @@ ALLOW = [
     {"optionId": "yes", "name": "Run", "kind": "allow_once"},
     {"optionId": "no", "name": "Leave", "kind": "reject_once"},
 ]
-said = []
+prompts = []
 
 
 def coded(words):
@@ -61,14 +61,14 @@ def idle(**fields):
     wire.update("state_update", state="idle", **fields)
 
 
-def prompt(asked):
-    words = asked["params"]["prompt"][0]["text"]
-    said.append(words)
+def prompt(request):
+    words = request["params"]["prompt"][0]["text"]
+    prompts.append(words)
     if words == "refuse":
-        wire.refuse(asked, -32602, "No more prompts")
+        wire.refuse(request, -32602, "No more prompts")
         return
-    wire.answer(asked, {"messageId": f"u{len(said)}"})
-    wire.update("user_message", messageId=f"u{len(said)}", content=[{"type": "text", "text": words}])
+    wire.answer(request, {"messageId": f"u{len(prompts)}"})
+    wire.update("user_message", messageId=f"u{len(prompts)}", content=[{"type": "text", "text": words}])
     wire.update("state_update", state="running")
     match words:
         case "work":
@@ -98,20 +98,20 @@ def prompt(asked):
 
 
 while True:
-    asked = wire.receive()
-    method, params = asked.get("method"), asked.get("params") or {}
+    message = wire.receive()
+    method, params = message.get("method"), message.get("params") or {}
     match method:
         case "initialize" if "1" in sys.argv:
             assert params["clientInfo"]["name"]
-            wire.initialize(asked)
+            wire.initialize(message)
         case "initialize":
             assert (params["protocolVersion"], "fs" in params["capabilities"]) == (2, False)
             info = {"name": "second", "title": "Second", "version": "2.0"}
             session = {"prompt": {"image": {}}, "mcp": {"stdio": {}}}
-            wire.answer(asked, {"protocolVersion": 2, "info": info, "capabilities": {"session": session}})
+            wire.answer(message, {"protocolVersion": 2, "info": info, "capabilities": {"session": session}})
         case "session/new":
             assert all(each["type"] == "stdio" for each in params["mcpServers"])
-            wire.answer(asked, {"sessionId": wire.SESSION, **({} if "1" in sys.argv else {"configOptions": OPTIONS})})
+            wire.answer(message, {"sessionId": wire.SESSION, **({} if "1" in sys.argv else {"configOptions": OPTIONS})})
         case "session/resume":
             again = params.get("replayFrom") == {"type": "start"}
             if again:
@@ -119,16 +119,16 @@ while True:
                 wire.update("user_message", old, messageId="u0", content=[{"type": "text", "text": "before"}])
                 wire.update("agent_message", old, messageId="a0", content=[{"type": "text", "text": "Earlier."}])
             idle()
-            wire.answer(asked, {"configOptions": OPTIONS})
+            wire.answer(message, {"configOptions": OPTIONS})
         case "session/set_config_option":
             OPTIONS[0]["currentValue"] = params["value"]
-            wire.answer(asked, {"configOptions": OPTIONS} if params["type"] == "id" else {})
+            wire.answer(message, {"configOptions": OPTIONS} if params["type"] == "id" else {})
         case "session/cancel":
             idle(stopReason="cancelled")
         case "session/prompt" if "1" in sys.argv:
             wire.say("Of the first version.")
-            wire.answer(asked, {"stopReason": "end_turn"})
+            wire.answer(message, {"stopReason": "end_turn"})
         case "session/prompt":
-            prompt(asked)
-        case _ if "id" in asked and method:
-            wire.answer(asked, {})
+            prompt(message)
+        case _ if "id" in message and method:
+            wire.answer(message, {})

@@ -8,25 +8,25 @@ import sys
 
 import wire
 
-told = []
+requests = []
 while True:
-    asked = wire.receive()
-    method, params = asked.get("method"), asked.get("params") or {}
+    message = wire.receive()
+    method, params = message.get("method"), message.get("params") or {}
     match method:
         case "initialize":
-            wire.initialize(asked, **({} if "none" in sys.argv else {"providers": {}}))
+            wire.initialize(message, **({} if "none" in sys.argv else {"providers": {}}))
         case "providers/list":
             main = {"providerId": "main", "supported": ["anthropic"], "required": False, "current": None}
-            wire.answer(asked, {"providers": [main]})
+            wire.answer(message, {"providers": [main]})
         case "providers/set" if params["baseUrl"].startswith("bad:"):
-            wire.refuse(asked, -32602, "That is no address")
+            wire.refuse(message, -32602, "That is no address")
         case "providers/set" | "providers/disable":
-            told.append([method, params])
-            wire.answer(asked, {})
+            requests.append([method, params])
+            wire.answer(message, {})
         case "session/new":
-            wire.answer(asked, {"sessionId": wire.SESSION})
+            wire.answer(message, {"sessionId": wire.SESSION})
         case "session/prompt":
-            wire.say(json.dumps(told))
-            wire.answer(asked, {"stopReason": "end_turn"})
-        case _ if "id" in asked and method:
-            wire.answer(asked, {})
+            wire.say(json.dumps(requests))
+            wire.answer(message, {"stopReason": "end_turn"})
+        case _ if "id" in message and method:
+            wire.answer(message, {})

@@ -30,28 +30,28 @@ def options():
 
 
 while True:
-    asked = wire.receive()
-    params = asked.get("params") or {}
-    match asked.get("method"):
+    message = wire.receive()
+    params = message.get("params") or {}
+    match message.get("method"):
         case "initialize":
-            wire.answer(asked, {"protocolVersion": 1, "agentCapabilities": {"sessionCapabilities": ABLE}})
+            wire.answer(message, {"protocolVersion": 1, "agentCapabilities": {"sessionCapabilities": ABLE}})
         case "session/new" | "session/resume" | "session/fork":
             kept = {} if OLD else {"configOptions": options()}
             kept |= {"models": MODELS} if OLD or BOTH else {}
-            session = "copy" if asked["method"] == "session/fork" else wire.SESSION
-            wire.answer(asked, {"sessionId": session, "modes": MODES, **kept})
+            session = "copy" if message["method"] == "session/fork" else wire.SESSION
+            wire.answer(message, {"sessionId": session, "modes": MODES, **kept})
         case "session/set_mode" if params["modeId"] == "broken":
-            wire.refuse(asked, -32602, "No such mode")
+            wire.refuse(message, -32602, "No such mode")
         case "session/set_model" if BOTH:
-            wire.refuse(asked, -32601, "Method not found: session/set_model")
+            wire.refuse(message, -32601, "Method not found: session/set_model")
         case "session/set_mode" | "session/set_model":
-            wire.answer(asked, {})
+            wire.answer(message, {})
         case "session/set_config_option":
             values[params["configId"]] = params["value"]
-            wire.answer(asked, {"configOptions": options()})
+            wire.answer(message, {"configOptions": options()})
         case "session/prompt":
             wire.update("available_commands_update", availableCommands=[{"name": "web", "description": "search"}])
             wire.update("session_info_update", title="A name")
             wire.update("usage_update", used=53000, size=200000, cost={"amount": 0.045, "currency": "USD"})
             wire.send({"method": "_vendor/limits", "params": {"left": 3}})
-            wire.answer(asked, {"stopReason": "end_turn"})
+            wire.answer(message, {"stopReason": "end_turn"})

@@ -26,8 +26,8 @@ def new(request):
 def ask(command, number):
     call = {"toolCallId": f"ask-{number}", "title": command, "kind": "execute", "rawInput": {"command": command}}
     wire.update("tool_call", **call, status="pending")
-    said = wire.request("session/request_permission", sessionId=wire.SESSION, toolCall=call, options=OPTIONS)
-    wire.say(f"{said['result']['outcome'].get('optionId')}\n")
+    reply = wire.request("session/request_permission", sessionId=wire.SESSION, toolCall=call, options=OPTIONS)
+    wire.say(f"{reply['result']['outcome'].get('optionId')}\n")
     wire.update("tool_call_update", toolCallId=f"ask-{number}", status="completed")
 
 

@@ -63,16 +63,16 @@ def prompt(request):
 
 
 while True:
-    asked = wire.receive()
-    match asked.get("method"):
+    message = wire.receive()
+    match message.get("method"):
         case "initialize":
-            wire.initialize(asked)
+            wire.initialize(message)
         case "session/new":
             opened += 1
-            wire.answer(asked, {"sessionId": f"session-{opened}"})
+            wire.answer(message, {"sessionId": f"session-{opened}"})
         case "session/prompt":
-            threading.Thread(target=prompt, args=[asked], daemon=True).start()
+            threading.Thread(target=prompt, args=[message], daemon=True).start()
         case "session/cancel":
-            cancelled[asked["params"]["sessionId"]].set()
-        case _ if "id" in asked and "method" in asked:
-            wire.answer(asked, {})
+            cancelled[message["params"]["sessionId"]].set()
+        case _ if "id" in message and "method" in message:
+            wire.answer(message, {})

@@ -24,19 +24,19 @@ def use(server, env, tool, arguments):
     with subprocess.Popen(command, env={**os.environ, **env}, stdin=-1, stdout=-1, stderr=-1, text=True) as process:
 
         def call(number, method, params):
-            said = {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
-            process.stdin.write(json.dumps(said) + "\n")
+            message = {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
+            process.stdin.write(json.dumps(message) + "\n")
             process.stdin.flush()
             return json.loads(process.stdout.readline() or "null")
 
         try:
             call(1, "initialize", {"protocolVersion": "2025-06-18", "capabilities": {}})
-            said = call(2, "tools/call", {"name": tool, "arguments": arguments})
+            reply = call(2, "tools/call", {"name": tool, "arguments": arguments})
         except BrokenPipeError:
-            said = None
+            reply = None
         with contextlib.suppress(BrokenPipeError):
             process.stdin.close()
-        return said["result"] if said else f"it ended: {process.stderr.read().strip()}"
+        return reply["result"] if reply else f"it ended: {process.stderr.read().strip()}"
 
 
 def prompt(request):

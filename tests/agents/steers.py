@@ -5,17 +5,17 @@ import wire
 waiting = []
 
 while True:
-    asked = wire.receive()
-    match asked.get("method"):
+    message = wire.receive()
+    match message.get("method"):
         case "initialize":
             offers = {"_meta": {"scripted": {"promptQueueing": True}}}
-            wire.answer(asked, {"protocolVersion": 1, "agentCapabilities": offers})
+            wire.answer(message, {"protocolVersion": 1, "agentCapabilities": offers})
         case "session/new":
-            wire.answer(asked, {"sessionId": wire.SESSION})
+            wire.answer(message, {"sessionId": wire.SESSION})
         case "session/prompt":
-            text = asked["params"]["prompt"][0]["text"]
+            text = message["params"]["prompt"][0]["text"]
             wire.say(f"[{text}]")
-            waiting.append(asked)
+            waiting.append(message)
             if text == "done":
                 for request in waiting:
                     wire.answer(request, {"stopReason": "end_turn"})

@@ -46,18 +46,18 @@ def prompt(request):
 
 
 while True:
-    asked = wire.receive()
-    match asked.get("method"):
+    message = wire.receive()
+    match message.get("method"):
         case "initialize":
-            session = asked["params"]["clientCapabilities"].get("session") or {}
+            session = message["params"]["clientCapabilities"].get("session") or {}
             offered = "promptSuggestions" in session
-            wire.initialize(asked, loadSession=True)
+            wire.initialize(message, loadSession=True)
         case "session/new":
-            wire.answer(asked, {"sessionId": wire.SESSION})
+            wire.answer(message, {"sessionId": wire.SESSION})
         case "session/load":
             suggest("What was suggested long ago")
-            wire.answer(asked, {})
+            wire.answer(message, {})
         case "session/prompt":
-            prompt(asked)
-        case _ if "id" in asked and "method" in asked:
-            wire.refuse(asked, -32601, "Method not found")
+            prompt(message)
+        case _ if "id" in message and "method" in message:
+            wire.refuse(message, -32601, "Method not found")

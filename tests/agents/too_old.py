@@ -9,13 +9,13 @@ import wire
 
 if "speaks" in sys.argv:
     while True:
-        asked = wire.receive()
-        match asked.get("method"):
+        message = wire.receive()
+        match message.get("method"):
             case "initialize":
                 info = {"name": "old", "version": "0.9.1"}
-                wire.answer(asked, {"protocolVersion": 1, "agentInfo": info})
-            case _ if "id" in asked:
-                wire.answer(asked, {"sessionId": wire.SESSION})
+                wire.answer(message, {"protocolVersion": 1, "agentInfo": info})
+            case _ if "id" in message:
+                wire.answer(message, {"sessionId": wire.SESSION})
 if "--version" in sys.argv and "mute" not in sys.argv:
     print("scripted agent v0.9.1 (2026-01-02)")
     sys.exit(0)

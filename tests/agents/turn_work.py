@@ -50,15 +50,15 @@ def many():
     wire.say("That was much.")
 
 
-def new(asked):
+def new(request):
     global connection  # noqa: PLW0603
-    for server in asked["params"]["mcpServers"]:
+    for server in request["params"]["mcpServers"]:
         connection = wire.connect(server)
-    wire.answer(asked, {"sessionId": wire.SESSION})
+    wire.answer(request, {"sessionId": wire.SESSION})
 
 
-def prompt(asked):
-    blocks = asked["params"]["prompt"]
+def prompt(request):
+    blocks = request["params"]["prompt"]
     word, _, rest = blocks[0]["text"].partition(" ")
     match word:
         case "Analyse":
@@ -75,7 +75,7 @@ def prompt(asked):
             wire.say(json.dumps(blocks))
         case _:
             wire.say(rest or "Yes.")
-    wire.answer(asked, {"stopReason": "end_turn"})
+    wire.answer(request, {"stopReason": "end_turn"})
 
 
 wire.run(prompt, new, mcpCapabilities={"acp": True})

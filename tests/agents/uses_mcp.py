@@ -11,10 +11,10 @@ numbers = iter(range(1, 1000))
 def call(method, /, **params):
     number = next(numbers)
     wire.send({"id": number, "method": method, "params": params})
-    while (said := wire.receive()).get("id") != number or "method" in said:
-        if "method" in said and "id" in said:  # a server's request; the client numbers its requests separately
-            wire.answer(said, {"heard": said["params"]["method"]})
-    return said
+    while (message := wire.receive()).get("id") != number or "method" in message:
+        if "method" in message and "id" in message:  # a server's request; the client numbers its requests separately
+            wire.answer(message, {"heard": message["params"]["method"]})
+    return message
 
 
 def inner(connection, method, /, **params):
@@ -42,8 +42,8 @@ def prompt(request):
         wire.say("Left.")
     else:
         tool, *arguments = words
-        said = inner(connections[name], "tools/call", name=tool, arguments={"words": arguments})
-        wire.say(json.dumps(said.get("result", said.get("error"))))
+        reply = inner(connections[name], "tools/call", name=tool, arguments={"words": arguments})
+        wire.say(json.dumps(reply.get("result", reply.get("error"))))
     wire.answer(request, {"stopReason": "end_turn"})
 
 

@@ -15,18 +15,18 @@ METHODS = [
 inside = False
 
 while True:
-    asked = wire.receive()
-    match asked.get("method"):
+    message = wire.receive()
+    match message.get("method"):
         case "initialize":
-            wire.answer(asked, {"protocolVersion": 1, "authMethods": METHODS})
+            wire.answer(message, {"protocolVersion": 1, "authMethods": METHODS})
         case "authenticate":
             inside = "never" not in sys.argv
             if "unnoticed" not in sys.argv:
-                wire.answer(asked, {})
+                wire.answer(message, {})
         case "session/new" if inside or sys.argv[1] != "session":
-            wire.answer(asked, {"sessionId": wire.SESSION})
+            wire.answer(message, {"sessionId": wire.SESSION})
         case "session/prompt" if inside or sys.argv[1] != "prompt":
             wire.say("welcome")
-            wire.answer(asked, {"stopReason": "end_turn"})
-        case _ if "id" in asked and "method" in asked:
-            wire.refuse(asked, -32000, "Authentication required")
+            wire.answer(message, {"stopReason": "end_turn"})
+        case _ if "id" in message and "method" in message:
+            wire.refuse(message, -32000, "Authentication required")

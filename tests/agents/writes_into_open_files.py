@@ -116,15 +116,15 @@ def received(read):
 
 
 def facts():
-    found = {}
+    contents = {}
     for name in (*(f"{here}/{each}" for each in os.listdir(here)), outside.name):
         status = os.lstat(name)
         content = open(name, "rb").read() if os.path.isfile(name) else None
-        found[os.path.basename(name)] = (status.st_mode, status.st_size, status.st_mtime_ns, content)
-    found["sockets"] = [received(each.recv) for each in (server, other, right)]
-    found["pipe"] = received(lambda size: os.read(reading, size))
-    found["transactions"] = (db.in_transaction, wal.in_transaction)
-    return found
+        contents[os.path.basename(name)] = (status.st_mode, status.st_size, status.st_mtime_ns, content)
+    contents["sockets"] = [received(each.recv) for each in (server, other, right)]
+    contents["pipe"] = received(lambda size: os.read(reading, size))
+    contents["transactions"] = (db.in_transaction, wal.in_transaction)
+    return contents
 
 
 before = facts()

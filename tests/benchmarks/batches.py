@@ -91,39 +91,39 @@ def _in_a_process(program: str, *arguments: object) -> dict[str, float]:
         os.mkdir(workspace)  # noqa: PTH102 - as above
         words = [sys.executable, "-c", program, *map(str, arguments)]
         done = subprocess.run(words, cwd=workspace, env=environment, check=True, stdout=subprocess.PIPE, text=True)
-        found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
-        return found
+        measured: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
+        return measured
 
 
 def interrupted() -> Row:
     """Measures the time from Ctrl-C until all running inputs are cancelled."""
-    found = _in_a_process(INTERRUPT, INPUTS, INTERRUPTED)
+    measured = _in_a_process(INTERRUPT, INPUTS, INTERRUPTED)
     what = f"an interrupt with {INTERRUPTED} running, until they are cancelled"
-    return Row(what=what, value=found["seconds"], unit="s", at_most=INTERRUPT_SECONDS)
+    return Row(what=what, value=measured["seconds"], unit="s", at_most=INTERRUPT_SECONDS)
 
 
 def measure() -> list[Row]:
     plain = {each: run(INPUTS, each) for each in CONCURRENCIES}
     rows = [interrupted()]
-    for each, found in plain.items():
+    for each, measured in plain.items():
         rows += [
-            Row(what=f"{INPUTS:,} inputs, {each} at once", value=INPUTS / found["seconds"], unit="/s"),
-            Row(what=f"  an input, {each} at once", value=found["seconds"] / INPUTS * 1000, unit="ms"),
-            Row(what=f"  memory, {each} at once", value=found["megabytes"], unit="MB more"),
+            Row(what=f"{INPUTS:,} inputs, {each} at once", value=INPUTS / measured["seconds"], unit="/s"),
+            Row(what=f"  an input, {each} at once", value=measured["seconds"] / INPUTS * 1000, unit="ms"),
+            Row(what=f"  memory, {each} at once", value=measured["megabytes"], unit="MB more"),
         ]
     for workers in WORKERS:
-        found = run(INPUTS, 8, workers=workers, threads=max(1, 4 // workers))
-        more = (found["cpu"] - plain[4]["cpu"]) / INPUTS * 1000
+        measured = run(INPUTS, 8, workers=workers, threads=max(1, 4 // workers))
+        more = (measured["cpu"] - plain[4]["cpu"]) / INPUTS * 1000
         rows.append(
             Row(what=f"  more for an input, {workers} Dask workers", value=more, unit="ms", at_most=OVERHEAD_MS)
         )
     for workers in SLEEPERS:
         number = workers * 4
-        found = run(number, min(256, 2 * workers), workers=workers, prompt=f"/slow 1 {SLEEP_MS // 1000}{{input}}")
+        measured = run(number, min(256, 2 * workers), workers=workers, prompt=f"/slow 1 {SLEEP_MS // 1000}{{input}}")
         rows.append(
             Row(
                 what=f"  agents that sleep, {workers} Dask workers",
-                value=number / found["seconds"],
+                value=number / measured["seconds"],
                 unit="/s",
                 beside=workers / SLEEP_MS * 1000,
                 beside_name="ideal",

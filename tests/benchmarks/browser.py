@@ -43,5 +43,5 @@ def a_lab(notebooks: Path | None = None) -> Iterator[Lab]:
 
 
 def _chromium() -> str:
-    found = subprocess.run([sys.executable, ROOT / "scripts/chromium.py"], capture_output=True, text=True, check=True)
-    return found.stdout.strip()
+    search = subprocess.run([sys.executable, ROOT / "scripts/chromium.py"], capture_output=True, text=True, check=True)
+    return search.stdout.strip()

@@ -109,8 +109,8 @@ async def reduced(chunks: int, spawn: Any = SpawnedAgent.spawn) -> float:
     new = await agent.open_session(OpenRequest(cwd=str(Path.cwd())), listener)
     answered = asyncio.Event()
     began = time.perf_counter()
-    said = Message(text=str(chunks), origin=MessageOrigin(kind="user"))
-    agent.prompt(new.session_id, said, lambda _: answered.set())
+    message = Message(text=str(chunks), origin=MessageOrigin(kind="user"))
+    agent.prompt(new.session_id, message, lambda _: answered.set())
     await answered.wait()
     took = time.perf_counter() - began
     await agent.stop(patience=1)

@@ -49,9 +49,9 @@ def stream(page: str, chunks: int) -> dict[str, float]:
 
 
 def measure() -> list[Row]:
-    found = {page: _apart(page) for page in PAGES}
+    measured = {page: _apart(page) for page in PAGES}
     text = CHUNKS * len(TEXT)
-    hidden, nobody = found["hidden"], found["none"]
+    hidden, nobody = measured["hidden"], measured["none"]
     return [
         Row(
             what=f"memory for {CHUNKS:,} chunks while hidden",
@@ -75,5 +75,5 @@ def measure() -> list[Row]:
 def _apart(page: str) -> dict[str, float]:
     code = f"import json; from tests.benchmarks.hidden import stream; print(json.dumps(stream({page!r}, {CHUNKS})))"
     run = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
-    found: dict[str, float] = json.loads(run.stdout)
-    return found
+    measured: dict[str, float] = json.loads(run.stdout)
+    return measured

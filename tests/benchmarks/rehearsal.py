@@ -91,11 +91,11 @@ def _starts() -> list[Row]:
 
 async def _start(folder: Path, confine: Confine | None) -> float:
     """Returns the milliseconds until an agent writes its first bytes."""
-    told = asyncio.Event()
+    has_output = asyncio.Event()
     begun = time.perf_counter()
     spec = custom(["/bin/sh", "-c", "echo ready; read line"], name="ready")
-    process = await SpawnedAgent.spawn(spec, folder, confine=confine, on_output=lambda _: told.set())
-    await asyncio.wait_for(told.wait(), 60)
+    process = await SpawnedAgent.spawn(spec, folder, confine=confine, on_output=lambda _: has_output.set())
+    await asyncio.wait_for(has_output.wait(), 60)
     taken = (time.perf_counter() - begun) * 1000
     await process.stop()
     return taken

@@ -96,8 +96,8 @@ def measure() -> list[Row]:
             for count in (1, MANY)
         )
     session.close()
-    said = PER_SECOND * SECONDS
-    assert (one.heard, many.heard) == (said, said), (one, many)
+    expected = PER_SECOND * SECONDS
+    assert (one.heard, many.heard) == (expected, expected), (one, many)
     each = 1000 * (many.cpu - nobody) / MANY / SECONDS
     first = 1000 * max(one.cpu - nobody, 0.001) / SECONDS
     return [

@@ -57,8 +57,8 @@ class Restored:
 
 def measure() -> list[Row]:
     with a_lab() as lab:
-        found = {turns: _best(lab, turns) for turns in TURNS}
-    few, many = (found[turns] for turns in TURNS)
+        seconds = {turns: _best(lab, turns) for turns in TURNS}
+    few, many = (seconds[turns] for turns in TURNS)
     what = f"a session of {TURNS[1]:,} turns after a reload: initialize to first paint"
     return [
         Row(what=what, value=many.took, unit="ms", at_most=LIMIT_MS),

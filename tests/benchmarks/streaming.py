@@ -40,7 +40,7 @@ WATCH = r"""
   requestAnimationFrame(tick);
 }
 """
-SHOWN = f"() => window.agentnbSeen.length > 2 && window.agentnbSeen.at(-1)[1] === {COUNT}"
+ALL_SHOWN = f"() => window.agentnbSeen.length > 2 && window.agentnbSeen.at(-1)[1] === {COUNT}"
 
 
 @dataclass
@@ -50,7 +50,7 @@ class Socket:
     flushes: int = 0
     frames: int = 0
     size: int = 0
-    said: int = 0
+    sent: int = 0
     counts: bool = False
 
     def watch(self, socket: WebSocket) -> None:
@@ -64,7 +64,7 @@ class Socket:
         self.flushes += self.counts and b"comm_msg" in raw and (b'"flush"' in raw or b'x-agentnb/text"' in raw)
 
     def _sent(self, _payload: str | bytes) -> None:
-        self.said += self.counts
+        self.sent += self.counts
 
 
 def measure() -> list[Row]:
@@ -78,7 +78,7 @@ def measure() -> list[Row]:
         shares = _unwatched(lab, socket)
         lab.page.evaluate(WATCH)
         times = _stream(lab, "watched")
-        lab.page.wait_for_function(SHOWN)
+        lab.page.wait_for_function(ALL_SHOWN)
         seen: list[list[float]] = lab.page.evaluate("window.agentnbSeen")
         counted = [(at, int(number)) for at, number in seen if at >= times[0]]
     return _rows(_lags(counted, times), len(counted), shares, socket)
@@ -92,8 +92,8 @@ def _stream(lab: Lab, name: str, count: int = COUNT) -> list[float]:
     box.press("Enter")
     while not times.exists():
         lab.page.wait_for_timeout(500)
-    said: list[float] = json.loads(times.read_text())
-    return said
+    sent: list[float] = json.loads(times.read_text())
+    return sent
 
 
 def _unwatched(lab: Lab, socket: Socket) -> dict[str, float]:
@@ -117,7 +117,7 @@ def _metrics(page: CDPSession) -> dict[str, float]:
 
 def _lags(seen: list[tuple[float, int]], times: list[float]) -> list[float]:
     numbers = [number for _, number in seen]
-    return [seen[bisect_left(numbers, number)][0] - said for number, said in enumerate(times, 1)]
+    return [seen[bisect_left(numbers, number)][0] - sent for number, sent in enumerate(times, 1)]
 
 
 def _rows(lags: list[float], paints: int, shares: dict[str, float], socket: Socket) -> list[Row]:
@@ -137,6 +137,6 @@ def _rows(lags: list[float], paints: int, shares: dict[str, float], socket: Sock
             beside_name="flushes",
             at_most=PER_FLUSH,
         ),
-        Row(what=f"{pace}: websocket messages from the page", value=socket.said, unit=""),
+        Row(what=f"{pace}: websocket messages from the page", value=socket.sent, unit=""),
         Row(what=f"{pace}: bytes to the page", value=socket.size / 1000, unit="KB", at_most=KILOBYTES),
     ]

@@ -43,9 +43,9 @@ def run(calls: int, page: str = "seen") -> tuple[float, float]:
     workload.begin_turns()
     workload.spent = longest = 0.0
     for first in range(0, calls, READ):
-        said = [update for number in range(first, first + READ) for update in updates(number)]
+        batch = [update for number in range(first, first + READ) for update in updates(number)]
         for step in (
-            lambda said=said: deliver(said, workload.conversations[0].events),
+            lambda batch=batch: deliver(batch, workload.conversations[0].events),
             lambda: workload.loop.advance(20),
         ):
             began = time.process_time()
@@ -56,7 +56,7 @@ def run(calls: int, page: str = "seen") -> tuple[float, float]:
     return workload.spent, longest
 
 
-async def _asked(requests: int) -> float:
+async def _permission_seconds(requests: int) -> float:
     """Returns the processor seconds for *requests* permission requests of one turn, answered by the user."""
     workload = Workload(1)
     workload.host.environment.connect(attached=lambda: True)
@@ -96,13 +96,13 @@ async def _asked(requests: int) -> float:
     return workload.spent
 
 
-def asked(requests: int) -> float:
-    return asyncio.run(_asked(requests))
+def permission_seconds(requests: int) -> float:
+    return asyncio.run(_permission_seconds(requests))
 
 
 def measure() -> list[Row]:
-    questions = min(asked(REQUESTS) for _ in range(RUNS))
-    fewer = min(asked(REQUESTS // 2) for _ in range(RUNS))
+    questions = min(permission_seconds(REQUESTS) for _ in range(RUNS))
+    fewer = min(permission_seconds(REQUESTS // 2) for _ in range(RUNS))
     whole = min(run(CALLS)[0] for _ in range(RUNS))
     half = min(run(CALLS // 2)[0] for _ in range(RUNS))
     longest = min(run(CALLS)[1] for _ in range(RUNS))

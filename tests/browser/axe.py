@@ -28,4 +28,4 @@ def serious(page: Page) -> list[dict[str, Any]]:
     """Returns axe-core's serious and critical findings in our views."""
     if not page.evaluate("typeof axe !== 'undefined'"):
         page.evaluate(SCRIPT.read_text(encoding="utf-8"))
-    return [found for found in page.evaluate(RUN) if found["impact"] in SERIOUS]
+    return [violation for violation in page.evaluate(RUN) if violation["impact"] in SERIOUS]

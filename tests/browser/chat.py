@@ -51,5 +51,5 @@ class Chat:
     def answer(self, turns: int = 1) -> str:
         """Returns the exact last answer, after *turns* turns."""
         expect(self.copy).to_have_count(turns, timeout=PATIENCE_MS)
-        said: str = self.copy.last.evaluate(COPIED)
-        return said
+        text: str = self.copy.last.evaluate(COPIED)
+        return text

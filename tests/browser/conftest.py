@@ -60,9 +60,9 @@ VIEWPORT: ViewportSize = {"width": 1280, "height": 900}
 
 @pytest.fixture(scope="session")
 def chromium() -> str:
-    found = subprocess.run([sys.executable, ROOT / "scripts/chromium.py"], capture_output=True, text=True, check=False)
-    assert found.returncode == 0, found.stderr
-    return found.stdout.strip()
+    search = subprocess.run([sys.executable, ROOT / "scripts/chromium.py"], capture_output=True, text=True, check=False)
+    assert search.returncode == 0, search.stderr
+    return search.stdout.strip()
 
 
 @pytest.fixture(scope="session")
@@ -235,11 +235,11 @@ def watched(lab: Lab, request: pytest.FixtureRequest, page: str = "") -> Iterato
         name = f"end-{plain(request)}{page}"
         picture(lab, name)
         (PICTURES / f"{name}.txt").write_text("\n".join(console), encoding="utf-8")
-        text = f"{lab.page.url} shows:\n{shown(lab)}\nIts console's last lines:\n" + "\n".join(console[-25:])
+        text = f"{lab.page.url} shows:\n{page_text(lab)}\nIts console's last lines:\n" + "\n".join(console[-25:])
         request.node.add_report_section("teardown", "page", text)
 
 
-def shown(lab: Lab) -> str:
+def page_text(lab: Lab) -> str:
     """Returns the beginning of the page's text, or the browser's activity if the page does not answer."""
     if lab.page.is_closed():
         return "(closed)"

@@ -42,7 +42,7 @@ CLOSED_BY_PROGRAM = 3
 
 
 @dataclass(frozen=True)
-class Shown:
+class Notification:
     number: int
     title: str
     text: str
@@ -60,7 +60,7 @@ class Desktop:
         )
         assert self._bus.stdout is not None
         self._bus.stdout.readline()  # until it listens
-        self._shown: list[Shown] = []
+        self._notifications: list[Notification] = []
         self._closed: list[int] = []
         self._changed = threading.Condition()
         self._link: DBusConnection = open_dbus_connection(self.address, auth_timeout=PATIENCE_SECONDS)
@@ -79,15 +79,15 @@ class Desktop:
         self._bus.communicate()
 
     @property
-    def shown(self) -> tuple[Shown, ...]:
+    def notifications(self) -> tuple[Notification, ...]:
         """Returns all notifications in order."""
         with self._changed:
-            return tuple(self._shown)
+            return tuple(self._notifications)
 
-    def wait_shown(self, count: int) -> Shown:
+    def wait_shown(self, count: int) -> Notification:
         """Waits for *count* notifications; returns the last."""
-        self._wait(lambda: len(self._shown) >= count, f"{count} notifications")
-        return self.shown[count - 1]
+        self._wait(lambda: len(self._notifications) >= count, f"{count} notifications")
+        return self.notifications[count - 1]
 
     def wait_closed(self, number: int) -> None:
         """Waits until the browser has closed one."""
@@ -98,7 +98,9 @@ class Desktop:
 
     def _wait(self, is_so: Callable[[], bool], what: str) -> None:
         with self._changed:
-            assert self._changed.wait_for(is_so, PATIENCE_SECONDS), f"no {what}: {self._shown}, closed {self._closed}"
+            assert self._changed.wait_for(is_so, PATIENCE_SECONDS), (
+                f"no {what}: {self._notifications}, closed {self._closed}"
+            )
 
     def _serve(self) -> None:
         while True:
@@ -118,9 +120,9 @@ class Desktop:
         if method == "Notify":
             _, _, _, title, text, *_ = message.body
             with self._changed:
-                self._shown.append(Shown(len(self._shown) + 1, title, text))
+                self._notifications.append(Notification(len(self._notifications) + 1, title, text))
                 self._changed.notify_all()
-                return new_method_return(message, "u", (len(self._shown),))
+                return new_method_return(message, "u", (len(self._notifications),))
         if method == "CloseNotification":
             [number] = message.body
             with self._changed:

@@ -268,7 +268,7 @@ class Lab:
     def close_connection_errors(self) -> None:
         """From now on close JupyterLab's dialog about the connection whenever it appears."""
         dialog = self.page.locator(".jp-Dialog", has_text="Server Connection Error")
-        self.page.add_locator_handler(dialog, lambda shown: shown.get_by_role("button", name="Close").click())
+        self.page.add_locator_handler(dialog, lambda locator: locator.get_by_role("button", name="Close").click())
 
     def saved(self, name: str) -> Any:
         """Read a notebook's file."""

@@ -7,7 +7,7 @@ import zlib
 
 _OBJECT = re.compile(rb"(?:^|\n)(\d+) 0 obj\n(.*?)(?:>>\s*stream\r?\n(.*?)\nendstream)?\nendobj", re.DOTALL)
 _FONT = re.compile(rb"/F(\d+) (\d+) 0 R")
-_SHOWN = re.compile(rb"/F(\d+) [\d.]+ Tf|<([0-9A-Fa-f]+)> Tj")
+_FONT_OR_GLYPHS = re.compile(rb"/F(\d+) [\d.]+ Tf|<([0-9A-Fa-f]+)> Tj")
 _RANGE = re.compile(rb"<([0-9A-Fa-f]{4})> (?:<([0-9A-Fa-f]{4})> )?<([0-9A-Fa-f]{4,})>")
 
 
@@ -15,14 +15,14 @@ def words(data: bytes) -> str:
     """Returns all visible letters of the PDF *data*, without spaces, in drawing order."""
     objects = {number: (head, _unpacked(stream)) for number, head, stream in _OBJECT.findall(data)}
     fonts = {name: _letters(objects, number) for head, _ in objects.values() for name, number in _FONT.findall(head)}
-    found = []
+    letters = []
     for _, stream in objects.values():
         font: dict[int, str] = {}
-        for name, glyphs in _SHOWN.findall(stream):
+        for name, glyphs in _FONT_OR_GLYPHS.findall(stream):
             if name:
                 font = fonts.get(name, {})
-            found += [font.get(int(glyphs[at : at + 4], 16), "") for at in range(0, len(glyphs), 4)]
-    return re.sub(r"\s", "", "".join(found))
+            letters += [font.get(int(glyphs[at : at + 4], 16), "") for at in range(0, len(glyphs), 4)]
+    return re.sub(r"\s", "", "".join(letters))
 
 
 def _letters(objects: dict[bytes, tuple[bytes, bytes]], number: bytes) -> dict[int, str]:

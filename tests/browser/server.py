@@ -122,7 +122,7 @@ def start(home: Path, folder: Path, *options: str, port: int | None = None, with
     reader = threading.Thread(target=_follow, args=(process, log, ready), daemon=True)
     reader.start()
     ready.wait(START_SECONDS)
-    listens = next((int(found[1]) for line in log if (found := READY.search(line))), None)
+    listens = next((int(match[1]) for line in log if (match := READY.search(line))), None)
     if listens is None or not _accepts_connections(process, listens):
         process.kill()
         message = b"".join(log).decode(errors="replace")

@@ -104,8 +104,8 @@ class Side:
 
     def expect_answer(self, text: str) -> None:
         """Waits for a whole answer; the prompt may have the same text."""
-        said = self.chat.locator(".answer").get_by_text(text, exact=True)
-        said.first.wait_for(timeout=PATIENCE_MS)
+        answer = self.chat.locator(".answer").get_by_text(text, exact=True)
+        answer.first.wait_for(timeout=PATIENCE_MS)
 
     def resize(self, width: int) -> None:
         """Drags the panel's edge to *width* in pixels."""

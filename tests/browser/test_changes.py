@@ -61,8 +61,8 @@ def test_a_turn_is_reviewed_undone_and_redone(lab: Lab, side: Side) -> None:
     side.expect_chat()
     side.say(json.dumps(STEPS))
     bar = lab.panel.locator(".agentnb-cell-bar")
-    for asked in ("Waiting in [2] →", "Waiting in [3] →"):
-        expect(side.chat.locator(".waiting-link")).to_contain_text(asked, timeout=PATIENCE_MS)
+    for link in ("Waiting in [2] →", "Waiting in [3] →"):
+        expect(side.chat.locator(".waiting-link")).to_contain_text(link, timeout=PATIENCE_MS)
         expect(bar).to_have_attribute("data-armed", "true", timeout=PATIENCE_MS)
         bar.get_by_role("button", name="Accept", exact=True).click()
     counts = side.chat.locator(".change-counts")

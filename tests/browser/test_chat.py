@@ -83,13 +83,13 @@ def test_the_agent_pill_says_whether_the_agent_is_confined(lab: Lab, kernelspecs
         box.wait_for(timeout=PATIENCE_MS)
         box.press_sequentially("Hel")
         chat.output.locator(".pill").click()
-        said = chat.output.locator(".pop-settings .note", has_text=line)
-        said.wait_for(timeout=PATIENCE_MS)
-        shown = chat.output.locator(".selector:has(select) .selector-name").all_inner_texts()
-        assert shown == ["Pace", "Pieces", "Mode"]
-        assert chat.output.locator("select").evaluate_all("(all) => all.map((one) => one.ariaLabel)") == shown
+        note = chat.output.locator(".pop-settings .note", has_text=line)
+        note.wait_for(timeout=PATIENCE_MS)
+        names = chat.output.locator(".selector:has(select) .selector-name").all_inner_texts()
+        assert names == ["Pace", "Pieces", "Mode"]
+        assert chat.output.locator("select").evaluate_all("(all) => all.map((one) => one.ariaLabel)") == names
         assert serious(lab.page) == []
         lab.picture(f"chat-{line.partition(' by')[0].partition('.')[0].lower().replace(' ', '-')}")
         chat.output.evaluate("output => { output.style.maxWidth = '280px'; }")
-        assert said.evaluate("line => line.scrollWidth <= line.clientWidth")
+        assert note.evaluate("line => line.scrollWidth <= line.clientWidth")
         lab.page.keyboard.press("Escape")

@@ -52,9 +52,9 @@ def test_checks_are_on_the_preview_and_below_the_turn_and_each_click_does_what_i
     side.expect_chat()
     side.say(json.dumps([{"start": ["run_code", {"code": CODE}]}, {"end": 1}]))
     side.chat.get_by_role("button", name="Preview", exact=True).click(timeout=PATIENCE_MS)
-    shown = side.chat.locator(".preview-check")
+    preview_lines = side.chat.locator(".preview-check")
     for number, text in enumerate(LINES):
-        expect(shown.nth(number)).to_contain_text(text, timeout=PATIENCE_MS)
+        expect(preview_lines.nth(number)).to_contain_text(text, timeout=PATIENCE_MS)
     lab.picture("data-checks-preview")
     side.allow()
 

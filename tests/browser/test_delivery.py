@@ -34,14 +34,14 @@ def test_cell_deleted(lab: Lab, kernelspecs: object) -> None:
     lab.command("notebook:delete-cell")
     expect(lab.panel.locator(".turn-view")).to_have_count(0)
     other.root.get_by_role("button", name="Stop").click()  # the turn runs until then
-    said = other.answer().strip()
-    assert said.startswith(counted(7).strip())
+    answer = other.answer().strip()
+    assert answer.startswith(counted(7).strip())
     lab.expect_in_kernel(PANELS, 1)
     kept = lab.cell(2)
     kept.write("from agentnb.ipython.record import record\nprint(record(turn)['text/markdown'])")
     kept.run()
     kept.expect_done(4)
-    assert kept.output.locator("pre").inner_text().startswith(said)
+    assert kept.output.locator("pre").inner_text().startswith(answer)
 
 
 @pytest.fixture(scope="module")
@@ -217,7 +217,7 @@ def test_jupyters_message_limiter_reached_by_another_widget(
 
     def heard(payload: str | bytes) -> None:
         data = payload.encode() if isinstance(payload, str) else payload
-        flushes.update(int(found) for found in FLUSH.findall(data))
+        flushes.update(int(number) for number in FLUSH.findall(data))
 
     lab.page.on("websocket", lambda socket: socket.on("framereceived", heard))
     lab.open("noise.ipynb", notebook(CHAT, NOISE, kernel="ipykernel7"))

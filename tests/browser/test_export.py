@@ -19,7 +19,7 @@ from tests.unit.plugins.export.test_export import HOSTILE
 
 FOLDED = "<details><summary>Read a.csv</summary>\n\n```\nwhat was read\n```\n\n</details>"
 
-SAID = (
+TEXTS = (
     "%agent --permissions allow /plan 3",
     "The plan had 3 steps; all are done.",
     "+The residuals are small.",  # collapsed on the screen
@@ -37,14 +37,14 @@ def test_a_page_runs_nothing_and_prints_whole(browser: Browser, tmp_path: Path) 
     context = browser.new_context()
     try:
         page = context.new_page()
-        asked: list[str] = []
-        page.on("dialog", lambda dialog: asked.append(dialog.message))
-        page.on("console", lambda message: asked.append(message.text))
-        page.on("pageerror", lambda error: asked.append(error.message))
-        page.on("request", lambda request: asked.append(request.url))
+        events: list[str] = []
+        page.on("dialog", lambda dialog: events.append(dialog.message))
+        page.on("console", lambda message: events.append(message.text))
+        page.on("pageerror", lambda error: events.append(error.message))
+        page.on("request", lambda request: events.append(request.url))
         page.goto(file.as_uri())
         page.wait_for_load_state("networkidle")
-        assert asked == [file.as_uri()]
+        assert events == [file.as_uri()]
         inside = page.get_by_text("what was read")
         assert not inside.is_visible()
         page.emulate_media(media="print")
@@ -88,8 +88,8 @@ def test_formulas_are_drawn_and_a_wide_one_scrolls(
     context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
     try:
         page = context.new_page()
-        said: list[str] = []
-        page.on("console", lambda message: said.append(message.text))
+        messages: list[str] = []
+        page.on("console", lambda message: messages.append(message.text))
         page.goto(file.as_uri())
         page.screenshot(path=PICTURES / f"export-mathematics-{scheme}-{width}.png", full_page=True)
         assert page.locator("math").count() == 8
@@ -120,7 +120,7 @@ def test_formulas_are_drawn_and_a_wide_one_scrolls(
             "(signs) => signs.map((sign) => Math.round(sign.getBoundingClientRect().right))"
         )
         assert (len(ends), len(set(ends))) == (2, 1)
-        assert said == []
+        assert messages == []
     finally:
         context.close()
 
@@ -137,6 +137,6 @@ def test_the_documented_command_prints_what_was_asked_and_answered(chromium: str
     )  # fmt: skip
     printed = words((tmp_path / "fit.pdf").read_bytes())
     html = (tmp_path / "fit.html").read_text(encoding="utf-8")
-    for said in SAID:
-        assert said in html
-        assert "".join(said.split()) in printed
+    for text in TEXTS:
+        assert text in html
+        assert "".join(text.split()) in printed

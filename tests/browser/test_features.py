@@ -176,8 +176,8 @@ def test_waiting_messages_are_changed_moved_removed_and_sent_now(chat: Cell) -> 
     chat.button("Send now and stop the running turn: /say four").click()
     expect(queue).to_have_count(0, timeout=PATIENCE_MS)
     answered(chat, "three")
-    asked = chat.output.locator(".user-message .user-text").all_inner_texts()
-    assert [text.strip() for text in asked] == ["/hang", "/say four", "/say changed", "/say three"]
+    prompts = chat.output.locator(".user-message .user-text").all_inner_texts()
+    assert [text.strip() for text in prompts] == ["/hang", "/say four", "/say changed", "/say three"]
 
 
 def test_stop_with_queued_messages_holds_them_until_continue(chat: Cell, lab: Lab) -> None:
@@ -231,7 +231,7 @@ def test_settings_are_chosen_a_form_is_answered_and_a_conversation_is_saved(chat
         chat.output.get_by_role("menuitem", name="Save as Markdown").click()
     assert begun.value.suggested_filename.endswith(".md")
     kept = begun.value.path().read_text(encoding="utf-8")
-    places = [kept.find(said) for said in ("I am **plain** now", "/say the session goes on", "/form", "Ada")]
+    places = [kept.find(text) for text in ("I am **plain** now", "/say the session goes on", "/form", "Ada")]
     assert -1 not in places
     assert places == sorted(places)
     a_changed_file_is_downloaded(chat, lab)

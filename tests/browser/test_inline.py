@@ -175,8 +175,8 @@ def test_what_goes_wrong_with_an_edit_is_said_in_the_cell(lab: Lab, agent: Agent
     lab.command("notebook:delete-cell")
     expect(form(lab)).to_have_count(0)
     lab.command("apputils:display-notifications")
-    said = lab.page.locator(".jp-Notification-List").get_by_text("The cell was deleted, so its edit was stopped.")
-    said.first.wait_for(timeout=PATIENCE_MS)
+    notice = lab.page.locator(".jp-Notification-List").get_by_text("The cell was deleted, so its edit was stopped.")
+    notice.first.wait_for(timeout=PATIENCE_MS)
     expect(form(lab)).to_have_count(0)
     lab.expect_in_kernel("session.chat.turns[-1].state", "cancelled")
 

@@ -10,7 +10,7 @@ from tests.conftest import ROOT
 
 CELLS = 5_000
 FAILING = 2_500
-TOLD = 1_000
+REPORTED_CELLS = 1_000
 """The number of cells, around the active one, that a page reports to the kernel."""
 LONGEST_MESSAGE = 600_000
 """The most characters of a message about the notebook: 200,000 of sources, plus the other data of 1,000 cells."""
@@ -43,7 +43,7 @@ DOUBLED = """(source) => {
 """Inserts a cell with the second cell's id; the server would give it another id when it reads the file."""
 
 
-def told(lab: Lab) -> list[tuple[int, int]]:
+def reports(lab: Lab) -> list[tuple[int, int]]:
     """Returns the page's messages about the notebook since the last call: cells and characters of each."""
     return [(cells, size) for cells, size in lab.page.evaluate("() => window.told.splice(0)")]
 
@@ -83,20 +83,20 @@ def test_large_notebook_and_doubled_ids_when_fixed_reviewed_and_mentioned_stay_u
     expect(bar).to_have_attribute("data-armed", "true", timeout=PATIENCE_MS)
     expect(side.question).to_contain_text("Waiting in [2] →", timeout=PATIENCE_MS)
     lab.picture("large-notebook")
-    all_told = told(lab)
-    assert max(cells for cells, _ in all_told) == TOLD
-    assert max(size for _, size in all_told) < LONGEST_MESSAGE
+    all_reports = reports(lab)
+    assert max(cells for cells, _ in all_reports) == REPORTED_CELLS
+    assert max(size for _, size in all_reports) < LONGEST_MESSAGE
 
     side.box.press_sequentially("Is @cell:2 like @cell:1 ?")
     expect(chips(side)).to_have_count(2, timeout=PATIENCE_MS)
-    assert told(lab) == []
+    assert reports(lab) == []
     chips(side).nth(0).click()
     expect(side.chat.locator(".mention-preview pre")).to_contain_text("total / count", timeout=PATIENCE_MS)
     side.box.fill("")
     bar.get_by_role("button", name="Accept", exact=True).press("Enter")
     expect(side.chat.locator(".change-counts")).to_have_text("1 cell", timeout=PATIENCE_MS)
     assert sources(lab)[FAILING - 1 : FAILING + 2] == [cells[FAILING - 1], FIXED, cells[FAILING + 1]]
-    assert max((size for _, size in told(lab)), default=0) < LONGEST_MESSAGE
+    assert max((size for _, size in reports(lab)), default=0) < LONGEST_MESSAGE
 
     doubled_ids_stay_usable(lab, side)
 

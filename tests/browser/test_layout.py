@@ -68,7 +68,7 @@ def show(windows: dict[int, BrowserContext]) -> Iterator[Show]:
 
 def off_screen(page: Page, selector: str) -> list[Any]:
     """Returns the names of *selector*'s elements that a click at their middle would not hit."""
-    found: list[Any] = page.evaluate(
+    names: list[Any] = page.evaluate(
         """async (selector) => {
           await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
           const root = document.querySelector(".agentnb-view").shadowRoot;
@@ -83,7 +83,7 @@ def off_screen(page: Page, selector: str) -> list[Any]:
         }""",
         selector,
     )
-    return found
+    return names
 
 
 @pytest.mark.parametrize(

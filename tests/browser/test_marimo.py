@@ -67,14 +67,14 @@ def marimo(home: Path, tmp_path: Path) -> Iterator[str]:
         text=True,
     )
     assert process.stdout is not None
-    said = ""
+    output = ""
     for line in process.stdout:
-        said += line
-        if found := re.search(r"http://\S+", line):
+        output += line
+        if match := re.search(r"http://\S+", line):
             break
     else:
-        pytest.fail(f"marimo did not start:\n{said}")
-    yield found[0]
+        pytest.fail(f"marimo did not start:\n{output}")
+    yield match[0]
     below = psutil.Process(process.pid).children(recursive=True)
     process.terminate()
     process.communicate(timeout=STOP_SECONDS)

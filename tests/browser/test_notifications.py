@@ -130,12 +130,12 @@ def test_who_looks_elsewhere_is_notified_and_a_click_leads_to_the_conversation(a
     expect(away.page).to_have_title(re.compile(r"^\(1\) waits"))
     away.in_kernel(ANSWERED)
     expect(away.stop).to_have_count(0)
-    assert [one.title for one in desktop.shown] == [
+    assert [one.title for one in desktop.notifications] == [
         "Tour needs your answer",
         "Tour needs your answer",
         "Tour has finished",
     ]
-    assert not any(SECRET in one.title + one.text or "<" in one.title + one.text for one in desktop.shown)
+    assert not any(SECRET in one.title + one.text or "<" in one.title + one.text for one in desktop.notifications)
 
 
 def switch_on(away: Away) -> None:
@@ -163,13 +163,13 @@ def call_from_another_page(away: Away, desktop: Desktop) -> None:
     away.lab.open_too("another.ipynb", notebook("1", kernel="ipykernel7"))
     away.leave()
     away.in_kernel(ASKS)
-    shown = desktop.wait_shown(1)
-    assert shown.text.endswith("\n\nGo to the chat in the notebook.")
+    notification = desktop.wait_shown(1)
+    assert notification.text.endswith("\n\nGo to the chat in the notebook.")
     expect(away.page).to_have_title(re.compile(r"^\(1\) another"))
     expect(away.mark).to_have_count(1)
     expect(away.side.icon).to_have_attribute("title", "Agent chat: an agent needs you")
     away.lab.picture("notifications-marks")
-    desktop.click(shown.number)
+    desktop.click(notification.number)
     away.page.wait_for_function(HAS_FOCUS, polling=50)
     away.expect_conversation(SECRET)
     away.lab.picture("notifications-clicked")
@@ -182,9 +182,9 @@ def call_from_another_tab(away: Away, desktop: Desktop) -> None:
     away.chat.evaluate(OUT_OF_SIGHT)
     assert away.page.evaluate(HAS_FOCUS)
     away.in_kernel("unseen.prompt('/ask execute')")
-    asked = desktop.wait_shown(2)
+    notification = desktop.wait_shown(2)
     away.in_kernel("[question.allow() for question in unseen.questions]")
-    desktop.wait_closed(asked.number)
+    desktop.wait_closed(notification.number)
     finished = desktop.wait_shown(3)
     expect(away.side.icon).to_have_attribute("title", "Agent chat: an agent has finished")
     expect(away.page.locator(".lm-DockPanel-tabBar [data-agentnb='ended']", has_text="waits.ipynb")).to_have_count(1)

@@ -48,7 +48,7 @@ class Phone:
         self.context = context
         self.page: Page = context.new_page()
         self.noise: list[str] = []
-        self.page.on("console", lambda said: self.noise.append(said.text))
+        self.page.on("console", lambda message: self.noise.append(message.text))
         self.page.goto(link)
         self.status: Locator = self.page.locator(".status")
         self.cards: Locator = self.page.get_by_role("article")
@@ -200,8 +200,8 @@ def test_phone_comes_back_after_its_network_was_cut(
 ) -> None:
     """Through a server in between, under its name; later questions are there after the cut."""
     side = opened(lab, "cut.ipynb")
-    found = lab.page.evaluate(EVALUATED, IN_KERNEL.replace("{how}", f"origin='http://{relay.place}'"))
-    token, port = re.fullmatch(r"\['([\w-]{43})', (\d+)\]", found).groups()  # type: ignore[union-attr]
+    token_and_port = lab.page.evaluate(EVALUATED, IN_KERNEL.replace("{how}", f"origin='http://{relay.place}'"))
+    token, port = re.fullmatch(r"\['([\w-]{43})', (\d+)\]", token_and_port).groups()  # type: ignore[union-attr]
     relay.lead_to(f"ws://127.0.0.1:{port}/")
     phone = open_phone(f"http://{relay.place}/#{token}")
     phone.expect_live()

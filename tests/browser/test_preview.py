@@ -48,13 +48,13 @@ def test_code_is_previewed_on_its_card_and_done_as_previewed(lab: Lab, kernelspe
     )
     expect(preview.locator(".line.added")).to_have_text("+two")
     expect(preview.locator(".preview-text")).to_have_text(["<b>printed</b>", "2"])
-    shown = side.chat.locator(".preview .picture")
-    expect(shown).to_have_count(1)
+    picture = side.chat.locator(".preview .picture")
+    expect(picture).to_have_count(1)
     for theme, width in LOOKS:
         lab.theme(f"JupyterLab {theme}")
         side.resize(width)
-        shown.scroll_into_view_if_needed()
-        box, card = shown.bounding_box(), side.chat.locator(".preview").bounding_box()
+        picture.scroll_into_view_if_needed()
+        box, card = picture.bounding_box(), side.chat.locator(".preview").bounding_box()
         assert box is not None
         assert card is not None
         assert box["width"] <= card["width"], (theme, width)

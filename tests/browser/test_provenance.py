@@ -81,8 +81,8 @@ def test_mark_says_who_wrote_the_lines_and_leads_to_the_turn(lab: Lab, kernelspe
     expect(side.chat.locator(".turn")).to_have_count(0)
     first.focus()
     lab.page.keyboard.press("Enter")
-    shown = side.chat.locator(".turn").first
-    expect(shown).to_be_in_viewport(timeout=PATIENCE_MS)
+    view = side.chat.locator(".turn").first
+    expect(view).to_be_in_viewport(timeout=PATIENCE_MS)
     assert serious(lab.page) == []
     lab.theme("JupyterLab Dark")
     marks(lab).nth(1).hover()

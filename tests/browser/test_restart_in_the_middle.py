@@ -49,11 +49,11 @@ def test_a_message_sent_around_a_restart_is_in_its_conversation_or_its_box(lab: 
         side.expect_answer("first")
         expect(side.chat.locator("form[data-held='true']")).to_have_count(0, timeout=PATIENCE_MS)
         expect(side.chat.get_by_role("tab")).to_have_count(1)
-        said = side.chat.locator(".user-message", has_text=f"/say {word}")
+        message = side.chat.locator(".user-message", has_text=f"/say {word}")
         if in_new:
-            expect(said).to_have_count(1)
+            expect(message).to_have_count(1)
         else:
-            assert side.box.input_value() == f"/say {word}" or said.count() == 1
+            assert side.box.input_value() == f"/say {word}" or message.count() == 1
         side.box.fill("")
 
 

@@ -124,8 +124,8 @@ class Walk:
         expect(self.review).to_have_count(2, timeout=PATIENCE_MS)
         self.clean("finished")
         self.press("Review", "Shift+Tab")
-        shown = self.page.locator(".agentnb-review:visible")
-        bars = shown.locator(".agentnb-hunk-bar")
+        review = self.page.locator(".agentnb-review:visible")
+        bars = review.locator(".agentnb-hunk-bar")
         expect(bars).to_have_count(2, timeout=PATIENCE_MS)
         expect(self.lab.panel).to_be_visible()
         assert self.page.evaluate(REVIEW) == []

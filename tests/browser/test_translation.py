@@ -28,7 +28,7 @@ OURS = re.compile(
     r"|[A-Z][\w+]*\+[\w+]*|Ctrl.*|Alt.*|F2|Del|\d.*|@\w+.*)$"
 )
 """Texts that are not messages: of the user and the agent, names, keys, code, numbers; and one state."""
-SHOWN = """() => {
+VISIBLE_TEXTS = """() => {
   const found = [];
   const isSeen = (element) => element.checkVisibility({ checkOpacity: true, checkVisibilityCSS: true });
   for (const host of document.querySelectorAll("#agentnb-sidebar .agentnb-view")) {
@@ -61,11 +61,11 @@ def pseudo(text: str) -> str:
     return f"{MARKS[0]}{text}{'~' * round(LONGER * len(text))}{MARKS[1]}"
 
 
-def entries(found: dict[Message, set[str]]) -> dict[str, Any]:
+def entries(messages: dict[Message, set[str]]) -> dict[str, Any]:
     """The catalogue in JupyterLab's form."""
     head = {"domain": "agentnb", "language": LANGUAGE, "plural_forms": "nplurals=2; plural=(n != 1);"}
-    texts = {each.id: [pseudo(each.id)] for each in found if not each.plural}
-    plurals = {each.id: [pseudo(each.id), pseudo(each.plural)] for each in found if each.plural}
+    texts = {each.id: [pseudo(each.id)] for each in messages if not each.plural}
+    plurals = {each.id: [pseudo(each.id), pseudo(each.plural)] for each in messages if each.plural}
     return {"": head, **texts, **plurals}
 
 
@@ -91,8 +91,8 @@ def foreign(tmp_path: Path, kernelspecs: Path, monkeypatch: pytest.MonkeyPatch) 
 
 def untranslated(lab: Lab) -> list[str]:
     """Returns our visible texts without a mark."""
-    found: list[str] = lab.page.evaluate(SHOWN)
-    return [each for each in found if not any(mark in each for mark in MARKS) and not OURS.match(each)]
+    texts: list[str] = lab.page.evaluate(VISIBLE_TEXTS)
+    return [each for each in texts if not any(mark in each for mark in MARKS) and not OURS.match(each)]
 
 
 def test_every_message_on_the_main_screens_is_translated_and_none_is_cut(
@@ -111,9 +111,9 @@ def test_every_message_on_the_main_screens_is_translated_and_none_is_cut(
 
     def look(name: str) -> None:
         lab.picture(f"language-{name}")
-        found = untranslated(lab) + lab.page.evaluate(CUT)
-        if found:
-            wrong[name] = found
+        problems = untranslated(lab) + lab.page.evaluate(CUT)
+        if problems:
+            wrong[name] = problems
 
     side.chat.get_by_text(MARKS[0]).first.wait_for(timeout=PATIENCE_MS)
     look("box")

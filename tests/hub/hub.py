@@ -68,7 +68,7 @@ class Hub:
     def start(self) -> None:
         """Start the hub and wait until it answers."""
         jupyter = ROOT / ".venv"
-        told = {
+        settings = {
             "port": self.port,
             "hub_port": self.hub_port,
             "proxy_port": self.proxy_port,
@@ -86,7 +86,7 @@ class Hub:
             },
         }
         environment = {name: value for name, value in os.environ.items() if name != "PYTEST_CURRENT_TEST"}
-        environment |= {"AGENTNB_HUB": json.dumps(told), "CONFIGPROXY_AUTH_TOKEN": self.token}
+        environment |= {"AGENTNB_HUB": json.dumps(settings), "CONFIGPROXY_AUTH_TOKEN": self.token}
         words = [str(PYTHON), "-m", "jupyterhub", "-f", str(Path(__file__).with_name("jupyterhub_config.py"))]
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
@@ -101,14 +101,16 @@ class Hub:
         self.process.wait(START_SECONDS)
 
     def end(self) -> None:
-        found = [each for each in psutil.process_iter() if self._is_ours(each)]
+        processes = [each for each in psutil.process_iter() if self._is_ours(each)]
         if self.process is not None:
-            found += psutil.Process(self.process.pid).children(recursive=True) if self.process.poll() is None else []
+            processes += (
+                psutil.Process(self.process.pid).children(recursive=True) if self.process.poll() is None else []
+            )
             self.process.kill()
             self.process.wait()
-        for each in found:
+        for each in processes:
             with_kill(each)
-        psutil.wait_procs(found, timeout=20)
+        psutil.wait_procs(processes, timeout=20)
 
     def _is_ours(self, process: psutil.Process) -> bool:
         """True for a process of one of the users, and for the proxy."""
@@ -121,14 +123,14 @@ class Hub:
         )
 
     def agents_of(self, name: str) -> list[psutil.Process]:
-        found = []
+        agents = []
         for each in psutil.process_iter():
             try:
                 is_agent = any("plugins.eliza" in word for word in each.cmdline())
-                found += [each] if is_agent and each.environ().get("HOME") == str(self.homes[name]) else []
+                agents += [each] if is_agent and each.environ().get("HOME") == str(self.homes[name]) else []
             except psutil.Error:
                 continue
-        return found
+        return agents
 
     def ask(self, path: str, method: str = "GET", token: str | None = None, body: object = None) -> Any:
         """Returns the answer to a request at the hub or, by its path, at a user's server; on an error its status."""
@@ -201,9 +203,9 @@ class UserKernel:
                 break
         reply = answer["content"]
         assert reply["status"] == "ok", "\n".join(reply.get("traceback", [str(reply)]))
-        found = reply["user_expressions"]["value"]
-        assert found["status"] == "ok", found
-        return json.loads(ast.literal_eval(found["data"]["text/plain"]))
+        result = reply["user_expressions"]["value"]
+        assert result["status"] == "ok", result
+        return json.loads(ast.literal_eval(result["data"]["text/plain"]))
 
 
 def channels_of(hub: Hub, name: str, kernel: str) -> str:

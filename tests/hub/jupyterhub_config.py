@@ -9,14 +9,14 @@ from typing import Any
 
 from jupyterhub.spawner import SimpleLocalProcessSpawner  # type: ignore[import-not-found,unused-ignore]
 
-TOLD = json.loads(os.environ["AGENTNB_HUB"])
+SETTINGS = json.loads(os.environ["AGENTNB_HUB"])
 
 
 class OwnUser(SimpleLocalProcessSpawner):  # type: ignore[misc]
     """Starts a user's server as that user."""
 
     def make_preexec_fn(self, name: str) -> Any:
-        home, uid = TOLD["homes"][name], TOLD["uids"].get(name)
+        home, uid = SETTINGS["homes"][name], SETTINGS["uids"].get(name)
 
         def become() -> None:
             if uid is not None:
@@ -28,7 +28,7 @@ class OwnUser(SimpleLocalProcessSpawner):  # type: ignore[misc]
         return become
 
     def user_env(self, env: dict[str, str]) -> dict[str, str]:
-        home = TOLD["homes"][self.user.name]
+        home = SETTINGS["homes"][self.user.name]
         return {**env, "USER": self.user.name, "HOME": home, "SHELL": "/bin/sh"}
 
     async def move_certs(self, paths: Any) -> Any:
@@ -36,26 +36,26 @@ class OwnUser(SimpleLocalProcessSpawner):  # type: ignore[misc]
 
 
 c = get_config()  # type: ignore[name-defined] # noqa: F821 - the hub has it
-c.JupyterHub.bind_url = f"http://127.0.0.1:{TOLD['port']}/team/"
-c.JupyterHub.hub_bind_url = f"http://127.0.0.1:{TOLD['hub_port']}"
-c.ConfigurableHTTPProxy.api_url = f"http://127.0.0.1:{TOLD['proxy_port']}"
-c.ConfigurableHTTPProxy.command = [TOLD["proxy"]]
-c.ConfigurableHTTPProxy.pid_file = f"{TOLD['folder']}/proxy.pid"
-c.ConfigurableHTTPProxy.auth_token = TOLD["token"]
+c.JupyterHub.bind_url = f"http://127.0.0.1:{SETTINGS['port']}/team/"
+c.JupyterHub.hub_bind_url = f"http://127.0.0.1:{SETTINGS['hub_port']}"
+c.ConfigurableHTTPProxy.api_url = f"http://127.0.0.1:{SETTINGS['proxy_port']}"
+c.ConfigurableHTTPProxy.command = [SETTINGS["proxy"]]
+c.ConfigurableHTTPProxy.pid_file = f"{SETTINGS['folder']}/proxy.pid"
+c.ConfigurableHTTPProxy.auth_token = SETTINGS["token"]
 c.JupyterHub.cleanup_servers = False
 c.JupyterHub.cleanup_proxy = False
-c.JupyterHub.db_url = f"sqlite:///{TOLD['folder']}/hub.sqlite"
-c.JupyterHub.cookie_secret_file = f"{TOLD['folder']}/cookie_secret"
+c.JupyterHub.db_url = f"sqlite:///{SETTINGS['folder']}/hub.sqlite"
+c.JupyterHub.cookie_secret_file = f"{SETTINGS['folder']}/cookie_secret"
 c.JupyterHub.authenticator_class = "dummy"
-c.DummyAuthenticator.password = TOLD["token"]
-c.Authenticator.allowed_users = set(TOLD["homes"])
+c.DummyAuthenticator.password = SETTINGS["token"]
+c.Authenticator.allowed_users = set(SETTINGS["homes"])
 c.JupyterHub.spawner_class = OwnUser
-c.Spawner.cmd = TOLD["singleuser"]
-c.Spawner.args = TOLD["arguments"]
-c.Spawner.environment = TOLD["environment"]
+c.Spawner.cmd = SETTINGS["singleuser"]
+c.Spawner.args = SETTINGS["arguments"]
+c.Spawner.environment = SETTINGS["environment"]
 c.Spawner.default_url = "/lab"
 c.Spawner.start_timeout = c.Spawner.http_timeout = 300
-c.JupyterHub.services = [{"name": "tests", "api_token": TOLD["token"]}]
+c.JupyterHub.services = [{"name": "tests", "api_token": SETTINGS["token"]}]
 c.JupyterHub.load_roles = [
     {"name": "tests", "services": ["tests"], "scopes": ["admin:users", "admin:servers", "tokens", "read:users"]}
 ]

@@ -106,10 +106,10 @@ def test_a_user_sees_nothing_of_anothers_conversations_sockets_logs_and_snapshot
     assert {Path(each).suffix for each in private} >= {".db", ".json"}
     secret = [alice.run("", "server.token"), "alice's secret plan"]
     assert bob.run("import os", "[os.getuid(), os.environ['HOME']]") == [USERS["bob"], str(hub.homes["bob"])]
-    found = bob.run(f"private = {private!r}\nsecrets = {secret!r}\n{PROBE}", "[reached, seen, own]")
-    assert found[:2] == [[], []]
-    assert not any("secret plan" in text or secret[0] in text for text in found[2])
-    assert json.loads(found[2][1]) == []
+    seen = bob.run(f"private = {private!r}\nsecrets = {secret!r}\n{PROBE}", "[reached, seen, own]")
+    assert seen[:2] == [[], []]
+    assert not any("secret plan" in text or secret[0] in text for text in seen[2])
+    assert json.loads(seen[2][1]) == []
 
 
 def test_a_served_kernel_lets_another_user_in_with_its_token_only(alice: UserKernel) -> None:
@@ -144,8 +144,8 @@ session = agentnb.start("eliza")
 session.prompt("/ask edit").wait(90, check=False)
 """
     policy = hub.folder / "etc/agentnb/policy.toml"
-    said, locked = bob.run(code, "[said, locked]")
-    assert said == f"The agent 'local' is not allowed here: set by your administrator ({policy}, line 7)."
+    message, locked = bob.run(code, "[said, locked]")
+    assert message == f"The agent 'local' is not allowed here: set by your administrator ({policy}, line 7)."
     assert locked == f"log_days is 365.0: set by your administrator ({policy}, line 10)."
     uid = USERS["bob"] if hub.has_own_users else os.getuid()
     stream = hub.folder / "audit" / f"{uid}.jsonl"

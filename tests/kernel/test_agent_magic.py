@@ -78,8 +78,8 @@ def test_its_output_can_be_captured(shared_kernel: RunningKernel) -> None:
 
 def test_a_variable_that_is_mentioned_goes_to_the_agent(shared_kernel: RunningKernel) -> None:
     shared_kernel.run("numbers = [1, 2, 3]\n%agent What is in @numbers?")
-    found = shared_kernel.run("a = _.snapshot.message.attachments[0]\na.label, a.model_representation").values
-    assert ["('numbers', 'numbers: list, length 3\\n[1, 2, 3]')"] == found
+    values = shared_kernel.run("a = _.snapshot.message.attachments[0]\na.label, a.model_representation").values
+    assert ["('numbers', 'numbers: list, length 3\\n[1, 2, 3]')"] == values
 
 
 def test_the_last_error_is_sent_to_be_fixed_and_can_be_mentioned(kernel: RunningKernel) -> None:
@@ -123,9 +123,9 @@ def test_the_latest_figure_goes_to_the_agent(kernel: RunningKernel) -> None:
 
 
 def test_permission_can_be_given_beforehand(shared_kernel: RunningKernel) -> None:
-    (shown,) = shared_kernel.run("%agent --permissions allow /ask edit").displayed()
-    assert "Permission denied" not in shown
-    assert "done · allowed" in shown
+    (text,) = shared_kernel.run("%agent --permissions allow /ask edit").displayed()
+    assert "Permission denied" not in text
+    assert "done · allowed" in text
 
 
 def test_the_same_turn_gives_the_same_output(shared_kernel: RunningKernel) -> None:

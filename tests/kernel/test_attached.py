@@ -57,7 +57,7 @@ def model(kernel: RunningKernel) -> str:
     return kernel.run(BEGIN).values[0].strip("'")
 
 
-def said(method: str, **more: object) -> dict[str, object]:
+def page_message(method: str, **more: object) -> dict[str, object]:
     version, name = WINDOW.current, wire_name(method)
     return {"jsonrpc": "2.0", "v": version, "clientId": "page-1", "method": name, "params": {}, **more}
 
@@ -65,17 +65,17 @@ def said(method: str, **more: object) -> dict[str, object]:
 def test_a_page_is_there_from_its_first_word_until_it_is_gone(kernel: RunningKernel, model: str) -> None:
     """A page that leaves may be reloading, so it still counts until its comm closes."""
     before = kernel.run("frontend.attached()").values
-    kernel.say(model, said("initialize", id=1, params=HELLO))
+    kernel.say(model, page_message("initialize", id=1, params=HELLO))
     kernel.run("await until(frontend.attached)")
-    kernel.say(model, said("leave"))
+    kernel.say(model, page_message("leave"))
     left = kernel.run("await until(lambda: pages.of('page.left')); frontend.attached()").values
-    kernel.say(model, said("ping"))
+    kernel.say(model, page_message("ping"))
     back = kernel.run("current_host().loop.call(lambda: None); frontend.attached()").values
     kernel.close_comm(model)
     gone = kernel.run("await until(lambda: not frontend.attached()); frontend.attached()").values
     assert [before, left, back, gone] == [["False"], ["True"], ["True"], ["False"]]
-    asked = kernel.run("turn = agentnb.start().prompt('/ask edit'); await turn; turn.tool_calls[0].reason")
-    assert "no front end is attached" in asked.values[0]
+    reason = kernel.run("turn = agentnb.start().prompt('/ask edit'); await turn; turn.tool_calls[0].reason")
+    assert "no front end is attached" in reason.values[0]
 
 
 def test_an_agent_reads_the_notebook_as_the_page_has_it(kernel: RunningKernel, model: str) -> None:
@@ -88,19 +88,19 @@ def test_an_agent_reads_the_notebook_as_the_page_has_it(kernel: RunningKernel, m
     line = next(number for number, each in enumerate(lines, 1) if "saved" in each)
     kernel.run(f"import os; os.environ['JPY_SESSION_NAME'] = {str(path)!r}")
     assert kernel.run(LISTEN).status == "ok"
-    kernel.say(model, said("initialize", id=1, params=HELLO))
+    kernel.say(model, page_message("initialize", id=1, params=HELLO))
     comm = kernel.comm("agentnb.lab", {"v": 1, "clientId": "page-1"})
     cells = [{"id": "a", "kind": "code", "source": "typed"}]
 
-    def read(asked: str, **told: object) -> str:
-        kernel.tell(comm, {"jsonrpc": "2.0", "v": 1, "method": "notebook", "params": {"cells": cells, **told}})
-        kernel.run(f"await until(lambda: frontend.attached() and as_told({told!r}))")
-        return kernel.run(f"turn = session.prompt({asked!r}); await turn; repr(turn.snapshot)").values[0]
+    def read(prompt: str, **notebook: object) -> str:
+        kernel.tell(comm, {"jsonrpc": "2.0", "v": 1, "method": "notebook", "params": {"cells": cells, **notebook}})
+        kernel.run(f"await until(lambda: frontend.attached() and as_told({notebook!r}))")
+        return kernel.run(f"turn = session.prompt({prompt!r}); await turn; repr(turn.snapshot)").values[0]
 
     whole = read("/read fit.ipynb", path="work/../fit.ipynb", unsaved=True)
     assert ("saved" in whole, "typed" in whole) == (True, False)
-    for asked, size in (("/read fit.ipynb", f"{len(lines)} lines"), (f"/read fit.ipynb {line} 1", "1 line,")):
-        unsaved = read(asked, path="fit.ipynb", unsaved=True)
+    for command, size in (("/read fit.ipynb", f"{len(lines)} lines"), (f"/read fit.ipynb {line} 1", "1 line,")):
+        unsaved = read(command, path="fit.ipynb", unsaved=True)
         assert ("saved" in unsaved, "typed" in unsaved, size in unsaved) == (False, True, True)
     assert "typed" not in read("/read fit.ipynb", path="fit.ipynb", unsaved=False)
 
@@ -110,7 +110,7 @@ def test_the_time_in_which_a_cell_blocks_the_pages_loop_is_not_counted_as_their_
     kernel: RunningKernel, model: str
 ) -> None:
     """A page that uses the main thread's loop cannot be heard while a cell blocks it."""
-    kernel.say(model, said("initialize", id=1, params=HELLO))
+    kernel.say(model, page_message("initialize", id=1, params=HELLO))
     kernel.run("await until(frontend.attached)")
     blocking = "while not frontend.blocked_seconds():\n    time.sleep(0.1)"
     assert kernel.run(blocking, timeout=WAIT_S + ASK_SECONDS).status == "ok"
@@ -121,7 +121,7 @@ def test_what_a_page_says_is_no_execution(kernel: RunningKernel, model: str) -> 
     """Only cells fire IPython's events; otherwise matplotlib would close a figure that a cell is drawing."""
     kernel.run("told = []; get_ipython().events.register('post_execute', lambda: told.append('a cell'))")
     kernel.run("told.clear()")
-    kernel.say(model, said("initialize", id=1, params=HELLO))
+    kernel.say(model, page_message("initialize", id=1, params=HELLO))
     heard = kernel.run("told").values
     kernel.run("await until(frontend.attached)")
     assert heard == ["['a cell']"]
@@ -129,9 +129,9 @@ def test_what_a_page_says_is_no_execution(kernel: RunningKernel, model: str) -> 
 
 def test_a_streaming_text_comes_in_short_messages(kernel: RunningKernel, model: str) -> None:
     """A page that accepts them gets messages without channel, part and request header."""
-    kernel.say(model, said("initialize", id=1, params={**HELLO, "accepts": ["text"]}))
+    kernel.say(model, page_message("initialize", id=1, params={**HELLO, "accepts": ["text"]}))
     tab = kernel.run("session = agentnb.start()\nsession.tab_id").values[0].strip("'")
-    kernel.say(model, said("subscribe", id=2, params={"channel": f"eliza:/{tab}/chat"}))
+    kernel.say(model, page_message("subscribe", id=2, params={"channel": f"eliza:/{tab}/chat"}))
     kernel.run("turn = session.prompt('/slow 100000 10')", console=True)  # the cell does not wait for the turn's end
     acknowledged: set[int] = set()
 
@@ -142,7 +142,7 @@ def test_a_streaming_text_comes_in_short_messages(kernel: RunningKernel, model: 
                 acknowledged.add(flush["params"]["flush"])
                 seen = {each["channel"]: each["index"] for each in flush["params"]["envelopes"]}
                 seen |= {each["resource"]: each["fromSeq"] for each in flush["params"].get("snapshots", [])}
-                kernel.say(model, said("ack", params={"flush": flush["params"]["flush"], "seen": seen}))
+                kernel.say(model, page_message("ack", params={"flush": flush["params"]["flush"], "seen": seen}))
         return [message for message, flush in flushes if flush.get("method") == wire_name("text")]
 
     kernel.until(lambda: bool(texts()))

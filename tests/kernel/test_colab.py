@@ -23,8 +23,8 @@ VIEW = "application/vnd.jupyter.widget-view+json"
 
 def managers(result: Any) -> list[str]:
     """Returns the widget manager of each displayed view."""
-    shown = [content for kind, content in result.outputs if kind in {"display_data", "execute_result"}]
-    views = [each for each in shown if VIEW in each["data"]]
+    displayed = [content for kind, content in result.outputs if kind in {"display_data", "execute_result"}]
+    views = [each for each in displayed if VIEW in each["data"]]
     return [
         each["metadata"].get(VIEW, {}).get("colab", {}).get("custom_widget_manager", {}).get("url") for each in views
     ]

@@ -44,9 +44,9 @@ class KernelsPage(MirroringPage):
             self._kernel.until(lambda: len(self._kernel.comm_messages) > self._heard)
             message = self._kernel.comm_messages[self._heard]
             self._heard += 1
-            said = message["content"]["data"].get("content", {})
-            if message["content"]["comm_id"] == self._model and said.get("to") == self.client_id:
-                return {"buffers": (), **bytes_apart(said)}
+            content = message["content"]["data"].get("content", {})
+            if message["content"]["comm_id"] == self._model and content.get("to") == self.client_id:
+                return {"buffers": (), **bytes_apart(content)}
 
 
 @pytest.fixture(autouse=True)
@@ -90,8 +90,8 @@ def serve(there: RunningKernel, *hosts: str, token: str | None = None) -> tuple[
 
 def connect(here: RunningKernel, address: str, token: str) -> KernelsPage:
     """Connects the other kernel and opens a page on its chat."""
-    shown = here.run(f"import agentnb\nremote = agentnb.connect({address!r}, {token!r})\nremote.chat().host")
-    return KernelsPage(here, shown.values[0].strip("'").removeprefix("IPY_MODEL_"))
+    host = here.run(f"import agentnb\nremote = agentnb.connect({address!r}, {token!r})\nremote.chat().host")
+    return KernelsPage(here, host.values[0].strip("'").removeprefix("IPY_MODEL_"))
 
 
 def stands(state: str) -> Any:
@@ -111,13 +111,13 @@ def test_a_page_works_in_another_kernel_through_a_cut_until_that_kernel_restarts
     page.until(ROOT, stands("connected"))
     page.follow(session, chat)
 
-    asked = prompt(page, chat, "/ask execute")
+    turn_id = prompt(page, chat, "/ask execute")
     call = waiting_call(page.until(chat, lambda state: waiting_call(state) is not None))
     assert call is not None
     option = next(each.id for each in call.options or () if each.kind == "approve")
     answer = {"toolCallId": call.tool_call_id, "approved": True, "selectedOptionId": option}
-    page.dispatch(chat, {"type": "chat/toolCallConfirmed", "turnId": asked, **answer})
-    page.until(chat, is_over(asked))
+    page.dispatch(chat, {"type": "chat/toolCallConfirmed", "turnId": turn_id, **answer})
+    page.until(chat, is_over(turn_id))
     hanging = prompt(page, chat, "/hang")
     page.until(chat, lambda state: state.active_turn is not None and state.active_turn.id == hanging)
     page.dispatch(chat, {"type": "chat/turnCancelled", "turnId": hanging})
@@ -129,9 +129,9 @@ def test_a_page_works_in_another_kernel_through_a_cut_until_that_kernel_restarts
     afterwards = prompt(page, chat, "/say afterwards")
     network.mend()
     page.until(ROOT, stands("connected"))
-    shown = page.until(chat, is_over(afterwards))
+    chat_state = page.until(chat, is_over(afterwards))
     page.until_settled(chat)
-    had = [(turn.message.text, str(turn.state)) for turn in shown.turns]
+    had = [(turn.message.text, str(turn.state)) for turn in chat_state.turns]
     assert had == [
         ("/ask execute", "complete"),
         ("/hang", "cancelled"),

@@ -67,7 +67,7 @@ class GatewayPage(MirroringPage):
         address = f"{server.url.replace('http', 'ws')}/api/kernels/{kernel}/channels?token={TOKEN}"
         self._end = ExitStack()
         self._socket = self._end.enter_context(connect(address, max_size=None, proxy=None))
-        self._said: list[dict[str, Any]] = []
+        self._messages: list[dict[str, Any]] = []
         self.model, self.chat, self.session_name = self.run(BEGIN).split()
         super().__init__(f"page-{uuid.uuid4()}")
         self.follow(self.chat.removesuffix("/chat"), self.chat)
@@ -99,9 +99,9 @@ class GatewayPage(MirroringPage):
             except TimeoutError:
                 self._say({"method": wire_name("ping"), "params": {}})
                 continue
-            said = message["content"].get("data", {}).get("content", {}) if message["msg_type"] == "comm_msg" else {}
-            if said.get("to") == self.client_id:
-                return {"buffers": (), **bytes_apart(said)}
+            content = message["content"].get("data", {}).get("content", {}) if message["msg_type"] == "comm_msg" else {}
+            if content.get("to") == self.client_id:
+                return {"buffers": (), **bytes_apart(content)}
 
     def close(self) -> None:
         self._end.close()

@@ -57,9 +57,9 @@ def test_the_limit_holds_for_a_blocking_cell_too(shared_kernel: RunningKernel) -
 
 
 def test_a_permission_is_denied_with_its_reason(shared_kernel: RunningKernel) -> None:
-    shown = shared_kernel.run("%agent /write notes.txt Words").displayed()[0]
-    assert "No front end is attached to ask" in shown
-    assert "--permissions allow" in shown
+    text = shared_kernel.run("%agent /write notes.txt Words").displayed()[0]
+    assert "No front end is attached to ask" in text
+    assert "--permissions allow" in text
     assert not (shared_kernel.folder / "notes.txt").exists()
 
 
@@ -97,8 +97,8 @@ def test_nbval_fails_the_cells_that_fail(tmp_path: Path, option: str) -> None:
 
 
 def test_a_script_raises_what_went_wrong(tmp_path: Path) -> None:
-    said = "import agentnb; agentnb.start().prompt('/stop refusal').wait(60, check=False).raise_for_error()"
-    (tmp_path / "script.py").write_text(said, encoding="utf-8")
+    script = "import agentnb; agentnb.start().prompt('/stop refusal').wait(60, check=False).raise_for_error()"
+    (tmp_path / "script.py").write_text(script, encoding="utf-8")
     done = run("script", cwd=tmp_path)
     assert done.returncode == 1
     assert "agentnb.errors.TurnRefused" in done.stderr

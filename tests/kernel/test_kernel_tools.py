@@ -64,8 +64,8 @@ loop = asyncio.get_running_loop()
 turn.add_done_callback(lambda _: loop.call_soon_threadsafe(over.set))
 await over.wait()
 print(turn.text, 'never' in globals())"""
-    said = "failed: The kernel is busy with a cell. Try again when the cell has ended. False"
-    assert said in kernel.run(busy).stdout
+    output = "failed: The kernel is busy with a cell. Try again when the cell has ended. False"
+    assert output in kernel.run(busy).stdout
     waits = kernel.run("turn = session.prompt('/kernel run later = 1; 7')\nawait turn; turn.text, later")
     assert waits.values == ["('`kernel: run_code` said: 7', 1)"]
     kernel.run(f"{BUSY}\nturn = session.prompt('/kernel run tell(); work()')", console=True)
@@ -97,8 +97,8 @@ def test_interrupt_ends_the_cell_that_the_kernel_runs_and_asks_first(kernel: Run
     assert "Interrupted. What the cell did so far remains." in kernel.run("turn.wait(); turn.text").values[0]
     waits = kernel.run("turn = session.prompt('/mcp kernel interrupt {}')\nturn.wait(); turn.text").values[0]
     assert "The kernel waits for this turn" in waits
-    asked = "agentnb.start(kernel_tools=True, permissions='deny').prompt('/mcp kernel interrupt {}').wait().text"
-    assert "Interrupted" not in kernel.run(asked).values[0]
+    code = "agentnb.start(kernel_tools=True, permissions='deny').prompt('/mcp kernel interrupt {}').wait().text"
+    assert "Interrupted" not in kernel.run(code).values[0]
     restart = kernel.run("session.prompt('/mcp kernel restart_kernel {}').wait().text").values[0]
     assert "failed: The name of this notebook is unknown." in restart
 

@@ -28,20 +28,20 @@ def test_the_live_view_is_replaced_in_place_by_the_record_at_the_end(shared_kern
         kinds[0],
         set(kinds[1:]),
     )  # on a slow machine text replaces the view at first
-    (_, shown), (_, kept) = outputs[0], outputs[-1]
-    assert WIDGET in shown["data"]
-    assert shown["transient"]["display_id"] == kept["transient"]["display_id"]
+    (_, view), (_, kept) = outputs[0], outputs[-1]
+    assert WIDGET in view["data"]
+    assert view["transient"]["display_id"] == kept["transient"]["display_id"]
     assert {"text/markdown": "**Hi**", "text/plain": "**Hi**"} == kept["data"]
 
 
 def test_text_stands_in_for_a_view_that_nobody_draws(kernel: RunningKernel) -> None:
     """The text grows while the turn runs."""
     running = kernel.send("%agent /slow 100000 20", clickable=True)
-    shown = kernel.results[running].displayed
-    kernel.until(lambda: len({text for text in shown() if text.strip()}) > 2)
+    displayed = kernel.results[running].displayed
+    kernel.until(lambda: len({text for text in displayed() if text.strip()}) > 2)
     kernel.interrupt()
     assert kernel.finish(running).traceback == ["The turn was cancelled."]
-    *texts, last = shown()
+    *texts, last = displayed()
     assert "cancelled" not in last
     assert [] == [text for text in texts if not last.startswith(text.strip())]
 
@@ -49,9 +49,9 @@ def test_text_stands_in_for_a_view_that_nobody_draws(kernel: RunningKernel) -> N
 def test_a_background_turn_leaves_its_record_where_its_view_was(shared_kernel: RunningKernel) -> None:
     begun = shared_kernel.send("turn = %agent -b /slow 5 20", clickable=True)
     shared_kernel.finish(begun)
-    (_, shown) = next(output for output in shared_kernel.results[begun].outputs if output[0] == "display_data")
+    (_, view) = next(output for output in shared_kernel.results[begun].outputs if output[0] == "display_data")
     shared_kernel.run("await turn")
-    shared_kernel.until_update(shown["transient"]["display_id"])
+    shared_kernel.until_update(view["transient"]["display_id"])
 
 
 def test_a_cell_that_blocks_does_not_hang_on_a_question_and_text_only_is_a_setting(kernel: RunningKernel) -> None:
@@ -59,8 +59,8 @@ def test_a_cell_that_blocks_does_not_hang_on_a_question_and_text_only_is_a_setti
     result = kernel.run("%%time\n%agent /ask edit", clickable=True)
     assert "**Permission denied.**" in result.displayed()[-1]
     kernel.run("%config Agentnb.view = 'text'")
-    said = kernel.run("%agent /say Hi", clickable=True)
-    assert ([], "Hi") == (said.displayed(WIDGET), said.displayed()[-1])
+    reply = kernel.run("%agent /say Hi", clickable=True)
+    assert ([], "Hi") == (reply.displayed(WIDGET), reply.displayed()[-1])
 
 
 def test_a_console_gets_the_words_printed(kernel: RunningKernel) -> None:

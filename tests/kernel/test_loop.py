@@ -249,10 +249,10 @@ def test_a_loop_is_begun_by_magic(loaded: RunningKernel) -> None:
     wrong = loaded.run("%%agent loop --metric score() --tries 1 --untill 7\nImprove it")
     assert "no option --untill" in wrong.error
     code = '%%agent -a eliza -o made loop --metric "score() + 0" --tries 1 --budget 5 --held test.csv\nImprove it'
-    shown = loaded.run(code, clickable=True)
-    assert shown.status == "ok", shown.error
+    reply = loaded.run(code, clickable=True)
+    assert reply.status == "ok", reply.error
     assert value(loaded, "(outcome(made)[0], made.held)") == (["start", "unchanged"], ("test.csv",))
-    ledger = shown.displayed("text/html")
+    ledger = reply.displayed("text/html")
     assert "score() + 0: 1 → 1 · 1 try, 0 kept · ended: 1 try is done." in "".join(ledger)
 
 

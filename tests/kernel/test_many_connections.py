@@ -124,9 +124,9 @@ def test_a_crowd_of_connections_is_held_off_in_bounded_memory(kernel: RunningKer
             most = max(most, process.num_fds())
     assert kernel.run("turn = await session.prompt('/flood 2000'); str(turn.state)").values == ["'complete'"]
     grown = process.memory_info().rss - before
-    told = f"{most - files} files at most, {grown / 2**20:.1f} MB more, {len(held)} held"
-    assert most - files <= limits.handshakes + limits.clients + 100, told  # a hundred wait to be refused
-    assert grown < MEGABYTES * 2**20, told
+    summary = f"{most - files} files at most, {grown / 2**20:.1f} MB more, {len(held)} held"
+    assert most - files <= limits.handshakes + limits.clients + 100, summary  # a hundred wait to be refused
+    assert grown < MEGABYTES * 2**20, summary
 
     for each in held:
         each.close()

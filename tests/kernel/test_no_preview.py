@@ -62,8 +62,8 @@ def test_card_of_code_that_cannot_be_rehearsed_says_why(
     spec = {"argv": argv, "display_name": "graphics", "language": "python", "metadata": {"debugger": False}}
     (folder / "kernel.json").write_text(json.dumps(spec), encoding="utf-8")
     with RunningKernel.started(kernel_name, tmp_path) as kernel:
-        asked = kernel.run(_ASK, console=True)
-        assert asked.status == "ok", asked.traceback
+        reply = kernel.run(_ASK, console=True)
+        assert reply.status == "ok", reply.traceback
         assert kernel.run(setup, console=True).status == "ok"
         looked = kernel.run(_LOOK, console=True)
         assert looked.status == "ok", looked.traceback

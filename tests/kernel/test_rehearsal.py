@@ -99,9 +99,9 @@ def test_rehearse_code_that_misbehaves_leaves_the_kernel_unharmed(kernel: Runnin
     wrong = {}
     for code, expected in BAD.items():
         seconds = 1 if expected == LATE else 30  # code that ends by itself gets time for a busy machine
-        found: dict[str, Any] = literal_eval(kernel.run(f"told({code!r}, {seconds})").values[0])
-        if not found["available"] or (expected is not ... and found["error"] != expected):
-            wrong[code] = found
+        rehearsal: dict[str, Any] = literal_eval(kernel.run(f"told({code!r}, {seconds})").values[0])
+        if not rehearsal["available"] or (expected is not ... and rehearsal["error"] != expected):
+            wrong[code] = rehearsal
         after = kernel.run("facts()")
         assert (after.values, after.traceback) == (before, []), code
     assert wrong == {}
@@ -132,18 +132,18 @@ def test_rehearse_code_shows_what_it_would_do(kernel: RunningKernel) -> None:
     except OSError: pass
     len(xs)
     """
-    found: dict[str, Any] = literal_eval(kernel.run(f"import textwrap; told(textwrap.dedent({code!r}))").values[0])
-    assert found["error"] is None
-    assert found["stdout"] == "printed\nchild\ntyped\n"
-    assert found["result"] == "3"
-    assert found["variables"] == {"n": "changed", "new": "added", "xs": "changed", "Picture": "added"}
-    assert found["files"] == {"keep.txt": "deleted", "out.csv": "created", "app.log": "changed"}
-    assert [each.partition(" -c ")[2] for each in found["processes"]] == ["echo child", "echo typed"]
-    assert found["connections"] == ("192.0.2.1:80",)
-    assert found["pictures"] == 1
+    rehearsal: dict[str, Any] = literal_eval(kernel.run(f"import textwrap; told(textwrap.dedent({code!r}))").values[0])
+    assert rehearsal["error"] is None
+    assert rehearsal["stdout"] == "printed\nchild\ntyped\n"
+    assert rehearsal["result"] == "3"
+    assert rehearsal["variables"] == {"n": "changed", "new": "added", "xs": "changed", "Picture": "added"}
+    assert rehearsal["files"] == {"keep.txt": "deleted", "out.csv": "created", "app.log": "changed"}
+    assert [each.partition(" -c ")[2] for each in rehearsal["processes"]] == ["echo child", "echo typed"]
+    assert rehearsal["connections"] == ("192.0.2.1:80",)
+    assert rehearsal["pictures"] == 1
     assert kernel.run("n, xs, 'new' in globals(), mine.fileno() > 0").values == ["(5, [1, 2], False, True)"]
-    shown = kernel.run("%%rehearse\nn = 1 / 0")
-    assert shown.values[0].startswith("Fails: ZeroDivisionError: division by zero.")
+    reply = kernel.run("%%rehearse\nn = 1 / 0")
+    assert reply.values[0].startswith("Fails: ZeroDivisionError: division by zero.")
     assert "seconds, not 'x'" in kernel.run("%%rehearse x\n1").error
 
 
@@ -208,9 +208,9 @@ def test_rehearse_code_with_data_pictures_and_a_debugger_attached(kernel: Runnin
     before = kernel.run("facts()").values
     wrong = {}
     for code, expected in ROWS.items():
-        found: dict[str, Any] = literal_eval(kernel.run(f"told({code!r})").values[0])
-        if any(found[key] != value for key, value in {"error": None, **expected}.items()):
-            wrong[code] = found
+        rehearsal: dict[str, Any] = literal_eval(kernel.run(f"told({code!r})").values[0])
+        if any(rehearsal[key] != value for key, value in {"error": None, **expected}.items()):
+            wrong[code] = rehearsal
         after = kernel.run("facts()")
         assert (after.values, after.traceback) == (before, []), code
     assert wrong == {}
@@ -233,12 +233,14 @@ def test_files_that_the_kernel_itself_writes_meanwhile_are_no_change(kernel: Run
     (kernel.folder / "keep.txt").write_text("kept\n")
     assert kernel.run(SETUP + GROWING).status == "ok"
     slow = "total = sum(range(2_000_000))"
-    shown = [kernel.run(f"told({slow!r})['files']").values[0] for _ in range(5)]
+    files = [kernel.run(f"told({slow!r})['files']").values[0] for _ in range(5)]
     code = f"{slow}; log.write('mine\\n'); log.flush(); long.write('mine\\n'); long.flush()"
     kernel.run(f"found = agentnb.rehearse({code!r}, seconds=60); stopped.set(); writer.join()")
-    assert shown == ["{}"] * 5
-    told = "{each.path: [line for line in each.diff.splitlines() if line[0] in '+-'][2:] for each in found.files}"
-    assert kernel.run(told).values == ["{'app.log': ['+mine'], 'long.log': []}"]
+    assert files == ["{}"] * 5
+    added_lines = (
+        "{each.path: [line for line in each.diff.splitlines() if line[0] in '+-'][2:] for each in found.files}"
+    )
+    assert kernel.run(added_lines).values == ["{'app.log': ['+mine'], 'long.log': []}"]
 
 
 @needs_namespaces
@@ -247,5 +249,5 @@ def test_what_python_compiles_by_the_way_is_no_change(kernel: RunningKernel) -> 
     code = "import module, subprocess, sys; subprocess.run([sys.executable, '-c', 'import module'], check=True)"
     begin = "import agentnb, os, sys; sys.dont_write_bytecode = False; os.environ.pop('PYTHONDONTWRITEBYTECODE', None)"
     kernel.run(begin)
-    found = kernel.run(f"found = agentnb.rehearse({code!r}, seconds=30); (found.error, found.files)")
-    assert found.values == ["(None, ())"]
+    reply = kernel.run(f"found = agentnb.rehearse({code!r}, seconds=30); (found.error, found.files)")
+    assert reply.values == ["(None, ())"]

@@ -45,8 +45,8 @@ def test_a_kernel_is_served_from_a_terminal_and_its_clients_survive_its_restart(
     (file,) = runtime.glob("agentnb-serve-*.json")
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
 
-    found = listed()["client"]
-    client = Client(found.url, found.clients["client"].token)
+    entry = listed()["client"]
+    client = Client(entry.url, entry.clients["client"].token)
     client.initialize("me", "ahp-root://")
     channel = f"ahp-session:/{uuid.uuid4()}"
     client.ask("createSession", {"channel": channel, "provider": "eliza"})

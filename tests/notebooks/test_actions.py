@@ -24,8 +24,8 @@ def steps() -> list[dict[str, Any]]:
     text = re.search(r"```yaml\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
     assert text is not None
     workflow = yaml.safe_load(text[1])
-    found: list[dict[str, Any]] = workflow["jobs"]["notebooks"]["steps"]
-    return found
+    steps: list[dict[str, Any]] = workflow["jobs"]["notebooks"]["steps"]
+    return steps
 
 
 @pytest.fixture(scope="module")

@@ -72,9 +72,9 @@ def test_background_turn_under_pytest_passes_with_the_recorded_prompt_only(
     assert len(failed) == len(NOTEBOOKS)
     deviations = done.stdout.partition("agentnb cassettes")[2].split("not as recorded in ")[1:]
     for name in failed:
-        said = "".join(each for each in deviations if each.startswith(name.replace(".ipynb", ".cassette.jsonl:")))
-        assert "-/slow 4 150 old" in said
-        assert "+/slow 4 150 new" in said
+        deviation = "".join(each for each in deviations if each.startswith(name.replace(".ipynb", ".cassette.jsonl:")))
+        assert "-/slow 4 150 old" in deviation
+        assert "+/slow 4 150 new" in deviation
     assert done.stdout.count("CassetteMismatch") >= len(failed)
 
 
@@ -88,11 +88,11 @@ def test_background_turn_passes_with_the_recorded_prompt_only(
     assert done.returncode == 0, done.stdout + done.stderr
     path.write_text(as_changed(path), encoding="utf-8")
     done = run_with(runner, path)
-    said = done.stdout + done.stderr
-    assert done.returncode != 0, said
-    assert "CassetteMismatch" in said
-    assert "-/slow 4 150 old" in said
-    assert "+/slow 4 150 new" in said
+    output = done.stdout + done.stderr
+    assert done.returncode != 0, output
+    assert "CassetteMismatch" in output
+    assert "-/slow 4 150 old" in output
+    assert "+/slow 4 150 new" in output
 
 
 def as_changed(path: Path) -> str:

@@ -101,9 +101,9 @@ def _python(oldest: tuple[int, int]) -> str:
         return sys.executable
     names = [f"python{oldest[0]}.{minor}" for minor in range(oldest[1], oldest[1] + 3)]
     pyenv = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv")
-    found = [shutil.which(name) for name in names]
-    found += [str(path) for name in names for path in sorted(pyenv.glob(f"versions/*/bin/{name}"))]
-    for each in filter(None, found):  # pyenv has scripts for Pythons that are not active
+    paths = [shutil.which(name) for name in names]
+    paths += [str(path) for name in names for path in sorted(pyenv.glob(f"versions/*/bin/{name}"))]
+    for each in filter(None, paths):  # pyenv has scripts for Pythons that are not active
         if subprocess.run([each, "-c", ""], capture_output=True, check=False).returncode == 0:
             return each
     raise LookupError(f"no Python {oldest[0]}.{oldest[1]} or newer here")

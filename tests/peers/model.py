@@ -98,15 +98,15 @@ def _await_port(port: int, process: subprocess.Popen[bytes]) -> None:
 def _named(step: str, schema: dict[str, Any]) -> dict[str, Any]:
     """Returns the arguments of a step of :func:`call` for the tool with *schema*."""
     tool, _, words = step.partition("?")
-    given: dict[str, Any] = dict(parse_qsl(words))
+    arguments: dict[str, Any] = dict(parse_qsl(words))
     if tool.endswith("return_response"):
-        given = {"findings": [{**given, "line": int(given["line"])}]}
+        arguments = {"findings": [{**arguments, "line": int(arguments["line"])}]}
     known = schema.get("properties", {})
     if "code" in known:  # Mistral Vibe's model calls MCP tools with TypeScript code
-        called = f"tools.mcp_{tool.replace('/', '.')}({json.dumps(given)})"
+        called = f"tools.mcp_{tool.replace('/', '.')}({json.dumps(arguments)})"
         return {"code": f"async function main() {{ return await {called}; }}"}
     names = {"path": next((each for each in PATHS if each in known), "path")}
-    return {names.get(name, name): value for name, value in given.items()}
+    return {names.get(name, name): value for name, value in arguments.items()}
 
 
 def main() -> None:

@@ -27,19 +27,19 @@ MATRIX = os.environ.get("AGENTNB_AGENT_MATRIX")
 @pytest.fixture
 def environment(peer: Peer, model_server: str, tmp_path: Path) -> dict[str, str]:
     """The real agent's environment without settings that make it ask."""
-    found = peer.at_home(tmp_path / "agent-home", model_server)
+    variables = peer.at_home(tmp_path / "agent-home", model_server)
     for file in (tmp_path / "agent-home").rglob("opencode.json"):
         config = json.loads(file.read_text(encoding="utf-8"))
         config.pop("permission", None)
         file.write_text(json.dumps(config), encoding="utf-8")
-    return found
+    return variables
 
 
-def note(peer: Peer, **found: Any) -> None:
+def note(peer: Peer, **columns: Any) -> None:
     """Adds a row to the matrix file, if set."""
     if MATRIX is not None:
         with Path(MATRIX).open("a", encoding="utf-8") as rows:
-            rows.write(json.dumps({"agent": peer.name, "version": peer.version, **found}) + "\n")
+            rows.write(json.dumps({"agent": peer.name, "version": peer.version, **columns}) + "\n")
 
 
 def ends_or_asks(host: Host, session: Session, turn: Turn) -> bool:
@@ -52,16 +52,16 @@ def ends_or_asks(host: Host, session: Session, turn: Turn) -> bool:
 def test_an_agent_with_its_own_settings_asks_under_ask(host: Host, start: Start, peer: Peer, workspace: Path) -> None:
     """Without approval the agent neither edits a file nor runs a command."""
     session = start("ask")
-    asked = 0
+    questions = 0
     for words in ("[[write]] Write it.", "[[shell]] Run it."):
         turn = session.prompt(words)
         while ends_or_asks(host, session, turn):
             assert list(workspace.iterdir()) == []
-            asked += 1
+            questions += 1
             session.cancel()
             turn.wait(SECONDS)
     process = session.state.agent_process
-    note(peer, asked=asked, problem=process.acts_unasked if process is not None else None)
+    note(peer, asked=questions, problem=process.acts_unasked if process is not None else None)
     assert list(workspace.iterdir()) == []
 
 

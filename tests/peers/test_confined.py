@@ -36,10 +36,10 @@ def test_an_agent_does_a_whole_turn_confined_as_it_is_by_default(
     host: Host, spec: AgentSpec, environment: dict[str, str], workspace: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """It edits a file and runs a command in the workspace; ``health()`` shows the confinement."""
-    asked = replace(host.environment.default_options(spec, workspace), env=environment, mode="allow")
-    assert (asked.network, asked.is_unasked) == ("all", True)
+    options = replace(host.environment.default_options(spec, workspace), env=environment, mode="allow")
+    assert (options.network, options.is_unasked) == ("all", True)
     began = time.monotonic()
-    session = Session(host.loop.call(lambda: host.open_session(asked)))
+    session = Session(host.loop.call(lambda: host.open_session(options)))
     turn = session.prompt("[[write shell text]] Please do it.").wait(timeout=SECONDS).raise_for_error()
     with capsys.disabled():
         print(f"\n{spec.name}: {time.monotonic() - began:.1f} s, {session.health().confined}")  # noqa: T201

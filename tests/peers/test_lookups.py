@@ -24,7 +24,7 @@ ASKS = ["opencode", "vibe"]
 
 NOTEBOOK = "def total(rows):\n    '''Adds rows.'''\n    return sum(rows)", "rows = [1, 2]\ntotal(rows)"
 
-TOLD = """
+READ_TOOL_CALLS = """
 import json
 cards = [part.tool_call for part in turn.snapshot.response_parts if hasattr(part, "tool_call")]
 shown = [card.details.research.citations if card.details and card.details.research else () for card in cards]
@@ -63,9 +63,9 @@ class Session:
     def prompt(self, *calls: str) -> list[dict[str, Any]]:
         """Prompts with *calls* for the model; returns the turn's tool calls: title, status, text, citations."""
         self._run(f"turn = session.prompt('[[{' '.join(calls)}]]').wait(timeout={SECONDS}).raise_for_error()")
-        self._run(TOLD)
-        told: list[dict[str, Any]] = json.loads(ast.literal_eval(self._kernel.run("json.dumps(told)").values[0]))
-        return told
+        self._run(READ_TOOL_CALLS)
+        tool_calls: list[dict[str, Any]] = json.loads(ast.literal_eval(self._kernel.run("json.dumps(told)").values[0]))
+        return tool_calls
 
     def _run(self, code: str) -> None:
         done = self._kernel.run(code, timeout=SECONDS)
@@ -75,8 +75,8 @@ class Session:
 @pytest.mark.parametrize("peer", ASKS, indirect=True)
 def test_an_agent_looks_up_code_of_the_notebook(session: Session) -> None:
     """Definition, uses and documentation of a name from cells that ran; each answer is in its tool call."""
-    asked = "definition", "references", "describe"
-    questions = [call("kernel/look_up_code", question=each, symbol="total") for each in asked]
+    lookups = "definition", "references", "describe"
+    questions = [call("kernel/look_up_code", question=each, symbol="total") for each in lookups]
     definition, references, described = session.prompt(*questions)
     assert [each["status"] for each in (definition, references, described)] == ["completed"] * 3
     assert "line 1, column 4: def total(rows):" in definition["text"]
@@ -97,8 +97,8 @@ def test_an_agent_has_a_package_researched_and_the_turn_shows_the_citations(sess
         call("package_source/return_response", text="It makes text.", file="json/__init__.py", line=str(line)),
     ]
     question = f"What does dumps do? [[{' '.join(steps)}]]"
-    (asked,) = session.prompt(call("kernel/research", package="json", question=question))
+    (research,) = session.prompt(call("kernel/research", package="json", question=question))
     text = source.read_text(encoding="utf-8").splitlines()[line - 1]
-    assert asked["status"] == "completed"
-    assert asked["cites"] == [["It makes text.", f"json/__init__.py:{line}", text]]
-    assert f"- It makes text. (`json/__init__.py:{line}`)" in asked["text"]
+    assert research["status"] == "completed"
+    assert research["cites"] == [["It makes text.", f"json/__init__.py:{line}", text]]
+    assert f"- It makes text. (`json/__init__.py:{line}`)" in research["text"]

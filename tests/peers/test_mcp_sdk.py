@@ -56,10 +56,10 @@ def test_the_official_client_uses_a_paired_kernel_as_the_policy_says(
             def call(tool: str, **arguments: Any) -> tuple[bool, str]:
                 return answer(client.stdin, client.stdout, [tool, arguments])
 
-            failed, said = call("variables")
-            assert (failed, "rows: list, length 3" in said) == (False, True)
-            failed, said = call("run_code", code="sorted(rows)")
-            assert (failed, "no one could be asked" in said) == (True, True)
+            failed, text = call("variables")
+            assert (failed, "rows: list, length 3" in text) == (False, True)
+            failed, text = call("run_code", code="sorted(rows)")
+            assert (failed, "no one could be asked" in text) == (True, True)
             assert kernel.run(ALLOW).status == "ok"
             assert call("run_code", code="sorted(rows)") == (False, "[1, 2, 3]")
             assert call("run_code")[0]
@@ -73,5 +73,5 @@ def answer(stdin: IO[str] | None, stdout: IO[str] | None, call: list[Any]) -> tu
     assert stdout is not None
     stdin.write(f"{json.dumps(call)}\n")
     stdin.flush()
-    failed, said = json.loads(stdout.readline())
-    return failed, said
+    failed, text = json.loads(stdout.readline())
+    return failed, text

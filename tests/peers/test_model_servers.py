@@ -160,11 +160,11 @@ def test_check_finds_the_server_and_says_what_its_model_can_do(
     where = {"AGENTNB_LOCAL_URL": server.url} if named else server.found_by_port
     env = {**os.environ, **where, "AGENTNB_DATA_DIR": str(tmp_path)}
     command = [sys.executable, "-m", "agentnb", "local", "--check"]
-    said = [subprocess.run(command, env=env, check=True, text=True, stdout=subprocess.PIPE).stdout for _ in range(2)]
+    outputs = [subprocess.run(command, env=env, check=True, text=True, stdout=subprocess.PIPE).stdout for _ in range(2)]
     can, name = CAN[kind], "OpenAI-compatible server" if kind == "MLX" else kind
-    found = [f"{name} at {server.url}: 1 model", f"- {server.model}", f"{server.model} answers. {can}"]
-    assert said[0].splitlines() == found
-    assert said[1].splitlines()[1] == f"- {server.model} ({can[0].lower()}{can[1:-1]})"
+    lines = [f"{name} at {server.url}: 1 model", f"- {server.model}", f"{server.model} answers. {can}"]
+    assert outputs[0].splitlines() == lines
+    assert outputs[1].splitlines()[1] == f"- {server.model} ({can[0].lower()}{can[1:-1]})"
 
 
 KERNEL = """import agentnb, json, os
@@ -196,8 +196,8 @@ def test_tokens_are_counted_and_the_context_is_known(kind: str, server: Server, 
     assert turn.usage.output_tokens == answer
     assert 1_000 < tokens < CONTEXT
     context = session.state.context_usage
-    told = (context.used, context.size) if context is not None else None
-    assert told == (None if kind == "MLX" else (tokens + answer, CONTEXT))
+    used_and_size = (context.used, context.size) if context is not None else None
+    assert used_and_size == (None if kind == "MLX" else (tokens + answer, CONTEXT))
 
 
 def test_stop_in_the_middle_of_an_answer_ends_it_and_the_next_is_whole(server: Server, chat: Chat) -> None:
@@ -222,10 +222,10 @@ def test_context_that_is_too_small_is_said_with_the_servers_own_numbers(chat: Ch
         assert "Its context is only 512 tokens, too few for long tasks." in checked
         with pytest.raises(TurnFailed) as failed:
             chat(small).prompt("Hi").wait(PATIENCE)
-    said = str(failed.value)
-    assert "The message and the descriptions of the tools are too long for the context of tiny." in said
-    assert "exceeds the available context size (512 tokens)" in said
-    assert "with a larger context, as in `llama-server -c 16384`." in said
+    message = str(failed.value)
+    assert "The message and the descriptions of the tools are too long for the context of tiny." in message
+    assert "exceeds the available context size (512 tokens)" in message
+    assert "with a larger context, as in `llama-server -c 16384`." in message
 
 
 def test_server_that_is_killed_in_the_middle_of_an_answer_is_said_to_be_gone(

@@ -36,11 +36,11 @@ def test_an_agent_runs_code_in_a_paired_kernel_once_the_user_allows_it(
 
     Gemini CLI 0.61 did not call the tool here with the scripted model; the reason is unknown.
     """
-    tools, asked = Tools(), Event()
+    tools, is_pending = Tools(), Event()
 
     def listen(channel: Any, envelope: Envelope) -> None:
         if channel.uri.startswith("terminal-") and isinstance(envelope.action, ChatToolCallReady):
-            asked.set()
+            is_pending.set()
 
     host.environment.connect(shell=tools)
     host.environment.job_queue.is_main_thread_busy = lambda: False
@@ -52,7 +52,7 @@ def test_an_agent_runs_code_in_a_paired_kernel_once_the_user_allows_it(
     session = Session(opened)
 
     turn = session.prompt("[[run_code text]] Sort the rows.")
-    assert asked.wait(SECONDS), "the agent did not call run_code"
+    assert is_pending.wait(SECONDS), "the agent did not call run_code"
     paired = Session(host.loop.call(lambda: host.pairing.connected[0]))
     (question,) = paired.questions
     assert isinstance(question, PermissionQuestion)

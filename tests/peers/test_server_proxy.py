@@ -40,10 +40,10 @@ def jupyter(tmp_path: Path) -> Iterator[str]:
         env={**os.environ, **folders},
     )
     assert process.stderr is not None
-    found = next(match for line in process.stderr if (match := LISTENS.search(line)) is not None)
+    listens = next(match for line in process.stderr if (match := LISTENS.search(line)) is not None)
     reading = threading.Thread(target=process.stderr.read)
     reading.start()
-    yield f"127.0.0.1:{found[1]}"
+    yield f"127.0.0.1:{listens[1]}"
     process.terminate()
     process.wait()
     reading.join()
@@ -67,8 +67,8 @@ def outcome(address: str, token: str, **headers: str) -> Any:
 def cookie(page: str) -> str:
     """The cookie of a signed-in browser."""
     with urlopen(f"{page}/api/status?token={JUPYTER}", timeout=60) as answer:  # noqa: S310 - loopback
-        found: str = answer.headers["Set-Cookie"]
-    return found.partition(";")[0]
+        header: str = answer.headers["Set-Cookie"]
+    return header.partition(";")[0]
 
 
 def test_the_path_of_a_proxy_works_with_both_tokens_and_the_checks_hold(jupyter: str) -> None:

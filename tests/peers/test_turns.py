@@ -90,20 +90,20 @@ def reopened(host: Host, start: Start, meanwhile: Callable[[], object] = lambda:
     *meanwhile* is called when no process of the agent runs.
     """
     first = start("allow")
-    said = first.prompt("Remember the tulips. [[text]]").wait(timeout=SECONDS).raise_for_error().text
+    text = first.prompt("Remember the tulips. [[text]]").wait(timeout=SECONDS).raise_for_error().text
     session_id = hosted(host, first).session_id
     assert session_id is not None
     first.close(timeout=60)
     meanwhile()
     second = start("allow")
-    return second, host.loop.submit(hosted(host, second).reopen(session_id)).result(SECONDS), said
+    return second, host.loop.submit(hosted(host, second).reopen(session_id)).result(SECONDS), text
 
 
 def again(session: Session) -> str:
     """Restarts; checks that nothing is shown twice; returns the next turn's first part."""
-    shown = [turn.text for turn in session.turns]
+    texts = [turn.text for turn in session.turns]
     session.restart(timeout=SECONDS)
-    assert [turn.text for turn in session.turns] == shown
+    assert [turn.text for turn in session.turns] == texts
     turn = session.prompt("Again. [[text]]").wait(timeout=SECONDS).raise_for_error()
     assert turn.snapshot is not None
     return str(turn.snapshot.response_parts[0])
@@ -112,9 +112,9 @@ def again(session: Session) -> str:
 @pytest.mark.parametrize("peer", [name for name in PEERS if PEERS[name].finds_sessions], indirect=True)
 def test_an_old_session_is_loaded_by_another_process_and_shown_once(host: Host, start: Start) -> None:
     """Its text is loaded; after a restart of that process nothing is shown twice or lost."""
-    session, how, said = reopened(host, start)
+    session, how, text = reopened(host, start)
     assert how == "loaded"
-    until(host, session, lambda: said in "".join(turn.text for turn in session.turns), SECONDS)
+    until(host, session, lambda: text in "".join(turn.text for turn in session.turns), SECONDS)
     assert "tulips" in session.chat.turns[0].message.text
     assert "was given the conversation so far" not in again(session)
 

@@ -61,13 +61,13 @@ def _run(code: str | None, argv: list[str], cwd: Path, env: dict[str, str]) -> s
     assert parent.stdin is not None
     assert parent.stdout is not None
     with tempfile.NamedTemporaryFile() as stdout, tempfile.NamedTemporaryFile() as stderr:
-        asked: dict[str, Any] = {"code": code, "argv": argv, "cwd": os.fspath(cwd), "env": {**os.environ, **env}}
-        asked["outputs"] = [stdout.name, stderr.name]
-        parent.stdin.write(f"{json.dumps(asked)}\n")
+        request: dict[str, Any] = {"code": code, "argv": argv, "cwd": os.fspath(cwd), "env": {**os.environ, **env}}
+        request["outputs"] = [stdout.name, stderr.name]
+        parent.stdin.write(f"{json.dumps(request)}\n")
         parent.stdin.flush()
         status = int(parent.stdout.readline())
-        said = (each.read().decode(errors="surrogateescape") for each in (stdout, stderr))
-        return subprocess.CompletedProcess(argv, status, *said)
+        outputs = (each.read().decode(errors="surrogateescape") for each in (stdout, stderr))
+        return subprocess.CompletedProcess(argv, status, *outputs)
 
 
 @functools.cache

@@ -135,17 +135,17 @@ def modules() -> Iterator[ModuleType]:
 @functools.cache
 def expressions() -> dict[str, tuple[re.Pattern[Any], set[str]]]:
     """Returns the package's compiled expressions by their place, with the methods used."""
-    found: dict[str, tuple[re.Pattern[Any], set[str]]] = {}
+    patterns: dict[str, tuple[re.Pattern[Any], set[str]]] = {}
     places: dict[int, str] = {}
     for module in modules():
         named = {f"{module.__name__}.{name}": each for name, each in vars(module).items()}
         for name, value in named.items():
             for where, pattern in _patterns(name, value, 0):
                 if places.setdefault(id(pattern), where) == where:
-                    found[where] = (pattern, set())
+                    patterns[where] = (pattern, set())
         for where, pattern, method in _calls(module):
-            found.setdefault(places.setdefault(id(pattern), where), (pattern, set()))[1].add(method)
-    return found
+            patterns.setdefault(places.setdefault(id(pattern), where), (pattern, set()))[1].add(method)
+    return patterns
 
 
 def searching(pattern: re.Pattern[Any], methods: set[str]) -> Callable[[str], object]:
@@ -155,11 +155,11 @@ def searching(pattern: re.Pattern[Any], methods: set[str]) -> Callable[[str], ob
     binary = isinstance(pattern.pattern, bytes)
 
     def run(text: str) -> None:
-        given = text.encode() if binary else text
+        subject = text.encode() if binary else text
         if search is not None:
-            search(given)
+            search(subject)
         else:
-            for _ in pattern.finditer(given):
+            for _ in pattern.finditer(subject):
                 pass
 
     return run

@@ -94,8 +94,8 @@ def variants(name: str) -> list[str]:
 @example(text="token" * 30 + " token=0f9e8d7c6b5a4321")
 def test_assignments_are_those_of_the_plain_expression(text: str) -> None:
     """Names beyond the look-back, values that end inside a word, letters that fold."""
-    found = [(match.span(), match.groupdict()) for match in assignments(text)]
-    assert found == [(match.span(), match.groupdict()) for match in ASSIGNMENT.finditer(text)]
+    matches = [(match.span(), match.groupdict()) for match in assignments(text)]
+    assert matches == [(match.span(), match.groupdict()) for match in ASSIGNMENT.finditer(text)]
 
 
 @settings(max_examples=examples(300), deadline=None)
@@ -106,8 +106,8 @@ def test_words_in_any_case_are_those_that_ignoring_case_finds(words: set[str], t
     """Also for letters that fold; of words with the same beginning, the first match wins."""
     ordered = sorted(words)
     plain = re.compile("|".join(ordered), re.IGNORECASE)
-    found = [match.span() for match in re.finditer(any_case(*ordered), text)]
-    assert found == [match.span() for match in plain.finditer(text)]
+    spans = [match.span() for match in re.finditer(any_case(*ordered), text)]
+    assert spans == [match.span() for match in plain.finditer(text)]
 
 
 @pytest.mark.parametrize("name", [name for name in CREDENTIALS if name.startswith("assignment")])

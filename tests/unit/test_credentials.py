@@ -150,5 +150,5 @@ def test_the_values_of_secret_variables_go_whatever_they_look_like() -> None:
 
 def test_the_place_in_a_cassette_is_no_credential() -> None:
     """The user needs the line number, whatever the cassette's name."""
-    said = "tokenizer.cassette.jsonl:12: the cassette stops here, password:12: not"
-    assert Credentials().hidden_in_command(said) == said.replace("password:12:", "password:***")
+    message = "tokenizer.cassette.jsonl:12: the cassette stops here, password:12: not"
+    assert Credentials().hidden_in_command(message) == message.replace("password:12:", "password:***")

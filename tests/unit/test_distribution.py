@@ -200,8 +200,8 @@ def test_doctor_says_that_the_other_project_is_installed_whichever_is_found_firs
     done = subprocess.run(
         command, cwd=beside, env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True, check=False
     )
-    said = done.stderr if first == "theirs" else done.stdout
-    (line,) = [each for each in said.splitlines() if each.startswith("agentnb ")]
+    output = done.stderr if first == "theirs" else done.stdout
+    (line,) = [each for each in output.splitlines() if each.startswith("agentnb ")]
     assert (done.returncode, "broken" in line) == (1, True)
     assert "-m pip uninstall --yes agentnb" in line
     assert (f"finds another project, in {beside / 'theirs/agentnb'}" in line) == (first == "theirs")

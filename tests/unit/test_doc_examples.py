@@ -45,7 +45,7 @@ class Block(NamedTuple):
     text: str
 
 
-BLOCKS = [Block(page.name, *found) for page in PAGES for found in FENCE.findall(page.read_text(encoding="utf-8"))]
+BLOCKS = [Block(page.name, *match) for page in PAGES for match in FENCE.findall(page.read_text(encoding="utf-8"))]
 PYTHON = [block for block in BLOCKS if block.language == "python"]
 OTHERS = [ROOT / "docs/contributing.md", *(ROOT / "docs/reference").glob("*.md")]
 PROSE = {page.name: page.read_text(encoding="utf-8") for page in (*PAGES, *OTHERS)}

@@ -20,12 +20,12 @@ HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 
 def contents(page: Path) -> list[Path]:
     """Returns the pages in the lists of contents of *page*, recursively."""
-    found: list[Path] = []
+    pages: list[Path] = []
     for names in CONTENTS.findall(page.read_text(encoding="utf-8")):
         for name in (line for line in names.split() if not line.startswith(":")):
             below = (page.parent / f"{name}.md").resolve()
-            found += [below, *contents(below)] if below.exists() else []
-    return found
+            pages += [below, *contents(below)] if below.exists() else []
+    return pages
 
 
 def words(page: Path) -> int:

@@ -25,7 +25,7 @@ def test_the_page_writes_out_the_same_characters() -> None:
     """Both lists are written by hand in each language's syntax."""
     source = (ROOT / "js/src/view/plain.ts").read_text(encoding="utf-8")
     [written] = re.findall(r"const HIDDEN =\s+/(.*)/gu;", source)
-    page = re.compile(re.sub(r"\\u(?:\{(\w+)\}|(\w{4}))", lambda found: chr(int(found[1] or found[2], 16)), written))
+    page = re.compile(re.sub(r"\\u(?:\{(\w+)\}|(\w{4}))", lambda match: chr(int(match[1] or match[2], 16)), written))
     kernel = re.compile(f"[{CONTROLS}{HIDDEN}]")
     assert [each for each in ALL if page.match(each)] == [each for each in ALL if kernel.match(each)]
 

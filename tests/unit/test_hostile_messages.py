@@ -25,12 +25,12 @@ class Heard:
         self.notes: list[Any] = []
         self.answers: list[Any] = []
         self.requests: list[Any] = []
-        self.connection = Connection(lambda _: None, ACP, on_notifications=self._noted, on_request=self._asked)
+        self.connection = Connection(lambda _: None, ACP, on_notifications=self._noted, on_request=self._record_request)
 
     def _noted(self, batch: list[tuple[str, Any]]) -> None:
         self.notes += [params["n"] for method, params in batch if method == "good"]
 
-    async def _asked(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
+    async def _record_request(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
         self.requests.append((method, params))
         return {}
 

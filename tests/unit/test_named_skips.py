@@ -32,7 +32,7 @@ def test_skips():
 FILE = "import pytest\npytest.importorskip('a_library_that_does_not_exist', reason={reason!r})\n"
 NAMED = "no user namespaces here"
 UNNAMED = "It could not be isolated: it ended without a report ModuleNotFoundError: No module named 'msgspec'."
-SAID = "skipped for a reason that is not named"
+HEADING = "skipped for a reason that is not named"
 
 
 XDIST = ("-p", "xdist.plugin", "--numprocesses", "1")
@@ -66,7 +66,7 @@ def test_run_fails_when_a_test_skips_for_a_reason_that_is_not_named_and_it_is_ci
     done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, check=False)
     assert "1 skipped" in done.stdout
     assert done.returncode == run.status, done.stdout
-    assert (f": {run.reason}\n" in done.stdout.partition(SAID)[2]) == (run.status == 1)
+    assert (f": {run.reason}\n" in done.stdout.partition(HEADING)[2]) == (run.status == 1)
 
 
 def written_reasons() -> Iterator[str]:

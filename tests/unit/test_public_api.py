@@ -379,10 +379,10 @@ def _signature(value: Any) -> str:
     """Returns the arguments without annotations; nothing for a property."""
     if not callable(value):
         return ""
-    found = inspect.signature(value)
+    signature = inspect.signature(value)
     bare = [
         parameter.replace(annotation=parameter.empty)
-        for parameter in found.parameters.values()
+        for parameter in signature.parameters.values()
         if parameter.name != "self"
     ]
-    return str(found.replace(parameters=bare, return_annotation=found.empty))
+    return str(signature.replace(parameters=bare, return_annotation=signature.empty))

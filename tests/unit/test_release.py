@@ -60,6 +60,6 @@ def test_the_map_for_reviewers_names_modules_and_tests_that_are_there() -> None:
 def test_the_citation_has_the_version_and_the_day_of_the_newest_release() -> None:
     citation = (ROOT / "CITATION.cff").read_text("utf-8")
     newest = re.search(r"^## \[(\d[\d.]+)\] - (\S+)$", (ROOT / "CHANGELOG.md").read_text("utf-8"), re.MULTILINE)
-    said = [re.findall(rf"^{key}: (\S+)$", citation, re.MULTILINE) for key in ("version", "date-released")]
+    cited = [re.findall(rf"^{key}: (\S+)$", citation, re.MULTILINE) for key in ("version", "date-released")]
     assert newest is not None
-    assert said == [[newest[1]], [newest[2]]]
+    assert cited == [[newest[1]], [newest[2]]]

@@ -13,10 +13,10 @@ ROW = re.compile(r"^\| ([A-Z]\d+) \| .+? \| (.+?) \| .*\|$", re.MULTILINE)
 ROWS = ROW.findall(TABLE.read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize(("row", "shown"), ROWS, ids=[row for row, _ in ROWS])
-def test_what_shows_a_requirement_is_there(row: str, shown: str) -> None:
+@pytest.mark.parametrize(("row", "tests"), ROWS, ids=[row for row, _ in ROWS])
+def test_what_shows_a_requirement_is_there(row: str, tests: str) -> None:
     """Each file, and the named test in it."""
-    named = re.findall(r"`([^`]+?)::([^`]*)`", shown)
+    named = re.findall(r"`([^`]+?)::([^`]*)`", tests)
     gone = [f"{file}::{test}" for file, test in named if not _there(file, test)]
     assert (named != [], gone) == (True, []), row
 

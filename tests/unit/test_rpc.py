@@ -128,12 +128,12 @@ def test_a_message_that_can_be_read_is_read(line: bytes, params: dict[str, Any])
 def test_any_cutting_of_the_stream_gives_the_same_messages(texts: list[str], data: st.DataObject) -> None:
     """Reads may end anywhere, even inside a character."""
     stream = b"".join(Lines.frame(encode({"method": "m", "params": [text]})) for text in texts)
-    cutter, found, rest = Lines(), [], stream
+    cutter, messages, rest = Lines(), [], stream
     while rest:
         size = data.draw(st.integers(1, max(1, len(rest))))
-        found += repair_messages(cutter.feed(rest[:size]))
+        messages += repair_messages(cutter.feed(rest[:size]))
         rest = rest[size:]
-    assert [message.params for message in found] == [[text] for text in texts]
+    assert [message.params for message in messages] == [[text] for text in texts]
 
 
 async def test_the_last_line_counts_without_its_newline() -> None:
@@ -260,7 +260,7 @@ class Strict:
 
     def __init__(self, dialect: Dialect) -> None:
         self.sent: list[Any] = []
-        self.asked: list[str] = []
+        self.methods: list[str] = []
         self.answers: asyncio.Queue[Any] = asyncio.Queue()
         self.connection = Connection(self._write, dialect, on_request=self._answer)
 
@@ -269,7 +269,7 @@ class Strict:
         self.answers.put_nowait(self.sent[-1])
 
     def _answer(self, method: str, params: Any) -> Any:
-        self.asked.append(method)
+        self.methods.append(method)
         return {"params": params} if method == "echo" else asyncio.sleep(0, {"later": True})
 
 
@@ -284,7 +284,7 @@ async def test_a_bad_message_is_answered_without_id_when_the_protocol_repairs_no
     strict.connection.receive(b'{"jsonrpc":"2.0","id":"next","method":"echo"}')
     refused, answered = strict.sent
     assert (refused["id"], refused["error"]["code"]) == (None, BAD[data])
-    assert (answered["id"], strict.asked) == ("next", ["echo"])
+    assert (answered["id"], strict.methods) == ("next", ["echo"])
 
 
 async def test_a_result_that_is_there_is_answered_before_the_next_message_is_read() -> None:
@@ -322,8 +322,8 @@ def test_messages_behind_headers_are_found_however_the_stream_is_cut(texts: list
     """LSP: the length counts bytes."""
     stream = b"".join(Headers.frame(text.encode()) for text in texts)
     cutter = Headers()
-    found = [message for at in range(0, len(stream), size) for message in cutter.feed(stream[at : at + size])]
-    assert [message.decode() for message in found] == texts
+    bodies = [message for at in range(0, len(stream), size) for message in cutter.feed(stream[at : at + size])]
+    assert [message.decode() for message in bodies] == texts
 
 
 @pytest.mark.parametrize("head", [b"x" * 5_000, b"Content-Length: 9999999999\r\n\r\n", b"Content-Type: x\r\n\r\n{}"])

@@ -36,12 +36,12 @@ def main() -> int:
     if chosen.independent:
         return _independent(chosen.seed)
     domains = DEVELOPED if chosen.developed else HELD_OUT
-    found, kinds = 0, dict[str, list[bool]]()
+    detected, kinds = 0, dict[str, list[bool]]()
     rng = np.random.default_rng(chosen.seed)
     for number, (fault, polars) in enumerate(islice(cycle(faults()), chosen.faults)):
         checks, text, about = run_fault(fault, domains[number % len(domains)], rng, polars=polars)
         right = [each for each in checks if each.cause in fault.causes and about in each.text + "".join(each.columns)]
-        found += bool(right)
+        detected += bool(right)
         kinds.setdefault(fault.kind, []).append(bool(right))
         if not right:
             print(f"missed {fault.kind}: {text!r}\n    {checks}")
@@ -55,10 +55,10 @@ def main() -> int:
             print(f"alarm: {text!r}\n    {checks}")
     for kind, results in kinds.items():
         print(f"{kind:12} {sum(results)}/{len(results)}")
-    shares = f"{found / max(1, chosen.faults):.0%}", f"{false / max(1, chosen.ordinary):.1%}"
-    print(f"seed {chosen.seed}: {found}/{chosen.faults} faults with the right cause ({shares[0]}),", end=" ")
+    shares = f"{detected / max(1, chosen.faults):.0%}", f"{false / max(1, chosen.ordinary):.1%}"
+    print(f"seed {chosen.seed}: {detected}/{chosen.faults} faults with the right cause ({shares[0]}),", end=" ")
     print(f"{false}/{chosen.ordinary} alarms ({shares[1]})")
-    return 0 if found >= 0.85 * chosen.faults and false <= 0.03 * chosen.ordinary else 1
+    return 0 if detected >= 0.85 * chosen.faults and false <= 0.03 * chosen.ordinary else 1
 
 
 def _independent(seed: int) -> int:
@@ -67,9 +67,9 @@ def _independent(seed: int) -> int:
         print(f"missed {step.cause}: {step.code!r}\n    {checks}")
     for step, checks in result.alarms:
         print(f"alarm: {step.code!r}\n    {checks}")
-    found, false = result.faults - len(result.missed), len(result.alarms)
-    print(f"seed {seed}: {found}/{result.faults} faults with the right cause, {false}/{result.ordinary} alarms")
-    return 0 if found >= 0.85 * result.faults and false <= 0.03 * result.ordinary else 1
+    detected, false = result.faults - len(result.missed), len(result.alarms)
+    print(f"seed {seed}: {detected}/{result.faults} faults with the right cause, {false}/{result.ordinary} alarms")
+    return 0 if detected >= 0.85 * result.faults and false <= 0.03 * result.ordinary else 1
 
 
 def _steps(events: pd.DataFrame, customers: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:

@@ -78,7 +78,7 @@ def write(folder: Path) -> None:
         {NAMES[name]: each for name, each in tiny_model.weights(vocabulary).items()}, folder / "model.safetensors"
     )
     tokenizer(vocabulary).save(str(folder / "tokenizer.json"))
-    told = {
+    settings = {
         "tokenizer_class": "PreTrainedTokenizerFast",
         "bos_token": tiny_model.BEGIN,
         "eos_token": tiny_model.END,
@@ -88,7 +88,7 @@ def write(folder: Path) -> None:
         "chat_template": tiny_model.TEMPLATE,
     }
     (folder / "config.json").write_text(json.dumps(config(vocabulary)), encoding="utf-8")
-    (folder / "tokenizer_config.json").write_text(json.dumps(told), encoding="utf-8")
+    (folder / "tokenizer_config.json").write_text(json.dumps(settings), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -117,14 +117,14 @@ def weights(vocabulary: Vocabulary) -> dict[str, Any]:
     embedding[:, CONSTANT] = 1
     embedding[vocabulary.texts.index(ASSISTANT.encode()), BEGINS] = 1
     query, key = np.zeros((HEAD, WIDTH), np.float32), np.zeros((HEAD, WIDTH), np.float32)
-    value, found = np.zeros((HEAD, WIDTH), np.float32), np.zeros((WIDTH, HEAD), np.float32)
+    value, attended = np.zeros((HEAD, WIDTH), np.float32), np.zeros((WIDTH, HEAD), np.float32)
     turning = HEAD - 1  # RoPE hardly rotates the last pair of dimensions
     query[turning, CONSTANT] = 40
     for number, (word, token) in enumerate(vocabulary.words.items()):
         embedding[token, FIRST_WORD + number] = 1
         key[turning, FIRST_WORD + number] = 40 * (number + 1)
         value[number, FIRST_WORD + number] = 1
-        found[FIRST_FOUND + number, number] = 8
+        attended[FIRST_FOUND + number, number] = 8
         output[vocabulary.chains[word][0], FIRST_FOUND + number] = CERTAIN
     link = FIRST_LINK
     output[vocabulary.chains[""][0], BEGINS] = CERTAIN
@@ -145,7 +145,7 @@ def weights(vocabulary: Vocabulary) -> dict[str, Any]:
         "blk.0.attn_q.weight": query,
         "blk.0.attn_k.weight": key,
         "blk.0.attn_v.weight": value,
-        "blk.0.attn_output.weight": found,
+        "blk.0.attn_output.weight": attended,
         "blk.0.ffn_norm.weight": ones,
         "blk.0.ffn_gate.weight": nothing((HIDDEN, WIDTH), np.float32),
         "blk.0.ffn_up.weight": nothing((HIDDEN, WIDTH), np.float32),

@@ -81,7 +81,7 @@ class RecordingListener:
         self.chat = empty_chat("Something else")
         self.heard: list[Any] = []
         self.calls = 0
-        self.asked: list[Any] = []
+        self.questions: list[Any] = []
         self.requests: list[PolicyRequest] = []
         self.refusals: list[tuple[PolicyRequest, AgentnbError]] = []
         self.elsewhere: list[str] = []
@@ -113,12 +113,12 @@ class RecordingListener:
         self.spoken.set()
 
     async def permission(self, question: AcpPermissionRequest) -> str | None:
-        self.asked.append(question)
+        self.questions.append(question)
         self.question.set()
         return await self.answer
 
     async def elicit(self, question: ElicitationQuestion) -> ElicitationAnswer:
-        self.asked.append(question)
+        self.questions.append(question)
         self.question.set()
         return ElicitationAnswer("decline")
 

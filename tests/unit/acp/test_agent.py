@@ -44,9 +44,9 @@ async def test_dying_at_start_is_told_with_the_last_words_but_no_secret(tmp_path
     """It has the exit status and stderr's tail without colours and keys."""
     with pytest.raises(AgentStartFailed) as failure:
         await Agent.launch(scripted("dies_at_start"), cwd=tmp_path, env={"SCRIPTED_API_KEY": "sk-12345678"})
-    said = str(failure.value)
-    assert "dies_at_start stopped while starting (exit code 3)." in said
-    assert said.endswith("Last output:\nfatal: no configuration found, key ***")
+    message = str(failure.value)
+    assert "dies_at_start stopped while starting (exit code 3)." in message
+    assert message.endswith("Last output:\nfatal: no configuration found, key ***")
 
 
 async def test_never_answering_initialize_ends_the_process_in_time(tmp_path: Path) -> None:
@@ -116,8 +116,8 @@ async def test_a_refused_prompt_says_why_without_secrets(tmp_path: Path) -> None
     async with talking("refuses", tmp_path, env={"SCRIPTED_API_KEY": "sk-12345678"}) as talk:
         with pytest.raises(AgentRefused) as failure:
             await talk.prompt()
-        said = "refuses returned an error: Internal error (the model does not like key ***)."
-        assert (str(failure.value), failure.value.code) == (said, -32603)
+        message = "refuses returned an error: Internal error (the model does not like key ***)."
+        assert (str(failure.value), failure.value.code) == (message, -32603)
 
 
 async def test_a_method_we_do_not_have_is_refused(tmp_path: Path) -> None:
@@ -180,9 +180,9 @@ async def test_an_old_id_that_is_another_sessions_now_is_refused(tmp_path: Path)
         assert isinstance(second, SessionOpened)
         assert second.session_id == "sess-2"
         for session, listener in ((first, one), (second, two)):
-            said = asyncio.Event()
-            agent.prompt(session.session_id, saying(f"/say {session.session_id}"), lambda *_, said=said: said.set())
-            await said.wait()
+            ended = asyncio.Event()
+            agent.prompt(session.session_id, saying(f"/say {session.session_id}"), lambda *_, ended=ended: ended.set())
+            await ended.wait()
             assert listener.text == session.session_id
         assert former.heard == []
     finally:
@@ -210,14 +210,16 @@ async def test_a_session_that_opens_too_late_is_given_up_and_closed(tmp_path: Pa
         with pytest.raises(AgentError, match=r"did not answer session/new within 0\.1 s"):
             await agent.open_session(OpenRequest(cwd=str(tmp_path)), listener, timeout=0.1)
         new = await agent.open_session(OpenRequest(cwd=str(tmp_path)), listener)
-        said = asyncio.Event()
-        agent.prompt(new.session_id, saying("tell"), lambda *_: said.set())
-        await asyncio.wait_for(said.wait(), PATIENCE)
-        told = [json.loads(line) for line in listener.text.splitlines()]
-        methods = [each["method"] for each in told]
+        ended = asyncio.Event()
+        agent.prompt(new.session_id, saying("tell"), lambda *_: ended.set())
+        await asyncio.wait_for(ended.wait(), PATIENCE)
+        requests = [json.loads(line) for line in listener.text.splitlines()]
+        methods = [each["method"] for each in requests]
         opening = ["initialize", "session/new", "$/cancel_request", "session/new"]
         assert methods == [*opening, "session/close", "session/prompt"]
-        assert next(each for each in told if each["method"] == "session/close")["params"] == {"sessionId": "too-late"}
+        assert next(each for each in requests if each["method"] == "session/close")["params"] == {
+            "sessionId": "too-late"
+        }
     finally:
         await agent.stop(patience=0.5)
 
@@ -241,5 +243,5 @@ async def test_update_that_follows_the_answer_to_a_choice_counts(tmp_path: Path)
     async with talking("changes_its_mind", tmp_path) as talk:
         heard = talk.listener.heard
         await talk.agent.set_config_option(talk.session_id, "size", "large", heard.extend)
-        said = [each for each in heard if isinstance(each, XConfigOptionsChanged)]
-        assert [each.config_options[0]["currentValue"] for each in said] == ["large", "small"]
+        changes = [each for each in heard if isinstance(each, XConfigOptionsChanged)]
+        assert [each.config_options[0]["currentValue"] for each in changes] == ["large", "small"]

@@ -18,13 +18,13 @@ from tests.unit.acp.recording_listener import AGENTS, scripted
 
 
 async def test_the_built_in_agent_is_ready() -> None:
-    found = await examine(find("eliza"))
-    assert (found.state, found.todo) == ("ready", None)
-    assert found.version
+    checkup = await examine(find("eliza"))
+    assert (checkup.state, checkup.todo) == ("ready", None)
+    assert checkup.version
 
 
 @pytest.mark.parametrize(
-    ("spec", "state", "said", "todo"),
+    ("spec", "state", "message", "todo"),
     [
         (AgentSpec(name="x", title="X", command=("no-such",), install="get x"), "missing", "'no-such'", "get x"),
         (scripted("needs_login", login="x login"), "login", "Sign in to", "x login"),
@@ -36,24 +36,24 @@ async def test_the_built_in_agent_is_ready() -> None:
     ids=lambda value: value.name if isinstance(value, AgentSpec) else None,
 )
 async def test_what_is_wrong_is_named_with_what_to_type(
-    spec: AgentSpec, state: str, said: str, todo: str | None
+    spec: AgentSpec, state: str, message: str, todo: str | None
 ) -> None:
-    found = await examine(spec)
-    assert (found.state, found.todo) == (state, todo)
-    assert said in found.message
+    checkup = await examine(spec)
+    assert (checkup.state, checkup.todo) == (state, todo)
+    assert message in checkup.message
 
 
 async def test_a_terminal_login_is_the_line_to_type() -> None:
     """The agent's own, if the catalogue has none."""
     spec = scripted("wants_login")
-    found = await examine(replace(spec, command=(*spec.command, "session")))
-    assert (found.state, str(found.todo).endswith("--login")) == ("login", True)
+    checkup = await examine(replace(spec, command=(*spec.command, "session")))
+    assert (checkup.state, str(checkup.todo).endswith("--login")) == ("login", True)
 
 
 async def test_several_are_examined_in_order() -> None:
     """A failure does not affect the others."""
-    found = await examine_all([scripted("dies_at_start"), scripted("echo")])
-    assert [each.state for each in found] == ["broken", "ready"]
+    results = await examine_all([scripted("dies_at_start"), scripted("echo")])
+    assert [each.state for each in results] == ["broken", "ready"]
 
 
 @pytest.fixture
@@ -101,32 +101,32 @@ async def test_an_agent_that_is_too_old_is_told_with_the_line_that_upgrades_it(
         min_version=least,
         initialize_timeout=30,
     )
-    found = await examine(spec)
-    assert (found.state, found.version, found.todo) == expected
-    if found.state == "old":
-        assert found.message == "Version 0.9.1 is too old: agentnb needs 0.10 or later."
+    checkup = await examine(spec)
+    assert (checkup.state, checkup.version, checkup.todo) == expected
+    if checkup.state == "old":
+        assert checkup.message == "Version 0.9.1 is too old: agentnb needs 0.10 or later."
 
 
 async def test_one_that_tells_no_version_is_not_called_old(mute: Path) -> None:
     """It is broken, and its output is shown."""
     spec = AgentSpec(name="x", title="X", command=(str(mute), "--acp"), min_version="9", install="get x")
-    found = await examine(spec)
-    assert (found.state, found.todo) == ("broken", None)
-    assert "unknown option --acp" in found.message
+    checkup = await examine(spec)
+    assert (checkup.state, checkup.todo) == ("broken", None)
+    assert "unknown option --acp" in checkup.message
 
 
 async def test_a_login_that_the_agent_does_by_itself_is_a_line_of_python() -> None:
     """There is no command to type: Codex's ACP package does not install `codex login`."""
-    found = await examine(scripted("needs_login"))
-    assert (found.state, found.todo) == ("login", 'agentnb.start("needs_login").login()')
+    checkup = await examine(scripted("needs_login"))
+    assert (checkup.state, checkup.todo) == ("login", 'agentnb.start("needs_login").login()')
 
 
 async def test_a_reason_of_several_lines_is_shown_whole() -> None:
     """The reason is in the last lines of stderr."""
-    found = await examine(scripted("dies_at_start"))
-    shown = checkups([found])
-    assert [line for line in found.message.splitlines() if line.strip() not in shown] == []
-    assert "fatal: no configuration found" in shown
+    checkup = await examine(scripted("dies_at_start"))
+    table = checkups([checkup])
+    assert [line for line in checkup.message.splitlines() if line.strip() not in table] == []
+    assert "fatal: no configuration found" in table
 
 
 def test_each_install_line_says_what_it_needs() -> None:

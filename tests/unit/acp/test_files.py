@@ -201,8 +201,8 @@ async def test_what_was_saved_while_the_card_was_open_is_shown_before_it_is_repl
             path.write_text(old)
         listener = Slow(path, "my words", times=2)
         await Files(WorkspaceBoundary(tmp_path), listener).write({"path": str(path), "content": "two"})
-        shown = [request.preview[0].old_text for request in listener.requests if request.preview]  # type: ignore[union-attr]
-        assert shown == [old, "my words 0", "my words 1"]
+        old_texts = [request.preview[0].old_text for request in listener.requests if request.preview]  # type: ignore[union-attr]
+        assert old_texts == [old, "my words 0", "my words 1"]
         assert [request.again for request in listener.requests] == [False, True, True]
         assert "has changed in the meantime" in listener.requests[1].title
         assert path.read_text() == "two"
@@ -221,9 +221,9 @@ async def preview(path: Path, content: str) -> tuple[list[str], ToolDiffContent]
     """Returns the card's text and diff."""
     listener = RecordingListener()
     await Files(WorkspaceBoundary(path.parent), listener).write({"path": str(path), "content": content})
-    *said, diff = listener.requests[0].preview or ()
+    *texts, diff = listener.requests[0].preview or ()
     assert isinstance(diff, ToolDiffContent)
-    return [each.text for each in said if isinstance(each, ToolTextContent)], diff
+    return [each.text for each in texts if isinstance(each, ToolTextContent)], diff
 
 
 async def test_of_a_large_file_the_lines_that_change_are_shown(tmp_path: Path) -> None:
@@ -231,9 +231,9 @@ async def test_of_a_large_file_the_lines_that_change_are_shown(tmp_path: Path) -
     path = tmp_path / "big.txt"
     path.write_text("".join(lines))
     lines[49_999:50_000] = ["new\n", "newer\n"]
-    (said,), diff = await preview(path, "".join(lines))
-    assert "The file has 1,088,895 characters, and would have 1,088,894." in said
-    assert "lines 49,950 to 50,050" in said
+    (text,), diff = await preview(path, "".join(lines))
+    assert "The file has 1,088,895 characters, and would have 1,088,894." in text
+    assert "lines 49,950 to 50,050" in text
     assert (diff.old_text or "").splitlines()[50] == "line 50000"
     assert diff.new_text.splitlines()[50:52] == ["new", "newer"]
     assert (len((diff.old_text or "").splitlines()), len(diff.new_text.splitlines())) == (101, 102)
@@ -243,21 +243,21 @@ async def test_of_a_large_file_the_lines_that_change_are_shown(tmp_path: Path) -
 async def test_of_a_change_that_is_too_large_a_part_is_shown_and_that_is_said(tmp_path: Path) -> None:
     path = tmp_path / "big.txt"
     path.write_text("x\n" * 200_000)
-    (said,), diff = await preview(path, "y\n" * 200_000)
-    assert "from line 1 on; the changes are too long to be shown in full" in said
-    assert "400,000 characters" in said
+    (text,), diff = await preview(path, "y\n" * 200_000)
+    assert "from line 1 on; the changes are too long to be shown in full" in text
+    assert "400,000 characters" in text
     assert len(diff.new_text) == len(diff.old_text or "") == SIDE
     path.unlink()
-    (said,), diff = await preview(path, "y\n" * 200_000)
-    assert said == "A new file of 400,000 characters; the first 262,144 are shown."
+    (text,), diff = await preview(path, "y\n" * 200_000)
+    assert text == "A new file of 400,000 characters; the first 262,144 are shown."
     assert diff.old_text is None
 
 
 async def test_a_file_that_is_no_text_is_not_called_new(tmp_path: Path) -> None:
     path = tmp_path / "b.bin"
     path.write_bytes(b"\xff\xfe\x00")
-    (said,), diff = await preview(path, "text")
-    assert said == "This replaces a file that is not text (3 bytes) with 4 characters of text."
+    (text,), diff = await preview(path, "text")
+    assert text == "This replaces a file that is not text (3 bytes) with 4 characters of text."
     assert (diff.old_text, diff.new_text) == ("", "text")
 
 

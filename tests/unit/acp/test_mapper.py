@@ -301,8 +301,8 @@ def test_notice_is_plain_text_and_said_once_in_a_row() -> None:
     """An unknown severity has no prefix; a repeated notice is shown once."""
     notice = {"sessionUpdate": "notice", "severity": "error", "title": "**Quota**", "description": "Half of it."}
     odd = {"sessionUpdate": "notice", "severity": "_mine", "title": "Well"}
-    said = [part.content for part in parts(notice, notice, odd)]
-    assert said == ["Error: **Quota**\nHalf of it.", "Well"]
+    texts = [part.content for part in parts(notice, notice, odd)]
+    assert texts == ["Error: **Quota**\nHalf of it.", "Well"]
 
 
 @pytest.mark.parametrize("update", CASES["what is not understood is kept raw"])
@@ -363,7 +363,7 @@ def suggested(*prompts: Any) -> Any:
     return action.suggestions
 
 
-def said(words: str) -> dict[str, Any]:
+def text_block(words: str) -> dict[str, Any]:
     return {"type": "text", "text": words}
 
 
@@ -373,7 +373,7 @@ def link(uri: str) -> dict[str, Any]:
 
 def test_suggested_prompts_are_for_the_chats_channel() -> None:
     """They need no turn; an empty list removes them."""
-    update = {"sessionUpdate": "prompt_suggestions_update", "suggestions": [{"prompt": [said("Plot it")]}]}
+    update = {"sessionUpdate": "prompt_suggestions_update", "suggestions": [{"prompt": [text_block("Plot it")]}]}
     assert map_update(update, empty_chat(), None, 1) == (XPromptSuggestionsChanged(suggestions=("Plot it",), time=1),)
     assert XPromptSuggestionsChanged.channel_kind == "chat"
     assert suggested() == ()
@@ -382,16 +382,16 @@ def test_suggested_prompts_are_for_the_chats_channel() -> None:
 @pytest.mark.parametrize(
     ("prompt", "text"),
     [
-        ([said(" Plot it\n")], "Plot it"),
-        ([said("Plot it"), said("and save it")], "Plot it\nand save it"),
-        ([said("Explain"), link("file:///work/fit.py#L3"), said("to me")], "Explain @/work/fit.py to me"),
+        ([text_block(" Plot it\n")], "Plot it"),
+        ([text_block("Plot it"), text_block("and save it")], "Plot it\nand save it"),
+        ([text_block("Explain"), link("file:///work/fit.py#L3"), text_block("to me")], "Explain @/work/fit.py to me"),
         ([link("file:///my%20data/a.csv")], '@"/my data/a.csv"'),
-        ([said("Read"), link("https://example.org/a")], "Read https://example.org/a"),
-        ([said("<b>bold</b> [x](javascript:alert(1))")], "<b>bold</b> [x](javascript:alert(1))"),
-        ([said("a\r\nb\u2028c\x1b[2J\x00")], "a\nb\nc[2J"),
-        ([said("\u202egnp.exe\u200b \U000e0041\U000e0042")], "gnp.exe"),
-        ([said("\u0645\u06cc\u200c\u062e")], "\u0645\u06cc\u200c\u062e"),
-        ([said("x" * 2_000)], "x" * 2_000),
+        ([text_block("Read"), link("https://example.org/a")], "Read https://example.org/a"),
+        ([text_block("<b>bold</b> [x](javascript:alert(1))")], "<b>bold</b> [x](javascript:alert(1))"),
+        ([text_block("a\r\nb\u2028c\x1b[2J\x00")], "a\nb\nc[2J"),
+        ([text_block("\u202egnp.exe\u200b \U000e0041\U000e0042")], "gnp.exe"),
+        ([text_block("\u0645\u06cc\u200c\u062e")], "\u0645\u06cc\u200c\u062e"),
+        ([text_block("x" * 2_000)], "x" * 2_000),
     ],
 )
 def test_a_suggested_prompt_is_text_as_its_user_would_write_it(prompt: Any, text: str) -> None:
@@ -402,20 +402,20 @@ def test_a_suggested_prompt_is_text_as_its_user_would_write_it(prompt: Any, text
 @pytest.mark.parametrize(
     "prompt",
     [
-        *(None, 1, "Plot it", {}, [], [1], [{}], [[]], [said("")], [said(" \n\u200d")]),
-        *([{"type": "text"}], [{"type": "text", "text": 1}], [said("x" * 2_001)], [said("x" * 1_000_000)]),
-        [said("Look"), {"type": "image", "data": "", "mimeType": "image/png"}],
-        *([said("x")] * 101, [link("file:///a%0Ab")], [link('file:///a"b')], [link("file://server/share/a")]),
+        *(None, 1, "Plot it", {}, [], [1], [{}], [[]], [text_block("")], [text_block(" \n\u200d")]),
+        *([{"type": "text"}], [{"type": "text", "text": 1}], [text_block("x" * 2_001)], [text_block("x" * 1_000_000)]),
+        [text_block("Look"), {"type": "image", "data": "", "mimeType": "image/png"}],
+        *([text_block("x")] * 101, [link("file:///a%0Ab")], [link('file:///a"b')], [link("file://server/share/a")]),
         *([link("javascript:alert(1)")], [link("agentnb://context/a")], [link("file:///" + "x" * 1_000_000)]),
     ],
 )
 def test_a_suggested_prompt_that_text_cannot_say_is_left_out(prompt: Any) -> None:
     """A part of it would be another prompt."""
-    assert suggested(prompt, [said("Plot it")]) == ("Plot it",)
+    assert suggested(prompt, [text_block("Plot it")]) == ("Plot it",)
 
 
 def test_of_many_suggested_prompts_the_first_three_are_kept() -> None:
-    many = [[said(f"Plot {number // 2}")] for number in range(10_000)]
+    many = [[text_block(f"Plot {number // 2}")] for number in range(10_000)]
     assert suggested(*many) == ("Plot 0", "Plot 1", "Plot 2")
 
 
@@ -466,7 +466,7 @@ OPTIONS = [
 ]
 
 
-def asked(chat: ChatState, tool_call: Any) -> tuple[str, Any]:
+def request_permission(chat: ChatState, tool_call: Any) -> tuple[str, Any]:
     """Returns the id and state of a permission request's tool call."""
     call_id, actions = map_permission({"toolCall": tool_call, "options": OPTIONS}, chat, "t1", 1)
     for action in actions:
@@ -478,7 +478,7 @@ def asked(chat: ChatState, tool_call: Any) -> tuple[str, Any]:
 
 def test_a_permission_request_for_an_unknown_call_announces_it() -> None:
     """Options keep their names; unknown kinds are denials."""
-    call_id, state = asked(empty_chat("x"), {"toolCallId": "c9", "title": "Write a.txt", "kind": "edit"})
+    call_id, state = request_permission(empty_chat("x"), {"toolCallId": "c9", "title": "Write a.txt", "kind": "edit"})
     assert isinstance(state, ToolCallPendingConfirmationState)
     assert (call_id, state.confirmation_title, state.tool_name) == ("c9", "Write a.txt", "edit")
     assert [(each.id, each.label, each.kind, each.option_kind) for each in state.options or ()] == [
@@ -492,27 +492,27 @@ def test_a_permission_request_for_an_unknown_call_announces_it() -> None:
 def test_a_permission_request_with_an_id_only_is_merged_with_what_is_known(status: str) -> None:
     """Title, input and details stay."""
     chat = after(call(status, "tool_call", title="Run ls", rawInput={"a": 1}))
-    call_id, state = asked(chat, {"toolCallId": "c1"})
+    call_id, state = request_permission(chat, {"toolCallId": "c1"})
     assert isinstance(state, ToolCallPendingConfirmationState)
     assert (call_id, state.confirmation_title, state.tool_input) == ("c1", "Run ls", '{"a":1}')
 
 
 @pytest.mark.parametrize(
-    ("announced", "said", "kind"),
+    ("announced", "requested", "kind"),
     [("read", "other", "read"), ("search", "other", "search"), ("execute", "other", "other"), ("read", "edit", "edit")],
 )
 def test_a_permission_request_of_no_kind_is_of_the_kind_of_its_call_where_that_reads(
-    announced: str, said: str, kind: str
+    announced: str, requested: str, kind: str
 ) -> None:
     """OpenCode requests access outside the workspace this way; a kind beyond reading is kept."""
     chat = after(call("in_progress", "tool_call", title="x", kind=announced))
-    assert asked(chat, {"toolCallId": "c1", "kind": said})[1].details.kind == kind
+    assert request_permission(chat, {"toolCallId": "c1", "kind": requested})[1].details.kind == kind
 
 
 @pytest.mark.parametrize("tool_call", [{"toolCallId": "c1"}, None, {}, [1]])
 def test_there_is_always_something_to_answer(tool_call: Any) -> None:
     """If the call has ended or is missing, the request gets its own call."""
-    _, state = asked(after(call("completed", "tool_call", title="x")), tool_call)
+    _, state = request_permission(after(call("completed", "tool_call", title="x")), tool_call)
     assert isinstance(state, ToolCallPendingConfirmationState)
 
 
@@ -574,15 +574,15 @@ def test_a_command_that_ended_badly_has_failed_when_the_agent_calls_it_completed
     assert (state.success, state.error and state.error.message) == (failure is None, expected)
 
 
-@pytest.mark.parametrize(("ended", "said"), CASES["a failed call with raw output says why in words"])
-def test_a_failed_call_with_raw_output_says_why_in_words(ended: dict[str, Any], said: str) -> None:
+@pytest.mark.parametrize(("ended", "message"), CASES["a failed call with raw output says why in words"])
+def test_a_failed_call_with_raw_output_says_why_in_words(ended: dict[str, Any], message: str) -> None:
     """Raw output with an error text or exit code is not shown as JSON."""
     terminal = [{"type": "terminal", "terminalId": "z"}]
     info = {"terminal_info": {"terminal_id": "z", "cwd": "/w"}}
     begun = call("in_progress", "tool_call", kind="execute", title="make", content=terminal, _meta=info)
     state = only_call(begun, call("failed", **ended))
     assert isinstance(state, ToolCallCompletedState)
-    assert (state.error and state.error.message) == said
+    assert (state.error and state.error.message) == message
 
 
 JSON = st.recursive(

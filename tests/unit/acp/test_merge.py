@@ -29,5 +29,5 @@ def test_merging_changes_nothing_that_can_be_seen(updates: list[dict[str, Any]])
     for update in merge(updates):
         other = applied(other, update)
     assert one == other
-    said = "".join(each["content"]["text"] for each in updates if each["sessionUpdate"] == "agent_message_chunk")
-    assert text_of(one) == said
+    text = "".join(each["content"]["text"] for each in updates if each["sessionUpdate"] == "agent_message_chunk")
+    assert text_of(one) == text

@@ -17,7 +17,7 @@ MAIN = Provider(api_type="anthropic", base_url="https://gateway.example.org", to
 
 
 @pytest.mark.parametrize(
-    ("provider", "told"),
+    ("provider", "expected"),
     [
         (
             MAIN,
@@ -34,12 +34,12 @@ MAIN = Provider(api_type="anthropic", base_url="https://gateway.example.org", to
         (Provider(disabled=True), ["providers/disable", {"providerId": "main"}]),
     ],
 )
-async def test_provider_is_set_before_the_first_session(tmp_path: Path, provider: Provider, told: object) -> None:
+async def test_provider_is_set_before_the_first_session(tmp_path: Path, provider: Provider, expected: object) -> None:
     """The token is in an environment variable."""
     env = {"GATEWAY_TOKEN": "t0ken"}
     async with talking("sets_providers", tmp_path, env=env, providers={"main": provider}) as talk:
         await talk.prompt("what?")
-        assert json.loads(talk.listener.text) == [told]
+        assert json.loads(talk.listener.text) == [expected]
 
 
 @pytest.mark.parametrize(

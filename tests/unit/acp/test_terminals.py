@@ -27,7 +27,7 @@ PAUSE = "import signal, os; print(os.getpid(), flush=True); signal.pause()"
 MEGABYTE = 1024 * 1024
 
 
-def shown(listener: RecordingListener) -> str:
+def output_of(listener: RecordingListener) -> str:
     """Returns the output that the listener got."""
     return "".join(action.data for action in listener.terminals if isinstance(action, XTerminalData))
 
@@ -50,7 +50,7 @@ async def test_an_agent_runs_a_command(tmp_path: Path) -> None:
     assert answers[1:4] == [ended, {"output": output, "truncated": False, "exitStatus": ended}, {}]
     assert answers[4]["code"] == -32002
     assert (listener.requests[0].kind, listener.requests[0].command) == ("terminal", SCRIPT)
-    assert (type(listener.terminals[0]), shown(listener), type(listener.terminals[-1])) == (
+    assert (type(listener.terminals[0]), output_of(listener), type(listener.terminals[-1])) == (
         XTerminalOpened,
         output,
         XTerminalExited,
@@ -76,7 +76,7 @@ async def test_a_whole_line_in_command_goes_to_the_shell(terminals: Terminals, l
     """Some agents do not split the line."""
     created = await terminals.create({"command": "echo one && echo two"})
     assert await terminals.wait_for_exit(created) == {"exitCode": 0, "signal": None}
-    assert (shown(listener), listener.requests[0].command) == ("one\ntwo\n", "echo one && echo two")
+    assert (output_of(listener), listener.requests[0].command) == ("one\ntwo\n", "echo one && echo two")
 
 
 async def test_the_oldest_output_goes_at_the_limit_at_a_character(
@@ -86,7 +86,7 @@ async def test_the_oldest_output_goes_at_the_limit_at_a_character(
     created = await terminals.create({"command": "printf '%s' 'a€€'", "outputByteLimit": 4})
     await terminals.wait_for_exit(created)
     answer = await terminals.output(created)
-    assert (answer["output"], answer["truncated"], shown(listener)) == ("€", True, "a€€")
+    assert (answer["output"], answer["truncated"], output_of(listener)) == ("€", True, "a€€")
 
 
 async def test_killing_ends_the_command_and_its_children_and_keeps_the_output(
@@ -96,10 +96,10 @@ async def test_killing_ends_the_command_and_its_children_and_keeps_the_output(
     line = f"{shlex.quote(sys.executable)} -c {shlex.quote(PAUSE)} & wait"
     created = await terminals.create({"command": line})
     await asyncio.wait_for(listener.printed.wait(), PATIENCE)
-    group = os.getpgid(int(shown(listener)))
+    group = os.getpgid(int(output_of(listener)))
     await terminals.kill(created)
     assert await terminals.wait_for_exit(created) == {"exitCode": None, "signal": "SIGKILL"}
-    assert (group_alive(group), (await terminals.output(created))["output"]) == (False, shown(listener))
+    assert (group_alive(group), (await terminals.output(created))["output"]) == (False, output_of(listener))
 
 
 async def test_releasing_ends_the_command_that_runs_and_forgets_it(
@@ -108,21 +108,21 @@ async def test_releasing_ends_the_command_that_runs_and_forgets_it(
     """Its own process group ends whole; this one goes on."""
     created = await terminals.create({"command": sys.executable, "args": ["-c", PAUSE]})
     await asyncio.wait_for(listener.printed.wait(), PATIENCE)
-    group = int(shown(listener))
+    group = int(output_of(listener))
     assert os.getpgid(group) == group != os.getpgrp()
     await terminals.release(created)
     assert (group_alive(group), type(listener.terminals[-1])) == (False, XTerminalExited)
-    for asked in (terminals.output, terminals.wait_for_exit, terminals.kill, terminals.release):
+    for method in (terminals.output, terminals.wait_for_exit, terminals.kill, terminals.release):
         with pytest.raises(RpcError, match="There is no terminal"):
-            await asked(created)
+            await method(created)
 
 
 async def test_output_is_told_while_the_command_runs(terminals: Terminals, listener: RecordingListener) -> None:
     """The listener and the agent get it, without an exit status."""
     created = await terminals.create({"command": sys.executable, "args": ["-c", PAUSE]})
     await asyncio.wait_for(listener.printed.wait(), PATIENCE)
-    assert await terminals.output(created) == {"output": shown(listener), "truncated": False}
-    assert shown(listener).strip().isdigit()
+    assert await terminals.output(created) == {"output": output_of(listener), "truncated": False}
+    assert output_of(listener).strip().isdigit()
 
 
 async def test_closing_ends_every_command(terminals: Terminals, listener: RecordingListener) -> None:
@@ -130,7 +130,7 @@ async def test_closing_ends_every_command(terminals: Terminals, listener: Record
         listener.printed.clear()
         await terminals.create({"command": sys.executable, "args": ["-c", PAUSE]})
         await asyncio.wait_for(listener.printed.wait(), PATIENCE)
-    groups = [int(pid) for pid in shown(listener).split()]
+    groups = [int(pid) for pid in output_of(listener).split()]
     assert [os.getpgid(group) for group in groups] == groups
     await terminals.close()
     assert [group_alive(group) for group in groups] == [False] * 3
@@ -142,7 +142,7 @@ async def test_endless_output_does_not_starve_the_loop(terminals: Terminals, lis
     most, before = 0, 0
     while before < MEGABYTE:
         await asyncio.sleep(0)
-        most, before = max(most, len(shown(listener)) - before), len(shown(listener))
+        most, before = max(most, len(output_of(listener)) - before), len(output_of(listener))
     await terminals.release(created)
     assert most < MEGABYTE // 2, most
 

@@ -65,7 +65,7 @@ async def test_permission_for_a_command_says_the_command(tmp_path: Path) -> None
     """The policy judges the command, not a title."""
     async with talking_2(tmp_path) as talk:
         await talk.prompt("ask")
-        (question,) = talk.listener.asked
+        (question,) = talk.listener.questions
         assert question.title == "List files"
         actions = question.actions(talk.listener.chat, "t1")[1]
         call = next(action for action in actions if isinstance(action, ChatToolCallReady))

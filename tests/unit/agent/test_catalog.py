@@ -13,8 +13,8 @@ from agentnb.errors import UnknownAgent, UsageError
 def test_an_unknown_name_is_answered_with_close_ones_and_all() -> None:
     with pytest.raises(UnknownAgent) as failure:
         find("Cluade")
-    said = str(failure.value)
-    assert said.startswith("There is no agent called 'Cluade'. Did you mean 'claude'? Known agents: auggie, claude,")
+    message = str(failure.value)
+    assert message.startswith("There is no agent called 'Cluade'. Did you mean 'claude'? Known agents: auggie, claude,")
 
 
 @pytest.mark.parametrize("command", ["opencode acp", [], ["", "x"]])
@@ -27,7 +27,7 @@ WHOLE = 'name = "x"\ntitle = "X"\ncommand = ["x"]\n'
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ('# mine\nname = "x"\ntitle = "X"\ncommand = "x --acp"', "line 4, command: Expected a list, got a text."),
         (f'{WHOLE}[capabilities]\nterminal = "no"', "line 5, terminal: Expected true or false, got a text."),
@@ -42,9 +42,9 @@ WHOLE = 'name = "x"\ntitle = "X"\ncommand = ["x"]\n'
         (WHOLE.replace("title", "about"), "it lacks `title`."),
     ],
 )
-def test_error_of_a_broken_description_names_the_line_and_the_key(text: str, said: str) -> None:
+def test_error_of_a_broken_description_names_the_line_and_the_key(text: str, message: str) -> None:
     """Also for errors found by the TOML, field and MCP server readers."""
-    with pytest.raises(UsageError, match="This is not an agent's description: " + re.escape(said)):
+    with pytest.raises(UsageError, match="This is not an agent's description: " + re.escape(message)):
         read(text, catalogue)
 
 

@@ -52,7 +52,7 @@ def test_only_plain_lines_of_npm_and_uv_are_run() -> None:
 
 
 @pytest.mark.parametrize(
-    ("how", "said"),
+    ("how", "message"),
     [
         ("fails", "npm ended with exit code 243. It cannot write to its folder. Choose a folder of your own with"),
         (
@@ -64,13 +64,13 @@ def test_only_plain_lines_of_npm_and_uv_are_run() -> None:
     ],
 )
 async def test_an_install_that_does_not_work_ends_with_a_clear_word(
-    monkeypatch: pytest.MonkeyPatch, how: str, said: str
+    monkeypatch: pytest.MonkeyPatch, how: str, message: str
 ) -> None:
     """It fails, asks for a password, installs nothing, or hangs."""
     monkeypatch.setenv("INSTALLER", how)
     end, _ = await install(silent_seconds=0.2 if how == "hangs" else 60)
     assert end.state == "failed"
-    assert end.message.startswith(said)
+    assert end.message.startswith(message)
 
 
 async def test_one_that_waits_for_a_password_in_spite_of_all_is_ended(

@@ -98,8 +98,8 @@ async def test_single_hosts_do_not_lead_to_jupyters_server(
         proxy = NetworkProxy(hosts, os.environ)
         await proxy.open(apart=apart)
         try:
-            asked = Confine(network=hosts)
-            made = confinement_of(Needs(), sys.executable, tmp_path, asked, os.environ, proxy=proxy)
+            confine = Confine(network=hosts)
+            made = confinement_of(Needs(), sys.executable, tmp_path, confine, os.environ, proxy=proxy)
             assert await asyncio.to_thread(fetch, made, tmp_path, jupyter, other) == ["403", "204"]
         finally:
             proxy.close()

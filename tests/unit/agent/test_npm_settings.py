@@ -34,9 +34,9 @@ async def test_npx_reads_the_machines_settings_although_it_has_another_prefix(tm
     env = {**os.environ, "HOME": str(tmp_path), "npm_config_prefix": str(tmp_path / "own")}
     for name in [each for each in env if each.lower() == "npm_config_globalconfig"]:
         del env[name]
-    found = await machine_settings(NPX, env)
-    assert found == {"npm_config_globalconfig": str(tmp_path / "own/etc/npmrc")}
-    assert await machine_settings(NPX, {**env, **found}) == {}
+    settings = await machine_settings(NPX, env)
+    assert settings == {"npm_config_globalconfig": str(tmp_path / "own/etc/npmrc")}
+    assert await machine_settings(NPX, {**env, **settings}) == {}
     assert await machine_settings(["node"], env) == {}
 
 
@@ -53,11 +53,11 @@ async def test_an_agent_of_npx_starts_with_the_machines_registry(
     monkeypatch.setenv("HOME", str(tmp_path))
     options = PackageRunner(kind="npx", package="x").command_in(tmp_path / "installs")[2:3]
     spec = find("eliza").__class__(name="n", title="N", command=("npm", *options, "config", "get", "registry"))
-    said, ended = bytearray(), asyncio.Event()
-    process = await SpawnedAgent.spawn(spec, tmp_path, on_output=said.extend, on_end=ended.set)
+    output, ended = bytearray(), asyncio.Event()
+    process = await SpawnedAgent.spawn(spec, tmp_path, on_output=output.extend, on_end=ended.set)
     await asyncio.wait_for(ended.wait(), 60)
     await process.stop()
-    assert said.decode().strip() == "https://mirror.example.org/npm/"
+    assert output.decode().strip() == "https://mirror.example.org/npm/"
 
 
 def test_a_confined_agent_gets_a_copy_of_the_users_settings_without_logins(tmp_path: Path) -> None:
@@ -65,8 +65,8 @@ def test_a_confined_agent_gets_a_copy_of_the_users_settings_without_logins(tmp_p
     ca = tmp_path / "ca.pem"
     ca.write_text("", encoding="utf-8")
     (tmp_path / ".npmrc").write_text(NPMRC.format(ca=ca), encoding="utf-8")
-    found = copy_without_logins({}, tmp_path, tmp_path)
-    assert found == {"npm_config_userconfig": str(tmp_path / "npmrc")}
+    settings = copy_without_logins({}, tmp_path, tmp_path)
+    assert settings == {"npm_config_userconfig": str(tmp_path / "npmrc")}
     assert (tmp_path / "npmrc").read_text(encoding="utf-8").splitlines() == [
         "registry=https://mirror.example.org/npm/",
         "@own:registry = https://mirror.example.org/own/",

@@ -56,7 +56,7 @@ def test_what_a_person_wrote_into_the_file_stays(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "line", "env", "said"),
+    ("name", "line", "env", "message"),
     [
         ("Mine", "a", {}, "not a valid name for an agent"),
         ("../mine", "a", {}, "not a valid name for an agent"),
@@ -78,12 +78,12 @@ def test_what_a_person_wrote_into_the_file_stays(folder: Path) -> None:
     ],
 )
 def test_what_makes_no_sense_is_said_and_nothing_is_written(
-    folder: Path, name: str, line: str, env: dict[str, str | None], said: str
+    folder: Path, name: str, line: str, env: dict[str, str | None], message: str
 ) -> None:
     """The error leaves out the variable's value."""
     with pytest.raises((UsageError, SettingsError)) as failure:
         write_agent(name, line, env, state="")
-    assert (said in str(failure.value), "s3cret" in str(failure.value)) == (True, False)
+    assert (message in str(failure.value), "s3cret" in str(failure.value)) == (True, False)
     assert [path.name for path in folder.glob("*.toml")] == []
 
 

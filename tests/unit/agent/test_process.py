@@ -158,12 +158,12 @@ def environment(pid: int) -> bytes:
 
 def daemons(folder: Path) -> list[int]:
     """Returns the running processes that `leaves_daemons.py` left in *folder*, and their forks."""
-    found = []
+    processes = []
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         with contextlib.suppress(OSError):
             if os.fsencode(folder / "told") in path.read_bytes() and alive(int(path.parent.name)):
-                found.append(int(path.parent.name))
-    return found
+                processes.append(int(path.parent.name))
+    return processes
 
 
 @pytest.mark.parametrize("step", range(24))
@@ -263,9 +263,9 @@ class Kernel:
             env={**os.environ, "PYTHONPATH": str(ROOT)},
             start_new_session=True,
         )
-        told = json.loads(self.line())
-        self.agents: list[int] = told["agents"]
-        self.watchdog: int = told["watchdog"]
+        processes = json.loads(self.line())
+        self.agents: list[int] = processes["agents"]
+        self.watchdog: int = processes["watchdog"]
 
     def line(self) -> str:
         assert self.process.stdout is not None

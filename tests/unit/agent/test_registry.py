@@ -75,7 +75,7 @@ def test_an_agent_with_fields_and_distributions_of_later_versions_is_read() -> N
 
 
 @pytest.mark.parametrize(
-    ("agent", "said"),
+    ("agent", "message"),
     [
         ({**GOOD, "id": "../../etc"}, "lower-case"),
         ({**GOOD, "id": "Sage"}, "lower-case"),
@@ -118,14 +118,14 @@ def test_an_agent_with_fields_and_distributions_of_later_versions_is_read() -> N
         (binary(archive="file:///etc/passwd"), "https"),
     ],
 )
-def test_a_hostile_agent_is_refused_with_what_is_wrong(settings: Path, agent: dict[str, Any], said: str) -> None:
+def test_a_hostile_agent_is_refused_with_what_is_wrong(settings: Path, agent: dict[str, Any], message: str) -> None:
     """The whole file is refused, even with a good agent in it, and the old file stays."""
     file = settings / "new.json"
     settings.mkdir()
     file.write_bytes(text_of({**GOOD, "id": "good"}))
     update_registry(str(file))
     file.write_bytes(text_of(GOOD | {"id": "fine"}, agent))
-    with pytest.raises(UsageError, match=said) as failure:
+    with pytest.raises(UsageError, match=message) as failure:
         update_registry(str(file))
     assert "not a registry that can be used" in str(failure.value)
     assert find("good").origin == "registry"
@@ -232,11 +232,11 @@ def test_a_registry_is_read_from_an_address(settings: Path, server: str) -> None
     assert find("sage").title == "Sage"
 
 
-@pytest.mark.parametrize(("address", "said"), CASES["a source that cannot be read is named with the reason"])
+@pytest.mark.parametrize(("address", "message"), CASES["a source that cannot be read is named with the reason"])
 def test_a_source_that_cannot_be_read_is_named_with_the_reason(
-    settings: Path, server: str, address: str, said: str
+    settings: Path, server: str, address: str, message: str
 ) -> None:
     """Nothing is kept."""
-    with pytest.raises(UsageError, match=said):
+    with pytest.raises(UsageError, match=message):
         update_registry(address.format(server=server))
     assert not (settings / "registry.json").exists()

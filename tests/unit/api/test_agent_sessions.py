@@ -138,15 +138,15 @@ def test_extension_methods_go_both_ways(start: Start) -> None:
     for wrong in (lambda: session.extension("eliza/echo"), lambda: session.on_extension("zoo", None)):
         with pytest.raises(UsageError, match=r"not an extension method\. Their names begin with an underscore"):
             wrong()
-    asked = '/extend _zoo/feed {"animal": "otter"}'
-    assert session.prompt(asked).wait(PATIENCE).text.endswith("Method not found: _zoo/feed (-32601).")
+    prompt = '/extend _zoo/feed {"animal": "otter"}'
+    assert session.prompt(prompt).wait(PATIENCE).text.endswith("Method not found: _zoo/feed (-32601).")
     session.on_extension("_zoo/feed", lambda params: {"fed": params["animal"]})
-    answer = session.prompt(asked).wait(PATIENCE).text
+    answer = session.prompt(prompt).wait(PATIENCE).text
     assert json.loads(answer.partition("```json\n")[2].rstrip("`\n")) == {"fed": "otter"}
     session.on_extension("_zoo/feed", lambda params: params["plant"])
-    assert "The function for _zoo/feed failed: KeyError: 'plant'" in session.prompt(asked).wait(PATIENCE).text
+    assert "The function for _zoo/feed failed: KeyError: 'plant'" in session.prompt(prompt).wait(PATIENCE).text
     session.on_extension("_zoo/feed", None)
-    assert session.prompt(asked).wait(PATIENCE).text.endswith("Method not found: _zoo/feed (-32601).")
+    assert session.prompt(prompt).wait(PATIENCE).text.endswith("Method not found: _zoo/feed (-32601).")
 
 
 def test_health_tells_of_the_process_its_silence_its_deaths_and_its_last_words(start: Start) -> None:

@@ -16,7 +16,7 @@ Start = Callable[..., Session]
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [
         ({"agent": 1}, "agent must be text, not 1"),
         ({"title": 1}, "title must be text, not 1"),
@@ -34,9 +34,9 @@ Start = Callable[..., Session]
         ({"cwd": "/nowhere"}, r"nowhere' is not a folder"),
     ],
 )
-def test_a_session_is_not_started_with_what_makes_no_sense(options: dict[str, Any], said: str) -> None:
+def test_a_session_is_not_started_with_what_makes_no_sense(options: dict[str, Any], message: str) -> None:
     """The error names each argument, with an example."""
-    with pytest.raises(UsageError, match=said):
+    with pytest.raises(UsageError, match=message):
         agentnb.start(**options)
 
 

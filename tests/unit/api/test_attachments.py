@@ -47,8 +47,8 @@ class Fails:
 
 
 def sent(session: Session, *context: Any) -> list[list[str]]:
-    found: list[list[str]] = json.loads(session.prompt("Look", context=[*context]).wait(PATIENCE).text)
-    return found
+    blocks: list[list[str]] = json.loads(session.prompt("Look", context=[*context]).wait(PATIENCE).text)
+    return blocks
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def test_a_dict_gives_each_object_the_name_that_the_agent_reads(start: Callable[
     turn = start("blocks").prompt("Look", context=named).wait(PATIENCE)
     assert turn.snapshot is not None
     assert [each.label for each in turn.snapshot.message.attachments or ()] == [*named]
-    assert [said.split()[1] for kind, said in json.loads(turn.text) if kind == "text"] == [
+    assert [text.split()[1] for kind, text in json.loads(turn.text) if kind == "text"] == [
         "name='train'>",
         "name='note'>",
     ]

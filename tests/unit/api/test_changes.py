@@ -342,9 +342,9 @@ def test_a_shell_shows_what_a_kept_conversation_changed_until_it_is_forgotten(tm
     with agentnb.start(command=command, cwd=tmp_path) as session:
         does(session, ["write", "a.txt", "swordfish\n"])
     assert session.tab_id[:8] in conversations()
-    told = conversation(session.tab_id, diffs=True)
-    assert told.startswith('1. [["write", "a.txt"')
-    assert "\n+swordfish" in told
+    text = conversation(session.tab_id, diffs=True)
+    assert text.startswith('1. [["write", "a.txt"')
+    assert "\n+swordfish" in text
     assert "conversation" in kept_files.changes(changes_folder()).message
     agentnb.forget(session.tab_id)
     assert session.tab_id[:8] not in conversations()
@@ -390,11 +390,11 @@ def test_a_resumed_conversation_has_the_same_changes_and_can_undo(tmp_path: Path
     with agentnb.start(command=command, cwd=tmp_path) as session:
         turn = does(session, ["write", "a.txt", "a"], ["write", "b.txt", "b"])
         turn.undo("b.txt")
-        told = repr(turn.changes)
+        changes = repr(turn.changes)
     resumed = agentnb.resume(session.tab_id, command=command)
     try:
         (again,) = resumed.turns
-        assert repr(again.changes) == told
+        assert repr(again.changes) == changes
         again.redo()
         assert files(tmp_path) == {"a.txt": "a", "b.txt": "b"}
         resumed.undo()

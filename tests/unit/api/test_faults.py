@@ -14,7 +14,7 @@ Start = Callable[..., Session]
 
 
 @pytest.mark.parametrize(
-    ("script", "said"),
+    ("script", "message"),
     [
         ("dies_at_start", r"stopped while starting \(exit code 3\).*Last output"),
         ("needs_login", r"(?i)log in"),
@@ -23,12 +23,12 @@ Start = Callable[..., Session]
         ("old_protocol", r"version .* of the Agent Client Protocol"),
     ],
 )
-def test_an_agent_that_fails_ends_the_turn_with_what_happened(start: Start, script: str, said: str) -> None:
+def test_an_agent_that_fails_ends_the_turn_with_what_happened(start: Start, script: str, message: str) -> None:
     """The error names the cause; nothing hangs."""
     turn = start(script).prompt("hello").wait(PATIENCE, check=False)
     assert turn.error is not None
     assert turn.state == "error"
-    assert re.search(said, turn.error.message, re.DOTALL)
+    assert re.search(message, turn.error.message, re.DOTALL)
 
 
 def test_after_a_crash_the_next_prompt_starts_the_agent_again(start: Start) -> None:

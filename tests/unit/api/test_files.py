@@ -101,8 +101,8 @@ def test_a_folder_is_listed_folders_first_and_links_as_links(files: SessionFiles
     os.mkfifo(work / "pipe")
     table = files.list()
     assert table.path == "."
-    found = [(entry.name, entry.kind, entry.size) for entry in table]
-    assert found == [("z", "folder", None), ("a.txt", "file", 1), ("link", "link", None), ("pipe", "other", None)]
+    rows = [(entry.name, entry.kind, entry.size) for entry in table]
+    assert rows == [("z", "folder", None), ("a.txt", "file", 1), ("link", "link", None), ("pipe", "other", None)]
     assert [entry.name for entry in files.list("z")] == ["inner.txt"]
     assert [entry.name for entry in files.list(work / "z")] == ["inner.txt"]
 
@@ -221,12 +221,12 @@ def test_no_page_is_given_secrets_and_python_is(files: SessionFiles, work: Path,
     for each in ("id_rsa", "a.pem", "sub/.netrc", "my.csv", "fine.txt"):
         (work / each).write_text("x")
     patterns = {**SENSITIVE, "**/*.csv": True}
-    found = files.read(name)
+    file = files.read(name)
     with pytest.raises(FileUnavailable, match=r"not sent to a page. Read it in Python: session\.files\.read"):
-        for_page(found, patterns)
-    assert found.data
+        for_page(file, patterns)
+    assert file.data
     assert for_page(files.read("fine.txt"), patterns).data == b"x"
-    assert for_page(found._replace(path="package.json"), patterns).data == found.data
+    assert for_page(file._replace(path="package.json"), patterns).data == file.data
 
 
 def test_no_page_is_given_a_file_that_is_too_large(files: SessionFiles, work: Path) -> None:

@@ -98,10 +98,10 @@ print(agentnb.history().note)
 print(repr(agentnb.history()).splitlines()[-1] == agentnb.history().note)
 """
     done = here.run(script)
-    note, told = done.stdout.splitlines()
+    note, printed = done.stdout.splitlines()
     assert "It was moved aside as log.db.damaged-" in note
     assert note.endswith("Since then the log has been written again.")
-    assert (told, done.stderr) == ("True", "")
+    assert (printed, done.stderr) == ("True", "")
 
 
 def test_what_was_lost_is_said_by_the_session(here: Folder) -> None:
@@ -123,8 +123,8 @@ def test_a_shell_arranges_what_kernels_have_kept(here: Folder) -> None:
     """Several at once; Python sees it; an error does not stop the others."""
     here.run("\n".join(BEGIN.format(cwd={}, text=text) for text in ("/say one", "/say two")))
     one, two = (row["id"] for row in json.loads(here.shell("history", "--json")))
-    said = here.shell("conversation", one, two, "--pin", "--archive")
-    assert said.splitlines() == [
+    output = here.shell("conversation", one, two, "--pin", "--archive")
+    assert output.splitlines() == [
         f"{each[:8]} /say {name}: pinned: yes. archived: yes." for each, name in ((one, "two"), (two, "one"))
     ]
     assert here.shell("history") == NONE
@@ -176,9 +176,9 @@ def test_a_shell_says_what_is_kept_and_changes_it(here: Folder, monkeypatch: pyt
         ("kind", 1),
         ("agent", 1),
     ]
-    said = here.shell("storage", "--check", "--export", "all.db", "--delete-all")
-    assert "The undo history is not included" in said
-    assert said.splitlines()[:2] == ["The log is intact.", "1 conversation would be deleted."]
+    output = here.shell("storage", "--check", "--export", "all.db", "--delete-all")
+    assert "The undo history is not included" in output
+    assert output.splitlines()[:2] == ["The log is intact.", "1 conversation would be deleted."]
     assert "1 conversation deleted." in here.shell("storage", "--delete-all", "--yes")
     assert here.shell("storage", "--import-from", "all.db") == (
         "Imported 1 conversations, without undo history; 0 were here already.\n"

@@ -19,12 +19,12 @@ class Copying:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.answer = "allow"
-        self.asked: list[PermissionRequest] = []
+        self.requests: list[PermissionRequest] = []
         command = [sys.executable, str(AGENTS / "sdk.py")]
         self.session: Session = agentnb.start(command=command, cwd=folder, permissions=self._decide)
 
     def _decide(self, request: PermissionRequest) -> str:
-        self.asked.append(request)
+        self.requests.append(request)
         return self.answer
 
 
@@ -43,7 +43,7 @@ def test_a_tool_call_that_is_allowed_reads_and_writes_files_and_streams_its_answ
     turn = copying.session.prompt("copy a.txt b.txt").wait(PATIENCE)
     (call,) = turn.tool_calls
     assert (copying.folder / "b.txt").read_text(encoding="utf-8") == "one\ntwo\n"
-    assert [Path(path).name for path in copying.asked[-1].paths] == ["b.txt"]
+    assert [Path(path).name for path in copying.requests[-1].paths] == ["b.txt"]
     assert (call.kind, call.status, call.title) == ("edit", "completed", "Copy")
     assert (turn.text, turn.stop_reason) == ("Copied 8 characters.", "end_turn")
 

@@ -43,16 +43,16 @@ def questions(session: Session) -> QuestionTable:
 
 def test_a_callback_is_given_what_the_agent_wants_and_allows_it(start: Start, tmp_path: Path) -> None:
     """Also without a front end: it decides alone."""
-    asked: list[PermissionRequest] = []
+    requests: list[PermissionRequest] = []
 
     def allow(request: PermissionRequest) -> str:
-        asked.append(request)
+        requests.append(request)
         return "allow"
 
     session = start(permissions=allow)
     session.prompt("/write notes.txt hello").wait(PATIENCE)
     turn = session.prompt("/run echo hi").wait(PATIENCE)
-    write, run = asked
+    write, run = requests
     assert (tmp_path / "notes.txt").read_text("utf-8") == "hello\n"
     assert ([Path(path).name for path in write.paths], write.diffs[0].new_text) == (["notes.txt"], "hello\n")
     assert (run.command, run.kind, run.tab_id, run.turn_id) == ("echo hi", "execute", session.tab_id, turn.id)

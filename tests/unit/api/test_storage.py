@@ -130,8 +130,8 @@ def test_a_limit_that_makes_no_sense_is_refused(log: Path, limits: dict[str, obj
 def test_limits_of_the_environment_are_kept_by_kernels(shell: Storage, log: Path, kernel: MakeHost) -> None:
     """Without limits, or with invalid ones, nothing is deleted."""
     host, store = kernel(), LogStore(log, new_id())
-    for said in ({}, {"AGENTNB_LOG_DAYS": "soon"}, {"AGENTNB_LOG_MAX": "much"}):
-        assert host.loop.submit(keep_limits(store, host.stores, said)).result(60) == 0
+    for variables in ({}, {"AGENTNB_LOG_DAYS": "soon"}, {"AGENTNB_LOG_MAX": "much"}):
+        assert host.loop.submit(keep_limits(store, host.stores, variables)).result(60) == 0
     assert host.loop.submit(keep_limits(store, host.stores, {"AGENTNB_LOG_DAYS": "2"})).result(60) == 1
     assert host.loop.submit(keep_limits(store, host.stores, {"AGENTNB_LOG_MAX": "1"})).result(60) == 2
     assert titles(log) == ["0"]

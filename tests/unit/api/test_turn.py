@@ -42,9 +42,9 @@ def test_a_turn_can_be_awaited_and_streamed_in_async_code(start: Start) -> None:
     session = start()
 
     async def both() -> tuple[str, str]:
-        said = await session.prompt("/say a")
+        answer = await session.prompt("/say a")
         pieces = [piece async for piece in session.prompt("/say b c")]
-        return said.text, "".join(pieces)
+        return answer.text, "".join(pieces)
 
     assert run(both()) == ("a", "b c")
 

@@ -140,10 +140,10 @@ def test_a_turn_that_runs_is_shown_as_a_value_with_what_was_said_so_far(start: S
     """A cell's output does not change, so it says that more will come."""
     turn = start().prompt("/slow 100000 20")
     next(iter(turn))
-    shown = value_record(turn)
-    assert {text[:2] for text in shown.values()} == {"1 "}
-    assert shown["text/markdown"].endswith("\n\n*The turn is still running. Show it again to see more.*")
-    assert shown["text/plain"].endswith("\n\n(The turn is still running. Show it again to see more.)")
+    displayed = value_record(turn)
+    assert {text[:2] for text in displayed.values()} == {"1 "}
+    assert displayed["text/markdown"].endswith("\n\n*The turn is still running. Show it again to see more.*")
+    assert displayed["text/plain"].endswith("\n\n(The turn is still running. Show it again to see more.)")
     turn.cancel()
     turn.wait(PATIENCE, check=False)
     assert value_record(turn)["text/markdown"].endswith("**The turn was cancelled.**")

@@ -73,16 +73,16 @@ def play(path: Path, work: Path, *turns: list[list[Any]]) -> list[list[tuple[str
 
 def tree(work: Path) -> dict[str, tuple[str, str | bytes]]:
     """Returns all of a folder."""
-    found: dict[str, tuple[str, str | bytes]] = {}
+    entries: dict[str, tuple[str, str | bytes]] = {}
     for each in sorted(work.rglob("*")):
         name = str(each.relative_to(work))
         if each.is_symlink():
-            found[name] = ("link", str(each.readlink()))
+            entries[name] = ("link", str(each.readlink()))
         elif each.is_dir():
-            found[name] = ("folder", "")
+            entries[name] = ("folder", "")
         else:
-            found[name] = ("executable" if each.stat().st_mode & 0o100 else "file", each.read_bytes())
-    return found
+            entries[name] = ("executable" if each.stat().st_mode & 0o100 else "file", each.read_bytes())
+    return entries
 
 
 def files(path: Path) -> list[dict[str, Any]]:
@@ -324,13 +324,13 @@ OTHERS = [
 ]
 
 
-@pytest.mark.parametrize(("recorded", "said"), OTHERS)
+@pytest.mark.parametrize(("recorded", "message"), OTHERS)
 def test_a_hostile_cassette_when_it_has_contents_that_none_has_is_refused(
-    hostile: Callable[[RecordedFile], Path], recorded: RecordedFile, said: str
+    hostile: Callable[[RecordedFile], Path], recorded: RecordedFile, message: str
 ) -> None:
     """Contents of a sensitive file, and invalid base64."""
     path = hostile(recorded)
-    with pytest.raises(CassetteBroken, match=said):
+    with pytest.raises(CassetteBroken, match=message):
         file.read(path)
 
 
@@ -341,9 +341,9 @@ LINKS = [
 ]
 
 
-@pytest.mark.parametrize(("recorded", "said"), LINKS)
+@pytest.mark.parametrize(("recorded", "message"), LINKS)
 def test_a_hostile_cassette_when_it_goes_through_a_link_writes_nothing_outside(
-    hostile: Callable[[RecordedFile], Path], tmp_path: Path, recorded: RecordedFile, said: str
+    hostile: Callable[[RecordedFile], Path], tmp_path: Path, recorded: RecordedFile, message: str
 ) -> None:
     """Neither through an existing link nor through its own."""
     path, work, outside = hostile(recorded), tmp_path / "work", tmp_path / "outside"
@@ -351,7 +351,7 @@ def test_a_hostile_cassette_when_it_goes_through_a_link_writes_nothing_outside(
     outside.mkdir()
     (outside / "there").write_text("safe\n")
     (work / "way").symlink_to(outside)
-    with pytest.raises((CassetteBroken, CassetteMismatch), match=said):
+    with pytest.raises((CassetteBroken, CassetteMismatch), match=message):
         play(path, work, [])
     assert tree(outside) == {"there": ("file", b"safe\n")}
     assert tree(work) == {"way": ("link", str(outside))}
@@ -412,8 +412,8 @@ def test_files_when_a_proxy_shall_leave_them_out_are_not_looked_at(
 
 def test_files_when_two_turns_of_a_proxys_agent_overlap_are_those_of_the_turn_that_ends_first(tmp_path: Path) -> None:
     """So no change belongs to two turns."""
-    said: list[str] = []
-    turn_files = TurnFiles(lambda path: path.name == "own", lambda path: path.name == "notebook", said.append)
+    messages: list[str] = []
+    turn_files = TurnFiles(lambda path: path.name == "own", lambda path: path.name == "notebook", messages.append)
     first, second, lost = (RecordedExchange(method=PROMPT, params={}) for _ in range(3))
     try:
         turn_files.begin(first, str(tmp_path))
@@ -431,5 +431,5 @@ def test_files_when_two_turns_of_a_proxys_agent_overlap_are_those_of_the_turn_th
         turn_files.close()
     turn_files.begin(first, str(tmp_path))
     assert turn_files.end(first) == []
-    assert len(said) == 1
-    assert said[0].endswith("nowhere are not recorded: there is no such folder.")
+    assert len(messages) == 1
+    assert messages[0].endswith("nowhere are not recorded: there is no such folder.")

@@ -33,7 +33,7 @@ class Host:
         self.process = process
         self.prefix = prefix
         self.fails = fails
-        self.said: list[str] = []
+        self.texts: list[str] = []
         self.called: list[tuple[str, str, Any]] = []
         self.heard: list[Any] = []
         self.pings = False
@@ -64,7 +64,7 @@ class Host:
             elif "id" in message:
                 self._serve(message)
             elif message["method"] == "session/update":
-                self.said.append(message["params"]["update"]["content"]["text"])
+                self.texts.append(message["params"]["update"]["content"]["text"])
             else:
                 self.called.append((message["params"]["connectionId"], message["params"]["method"], None))
 
@@ -143,11 +143,11 @@ def test_tools_are_called_again_by_todays_ids(tmp_path: Path) -> None:
         opened = today.open("docs", "kernel")
         for prompt in ("kernel add 2 3", "docs find axolotl", "leave"):
             assert today.prompt(opened, prompt)["result"]["stopReason"] == "end_turn"
-    assert today.called == [(name.replace("then-", "7"), what, given) for name, what, given in then.called]
+    assert today.called == [(name.replace("then-", "7"), what, params) for name, what, params in then.called]
     assert ("connection-of-7kernel", "tools/call", {"words": ["add", "2", "3"]}) not in today.called
     assert ("connection-of-7kernel", "tools/call", {"words": ["2", "3"]}) in today.called
     assert ("connection-of-7docs", "notifications/initialized", None) in today.called
-    assert today.said == then.said
+    assert today.texts == then.texts
 
 
 def test_a_tool_that_fails_today_fails_the_turn(tmp_path: Path) -> None:
@@ -223,9 +223,9 @@ def test_code_that_gives_or_changes_something_else_is_a_mismatch(
     """Text, pictures and variables; old recordings have no variables and are compared without them."""
     ask = WireEvent(kind="asked", method="mcp/message", params={"method": "tools/call", "params": {"name": "run_code"}})
     then = WireEvent(kind="answered", result=recorded)
-    found = difference(ask, then, today, None, header=Header())
-    assert (found is None) is (line is None)
-    assert line is None or line in str(found).splitlines()
+    mismatch = difference(ask, then, today, None, header=Header())
+    assert (mismatch is None) is (line is None)
+    assert line is None or line in str(mismatch).splitlines()
     assert difference(ask, then, today, None, header=Header(answers="outcome")) is None
 
 
@@ -258,8 +258,8 @@ def test_tool_call_beside_the_wire_is_recorded_where_it_happens(tmp_path: Path) 
         talk.received(id=request, result={"stopReason": "end_turn"})
     rows = lines(path)
     begin = next(at for at, row in enumerate(rows) if row.get("method") == "mcp/message")
-    asked, first, again, refused = rows[begin : begin + 4]
-    assert (asked["method"], asked["params"]) == ("mcp/message", call)
-    assert (first["result"], first["id"]) == (answer("42", "x added"), asked["id"])
+    started, first, again, refused = rows[begin : begin + 4]
+    assert (started["method"], started["params"]) == ("mcp/message", call)
+    assert (first["result"], first["id"]) == (answer("42", "x added"), started["id"])
     assert (refused["error"]["message"], refused["id"]) == ("No.", again["id"])
     assert rows[begin - 1]["method"] == "session/prompt"

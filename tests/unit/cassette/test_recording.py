@@ -70,8 +70,8 @@ def test_several_agents_are_in_one_cassette_by_name(path: Path) -> None:
         talk = Conversation(recording.tap(name))
         talk.turn(talk.begin(), f"I am {name}", "Hi")
     recording.close()
-    found = [(section.agent, section.launch, section.session) for section in file.read(path).sections]
-    assert found == [("ada", 1, 0), ("ada", 1, 1), ("zed", 1, 0), ("zed", 1, 2), ("zed", 2, 0), ("zed", 2, 3)]
+    sections = [(section.agent, section.launch, section.session) for section in file.read(path).sections]
+    assert sections == [("ada", 1, 0), ("ada", 1, 1), ("zed", 1, 0), ("zed", 1, 2), ("zed", 2, 0), ("zed", 2, 3)]
 
 
 def test_large_content_is_beside_it(path: Path) -> None:
@@ -107,11 +107,11 @@ def test_large_content_that_is_missing_or_changed_is_told(path: Path) -> None:
 
 def test_texts_come_back_exactly(path: Path) -> None:
     """Also texts that look like marks."""
-    said = "⟦home⟧ ⟦ ⟧ ⟦sign⟧ {{x}} \u2028 é 🎈"
+    text = "⟦home⟧ ⟦ ⟧ ⟦sign⟧ {{x}} \u2028 é 🎈"
     with recorded(path) as talk:
-        talk.turn(talk.begin(), said, "ok")
+        talk.turn(talk.begin(), text, "ok")
     turn = file.read(path).sections[1].turns[0]
-    assert SessionMarks(WORK, home=HOME).fill(turn.params["prompt"][0]["text"]) == said
+    assert SessionMarks(WORK, home=HOME).fill(turn.params["prompt"][0]["text"]) == text
 
 
 def test_the_rules_of_a_cassette_outlive_a_new_recording(path: Path) -> None:
@@ -181,8 +181,8 @@ def test_suggestions_stay_with_the_turn_that_they_follow(path: Path) -> None:
     """Even if they cross the next prompt; their withdrawal is in the turn that this prompt begins."""
     assert said_in(path, "1a2s") == said_in(path, "1as2")
     rows = [row for row in said_in(path, "1as2w") if row.get("method") in {"session/prompt", "session/update"}]
-    said = [row["params"].get("update", {}).get("suggestions") for row in rows]  # type: ignore[attr-defined]
-    assert [each for each in said if each is not None] == [SUGGESTED, []]
+    suggestions = [row["params"].get("update", {}).get("suggestions") for row in rows]  # type: ignore[attr-defined]
+    assert [each for each in suggestions if each is not None] == [SUGGESTED, []]
     assert [row["method"] for row in rows] == [
         *("session/prompt", "session/update", "session/update"),
         *("session/prompt", "session/update", "session/update"),

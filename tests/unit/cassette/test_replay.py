@@ -65,20 +65,20 @@ def cassette(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[tuple
                 await patient.prompt(session, prompt)
             return heard(patient, session)
 
-    said = run(record())
+    updates = run(record())
     assert file.read(path).turns == len(PROMPTS)
-    return path, said
+    return path, updates
 
 
 async def test_a_client_hears_the_same(cassette: tuple[Path, list[tuple[str, object]]]) -> None:
     """Every update, in order, and every request."""
-    path, said = cassette
+    path, updates = cassette
     async with replaying(path) as patient:
         session = await patient.session()
         for prompt in PROMPTS:
             answer = await patient.prompt(session, prompt)
             assert answer.stop_reason == "end_turn"
-        assert heard(patient, session) == said
+        assert heard(patient, session) == updates
         assert patient.files["/work/b.txt"] == "New words.\n"
         assert [call[0] for call in patient.calls] == ["create", "wait", "release"]
         assert len(patient.asked) == 2
@@ -153,15 +153,15 @@ async def test_data_frame_in_a_prompt_is_as_recorded_with_another_version_of_pan
     """Only the names of the class and of the column types differ; another shape is another prompt."""
     path = tmp_path / "a.cassette.jsonl"
     async with recording(path) as patient:
-        await patient.prompt(await patient.session(), "Look", shown(then))
+        await patient.prompt(await patient.session(), "Look", attached_value(then))
     async with replaying(path) as patient:
-        await patient.prompt(await patient.session(), "Look", shown(now))
+        await patient.prompt(await patient.session(), "Look", attached_value(now))
     async with replaying(path) as patient:
         with pytest.raises(acp.RequestError, match=r"\+  df: pandas\.DataFrame, shape \(3, 2\)"):
-            await patient.prompt(await patient.session(), "Look", shown(now.replace("(2, 2)", "(3, 2)")))
+            await patient.prompt(await patient.session(), "Look", attached_value(now.replace("(2, 2)", "(3, 2)")))
 
 
-def shown(text: str) -> acp.schema.EmbeddedResourceContentBlock:
+def attached_value(text: str) -> acp.schema.EmbeddedResourceContentBlock:
     """Returns an attached value."""
     return acp.resource_block(acp.embedded_text_resource("agentnb://context/df", text))
 
@@ -318,12 +318,12 @@ def test_turns_that_nobody_asked_for_are_named(
     monkeypatch.setenv("AGENTNB_EVENTS", str(tmp_path / "events.jsonl"))
     done = play(cassette[0], {"id": 1, "method": "initialize", "params": {}})
     assert done.returncode == 0
-    said = done.stderr.splitlines()
-    assert len(said) == len(PROMPTS)
+    lines = done.stderr.splitlines()
+    assert len(lines) == len(PROMPTS)
     ended = json.loads((tmp_path / "events.jsonl").read_text(encoding="utf-8"))
     assert (ended["event"], ended["data"]["mode"], ended["data"]["turns"]) == ("cassette.finished", "replay", 0)
-    assert "turn 1 of session 1 was not used" in said[0]
-    assert f"{cassette[0]}:" in said[0]
+    assert "turn 1 of session 1 was not used" in lines[0]
+    assert f"{cassette[0]}:" in lines[0]
 
 
 def test_a_broken_cassette_is_told_to_the_client_and_on_stderr(tmp_path: Path) -> None:
@@ -395,8 +395,8 @@ def test_a_cassette_that_is_not_named_has_the_agents_name(
     tmp_path: Path, variable: dict[str, str], words: tuple[str, ...], name: str
 ) -> None:
     """In this folder, or the environment's."""
-    said = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": 1}})
+    request = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": 1}})
     env = {**os.environ, **environment(), **variable}
     command = [*AGENTNB, "record", *words, *COMMAND]
-    subprocess.run(command, input=f"{said}\n", text=True, check=True, cwd=tmp_path, env=env, capture_output=True)
+    subprocess.run(command, input=f"{request}\n", text=True, check=True, cwd=tmp_path, env=env, capture_output=True)
     assert [path.name for path in tmp_path.iterdir()] == [name]

@@ -76,13 +76,13 @@ def test_another_prompt_is_an_error_of_its_own_class(
     """It has the diff; the other tab goes on."""
     for name in ("two.cassette.jsonl", "events.jsonl"):
         shutil.copy(recorded[0] / name, tmp_path)
-    told = tmp_path / "events.jsonl"
-    done = talk(tmp_path, "Hello", "Good evening", AGENTNB_CASSETTE_MODE="replay", AGENTNB_EVENTS=str(told))
+    log = tmp_path / "events.jsonl"
+    done = talk(tmp_path, "Hello", "Good evening", AGENTNB_CASSETTE_MODE="replay", AGENTNB_EVENTS=str(log))
     assert "CassetteMismatch: Session 2 with eliza, turn 2: the prompt differs from the recorded one." in done.stdout
     assert "-Goodbye\n+Good evening\n" in done.stdout
     assert "Hello. I am eliza." in done.stdout
-    events = [json.loads(line) for line in told.read_text(encoding="utf-8").splitlines()]
-    data = {name: [event["data"] for event in events if event["event"] == f"cassette.{name}"] for name in TOLD}
+    events = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
+    data = {name: [event["data"] for event in events if event["event"] == f"cassette.{name}"] for name in EVENTS}
     assert [each["mode"] for each in data["opened"]] == ["record", "replay"]
     assert {(each["session"], each["turn"]) for each in data["matched"]} == {(1, 1), (2, 1), (1, 2)}
     assert data["finished"][0]["turns"] == 4
@@ -90,7 +90,7 @@ def test_another_prompt_is_an_error_of_its_own_class(
     assert all("Session 2 with eliza, turn 2" in each["error"] for each in data["mismatched"])
 
 
-TOLD = ("opened", "matched", "mismatched", "finished")
+EVENTS = ("opened", "matched", "mismatched", "finished")
 
 
 def test_record_records_anew_and_off_does_nothing(
@@ -129,7 +129,7 @@ def test_an_agent_that_is_started_early_is_recorded_and_played(tmp_path: Path) -
 
 
 @pytest.mark.parametrize(
-    ("environment", "error", "said"),
+    ("environment", "error", "message"),
     [
         ({"AGENTNB_CASSETTE_MODE": "replay"}, CassetteBroken, r"replay requires one\. Record it again"),
         ({"AGENTNB_CASSETTE_MODE": "play"}, UsageError, "AGENTNB_CASSETTE_MODE='play' is not one of"),
@@ -142,14 +142,14 @@ def test_an_agent_that_is_started_early_is_recorded_and_played(tmp_path: Path) -
     ],
 )
 def test_a_switch_that_makes_no_sense_is_an_error(
-    environment: dict[str, str], error: type[Exception], said: str, tmp_path: Path
+    environment: dict[str, str], error: type[Exception], message: str, tmp_path: Path
 ) -> None:
     """It says what to type; no real agent starts instead."""
     path = tmp_path / "a.jsonl"
     if error is UsageError:
         path.touch()
     switch = CassetteSwitch({"AGENTNB_CASSETTE": str(path), **environment})
-    with pytest.raises(error, match=said):
+    with pytest.raises(error, match=message):
         switch.launching(find("eliza"), {})
 
 
@@ -180,7 +180,7 @@ def test_a_relative_path_is_the_same_wherever_a_cell_goes(tmp_path: Path) -> Non
     """It starts at the process's first folder: `%cd` gives no second cassette and no real agent."""
     (tmp_path / "sub").mkdir()
     env = {**os.environ, "AGENTNB_CASSETTE": "cd.cassette.jsonl", "PYTHONPATH": str(ROOT)}
-    said = []
+    outputs = []
     for mode in ("record", "replay", "auto"):
         command = [sys.executable, "-c", WANDER]
         done = subprocess.run(
@@ -188,8 +188,8 @@ def test_a_relative_path_is_the_same_wherever_a_cell_goes(tmp_path: Path) -> Non
             env={**env, "AGENTNB_CASSETTE_MODE": mode},
         )  # fmt: skip
         assert (done.returncode, done.stderr) == (0, "")
-        said.append(done.stdout)
-    assert said[0] == said[1] == said[2]
+        outputs.append(done.stdout)
+    assert outputs[0] == outputs[1] == outputs[2]
     assert [path.name for path in tmp_path.rglob("*cassette*")] == ["cd.cassette.jsonl"]
 
 

@@ -115,14 +115,14 @@ def test_undo_on_a_full_disk_writes_nothing_and_says_so(
     (workspace / "b").write_text("1")
     changes = turn(store, workspace, a="2", b=None, c="2")
     files.left = at
-    said = ""
+    message = ""
     try:
         store.apply(backward(changes))
     except ChangesUnavailable as error:
-        said = error.message
-    found = {each.name for each in workspace.iterdir() if each.is_file()}
-    assert (said, found) in [("The disk is full: nothing was written.", {"a", "c"}), ("", {"a", "b"})]
-    assert (workspace / "a").read_text() == ("2" if said else "1")
+        message = error.message
+    names = {each.name for each in workspace.iterdir() if each.is_file()}
+    assert (message, names) in [("The disk is full: nothing was written.", {"a", "c"}), ("", {"a", "b"})]
+    assert (workspace / "a").read_text() == ("2" if message else "1")
 
 
 def test_steps_that_want_a_file_and_something_below_it_are_a_conflict(opened: Opened, workspace: Path) -> None:
@@ -165,8 +165,8 @@ def test_a_file_whose_mode_alone_is_undone_is_there_wherever_the_undo_ends(
             store.apply(backward(changes))
         files.left = 1 << 60
         store.recover()
-        found = {each.name: each.read_text() for each in workspace.iterdir()}
-        assert found in [{"a": "2", "b": "same"}, {"a": "1", "b": "same"}], at
+        contents = {each.name: each.read_text() for each in workspace.iterdir()}
+        assert contents in [{"a": "2", "b": "same"}, {"a": "1", "b": "same"}], at
         (workspace / "a").write_text("2")
         (workspace / "b").chmod(0o755)
 
@@ -206,8 +206,8 @@ def test_an_undo_that_ends_where_each_name_has_an_inode_of_its_own_leaves_all_or
                 store.recover()
         files.left = 1 << 60
         store.recover()
-        found = {each.name: each.read_text() for each in workspace.iterdir()}
-        assert found in [{"a": "2", "c": "2"}, {"a": "1", "b": "1"}], at
+        contents = {each.name: each.read_text() for each in workspace.iterdir()}
+        assert contents in [{"a": "2", "c": "2"}, {"a": "1", "b": "1"}], at
         (workspace / "a").write_text("2")
         (workspace / "b").unlink(missing_ok=True)
         (workspace / "c").write_text("2")
@@ -253,10 +253,10 @@ def test_a_kernel_that_is_killed_while_it_undoes_leaves_all_or_nothing(
     assert killed.returncode == -signal.SIGKILL, killed.stderr.decode()
     store = ChangeStore(tmp_path / "store", workspace, is_sensitive=is_sensitive)
     assert "undo was interrupted" in str(store.recover())
-    found = {
+    contents = {
         os.fspath(each.relative_to(workspace)): each.read_text() for each in workspace.rglob("*") if each.is_file()
     }
-    assert found in [{"a": "2", "d/c": "2"}, {"a": "1", "b": "1"}]
+    assert contents in [{"a": "2", "d/c": "2"}, {"a": "1", "b": "1"}]
     assert store.recover() is None
 
 
@@ -272,10 +272,10 @@ def test_recovery_leaves_alone_what_was_edited_after_the_kill(opened: Opened, wo
         store.apply(backward(changes))
     del store
     (workspace / "a").write_text("user")
-    said = opened().recover()
+    message = opened().recover()
     assert ((workspace / "a").read_text(), (workspace / "b").read_text()) == ("user", "2")
-    assert said is not None
-    assert said.endswith("left alone: a.")
+    assert message is not None
+    assert message.endswith("left alone: a.")
 
 
 def test_a_workspace_that_may_not_be_written_says_so(opened: Opened, workspace: Path) -> None:

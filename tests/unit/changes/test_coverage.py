@@ -110,8 +110,8 @@ def test_ignored_files_when_they_are_named_before_they_change_are_as_they_were_t
     write(workspace / "out/twice", "again\n")
     (workspace / "new.py").unlink()
     after = store.take()
-    found = {each.path: (each.status, each.undoable) for each in store.changes(before, after, [first, second])}
-    assert found == {
+    statuses = {each.path: (each.status, each.undoable) for each in store.changes(before, after, [first, second])}
+    assert statuses == {
         "out/added": ("added", True),
         "out/changed": ("changed", True),
         "out/deleted": ("deleted", True),
@@ -131,8 +131,8 @@ def test_files_when_an_ignore_rule_went_are_not_said_to_be_added(store: ChangeSt
     write(workspace / ".gitignore", "")
     write(workspace / "new.py")
     after = store.take()
-    found = {each.path: (each.status, each.undoable) for each in store.changes(before, after)}
-    assert found == {
+    statuses = {each.path: (each.status, each.undoable) for each in store.changes(before, after)}
+    assert statuses == {
         ".gitignore": ("changed", True),
         "data/mine.csv": ("changed", False),
         "new.py": ("added", True),
@@ -222,8 +222,8 @@ def test_large_files_sockets_and_pipes_are_listed(opened: Opened, workspace: Pat
     write(workspace / "large", "y" * 1002)
     write(workspace / "grows", "x" * 1003)
     after = store.take()
-    found = [(each.path, each.status, each.undoable) for each in store.changes(before, after)]
-    assert found == [("grows", "changed", False), ("large", "changed", False)]
+    rows = [(each.path, each.status, each.undoable) for each in store.changes(before, after)]
+    assert rows == [("grows", "changed", False), ("large", "changed", False)]
     assert after.not_covered_count == 4
 
 
@@ -441,8 +441,8 @@ def test_submodules_and_worktrees_are_covered_and_their_repositories_left_alone(
     write(workspace / "tree/new.py", "new\n")
     (workspace / "tree/first.py").unlink()
     changes = store.changes(before, store.take())
-    found = {each.path: each.status for each in changes}
-    assert found == {"module/first.py": "changed", "tree/first.py": "deleted", "tree/new.py": "added"}
+    statuses = {each.path: each.status for each in changes}
+    assert statuses == {"module/first.py": "changed", "tree/first.py": "deleted", "tree/new.py": "added"}
     store.apply([step for each in changes for step in each.backward])
     assert [(workspace / each).exists() for each in ("tree/first.py", "tree/new.py")] == [True, False]
     assert (workspace / "module/first.py").read_text() == "content\n"

@@ -136,14 +136,14 @@ def test_a_git_that_lies_in_the_workspace_is_not_run(
     assert (store.engine, witness.exists()) == ("copy", False)
 
 
-@pytest.mark.parametrize("said", ["git version 2.29.9", "git version two", ""])
+@pytest.mark.parametrize("version", ["git version 2.29.9", "git version two", ""])
 def test_a_git_that_is_too_old_is_not_used(
-    tmp_path: Path, workspace: Path, said: str, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, workspace: Path, version: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The plain copy replaces it."""
     program = tmp_path / "bin/git"
     program.parent.mkdir()
-    program.write_text(f"#!/bin/sh\necho '{said}'\n")
+    program.write_text(f"#!/bin/sh\necho '{version}'\n")
     program.chmod(0o755)
     monkeypatch.setenv("PATH", os.fspath(program.parent))
     store = ChangeStore(tmp_path / "store", workspace, is_sensitive=is_sensitive)
@@ -169,11 +169,11 @@ def test_nested_ignore_file_loops_and_links_do_not_lead_out(tmp_path: Path, work
 
 
 @pytest.mark.parametrize(
-    ("ends", "said"),
+    ("ends", "message"),
     [("kill -9 $$", "stopped by signal 9"), ("echo 'fatal: Input/output error' >&2; exit 128", "Input/output")],
 )
 def test_a_git_that_is_killed_or_refused_does_not_make_the_store_a_damaged_one(
-    tmp_path: Path, workspace: Path, ends: str, said: str, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, workspace: Path, ends: str, message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Earlier snapshots stay, and the next one works."""
     ending = tmp_path / "ending"
@@ -187,7 +187,7 @@ def test_a_git_that_is_killed_or_refused_does_not_make_the_store_a_damaged_one(
     before = store.take()
     ending.touch()
     (workspace / "a").write_text("a")
-    with pytest.raises(ChangesUnavailable, match=said):
+    with pytest.raises(ChangesUnavailable, match=message):
         store.take()
     ending.unlink()
     after = store.take()

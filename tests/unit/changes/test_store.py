@@ -33,16 +33,16 @@ def undo(store: ChangeStore, changes: tuple[PathChange, ...]) -> tuple[PathChang
 
 def files(folder: Path) -> dict[str, object]:
     """Returns a folder's bytes of files, targets of links, folders."""
-    found: dict[str, object] = {}
+    contents: dict[str, object] = {}
     for path in sorted(folder.rglob("*")):
         name = os.fspath(path.relative_to(folder))
         if path.is_symlink():
-            found[name] = ("link", os.fspath(path.readlink()))
+            contents[name] = ("link", os.fspath(path.readlink()))
         elif path.is_file():
-            found[name] = (path.read_bytes(), os.access(path, os.X_OK))
+            contents[name] = (path.read_bytes(), os.access(path, os.X_OK))
         else:
-            found[name] = "folder"
-    return found
+            contents[name] = "folder"
+    return contents
 
 
 def test_changes_when_files_were_added_changed_moved_and_deleted_have_one_item_each(

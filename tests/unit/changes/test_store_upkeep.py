@@ -178,8 +178,8 @@ def test_a_store_whose_place_is_a_file_says_so(opened: Opened, tmp_path: Path) -
 def test_the_size_of_the_store_can_be_set(monkeypatch: pytest.MonkeyPatch) -> None:
     """In bytes, or with a unit; invalid values change nothing."""
     sizes = {
-        said: SnapshotLimits.from_environment({"AGENTNB_CHANGES_MAX": said}).store_bytes
-        for said in ("1000", "2k", "3MB")
+        size: SnapshotLimits.from_environment({"AGENTNB_CHANGES_MAX": size}).store_bytes
+        for size in ("1000", "2k", "3MB")
     }
     assert sizes == {"1000": 1000, "2k": 2048, "3MB": 3 * 1024**2}
     assert SnapshotLimits.from_environment({"AGENTNB_CHANGES_MAX": "much"}) == SnapshotLimits()

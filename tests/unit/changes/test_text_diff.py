@@ -24,11 +24,11 @@ def test_matches_when_two_texts_share_lines_are_equal_parts_in_order(old: bytes,
     before, after = text_lines(old), text_lines(new)
     assert before is not None
     assert after is not None
-    found = matches(before, after)
-    assert all(before[at : at + size] == after[other : other + size] for at, other, size in found)
-    assert found == sorted(found)
-    assert all(one[0] + one[2] <= two[0] and one[1] + one[2] <= two[1] for one, two in itertools.pairwise(found))
-    same = sum(size for _, _, size in found)
+    equal_parts = matches(before, after)
+    assert all(before[at : at + size] == after[other : other + size] for at, other, size in equal_parts)
+    assert equal_parts == sorted(equal_parts)
+    assert all(one[0] + one[2] <= two[0] and one[1] + one[2] <= two[1] for one, two in itertools.pairwise(equal_parts))
+    same = sum(size for _, _, size in equal_parts)
     assert count_lines(old, new) == (len(after) - same, len(before) - same)
 
 

@@ -271,15 +271,15 @@ def expected(model: Tree, wishes: dict[str, tuple[Leaf | None, Leaf | None]], ch
             or (is_full and target == FOLDER)
             or choices.get(path) == "theirs"
         ):
-            found = target
+            new_leaf = target
         else:
             merged = None if None in {base, current, target} else merge(base, current, target)  # type: ignore[arg-type]
             if merged is None:
                 return None
-            found = merged
+            new_leaf = merged
         new.pop(path, None)
-        if found is not None:
-            new[path] = found
+        if new_leaf is not None:
+            new[path] = new_leaf
     for path in [path for path, leaf in new.items() if leaf.mode == "folder"]:
         if any(each.startswith(f"{path}/") for each in new):
             del new[path]
@@ -319,18 +319,18 @@ def merge(base: Leaf, current: Leaf, target: Leaf) -> Leaf | None:
 
 def leafs(workspace: str, inside: str = "") -> Tree:
     """Returns files, links and empty folders."""
-    found: Tree = {}
+    tree: Tree = {}
     with os.scandir(f"{workspace}/{inside}") as entries:
         for entry in entries:
             path = f"{inside}{entry.name}"
             if entry.is_symlink():
-                found[path] = Leaf("link", os.readlink(os.fsencode(entry.path)))  # noqa: PTH115 - undecodable bytes
+                tree[path] = Leaf("link", os.readlink(os.fsencode(entry.path)))  # noqa: PTH115 - undecodable bytes
             elif entry.is_file():
                 with open(entry.path, "rb") as file:  # noqa: PTH123 - a Path takes longer than the rest
-                    found[path] = Leaf("executable" if entry.stat().st_mode & 0o100 else "file", file.read())
+                    tree[path] = Leaf("executable" if entry.stat().st_mode & 0o100 else "file", file.read())
             else:
-                found |= leafs(workspace, f"{path}/") or {path: Leaf("folder")}
-    return found
+                tree |= leafs(workspace, f"{path}/") or {path: Leaf("folder")}
+    return tree
 
 
 def put(workspace: str, path: str, leaf: Leaf | None) -> None:

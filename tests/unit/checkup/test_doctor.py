@@ -27,8 +27,8 @@ FILES = ["log", "policy", "site policy", "cassette", "confinement"]
 
 def test_jupyter_is_examined_and_told_as_a_table_or_as_json(kernelspecs: Path) -> None:
     """Versions, kernels, the front end, the files; also agents if named."""
-    told = run_agentnb("doctor", "jupyter", "eliza", "--json")
-    rows = {row["name"]: row for row in json.loads(told.stdout)}
+    done = run_agentnb("doctor", "jupyter", "eliza", "--json")
+    rows = {row["name"]: row for row in json.loads(done.stdout)}
     kernels = [name for name in rows if name.startswith("kernel ")]
     assert list(rows) == [
         "python",
@@ -47,24 +47,24 @@ def test_jupyter_is_examined_and_told_as_a_table_or_as_json(kernelspecs: Path) -
     assert (rows["agentnb"]["kind"], rows["eliza"]["kind"]) == ("jupyter", "agent")
     assert (rows["kernel ipykernel7"]["state"], rows["jupyterlab"]["state"]) == ("ready", "ready")
     wrong = [row for row in rows.values() if row["state"] not in {"ready", "absent"}]
-    assert told.returncode == bool(wrong)
+    assert done.returncode == bool(wrong)
 
 
 def test_what_is_wrong_fails_with_the_line_to_type(tmp_path: Path) -> None:
     """The other checks still run."""
     (tmp_path / "policy.toml").write_text("[[rule", encoding="utf-8")
-    told = run_agentnb("doctor", "jupyter", AGENTNB_CONFIG_DIR=str(tmp_path))
-    line = next(line for line in told.stdout.splitlines() if line.startswith("policy"))
-    assert (told.returncode, "broken" in line, str(tmp_path / "policy.toml") in line) == (1, True, True)
-    assert "cassette" in told.stdout
+    done = run_agentnb("doctor", "jupyter", AGENTNB_CONFIG_DIR=str(tmp_path))
+    line = next(line for line in done.stdout.splitlines() if line.startswith("policy"))
+    assert (done.returncode, "broken" in line, str(tmp_path / "policy.toml") in line) == (1, True, True)
+    assert "cassette" in done.stdout
 
 
 def test_python_shows_the_same_table() -> None:
     """The table of `agentnb.doctor()`, and so of `%agents doctor`."""
-    found = agentnb.doctor("jupyter")
-    assert [row.name for row in found if row.kind == "jupyter"][:2] == ["python", "agentnb"]
-    assert "| agentnb | ready |" in found._repr_markdown_()
-    assert "%agent -a" not in repr(found)
+    table = agentnb.doctor("jupyter")
+    assert [row.name for row in table if row.kind == "jupyter"][:2] == ["python", "agentnb"]
+    assert "| agentnb | ready |" in table._repr_markdown_()
+    assert "%agent -a" not in repr(table)
 
 
 async def test_agents_alone_are_examined_alone() -> None:
@@ -85,26 +85,26 @@ def test_an_agent_that_nobody_named_need_not_be_there() -> None:
 def test_without_any_jupyter_it_says_so(tmp_path: Path) -> None:
     """In an environment with agentnb's code and little else."""
     for name in ("msgspec", "tomli"):  # Python 3.10 needs tomli
-        if (found := find_spec(name)) is not None and found.origin is not None:
-            shutil.copytree(Path(found.origin).parent, tmp_path / name)
+        if (spec := find_spec(name)) is not None and spec.origin is not None:
+            shutil.copytree(Path(spec.origin).parent, tmp_path / name)
     env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), str(ROOT)])}
     command = [sys.executable, "-S", "-m", "agentnb", "doctor", "jupyter", "--json"]
-    told = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, check=False)
-    assert told.stdout, told.stderr
-    rows = {row["name"]: row for row in json.loads(told.stdout)}
+    done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, check=False)
+    assert done.stdout, done.stderr
+    rows = {row["name"]: row for row in json.loads(done.stdout)}
     assert (rows["jupyter"]["state"], rows["jupyter"]["todo"]) == (
         "absent",
         f'"{sys.executable}" -m pip install "jupyter-agentnb[lab]"',
     )
-    assert (rows["ipython"]["state"], told.returncode) == ("missing", 1)
+    assert (rows["ipython"]["state"], done.returncode) == ("missing", 1)
     assert [name for name in rows if name.startswith("kernel ")] == []
     assert rows["extension"]["state"] == "absent"
 
 
 def test_versions_are_held_against_what_agentnb_asks_for() -> None:
     """In its own metadata."""
-    said = ranges()
-    assert {*NEEDED, *PAGES} <= said.keys()
-    assert [outside(version, said["ipykernel"]) for version in ("6.29.5", "6.30", "7.4.0")] == [True, False, False]
-    assert [outside(version, said["anywidget"]) for version in ("0.10.9", "0.11.0", "1.0.0")] == [True, False, True]
+    versions = ranges()
+    assert {*NEEDED, *PAGES} <= versions.keys()
+    assert [outside(version, versions["ipykernel"]) for version in ("6.29.5", "6.30", "7.4.0")] == [True, False, False]
+    assert [outside(version, versions["anywidget"]) for version in ("0.10.9", "0.11.0", "1.0.0")] == [True, False, True]
     assert not outside("7", "")

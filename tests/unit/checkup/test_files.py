@@ -29,9 +29,9 @@ def kept(tmp_path: Path) -> Path:
 
 def test_a_sound_log_is_ready_and_left_as_it_is(kept: Path) -> None:
     before = kept.read_bytes()
-    found = log(kept)
-    assert (found.state, found.version) == ("ready", str(len(MIGRATIONS)))
-    assert found.message.endswith("1 sessions.")
+    checkup = log(kept)
+    assert (checkup.state, checkup.version) == ("ready", str(len(MIGRATIONS)))
+    assert checkup.message.endswith("1 sessions.")
     assert kept.read_bytes() == before
 
 
@@ -45,8 +45,8 @@ def test_a_log_that_is_not_there_yet_or_off_is_no_fault(tmp_path: Path) -> None:
 def test_a_log_that_cannot_be_used_is_told(kept: Path, tmp_path: Path) -> None:
     """Not a database, from a newer agentnb, or without a folder."""
     (tmp_path / "file").write_bytes(b"not a database at all, " * 100)
-    found = log(tmp_path / "file")
-    assert (found.state, "moved aside" in found.message) == ("broken", True)
+    checkup = log(tmp_path / "file")
+    assert (checkup.state, "moved aside" in checkup.message) == ("broken", True)
     assert (tmp_path / "file").exists()
     with sqlite3.connect(kept) as connection:
         connection.execute(f"PRAGMA user_version = {len(MIGRATIONS) + 1}")
@@ -55,7 +55,7 @@ def test_a_log_that_cannot_be_used_is_told(kept: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "state", "said"),
+    ("text", "state", "message"),
     [
         (None, "ready", "the built-in policy applies"),
         ('[[rule]]\naction = "deny"\npath = "**"\n', "ready", "1 rules."),
@@ -64,13 +64,13 @@ def test_a_log_that_cannot_be_used_is_told(kept: Path, tmp_path: Path) -> None:
     ],
     ids=["none", "good", "no TOML", "no policy"],
 )
-def test_the_policy_is_read(tmp_path: Path, text: str | None, state: str, said: str) -> None:
+def test_the_policy_is_read(tmp_path: Path, text: str | None, state: str, message: str) -> None:
     path = tmp_path / "policy.toml"
     if text is not None:
         path.write_text(text, encoding="utf-8")
-    found = policy(PolicyFiles(path))
-    assert (found.state, said in found.message) == (state, True), found.message
-    assert (str(path) in str(found.todo)) is (state == "broken")
+    checkup = policy(PolicyFiles(path))
+    assert (checkup.state, message in checkup.message) == (state, True), checkup.message
+    assert (str(path) in str(checkup.todo)) is (state == "broken")
 
 
 def test_a_cassette_in_force_is_told(tmp_path: Path) -> None:
@@ -78,21 +78,21 @@ def test_a_cassette_in_force_is_told(tmp_path: Path) -> None:
     path = tmp_path / "a.cassette.jsonl"
     played = Path(__file__).parents[3] / "notebooks/ci.cassette.jsonl"
 
-    def found(file: Path | str, mode: str) -> tuple[str, str]:
+    def check_cassette(file: Path | str, mode: str) -> tuple[str, str]:
         checked = cassette(CassetteSwitch({"AGENTNB_CASSETTE": str(file), "AGENTNB_CASSETTE_MODE": mode}))
         return checked.state, checked.message
 
-    assert found("", "auto")[0] == "absent"
-    assert "stands in for every agent" in found(played, "replay")[1]
-    assert "is being recorded" in found(path, "auto")[1]
-    assert found(path, "replay")[0] == "broken"
-    assert found(path, "play")[0] == "broken"
+    assert check_cassette("", "auto")[0] == "absent"
+    assert "stands in for every agent" in check_cassette(played, "replay")[1]
+    assert "is being recorded" in check_cassette(path, "auto")[1]
+    assert check_cassette(path, "replay")[0] == "broken"
+    assert check_cassette(path, "play")[0] == "broken"
     path.write_text('{"cassette": 7}\n', encoding="utf-8")
-    assert "version 7" in found(path, "replay")[1]
+    assert "version 7" in check_cassette(path, "replay")[1]
 
 
 @pytest.mark.parametrize(
-    ("chosen", "way", "state", "said", "todo"),
+    ("chosen", "way", "state", "message", "todo"),
     [
         ("off", "Landlock", "absent", "Agents run with all your permissions, unless", "agentnb settings confine on"),
         ("off", None, "absent", "They cannot be confined here: it is too old.", None),
@@ -111,9 +111,9 @@ def test_a_cassette_in_force_is_told(tmp_path: Path) -> None:
     ],
 )
 def test_confinement_says_what_is_chosen_and_what_can_do_it(
-    chosen: str, way: str | None, state: str, said: str, todo: str | None
+    chosen: str, way: str | None, state: str, message: str, todo: str | None
 ) -> None:
     """With the command to change it."""
-    found = confinement(chosen, way, "it is too old")
-    assert (found.state, found.todo) == (state, todo)
-    assert said in found.message
+    checkup = confinement(chosen, way, "it is too old")
+    assert (checkup.state, checkup.todo) == (state, todo)
+    assert message in checkup.message

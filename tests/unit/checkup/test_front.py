@@ -26,7 +26,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def states(folders: list[Path], settings: list[Path] | None = None) -> list[tuple[str, str]]:
-    return [(found.name, found.state) for found in examine_front(folders, settings or [], pages=True)]
+    return [(checkup.name, checkup.state) for checkup in examine_front(folders, settings or [], pages=True)]
 
 
 def test_both_extensions_are_found(folder: Path, tmp_path: Path) -> None:
@@ -41,12 +41,12 @@ def test_an_extension_that_is_missing_or_unreadable_is_told_with_what_to_type(fo
     assert (own.state, widgets.state) == ("missing", "missing")
     assert str(own.todo).endswith(f"-m pip install --force-reinstall --no-deps jupyter-agentnb=={__version__}")
     (folder / OWN / "package.json").write_text("{", encoding="utf-8")
-    found = examine_front([folder], [], pages=True)[0]
-    assert (found.state, "is of version unknown" in found.message) == ("old", True)
+    checkup = examine_front([folder], [], pages=True)[0]
+    assert (checkup.state, "is of version unknown" in checkup.message) == ("old", True)
 
 
 @pytest.mark.parametrize(
-    ("said", "own", "widgets"),
+    ("disabled", "own", "widgets"),
     [
         ({OWN: True}, "broken", "ready"),
         ({f"{OWN}:chat": True, WIDGETS: True}, "broken", "broken"),
@@ -56,19 +56,19 @@ def test_an_extension_that_is_missing_or_unreadable_is_told_with_what_to_type(fo
     ],
 )
 def test_an_extension_that_is_disabled_is_told_with_how_to_enable_it(
-    folder: Path, tmp_path: Path, said: Any, own: str, widgets: str
+    folder: Path, tmp_path: Path, disabled: Any, own: str, widgets: str
 ) -> None:
     """Whole or one of its plugins; unreadable settings are ignored."""
     path, bad = tmp_path / "page_config.json", tmp_path / "bad.json"
-    path.write_text(json.dumps({"disabledExtensions": said}), encoding="utf-8")
+    path.write_text(json.dumps({"disabledExtensions": disabled}), encoding="utf-8")
     bad.write_text("[", encoding="utf-8")
-    found = examine_front([folder], [bad, tmp_path / "none", path], pages=True)
-    assert [each.state for each in found] == [own, widgets]
+    checkups = examine_front([folder], [bad, tmp_path / "none", path], pages=True)
+    assert [each.state for each in checkups] == [own, widgets]
     if own == "broken":
-        assert str(found[0].todo).startswith("jupyter labextension enable agentnb")
+        assert str(checkups[0].todo).startswith("jupyter labextension enable agentnb")
 
 
 def test_without_a_page_here_there_is_nothing_to_find() -> None:
     """JupyterLab may be in another environment."""
-    (found,) = examine_front([], [], pages=False)
-    assert (found.state, "install agentnb in theirs as well" in found.message) == ("absent", True)
+    (checkup,) = examine_front([], [], pages=False)
+    assert (checkup.state, "install agentnb in theirs as well" in checkup.message) == ("absent", True)

@@ -42,33 +42,38 @@ def script(folder: Path, text: str) -> str:
 
 async def test_a_kernel_that_imports_agentnb_is_ready(kernel: Kernel) -> None:
     """With the environment of its kernel spec."""
-    (found,) = await examine_kernels(kernel(sys.executable, "-Xfrozen_modules=off", env={"PYTHONPATH": str(ROOT)}))
-    assert (found.name, found.title, found.state, found.version) == ("kernel mine", "Mine", "ready", __version__)
-    assert found.kind == "jupyter"
-    assert "with ipykernel 7" in found.message
+    (checkup,) = await examine_kernels(kernel(sys.executable, "-Xfrozen_modules=off", env={"PYTHONPATH": str(ROOT)}))
+    assert (checkup.name, checkup.title, checkup.state, checkup.version) == (
+        "kernel mine",
+        "Mine",
+        "ready",
+        __version__,
+    )
+    assert checkup.kind == "jupyter"
+    assert "with ipykernel 7" in checkup.message
 
 
 async def test_a_kernel_without_agentnb_is_told_what_to_install(kernel: Kernel) -> None:
     """With its own Python."""
-    (found,) = await examine_kernels(kernel(sys.executable, "-I", "-S"))
-    assert (found.state, found.message) == ("missing", "Mine: agentnb is not installed in it.")
-    assert found.todo == f"{sys.executable} -I -S -m pip install jupyter-agentnb=={__version__}"
+    (checkup,) = await examine_kernels(kernel(sys.executable, "-I", "-S"))
+    assert (checkup.state, checkup.message) == ("missing", "Mine: agentnb is not installed in it.")
+    assert checkup.todo == f"{sys.executable} -I -S -m pip install jupyter-agentnb=={__version__}"
 
 
 async def test_a_kernel_with_another_agentnb_is_told(kernel: Kernel, tmp_path: Path) -> None:
     """Kernel and page need the same version."""
     python = script(tmp_path, "echo agentnb-checkup 0.0.1 7.4")
-    (found,) = await examine_kernels(kernel(python))
-    assert (found.state, found.version) == ("old", "0.0.1")
-    assert f"it has agentnb 0.0.1, this environment {__version__}" in found.message
-    assert found.todo == f'"{python}" -m pip install jupyter-agentnb=={__version__}'
+    (checkup,) = await examine_kernels(kernel(python))
+    assert (checkup.state, checkup.version) == ("old", "0.0.1")
+    assert f"it has agentnb 0.0.1, this environment {__version__}" in checkup.message
+    assert checkup.todo == f'"{python}" -m pip install jupyter-agentnb=={__version__}'
 
 
 async def test_a_kernel_that_cannot_import_says_why(kernel: Kernel, tmp_path: Path) -> None:
     """Shows the last line of its output."""
     says_why = script(tmp_path, "echo one >&2; echo ImportError: libx is gone >&2; exit 1")
-    (found,) = await examine_kernels(kernel(says_why))
-    assert (found.state, found.message) == ("broken", "Mine: it cannot import agentnb: ImportError: libx is gone")
+    (checkup,) = await examine_kernels(kernel(says_why))
+    assert (checkup.state, checkup.message) == ("broken", "Mine: it cannot import agentnb: ImportError: libx is gone")
     (silent,) = await examine_kernels(kernel(script(tmp_path, "exit 4")))
     assert silent.message.endswith("status 4")
 
@@ -76,18 +81,18 @@ async def test_a_kernel_that_cannot_import_says_why(kernel: Kernel, tmp_path: Pa
 async def test_an_interpreter_that_hangs_is_given_up_with_all_that_it_started(kernel: Kernel, tmp_path: Path) -> None:
     ours = str(86_400 + os.getpid())  # each run of these tests sleeps for a different time
     python = script(tmp_path, f"sleep {ours} & wait")
-    (found,) = await examine_kernels(kernel(python), seconds=1.0)
-    assert (found.state, found.message) == ("broken", "Mine: its Python did not answer within 1 s.")
-    assert found.todo == f'"{python}" -c "import agentnb"'
+    (checkup,) = await examine_kernels(kernel(python), seconds=1.0)
+    assert (checkup.state, checkup.message) == ("broken", "Mine: its Python did not answer within 1 s.")
+    assert checkup.todo == f'"{python}" -c "import agentnb"'
     left = [process.info["cmdline"] or [] for process in psutil.process_iter(["cmdline"])]
     assert [words for words in left if python in words or ours in words] == []
 
 
 async def test_a_python_that_is_gone_is_told_with_how_to_remove_the_kernel(kernel: Kernel) -> None:
     """For example after the user deleted an environment."""
-    (found,) = await examine_kernels(kernel("/no/such/env/bin/python"))
-    assert (found.state, found.todo) == ("broken", "jupyter kernelspec remove mine")
-    assert found.message == "Mine: /no/such/env/bin/python cannot be started: No such file or directory."
+    (checkup,) = await examine_kernels(kernel("/no/such/env/bin/python"))
+    assert (checkup.state, checkup.todo) == ("broken", "jupyter kernelspec remove mine")
+    assert checkup.message == "Mine: /no/such/env/bin/python cannot be started: No such file or directory."
 
 
 @pytest.mark.parametrize(
@@ -96,15 +101,15 @@ async def test_a_python_that_is_gone_is_told_with_how_to_remove_the_kernel(kerne
 async def test_a_description_that_is_none_is_told(tmp_path: Path, text: str) -> None:
     """It does not affect other kernels."""
     (tmp_path / "kernel.json").write_bytes(text.encode("latin-1"))
-    found = await examine_kernels({"a b": str(tmp_path), "gone": str(tmp_path / "none")})
-    assert [(each.name, each.state) for each in found] == [("kernel a b", "broken"), ("kernel gone", "broken")]
-    assert found[0].todo == "jupyter kernelspec remove 'a b'"
-    assert "is not a kernel's description" in found[0].message
+    checkups = await examine_kernels({"a b": str(tmp_path), "gone": str(tmp_path / "none")})
+    assert [(each.name, each.state) for each in checkups] == [("kernel a b", "broken"), ("kernel gone", "broken")]
+    assert checkups[0].todo == "jupyter kernelspec remove 'a b'"
+    assert "is not a kernel's description" in checkups[0].message
 
 
 async def test_a_kernel_of_another_language_is_none_of_ours(kernel: Kernel) -> None:
-    (found,) = await examine_kernels(kernel("R", language="R", display_name="R 4"))
-    assert (found.state, found.message, found.todo) == (
+    (checkup,) = await examine_kernels(kernel("R", language="R", display_name="R 4"))
+    assert (checkup.state, checkup.message, checkup.todo) == (
         "absent",
         "R 4 is not a Python kernel: agentnb does not run in it.",
         None,
@@ -112,9 +117,9 @@ async def test_a_kernel_of_another_language_is_none_of_ours(kernel: Kernel) -> N
 
 
 async def test_a_kernel_that_is_started_in_a_way_of_its_own_is_not_guessed_at(kernel: Kernel) -> None:
-    (found,) = await examine_kernels(kernel("bash", argv=["bash", "start-kernel.sh", "{connection_file}"]))
-    assert (found.state, found.todo) == ("absent", None)
-    assert "was not tested" in found.message
+    (checkup,) = await examine_kernels(kernel("bash", argv=["bash", "start-kernel.sh", "{connection_file}"]))
+    assert (checkup.state, checkup.todo) == ("absent", None)
+    assert "was not tested" in checkup.message
 
 
 def test_the_python_of_a_kernel_is_found_in_its_command() -> None:
@@ -142,10 +147,10 @@ async def test_a_kernel_with_the_other_project_of_that_name_says_how_to_replace_
     other = tmp_path / "site/agentnb"
     other.mkdir(parents=True)
     (other / "__init__.py").write_text("raise RuntimeError('its code runs')", encoding="utf-8")
-    (found,) = await examine_kernels(kernel(sys.executable, "-B", env={"PYTHONPATH": str(other.parent)}))
-    assert (found.state, found.version) == ("broken", None)
-    assert f"a different project with the same import name ({other / '__init__.py'})" in found.message
-    assert found.todo == (
+    (checkup,) = await examine_kernels(kernel(sys.executable, "-B", env={"PYTHONPATH": str(other.parent)}))
+    assert (checkup.state, checkup.version) == ("broken", None)
+    assert f"a different project with the same import name ({other / '__init__.py'})" in checkup.message
+    assert checkup.todo == (
         f"{sys.executable} -B -m pip uninstall --yes agentnb && "
         f"{sys.executable} -B -m pip install --force-reinstall jupyter-agentnb=={__version__}"
     )
@@ -159,8 +164,8 @@ async def test_a_kernel_whose_packages_do_not_fit_is_broken(kernel: Kernel, tmp_
         text = f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n"
         (folder / "METADATA").write_text(text, encoding="utf-8")
     path = os.pathsep.join([str(tmp_path / "site"), str(ROOT)])
-    (found,) = await examine_kernels(kernel(sys.executable, env={"PYTHONPATH": path}))
-    assert (found.state, found.version) == ("broken", __version__)
-    assert "ipython 8.12.3: agentnb works with >=8.18." in found.message
-    assert "The distribution agentnb 0.3.10 is installed as well." in found.message
-    assert found.todo == f"{sys.executable} -m agentnb doctor jupyter"
+    (checkup,) = await examine_kernels(kernel(sys.executable, env={"PYTHONPATH": path}))
+    assert (checkup.state, checkup.version) == ("broken", __version__)
+    assert "ipython 8.12.3: agentnb works with >=8.18." in checkup.message
+    assert "The distribution agentnb 0.3.10 is installed as well." in checkup.message
+    assert checkup.todo == f"{sys.executable} -m agentnb doctor jupyter"

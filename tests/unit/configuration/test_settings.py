@@ -27,12 +27,12 @@ from tests.unit.forked import run_script
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The user's settings folder, empty; the current folder is a workspace next to it."""
-    found, work = tmp_path / "conf", tmp_path / "work"
+    settings_folder, work = tmp_path / "conf", tmp_path / "work"
     work.mkdir()
-    monkeypatch.setenv("AGENTNB_CONFIG_DIR", str(found))
+    monkeypatch.setenv("AGENTNB_CONFIG_DIR", str(settings_folder))
     monkeypatch.chdir(work)
-    found.mkdir()
-    return found
+    settings_folder.mkdir()
+    return settings_folder
 
 
 def written(folder: Path, text: str, name: str = "settings.toml") -> Path:
@@ -95,14 +95,14 @@ BROKEN: list[tuple[str, list[str]]] = [
 ]
 
 
-@pytest.mark.parametrize(("text", "said"), BROKEN, ids=range(len(BROKEN)))
+@pytest.mark.parametrize(("text", "messages"), BROKEN, ids=range(len(BROKEN)))
 def test_a_settings_file_when_something_in_it_is_wrong_says_where_and_the_rest_counts(
-    folder: Path, text: str, said: list[str]
+    folder: Path, text: str, messages: list[str]
 ) -> None:
     """The wrong value has no effect; secrets are not repeated."""
     path = written(folder, text)
     problems = "\n".join(read_settings().problems)
-    assert [each for each in [str(path), *said] if each not in problems] == []
+    assert [each for each in [str(path), *messages] if each not in problems] == []
     assert "secret-1" not in problems
     assert read_settings()["permissions"].value == "ask"
 
@@ -253,10 +253,10 @@ def test_the_files_that_say_what_agents_may_do_are_sensitive_wherever_they_are(
     files += [f"{Path.cwd()}/.agentnb/settings.toml", "/home/ada/.jupyter/agentnb/settings.toml"]
     for root in ("/", "/other", str(folder.parent)):
         situation = Situation(agent="a", mode="allow", root=PurePosixPath(root), trusted=True)
-        found = [judge(PolicyRequest(kind="write", title="x", path=each), situation) for each in files]
-        assert [each.outcome for each in found] == ["ask"] * len(files)
+        decisions = [judge(PolicyRequest(kind="write", title="x", path=each), situation) for each in files]
+        assert [each.outcome for each in decisions] == ["ask"] * len(files)
         if root == "/":
-            assert {each.floor for each in found} == {"sensitive"}
+            assert {each.floor for each in decisions} == {"sensitive"}
 
 
 def test_a_change_that_lets_agents_do_more_is_known_as_one() -> None:
@@ -333,8 +333,8 @@ WRONG_VARIABLES = {
 def test_wrong_values_of_environment_variables_are_said_once(begin: str, tmp_path: Path) -> None:
     """In a program without the extension, and in the list of settings; the program continues."""
     done = run_script(begin, cwd=tmp_path, **{name: value for name, (value, _) in WRONG_VARIABLES.items()})
-    said = done.stdout + done.stderr
-    assert {name: said.count(f"{sentence} It has no effect.") for name, (_, sentence) in WRONG_VARIABLES.items()} == (
+    output = done.stdout + done.stderr
+    assert {name: output.count(f"{sentence} It has no effect.") for name, (_, sentence) in WRONG_VARIABLES.items()} == (
         dict.fromkeys(WRONG_VARIABLES, 1)
     )
 

@@ -45,7 +45,7 @@ def test_what_a_file_says_holds_and_is_shown_with_its_line(site: Site, capsys: p
     wrong = f"{path}: agents must be confined, but cannot be confined here, so they do not start"
     assert [each.partition(": no")[0] for each in problems(path)] == ([] if is_able else [wrong])
     assert cli.main(["site-policy"]) == (0 if is_able else 1)
-    said = capsys.readouterr().out
+    output = capsys.readouterr().out
     for each in (
         "Message: Ask platform@example.org.",
         "Only these agents are allowed: eliza, /opt/agents/* (line 8).",
@@ -55,7 +55,7 @@ def test_what_a_file_says_holds_and_is_shown_with_its_line(site: Site, capsys: p
         "Every agent is confined, with these hosts only: api.example.org.",
         "Rule: deny git push *.",
     ):
-        assert f"{path}: {each}" in said
+        assert f"{path}: {each}" in output
     assert examine_site().state == ("ready" if is_able else "broken")
 
 
@@ -103,14 +103,14 @@ BROKEN = [
 ]
 
 
-@pytest.mark.parametrize(("text", "said"), BROKEN, ids=range(len(BROKEN)))
+@pytest.mark.parametrize(("text", "messages"), BROKEN, ids=range(len(BROKEN)))
 def test_a_file_that_cannot_be_used_says_where_and_what_to_do(
-    site: Site, text: str, said: list[str], capsys: pytest.CaptureFixture[str]
+    site: Site, text: str, messages: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = site(text)
     assert cli.main(["site-policy", "check", str(path)]) == 1
     wrong = capsys.readouterr().err
-    for each in (str(path), *said):
+    for each in (str(path), *messages):
         assert each in wrong
     assert examine_site().state == "broken"
     assert "no agent starts" in wrong or "Nothing is allowed" in wrong
@@ -210,21 +210,21 @@ def test_two_files_that_disagree_leave_the_tighter_and_both_are_named(
     assert [spec.name for spec in known()] == ["eliza"]
     assert read_settings()["log_days"].value == 30
     cli.main(["site-policy", "check", str(one)])
-    said = capsys.readouterr().err
-    assert f"freedom_at_most is 'edit' in {one} and 'ask' in {two}: 'ask' holds." in said
-    assert f"confine of eliza is True in {one} and ('x.org',) in {two}: ('x.org',) holds." in said
-    assert f"log_days is 90 in {one}, line 6 and 30 in {two}, line 6: 30 holds." in said
-    assert f"{one}, line 4 allows the agent 'local', and {two}, line 4 denies it: it is denied." in said
+    errors = capsys.readouterr().err
+    assert f"freedom_at_most is 'edit' in {one} and 'ask' in {two}: 'ask' holds." in errors
+    assert f"confine of eliza is True in {one} and ('x.org',) in {two}: ('x.org',) holds." in errors
+    assert f"log_days is 90 in {one}, line 6 and 30 in {two}, line 6: 30 holds." in errors
+    assert f"{one}, line 4 allows the agent 'local', and {two}, line 4 denies it: it is denied." in errors
 
 
 def test_a_file_that_contradicts_itself_is_told_with_lines(site: Site) -> None:
     path = site(
         '[site.agents]\nallow = ["claude", "eliza"]\ndeny = [\n  "cl*",\n  "codx",\n]\n[[rule]]\naction = "allow"\n'
     )
-    said = "\n".join(problems(path))
-    assert f"{path}, line 2: the agent 'claude' is allowed, and line 4 denies it ('cl*'): it is denied." in said
-    assert f"{path}, line 5: agentnb knows no agent 'codx'. Did you mean 'codex'?" in said
-    assert "loosens the policy" in said
+    text = "\n".join(problems(path))
+    assert f"{path}, line 2: the agent 'claude' is allowed, and line 4 denies it ('cl*'): it is denied." in text
+    assert f"{path}, line 5: agentnb knows no agent 'codx'. Did you mean 'codex'?" in text
+    assert "loosens the policy" in text
 
 
 def test_names_are_of_the_catalogue_and_what_others_describe_is_allowed_by_its_command(site: Site) -> None:

@@ -196,15 +196,17 @@ def written(folder: Path, path: Path, **more: str) -> None:
     assert (done.returncode, done.stdout + done.stderr) == (0, "")
 
 
-@pytest.mark.parametrize(("more", "said"), [({}, False), ({"AGENTNB_EVENTS_TEXT": "1"}, True)], ids=["", "with-text"])
-def test_a_file_gets_every_event_as_a_line_of_json(tmp_path: Path, more: dict[str, str], said: bool) -> None:
+@pytest.mark.parametrize(
+    ("more", "has_text"), [({}, False), ({"AGENTNB_EVENTS_TEXT": "1"}, True)], ids=["", "with-text"]
+)
+def test_a_file_gets_every_event_as_a_line_of_json(tmp_path: Path, more: dict[str, str], has_text: bool) -> None:
     """`AGENTNB_EVENTS`; private; with prompts only if requested."""
     path = tmp_path / "made/events.jsonl"
     written(tmp_path, path, **more)
     lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
     assert {"session.opened", "agent.spawned", "turn.ended", "process.started"} <= {line["event"] for line in lines}
     assert {tuple(line) for line in lines} == {("time", "level", "event", "data", "process")}
-    assert ("my secret plan" in path.read_text(encoding="utf-8")) is said
+    assert ("my secret plan" in path.read_text(encoding="utf-8")) is has_text
     assert path.stat().st_mode & 0o777 == 0o600
 
 
@@ -226,11 +228,11 @@ def test_a_handler_that_raises_stops_nothing_that_is_told(start: Start, caplog: 
         def emit(self, record: logging.LogRecord) -> None:
             raise ValueError(record)
 
-    handler, told = Raising(), logging.getLogger("agentnb.events")
-    told.addHandler(handler)
+    handler, logger = Raising(), logging.getLogger("agentnb.events")
+    logger.addHandler(handler)
     caplog.set_level(logging.DEBUG, logger="agentnb.events")
     session = start()
     try:
         assert [session.prompt(f"/say {word}").wait(PATIENCE).text for word in ("a", "b")] == ["a", "b"]
     finally:
-        told.removeHandler(handler)
+        logger.removeHandler(handler)

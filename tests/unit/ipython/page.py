@@ -41,8 +41,10 @@ def _as_jupyterlab(markdown: str, render: mistune.Markdown) -> str:
         return f"@@{len(formulas) - 1}@@"
 
     rendered = str(render(_MATHEMATICS.sub(take, markdown)))
-    found = re.compile(r"@@(\d+)@@")
-    return found.sub(lambda match: formulas[int(match[1])] if int(match[1]) < len(formulas) else match[0], rendered)
+    placeholder = re.compile(r"@@(\d+)@@")
+    return placeholder.sub(
+        lambda match: formulas[int(match[1])] if int(match[1]) < len(formulas) else match[0], rendered
+    )
 
 
 class Page(HTMLParser):

@@ -79,6 +79,6 @@ prompts.run("/context @hangs", None)
 
 def test_a_prompt_that_mentions_what_hangs_goes_without_its_value_and_says_so() -> None:
     """`%agent … @hangs` blocked the kernel until the user interrupted it."""
-    printed, said = tell(PROMPT)
+    printed, warnings = tell(PROMPT)
     assert any(line.startswith("hangs: Hangs. Its value is not shown: ") for line in printed)
-    assert said.startswith("@hangs was attached without its value. Looking at the objects took too long")
+    assert warnings.startswith("@hangs was attached without its value. Looking at the objects took too long")

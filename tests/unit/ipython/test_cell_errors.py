@@ -28,10 +28,10 @@ def shell() -> Any:
 @pytest.fixture
 def errors(shell: Any) -> CellErrors:
     """The errors of cells 2 and 3."""
-    found = errors_of(shell)
-    found.remember(ValueError("the older"), 2, "c2")
-    found.remember(KeyError("column"), 3, "c3")
-    return found
+    errors = errors_of(shell)
+    errors.remember(ValueError("the older"), 2, "c2")
+    errors.remember(KeyError("column"), 3, "c3")
+    return errors
 
 
 def attached(prompt: str, shell: Any, **variables: Any) -> list[tuple[str, str | None]]:
@@ -120,8 +120,8 @@ def test_an_error_that_only_a_page_shows_is_told_by_its_output(shell: Any, error
     """Secrets are masked and colours removed; mentions then find the error."""
     traceback = "\x1b[31m---\x1b[0m\npassword = 'hunter2'\nValueError: gone"
     output = {"name": "ValueError", "message": "gone", "traceback": traceback}
-    shown = FailedParams(id="1", action="fix", cell_id="c9", count=9, **output)
-    assert "@error:9\n" in failed_prompt(shell, shown)
+    params = FailedParams(id="1", action="fix", cell_id="c9", count=9, **output)
+    assert "@error:9\n" in failed_prompt(shell, params)
     error = errors.last
     assert error is not None
     assert errors.of(9) == error

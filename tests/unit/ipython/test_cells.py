@@ -27,9 +27,9 @@ def attached(mention: str, tmp_path: Path, notebook: PageNotebook | None = NOTEB
     """Returns the text that a mention attaches."""
     cells, outputs = ("", "old", "old", "x = 2"), {3: "two"}
     scope = scope_with(tmp_path, variables, cells, outputs, notebook)
-    (found,) = attachments(f"Look at {mention}!", [], scope)
-    assert isinstance(found, SimpleMessageAttachment)
-    return found.model_representation or ""
+    (attachment,) = attachments(f"Look at {mention}!", [], scope)
+    assert isinstance(attachment, SimpleMessageAttachment)
+    return attachment.model_representation or ""
 
 
 def test_a_number_that_no_cell_has_any_longer_means_what_was_run(tmp_path: Path) -> None:
@@ -57,8 +57,10 @@ def test_selection_without_selected_text_is_the_selected_cells(tmp_path: Path) -
     assert [each.label for each in attachments("@selection", [], scope)] == ["selection"]
     selected = replace(NOTEBOOK, selection="", selected=("b", "a"))
     both = scope_with(tmp_path, {}, outputs={3: "two"}, notebook=selected)
-    found = [(each.label, getattr(each, "model_representation", "")) for each in attachments("@selection", [], both)]
-    assert found == [
+    selected_cells = [
+        (each.label, getattr(each, "model_representation", "")) for each in attachments("@selection", [], both)
+    ]
+    assert selected_cells == [
         ("selection", "Markdown cell:\n# Title"),
         ("selection 2", "In [3]:\nx = 2  # edited\nOut[3]:\ntwo"),
     ]

@@ -34,17 +34,17 @@ magic("unload_ext", "agentnb")
 magic("load_ext", "agentnb")
 print(magic("agents", ""))
 """
-    printed, said = tell(code)
+    printed, warnings = tell(code)
     assert printed[-1].split() == ["*", "work", "eliza", "idle", "2", "work"]
-    assert said == ""
+    assert warnings == ""
 
 
 def test_a_setting_that_makes_no_sense_is_left_out_and_said() -> None:
     """The extension still loads, and valid settings count."""
     code = 'print(magic("config", "Agentnb.timeout"), magic("config", "Agentnb.permissions"))'
-    printed, said = tell(code, permissions="maybe", timeout=5.0)
+    printed, warnings = tell(code, permissions="maybe", timeout=5.0)
     assert printed == ["5.0 ask"]
-    assert "The setting Agentnb.permissions is ignored." in said
+    assert "The setting Agentnb.permissions is ignored." in warnings
 
 
 def test_a_setting_that_was_refused_does_not_stop_a_reload() -> None:
@@ -54,9 +54,9 @@ magic("config", "Agentnb.agent = 3")
 magic("reload_ext", "agentnb")
 magic("agent", "/say here")
 """
-    printed, said = tell(code)
+    printed, warnings = tell(code)
     assert "here" in printed
-    assert "Traceback" not in said
+    assert "Traceback" not in warnings
 
 
 def test_a_session_started_or_opened_again_has_the_mcp_servers_of_the_settings(tmp_path: Path) -> None:
@@ -79,8 +79,8 @@ names(agentnb.resume(session.tab_id, mcp_servers=()))
 magic("unload_ext", "agentnb")
 names(agentnb.resume(session.tab_id))
 """
-    printed, said = tell(code, mcp_servers={"docs": {"url": "https://x.test/mcp"}})
-    assert (printed, said) == (["[]", "['docs']", "['docs']", "['more']", "[]", "[]"], "")
+    printed, warnings = tell(code, mcp_servers={"docs": {"url": "https://x.test/mcp"}})
+    assert (printed, warnings) == (["[]", "['docs']", "['docs']", "['more']", "[]", "[]"], "")
 
 
 def test_a_session_opened_again_has_its_earlier_kernel_access_or_the_one_asked_for(tmp_path: Path) -> None:
@@ -124,8 +124,8 @@ print(*shown())
 environment.choose_cell_review("after")
 print(*shown())
 """
-    printed, said = tell(code)
-    assert (printed[-3:], said) == (["after after", "first first", "after after"], "")
+    printed, warnings = tell(code)
+    assert (printed[-3:], warnings) == (["after after", "first first", "after after"], "")
 
 
 def test_a_folder_is_trusted_and_no_more_by_magic_and_from_python(tmp_path: Path) -> None:
@@ -153,9 +153,9 @@ try:
 except agentnb.AgentnbError as error:
     print(error)
 """
-    printed, said = tell(code)
+    printed, warnings = tell(code)
     top, there = tmp_path.name, tmp_path / "there"
-    assert said == ""
+    assert warnings == ""
     assert printed == [
         f"{top} False []",
         f"{tmp_path} is trusted now: your policy file's allow rules apply there.",
@@ -189,7 +189,7 @@ agentnb.settings().reset("agent", here=True)
 agentnb.settings().reset("permissions", here=True)
 tell("agent", "timeout", "permissions")
 """
-    printed, said = tell(code, permissions="deny")
+    printed, warnings = tell(code, permissions="deny")
     assert printed == [
         "('claude', 'user') (7.0, 'user') ('deny', 'startup')",
         "claude 7.0 deny",
@@ -198,7 +198,7 @@ tell("agent", "timeout", "permissions")
         "('claude', 'user') (9.0, 'user') ('ask', 'default')",
         "claude 9.0 ask",
     ]
-    assert "settings.toml, line 3: view cannot be 'wrong'." in said
+    assert "settings.toml, line 3: view cannot be 'wrong'." in warnings
 
 
 def test_an_unknown_command_of_agents_names_the_one_that_does_it() -> None:
@@ -210,7 +210,7 @@ for word in ("start", "stop", "helth", "help"):
     except Exception as error:
         print(str(error).partition(" It has ")[0] + " " + str(error).rpartition(". ")[2])
 """
-    printed, said = tell(code)
+    printed, warnings = tell(code)
     explained = "`%agents?` says what each does."
     assert printed == [
         f"%agents has no command 'start'. Did you mean `%agents new`? {explained}",
@@ -218,7 +218,7 @@ for word in ("start", "stop", "helth", "help"):
         f"%agents has no command 'helth'. Did you mean `%agents health`? {explained}",
         f"%agents has no command 'help'. {explained}",
     ]
-    assert said == ""
+    assert warnings == ""
 
 
 def test_words_that_a_command_of_agents_does_not_know_are_refused() -> None:
@@ -232,7 +232,7 @@ for words in ("pair now", "known claude", "serve --port 8765"):
 from agentnb.api.serving import serving
 print(serving())
 """
-    printed, said = tell(code)
+    printed, warnings = tell(code)
     assert printed == [
         "%agents pair takes nothing more, not 'now'. `%agents?` lists all commands.",
         "%agents known takes nothing more, not 'claude'. `%agents?` lists all commands.",
@@ -242,7 +242,7 @@ print(serving())
         ),
         "None",
     ]
-    assert said == ""
+    assert warnings == ""
 
 
 def test_a_setting_that_names_what_is_not_there_is_told_at_once_with_the_place_that_names_it(tmp_path: Path) -> None:

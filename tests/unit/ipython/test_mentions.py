@@ -52,7 +52,7 @@ def scope(tmp_path: Path) -> Scope:
 def test_a_mention_is_an_at_sign_at_the_start_of_a_word_outside_of_code(
     prompt: str, labels: list[str], scope: Scope
 ) -> None:
-    assert labels == [found.label for found in attachments(prompt, [], scope)]
+    assert labels == [attachment.label for attachment in attachments(prompt, [], scope)]
 
 
 @pytest.mark.parametrize(
@@ -77,34 +77,34 @@ def test_a_file_outside_of_the_workspace_is_refused(scope: Scope) -> None:
 
 
 def test_names_given_by_option_are_attached_once(scope: Scope) -> None:
-    found = attachments("@df", ["df", "model", "data/train.csv"], scope)
-    assert ["df", "model", "data/train.csv"] == [attachment.label for attachment in found]
+    attached = attachments("@df", ["df", "model", "data/train.csv"], scope)
+    assert ["df", "model", "data/train.csv"] == [attachment.label for attachment in attached]
 
 
 def test_a_variable_is_shown_by_type_and_head_and_says_where_it_is_mentioned(scope: Scope) -> None:
-    (found,) = attachments("One\ntwo @df.", [], scope)
-    assert isinstance(found, SimpleMessageAttachment)
-    assert found.range is not None
+    (attachment,) = attachments("One\ntwo @df.", [], scope)
+    assert isinstance(attachment, SimpleMessageAttachment)
+    assert attachment.range is not None
     assert (1, 4, 1, 7) == (
-        found.range.start.line,
-        found.range.start.character,
-        found.range.end.line,
-        found.range.end.character,
+        attachment.range.start.line,
+        attachment.range.start.character,
+        attachment.range.end.line,
+        attachment.range.end.character,
     )
-    assert "df: list, length 2\n[1, 2]" == found.model_representation
+    assert "df: list, length 2\n[1, 2]" == attachment.model_representation
 
 
 def test_a_file_goes_by_its_address(scope: Scope) -> None:
-    (found,) = attachments("@data/train.csv", [], scope)
-    assert isinstance(found, MessageResourceAttachment)
+    (attachment,) = attachments("@data/train.csv", [], scope)
+    assert isinstance(attachment, MessageResourceAttachment)
     expected = ((scope.cwd / "data/train.csv").as_uri(), 8, "text/csv")
-    assert expected == (found.uri, found.size_hint, found.content_type)
+    assert expected == (attachment.uri, attachment.size_hint, attachment.content_type)
 
 
 def test_cells_come_with_their_results_and_the_oldest_are_left_out_first(scope: Scope) -> None:
-    (found,) = attachments("@cells", [], scope)
-    assert isinstance(found, SimpleMessageAttachment)
-    assert "In [1]:\nx = 1\n\nIn [2]:\nx\nOut[2]:\n1" == found.model_representation
+    (attachment,) = attachments("@cells", [], scope)
+    assert isinstance(attachment, SimpleMessageAttachment)
+    assert "In [1]:\nx = 1\n\nIn [2]:\nx\nOut[2]:\n1" == attachment.model_representation
     long = scope_with(scope.cwd, {}, ("", "old" * 10, "y" * LONGEST_CELLS))
     (cut,) = attachments("@cells", [], long)
     assert isinstance(cut, SimpleMessageAttachment)

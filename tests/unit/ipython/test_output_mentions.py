@@ -66,15 +66,16 @@ def begin(shell: Any, count: int, *, store_history: bool = True) -> None:
     shell.events.callbacks["pre_run_cell"](SimpleNamespace(store_history=store_history))
 
 
-def shown(outputs: CellOutputs, count: int) -> list[dict[str, Any]]:
+def outputs_of_cell(outputs: CellOutputs, count: int) -> list[dict[str, Any]]:
     return [each["data"] for each in outputs.of(count)]
 
 
 def attached(shell: Any, prompt: str) -> list[tuple[str, str]]:
     shell.execution_count = 4  # the cell of the prompt itself
-    found = attachments(prompt, [], scope_of(shell, Path.cwd()))
+    mentioned = attachments(prompt, [], scope_of(shell, Path.cwd()))
     return [
-        (each.label, str(getattr(each, "model_representation", None) or getattr(each, "data", ""))) for each in found
+        (each.label, str(getattr(each, "model_representation", None) or getattr(each, "data", "")))
+        for each in mentioned
     ]
 
 
@@ -105,16 +106,16 @@ def test_displays_belong_to_the_cell_that_runs_and_are_replaced_updated_and_clea
     publish(data={"text__plain": "second"})
     begin(shell, 2)
     publish("update_display_data", data={"text__plain": "updated"}, display_id="it")
-    assert shown(outputs, 1) == [{"text/plain": "updated"}, {"text/plain": "second"}]
+    assert outputs_of_cell(outputs, 1) == [{"text/plain": "updated"}, {"text/plain": "second"}]
     publish(data={"text__plain": "old"})
     publish("clear_output", wait=True)
-    assert shown(outputs, 2) == [{"text/plain": "old"}]
+    assert outputs_of_cell(outputs, 2) == [{"text/plain": "old"}]
     publish(data={"text__plain": "new"})
-    assert shown(outputs, 2) == [{"text/plain": "new"}]
+    assert outputs_of_cell(outputs, 2) == [{"text/plain": "new"}]
     publish("clear_output", wait=False)
-    assert shown(outputs, 2) == []
+    assert outputs_of_cell(outputs, 2) == []
     begin(shell, 1)
-    assert shown(outputs, 1) == []
+    assert outputs_of_cell(outputs, 1) == []
 
 
 def test_the_latest_figure_is_attached_alone(shell: Any) -> None:
@@ -158,10 +159,10 @@ def test_a_picture_that_is_too_large_is_not_kept_but_told(shell: Any) -> None:
     begin(shell, 1)
     shell.display_pub.publish(data={"image__png": "A" * (LARGEST_PICTURE * 2)})
     shell.execution_count = 2
-    (said,) = attachments("@cell:1", [], scope_of(shell, Path.cwd()))
-    assert "[A picture of 4 MB is left out" in str(getattr(said, "model_representation", ""))
-    assert [str(each)[:27] for each in (said.meta or {})[LEFT_OUT]] == ["A picture of 4 MB is left o"]
-    assert shown(outputs_of(shell), 1) == [{"image/png": LARGEST_PICTURE * 2 * 3 // 4}]
+    (attachment,) = attachments("@cell:1", [], scope_of(shell, Path.cwd()))
+    assert "[A picture of 4 MB is left out" in str(getattr(attachment, "model_representation", ""))
+    assert [str(each)[:27] for each in (attachment.meta or {})[LEFT_OUT]] == ["A picture of 4 MB is left o"]
+    assert outputs_of_cell(outputs_of(shell), 1) == [{"image/png": LARGEST_PICTURE * 2 * 3 // 4}]
 
 
 def test_displays_are_forgotten_by_size_the_oldest_first(shell: Any) -> None:

@@ -89,8 +89,8 @@ def test_only_so_many_are_offered(mentions: ShellMentions, tmp_path: Path) -> No
 
 def test_what_is_mentioned_is_attached_and_the_rest_is_prose(mentions: ShellMentions, tmp_path: Path) -> None:
     """Each once; unknown names, code and files outside the workspace are ignored."""
-    found = mentions.attach("@frame and @frame, @nobody, `@subframe`, @cell:1, @../secret, @fit.py", tmp_path)
-    assert [attachment.label for attachment in found] == ["frame", "cell:1", "fit.py"]
+    attachments = mentions.attach("@frame and @frame, @nobody, `@subframe`, @cell:1, @../secret, @fit.py", tmp_path)
+    assert [attachment.label for attachment in attachments] == ["frame", "cell:1", "fit.py"]
 
 
 class Watched:
@@ -107,8 +107,8 @@ class Watched:
 def test_objects_are_looked_at_on_the_main_thread_only(tmp_path: Path) -> None:
     tools, watched = Tools(), Watched()
     tools.shell.user_ns["watched"] = watched
-    found = tools.during(asyncio.to_thread(tools.mentions.attach, "What is @watched?", tmp_path))
-    assert "a watched object" in str(found)
+    attachments = tools.during(asyncio.to_thread(tools.mentions.attach, "What is @watched?", tmp_path))
+    assert "a watched object" in str(attachments)
     assert watched.threads == {threading.main_thread()}
     offered = tools.during(asyncio.to_thread(tools.mentions.suggest, "watch", tmp_path))
     assert [one.detail.rpartition(".")[2] for one in offered] == ["Watched"]
@@ -120,9 +120,9 @@ def test_objects_while_the_kernel_is_busy_are_described_by_their_type(tmp_path: 
     tools.shell.user_ns.update(watched=watched, other=watched)
     mentions = ShellMentions(tools.shell, tools.job_queue, patience=0.01)
     with ThreadPoolExecutor(1) as thread:
-        found = thread.submit(mentions.attach, "What are @watched and @other?", tmp_path).result()
+        attachments = thread.submit(mentions.attach, "What are @watched and @other?", tmp_path).result()
         offered = thread.submit(mentions.suggest, "watch", tmp_path).result()
-    assert [one.label for one in found] == ["watched", "other"]
-    assert "watched: Watched. Its value is not shown: " in str(found[0])
+    assert [one.label for one in attachments] == ["watched", "other"]
+    assert "watched: Watched. Its value is not shown: " in str(attachments[0])
     assert [one.detail for one in offered] == ["Watched"]
     assert watched.threads == set()

@@ -61,7 +61,7 @@ def text(content: str) -> MarkdownResponsePart:
 
 def tool(**more: Any) -> ToolCallResponsePart:
     """Returns a successful tool call."""
-    given_: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "tool_call_id": "c1",
         "tool_name": "edit",
         "display_name": "Edit `fit.py`",
@@ -70,7 +70,7 @@ def tool(**more: Any) -> ToolCallResponsePart:
         "success": True,
         "past_tense_message": "Edited",
     }
-    return ToolCallResponsePart(tool_call=ToolCallCompletedState(**{**given_, **more}))
+    return ToolCallResponsePart(tool_call=ToolCallCompletedState(**{**fields, **more}))
 
 
 def denied(**more: Any) -> ToolCallResponsePart:
@@ -149,9 +149,9 @@ def test_how_a_turn_ended_is_told_unless_it_ended_as_it_should(ending: dict[str,
 
 def test_a_turn_that_runs_and_has_no_parts_yet_is_not_said_to_have_ended() -> None:
     running = ActiveTurn(id="t", message=MESSAGE, response_parts=())
-    said = "The turn is still running: the agent has not answered yet."
-    assert transcript(running) == f"*{said}*"
-    assert plain_text(running) == said
+    sentence = "The turn is still running: the agent has not answered yet."
+    assert transcript(running) == f"*{sentence}*"
+    assert plain_text(running) == sentence
 
 
 def test_an_unknown_update_is_shown_and_not_dropped() -> None:
@@ -209,13 +209,13 @@ def test_plain_text_has_no_markup_of_ours() -> None:
 def test_text_read_while_it_grows_is_the_text_read_at_the_end(parts: list[str], stops: list[int]) -> None:
     reader, read = GrowingText(), ""
     for stop in sorted(stops):
-        shown, left = [], stop
+        texts, left = [], stop
         for part in parts:
-            shown.append(text(part[:left]))
+            texts.append(text(part[:left]))
             left -= len(part)
             if left <= 0:
                 break
-        read += reader.read(ActiveTurn(id="t", message=MESSAGE, response_parts=tuple(shown)))
+        read += reader.read(ActiveTurn(id="t", message=MESSAGE, response_parts=tuple(texts)))
     read += reader.read(turn(*map(text, parts)))
     assert "\n\n".join(parts) == read
 

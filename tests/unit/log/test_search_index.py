@@ -30,13 +30,13 @@ class Log:
         self.path = folder / "sessions.db"
         self.store = LogStore(self.path, "host")
         self.index = self.path.with_name("sessions-search.db")
-        self.said: dict[str, list[tuple[str, str]]] = {}
+        self.turns: dict[str, list[tuple[str, str]]] = {}
         self._moment = 0
 
     def say(self, uri: str, turns: list[tuple[str, str]], *, title: str = "-") -> None:
         """Sets the turns of the conversation."""
         self._moment += 1
-        self.said[uri] = turns
+        self.turns[uri] = turns
         session = SessionRecord(
             uri=uri, agent="-", title=title, cwd="-", host_id="host", created_at=1, modified_at=self._moment
         )
@@ -47,7 +47,7 @@ class Log:
         self.store.write(LogBatch(sessions={uri: session}, turns=records))
         assert self.store.flush(PATIENCE)
 
-    def found(self, text: str) -> set[str]:
+    def search(self, text: str) -> set[str]:
         return {record.uri for record in self.store.sessions(text)}
 
     def holds(self, text: str) -> set[str]:
@@ -55,8 +55,8 @@ class Log:
         folded = text.casefold()
         return {
             uri
-            for uri, turns in self.said.items()
-            if any(folded in said.casefold() for turn in turns for said in turn) or folded in "-\n-\n-\n"
+            for uri, turns in self.turns.items()
+            if any(folded in words.casefold() for turn in turns for words in turn) or folded in "-\n-\n-\n"
         }
 
 
@@ -78,15 +78,15 @@ def test_it_finds_what_looking_at_every_text_finds(
     with tempfile.TemporaryDirectory() as folder:
         log = Log(Path(folder))
         for uri, turns in steps:
-            before = log.said.get(uri, [])
+            before = log.turns.get(uri, [])
             log.say(uri, turns + before[len(turns) :])
-            log.found(wanted[0])
-        if forgotten in log.said:
+            log.search(wanted[0])
+        if forgotten in log.turns:
             log.store.forget(forgotten)
-            del log.said[forgotten]
-        parts = [turn[0][1:6] for turns in log.said.values() for turn in turns]
+            del log.turns[forgotten]
+        parts = [turn[0][1:6] for turns in log.turns.values() for turn in turns]
         for text in [*wanted, *filter(str.strip, parts)]:
-            assert (text, log.found(text)) == (text, log.holds(text))
+            assert (text, log.search(text)) == (text, log.holds(text))
         log.store.close()
 
 
@@ -106,15 +106,15 @@ def test_a_conversation_shows_a_few_of_its_hits_the_latest_first(log: Log) -> No
 
 def test_what_is_found_by_its_title_has_no_hits(log: Log) -> None:
     log.say("a", [("one", "two")], title="Residuals")
-    found = log.store.find("residual")
-    assert ([record.uri for record in found.sessions], found.hits) == (["a"], {})
+    results = log.store.find("residual")
+    assert ([record.uri for record in results.sessions], results.hits) == (["a"], {})
 
 
 def test_a_deleted_conversation_leaves_nothing_in_the_index(log: Log) -> None:
     """Neither in a table nor in the bytes of its file."""
     log.say("a", [("a very private matter", "indeed")])
     log.say("b", [("something else", "yes")])
-    assert log.found("private")
+    assert log.search("private")
     log.store.forget("a")
     with sqlite3.connect(log.index) as index:
         index.execute("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -126,12 +126,12 @@ def test_a_deleted_conversation_leaves_nothing_in_the_index(log: Log) -> None:
 def test_an_index_that_is_damaged_or_missing_is_made_anew(log: Log, damage: bytes | None) -> None:
     """It only has data that the log has too."""
     log.say("a", [("residuals", "two")])
-    assert log.found("residual")
+    assert log.search("residual")
     for suffix in ("", "-wal", "-shm"):
         log.index.with_name(log.index.name + suffix).unlink(missing_ok=True)
     if damage is not None:
         log.index.write_bytes(damage)
-    assert log.found("residual") == {"a"}
+    assert log.search("residual") == {"a"}
     with sqlite3.connect(log.index) as index:
         assert index.execute("SELECT count(*) FROM places").fetchone() == (1,)
 
@@ -142,20 +142,20 @@ def test_an_index_of_another_form_is_made_anew(log: Log) -> None:
     with sqlite3.connect(log.index) as index:
         index.execute("CREATE TABLE places (something TEXT)")
         index.execute("PRAGMA user_version = 99")
-    assert log.found("residual") == {"a"}
+    assert log.search("residual") == {"a"}
 
 
 def test_where_the_index_cannot_be_written_the_log_is_read_through(log: Log) -> None:
     """A folder in its place simulates a full or read-only disk."""
     log.say("a", [("residuals", "two")])
     log.index.mkdir()
-    assert log.found("residual") == {"a"}
+    assert log.search("residual") == {"a"}
     assert log.store.find("residual").hits["a"][0].text == "residual"
 
 
 def test_the_index_is_readable_by_its_owner_only(log: Log) -> None:
     log.say("a", [("residuals", "two")])
-    log.found("residual")
+    log.search("residual")
     assert log.index.stat().st_mode & 0o777 == 0o600
 
 

@@ -139,14 +139,14 @@ def test_a_session_that_is_forgotten_is_gone(path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("search", "found"), [("", 3), ("RESIDUALS", 1), ("straße", 1), ("STRASSE", 1), ("eliza", 3), ("%", 0), ("'", 0)]
+    ("search", "count"), [("", 3), ("RESIDUALS", 1), ("straße", 1), ("STRASSE", 1), ("eliza", 3), ("%", 0), ("'", 0)]
 )
-def test_words_are_found_in_prompts_and_answers_and_are_no_patterns(path: Path, search: str, found: int) -> None:
+def test_words_are_found_in_prompts_and_answers_and_are_no_patterns(path: Path, search: str, count: int) -> None:
     for number, words in enumerate(["Plot the residuals.", "Wo ist die Straße?", "Hello"]):
         kernel = Kernel(path, uri=f"eliza:/{number}")
         kernel.turn("Please.", words)
         kernel.writes()
-    assert len(LogStore(path, "host").sessions(search)) == found
+    assert len(LogStore(path, "host").sessions(search)) == count
 
 
 def test_sessions_are_listed_by_place_and_folder_the_latest_first(path: Path) -> None:
@@ -193,13 +193,13 @@ def test_what_was_said_to_be_written_survives_a_kill(path: Path, lines: int) -> 
         cwd=ROOT,
     )
     assert kernel.stdout is not None
-    said = [int(kernel.stdout.readline()) for _ in range(lines)][-1]
+    written = [int(kernel.stdout.readline()) for _ in range(lines)][-1]
     kernel.send_signal(signal.SIGKILL)
     later = kernel.stdout.read().split()
     kernel.wait()
     kernel.stdout.close()
     read = LogStore(path, "another").load(URI)
-    assert read.chat_index >= max([said, *map(int, later)])
+    assert read.chat_index >= max([written, *map(int, later)])
     assert read.gap is None
     assert read.chat.active_turn is not None
     part = read.chat.active_turn.response_parts[0]
@@ -381,13 +381,13 @@ def test_a_file_of_a_newer_version_is_left_alone(path: Path) -> None:
         newer.store.sessions()
 
 
-@pytest.mark.parametrize(("said", "named"), [("9.1", "agentnb 9.1 or later"), (b"x", "a newer agentnb")])
-def test_a_file_of_a_newer_version_says_which_agentnb_reads_it(path: Path, said: object, named: str) -> None:
+@pytest.mark.parametrize(("version", "named"), [("9.1", "agentnb 9.1 or later"), (b"x", "a newer agentnb")])
+def test_a_file_of_a_newer_version_says_which_agentnb_reads_it(path: Path, version: object, named: str) -> None:
     """The newer agentnb has left a row for this one."""
     Kernel(path).writes()
     newer = len(database.MIGRATIONS) + 1
     with closing(sqlite3.connect(path)) as connection, connection:
-        connection.execute("INSERT INTO readers VALUES (?, ?)", (newer, said))
+        connection.execute("INSERT INTO readers VALUES (?, ?)", (newer, version))
         connection.execute(f"PRAGMA user_version = {newer}")
     with pytest.raises(LogUnavailable, match=f"It can be read by {named}; this is agentnb {__version__}"):
         database.connect(path)
@@ -500,8 +500,8 @@ def test_the_file_is_for_its_owner_only(path: Path) -> None:
     ],
 )
 def test_the_log_lies_where_the_environment_says(environ: dict[str, str], expected: str | None) -> None:
-    found = log_location(environ)
-    assert (None if found is None else found.as_posix()) == expected
+    location = log_location(environ)
+    assert (None if location is None else location.as_posix()) == expected
 
 
 SMALL_DISK = """
@@ -548,7 +548,7 @@ def _on_a_small_disk(script: str, folder: Path) -> list[str]:
 @pytest.mark.skipif(shutil.which("unshare") is None, reason="Linux only: a small disk is mounted")
 def test_the_cause_told_of_a_full_disk_is_the_full_disk(tmp_path: Path) -> None:
     """With any space left at the start; the cause is never the failed rollback."""
-    told = [line.split("|") for line in _on_a_small_disk(SMALL_DISK, tmp_path / "disk")]
-    causes = {cause for _, *causes in told for cause in causes}
+    lines = [line.split("|") for line in _on_a_small_disk(SMALL_DISK, tmp_path / "disk")]
+    causes = {cause for _, *causes in lines for cause in causes}
 
     assert causes == {"the disk is full."}

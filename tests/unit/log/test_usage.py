@@ -35,7 +35,7 @@ def session(number: int) -> SessionRecord:
 def written(folder: Path, turns: list[tuple[int, int, int | None, int | None, tuple[int, str] | None]]) -> LogStore:
     """Returns a log with these turns."""
     store, counts, batch = LogStore(folder / "sessions.db", "h"), Counter[int](), LogBatch()
-    for which, day, read, said, spent in turns:
+    for which, day, read, output, spent in turns:
         record, number = session(which), counts[which]
         counts[which] += 1
         cost, currency = (None, None) if spent is None else (spent[0] / 8, spent[1])
@@ -43,7 +43,13 @@ def written(folder: Path, turns: list[tuple[int, int, int | None, int | None, tu
         batch.turns.append(TurnText(uri=record.uri, number=number, turn_id=f"{number}", prompt=f"p{number}", answer=""))
         batch.usage.append(
             TurnUsage(
-                uri=record.uri, number=number, ended_at=day * DAY, input=read, output=said, cost=cost, currency=currency
+                uri=record.uri,
+                number=number,
+                ended_at=day * DAY,
+                input=read,
+                output=output,
+                cost=cost,
+                currency=currency,
             )
         )
     store.write(batch)
@@ -63,11 +69,11 @@ def test_sums_when_added_up_by_anything_are_those_of_the_turns(
             rows = store.usage(by, 100)
             assert sum(row.turns for row in rows) == len(turns)
             assert sum(row.input_tokens or 0 for row in rows) == sum(read or 0 for _, _, read, _, _ in turns)
-            assert sum(row.output_tokens or 0 for row in rows) == sum(said or 0 for _, _, _, said, _ in turns)
+            assert sum(row.output_tokens or 0 for row in rows) == sum(output or 0 for _, _, _, output, _ in turns)
             for currency in ("USD", "EUR"):
                 spent = [cost[0] / 8 for *_, cost in turns if cost is not None and cost[1] == currency]
-                found = [row.costs[currency] for row in rows if currency in row.costs]
-                assert (sum(found), bool(found)) == (sum(spent), bool(spent))
+                costs = [row.costs[currency] for row in rows if currency in row.costs]
+                assert (sum(costs), bool(costs)) == (sum(spent), bool(spent))
 
 
 def test_rows_when_narrowed_are_those_of_the_turns_that_were_asked_for(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from tests.unit.state.ahp_cases import FOLDER, ahp_cases, without_old_questions
 
 ROOT = Path(__file__).parents[3]
 OURS = ROOT / "tests/cases/reducer"
-GIVEN = os.environ.get("AGENTNB_CASES")
+CASES_FOLDER = os.environ.get("AGENTNB_CASES")
 
 
 def ahp_parameters() -> list[Any]:
@@ -35,7 +35,7 @@ def canonical(value: Any) -> str:
     return json.dumps(without_nulls(value), sort_keys=True, ensure_ascii=False)
 
 
-GIVEN_CASES = [parameter(name, case) for name, case in load_cases(GIVEN).items()] if GIVEN else []
+GIVEN_CASES = [parameter(name, case) for name, case in load_cases(CASES_FOLDER).items()] if CASES_FOLDER else []
 
 
 def check(case: dict[str, Any], seen: Callable[[Any], Any] = lambda state: state) -> None:
@@ -58,7 +58,7 @@ def test_case_of_the_agent_host_protocol(case: dict[str, Any]) -> None:
     check(case, without_old_questions)
 
 
-@pytest.mark.skipif(not GIVEN, reason="AGENTNB_CASES names no folder")
+@pytest.mark.skipif(not CASES_FOLDER, reason="AGENTNB_CASES names no folder")
 @pytest.mark.parametrize("case", GIVEN_CASES or [pytest.param(None, id="none")])
 def test_case_from_outside(case: dict[str, Any]) -> None:
     """Each case in the folder ``AGENTNB_CASES`` ends in its expected state."""
