@@ -127,7 +127,9 @@ def test_the_page_decides_and_every_conversation_shows_it(host: Host, tmp_path: 
     old_digest = digest()
     for without in ("", "0" * 64):
         assert "changed since they were shown" in change("trust", without)["error"]["message"]
-    imported.write_text(SKILL + "More.\n")
+    changed = tmp_path / "changed.md"
+    changed.write_text(SKILL + "More.\n")
+    changed.replace(imported)  # at once: the host may look at it at any time
     assert "changed since they were shown" in change("trust", old_digest)["error"]["message"]
     until(host, session, lambda: entry("offer") and digest() != old_digest)
     assert change("trust", digest())["result"] == {}
