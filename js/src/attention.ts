@@ -80,7 +80,7 @@ export default function callUser({ store, effect, signal, onScreen, show }: Atte
       return questionsOf(store, one.resource, since, nameOf(agents, one));
     });
     follow(inSight, waiting, seen);
-    const asked = waiting.filter(({ resource }) => !seen.includes(resource));
+    const unseen = waiting.filter(({ resource }) => !seen.includes(resource));
     for (const one of open) {
       const { resource, status } = one;
       if (!isIdle(status)) {
@@ -93,12 +93,12 @@ export default function callUser({ store, effect, signal, onScreen, show }: Atte
     }
     const there = new Set(open.map(({ resource }) => resource));
     const over = [...ended].filter(([resource]) => there.has(resource)).map(([, call]) => call);
-    const all = [...asked, ...over];
-    number.set(me, isFront ? asked.length : all.length);
+    const all = [...unseen, ...over];
+    number.set(me, isFront ? unseen.length : all.length);
     // If a conversation of this kernel is on screen, the marks of the others are too.
     const isWanted = seen.length === 0 && wantsNotifications(config?.values);
     notifications.show(isWanted ? all.filter(({ id }) => !inSight.has(id)) : []);
-    const mark = [all.length, asked.length] as const;
+    const mark = [all.length, unseen.length] as const;
     if (marked.join() !== mark.join()) store.notebook?.attention?.(...mark);
     marked = mark;
   });
@@ -156,7 +156,7 @@ function endOf({ resource, status }: SessionSummary, agent: string): Call {
 
 /** This window's browser notifications. */
 class Notifications {
-  readonly #shown = new Map<string, Notification | undefined>();
+  readonly #notifications = new Map<string, Notification | undefined>();
   readonly #timers = new Map<string, ReturnType<typeof setTimeout>>();
   readonly #go: (resource: string) => void;
 
@@ -172,8 +172,8 @@ class Notifications {
       if (ids.has(id)) continue;
       clearTimeout(timer);
       this.#timers.delete(id);
-      this.#shown.get(id)?.close();
-      this.#shown.delete(id);
+      this.#notifications.get(id)?.close();
+      this.#notifications.delete(id);
     }
     for (const call of calls)
       if (!this.#timers.has(call.id))
@@ -187,13 +187,13 @@ class Notifications {
     if (!("Notification" in globalThis) || Notification.permission !== "granted" || !(await isFirst(id, since))) return;
     if (!this.#timers.has(id)) return;
     try {
-      const shown = new Notification(text, { body: "Go to the chat in the notebook.", tag: `agentnb ${id}` });
-      shown.onclick = () => {
+      const notification = new Notification(text, { body: "Go to the chat in the notebook.", tag: `agentnb ${id}` });
+      notification.onclick = () => {
         window.focus();
         this.#go(resource);
-        shown.close();
+        notification.close();
       };
-      this.#shown.set(id, shown);
+      this.#notifications.set(id, notification);
     } catch {
       // This browser shows notifications only from service workers.
     }

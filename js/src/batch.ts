@@ -132,7 +132,7 @@ function item({ number, label, state, text, opens }: Row, open: (number: number)
   opener.setAttribute("aria-expanded", "false");
   const sign = element("span", "state", STATES[state]);
   opener.append(sign, element("span", "label", line(label, 60)), element("span", "text", line(text, 200)));
-  const found = element("li", `row ${state}`, opener, element("div", "conversation"));
-  found.dataset.number = String(number);
-  return found;
+  const row = element("li", `row ${state}`, opener, element("div", "conversation"));
+  row.dataset.number = String(number);
+  return row;
 }

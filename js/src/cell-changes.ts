@@ -23,11 +23,11 @@ export interface CellChangesContext {
 /** Follows all conversations whose agents may change cells, until the caller calls the returned function. */
 export default function follow({ store, effectWithOffers }: CellChangesContext): () => void {
   let last = "[]";
-  const given = new Map<string, CellChange>();
+  const cache = new Map<string, CellChange>();
   const view = new CellView(store, "cell-changes");
   const end = effectWithOffers(() => {
     const sessions = (store.root.value?.sessions ?? []).filter((one) => !isArchived(one)).slice(-CONVERSATIONS);
-    const changes = sessions.flatMap(({ resource }) => changesIn(store, resource, given));
+    const changes = sessions.flatMap(({ resource }) => changesIn(store, resource, cache));
     const now = JSON.stringify(changes.map(({ id, status, about, isUndoable }) => [id, status, about, isUndoable]));
     const { notebook } = store;
     if (!notebook?.applied || now === last) return;
@@ -42,7 +42,7 @@ export default function follow({ store, effectWithOffers }: CellChangesContext):
   };
 }
 
-function changesIn(store: Store, session: string, given: Map<string, CellChange>): CellChange[] {
+function changesIn(store: Store, session: string, cache: Map<string, CellChange>): CellChange[] {
   const state: SessionState | undefined = store.session(session).value;
   if (state?.config?.values.kernel !== "run") return [];
   const chat: ChatState | undefined = store.chat(state.defaultChat ?? chatChannel(session)).value;
@@ -55,7 +55,7 @@ function changesIn(store: Store, session: string, given: Map<string, CellChange>
     );
     const unseen = withoutAnswered(open, turn);
     // If two turns changed a cell, the later one is shown.
-    for (const change of unseen) cells.set(cellOf(change).cellId, cellChange(store, channel, change, given));
+    for (const change of unseen) cells.set(cellOf(change).cellId, cellChange(store, channel, change, cache));
   }
   return [...cells.values()];
 }
@@ -91,10 +91,10 @@ function cellOf({ id }: Change): { cellId: string; notebook: string | undefined 
 }
 
 /** Returns the same object for a change with the same state. */
-function cellChange(store: Store, changeset: string, change: Change, given: Map<string, CellChange>): CellChange {
+function cellChange(store: Store, changeset: string, change: Change, cache: Map<string, CellChange>): CellChange {
   const { id, status, undoable, before, after, detail, name, place } = change;
   const key = JSON.stringify([changeset, id, status, undoable, before, after]);
-  const known = given.get(key);
+  const known = cache.get(key);
   if (known) return known;
   const invoke = async (operationId: "keep" | "undo"): Promise<string> => {
     const target = { kind: "resource", resource: id } as const;
@@ -122,6 +122,6 @@ function cellChange(store: Store, changeset: string, change: Change, given: Map<
     keep: () => invoke("keep").catch(reason),
     undo: () => invoke("undo").catch(reason),
   };
-  given.set(key, made);
+  cache.set(key, made);
   return made;
 }

@@ -106,8 +106,8 @@ export function formula(source: string, isDisplay: boolean): Element {
 
 /** Temml's message without the position, which it also marks below the source. */
 function reason(error: unknown): string {
-  const said = error instanceof Error ? error.message : String(error);
-  return `${said
+  const message = error instanceof Error ? error.message : String(error);
+  return `${message
     .trim()
     .replace(/ at (?:position \d+|end of input)[\s\S]*$|\n[\s\S]*$/, "")
     .replace(/[\s.]+$/, "")}.`;

@@ -50,7 +50,7 @@ class Panel {
   #phones: readonly string[] = [];
   #addresses: readonly string[] = [];
   #trouble = "";
-  #shown = "";
+  #drawnState = "";
 
   constructor(context: PhoneContext) {
     this.#context = context;
@@ -74,9 +74,9 @@ class Panel {
 
   #draw(): void {
     const now = JSON.stringify([this.#code, this.#isOn, this.#phones, this.#addresses, this.#trouble]);
-    if (now === this.#shown) return;
-    const isFirst = this.#shown === "";
-    this.#shown = now;
+    if (now === this.#drawnState) return;
+    const isFirst = this.#drawnState === "";
+    this.#drawnState = now;
     const waits = this.#code !== undefined;
     const buttons = element("div", "row wraps");
     if (this.#isOn) buttons.append(button("Unpair", () => void this.#unpair(), "button small"));
@@ -91,7 +91,7 @@ class Panel {
       ),
       ...(this.#trouble ? [element("p", { class: "error-text", role: "alert" }, this.#trouble)] : []),
       element("p", { class: "note", role: "status" }, this.#status(waits)),
-      ...(waits && this.#code ? shown(this.#code) : []),
+      ...(waits && this.#code ? codeElements(this.#code) : []),
       ...(waits ? [] : this.#ways()),
       buttons,
     );
@@ -177,7 +177,7 @@ class Panel {
 }
 
 /** The code, a button to copy its address, and a warning if one applies. */
-function shown({ address }: Code): Node[] {
+function codeElements({ address }: Code): Node[] {
   const { protocol, hostname } = new URL(address);
   const copy = button("Copy link", () => void navigator.clipboard?.writeText(address), "button small");
   const warning = LOCAL.test(hostname)

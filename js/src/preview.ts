@@ -29,27 +29,27 @@ const WAYS: Record<string, string> = table({
 /** Shows the preview in `into`; the result removes it. */
 export default function mount(into: HTMLElement, { rehearsal, part }: PreviewContext): () => void {
   styles.addTo(into.getRootNode());
-  const unsubscribe = rehearsal.subscribe((shown) => into.replaceChildren(...(shown ? body(shown, part) : [])));
+  const unsubscribe = rehearsal.subscribe((current) => into.replaceChildren(...(current ? body(current, part) : [])));
   return () => {
     unsubscribe();
     into.replaceChildren();
   };
 }
 
-function body(shown: ToolCallRehearsal, part: PreviewPart): Node[] {
-  if (shown.status !== "ended") return [];
-  if (part === "end") return [took(shown)];
-  const summary = element("p", "preview-summary", kernelText(line(shown.summary, 1_000)));
+function body(rehearsal: ToolCallRehearsal, part: PreviewPart): Node[] {
+  if (rehearsal.status !== "ended") return [];
+  if (part === "end") return [took(rehearsal)];
+  const summary = element("p", "preview-summary", kernelText(line(rehearsal.summary, 1_000)));
   // A failure, or an effect that the preview could not see, is not good news.
-  if (!shown.summary?.startsWith("Would ")) summary.classList.add("is-doubtful");
-  if (shown.isAvailable === false) return [summary];
+  if (!rehearsal.summary?.startsWith("Would ")) summary.classList.add("is-doubtful");
+  if (rehearsal.isAvailable === false) return [summary];
   return [
     summary,
-    ...notes(shown),
-    ...tables(shown),
-    ...rows(shown),
-    ...texts(shown),
-    ...(part === "all" ? [took(shown)] : []),
+    ...notes(rehearsal),
+    ...tables(rehearsal),
+    ...rows(rehearsal),
+    ...texts(rehearsal),
+    ...(part === "all" ? [took(rehearsal)] : []),
   ];
 }
 
@@ -79,18 +79,18 @@ function box(name: string, text: string | undefined, className = ""): Node[] {
   return [element("h4", "preview-name", name), pre];
 }
 
-function rows(shown: ToolCallRehearsal): Node[] {
-  const variables = (shown.variables ?? []).map(({ name, status, detail, value }) => {
+function rows(rehearsal: ToolCallRehearsal): Node[] {
+  const variables = (rehearsal.variables ?? []).map(({ name, status, detail, value }) => {
     const more = value && !detail.includes(value) ? plain(value) : undefined;
     return item(line(name, 100), line(status, 20), line(detail, 400), more);
   });
   const named = (texts: readonly string[] | undefined) => (texts ?? []).map((text) => item(line(text, 400)));
   return [
     ...section("Variables", variables),
-    ...section("Files", files(shown)),
-    ...section("Programs started", named(shown.processes)),
-    ...section("Network: not tried", named(shown.connections)),
-    ...section("Refused", named(shown.refused)),
+    ...section("Files", files(rehearsal)),
+    ...section("Programs started", named(rehearsal.processes)),
+    ...section("Network: not tried", named(rehearsal.connections)),
+    ...section("Refused", named(rehearsal.refused)),
   ];
 }
 
@@ -105,19 +105,19 @@ function item(name: string, status?: string, detail?: string, value?: string): H
   if (status) one.append(" ", element("span", "chip", status));
   if (detail) one.append(" ", element("span", "preview-detail", detail));
   if (value) {
-    const shown = one.appendChild(
+    const box = one.appendChild(
       element("pre", { class: "preview-value", role: "group", label: `Value of ${name}` }, value),
     );
-    shown.tabIndex = 0;
+    box.tabIndex = 0;
   }
   return one;
 }
 
-function files(shown: ToolCallRehearsal): HTMLElement[] {
-  const all = shown.files ?? [];
-  const found = all.map((file, at) => fileItem(file, at < OPEN_DIFFS));
-  if (shown.moreFiles) found.push(element("li", "preview-item note", `and ${count(shown.moreFiles)} more`));
-  return found;
+function files(rehearsal: ToolCallRehearsal): HTMLElement[] {
+  const all = rehearsal.files ?? [];
+  const items = all.map((file, at) => fileItem(file, at < OPEN_DIFFS));
+  if (rehearsal.moreFiles) items.push(element("li", "preview-item note", `and ${count(rehearsal.moreFiles)} more`));
+  return items;
 }
 
 function fileItem(file: RehearsalFile, isNear: boolean): HTMLElement {
@@ -163,9 +163,9 @@ function difference(lines: readonly string[]): HTMLElement {
 }
 
 function took({ seconds, memory, way, exitCode }: ToolCallRehearsal): Node {
-  const said = [`Took ${(seconds ?? 0).toFixed(2)} s`];
-  if (memory) said.push(bytes(memory));
-  if (exitCode !== undefined) said.push(`exit code ${exitCode}`);
-  if (way && WAYS[way]) said.push(WAYS[way]);
-  return element("p", "note preview-took", `${said.join(", ")}. The preview itself changed nothing.`);
+  const facts = [`Took ${(seconds ?? 0).toFixed(2)} s`];
+  if (memory) facts.push(bytes(memory));
+  if (exitCode !== undefined) facts.push(`exit code ${exitCode}`);
+  if (way && WAYS[way]) facts.push(WAYS[way]);
+  return element("p", "note preview-took", `${facts.join(", ")}. The preview itself changed nothing.`);
 }

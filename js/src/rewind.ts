@@ -133,8 +133,8 @@ function sentence(kind: RewindContext["kind"], turns: number): string {
 }
 
 function namesOf(names: readonly string[]): Node[] {
-  const shown = names.slice(0, NAMED).map((name) => element("li", "path", line(name, 200)));
-  return names.length > NAMED ? [...shown, element("li", "", `and ${names.length - NAMED} more`)] : shown;
+  const items = names.slice(0, NAMED).map((name) => element("li", "path", line(name, 200)));
+  return names.length > NAMED ? [...items, element("li", "", `and ${names.length - NAMED} more`)] : items;
 }
 
 function listed(conflicts: NonNullable<Answer<"rewindSession">["conflicts"]>): string {

@@ -6,7 +6,7 @@ interface Catalogue {
   gettext(id: string): string;
   ngettext(id: string, plural: string, number: number): string;
   /** Set once all messages are loaded (`lab/translated.ts`). */
-  kernelText?(said: string): string;
+  kernelText?(sentence: string): string;
 }
 
 const catalogue = (): Catalogue | undefined => (globalThis as { agentnbCatalogue?: Catalogue }).agentnbCatalogue;
@@ -21,7 +21,7 @@ export const plural = (number: number, one: string, many: string, ...values: unk
   filled(catalogue()?.ngettext(one, many, number) ?? (number === 1 ? one : many), values);
 
 /** Translates a sentence of the kernel: finds its message by its form. */
-export const kernelText = (said: string): string => catalogue()?.kernelText?.(said) ?? said;
+export const kernelText = (sentence: string): string => catalogue()?.kernelText?.(sentence) ?? sentence;
 
 /** A message with elements in it: its pieces and the elements. */
 export const nodes = (id: string, ...values: unknown[]): unknown[] =>

@@ -16,12 +16,12 @@ export function shortest(
   large: () => void,
   isFine: (small: number, large: number) => boolean,
 ): readonly [small: number, large: number] {
-  let found: readonly [number, number] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
+  let best: readonly [number, number] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
   for (let round = 1; round <= MOST; round += 1) {
-    found = [Math.min(found[0], spent(small)), Math.min(found[1], spent(large))];
-    if (round >= FEWEST && isFine(...found)) break;
+    best = [Math.min(best[0], spent(small)), Math.min(best[1], spent(large))];
+    if (round >= FEWEST && isFine(...best)) break;
   }
-  return found;
+  return best;
 }
 
 function spent(run: () => void): number {

@@ -23,8 +23,8 @@ function circle(name: string, path: readonly string[], done: Set<string>): reado
   if (path.includes(name)) return [...path.slice(path.indexOf(name)), name];
   if (done.has(name)) return undefined;
   for (const target of graph.get(name) ?? []) {
-    const found = circle(target, [...path, name], done);
-    if (found) return found;
+    const cycle = circle(target, [...path, name], done);
+    if (cycle) return cycle;
   }
   done.add(name);
   return undefined;
@@ -61,8 +61,8 @@ test("comm/ knows of the view only what it has to provide, and how channels are 
 test("what is looked up by any string is a table without inherited names", () => {
   // Every object has `__proto__`: an agent's word must not find it (`table` in state/object.ts).
   const PLAIN = /^(?:export )?const \w+: (?:Readonly<)?Record<string, .*= \{/m;
-  const found = files.filter(
+  const offenders = files.filter(
     (name) => !name.endsWith(".gen.ts") && PLAIN.test(readFileSync(join(SOURCE, name), "utf8")),
   );
-  expect(found).toEqual([]);
+  expect(offenders).toEqual([]);
 });

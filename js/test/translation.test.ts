@@ -49,5 +49,5 @@ describe("a sentence of the kernel", () => {
     ["There is no agent 'x.y' in a folder. Reload the page.", "En a folder ne estas 'x.y'. Reŝargu la paĝon."],
     ["Something else. Reload the page.", "Something else. Reŝargu la paĝon."],
     ["There is no agent", "There is no agent"],
-  ])("%s", (said, expected) => expect(say(said)).toBe(expected));
+  ])("%s", (sentence, expected) => expect(say(sentence)).toBe(expected));
 });

@@ -126,8 +126,8 @@ export class Channels implements Iterable<AnyChannel> {
   closed(uri: string): void {
     if (isChanges(uri)) return this.#missing(uri, "The kernel no longer has these changes.");
     const had = this.of(uri).confirmed !== undefined;
-    const shown = had ? "This is the last version received; its end may be missing." : "It cannot be shown.";
-    this.#missing(uri, `This conversation is no longer open in the kernel. ${shown}`);
+    const explanation = had ? "This is the last version received; its end may be missing." : "It cannot be shown.";
+    this.#missing(uri, `This conversation is no longer open in the kernel. ${explanation}`);
   }
 
   /** The user has seen the gap. */
@@ -198,7 +198,7 @@ export type Outcome = "applied" | "known" | "refused" | "hole";
 /**
  * One channel on the page: the state that the kernel has confirmed, and on top of it this page's unanswered actions.
  *
- * `shown = confirmed + pending`. With nothing pending, shown *is* confirmed: the same object.
+ * `state = confirmed + pending`. With nothing pending, state *is* confirmed: the same object.
  */
 export class ChannelStore<S> {
   readonly uri: string;
@@ -206,7 +206,7 @@ export class ChannelStore<S> {
   #reduce: Reduce<S>;
   #confirmed: S | undefined;
   #pending: Pending[] = [];
-  #shown = signal<S | undefined>(undefined);
+  #state = signal<S | undefined>(undefined);
   #older = signal<Older>(ALL);
   #olderAt = 0;
 
@@ -215,8 +215,8 @@ export class ChannelStore<S> {
     this.#reduce = reduce;
   }
 
-  get shown(): ReadonlySignal<S | undefined> {
-    return this.#shown;
+  get state(): ReadonlySignal<S | undefined> {
+    return this.#state;
   }
 
   /** A chat's turns before those in its state. */
@@ -301,12 +301,12 @@ export class ChannelStore<S> {
     this.#pending = [];
     this.index = 0;
     this.#older.value = ALL;
-    this.#shown.value = undefined;
+    this.#state.value = undefined;
   }
 
   show(): void {
-    let shown = this.#confirmed;
-    for (const { action } of this.#pending) if (shown !== undefined) shown = this.#reduce(shown, action);
-    this.#shown.value = shown;
+    let state = this.#confirmed;
+    for (const { action } of this.#pending) if (state !== undefined) state = this.#reduce(state, action);
+    this.#state.value = state;
   }
 }

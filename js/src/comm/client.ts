@@ -108,15 +108,15 @@ class PageClient implements Client {
   }
 
   get notebook(): NotebookActions | undefined {
-    const found = notebookOf(this.#wire.widget_manager);
-    if (!found || !isRemote(this.root.peek())) return found;
+    const actions = notebookOf(this.#wire.widget_manager);
+    if (!actions || !isRemote(this.root.peek())) return actions;
     // Cells and files that another host's agents name are not in this notebook.
-    const { insertBelow, replaceActive, run, drawDiagram } = found;
+    const { insertBelow, replaceActive, run, drawDiagram } = actions;
     return { insertBelow, replaceActive, run, ...(drawDiagram && { drawDiagram }) };
   }
 
   get root(): ReadonlySignal<RootState | undefined> {
-    return this.#channels.of<RootState>(ROOT).shown;
+    return this.#channels.of<RootState>(ROOT).state;
   }
 
   get isUnsaid(): boolean {
@@ -126,17 +126,17 @@ class PageClient implements Client {
 
   session(channel: string): ReadonlySignal<SessionState | undefined> {
     this.#handshake.follow(channel);
-    return this.#channels.of<SessionState>(channel).shown;
+    return this.#channels.of<SessionState>(channel).state;
   }
 
   chat(channel: string): ReadonlySignal<ChatState | undefined> {
     this.#handshake.follow(channel);
-    return this.#channels.of<ChatState>(channel).shown;
+    return this.#channels.of<ChatState>(channel).state;
   }
 
   changeset(channel: string): ReadonlySignal<ChangesetState | undefined> {
     this.#handshake.follow(channel);
-    return this.#channels.of<ChangesetState>(channel).shown;
+    return this.#channels.of<ChangesetState>(channel).state;
   }
 
   older(channel: string): ReadonlySignal<Older> {

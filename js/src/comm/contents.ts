@@ -45,9 +45,9 @@ async function whole(uri: string, fetch: FetchRange): Promise<string> {
   return decode(await pieces((at) => fetch(uri, at, RANGE)));
 }
 
-function decode(found: readonly Uint8Array<ArrayBuffer>[]): string {
+function decode(chunks: readonly Uint8Array<ArrayBuffer>[]): string {
   const decoder = new TextDecoder();
-  return found.map((bytes) => decoder.decode(bytes, { stream: true })).join("") + decoder.decode();
+  return chunks.map((bytes) => decoder.decode(bytes, { stream: true })).join("") + decoder.decode();
 }
 
 /** Returns one side of a change as text; only its size if it is not text, or too large to compare. */
@@ -55,13 +55,13 @@ export async function changeText(fetch: (first: number) => Promise<Range & { bin
   const { size, binary, bytes } = await fetch(0);
   const isCut = size > LONGEST_CHANGE;
   if (binary || isCut) return { text: "", size, isCut, isBinary: binary };
-  const found = await pieces(async (first) => (first === 0 ? { size, bytes } : await fetch(first)));
-  return { text: decode(found), size, isCut, isBinary: false };
+  const chunks = await pieces(async (first) => (first === 0 ? { size, bytes } : await fetch(first)));
+  return { text: decode(chunks), size, isCut, isBinary: false };
 }
 
 /** Fetches all bytes, range by range. */
 export async function pieces(fetch: (offset: number) => Promise<Range>): Promise<Uint8Array<ArrayBuffer>[]> {
-  const found = [];
+  const chunks = [];
   let first: Range | undefined;
   for (let at = 0; ; ) {
     const range = await fetch(at);
@@ -69,8 +69,8 @@ export async function pieces(fetch: (offset: number) => Promise<Range>): Promise
     if (range.size !== first.size || range.modified !== first.modified)
       throw new Error("It changed while it was being loaded. Try again.");
     at += range.bytes.byteLength;
-    found.push(range.bytes);
-    if (at >= range.size) return found;
+    chunks.push(range.bytes);
+    if (at >= range.size) return chunks;
     if (range.bytes.byteLength === 0) throw new Error("The kernel sent an incomplete answer.");
   }
 }

@@ -56,7 +56,7 @@ export class Presence {
   }
 
   ping(): void {
-    this.#pulse.asked();
+    this.#pulse.startWaiting();
     this.#exchange.notify("ping", {});
   }
 
@@ -138,7 +138,7 @@ class Pulse {
     return this.#beats ?? 0;
   }
 
-  asked(): void {
+  startWaiting(): void {
     this.#beats ??= 0;
   }
 

@@ -30,7 +30,7 @@ export function addition(notebook: Notebook, { hit, output = false, ...place }: 
   const [first] = cells ?? [];
   const count = first?.model.sharedModel.execution_count;
   if (output && first && count && isOnlyOne(notebook, first))
-    return said(`The output of [${count}]`, `@output:${count}`);
+    return additionOf(`The output of [${count}]`, `@output:${count}`);
   const active = notebook.activeCell;
   const text = active && (!pointed || pointed.includes(active)) ? selectedText(active) : "";
   if (active && text && !output)
@@ -40,19 +40,22 @@ export function addition(notebook: Notebook, { hit, output = false, ...place }: 
     };
   const meant = pointed ?? (selected.length > 0 ? selected : active ? [active] : []);
   if (meant.length === 0) return undefined;
-  if (meant.length > MOST_NAMED) return said(`${meant.length} cells`, "@selection");
+  if (meant.length > MOST_NAMED) return additionOf(`${meant.length} cells`, "@selection");
   const names = meant.map((cell) => mention(notebook, cell));
-  return said(names.length === 1 ? "The cell" : `${names.length} cells`, names.join(" "));
+  return additionOf(names.length === 1 ? "The cell" : `${names.length} cells`, names.join(" "));
 }
 
-const said = (about: string, mentions: string): Addition => ({ about, mentions: () => Promise.resolve(mentions) });
+const additionOf = (about: string, mentions: string): Addition => ({
+  about,
+  mentions: () => Promise.resolve(mentions),
+});
 
 /** Returns the variable of a row, or of the row that contains it; undefined if its name can't be mentioned. */
 function named(row: Element): Addition | undefined {
   const outer = row.parentElement?.closest(".jp-TreeItem");
   if (outer) return named(outer);
   const name = row.querySelector(".jp-DebuggerVariables-name")?.textContent ?? "";
-  return /^[\p{L}_][\p{L}\p{N}_]*$/u.test(name) ? said(`The variable ${name}`, `@${name}`) : undefined;
+  return /^[\p{L}_][\p{L}\p{N}_]*$/u.test(name) ? additionOf(`The variable ${name}`, `@${name}`) : undefined;
 }
 
 /** Returns `@cell:3`, or the beginning of the id if the cell's number is missing or not unique. */

@@ -84,7 +84,7 @@ export class AgentEdits {
       const conflicts = changeCells(shared, edit.steps ?? [], edit.exact);
       if (!conflicts.length && edit.fileHashes && this.#files)
         await takeAsLoaded(this.#panel.context, this.#files, edit.fileHashes);
-      return { conflicts: conflicts.map(({ cellId, current }) => ({ cellId, current: told(current) ?? null })) };
+      return { conflicts: conflicts.map(({ cellId, current }) => ({ cellId, current: messageText(current) ?? null })) };
     }
     if (action === "restart") {
       setTimeout(() => void this.#panel.sessionContext.restartKernel().catch(console.warn)); // the answer goes first
@@ -99,13 +99,13 @@ export class AgentEdits {
     const cell = shared.cells[index];
     if (!cell) throw new Error("The notebook has no cells.");
     if (action === "read") {
-      const before = told(cell.getSource());
+      const before = messageText(cell.getSource());
       return before === undefined ? {} : { before };
     }
     if (action === "replace") {
       if (cell.getMetadata("editable") === false) throw new Error("The cell is read-only.");
       if (!isExpected(cell, edit.expected, edit.expectedIsCut)) return conflict(cell);
-      const before = told(cell.getSource());
+      const before = messageText(cell.getSource());
       replace(cell, source);
       this.#edited(edit, index, before);
       return { ...place(cell, index), ...(before === undefined ? {} : { before }) };
@@ -136,12 +136,12 @@ function isExpected(cell: SharedCell, expected: string | null | undefined, isCut
 }
 
 function conflict(cell: SharedCell): Omit<Edited, "id"> {
-  const current = told(cell.getSource());
+  const current = messageText(cell.getSource());
   return { conflicts: [{ cellId: cell.id, current: current ?? null }] };
 }
 
 /** A cell's text, unless it is too long for a message. */
-const told = (text: string | null): string | undefined =>
+const messageText = (text: string | null): string | undefined =>
   text === null || text.length > LONGEST_TEXT ? undefined : text;
 
 const place = (cell: SharedCell, index: number): Omit<Edited, "id"> => ({ number: index + 1, cellId: cell.id });

@@ -16,16 +16,16 @@ const TEXT = Decoration.mark({ class: "agentnb-agent-text" });
 export function agentTexts(state: EditorState, from: number, to: number): [from: number, to: number][] {
   const { doc } = state;
   const isCell = CELL.test(doc.line(1).text.slice(0, LONGEST_START));
-  const found: [number, number][] = [];
+  const ranges: [number, number][] = [];
   for (let at = from; at <= to; ) {
     const line = doc.lineAt(at);
     const start = isCell
       ? ""
       : LINE.exec(doc.sliceString(line.from, Math.min(line.to, line.from + LONGEST_START)))?.[0];
-    if (start !== undefined && line.from + start.length < line.to) found.push([line.from + start.length, line.to]);
+    if (start !== undefined && line.from + start.length < line.to) ranges.push([line.from + start.length, line.to]);
     at = line.to + 1;
   }
-  return found;
+  return ranges;
 }
 
 function drawn(view: EditorView): DecorationSet {

@@ -56,8 +56,8 @@ function failed(value: Record<string, unknown>): Boot {
 
 /** Parses a string from Python's `repr`. */
 function text(value: unknown): string {
-  const shown = isObject(value) && isObject(value.data) ? value.data["text/plain"] : "";
-  const inside = typeof shown === "string" ? /^(['"])(.*)\1$/s.exec(shown)?.[2] : undefined;
+  const repr = isObject(value) && isObject(value.data) ? value.data["text/plain"] : "";
+  const inside = typeof repr === "string" ? /^(['"])(.*)\1$/s.exec(repr)?.[2] : undefined;
   return inside?.replace(/\\(.)/g, "$1") ?? "";
 }
 

@@ -72,14 +72,14 @@ function put(view: EditorView, extension: Extension): void {
 }
 
 function difference(other: Text, when: When): StateField<Shown> {
-  const shown = (doc: Text): Shown => {
+  const decorate = (doc: Text): Shown => {
     const chunks = Chunk.build(ended(doc), ended(other), DIFF);
     const ranges = chunks.flatMap((chunk) => [...present(doc, chunk, when), ...absent(doc, other, chunk, when)]);
     return { chunks, decorations: Decoration.set(ranges, true) };
   };
   return StateField.define<Shown>({
-    create: (state) => shown(state.doc),
-    update: (value, { docChanged, newDoc }) => (docChanged ? shown(newDoc) : value),
+    create: (state) => decorate(state.doc),
+    update: (value, { docChanged, newDoc }) => (docChanged ? decorate(newDoc) : value),
     provide: (field) => EditorView.decorations.from(field, ({ decorations }) => decorations),
   });
 }

@@ -24,20 +24,22 @@ export interface Page {
   languages: Languages | null;
 }
 
-const shown = new WeakMap<NotebookPanel, ShownProposals>();
+const proposalsByPanel = new WeakMap<NotebookPanel, ShownProposals>();
 let isFirst = true;
 
 /** Returns the view of a notebook's proposals; always the same for the same notebook. */
 export function shownProposals(panel: NotebookPanel, page: Page, run: (index: number) => void): ShownProposals {
   const isOpen = (path: string): boolean => isOpenAt(page.tracker, path);
   const drawCell = (parent: HTMLElement, cell: AbsentCell): (() => void) => draw(parent, cell, page.languages);
-  const made = shown.get(panel) ?? new ShownProposals(panel, { isOpen, run, drawCell });
-  shown.set(panel, made);
+  const made = proposalsByPanel.get(panel) ?? new ShownProposals(panel, { isOpen, run, drawCell });
+  proposalsByPanel.set(panel, made);
   if (isFirst) {
     addStyles(styles);
     passShortcuts();
     const { app, palette, tracker } = page;
-    addReviewCommands(app, palette, () => (tracker.currentWidget ? shown.get(tracker.currentWidget) : undefined));
+    addReviewCommands(app, palette, () =>
+      tracker.currentWidget ? proposalsByPanel.get(tracker.currentWidget) : undefined,
+    );
     isFirst = false;
   }
   return made;
@@ -75,7 +77,7 @@ function addReviewCommands(app: Application, palette: Palette | null, current: (
   const add = (
     name: string,
     label: string,
-    act: (shown: ShownProposals) => void,
+    act: (proposals: ShownProposals) => void,
     without: "isIdle" | "isEmpty" = "isIdle",
   ): void => {
     const command = `agentnb:${name}`;
@@ -83,21 +85,26 @@ function addReviewCommands(app: Application, palette: Palette | null, current: (
       label,
       isEnabled: () => current()?.[without] === false,
       execute: () => {
-        const shown = current();
-        if (shown) act(shown);
+        const proposals = current();
+        if (proposals) act(proposals);
       },
     });
     palette?.addItem({ command, category: "Agents" });
   };
-  add("accept-cell-change", "Accept or Keep the Agent's Change of the Cell", (shown) => shown.answer("accept"));
-  add("run-cell-change", "Accept the Agent's Change of the Cell and Run It", (shown) => shown.answer("run"), "isEmpty");
-  add("reject-cell-change", "Reject or Undo the Agent's Change of the Cell", (shown) => shown.answer("reject"));
-  add("accept-cell-changes", "Accept or Keep All of the Agent's Changes of Cells", (shown) =>
-    shown.answerAll("accept"),
+  add("accept-cell-change", "Accept or Keep the Agent's Change of the Cell", (proposals) => proposals.answer("accept"));
+  add(
+    "run-cell-change",
+    "Accept the Agent's Change of the Cell and Run It",
+    (proposals) => proposals.answer("run"),
+    "isEmpty",
   );
-  add("reject-cell-changes", "Reject or Undo All of the Agent's Changes of Cells", (shown) =>
-    shown.answerAll("reject"),
+  add("reject-cell-change", "Reject or Undo the Agent's Change of the Cell", (proposals) => proposals.answer("reject"));
+  add("accept-cell-changes", "Accept or Keep All of the Agent's Changes of Cells", (proposals) =>
+    proposals.answerAll("accept"),
   );
-  add("next-cell-change", "Next Change by the Agent", (shown) => shown.step(1));
-  add("previous-cell-change", "Previous Change by the Agent", (shown) => shown.step(-1));
+  add("reject-cell-changes", "Reject or Undo All of the Agent's Changes of Cells", (proposals) =>
+    proposals.answerAll("reject"),
+  );
+  add("next-cell-change", "Next Change by the Agent", (proposals) => proposals.step(1));
+  add("previous-cell-change", "Previous Change by the Agent", (proposals) => proposals.step(-1));
 }

@@ -145,8 +145,8 @@ class Change {
       return;
     }
     update(cell, source);
-    const shown = outputsOf(this.#shared).get(`${cellId} ${source}`);
-    if (shown) show(cell, shown);
+    const outputs = outputsOf(this.#shared).get(`${cellId} ${source}`);
+    if (outputs) show(cell, outputs);
     if (!tags) return;
     if (tags.length) cell.setMetadata("tags", tags);
     else cell.deleteMetadata("tags");
@@ -187,8 +187,8 @@ function outputsOf(shared: SharedNotebook): Map<string, Shown> {
 
 function changeOutputs(shared: SharedNotebook, cell: SharedCell, { action, source = "", outputs }: CellStep): void {
   const all = outputsOf(shared);
-  const found = cell.toJSON().outputs;
-  const now: Shown = [Array.isArray(found) ? found : [], cell.execution_count ?? null];
+  const currentOutputs = cell.toJSON().outputs;
+  const now: Shown = [Array.isArray(currentOutputs) ? currentOutputs : [], cell.execution_count ?? null];
   if (action === "restore") return show(cell, all.get(cell.id) ?? now);
   const next: Shown = [action === "clear" ? [] : [...(outputs ?? [])], null];
   if (action === "clear") all.set(cell.id, now);

@@ -87,7 +87,7 @@ export function addErrorCommands(
   tracker: Tracker,
   of: (panel: NotebookPanel) => FailedCells | undefined,
 ): void {
-  const found = (args: Record<string, unknown> = {}): [FailedCells?, Cell?] => {
+  const failedCell = (args: Record<string, unknown> = {}): [FailedCells?, Cell?] => {
     const panel = tracker.currentWidget;
     const failed = panel ? of(panel) : undefined;
     if (!panel || !failed) return [];
@@ -99,13 +99,13 @@ export function addErrorCommands(
       label,
       caption,
       icon: action === "fix" ? fixIcon : explainIcon,
-      isEnabled: () => found()[1] !== undefined,
+      isEnabled: () => failedCell()[1] !== undefined,
       isVisible: ({ bar }) => {
         const panel = tracker.currentWidget;
         return !bar || (panel !== null && of(panel)?.has(panel.content.activeCell) === true);
       },
       execute: (args) => {
-        const [failed, cell] = found(args);
+        const [failed, cell] = failedCell(args);
         failed?.ask(action, cell);
       },
     });

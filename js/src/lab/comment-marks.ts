@@ -51,7 +51,7 @@ export class CommentMarks {
   readonly #marked = new WeakSet<EditorView>();
   readonly #followed = new WeakSet<Cell>();
   /** The cells that show marks. */
-  #shown = new Set<Cell>();
+  #markedCells = new Set<Cell>();
   #timer: ReturnType<typeof setTimeout> | undefined;
   #isDue = false;
   #form: CellForm | undefined;
@@ -105,13 +105,13 @@ export class CommentMarks {
 
   get cells(): Cells {
     const wanted = new Set(this.comments.all.map(({ cellId }) => cellId));
-    const found = new Map<string, CommentedCell>();
+    const cells = new Map<string, CommentedCell>();
     for (const [index, cell] of (this.#panel.content.model?.sharedModel.cells ?? []).entries()) {
       if (!wanted.has(cell.id)) continue;
       const name = cell.execution_count ? `[${cell.execution_count}]` : `cell ${index + 1}`;
-      found.set(cell.id, { name, lines: cell.getSource().split("\n") });
+      cells.set(cell.id, { name, lines: cell.getSource().split("\n") });
     }
-    return found;
+    return cells;
   }
 
   #ask(cell: Cell, comment: CellComment): void {
@@ -162,16 +162,16 @@ export class CommentMarks {
       if (others) others.push(one);
       else byCell.set(one.cellId, [one]);
     }
-    if (!byCell.size && !this.#shown.size) return;
-    const shown = new Set<Cell>();
+    if (!byCell.size && !this.#markedCells.size) return;
+    const markedCells = new Set<Cell>();
     for (const cell of this.#panel.content.widgets) {
       const comments = byCell.get(cell.model.id);
-      if (!comments && !this.#shown.has(cell)) continue;
-      if (comments) shown.add(cell);
+      if (!comments && !this.#markedCells.has(cell)) continue;
+      if (comments) markedCells.add(cell);
       if (comments) this.#follow(cell);
       if (cell.editor) this.#mark(cell, cell.editor.editor, comments ?? []);
     }
-    this.#shown = shown;
+    this.#markedCells = markedCells;
   }
 
   /** Draws again after a pause in typing, and once the editor is ready. */
@@ -208,14 +208,14 @@ export class CommentMarks {
 
 /** Returns the comments by their first line. */
 function byLine(comments: readonly CellComment[], lines: readonly string[]): Marks {
-  const found = new Map<number, CellComment[]>();
+  const marks = new Map<number, CellComment[]>();
   for (const one of comments) {
     const { first } = placeOf(one, lines);
-    const others = found.get(first);
+    const others = marks.get(first);
     if (others) others.push(one);
-    else found.set(first, [one]);
+    else marks.set(first, [one]);
   }
-  return found;
+  return marks;
 }
 
 /** The number of comments listed at first; more on demand. */

@@ -168,10 +168,13 @@ function described(comment: CellComment, cell: CommentedCell | undefined): strin
   const { name = undefined, lines = undefined } = cell ?? {};
   const place = lines ? placeOf(comment, lines) : comment;
   const where = `${name ?? "A cell that was deleted since"} (cell id ${cellId}), ${lineWords(place.first, place.last)}`;
-  const said = [`${where}:`, ...quote.split("\n").map((line) => `> ${line}`)];
+  const messageLines = [`${where}:`, ...quote.split("\n").map((line) => `> ${line}`)];
   if (lines && "isChanged" in place && place.isChanged) {
     const now = lines.slice(place.first - 1, place.last).map((line) => `> ${line}`);
-    said.push(`The ${place.first === place.last ? "line has" : "lines have"} changed since. There is now:`, ...now);
+    messageLines.push(
+      `The ${place.first === place.last ? "line has" : "lines have"} changed since. There is now:`,
+      ...now,
+    );
   }
-  return [...said, `Comment: ${text}`].join("\n");
+  return [...messageLines, `Comment: ${text}`].join("\n");
 }

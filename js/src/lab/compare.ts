@@ -92,7 +92,7 @@ function hunkBars(before: (state: EditorState) => Text, decide: NonNullable<How[
   };
   return StateField.define<Bars>({
     create: bars,
-    update: (shown, { state }) => (getChunks(state)?.chunks === shown.chunks ? shown : bars(state)),
+    update: (previous, { state }) => (getChunks(state)?.chunks === previous.chunks ? previous : bars(state)),
     provide: (field) => EditorView.decorations.from(field, ({ decorations }) => decorations),
   });
 }

@@ -100,7 +100,7 @@ export function activate(
   const join = (panel: NotebookPanel): Joined => {
     const known = joined.get(panel);
     if (known !== undefined) return known;
-    const placed: Placed = (...code) => void written.then((shown) => shown.placed(...code), console.debug);
+    const placed: Placed = (...code) => void written.then((provenance) => provenance.placed(...code), console.debug);
     const edits = new NotebookEdits(panel, {
       executor,
       warn,
@@ -126,7 +126,7 @@ export function activate(
         part("settings-editor")
           .then(({ joinSettings }) => joinSettings(app, access, warn))
           .catch(console.debug);
-        for (const shown of [verified, written, typed]) shown.then((each) => each.connected(access), console.debug);
+        for (const feature of [verified, written, typed]) feature.then((each) => each.connected(access), console.debug);
       },
       verification: (into: HTMLElement, turn: string): void =>
         void verified.then((verification) => verification.showIn(into, turn), console.debug),
@@ -136,8 +136,8 @@ export function activate(
         proposals.goTo(id);
       },
       applied: proposals.applied.bind(proposals),
-      unanswered: (...asked: [number, () => Connection]): void =>
-        void part("reconnect").then((made) => made.renewOf(panel, ...asked), console.debug),
+      unanswered: (...args: [number, () => Connection]): void =>
+        void part("reconnect").then((made) => made.renewOf(panel, ...args), console.debug),
       attention: attend,
       showConversation: (resource: string): void =>
         void attention().then((known) => known.showConversation(app, sidebar, panel, reveal, resource)),
@@ -322,15 +322,15 @@ async function managerOf(panel: NotebookPanel): Promise<Manager> {
 
 /** `agentnb.sidebar()` opens a comm of this name in every page of the kernel; pages with the chat answer. */
 function followKernel(panel: NotebookPanel, reveal: () => void): void {
-  const told = new WeakSet<Kernel>();
+  const registeredKernels = new WeakSet<Kernel>();
   const answer = (comm: Comm): void => {
     reveal();
     comm.send({ shown: true });
   };
   const register = (): void => {
     const kernel = panel.sessionContext.session?.kernel;
-    if (!kernel || told.has(kernel)) return;
-    told.add(kernel);
+    if (!kernel || registeredKernels.has(kernel)) return;
+    registeredKernels.add(kernel);
     kernel.registerCommTarget(REVEAL, answer);
   };
   panel.sessionContext.kernelChanged.connect(register);

@@ -102,11 +102,11 @@ export class CellCompletion {
   }
 
   #panelOf(widget: unknown): NotebookPanel | undefined {
-    let found: NotebookPanel | undefined;
+    let match: NotebookPanel | undefined;
     this.#tracker.forEach((panel) => {
-      if (panel === widget || panel.content === widget) found = panel;
+      if (panel === widget || panel.content === widget) match = panel;
     });
-    return found;
+    return match;
   }
 }
 

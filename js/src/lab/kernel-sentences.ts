@@ -11,24 +11,24 @@ const PLACE = /\{(\d)\}/;
 export function kernelSentences(
   messages: readonly string[],
   gettext: (id: string) => string,
-): (said: string) => string {
+): (text: string) => string {
   const patterns = messages.flatMap(patternOf);
-  const find = (said: string): string | undefined => {
-    const exact = gettext(said);
-    if (exact !== said) return exact;
+  const find = (text: string): string | undefined => {
+    const exact = gettext(text);
+    if (exact !== text) return exact;
     for (const [form, id, places] of patterns) {
-      const values = form.exec(said)?.slice(1);
+      const values = form.exec(text)?.slice(1);
       if (!values) continue;
       const of = new Map(places.map((place, at) => [place, values[at] ?? ""]));
       return gettext(id).replace(/\{(\d)\}/g, (mark, at) => of.get(Number(at)) ?? mark);
     }
     return undefined;
   };
-  return (said) => {
+  return (text) => {
     // A value would match the next sentence, too, so the whole text comes last.
-    const sentences = said.split(SENTENCES).map((sentence) => find(sentence) ?? sentence);
+    const sentences = text.split(SENTENCES).map((sentence) => find(sentence) ?? sentence);
     const joined = sentences.join(" ");
-    return gettext(said) !== said || joined === said ? (find(said) ?? said) : joined;
+    return gettext(text) !== text || joined === text ? (find(text) ?? text) : joined;
   };
 }
 

@@ -4,7 +4,7 @@ import type { Languages } from "@jupyterlab/codemirror";
 
 /** Returns the language for a file name. */
 export async function languageOf(languages: Languages | null, file: string): Promise<Extension | undefined> {
-  const found = languages?.findByFileName?.(file);
-  const language = found && (await languages?.getLanguage(found).catch(() => null));
+  const spec = languages?.findByFileName?.(file);
+  const language = spec && (await languages?.getLanguage(spec).catch(() => null));
   return language?.support;
 }

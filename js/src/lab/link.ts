@@ -60,7 +60,7 @@ export class Link {
   #last = "";
   #open = false;
   /** Requests that wait for the kernel's answer. */
-  readonly #asked = new Map<string, (prompt: string) => void>();
+  readonly #requests = new Map<string, (prompt: string) => void>();
 
   constructor(panel: NotebookPanel, edits: AgentEdits, kernel: Kernel, subshell?: string) {
     this.#panel = panel;
@@ -142,7 +142,7 @@ export class Link {
     this.flush();
     const id = uuid();
     return new Promise((resolve) => {
-      this.#asked.set(id, resolve);
+      this.#requests.set(id, resolve);
       this.#send(method, { id, ...params });
     });
   }
@@ -195,8 +195,8 @@ export class Link {
   }
 
   #answered({ id }: Record<string, unknown>, answer: unknown): void {
-    this.#asked.get(String(id))?.(String(answer));
-    this.#asked.delete(String(id));
+    this.#requests.get(String(id))?.(String(answer));
+    this.#requests.delete(String(id));
   }
 
   /** Sends the outputs of cells; an empty list if they can't be read. */

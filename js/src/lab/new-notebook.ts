@@ -22,17 +22,17 @@ export function fillBox(place: HTMLElement, send: (text: string) => Promise<void
   const box = element("textarea", { label: "Message" });
   box.rows = 3;
   box.placeholder = "What do you want to do?";
-  const said = element("p", { role: "status" }, "Enter opens a new notebook and sends this to the agent.");
+  const status = element("p", { role: "status" }, "Enter opens a new notebook and sends this to the agent.");
   const go = async (): Promise<void> => {
     if (box.readOnly || box.value.trim() === "") return;
     box.readOnly = true;
-    said.textContent = "Opening a notebook…";
+    status.textContent = "Opening a notebook…";
     try {
       await send(box.value);
       box.value = "";
-      said.textContent = "";
+      status.textContent = "";
     } catch (error) {
-      said.textContent = error instanceof Error ? error.message : String(error);
+      status.textContent = error instanceof Error ? error.message : String(error);
     }
     box.readOnly = false;
   };
@@ -46,7 +46,7 @@ export function fillBox(place: HTMLElement, send: (text: string) => Promise<void
     { class: "agentnb-new", role: "group", label: "New notebook" },
     element("h2", "", "Ask an agent"),
     box,
-    said,
+    status,
     element(
       "div",
       "agentnb-actions",

@@ -89,13 +89,13 @@ export class Difference {
       return rest;
     }
     this.#cells = all;
-    const fresh = cells.map((cell) => (this.#sources.get(cell.id) === said(cell) ? withoutSource(cell) : cell));
-    this.#sources = new Map(cells.map((cell) => [cell.id, said(cell)]));
+    const fresh = cells.map((cell) => (this.#sources.get(cell.id) === sourceKey(cell) ? withoutSource(cell) : cell));
+    this.#sources = new Map(cells.map((cell) => [cell.id, sourceKey(cell)]));
     return { ...state, cells: fresh };
   }
 }
 
-const said = (cell: CellState): string => `${cell.cut ? "cut" : "all"} ${cell.source ?? ""}`;
+const sourceKey = (cell: CellState): string => `${cell.cut ? "cut" : "all"} ${cell.source ?? ""}`;
 
 function withoutSource({ source: _, ...cell }: CellState): CellState {
   return cell;

@@ -35,10 +35,10 @@ const CHART_HTML = /\bvegaEmbed\b|\bplotly-graph-div\b/;
 export async function outputsOf(notebook: Notebook, ids: readonly string[]): Promise<CellOutputs[]> {
   const cells = notebook.widgets.filter((cell) => cell.outputArea);
   const meant = ids.length > 0 ? cells.filter(({ model }) => ids.includes(model.id)) : latestFigure(cells);
-  const told: CellOutputs[] = [];
+  const cellOutputs: CellOutputs[] = [];
   // One after the other: a large picture blocks the page, and others drawn meanwhile would seem late.
-  for (const cell of meant) told.push({ cellId: cell.model.id, outputs: await outputs(cell) });
-  return told;
+  for (const cell of meant) cellOutputs.push({ cellId: cell.model.id, outputs: await outputs(cell) });
+  return cellOutputs;
 }
 
 function latestFigure(cells: readonly Cell[]): Cell[] {
@@ -64,7 +64,7 @@ async function outputs(cell: Cell): Promise<Output[]> {
   const nodes = cell.outputArea?.widgets ?? [];
   const ground = getComputedStyle(cell.node).getPropertyValue("--jp-layout-color0").trim() || "white";
   const bounded: Output[] = [];
-  for (const [at, output] of raw(cell).entries()) bounded.push(await told(output, nodes[at]?.node, ground));
+  for (const [at, output] of raw(cell).entries()) bounded.push(await boundedOutput(output, nodes[at]?.node, ground));
   for (const { data } of bounded) if (isObject(data)) spend(data, room);
   return bounded;
 }
@@ -82,7 +82,7 @@ function spend(data: Output, room: { pictures: number; bytes: number }): void {
   }
 }
 
-async function told(output: Output, node: HTMLElement | undefined, ground: string): Promise<Output> {
+async function boundedOutput(output: Output, node: HTMLElement | undefined, ground: string): Promise<Output> {
   const { output_type, name, text, ename, evalue, traceback, data } = output;
   if (output_type === "stream") return { output_type, name, text: ends(joined(text)) };
   if (output_type === "error")

@@ -7,7 +7,7 @@ import type { ShownProposals } from "./shown-proposals";
 
 export class Proposals {
   readonly #load: () => Promise<ShownProposals | undefined>;
-  #shown: Promise<ShownProposals | undefined> | undefined;
+  #view: Promise<ShownProposals | undefined> | undefined;
   #latest: readonly CellProposal[] = [];
   #applied: readonly CellChange[] = [];
   /** Cells that the user replaced with code from the chat, by id. */
@@ -19,12 +19,12 @@ export class Proposals {
 
   show(proposals: readonly CellProposal[]): void {
     this.#latest = proposals;
-    if (proposals.length || this.#shown) this.#do((shown) => shown.show(this.#latest));
+    if (proposals.length || this.#view) this.#do((view) => view.show(this.#latest));
   }
 
   applied(changes: readonly CellChange[]): void {
     this.#applied = changes;
-    if (changes.length || this.#shown) this.#showChanges();
+    if (changes.length || this.#view) this.#showChanges();
   }
 
   /** Called when the user replaced a cell's code, which was `before`; it can be undone like an agent's. */
@@ -58,22 +58,22 @@ export class Proposals {
   }
 
   #showChanges(): void {
-    this.#do((shown) => shown.showChanges([...this.#applied, ...this.#replaced.values()]));
+    this.#do((view) => view.showChanges([...this.#applied, ...this.#replaced.values()]));
   }
 
   goTo(id: string): void {
-    this.#do((shown) => shown.goTo(id));
+    this.#do((view) => view.goTo(id));
   }
 
   /** Called after an agent's edit of the cell at `index`, which had the text `before`. */
   edited(edit: AgentEdit, index: number, before?: string): void {
-    if (edit.action === "replace" || this.#shown) this.#do((shown) => shown.edited(edit, index, before));
+    if (edit.action === "replace" || this.#view) this.#do((view) => view.edited(edit, index, before));
   }
 
-  #do(act: (shown: ShownProposals) => void): void {
-    this.#shown ??= this.#load();
-    this.#shown.then(
-      (shown) => shown && act(shown),
+  #do(act: (view: ShownProposals) => void): void {
+    this.#view ??= this.#load();
+    this.#view.then(
+      (view) => view && act(view),
       (error: unknown) => console.warn("agentnb:", error),
     );
   }

@@ -59,10 +59,10 @@ async function markedOf(
     });
     const isThere = chosen.every(([first, last]) => first > 0 && first <= last && last <= texts.length);
     const own = isThere ? chosen.flatMap(([first, last]) => texts.slice(first - 1, last)) : [];
-    const found = isThere ? await digestOf(own.join("\n"), crypto) : "";
-    isKnown &&= found !== undefined;
-    if (found === digest) lines.push(...chosen);
-    else isEdited ||= found !== undefined;
+    const currentDigest = isThere ? await digestOf(own.join("\n"), crypto) : "";
+    isKnown &&= currentDigest !== undefined;
+    if (currentDigest === digest) lines.push(...chosen);
+    else isEdited ||= currentDigest !== undefined;
     numbers.push(number);
   }
   if (!numbers.length) return undefined;

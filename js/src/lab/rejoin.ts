@@ -41,8 +41,8 @@ export async function rejoin(kernel: Kernel): Promise<Rejoined> {
     const ask = (refused: () => void): void => {
       const comm = kernel.createComm(TARGET);
       comm.onMsg = ({ content }) => {
-        const found = readRejoin(content.data);
-        if (found) resolve(found);
+        const answer = readRejoin(content.data);
+        if (answer) resolve(answer);
       };
       comm.onClose = refused;
       onSubshell(kernel, subshell, () => comm.open({}));

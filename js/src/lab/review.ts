@@ -27,13 +27,13 @@ export class ReviewPanel extends Widget {
   readonly #keep = barButton("Keep", () => this.#do("Keep"));
   readonly #back = barButton("Undo", () => this.#do(this.#back.textContent ?? ""));
   readonly #part = barButton("Redo part", () => this.#do("Redo part"));
-  readonly #said = element("span", "agentnb-review-said");
+  readonly #status = element("span", "agentnb-review-said");
   readonly #body = element("div", "agentnb-review-body");
   readonly #resized = new ResizeObserver(() => this.#fit());
   #changes: readonly Comparison[] = [];
   #at = 0;
   /** Counts the loads: the result of an earlier one is ignored. */
-  #shown = 0;
+  #loads = 0;
   #standing: (id: string) => Standing | undefined = () => undefined;
   #unfollow: (() => void) | undefined;
   #draw: ((how: How) => () => void) | undefined;
@@ -54,7 +54,7 @@ export class ReviewPanel extends Widget {
     this.#all.setAttribute("aria-pressed", "false");
     const buttons = [this.#previous, this.#next, this.#all, this.#open, this.#keep, this.#back, this.#part];
     const marks = { class: "agentnb-review-bar", role: "toolbar", label: "Changes" };
-    this.node.append(element("div", marks, this.#choice, ...buttons, this.#said), this.#body);
+    this.node.append(element("div", marks, this.#choice, ...buttons, this.#status), this.#body);
     this.node.setAttribute("role", "region");
     this.#resized.observe(this.node);
   }
@@ -74,7 +74,7 @@ export class ReviewPanel extends Widget {
       this.#standing = standing;
       this.#showActions();
       const version = this.#versionNow();
-      if (this.#version && version && version !== this.#version) void this.#load(++this.#shown, true);
+      if (this.#version && version && version !== this.#version) void this.#load(++this.#loads, true);
       else if (this.#version && !version) this.#redraw(); // nothing can be decided from here any more
       this.#version = version;
     });
@@ -100,7 +100,7 @@ export class ReviewPanel extends Widget {
     this.#open.hidden = this.#current?.open === undefined;
     this.#showActions();
     this.#version = this.#versionNow();
-    void this.#load(++this.#shown);
+    void this.#load(++this.#loads);
   }
 
   #versionNow(): string {
@@ -120,7 +120,7 @@ export class ReviewPanel extends Widget {
   /** Shows the actions for the current change; a button that disappears hands its focus on. */
   #showActions(): void {
     const { name = "", id = "" } = this.#current ?? {};
-    const { said = "", isBusy = false } = this.#standing(id) ?? {};
+    const { said: status = "", isBusy = false } = this.#standing(id) ?? {};
     const words = this.#actions().map(({ word }) => word);
     const back = words.find((word) => word !== "Keep" && word !== "Redo part");
     const all = [this.#keep, this.#back, this.#part];
@@ -133,12 +133,12 @@ export class ReviewPanel extends Widget {
       one.setAttribute("aria-label", `${one.textContent} ${name}`);
       one.setAttribute("aria-disabled", String(isBusy)); // still reachable by keyboard
     }
-    this.#said.textContent = said;
+    this.#status.textContent = status;
     if (focused?.hidden) ([this.#back, this.#keep, this.#part].find((one) => !one.hidden) ?? this.#choice).focus();
   }
 
   /** `isAgain`: parts were decided; the old text stays until the rest is loaded, and so does the scroll position. */
-  async #load(shown: number, isAgain = false): Promise<void> {
+  async #load(load: number, isAgain = false): Promise<void> {
     const current = this.#current;
     if (!current) return;
     if (!isAgain) {
@@ -148,7 +148,7 @@ export class ReviewPanel extends Widget {
     try {
       const language = languageOf(this.#languages, current.open ? current.name : "cell.py");
       const [{ compare }, texts, colours] = await Promise.all([part("compare"), current.load(), language]);
-      if (shown !== this.#shown || this.isDisposed) return;
+      if (load !== this.#loads || this.isDisposed) return;
       const { scrollTop } = this.#body;
       const hadFocus = this.#body.contains(document.activeElement);
       this.#clear();
@@ -160,7 +160,7 @@ export class ReviewPanel extends Widget {
       this.#body.scrollTop = scrollTop;
       if (hadFocus) (this.#body.querySelector<HTMLElement>(".agentnb-hunk-bar button") ?? this.#choice).focus();
     } catch (error) {
-      if (shown === this.#shown) this.#say(error instanceof Error ? error.message : String(error));
+      if (load === this.#loads) this.#say(error instanceof Error ? error.message : String(error));
     }
   }
 

@@ -207,7 +207,7 @@ export class Session {
         again = setInterval(onSlow, SLOW_MS);
         rejoining()
           .then(({ rejoin }) => rejoin(kernel))
-          .then((found) => resolve({ state: "rejoined", ...found }), reject);
+          .then((answer) => resolve({ state: "rejoined", ...answer }), reject);
       }, SLOW_MS);
     });
     return Promise.race([usual(kernel), around]).finally(() => {

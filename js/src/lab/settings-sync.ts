@@ -113,7 +113,7 @@ export class SettingsSync {
     const kernel = { access, inFiles: new Map() };
     access.signal.addEventListener("abort", () => this.#kernels.delete(kernel));
     return this.#then(async () => {
-      await asked(kernel, "watchSettings", { on: true });
+      await sendRequest(kernel, "watchSettings", { on: true });
       access.onChange(() => void this.#then(() => this.#read(kernel)));
       await this.#begin(kernel);
       if (!access.signal.aborted) this.#kernels.add(kernel);
@@ -192,10 +192,10 @@ export class SettingsSync {
     if (isSame(was, value)) return;
     const change = { name, value: value ?? null, here: false, was: was ?? null, checks: true };
     try {
-      const { confirm } = await asked(kernel, "changeSetting", change);
+      const { confirm } = await sendRequest(kernel, "changeSetting", change);
       if (confirm === undefined) return void kernel.inFiles.set(name, value);
       if (await this.#ui.confirm(plain(confirm))) {
-        await asked(kernel, "changeSetting", { ...change, confirmed: confirm });
+        await sendRequest(kernel, "changeSetting", { ...change, confirmed: confirm });
         kernel.inFiles.set(name, value);
         return;
       }
@@ -230,7 +230,7 @@ export class SettingsSync {
 
   /** Reads a kernel's files; returns the names of the settings that the editor can show. */
   async #fetch(kernel: Kernel): Promise<string[]> {
-    const { groups } = await asked(kernel, "listSettings", {});
+    const { groups } = await sendRequest(kernel, "listSettings", {});
     const listed = groups.flatMap(({ settings }) => settings).filter(({ file, kind }) => file && kind !== "servers");
     kernel.inFiles = new Map(listed.map(({ name, inFile }) => [name, inFile ?? undefined]));
     return listed.map(({ name }) => name);
@@ -249,7 +249,7 @@ export class SettingsSync {
  * Sends a request to a kernel. Rejects if the kernel ends before it answers, because tasks for other kernels wait
  * behind it.
  */
-function asked<M extends RequestName>({ access }: Kernel, method: M, params: Params<M>): Promise<Answer<M>> {
+function sendRequest<M extends RequestName>({ access }: Kernel, method: M, params: Params<M>): Promise<Answer<M>> {
   const { signal } = access;
   return new Promise((resolve, reject) => {
     const end = () => reject(new Error("The kernel has ended."));

@@ -204,8 +204,8 @@ function mark({ bar, change, place: { cell } }: DrawnChange, before: string | un
   node.classList.add(CHANGED);
   if (change.status === "added") node.dataset.agentnbAdded = "true";
   // A rendered Markdown cell stays rendered: the difference appears in edit mode.
-  const shown = change.status === "changed" ? before : undefined;
-  const difference = editor && shown !== undefined ? new CellDifference(editor.editor, shown, "before") : undefined;
+  const oldText = change.status === "changed" ? before : undefined;
+  const difference = editor && oldText !== undefined ? new CellDifference(editor.editor, oldText, "before") : undefined;
   return () => {
     leave();
     node.classList.remove(CHANGED);

@@ -117,7 +117,7 @@ export class Verifier {
       const begun = ask("verify/begin", { path: path(), text: whole.length > LONGEST_TEXT ? "" : whole, mark });
       await this.#follow(attempt, ask, begun);
     } catch (error) {
-      if (attempt === this.#attempt) this.#set({ ...NONE, status: "ended", time: Date.now(), error: said(error) });
+      if (attempt === this.#attempt) this.#set({ ...NONE, status: "ended", time: Date.now(), error: errorText(error) });
     }
   }
 
@@ -137,8 +137,8 @@ export class Verifier {
   /** Waits for verifications by a turn or in another window; without a revision, the first answer comes at once. */
   async #watch(attempt: number, ask: Ask, revision?: number): Promise<void> {
     for (let known = revision; attempt === this.#attempt; ) {
-      const asked = { path: this.#notebook.path(), ...(known === undefined ? {} : { revision: known }) };
-      const answer = await ask("verify/state", asked);
+      const params = { path: this.#notebook.path(), ...(known === undefined ? {} : { revision: known }) };
+      const answer = await ask("verify/state", params);
       const state = read(answer);
       known = state.revision;
       const isKnown = state.status === "none" || (state.time !== 0 && state.time === this.#state.time);
@@ -190,7 +190,7 @@ function read(answer: unknown): Verification {
   return { ...NONE, ...answer };
 }
 
-function said(error: unknown): string {
+function errorText(error: unknown): string {
   if (isObject(error) && error.code === NO_METHOD) return "the plug-in “verify” is off in this kernel.";
   return line(reason(error), 300);
 }

@@ -25,9 +25,9 @@ export async function openFile(
   let isElsewhere = false;
   const known = await there?.().catch(() => undefined); // fails for a package's file, outside the workspace
   for (const path of paths) {
-    const found = await app.serviceManager.contents.get(path, { content: false }).catch(() => undefined);
-    if (!found) continue;
-    if (known && isAnother(found, known)) {
+    const file = await app.serviceManager.contents.get(path, { content: false }).catch(() => undefined);
+    if (!file) continue;
+    if (known && isAnother(file, known)) {
       isElsewhere = true;
       continue;
     }
@@ -39,8 +39,8 @@ export async function openFile(
 }
 
 /** True if the server's file (`Contents.IModel`) is not the one on the kernel's machine. */
-function isAnother(found: unknown, known: FileState): boolean {
-  const { size, last_modified } = found as { size?: unknown; last_modified?: unknown };
+function isAnother(file: unknown, known: FileState): boolean {
+  const { size, last_modified } = file as { size?: unknown; last_modified?: unknown };
   const modified = typeof last_modified === "string" ? Date.parse(last_modified) : Number.NaN;
   return (typeof size === "number" && size !== known.size) || Math.abs(modified - known.modified) > SECOND;
 }

@@ -81,9 +81,9 @@ function titleOf(call: ToolCallPendingConfirmationState): string {
 
 /** The agent's other texts. */
 function says(call: ToolCallPendingConfirmationState): Node[] {
-  const said = [call.confirmationTitle, call.invocationMessage].map((text) => line(textOf(text), 500));
+  const candidates = [call.confirmationTitle, call.invocationMessage].map((text) => line(textOf(text), 500));
   const [title, code] = [titleOf(call), line(call.toolInput, 500)];
-  const texts = [...new Set(said)].filter((text) => text && text !== title && text !== code);
+  const texts = [...new Set(candidates)].filter((text) => text && text !== title && text !== code);
   return texts.map((text) => element("p", "note", text));
 }
 
@@ -120,13 +120,13 @@ function difference(name: string, before: string, after: string): HTMLElement {
     const mark = text[0] ?? "";
     return element("div", `line ${NAMES.get(mark) ?? "same"}`, text === "" ? "⋯" : plain(text));
   });
-  const shown = element(
+  const block = element(
     "div",
     { class: "code difference", role: "group", label: `Changes of ${line(name, 200)}` },
     ...rows,
   );
-  shown.tabIndex = 0;
-  return element("section", "", element("p", "path", line(name, 300), " ", element("span", "count", count)), shown);
+  block.tabIndex = 0;
+  return element("section", "", element("p", "path", line(name, 300), " ", element("span", "count", count)), block);
 }
 
 function preview(call: ToolCallPendingConfirmationState, actions: Actions): Node[] {
@@ -137,14 +137,14 @@ function preview(call: ToolCallPendingConfirmationState, actions: Actions): Node
   if (rehearsal?.status === "running")
     return [element("p", { class: "note", role: "status" }, "Running it in an isolated copy…")];
   if (rehearsal === undefined) return canRun ? [button("Preview", actions.preview, "button small")] : [];
-  const shown = element("div", { class: "preview-body", role: "group", label: "Preview" });
+  const body = element("div", { class: "preview-body", role: "group", label: "Preview" });
   // The rehearsal never changes on this card: a changed question gets a new card.
   const subscribe = (take: (value: typeof rehearsal) => void) => {
     take(rehearsal);
     return () => undefined;
   };
-  showPreview(shown, { rehearsal: { subscribe } as never, part: "all" });
-  return [shown];
+  showPreview(body, { rehearsal: { subscribe } as never, part: "all" });
+  return [body];
 }
 
 function textOf(text: unknown): string {

@@ -129,7 +129,7 @@ document.body.append(element("main", "", element("h1", "", "Questions of your ag
 const access = takeAccess();
 if (access) {
   show("connecting", "");
-  connection = new Connection(access, show, (told) => isQuestions(told) && draw(told));
+  connection = new Connection(access, show, (message) => isQuestions(message) && draw(message));
 } else {
   show("ended", "The address has no code in it.");
 }

@@ -64,8 +64,8 @@ export function replaced(parts: Parts, at: number, part: ResponsePart): Parts {
 }
 
 function known(parts: Parts): Known {
-  let found = KNOWN.get(parts);
-  if (found === undefined) {
+  let entry = KNOWN.get(parts);
+  if (entry === undefined) {
     const places = new Map<string, number>();
     let waiting = 0;
     for (const [at, part] of parts.entries()) {
@@ -73,10 +73,10 @@ function known(parts: Parts): Known {
       if (id !== undefined) places.set(id, at);
       waiting += waits(part);
     }
-    found = { places, waiting };
-    KNOWN.set(parts, found);
+    entry = { places, waiting };
+    KNOWN.set(parts, entry);
   }
-  return found;
+  return entry;
 }
 
 function waits(part: ResponsePart): number {

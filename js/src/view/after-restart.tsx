@@ -68,8 +68,11 @@ export function useAfterRestart(
       ...(typeof kernel === "string" && { kernel: kernel as KernelAccess }),
       ...(isFreedom(freedom) && { freedom }),
     };
-    const shown = { resource, agent: provider, settings, hasBegun };
-    const open: Open = { shown, others: sessions.map((one) => one.resource).filter((one) => one !== resource) };
+    const conversation = { resource, agent: provider, settings, hasBegun };
+    const open: Open = {
+      shown: conversation,
+      others: sessions.map((one) => one.resource).filter((one) => one !== resource),
+    };
     detail.open = JSON.stringify(open);
   });
   const create = ({ resource, agent, settings }: Shown) =>
@@ -78,16 +81,17 @@ export function useAfterRestart(
       ...settings,
       tabId: resource.slice(resource.indexOf(":/") + 2),
     });
-  const reopen = async ({ shown, others }: Open) => {
-    memory.set("active tab", shown.resource);
-    setOpening(shown.resource);
+  const reopen = async ({ shown: conversation, others }: Open) => {
+    memory.set("active tab", conversation.resource);
+    setOpening(conversation.resource);
     try {
-      if (shown.hasBegun) await store.request("resumeSession", { channel: shown.resource });
-      else await create(shown);
+      if (conversation.hasBegun) await store.request("resumeSession", { channel: conversation.resource });
+      else await create(conversation);
     } catch (error) {
       say(reason(error));
-      const isNew = shown.hasBegun && (await create(shown).then(Boolean, (error: unknown) => say(reason(error))));
-      if (!isNew) giveUp(shown.resource);
+      const isNew =
+        conversation.hasBegun && (await create(conversation).then(Boolean, (error: unknown) => say(reason(error))));
+      if (!isNew) giveUp(conversation.resource);
     }
     if (others.length === 0) return;
     const listed = keptHere(await store.request("listSessions", { here: true, limit: LOOKED_AT }));

@@ -125,8 +125,8 @@ export function modelOf(session: SessionState | undefined): string {
 function nameIn(options: unknown, value: string): string | undefined {
   if (!Array.isArray(options)) return undefined;
   for (const one of options.filter(isObject)) {
-    const found = one.value === value ? one.name : nameIn(one.options, value);
-    if (typeof found === "string") return found;
+    const name = one.value === value ? one.name : nameIn(one.options, value);
+    if (typeof name === "string") return name;
   }
   return undefined;
 }

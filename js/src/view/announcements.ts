@@ -19,7 +19,7 @@ const ENDED: Record<Turn["state"], string> = table({
 export function useAnnouncements(chat: ChatState | undefined, agent: string): void {
   const { announce } = useView();
   const running = useRef<string | undefined>(undefined);
-  const asked = useRef(new Set<string>());
+  const announced = useRef(new Set<string>());
   useEffect(() => {
     const ended = chat?.turns.at(-1);
     if (running.current && ended?.id === running.current) announce(`${agent} ${ENDED[ended.state]}.`);
@@ -30,8 +30,8 @@ export function useAnnouncements(chat: ChatState | undefined, agent: string): vo
     ]);
     const calls = questions(chat?.activeTurn).map(([id, title]) => [id, `asks for permission: ${title}`]);
     for (const [id = "", what] of [...forms, ...calls]) {
-      if (asked.current.has(id)) continue;
-      asked.current.add(id);
+      if (announced.current.has(id)) continue;
+      announced.current.add(id);
       announce(`${agent} ${what}`);
     }
   }, [chat, agent, announce]);

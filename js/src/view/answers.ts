@@ -9,7 +9,7 @@ export type Answers = Record<string, Given>;
 /** In characters: a longer default slows down the page, and nobody reads what they would send. */
 const LONGEST_DEFAULT = 10_000;
 
-export const asList = (given: Given | undefined): readonly string[] => (Array.isArray(given) ? given : []);
+export const asList = (answer: Given | undefined): readonly string[] => (Array.isArray(answer) ? answer : []);
 
 export function initial(questions: readonly ChatInputQuestion[]): Answers {
   return Object.fromEntries(
@@ -26,11 +26,11 @@ export function initial(questions: readonly ChatInputQuestion[]): Answers {
 }
 
 /** Returns what is wrong with an answer; "" if nothing is. */
-export function trouble(question: ChatInputQuestion, given: Given | undefined): string {
+export function trouble(question: ChatInputQuestion, answer: Given | undefined): string {
   if (question.kind === "boolean") return "";
-  if (question.kind === "single-select") return question.required && asList(given).length === 0 ? "Choose one." : "";
-  if (question.kind === "multi-select") return listTrouble(question, asList(given).length);
-  const text = typeof given === "string" ? given.trim() : "";
+  if (question.kind === "single-select") return question.required && asList(answer).length === 0 ? "Choose one." : "";
+  if (question.kind === "multi-select") return listTrouble(question, asList(answer).length);
+  const text = typeof answer === "string" ? answer.trim() : "";
   if (text === "") return question.required ? "This field is required." : "";
   if (question.kind === "text") return sizeTrouble(text.length, question, " characters");
   const value = Number(text.replace(",", "."));
@@ -52,27 +52,27 @@ function sizeTrouble(size: number, { min, max }: { min?: number; max?: number },
   return max !== undefined && size > max ? `Enter at most ${max}${of}.` : "";
 }
 
-export function answersOf(questions: readonly ChatInputQuestion[], given: Answers): Record<string, ChatInputAnswer> {
+export function answersOf(questions: readonly ChatInputQuestion[], answers: Answers): Record<string, ChatInputAnswer> {
   return Object.fromEntries(
     questions.map((question) => {
-      const value = answerTo(question, own(given, question.id));
+      const value = answerTo(question, own(answers, question.id));
       return [question.id, value === undefined ? { state: "skipped" } : { state: "submitted", value }];
     }),
   );
 }
 
-function answerTo(question: ChatInputQuestion, given: Given | undefined): ChatInputAnswerValue | undefined {
+function answerTo(question: ChatInputQuestion, answer: Given | undefined): ChatInputAnswerValue | undefined {
   switch (question.kind) {
     case "boolean":
-      return { kind: "boolean", value: given === true };
+      return { kind: "boolean", value: answer === true };
     case "single-select": {
-      const [value] = asList(given);
+      const [value] = asList(answer);
       return value === undefined ? undefined : { kind: "selected", value };
     }
     case "multi-select":
-      return { kind: "selected-many", value: asList(given) };
+      return { kind: "selected-many", value: asList(answer) };
     default: {
-      const text = typeof given === "string" ? given.trim() : "";
+      const text = typeof answer === "string" ? answer.trim() : "";
       if (text === "") return undefined;
       return question.kind === "text"
         ? { kind: "text", value: text }

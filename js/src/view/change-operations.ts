@@ -49,7 +49,7 @@ const DONE = table({ keep: "Kept.", undo: "Undone.", redo: "Redone.", apply: "Ap
 
 export function useOperations(changeset: string): Operations {
   const { store, announce } = useView();
-  const [{ isBusy = false, said = "", failed = "", conflicts }, set] = useState<Outcome>({});
+  const [{ isBusy = false, said: result = "", failed = "", conflicts }, set] = useState<Outcome>({});
   const answered = (operation: Operation, { message, conflicts: all = [] }: Answer<"invokeChangesetOperation">) => {
     const text = line(message, 1000) || (all.length > 0 ? "" : DONE[operation.operationId]);
     if (all.length > 0) {
@@ -78,5 +78,5 @@ export function useOperations(changeset: string): Operations {
       (error: unknown) => set({ failed: line(reason(error), 1000) }),
     );
   };
-  return { isBusy, said, failed, conflicts, invoke, cancel: () => set({}) };
+  return { isBusy, said: result, failed, conflicts, invoke, cancel: () => set({}) };
 }

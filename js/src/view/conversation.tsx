@@ -225,14 +225,14 @@ function useMarkRead(
   chat: ChatState | undefined,
 ): void {
   const { store, visible } = useView();
-  const told = useRef<number | undefined>(undefined);
+  const readTurns = useRef<number | undefined>(undefined);
   const seen = visible.value;
   const turns = chat?.turns.length ?? 0;
   const status = session?.status;
   useEffect(() => {
     if (resource === undefined || status === undefined || isRead(status) || !isIdle(status) || chat?.activeTurn) return;
-    if (told.current === turns || !seen) return;
-    told.current = turns;
+    if (readTurns.current === turns || !seen) return;
+    readTurns.current = turns;
     store.dispatch(resource, { type: "session/isReadChanged", isRead: true });
   }, [status, chat?.activeTurn, turns, seen, resource, store]);
 }

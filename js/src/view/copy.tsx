@@ -14,20 +14,20 @@ interface Props {
 }
 
 export function CopyButton({ text, label, words, icon = "copy" }: Props) {
-  const [said, say] = useState<"" | "Copied" | "Couldn't copy">("");
-  useAfter(said ? SAID_FOR : undefined, () => say(""), [said]);
+  const [outcome, say] = useState<"" | "Copied" | "Couldn't copy">("");
+  useAfter(outcome ? SAID_FOR : undefined, () => say(""), [outcome]);
   const copy = () =>
     copyText(typeof text === "string" ? text : text()).then((done) => say(done ? "Copied" : "Couldn't copy"));
   return (
     <button
       type="button"
       class={words ? "row copy worded" : "icon-button copy"}
-      aria-label={said || label}
-      title={said || label}
+      aria-label={outcome || label}
+      title={outcome || label}
       onClick={copy}
     >
-      <Icon name={said === "Copied" ? "check" : icon} />
-      {words && <span>{said || words}</span>}
+      <Icon name={outcome === "Copied" ? "check" : icon} />
+      {words && <span>{outcome || words}</span>}
     </button>
   );
 }

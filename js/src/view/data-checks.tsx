@@ -16,23 +16,23 @@ export function DataChecks({ id, checks }: { id: string; checks: readonly DataCh
   const left = tables.length - SHOWN;
   return (
     <section class="data-checks" aria-label="Data checks">
-      {tables.slice(0, isOpen ? tables.length : SHOWN).map((found) => (
+      {tables.slice(0, isOpen ? tables.length : SHOWN).map((checks) => (
         <Fold
-          key={found[0]?.table}
-          id={`${id} checks ${found[0]?.table}`}
+          key={checks[0]?.table}
+          id={`${id} checks ${checks[0]?.table}`}
           head={
             <>
               <Icon name="alert" className="warn" />
               <span class="label data-check-line">
-                <Coded text={lineOf(found)} />
+                <Coded text={lineOf(checks)} />
               </span>
             </>
           }
         >
           <ul class="list">
-            {found.map((check) => (
+            {checks.map((check) => (
               <li key={check.text}>
-                <One check={check} isAlone={found.length === 1} />
+                <One check={check} isAlone={checks.length === 1} />
               </li>
             ))}
           </ul>
@@ -57,9 +57,9 @@ function One({ check, isAlone }: { check: DataCheck; isAlone: boolean }) {
   const { store, drafts, root, announce } = useView();
   const { chat } = usePlace();
   const { notebook } = store;
-  const does = (what: () => void, said: string) => () => {
+  const does = (what: () => void, announcement: string) => () => {
     what();
-    announce(said);
+    announce(announcement);
   };
   const ask = () => {
     const written = drafts.of(chat).peek().trimEnd();

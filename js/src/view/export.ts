@@ -109,9 +109,9 @@ function toolMarkdown(call: ToolCallState, chat: ChatState | undefined): string 
 /** Returns the call's result, and the chosen answer if it asked for permission. */
 function outcome(call: ToolCallState): string {
   const option = "selectedOption" in call ? call.selectedOption : undefined;
-  const said = option ? line(option.label, 80) : "";
-  if (call.status === "completed") return (call.success ? "done" : "failed") + (said && `, allowed: ${said}`);
-  if (call.status === "cancelled") return (call.reason === "denied" ? "denied" : "stopped") + (said && `: ${said}`);
+  const choice = option ? line(option.label, 80) : "";
+  if (call.status === "completed") return (call.success ? "done" : "failed") + (choice && `, allowed: ${choice}`);
+  if (call.status === "cancelled") return (call.reason === "denied" ? "denied" : "stopped") + (choice && `: ${choice}`);
   return call.status;
 }
 

@@ -21,8 +21,8 @@ export function failed(call: ToolCallState): boolean {
 /** Returns the error's first line; for a traceback or code in the kernel, the last one, which names the error. */
 export function failureSentence(call: ToolCallState): string {
   const { run, content = [] } = call.details ?? {};
-  const said = run ? run.content : [...content, ...(("content" in call && call.content) || [])];
-  const texts = (said ?? []).flatMap((piece) => (piece.type === "text" && "text" in piece ? [piece.text] : []));
+  const output = run ? run.content : [...content, ...(("content" in call && call.content) || [])];
+  const texts = (output ?? []).flatMap((piece) => (piece.type === "text" && "text" in piece ? [piece.text] : []));
   const error = "error" in call ? call.error?.message : undefined;
   const text = run ? texts.at(-1) : error || texts.find(Boolean);
   if (!text) return "";

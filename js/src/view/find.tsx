@@ -22,9 +22,9 @@ export function Find({ chat, onJump, onDone }: Props) {
   const [words, setWords] = useState("");
   const [at, setAt] = useState(0);
   const older = store.older(place.chat).value.turns;
-  const found = useMemo(() => findTurns(chat, older, words), [chat, older, words]);
-  const number = found.length === 0 ? 0 : ((at % found.length) + found.length) % found.length;
-  const turn = found[number];
+  const matches = useMemo(() => findTurns(chat, older, words), [chat, older, words]);
+  const number = matches.length === 0 ? 0 : ((at % matches.length) + matches.length) % matches.length;
+  const turn = matches[number];
   useEffect(() => void fetchAll(store, place.chat).catch(() => undefined), [store, place.chat]);
   useEffect(() => {
     if (turn === undefined) return unmark(root);
@@ -34,12 +34,12 @@ export function Find({ chat, onJump, onDone }: Props) {
     return () => timers.forEach(clearTimeout);
   }, [turn, at, words, place.chat]);
   useEffect(() => () => unmark(root), [root]);
-  const said =
+  const status =
     words.trim() === ""
       ? ""
-      : found.length === 0
+      : matches.length === 0
         ? "Nothing found"
-        : `${number + 1} of ${count(found.length)} turn${found.length === 1 ? "" : "s"}`;
+        : `${number + 1} of ${count(matches.length)} turn${matches.length === 1 ? "" : "s"}`;
   return (
     <div
       class="row bar-form find"
@@ -63,7 +63,7 @@ export function Find({ chat, onJump, onDone }: Props) {
         }}
       />
       <span class="dim small" role="status">
-        {said}
+        {status}
       </span>
       <IconButton name="Previous turn (Shift+Enter)" icon="up" disabled={!turn} onClick={() => setAt(number - 1)} />
       <IconButton name="Next turn (Enter)" icon="down" disabled={!turn} onClick={() => setAt(number + 1)} />

@@ -161,7 +161,7 @@ function useAuto(isNear: boolean, channel: string | undefined, agent: SessionSta
     if (!isNear) return;
     let isGone = false;
     store.request("describeFreedom", channel ? { channel } : {}).then(
-      (said) => isGone || setAuto(line(plain(said.auto), 300)),
+      (description) => isGone || setAuto(line(plain(description.auto), 300)),
       () => undefined, // an older kernel, or no connection: the general description stays
     );
     return () => {

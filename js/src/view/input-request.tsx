@@ -26,21 +26,21 @@ export function InputForm({ request, agent }: { request: ChatInputRequest; agent
   const title = useId();
   const questions = request.questions ?? [];
   const key = `input ${request.id}`;
-  const [given, setGiven] = useMemory<Answers>(key, initial(questions));
+  const [answers, setAnswers] = useMemory<Answers>(key, initial(questions));
   // Reads the memory, since two fields may change before the form is redrawn.
-  const give = (id: string, value: Given) => setGiven({ ...((memory.get(key) as Answers) ?? given), [id]: value });
+  const give = (id: string, value: Given) => setAnswers({ ...((memory.get(key) as Answers) ?? answers), [id]: value });
   const [tried, setTried] = useState(0);
   const form = useRef<HTMLFormElement>(null);
   useLayoutEffect(() => {
     form.current?.querySelector("[role=alert]")?.parentElement?.querySelector("input")?.focus();
   }, [tried]);
-  const troubles = Object.fromEntries(questions.map((one) => [one.id, trouble(one, own(given, one.id))]));
+  const troubles = Object.fromEntries(questions.map((one) => [one.id, trouble(one, own(answers, one.id))]));
   const complete = (response: "accept" | "decline" | "cancel") =>
     store.dispatch(chat, {
       type: "chat/inputCompleted",
       requestId: request.id,
       response,
-      ...(response === "accept" && { answers: answersOf(questions, given) }),
+      ...(response === "accept" && { answers: answersOf(questions, answers) }),
     });
   const choices = choicesOf(request);
   if (choices) {
@@ -94,7 +94,7 @@ export function InputForm({ request, agent }: { request: ChatInputRequest; agent
         <Field
           key={question.id}
           question={question}
-          given={own(given, question.id)}
+          answer={own(answers, question.id)}
           trouble={tried ? (own(troubles, question.id) ?? "") : ""}
           onGive={(value) => give(question.id, value)}
         />

@@ -64,7 +64,7 @@ function Preview({ of: { label, isTaken, leftOut }, text }: { of: MentionPreview
   const { store } = useView();
   const { chat } = usePlace();
   const { answer, trouble } = useAnswer(() => store.request("previewMentions", { channel: chat, text, label }), []);
-  const shown = answer?.items.find((one) => one.label === label);
+  const item = answer?.items.find((one) => one.label === label);
   return (
     <section class="mention-preview" aria-label={`Sent for ${line(label, 60)}`}>
       {!isTaken && <p class="note">This agent doesn't accept this, so it gets a sentence instead.</p>}
@@ -74,7 +74,7 @@ function Preview({ of: { label, isTaken, leftOut }, text }: { of: MentionPreview
         </p>
       ))}
       <Trouble text={line(trouble, 300)} />
-      {shown && <Content of={shown} />}
+      {item && <Content of={item} />}
     </section>
   );
 }

@@ -22,18 +22,18 @@ import { nearScreen, watchVisibility } from "./visibility";
 const SAID_TOGETHER = 1_000;
 const AT_MOST = 3;
 
-/** Announces by setting `said`; joins sentences that come close together. */
-function announcements(said: Signal<string>): (sentence: string) => void {
+/** Announces by setting `announcement`; joins sentences that come close together. */
+function announcements(announcement: Signal<string>): (sentence: string) => void {
   let recent: { sentence: string; at: number }[] = [];
   return (sentence) => {
     const at = performance.now();
     recent = [...recent.filter((one) => at - one.at < SAID_TOGETHER), { sentence, at }].slice(-AT_MOST);
-    said.value = recent.map((one) => one.sentence).join(" ");
+    announcement.value = recent.map((one) => one.sentence).join(" ");
   };
 }
 
 /** The root of a view: its content, and the live region for screen readers. */
-function App({ view, what, said }: { view: View; what: What; said: ReadonlySignal<string> }) {
+function App({ view, what, announcement }: { view: View; what: What; announcement: ReadonlySignal<string> }) {
   return (
     <ViewContext.Provider value={view}>
       {what.kind === "chat" ? (
@@ -44,7 +44,7 @@ function App({ view, what, said }: { view: View; what: What; said: ReadonlySigna
         <SideBySide id={what.id} />
       )}
       <div class="sr-only" role="status" aria-live="polite">
-        {said}
+        {announcement}
       </div>
     </ViewContext.Provider>
   );
@@ -59,7 +59,7 @@ export function mount(el: HTMLElement, store: Store, what: What): () => void {
   const body = root.appendChild(document.createElement("div"));
   body.className = `root ${what.kind}`;
 
-  const said = signal("");
+  const announcement = signal("");
   const visible = signal(false);
   const near = nearScreen();
   const focus = refocus(root);
@@ -76,7 +76,7 @@ export function mount(el: HTMLElement, store: Store, what: What): () => void {
     near: near?.watch,
     growth: new TextGrowth(body),
     toBox: focus.toBox,
-    announce: announcements(said),
+    announce: announcements(announcement),
   };
   const save = () => {
     drafts.flush();
@@ -113,7 +113,7 @@ export function mount(el: HTMLElement, store: Store, what: What): () => void {
     ...(what.kind === "chat" ? [addChat(store, host)] : []),
   ];
   window.addEventListener("pagehide", save);
-  render(<App view={view} what={what} said={said} />, body);
+  render(<App view={view} what={what} announcement={announcement} />, body);
 
   return () => {
     save();

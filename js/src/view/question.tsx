@@ -9,17 +9,17 @@ import { line } from "./plain";
 
 interface FieldProps {
   question: ChatInputQuestion;
-  given: Given | undefined;
+  answer: Given | undefined;
   trouble: string;
   onGive: (value: Given) => void;
 }
 
 /** One field of a form, with its question and its error. */
-export function Field({ question, given, trouble, onGive }: FieldProps) {
+export function Field({ question, answer, trouble, onGive }: FieldProps) {
   const id = useId();
   const label = line(question.title ?? "", 200) || line(question.message, 200);
-  const said = line(question.message, 500);
-  const hint = question.title && said !== line(question.title, 500) ? said : "";
+  const message = line(question.message, 500);
+  const hint = question.title && message !== line(question.title, 500) ? message : "";
   const says = {
     "aria-describedby": `${id}-hint ${id}-trouble`,
     "aria-invalid": trouble !== "",
@@ -43,7 +43,7 @@ export function Field({ question, given, trouble, onGive }: FieldProps) {
         <label class="check">
           <input
             type="checkbox"
-            checked={given === true}
+            checked={answer === true}
             {...says}
             onChange={(event) => onGive(event.currentTarget.checked)}
           />
@@ -61,7 +61,7 @@ export function Field({ question, given, trouble, onGive }: FieldProps) {
               name={id}
               option={option}
               many={question.kind === "multi-select"}
-              chosen={asList(given)}
+              chosen={asList(answer)}
               onGive={onGive}
             />
           ))}
@@ -75,7 +75,7 @@ export function Field({ question, given, trouble, onGive }: FieldProps) {
           class="field"
           {...says}
           {...inputKind(question)}
-          value={typeof given === "string" ? given : ""}
+          value={typeof answer === "string" ? answer : ""}
           onInput={(event) => onGive(event.currentTarget.value)}
         />
       </>

@@ -50,7 +50,7 @@ export const skillsOf = (number: number) => `${count(number)} ${number === 1 ? "
 
 /** One line for all packages; opened, it shows each package with its skills and the two answers. */
 export function SkillOffers({ offers }: { offers: readonly SkillOffer[] }) {
-  const { choose, said } = useSkillTrust();
+  const { choose, said: trouble } = useSkillTrust();
   const first = offers[0] as SkillOffer;
   const number = offers.reduce((sum, { skills }) => sum + skills.length, 0);
   const others = offers.length - 1;
@@ -74,7 +74,7 @@ export function SkillOffers({ offers }: { offers: readonly SkillOffer[] }) {
         in full: <code>{`agentnb skills --show ${line(first.package, 60)}/${first.skills[0]?.name}`}</code>
       </p>
       <Answers offers={offers} choose={choose} />
-      {said}
+      {trouble}
     </Fold>
   );
 }

@@ -35,17 +35,17 @@ const WORDS: Record<string, (times: number) => string> = table({
 const OF_FILES: ReadonlySet<string> = new Set(["read", "edit", "delete", "move"]);
 
 /**
- * Returns the lines of an answer, ordered by their beginnings; each of `shown` is in exactly one. Between two texts the
+ * Returns the lines of an answer, ordered by their beginnings; each of `visibleParts` is in exactly one. Between two texts the
  * finished calls and the thoughts form one line, and calls that failed for the same reason form one.
  *
  * @param parts The parts of the answer.
- * @param shown The indexes of the shown parts.
+ * @param visibleParts The indexes of the shown parts.
  * @param terminals The commands' output and exit states.
  * @param live The index of the part that is being written.
  */
 export function answerLines(
   parts: readonly ResponsePart[],
-  shown: readonly number[],
+  visibleParts: readonly number[],
   terminals: readonly TerminalView[] = [],
   live = -1,
 ): AnswerLine[] {
@@ -56,7 +56,7 @@ export function answerLines(
     lines.push(...linesOfWork(parts, work, printed, live));
     work = [];
   };
-  for (const at of shown) {
+  for (const at of visibleParts) {
     const { kind } = parts[at] as ResponsePart;
     if (kind === "toolCall" || kind === "reasoning") work.push(at);
     else {
@@ -120,8 +120,8 @@ export function runTitle(calls: readonly ToolCallState[]): string {
     for (const thing of places?.length ? places : [`call ${call.toolCallId}`]) things.add(thing);
     done.set(kind, things);
   }
-  const said = [...done].map(([kind, things]) => WORDS[kind]?.(things.size)).join(", ");
-  return said.charAt(0).toUpperCase() + said.slice(1);
+  const summary = [...done].map(([kind, things]) => WORDS[kind]?.(things.size)).join(", ");
+  return summary.charAt(0).toUpperCase() + summary.slice(1);
 }
 
 export function kindOf(call: ToolCallState): string {

@@ -31,12 +31,12 @@ export function Transcript({ chat, jump, started }: Props) {
   const place = usePlace();
   const { store } = useView();
   const older = store.older(place.chat).value;
-  const [shown, show] = useMemory(`shown ${place.chat}`, FIRST);
+  const [limit, show] = useMemory(`shown ${place.chat}`, FIRST);
   const { box, content, pinned, toEnd, goTo, ...listeners } = usePinned(`scroll ${place.chat}`);
   const all = [...older.turns, ...chat.turns, ...(chat.activeTurn ? [chat.activeTurn] : [])];
   const retried = new Set(all.filter((turn, at) => isRetried(turn, all[at + 1])));
   const turns = all.filter((turn) => !retried.has(turn) || turn.responseParts.some(isAnswer));
-  const here = Math.max(0, turns.length - shown);
+  const here = Math.max(0, turns.length - limit);
   const hidden = here + older.left;
   const wanted = jump === undefined ? -1 : turns.findIndex((turn) => turn.id === jump.turnId);
   useLayoutEffect(() => {
@@ -48,7 +48,7 @@ export function Transcript({ chat, jump, started }: Props) {
     if (started > 0) toEnd();
   }, [started]);
   const showMore = () => {
-    show(shown + MORE);
+    show(limit + MORE);
     if (here < MORE) store.fetchOlder(place.chat, MORE).catch(() => undefined); // the user can click the button again
   };
   return (

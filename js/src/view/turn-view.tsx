@@ -45,7 +45,7 @@ export function TurnView({ channel, turnId }: { channel: string; turnId: string 
       <section class="turn-view" aria-label={`Answer of ${agent}`}>
         <ConnectionBanner session={place.session} />
         <Refusals here={(one) => sessionChannel(one) === place.session} />
-        {active && <Running turn={active} agent={agent} asked={requests.length > 0} />}
+        {active && <Running turn={active} agent={agent} hasRequest={requests.length > 0} />}
         {active && <InputRequests requests={requests} agent={agent} />}
         {ended && <Ended turn={ended} agent={agent} />}
         {!active && !ended && !gap && (
@@ -57,9 +57,9 @@ export function TurnView({ channel, turnId }: { channel: string; turnId: string 
   );
 }
 
-function Running({ turn, agent, asked }: { turn: ActiveTurn; agent: string; asked: boolean }) {
+function Running({ turn, agent, hasRequest }: { turn: ActiveTurn; agent: string; hasRequest: boolean }) {
   const elapsed = useElapsed(turn);
-  const asks = asked || pendingCalls(turn).length > 0;
+  const asks = hasRequest || pendingCalls(turn).length > 0;
   const silence = useSilence();
   return (
     <>

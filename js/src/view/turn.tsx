@@ -58,7 +58,7 @@ export const Answer = memo(({ turn }: { turn: AnyTurn }) => {
   const [, redraw] = useState(0);
   const parts = turn.responseParts;
   const live = isActive(turn) ? parts.length - 1 : -1;
-  const shown = [...parts.keys()].filter((at) => isShown(turn, parts[at] as ResponsePart, at));
+  const visibleParts = [...parts.keys()].filter((at) => isShown(turn, parts[at] as ResponsePart, at));
   const draw = (at: number, inRun = false) => {
     const part = parts[at] as ResponsePart;
     return <Part key={partKey(part, at)} turnId={turn.id} part={part} index={at} live={at === live} inRun={inRun} />;
@@ -95,7 +95,7 @@ export const Answer = memo(({ turn }: { turn: AnyTurn }) => {
   return (
     <PlaceContext.Provider value={place}>
       <div class="answer">
-        {answerLines(parts, shown, store.chat(chat).peek()?.terminals, live).flatMap((line, number) =>
+        {answerLines(parts, visibleParts, store.chat(chat).peek()?.terminals, live).flatMap((line, number) =>
           typeof line === "number" ? [draw(line)] : drawRun(line, number),
         )}
       </div>
@@ -127,10 +127,10 @@ function RunHead({ calls, isOpen, onToggle }: RunProps) {
               <span class="label cut">{isBad || isOne ? coded(toolTitle(first)) : `${count(calls.length)} steps`}</span>
               <Spacer />
               {isBad ? (
-                <State icon="cross" kind="bad" said={`Failed ${times}`} shown />
+                <State icon="cross" kind="bad" said={`Failed ${times}`} isTextVisible />
               ) : (
                 first.status === "cancelled" && (
-                  <State icon="stop" said={`${cancelled(first)}${isOne ? ` ${times}` : ""}`} shown />
+                  <State icon="stop" said={`${cancelled(first)}${isOne ? ` ${times}` : ""}`} isTextVisible />
                 )
               )}
             </>
@@ -189,7 +189,7 @@ interface EndProps {
 
 /** Shows how the turn ended, and its actions, which are visible while the pointer or the focus is in the turn. */
 export function TurnEnd({ turn, inCell = false, isRetried = false }: EndProps) {
-  const said = isRetried ? "Failed, then sent again" : endNote(turn);
+  const note = isRetried ? "Failed, then sent again" : endNote(turn);
   const usage = usageText(turn.usage);
   const text = answerText(turn);
   const error = turnError(turn);
@@ -202,7 +202,7 @@ export function TurnEnd({ turn, inCell = false, isRetried = false }: EndProps) {
           action={<Again turn={turn} />}
         />
       )}
-      {said && <p class="dim turn-note">{said}</p>}
+      {note && <p class="dim turn-note">{note}</p>}
       <div class="row turn-end">
         {text && <CopyButton text={text} label="Copy answer" />}
         <TurnMenu turn={turn} inCell={inCell} />

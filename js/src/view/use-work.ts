@@ -30,7 +30,7 @@ interface Asked<T> {
  * change.
  */
 export function useAnswer<T>(ask: () => Promise<T> | undefined, inputs: readonly unknown[], after = 0): Asked<T> {
-  const [asked, set] = useState<Asked<T>>({});
+  const [outcome, set] = useState<Asked<T>>({});
   useEffect(() => {
     let isGone = false;
     const settle = (result: Asked<T>) => void (isGone || set(result));
@@ -45,7 +45,7 @@ export function useAnswer<T>(ask: () => Promise<T> | undefined, inputs: readonly
       clearTimeout(timer);
     };
   }, inputs);
-  return asked;
+  return outcome;
 }
 
 /** Calls `then` `ms` milliseconds after the last change of `inputs`; never if `ms` is undefined. */

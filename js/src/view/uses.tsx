@@ -23,12 +23,12 @@ interface Given {
 
 /** Shows a line of used items and one of offered items, if there are any. */
 export function Uses({ session }: { session: SessionState }) {
-  const told = (session.customizations ?? []).filter(isObject);
-  const offers = readOffers(told);
-  const used = told.filter(({ id }) => !String(id).startsWith("offer:"));
+  const customizations = (session.customizations ?? []).filter(isObject);
+  const offers = readOffers(customizations);
+  const used = customizations.filter(({ id }) => !String(id).startsWith("offer:"));
   return (
     <>
-      <Used all={used.slice(0, MOST).map(given)} />
+      <Used all={used.slice(0, MOST).map(usedItem)} />
       {offers.length > 0 && <SkillOffers offers={offers} />}
     </>
   );
@@ -37,7 +37,7 @@ export function Uses({ session }: { session: SessionState }) {
 /** Lists the used items, each with its cost in tokens. */
 function Used({ all }: { all: readonly Given[] }) {
   const { root } = useView();
-  const { choose, said } = useSkillTrust();
+  const { choose, said: trouble } = useSkillTrust();
   if (!all.some(isNews)) return null;
   const of = (kind: string) => all.filter((one) => one.id.startsWith(kind) && isNews(one));
   const components = of("component:");
@@ -73,7 +73,7 @@ function Used({ all }: { all: readonly Given[] }) {
           </li>
         ))}
       </ul>
-      {said}
+      {trouble}
       {components.length > 0 && (
         <p>
           Components run between you and the agent in this order. New conversations use the ones in the settings.{" "}
@@ -84,12 +84,12 @@ function Used({ all }: { all: readonly Given[] }) {
   );
 }
 
-function given(one: Record<string, unknown>): Given {
+function usedItem(one: Record<string, unknown>): Given {
   const meta = aboutOf(one);
   const children = Array.isArray(one.children) ? one.children.slice(0, MOST).filter(isObject) : [];
   const tools = Array.isArray(meta.tools) ? meta.tools.length : 0;
   const [turn, once] = [meta.tokensPerTurn, meta.tokensOnce].map((number) => (typeof number === "number" ? number : 0));
-  const told = [
+  const facts = [
     line(meta.about ?? "", 200),
     tools > 0 ? `${count(tools)} ${tools === 1 ? "tool" : "tools"}` : "",
     turn ? `about ${count(turn)} tokens a turn` : "",
@@ -98,7 +98,7 @@ function given(one: Record<string, unknown>): Given {
   return {
     id: String(one.id),
     name: line(one.name, 80),
-    about: told.filter(Boolean).join(" · "),
+    about: facts.filter(Boolean).join(" · "),
     skills: children.map(({ name }) => line(name, 80)),
     trusted: meta.isRevocable === true ? String(one.id).replace(/^package:/, "") : undefined,
   };

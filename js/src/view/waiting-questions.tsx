@@ -24,14 +24,14 @@ export function WaitingQuestions({ chat, agent, onGo }: Props) {
   const { store, root } = useView();
   const { session } = usePlace();
   const { agents = [], sessions = [] } = store.root.value ?? {};
-  const asked = questions(chat.activeTurn);
+  const openQuestions = questions(chat.activeTurn);
   const places = placesOf(store).value;
   // If the notebook shows a question in its cell, the transcript has a line for it instead of a card.
-  const isSeen = useSeen(asked.map(([id]) => `${id} ${places[`${chat.resource} ${id}`]?.where ?? ""}`).join());
+  const isSeen = useSeen(openQuestions.map(([id]) => `${id} ${places[`${chat.resource} ${id}`]?.where ?? ""}`).join());
   const others = sessions.filter(
     (one) => one.resource !== session && !isArchived(one) && tabState(one.status, false) === "needs you",
   );
-  const first = asked[0];
+  const first = openQuestions[0];
   // Focusing the card also scrolls the transcript to it.
   const show = () => root.querySelector(ANSWERS)?.closest<HTMLElement>(".permission, .waiting-link")?.focus();
   return (

@@ -16,12 +16,12 @@ type Listener = (message: unknown) => void;
 
 /** The kernel's end of the wire: records the page's messages, and sends the test's. */
 class Kernel implements Wire {
-  said: Said[] = [];
+  messages: Said[] = [];
   #listeners = new Set<Listener>();
 
   send(message: unknown): void {
-    const said = structuredClone(message) as Said;
-    this.said.push({ ...said, method: said.method.replace(/^x-agentnb\//, "") });
+    const received = structuredClone(message) as Said;
+    this.messages.push({ ...received, method: received.method.replace(/^x-agentnb\//, "") });
   }
 
   on(_event: "msg:custom", listener: Listener): void {
@@ -32,7 +32,7 @@ class Kernel implements Wire {
     this.#listeners.delete(listener);
   }
 
-  tell(message: Record<string, unknown>, to = this.said[0]?.clientId, buffers: DataView[] = []): void {
+  tell(message: Record<string, unknown>, to = this.messages[0]?.clientId, buffers: DataView[] = []): void {
     const named = message?.method === undefined ? message : { ...message, method: `x-agentnb/${message.method}` };
     const bytes = buffers.map((one) => new Uint8Array(one.buffer as ArrayBuffer, one.byteOffset, one.byteLength));
     const coded = bytes.map((one) => btoa(String.fromCharCode(...one)));
@@ -41,9 +41,9 @@ class Kernel implements Wire {
   }
 
   last(method: string): Said {
-    const found = this.said.findLast((said) => said.method === method);
-    if (!found) throw new Error(`The page never said ${method}.`);
-    return found;
+    const match = this.messages.findLast((message) => message.method === method);
+    if (!match) throw new Error(`The page never said ${method}.`);
+    return match;
   }
 
   async answer(method: string, result: unknown): Promise<void> {
@@ -115,7 +115,7 @@ async function live(): Promise<{ kernel: Kernel; client: Client }> {
 describe("handshake", () => {
   test("it says what it speaks and is live once the kernel answers", async () => {
     const { kernel, client } = await live();
-    expect([kernel.said[0]?.method, kernel.said[0]?.params.protocolVersions, client.connection.value]).toEqual([
+    expect([kernel.messages[0]?.method, kernel.messages[0]?.params.protocolVersions, client.connection.value]).toEqual([
       "initialize",
       [3],
       "live",
@@ -224,7 +224,8 @@ describe("envelopes", () => {
     { v: 2, method: "actions", params: { flush: "x" } },
   ])("a message that makes no sense (%j) breaks nothing", async (message) => {
     const { kernel, client } = await live();
-    for (const odd of [message, { ...(message as object), to: kernel.said[0]?.clientId }]) kernel.tell(odd as never);
+    for (const odd of [message, { ...(message as object), to: kernel.messages[0]?.clientId }])
+      kernel.tell(odd as never);
     kernel.flush(1, [delta(4, " you")]);
     expect(textOf(client)).toBe("Hello you");
   });
@@ -245,7 +246,10 @@ describe("write-ahead", () => {
   test("the kernel's echo replaces it", async () => {
     const { kernel, client } = await live();
     client.dispatch(CHAT, cancel);
-    const origin = { clientId: kernel.said[0]?.clientId, clientSeq: kernel.last("dispatchAction").params.clientSeq };
+    const origin = {
+      clientId: kernel.messages[0]?.clientId,
+      clientSeq: kernel.last("dispatchAction").params.clientSeq,
+    };
     kernel.flush(1, [{ channel: CHAT, index: 4, action: cancel, origin }]);
     expect(client.chat(CHAT).value?.turns.map((turn) => turn.state)).toEqual(["cancelled"]);
   });
@@ -253,7 +257,10 @@ describe("write-ahead", () => {
   test("a rejected action is taken back", async () => {
     const { kernel, client } = await live();
     client.dispatch(CHAT, cancel);
-    const origin = { clientId: kernel.said[0]?.clientId, clientSeq: kernel.last("dispatchAction").params.clientSeq };
+    const origin = {
+      clientId: kernel.messages[0]?.clientId,
+      clientSeq: kernel.last("dispatchAction").params.clientSeq,
+    };
     kernel.flush(1, [{ channel: CHAT, index: 3, action: cancel, origin, rejectionReason: "no" }]);
     expect(client.chat(CHAT).value?.activeTurn?.id).toBe("t");
   });
@@ -261,7 +268,10 @@ describe("write-ahead", () => {
   test("a refusal is kept with what was refused and why, until it is put away", async () => {
     const { kernel, client } = await live();
     client.dispatch(CHAT, cancel);
-    const origin = { clientId: kernel.said[0]?.clientId, clientSeq: kernel.last("dispatchAction").params.clientSeq };
+    const origin = {
+      clientId: kernel.messages[0]?.clientId,
+      clientSeq: kernel.last("dispatchAction").params.clientSeq,
+    };
     const no = { channel: CHAT, index: 3, action: { type: "x-agentnb/unreadable" }, origin, rejectionReason: "No." };
     for (const number of [1, 2]) kernel.flush(number, [no]);
     expect(client.refusals.value).toEqual([{ id: 1, channel: CHAT, action: cancel, reason: "No." }]);
@@ -272,7 +282,10 @@ describe("write-ahead", () => {
   test("what was accepted before and came once more is not refused", async () => {
     const { kernel, client } = await live();
     client.dispatch(CHAT, cancel);
-    const origin = { clientId: kernel.said[0]?.clientId, clientSeq: kernel.last("dispatchAction").params.clientSeq };
+    const origin = {
+      clientId: kernel.messages[0]?.clientId,
+      clientSeq: kernel.last("dispatchAction").params.clientSeq,
+    };
     kernel.flush(1, [
       { channel: CHAT, index: 3, action: cancel, origin, rejectionReason: "It was accepted before.", repeated: true },
     ]);
@@ -299,7 +312,7 @@ describe("write-ahead", () => {
     client.dispatch(CHAT, cancel);
     kernel.tell({ method: "unknownClient", params: {} });
     await kernel.answer("reconnect", { ...INTRODUCED, actions: [] });
-    expect(kernel.said.filter((said) => said.method === "dispatchAction").length).toBe(2);
+    expect(kernel.messages.filter((message) => message.method === "dispatchAction").length).toBe(2);
   });
 });
 
@@ -321,7 +334,7 @@ describe("a gap", () => {
   test("it stays where the kernel says the same again, which is asked for once", async () => {
     const { kernel, client } = await live();
     for (let times = 0; times < 3; times += 1) kernel.tell(broken);
-    expect([client.connection.value, kernel.said.filter(({ method }) => method === "resync").length]).toEqual([
+    expect([client.connection.value, kernel.messages.filter(({ method }) => method === "resync").length]).toEqual([
       "gap",
       1,
     ]);
@@ -345,11 +358,11 @@ describe("a gap", () => {
   test.each([
     [CHAT, "may be missing"],
     ["eliza:/never/chat", "cannot be shown"],
-  ])("%s, which the kernel no longer has, is one: %s", async (uri, said) => {
+  ])("%s, which the kernel no longer has, is one: %s", async (uri, sentence) => {
     const { kernel, client } = await live();
     kernel.tell({ method: "unknownClient", params: {} });
     await kernel.answer("reconnect", { ...INTRODUCED, missing: [uri] });
-    expect([client.connection.value, client.gaps.value[uri]?.includes(said)]).toEqual(["gap", true]);
+    expect([client.connection.value, client.gaps.value[uri]?.includes(sentence)]).toEqual(["gap", true]);
   });
 });
 
@@ -361,12 +374,12 @@ describe("a session that is closed", () => {
     const root = (index: number, action: object) => kernel.flush(index, [{ channel: ROOT, index, action }]);
     root(2, { type: "x-agentnb/sessionSet", summary });
     root(3, { type: "x-agentnb/sessionRemoved", resource: "eliza:/1" });
-    const before = kernel.said.filter(({ method }) => method === "subscribe").length;
+    const before = kernel.messages.filter(({ method }) => method === "subscribe").length;
     root(4, { type: "x-agentnb/sessionSet", summary });
     expect(kernel.last("subscribe").params).toEqual({ channel: CHAT });
     await kernel.answer("subscribe", { snapshot: { resource: CHAT, state: chatState("Back"), fromSeq: 9 } });
     expect([textOf(client), client.connection.value]).toEqual(["Back", "live"]);
-    expect(kernel.said.filter(({ method }) => method === "subscribe").length).toBe(before + 1);
+    expect(kernel.messages.filter(({ method }) => method === "subscribe").length).toBe(before + 1);
   });
 });
 
@@ -377,7 +390,7 @@ describe("leaving", () => {
   ])("the kernel is told when %s", async (_how, leave) => {
     const { kernel, client } = await live();
     leave(client);
-    expect(kernel.said.at(-1)?.method).toBe("leave");
+    expect(kernel.messages.at(-1)?.method).toBe("leave");
   });
 
   test("what is asked before or after the widget is closed is answered with a no", async () => {
@@ -392,7 +405,7 @@ describe("leaving", () => {
     const { kernel } = await live();
     window.dispatchEvent(new Event("pagehide"));
     window.dispatchEvent(Object.assign(new Event("pageshow"), { persisted: true }));
-    expect(kernel.said.at(-1)?.method).toBe("ping");
+    expect(kernel.messages.at(-1)?.method).toBe("ping");
   });
 });
 
@@ -404,7 +417,10 @@ describe("views", () => {
     two.setVisible(true);
     one.close();
     two.setVisible(false);
-    expect(kernel.said.filter((s) => s.method === "visibility").map((s) => s.params.visible)).toEqual([true, false]);
+    expect(kernel.messages.filter((s) => s.method === "visibility").map((s) => s.params.visible)).toEqual([
+      true,
+      false,
+    ]);
   });
 
   test("a view that comes into sight before the kernel knows the page is told of again", async () => {
@@ -415,8 +431,8 @@ describe("views", () => {
     kernel.tell({ method: "unknownClient", params: {} });
     expect(kernel.last("initialize").params.visible).toBe(false);
     await kernel.answer("initialize", INTRODUCED);
-    const told = kernel.said.filter(({ method }) => method === "visibility" || method === "initialize");
-    expect(told.map(({ method, params }) => [method, params.visible])).toEqual([
+    const reports = kernel.messages.filter(({ method }) => method === "visibility" || method === "initialize");
+    expect(reports.map(({ method, params }) => [method, params.visible])).toEqual([
       ["initialize", false],
       ["visibility", true],
       ["visibility", true],
@@ -431,7 +447,7 @@ describe("views", () => {
     const { kernel, client } = await live();
     const summary = { resource: "eliza:/1", provider: "eliza", title: "", status: 1, createdAt: "", modifiedAt: "" };
     kernel.flush(1, [{ channel: ROOT, index: 2, action: { type: "x-agentnb/sessionSet", summary } }]);
-    const initialized = () => kernel.said.filter(({ method }) => /^(initialize|reconnect)$/.test(method)).length;
+    const initialized = () => kernel.messages.filter(({ method }) => /^(initialize|reconnect)$/.test(method)).length;
     kernel.tell({ method: "pong", params: { hostId: "h1", indexes: { [ROOT]: 1 } } });
     expect(initialized()).toBe(1); // the view is hidden
     client.view("1").setVisible(true);
@@ -473,7 +489,7 @@ describe("older turns", () => {
     expect(client.older(CHAT).value).toEqual({ left: 2, turns: [] });
     const fetched = client.fetchOlder(CHAT, 1);
     client.fetchOlder(CHAT, 1);
-    expect(kernel.said.filter(({ method }) => method === "fetchTurns")).toHaveLength(1);
+    expect(kernel.messages.filter(({ method }) => method === "fetchTurns")).toHaveLength(1);
     expect(kernel.last("fetchTurns").params).toEqual({ channel: CHAT, before: "c", limit: 1 });
     await kernel.answer("fetchTurns", { turns: [turn("b", "b")], hasMore: true, earlier: 1, index: 10 });
     await fetched;
@@ -484,7 +500,7 @@ describe("older turns", () => {
     await more;
     expect(texts(client)).toEqual(["a", "b"]);
     await client.fetchOlder(CHAT, 1);
-    expect(kernel.said.filter(({ method }) => method === "fetchTurns")).toHaveLength(2);
+    expect(kernel.messages.filter(({ method }) => method === "fetchTurns")).toHaveLength(2);
   });
 
   test("take what comes late for them, once", async () => {
@@ -542,7 +558,7 @@ describe("older turns", () => {
     kernel.tell({ id: kernel.last("fetchTurns").id, error: { code: -32012, message: "No." } });
     await expect(refused).rejects.toThrow("No.");
     client.fetchOlder(CHAT, 1).catch(() => undefined);
-    expect(kernel.said.filter(({ method }) => method === "fetchTurns")).toHaveLength(2);
+    expect(kernel.messages.filter(({ method }) => method === "fetchTurns")).toHaveLength(2);
   });
 });
 
@@ -568,7 +584,7 @@ describe("large content", () => {
     await serve(kernel, [2, 4, 7]);
     expect(await text).toBe("aä☃b");
     expect(await client.content(CHAT, REF)).toBe("aä☃b");
-    expect(kernel.said.filter(({ method }) => method === "fetchContent")).toHaveLength(3);
+    expect(kernel.messages.filter(({ method }) => method === "fetchContent")).toHaveLength(3);
   });
 
   test("that is gone is an error, and can be asked for again", async () => {
@@ -704,7 +720,7 @@ describe("changes", () => {
     const text = client.change(SET, "file:a", "after");
     await give(kernel, answer.size === 0 ? "" : "x", answer);
     expect(await text).toEqual(expected);
-    expect(kernel.said.filter(({ method }) => method === "readChange")).toHaveLength(1);
+    expect(kernel.messages.filter(({ method }) => method === "readChange")).toHaveLength(1);
   });
 
   test("of which the answer makes no sense are an error", async () => {

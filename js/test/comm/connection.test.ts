@@ -36,7 +36,7 @@ interface Said {
 
 /** A widget whose kernel answers or stays silent. */
 class Widget implements Wire {
-  said: Said[] = [];
+  messages: Said[] = [];
   answers = true;
   isClosed = false;
   hostId = "h1";
@@ -47,8 +47,8 @@ class Widget implements Wire {
 
   send(message: unknown): void {
     if (this.isClosed) throw new Error("Cannot send");
-    const said = structuredClone(message) as Said;
-    this.said.push({ ...said, method: said.method.replace(/^x-agentnb\//, "") });
+    const received = structuredClone(message) as Said;
+    this.messages.push({ ...received, method: received.method.replace(/^x-agentnb\//, "") });
     if (this.answers) this.answer();
   }
 
@@ -61,12 +61,12 @@ class Widget implements Wire {
   }
 
   tell(message: Record<string, unknown>): void {
-    this.#listener?.({ jsonrpc: "2.0", v: 3, to: this.said[0]?.clientId, ...message });
+    this.#listener?.({ jsonrpc: "2.0", v: 3, to: this.messages[0]?.clientId, ...message });
   }
 
   /** Answers the page's last message. */
   answer(): void {
-    const { id, method } = this.said.at(-1) as Said;
+    const { id, method } = this.messages.at(-1) as Said;
     const snapshots = [{ resource: ROOT, state: { agents: [] }, fromSeq: 1 }];
     const pong = { hostId: this.hostId, indexes: this.ahead };
     if (method === "ping") this.tell({ method: "x-agentnb/pong", params: pong });
@@ -76,7 +76,7 @@ class Widget implements Wire {
   }
 
   count(method: string): number {
-    return this.said.filter((said) => said.method.replace("reconnect", "initialize") === method).length;
+    return this.messages.filter((message) => message.method.replace("reconnect", "initialize") === method).length;
   }
 }
 
@@ -255,7 +255,7 @@ describe("a kernel that has ended", () => {
     expect(page.isUnsaid).toBe(false);
     page.dispatch("eliza:/1/chat", { type: "chat/turnStarted", turnId: "t", message });
     expect(page.isUnsaid).toBe(true);
-    const { clientId, params } = widget.said.at(-1) as Said;
+    const { clientId, params } = widget.messages.at(-1) as Said;
     const origin = { clientId, clientSeq: params.clientSeq };
     const echo = { channel: "eliza:/1/chat", index: 1, action: params.action, origin };
     widget.tell({ method: "x-agentnb/actions", params: { flush: 1, envelopes: [echo] } });
@@ -276,12 +276,12 @@ describe("a kernel that has ended", () => {
 
     const next = client(new Widget(manager));
     const element = document.body.appendChild(document.createElement("div"));
-    const shown = vi.fn();
-    element.scrollIntoView = shown;
+    const scroll = vi.fn();
+    element.scrollIntoView = scroll;
     next.view("new", element);
     await vi.advanceTimersByTimeAsync(0);
     page.successor.value?.();
-    expect(shown).toHaveBeenCalledOnce();
+    expect(scroll).toHaveBeenCalledOnce();
     element.remove();
   });
 

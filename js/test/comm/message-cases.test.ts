@@ -44,7 +44,7 @@ const toPage = [...cases].filter(([, one]) => one.direction === "toPage");
 const toKernel = [...cases].filter(([, one]) => one.direction === "toKernel" && one.valid);
 
 class Kernel implements Wire {
-  said: Said[] = [];
+  messages: Said[] = [];
   client: Client;
   #listeners = new Set<(message: unknown) => void>();
 
@@ -53,7 +53,7 @@ class Kernel implements Wire {
   }
 
   send(message: unknown): void {
-    this.said.push(structuredClone(message) as Said);
+    this.messages.push(structuredClone(message) as Said);
   }
 
   on(_event: "msg:custom", listener: (message: unknown) => void): void {
@@ -82,13 +82,13 @@ class Kernel implements Wire {
   }
 
   async #answer(result: unknown): Promise<void> {
-    await this.tell({ jsonrpc: "2.0", v: 3, to: CLIENT, id: this.said.at(-1)?.id, result });
+    await this.tell({ jsonrpc: "2.0", v: 3, to: CLIENT, id: this.messages.at(-1)?.id, result });
   }
 
   /** Returns the page's last message with this method, as a case would write it. */
   last(method: string): Json {
-    const found = this.said.findLast((said) => said.method === wireName(method));
-    return JSON.parse(JSON.stringify(found ?? null).replaceAll(this.client.clientId, CLIENT)) as Json;
+    const match = this.messages.findLast((message) => message.method === wireName(method));
+    return JSON.parse(JSON.stringify(match ?? null).replaceAll(this.client.clientId, CLIENT)) as Json;
   }
 }
 
@@ -156,17 +156,17 @@ describe("what the page says", () => {
   test.each(Object.entries(SAYING))("%s", async (name, say) => {
     const { message } = cases.get(name) as Case;
     await say(kernel, message as Said);
-    const { id: _, ...said } = kernel.last(short(message.method));
+    const { id: _, ...sent } = kernel.last(short(message.method));
     const { id: __, ...expected } = message;
-    expect(said).toEqual(expected);
+    expect(sent).toEqual(expected);
   });
 
   test.each(toKernel.filter(([name, one]) => one.message.id !== undefined && !(name in SAYING)))(
     "%s, as a request",
     (_name, { message }) => {
       void kernel.client.request(short(message.method) as RequestName, message.params as never).catch(() => {});
-      const said = kernel.last(short(message.method));
-      expect({ ...said, id: 0 }).toEqual({ ...message, id: 0 });
+      const sent = kernel.last(short(message.method));
+      expect({ ...sent, id: 0 }).toEqual({ ...message, id: 0 });
     },
   );
 
@@ -192,7 +192,7 @@ describe("what the page hears", () => {
     await kernel.live();
     await kernel.tell(message);
     await vi.advanceTimersByTimeAsync(3_000);
-    if (kernel.said.at(-1)?.method === "reconnect") await kernel.live();
+    if (kernel.messages.at(-1)?.method === "reconnect") await kernel.live();
     // An unreadable flush or an incomplete state leaves a gap, which the view shows.
     const isGap = (/actions|text$/.test(method ?? "") && !valid) || name === "actions-with-gap";
     expect([kernel.client.connection.value, typeof kernel.client.chat(CHAT).value]).toEqual([

@@ -32,11 +32,11 @@ const LONGEST_MS = 120_000;
 const lines = file === undefined ? [] : readFileSync(file, "utf8").trim().split("\n");
 
 class Paper implements Wire {
-  said: unknown[] = [];
+  messages: unknown[] = [];
   #listeners = new Set<(message: unknown) => void>();
 
   send(message: unknown): void {
-    this.said.push(structuredClone(message));
+    this.messages.push(structuredClone(message));
   }
 
   on(_event: "msg:custom", listener: (message: unknown) => void): void {
@@ -53,7 +53,7 @@ class Paper implements Wire {
 }
 
 /** The state that `client` shows on a channel; undefined without one. */
-function shown(client: Client, uri: string): unknown {
+function stateOf(client: Client, uri: string): unknown {
   if (uri === ROOT) return client.root.value;
   return uri.endsWith("/chat") ? client.chat(uri).value : client.session(uri).value;
 }
@@ -65,7 +65,7 @@ async function follow(schedule: Schedule, wire: Paper, client: Client): Promise<
     await vi.advanceTimersByTimeAsync(at - now);
     now = at;
     if (hear !== undefined) wire.tell(hear);
-    if (follow !== undefined) shown(client, follow);
+    if (follow !== undefined) stateOf(client, follow);
     if (show !== undefined) view.setVisible(show);
     if (dispatch !== undefined && channel !== undefined) client.dispatch(channel, dispatch);
     await vi.advanceTimersByTimeAsync(0);
@@ -83,10 +83,10 @@ async function take(line: string): Promise<void> {
   const { clientId } = JSON.parse(line) as Schedule;
   const schedule = JSON.parse(line.replaceAll(`"${clientId}"`, `"${client.clientId}"`)) as Schedule;
   await follow(schedule, wire, client);
-  const states = Object.fromEntries(Object.keys(schedule.shown).map((uri) => [uri, shown(client, uri) ?? null]));
-  const said = JSON.parse(JSON.stringify(wire.said));
+  const states = Object.fromEntries(Object.keys(schedule.shown).map((uri) => [uri, stateOf(client, uri) ?? null]));
+  const messages = JSON.parse(JSON.stringify(wire.messages));
   client.dispose();
-  expect(said).toEqual(schedule.said);
+  expect(messages).toEqual(schedule.said);
   expect(JSON.parse(JSON.stringify(states))).toEqual(schedule.shown);
 }
 

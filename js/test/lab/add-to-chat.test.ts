@@ -21,9 +21,9 @@ const notebook = (widgets: Cell[], active: Cell, selected: Cell[] = [active]): N
   ({ widgets, activeCell: active, isSelected: (one: Cell) => selected.includes(one) }) as unknown as Notebook;
 
 async function added(...args: Parameters<typeof addition>) {
-  const found = addition(...args);
+  const chatAddition = addition(...args);
   const mentionOf = (id: string, text: string) => Promise.resolve(`selection:1 (${id}: ${text})`);
-  return found && [found.about, await found.mentions({ mentionOf })];
+  return chatAddition && [chatAddition.about, await chatAddition.mentions({ mentionOf })];
 }
 
 const A = cell("aaaaaaaa-1", { count: 3 });
@@ -61,13 +61,13 @@ test.each([
   ["total", "total", ["The variable total", "@total"]],
   ["a part of a variable", "largest", ["The variable größen", "@größen"]],
   ["what has no name that can be mentioned", "special variables", undefined],
-])("a variable of the debugger's list is mentioned by its name: %s", async (_, shown, expected) => {
+])("a variable of the debugger's list is mentioned by its name: %s", async (_, rowText, expected) => {
   const tree = document.createElement("div");
   const row = (name: string, parts = "") =>
     `<div class="jp-TreeItem nested"><span class="jp-DebuggerVariables-name">${name}</span>${parts}</div>`;
   tree.innerHTML = row("special variables") + row("total") + row("größen", row("inner", row("largest")));
   const names = [...tree.querySelectorAll(".jp-DebuggerVariables-name")];
-  const hit = names.find((one) => one.textContent === shown)?.parentElement as Element;
+  const hit = names.find((one) => one.textContent === rowText)?.parentElement as Element;
   expect(await added(notebook([A], A), { hit })).toEqual(expected);
 });
 

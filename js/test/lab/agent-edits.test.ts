@@ -177,10 +177,10 @@ describe("an agent's edit", () => {
     ["a notebook that is closed", { action: "insert" }, { open: false }, /no longer open/],
     ["a cell of text", { action: "run", cellId: "m", source: "# m" }, {}, /isn't a code cell/],
     ["no kernel", { action: "run", cellId: "a", source: "x", wait: true }, { kernel: false }, /no kernel/],
-  ] as const)("says why not: %s", async (_, edit, state, said) => {
+  ] as const)("says why not: %s", async (_, edit, state, reason) => {
     const twice = [new Cell("twice", "1"), new Cell("twice", "2")];
     const { edits, runs } = notebook([new Cell("a", "x"), new Cell("m", "# m", "markdown"), ...twice], state);
-    expect((await edits.perform({ id: "1", ...edit })).error).toMatch(said);
+    expect((await edits.perform({ id: "1", ...edit })).error).toMatch(reason);
     expect(runs).toEqual([]);
   });
 });

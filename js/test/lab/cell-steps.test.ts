@@ -29,27 +29,27 @@ class Cell {
 }
 
 /** A notebook's model as far as changes use it: `cells` stays the same until a transaction ends, as in JupyterLab. */
-function notebook(...given: Cell[]) {
-  const found = { steps: 0, captures: 0 };
-  const now = [...given];
+function notebook(...cells: Cell[]) {
+  const counts = { steps: 0, captures: 0 };
+  const now = [...cells];
   const shared = {
-    cells: [...given] as readonly Cell[],
-    undoManager: { stopCapturing: () => void found.captures++ },
+    cells: [...cells] as readonly Cell[],
+    undoManager: { stopCapturing: () => void counts.captures++ },
     transact: (change: () => void) => {
-      found.steps++;
+      counts.steps++;
       change();
       shared.cells = [...now];
     },
-    insertCell: (index: number, given: unknown) => {
+    insertCell: (index: number, model: unknown) => {
       if (index > now.length) throw new Error("Length exceeded!");
-      const { id, source, metadata, cell_type, outputs } = given as Cell;
+      const { id, source, metadata, cell_type, outputs } = model as Cell;
       const cell = new Cell(id, source, metadata, cell_type, outputs);
       now.splice(index, 0, cell);
       return cell;
     },
     deleteCell: (index: number) => void now.splice(index, 1),
   };
-  return { shared, found, texts: () => shared.cells.map(({ id, source }) => [id, source]) };
+  return { shared, counts, texts: () => shared.cells.map(({ id, source }) => [id, source]) };
 }
 
 describe("clearing outputs", () => {
@@ -92,7 +92,7 @@ describe("changing cells", () => {
   ];
 
   it("deletes, replaces and inserts in one step of Undo", () => {
-    const { shared, found, texts } = notebook(new Cell("a", "1"), new Cell("b", "2"), new Cell("c", "3"));
+    const { shared, counts, texts } = notebook(new Cell("a", "1"), new Cell("b", "2"), new Cell("c", "3"));
     expect(changeCells(shared, steps)).toEqual([]);
     expect(texts()).toEqual([
       ["b", "20"],
@@ -101,9 +101,9 @@ describe("changing cells", () => {
       ["e", "5"],
     ]);
     expect(shared.cells[1]?.cell_type).toBe("markdown");
-    expect(found).toEqual({ steps: 1, captures: 2 });
+    expect(counts).toEqual({ steps: 1, captures: 2 });
     expect(changeCells(shared, steps)).toEqual([]); // already done
-    expect(found.steps).toBe(1);
+    expect(counts.steps).toBe(1);
   });
 
   it.each<[CellStep, string | null]>([
@@ -112,32 +112,32 @@ describe("changing cells", () => {
     [{ action: "replace", cellId: "gone", expected: "2", source: "20" }, null],
     [{ action: "insert", cellId: "b", source: "20", index: 0 }, "2"],
   ])("changes nothing where a cell is other than expected: %j", (step, current) => {
-    const { shared, found, texts } = notebook(new Cell("a", "1"), new Cell("b", "2"));
+    const { shared, counts, texts } = notebook(new Cell("a", "1"), new Cell("b", "2"));
     const conflicts = changeCells(shared, [{ action: "delete", cellId: "a", expected: "1" }, step]);
     expect(conflicts).toEqual([{ cellId: step.cellId, current }]);
-    expect([texts().length, found.steps]).toEqual([2, 0]);
+    expect([texts().length, counts.steps]).toEqual([2, 0]);
   });
 
   it.each<[CellStep, string]>([
     [{ action: "replace", cellId: "a", expected: "1", source: "2" }, "editable"],
     [{ action: "delete", cellId: "a", expected: "1" }, "deletable"],
   ])("leaves a locked cell alone: %j", (step, lock) => {
-    const { shared, found } = notebook(new Cell("a", "1", { [lock]: false }));
+    const { shared, counts } = notebook(new Cell("a", "1", { [lock]: false }));
     expect(() => changeCells(shared, [step])).toThrow("read-only");
-    expect(found.steps).toBe(0);
+    expect(counts.steps).toBe(0);
   });
 
   it("changes nothing of a cell whose id another has", () => {
-    const { shared, found } = notebook(new Cell("a", "1"), new Cell("a", "2"), new Cell("b", "3"));
+    const { shared, counts } = notebook(new Cell("a", "1"), new Cell("a", "2"), new Cell("b", "3"));
     expect(() => changeCells(shared, [{ action: "delete", cellId: "a", expected: "1" }])).toThrow("More than one cell");
     expect(changeCells(shared, [{ action: "delete", cellId: "b", expected: "3" }])).toEqual([]);
-    expect(found.steps).toBe(1);
+    expect(counts.steps).toBe(1);
   });
 });
 
 describe("an exact change", () => {
   it("finds a conflict in what somebody else has done meanwhile", () => {
-    const { shared, found } = notebook(new Cell("a", "1"));
+    const { shared, counts } = notebook(new Cell("a", "1"));
     const steps: CellStep[] = [
       { action: "delete", cellId: "gone", expected: "1" },
       { action: "replace", cellId: "a", source: "1", expected: "0" },
@@ -147,7 +147,7 @@ describe("an exact change", () => {
       { cellId: "gone", current: null },
       { cellId: "a", current: "1" },
     ]);
-    expect(found.steps).toBe(0);
+    expect(counts.steps).toBe(0);
   });
 });
 
@@ -170,7 +170,7 @@ describe("moving a cell", () => {
   });
 
   it("does not move one whose text is other than expected, or that is gone", () => {
-    const { shared, found } = three();
+    const { shared, counts } = three();
     const steps: CellStep[] = [
       { action: "move", cellId: "a", expected: "other", below: "c" },
       { action: "move", cellId: "z", expected: null, below: "c" },
@@ -179,7 +179,7 @@ describe("moving a cell", () => {
       { cellId: "a", current: "1" },
       { cellId: "z", current: null },
     ]);
-    expect(found.steps).toBe(0);
+    expect(counts.steps).toBe(0);
   });
 });
 
@@ -201,7 +201,7 @@ describe("a cell's type and tags", () => {
   });
 
   it("are left alone where the cell has others than expected", () => {
-    const { shared, found } = notebook(new Cell("a", "1", { tags: ["mine"] }, "raw"));
+    const { shared, counts } = notebook(new Cell("a", "1", { tags: ["mine"] }, "raw"));
     const tags: CellStep = {
       action: "replace",
       cellId: "a",
@@ -211,7 +211,7 @@ describe("a cell's type and tags", () => {
       expectedTags: [],
     };
     for (const step of [toMarkdown, tags]) expect(changeCells(shared, [step])).toEqual([{ cellId: "a", current: "1" }]);
-    expect(found.steps).toBe(0);
+    expect(counts.steps).toBe(0);
     expect(changeCells(shared, [{ ...tags, expectedTags: null }])).toEqual([]);
     expect(shared.cells[0]?.getMetadata("tags")).toEqual(["x"]);
     expect(changeCells(shared, [{ ...tags, tags: [], expectedTags: ["x"] }])).toEqual([]);

@@ -55,27 +55,27 @@ class Cell {
 }
 
 /** A notebook's model as far as changes use it: `cells` stays the same until a transaction ends, as in JupyterLab. */
-function notebook(...given: Cell[]) {
-  const found = { steps: 0, captures: 0 };
-  const now = [...given];
+function notebook(...cells: Cell[]) {
+  const counts = { steps: 0, captures: 0 };
+  const now = [...cells];
   const shared = {
-    cells: [...given],
-    undoManager: { stopCapturing: () => void found.captures++ },
+    cells: [...cells],
+    undoManager: { stopCapturing: () => void counts.captures++ },
     transact: (change: () => void) => {
-      found.steps++;
+      counts.steps++;
       change();
       shared.cells = [...now];
     },
-    insertCell: (index: number, given: unknown) => {
+    insertCell: (index: number, model: unknown) => {
       if (index > now.length) throw new Error("Length exceeded!");
-      const made = given as { id: string; source: string; cell_type: string };
+      const made = model as { id: string; source: string; cell_type: string };
       const cell = new Cell(made.id, made.source, {}, made.cell_type);
       now.splice(index, 0, cell);
       return cell;
     },
     deleteCell: (index: number) => void now.splice(index, 1),
   };
-  return { shared, found, texts: () => shared.cells.map(({ id, source }) => [id, source]) };
+  return { shared, counts, texts: () => shared.cells.map(({ id, source }) => [id, source]) };
 }
 
 describe("running cells by their ids", () => {

@@ -21,8 +21,8 @@ test.each([
   ["an interrupt", cell("x", [{ ...error, ename: "KeyboardInterrupt" }])],
   ["an error of a prompt, which says itself what to do", cell("  %%agent\nHello", [error])],
   ["a Markdown cell", { ...cell("x", []), outputArea: undefined } as unknown as Cell],
-])("%s is nothing to be fixed", (_, shown) => {
-  expect(failureOf(shown, "fix")).toEqual(undefined);
+])("%s is nothing to be fixed", (_, otherCell) => {
+  expect(failureOf(otherCell, "fix")).toEqual(undefined);
 });
 
 test("of a long traceback the end is sent, and a cell without a number is one all the same", () => {

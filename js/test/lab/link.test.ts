@@ -41,14 +41,14 @@ function notebook() {
   const panel = { content, context: { path: "a.ipynb", pathChanged: new Signal() }, isVisible: true };
   const kernel = { createComm: () => comm } as unknown as Kernel;
   const link = new Link(panel as unknown as NotebookPanel, {} as unknown as AgentEdits, kernel);
-  return { link, panel, content, comm, sent, told: () => sent.map(({ params }) => params.unsaved) };
+  return { link, panel, content, comm, sent, unsavedStates: () => sent.map(({ params }) => params.unsaved) };
 }
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
 test("the kernel is told when the notebook has changes that are not in its file, and when it has none again", async () => {
-  const { link, content, sent, told } = notebook();
+  const { link, content, sent, unsavedStates } = notebook();
   await link.open();
   content.model.dirty = true;
   content.model.stateChanged.emit();
@@ -56,16 +56,16 @@ test("the kernel is told when the notebook has changes that are not in its file,
   content.model.dirty = false;
   content.model.stateChanged.emit();
   await vi.runAllTimersAsync();
-  expect(told()).toEqual([undefined, true, undefined]);
+  expect(unsavedStates()).toEqual([undefined, true, undefined]);
   expect(sent.map(({ params }) => params.cells !== undefined)).toEqual([true, false, false]);
 });
 
 test("a notebook that is opened with such changes says so at once; asked again it says all again", async () => {
-  const { link, content, comm, told, sent } = notebook();
+  const { link, content, comm, unsavedStates, sent } = notebook();
   content.model.dirty = true;
   await link.open();
   comm.onMsg({ content: { data: { method: "notebookAgain" } } });
-  expect(told()).toEqual([true, true]);
+  expect(unsavedStates()).toEqual([true, true]);
   expect(sent[1]).toEqual(sent[0]);
 });
 
@@ -83,8 +83,8 @@ test("the prompt about an error is the kernel's; an answer to another question i
   await link.open();
   const failed = { action: "fix", cellId: "a", count: 3, name: "KeyError", message: "x", traceback: "" } as const;
   const prompt = link.promptFor(failed);
-  const { id, ...told } = (sent.at(-1) as { params: unknown }).params as { id: string };
-  expect(told).toEqual(failed);
+  const { id, ...params } = (sent.at(-1) as { params: unknown }).params as { id: string };
+  expect(params).toEqual(failed);
   comm.onMsg({ content: { data: { method: "failedPrompt", params: { id: "another", text: "no" } } } });
   comm.onMsg({ content: { data: { method: "failedPrompt", params: { id, text: "Fix it" } } } });
   expect(await prompt).toEqual("Fix it");

@@ -5,8 +5,8 @@ const nothing = (): void => {};
 
 describe("a notice", () => {
   it("names the exact commands for a kernel without agentnb", () => {
-    const shown = noticeElement(missing("/opt/my env/bin/python", nothing, nothing));
-    const commands = [...shown.querySelectorAll("code")].map((code) => code.textContent);
+    const notice = noticeElement(missing("/opt/my env/bin/python", nothing, nothing));
+    const commands = [...notice.querySelectorAll("code")].map((code) => code.textContent);
     expect(commands).toEqual([
       "%pip install jupyter-agentnb",
       '"/opt/my env/bin/python" -m pip install jupyter-agentnb',
@@ -20,14 +20,14 @@ describe("a notice", () => {
 
   it("puts the command into a cell, and asks again", () => {
     const done: string[] = [];
-    const shown = noticeElement(
+    const notice = noticeElement(
       missing(
         "",
         () => done.push("again"),
         (source) => done.push(source),
       ),
     );
-    for (const button of shown.querySelectorAll<HTMLButtonElement>(".agentnb-actions button")) button.click();
+    for (const button of notice.querySelectorAll<HTMLButtonElement>(".agentnb-actions button")) button.click();
     expect(done).toEqual(["%pip install jupyter-agentnb", "again"]);
   });
 
@@ -42,8 +42,8 @@ describe("a notice", () => {
   });
 
   it("shows what a kernel says as text", () => {
-    const shown = noticeElement(failed("<img src=x onerror=alert(1)>", nothing));
-    expect(shown.querySelector("img")).toBeNull();
-    expect(shown.textContent).toContain("<img src=x onerror=alert(1)>");
+    const notice = noticeElement(failed("<img src=x onerror=alert(1)>", nothing));
+    expect(notice.querySelector("img")).toBeNull();
+    expect(notice.textContent).toContain("<img src=x onerror=alert(1)>");
   });
 });

@@ -18,14 +18,14 @@ function cell(id: string, count: number | null, outputs: Record<string, unknown>
   } as unknown as Cell;
 }
 
-const shown = (data: Record<string, unknown>) => ({ output_type: "display_data", data, metadata: {} });
+const displayData = (data: Record<string, unknown>) => ({ output_type: "display_data", data, metadata: {} });
 const notebook = (...widgets: unknown[]) => ({ widgets }) as unknown as Notebook;
 
 test("outputs are told of the cells that are asked for: texts, pictures, and of other kinds the names", async () => {
   const outputs = [
     { output_type: "stream", name: "stdout", text: ["a\n", "b\n"] },
-    shown({ "image/png": [`${PNG.slice(0, 4)}\n`, PNG.slice(4)], "text/plain": "<Figure>" }),
-    shown({ "text/html": "<table></table>", "application/pdf": "JVBERi0=" }),
+    displayData({ "image/png": [`${PNG.slice(0, 4)}\n`, PNG.slice(4)], "text/plain": "<Figure>" }),
+    displayData({ "text/html": "<table></table>", "application/pdf": "JVBERi0=" }),
     { output_type: "error", ename: "E", evalue: "why", traceback: ["one", "two"] },
   ];
   const markdown = { model: { id: "m" } };
@@ -43,23 +43,23 @@ test("outputs are told of the cells that are asked for: texts, pictures, and of 
 });
 
 test("without ids it is the cell with a figure that has run last", async () => {
-  const figure = shown({ "image/png": PNG });
-  const cells = [cell("a", 7, [figure]), cell("b", 3, [figure]), cell("c", 9, [shown({ "text/plain": "5" })])];
+  const figure = displayData({ "image/png": PNG });
+  const cells = [cell("a", 7, [figure]), cell("b", 3, [figure]), cell("c", 9, [displayData({ "text/plain": "5" })])];
   expect((await outputsOf(notebook(...cells), [])).map(({ cellId }) => cellId)).toEqual(["a"]);
   expect(await outputsOf(notebook(cells[2]), [])).toEqual([]);
 });
 
 test("a picture that is too large, or beyond the most, is only told by its size", async () => {
   const large = "A".repeat(40 * 1024 * 1024);
-  const [told] = await outputsOf(
-    notebook(cell("a", 1, [shown({ "image/gif": large }), shown({ "image/png": large })])),
+  const [cellOutputs] = await outputsOf(
+    notebook(cell("a", 1, [displayData({ "image/gif": large }), displayData({ "image/png": large })])),
     ["a"],
   );
-  expect(told?.outputs.map(({ data }) => data)).toEqual([
+  expect(cellOutputs?.outputs.map(({ data }) => data)).toEqual([
     { "image/gif": 30 * 1024 * 1024 },
     { "image/png": 30 * 1024 * 1024 },
   ]);
-  const [many] = await outputsOf(notebook(cell("a", 1, Array(7).fill(shown({ "image/png": PNG })))), ["a"]);
+  const [many] = await outputsOf(notebook(cell("a", 1, Array(7).fill(displayData({ "image/png": PNG })))), ["a"]);
   const kinds = many?.outputs.map(({ data }) => typeof (data as Record<string, unknown>)["image/png"]);
   expect(kinds).toEqual([...Array(5).fill("string"), "number", "number"]);
 });
@@ -69,10 +69,10 @@ test("a long output is told with its beginning and its end, a chart's JSON with 
   const chart = { data: "y".repeat(100_000) };
   const outputs = [
     { output_type: "stream", name: "stdout", text },
-    shown({ "application/vnd.vegalite.v5+json": chart }),
+    displayData({ "application/vnd.vegalite.v5+json": chart }),
   ];
-  const [told] = await outputsOf(notebook(cell("a", 1, outputs)), ["a"]);
-  const [stream, drawn] = told?.outputs ?? [];
+  const [cellOutputs] = await outputsOf(notebook(cell("a", 1, outputs)), ["a"]);
+  const [stream, drawn] = cellOutputs?.outputs ?? [];
   expect(String(stream?.text)).toHaveLength(100_001);
   expect(String(stream?.text)).toMatch(/^begin.*\n.*end$/s);
   expect(Object.values(drawn?.data ?? {})[0]).toHaveLength(4_001);
@@ -80,8 +80,8 @@ test("a long output is told with its beginning and its end, a chart's JSON with 
 
 test("an SVG that can't be drawn stays text; nothing of it gets into the page", async () => {
   const svg = '<svg xmlns="http://www.w3.org/2000/svg"><script>window.hit = 1</script></svg>';
-  const [told] = await outputsOf(notebook(cell("a", 1, [shown({ "image/svg+xml": svg })])), ["a"]);
-  expect(told?.outputs).toEqual([{ output_type: "display_data", data: { "image/svg+xml": svg } }]);
+  const [cellOutputs] = await outputsOf(notebook(cell("a", 1, [displayData({ "image/svg+xml": svg })])), ["a"]);
+  expect(cellOutputs?.outputs).toEqual([{ output_type: "display_data", data: { "image/svg+xml": svg } }]);
   expect(document.querySelector("svg, script")).toBeNull();
   expect("hit" in window).toBe(false);
 });
@@ -89,7 +89,10 @@ test("an SVG that can't be drawn stays text; nothing of it gets into the page", 
 test.each(["altair, as HTML", "altair, as Vega-Lite", "plotly, as HTML", "plotly, as JSON"] as const)(
   "a chart as its library gives it is a figure: %s",
   async (name) => {
-    const cells = [cell("a", 1, [shown(recorded[name])]), cell("b", 2, [shown({ "text/html": "<b>vega</b>" })])];
+    const cells = [
+      cell("a", 1, [displayData(recorded[name])]),
+      cell("b", 2, [displayData({ "text/html": "<b>vega</b>" })]),
+    ];
     expect((await outputsOf(notebook(...cells), [])).map(({ cellId }) => cellId)).toEqual(["a"]);
   },
 );

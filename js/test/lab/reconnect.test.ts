@@ -9,9 +9,9 @@ class Kernel {
   isDisposed = false;
   supportsSubshells = true;
   commsOverSubshells = "perCommTarget";
-  said: (answer: object) => void = () => {};
+  resolveInfo: (answer: object) => void = () => {};
   readonly info = new Promise<object>((resolve) => {
-    this.said = resolve;
+    this.resolveInfo = resolve;
   });
   others: Kernel[] = [];
 
@@ -45,7 +45,7 @@ test("a kernel that answers another connection gets a new one, before that one i
   const kernel = new Kernel();
   const renewed = renewOf(panelOf(kernel), 8, silent);
   void renewOf(panelOf(kernel), 8, silent); // a check is already running
-  kernel.others[0]?.said({});
+  kernel.others[0]?.resolveInfo({});
   await vi.advanceTimersByTimeAsync(3_000);
   await renewed;
   expect(kernel.done.splice(0)).toEqual(["asked", "made anew", "closed"]);
@@ -60,7 +60,7 @@ test("a kernel that has answered meanwhile, or answers nobody, keeps its connect
   let connection: Connection = "silent";
   const answered = renewOf(panelOf(kernel), 8, () => connection);
   connection = "live";
-  kernel.others[0]?.said({});
+  kernel.others[0]?.resolveInfo({});
   await vi.advanceTimersByTimeAsync(3_000);
   await answered;
   const unanswered = renewOf(panelOf(kernel), 8, silent);

@@ -18,7 +18,7 @@ describe("a kernel's chat found again", () => {
     const manager = {
       has_model: (id: string) => id === "layout",
       _create_comm: async (target: string, id: string, ...data: unknown[]) => ({ target, id, data }),
-      new_model: async (options: unknown, given: unknown) => made.push([options, given]),
+      new_model: async (options: unknown, modelState: unknown) => made.push([options, modelState]),
     } as unknown as Manager;
     await adopt(manager, [
       { id: "layout", state: {} },

@@ -102,17 +102,17 @@ afterEach(() => {
 });
 
 function joined(editor: Editor, ...kernels: Kernel[]) {
-  const said: string[] = [];
-  const asked: string[] = [];
+  const warnings: string[] = [];
+  const questions: string[] = [];
   const answers = { confirms: true };
   const sync = new SettingsSync(editor as Settings, {
-    warn: (sentence) => void said.push(sentence),
+    warn: (sentence) => void warnings.push(sentence),
     confirm: async (sentence) => {
-      asked.push(sentence);
+      questions.push(sentence);
       return answers.confirms;
     },
   });
-  return { sync, said, asked, answers, ready: Promise.all(kernels.map(({ access }) => sync.join(access))) };
+  return { sync, warnings, questions, answers, ready: Promise.all(kernels.map(({ access }) => sync.join(access))) };
 }
 
 const written = (kernel: Kernel, file: Values) => eventually(() => expect(kernel.file).toEqual(file));
@@ -150,7 +150,7 @@ test.each(["watchSettings", "listSettings", "changeSetting"])(
   async (ignored) => {
     const [editor, gone, kernel] = [new Editor({ warm: ["a"] }), new Kernel(), new Kernel({ agent: "claude" })];
     gone.ignores = ignored;
-    const { said, sync } = joined(editor);
+    const { warnings, sync } = joined(editor);
     const ended = sync.join(gone.access);
     const ready = sync.join(kernel.access);
     await eventually(() => expect(gone.hasIgnored).toBe(true));
@@ -163,13 +163,13 @@ test.each(["watchSettings", "listSettings", "changeSetting"])(
     gone.write({ agent: "codex" }); // later messages of an ended kernel are ignored
     kernel.write({ agent: "claude", warm: ["c"] });
     await shows(editor, { agent: "claude", warm: ["c"] });
-    expect(said).toEqual([]);
+    expect(warnings).toEqual([]);
   },
 );
 
 test("a change that no kernel has lived to write is written by the next one", async () => {
   const [editor, gone, kernel] = [new Editor(), new Kernel(), new Kernel()];
-  const { ready, said, sync } = joined(editor, gone);
+  const { ready, warnings, sync } = joined(editor, gone);
   await ready;
   gone.ignores = "changeSetting";
   editor.edit({ agent: "claude" });
@@ -177,17 +177,17 @@ test("a change that no kernel has lived to write is written by the next one", as
   gone.end();
   await sync.join(kernel.access);
   expect([kernel.file, editor.user]).toEqual([{ agent: "claude" }, { agent: "claude" }]);
-  expect(said).toEqual([]);
+  expect(warnings).toEqual([]);
 });
 
 test("what lets agents do more is confirmed, and else the editor goes back", async () => {
   const [editor, kernel] = [new Editor(), new Kernel()];
-  const { asked, answers, ready } = joined(editor, kernel);
+  const { questions, answers, ready } = joined(editor, kernel);
   await ready;
   answers.confirms = false;
   editor.edit({ cwd: "/data" });
   await shows(editor, {});
-  expect([asked, kernel.file]).toEqual([["More?"], {}]);
+  expect([questions, kernel.file]).toEqual([["More?"], {}]);
   answers.confirms = true;
   editor.edit({ cwd: "/data" });
   await written(kernel, { cwd: "/data" });
@@ -196,12 +196,12 @@ test("what lets agents do more is confirmed, and else the editor goes back", asy
 
 test("a value that the kernel refuses is said, and the editor shows the file's", async () => {
   const [editor, kernel] = [new Editor(), new Kernel({ agent: "eliza" })];
-  const { said, ready } = joined(editor, kernel);
+  const { warnings, ready } = joined(editor, kernel);
   await ready;
   kernel.refuses = "agent was not changed: it was changed meanwhile.";
   editor.edit({ agent: "" });
   await shows(editor, { agent: "eliza" });
-  expect(said).toEqual([kernel.refuses]);
+  expect(warnings).toEqual([kernel.refuses]);
 });
 
 test("what was edited while no kernel was there is written by the next one, unless the file was changed, too", async () => {
@@ -245,7 +245,7 @@ function field(): HTMLInputElement {
 
 test("what is half typed is neither written, asked nor refused: a field counts once the focus leaves it", async () => {
   const [editor, kernel] = [new Editor({ agent: "claude" }), new Kernel({ agent: "claude" })];
-  const { said, asked, ready } = joined(editor, kernel);
+  const { warnings, questions, ready } = joined(editor, kernel);
   await ready;
   vi.useFakeTimers();
   const box = field();
@@ -253,7 +253,7 @@ test("what is half typed is neither written, asked nor refused: a field counts o
   for (const half of ["c", "co"]) {
     editor.edit({ agent: half, cwd: "/d" });
     await vi.advanceTimersByTimeAsync(60_000);
-    expect([kernel.file, kernel.changes, said, asked]).toEqual([{ agent: "claude" }, [], [], []]);
+    expect([kernel.file, kernel.changes, warnings, questions]).toEqual([{ agent: "claude" }, [], [], []]);
     expect(editor.user).toEqual({ agent: half, cwd: "/d" });
   }
   kernel.refuses = "";
@@ -262,7 +262,7 @@ test("what is half typed is neither written, asked nor refused: a field counts o
   box.blur();
   await vi.advanceTimersByTimeAsync(60_000);
   expect(kernel.file).toEqual({ agent: "codex", cwd: "/data" });
-  expect([said, asked]).toEqual([[], ["More?"]]);
+  expect([warnings, questions]).toEqual([[], ["More?"]]);
 });
 
 test("a field that is closed while one types counts, and what is chosen counts at once", async () => {
@@ -284,15 +284,15 @@ test("a field that is closed while one types counts, and what is chosen counts a
 
 test("an empty place that Add makes in a list waits for its name", async () => {
   const [editor, kernel] = [new Editor({ warm: ["a"] }), new Kernel({ warm: ["a"] })];
-  const { said, ready } = joined(editor, kernel);
+  const { warnings, ready } = joined(editor, kernel);
   await ready;
   vi.useFakeTimers();
   editor.edit({ warm: ["a", ""] });
   await vi.advanceTimersByTimeAsync(60_000);
-  expect([kernel.changes, editor.user, said]).toEqual([[], { warm: ["a", ""] }, []]);
+  expect([kernel.changes, editor.user, warnings]).toEqual([[], { warm: ["a", ""] }, []]);
   editor.edit({ warm: ["a", "b", " "] });
   await vi.advanceTimersByTimeAsync(60_000);
-  expect([kernel.file, editor.user, said]).toEqual([{ warm: ["a", "b"] }, { warm: ["a", "b", " "] }, []]);
+  expect([kernel.file, editor.user, warnings]).toEqual([{ warm: ["a", "b"] }, { warm: ["a", "b", " "] }, []]);
   kernel.write({ warm: ["c"] });
   await vi.advanceTimersByTimeAsync(60_000);
   expect(editor.user).toEqual({ warm: ["c"] });

@@ -33,7 +33,7 @@ function notebook(cells: Cell[], writable = true) {
   const context = { path: "fit.ipynb", contentsModel: { writable } };
   const panel = { node, content, context, isDisposed: false, disposed: nothing } as unknown as NotebookPanel;
   const taken = new Set<Cell>();
-  const shown = new ShownChanges(panel, {
+  const view = new ShownChanges(panel, {
     isTaken: (one) => taken.has(one),
     isHere: (path, cellId) => path === context.path || cells.some(({ model }) => model.id === cellId),
     drawCell: (parent, { text, label }) => {
@@ -46,9 +46,9 @@ function notebook(cells: Cell[], writable = true) {
   const remove = (id: string): void => {
     const index = cells.findIndex(({ model }) => model.id === id);
     cells.splice(index, 1)[0]?.node.remove();
-    shown.redraw();
+    view.redraw();
   };
-  return { node, content, taken, shown, remove };
+  return { node, content, taken, view, remove };
 }
 
 function change(more: Partial<CellChange> = {}): CellChange {
@@ -77,9 +77,9 @@ const press = (node: Element, name: string) =>
 
 test("a changed cell shows the lines that went above those that came, and Keep and Undo; nothing of its text changes", async () => {
   const one = cell("a", "x = 2\ny = 1");
-  const { node, shown } = notebook([one, cell("b", "z")]);
+  const { node, view } = notebook([one, cell("b", "z")]);
   const made = change();
-  shown.show([made]);
+  view.show([made]);
   await eventually(() => expect(node.querySelectorAll(".agentnb-old-lines del")).toHaveLength(1));
   expect(node.querySelector(".agentnb-old-lines")?.textContent).toBe("x = 1");
   expect([...node.querySelectorAll(".agentnb-new-line")].map((line) => line.textContent)).toEqual(["x = 2"]);
@@ -89,25 +89,25 @@ test("a changed cell shows the lines that went above those that came, and Keep a
   await eventually(() => expect(node.querySelector("[role=status]")?.textContent).toBe("You changed it since."));
   press(node, "Keep");
   expect(made.keep).toHaveBeenCalledOnce();
-  shown.show([]);
+  view.show([]);
   expect(node.querySelectorAll("[class*=agentnb]")).toHaveLength(0);
 });
 
 test("several changes are kept at once; of a cell that is not here, twice or under review none is shown", async () => {
   const [one, two] = [cell("a", "x"), cell("b", "y")];
-  const { node, shown, taken } = notebook([one, two, cell("c", ""), cell("c", ""), cell("d", "")]);
+  const { node, view, taken } = notebook([one, two, cell("c", ""), cell("c", ""), cell("d", "")]);
   taken.add(node.lastElementChild as never);
   const made = ["a", "b", "c", "gone"].map((cellId) => change({ cellId, status: "added" }));
-  shown.show([...made, change({ id: "other", notebook: "copy.ipynb" })]);
+  view.show([...made, change({ id: "other", notebook: "copy.ipynb" })]);
   await armed(node, 2);
   expect(one.node.dataset.agentnbAdded).toBe("true");
-  shown.doAll("keep");
+  view.doAll("keep");
   await eventually(() => expect(made.map(({ keep }) => vi.mocked(keep).mock.calls.length)).toEqual([1, 1, 0, 0]));
 });
 
 test("a change that cannot be undone has no Undo, and what an agent wrote stays text", async () => {
-  const { node, shown } = notebook([cell("a", "x")]);
-  shown.show([change({ isUndoable: false, about: "<img src=x onerror=alert(1)> moved" })]);
+  const { node, view } = notebook([cell("a", "x")]);
+  view.show([change({ isUndoable: false, about: "<img src=x onerror=alert(1)> moved" })]);
   await eventually(() => expect(bars(node)).toHaveLength(1));
   expect(node.querySelector("img")).toBe(null);
   const seen = [...node.querySelectorAll("button")].filter(({ hidden }) => !hidden).map((one) => one.textContent);
@@ -116,8 +116,8 @@ test("a change that cannot be undone has no Undo, and what an agent wrote stays 
 
 test("the bar stays above the input when JupyterLab puts that back, and says that the file is read-only", async () => {
   const one = cell("a", "x");
-  const { node, shown } = notebook([one], false);
-  shown.show([change({ status: "added" })]);
+  const { node, view } = notebook([one], false);
+  view.show([change({ status: "added" })]);
   await eventually(() => expect(bars(node)).toHaveLength(1));
   expect(bars(node)[0]?.textContent).toContain("Its file is read-only: save the notebook under another name");
   one.node.prepend(one.node.querySelector(".jp-Cell-inputWrapper") as Element);
@@ -139,9 +139,9 @@ const read = (node: Element) =>
   [...node.querySelectorAll(".cm-content, .agentnb-deleted-cell-text")].map(({ textContent }) => textContent);
 
 test("a deleted cell stands where it was, with its text, Keep and Undo, and is read as a group", async () => {
-  const { node, shown, content } = notebook([cell("a", "one"), cell("c", "three")]);
+  const { node, view, content } = notebook([cell("a", "one"), cell("c", "three")]);
   const made = deleted("b", "a");
-  shown.show([made]);
+  view.show([made]);
   await eventually(() => expect(read(node)).toEqual(["one", "text of b", "three"]));
   const group = node.querySelector("[role=group]");
   expect(group?.getAttribute("aria-label")).toBe("Deleted cell");
@@ -150,7 +150,7 @@ test("a deleted cell stands where it was, with its text, Keep and Undo, and is r
   press(node, "Keep");
   expect(made.keep).toHaveBeenCalledOnce();
   node.querySelector("button")?.focus();
-  shown.show([]);
+  view.show([]);
   expect(node.querySelectorAll("[class*=agentnb]")).toHaveLength(0);
   expect(content.activate).toHaveBeenCalledOnce();
 });
@@ -200,29 +200,29 @@ test.each<[string, [string, string | undefined][], string[]]>([
   ],
   ["one that is there again", [["b", "a"]], ["a", "b"]],
 ])("deleted cells keep their order: %s", async (_, gone, wanted) => {
-  const { node, shown } = notebook([cell("a", "text of a"), cell("b", "text of b")]);
-  shown.show(gone.map(([id, below]) => deleted(id, below)));
+  const { node, view } = notebook([cell("a", "text of a"), cell("b", "text of b")]);
+  view.show(gone.map(([id, below]) => deleted(id, below)));
   await eventually(() => expect(read(node)).toEqual(wanted.map((id) => `text of ${id}`)));
 });
 
 test("the mark of a deleted cell stays where the cell was when its neighbour goes, too", async () => {
-  const { node, shown, remove } = notebook([cell("a", "one"), cell("b", "two")]);
-  shown.show([deleted("x", "b", { place: { notebook: "fit.ipynb", below: "b", index: 2, kind: "markdown" } })]);
+  const { node, view, remove } = notebook([cell("a", "one"), cell("b", "two")]);
+  view.show([deleted("x", "b", { place: { notebook: "fit.ipynb", below: "b", index: 2, kind: "markdown" } })]);
   await eventually(() => expect(read(node)).toEqual(["one", "two", "text of x"]));
   remove("b");
   await eventually(() => expect(read(node)).toEqual(["one", "text of x"]));
 });
 
 test("a cell that was deleted in another notebook, or nobody knows where, has no mark here", async () => {
-  const { node, shown } = notebook([cell("a", "one")]);
+  const { node, view } = notebook([cell("a", "one")]);
   const place = { notebook: "other.ipynb", below: undefined, index: 0, kind: "code" as const };
-  shown.show([deleted("x", "a", { place }), deleted("y", "a", { place: undefined }), deleted("z", "a")]);
+  view.show([deleted("x", "a", { place }), deleted("y", "a", { place: undefined }), deleted("z", "a")]);
   await eventually(() => expect(read(node)).toEqual(["one", "text of z"]));
 });
 
 test("shortcuts with Alt reach the notebook from a bar, other keys stay in it, as does Alt alone", async () => {
-  const { node, shown } = notebook([cell("a", "x"), cell("b", "y")]);
-  shown.show([change({ status: "added" }), change({ cellId: "b", status: "added" })]);
+  const { node, view } = notebook([cell("a", "x"), cell("b", "y")]);
+  view.show([change({ status: "added" }), change({ cellId: "b", status: "added" })]);
   await eventually(() => expect(bars(node)).toHaveLength(2));
   passShortcuts();
   const held: (string | null | undefined)[] = [];
@@ -240,33 +240,33 @@ test("shortcuts with Alt reach the notebook from a bar, other keys stay in it, a
 });
 
 test("changed and deleted cells are in their order, and keep and undo are for the one with the focus", async () => {
-  const { node, shown } = notebook([cell("a", "one"), cell("c", "three")]);
+  const { node, view } = notebook([cell("a", "one"), cell("c", "three")]);
   const [first, second, third] = [change(), deleted("b", "a"), change({ cellId: "c", status: "added" })];
-  shown.show([third, second, first]);
+  view.show([third, second, first]);
   await armed(node, 3);
-  const inOrder = shown.ranked.sort(byRank).map(({ one }) => one);
+  const inOrder = view.ranked.sort(byRank).map(({ one }) => one);
   expect(inOrder.map(({ change: { status } }) => status)).toEqual(["changed", "deleted", "added"]);
-  shown.focus(inOrder[1] as (typeof inOrder)[0]);
-  shown.do("undo");
+  view.focus(inOrder[1] as (typeof inOrder)[0]);
+  view.do("undo");
   expect(second.undo).toHaveBeenCalledOnce();
 });
 
 test("a change that was kept here goes at once, as long as no other word of it comes", async () => {
-  const { node, shown } = notebook([cell("a", "x"), cell("b", "y")]);
+  const { node, view } = notebook([cell("a", "x"), cell("b", "y")]);
   const made = [change({ status: "added" }), change({ cellId: "b", status: "added" })];
-  shown.show(made);
+  view.show(made);
   await armed(node, 2);
   press(bars(node)[0] as Element, "Keep");
   await eventually(() => expect(bars(node)).toHaveLength(1));
-  shown.show(made);
+  view.show(made);
   expect(bars(node)).toHaveLength(1);
-  shown.show(made.slice(1));
-  shown.show(made); // undone and done again
+  view.show(made.slice(1));
+  view.show(made); // undone and done again
   await eventually(() => expect(bars(node)).toHaveLength(2));
 });
 
 test("a new bar answers nothing for a moment, and none answers the second click of a double click", async () => {
-  const { node, shown } = notebook([cell("a", "x"), cell("b", "y")]);
+  const { node, view } = notebook([cell("a", "x"), cell("b", "y")]);
   const made = [change({ status: "added" }), change({ cellId: "b", status: "added" })];
   const [first, second] = made as [CellChange, CellChange];
   const bothCame = new Promise<void>((resolve) => {
@@ -274,11 +274,11 @@ test("a new bar answers nothing for a moment, and none answers the second click 
     const observer = new MutationObserver(() => bars(node).length === 2 && resolve());
     observer.observe(node, { childList: true, subtree: true });
   });
-  shown.show(made);
+  view.show(made);
   await bothCame;
   const names = ["Keep", "Undo"];
   for (const name of names) press(node, name);
-  shown.do("undo");
+  view.do("undo");
   expect(bars(node)[0]?.querySelector("button")?.getAttribute("aria-disabled")).toBe("true");
   await armed(node, 2);
   expect(bars(node)[0]?.querySelector("button")?.getAttribute("aria-disabled")).toBe("false");

@@ -71,7 +71,7 @@ function notebook(widgets: Made[], path = "fit.ipynb", open: string[] = []) {
   };
   const panel = { node, content, context, isDisposed: false, disposed: new Signal() } as unknown as NotebookPanel;
   const runs: number[] = [];
-  const shown = new ShownProposals(panel, {
+  const view = new ShownProposals(panel, {
     isOpen: (one) => open.includes(one),
     run: (index) => runs.push(index),
     drawCell: (parent, { text }) => {
@@ -83,7 +83,7 @@ function notebook(widgets: Made[], path = "fit.ipynb", open: string[] = []) {
     context.path = to;
     pathChanged.emit();
   };
-  return { shown, node, runs, cellsChanged, rename, content };
+  return { view, node, runs, cellsChanged, rename, content };
 }
 
 function proposal(more: Partial<CellProposal> = {}): CellProposal & { answers: string[] } {
@@ -116,9 +116,9 @@ const marks = (node: Element): string[] =>
 
 test("a replaced cell shows both texts in its own editor, whose text stays; all of it goes with the answer", async () => {
   const one = cell("a", "x = 1\ny = 2");
-  const { shown, node } = notebook([one]);
-  const asked = proposal();
-  shown.show([asked]);
+  const { view, node } = notebook([one]);
+  const proposed = proposal();
+  view.show([proposed]);
   await drawn();
   expect([...node.querySelectorAll(".agentnb-old-line")].map((line) => line.textContent)).toEqual(["y = 2"]);
   expect([...node.querySelectorAll(".agentnb-new-lines ins")].map((line) => line.textContent)).toEqual([
@@ -129,15 +129,15 @@ test("a replaced cell shows both texts in its own editor, whose text stays; all 
   const offered = [...node.querySelectorAll<HTMLElement>(".agentnb-cell-bar button")].filter(({ hidden }) => !hidden);
   expect(offered.map(({ textContent }) => textContent)).toEqual(["Accept", "Reject"]);
   button(node, "Accept").click();
-  expect(asked.answers).toEqual(["accept"]);
-  shown.show([]);
+  expect(proposed.answers).toEqual(["accept"]);
+  view.show([]);
   expect([marks(node), node.className]).toEqual([[], ""]);
 });
 
 test("a new cell is marked below the one above, and one to be deleted is struck", async () => {
   const one = cell("a", "x = 1");
-  const { shown, node } = notebook([one]);
-  shown.show([
+  const { view, node } = notebook([one]);
+  view.show([
     proposal({ action: "insert", oldText: undefined, newText: "new" }),
     proposal({ id: "2", action: "delete", oldText: "x = 1", newText: undefined }),
   ]);
@@ -145,38 +145,38 @@ test("a new cell is marked below the one above, and one to be deleted is struck"
   expect(one.node.lastElementChild?.className).toEqual("agentnb-new-cell");
   expect(one.node.querySelector(".agentnb-new-cell-text")?.textContent).toEqual("new");
   expect(one.node.classList).toContain("agentnb-proposed-delete");
-  shown.show([]);
+  view.show([]);
   expect(marks(node)).toEqual([]);
 });
 
 test("a move marks the place, a split shows the new cell, and a merge strikes the cells that go", async () => {
   const [one, two, three] = [cell("a", "x = 1\ny = 2"), cell("b", "2"), cell("c", "3")];
-  const { shown, node } = notebook([one, two, three]);
+  const { view, node } = notebook([one, two, three]);
   const place = (): (string | undefined)[] =>
     [...node.querySelectorAll(".agentnb-move-place")].map((each) => each.previousElementSibling?.className);
-  const said = (): string | null | undefined => node.querySelector(".agentnb-cell-bar > span")?.textContent;
+  const barText = (): string | null | undefined => node.querySelector(".agentnb-cell-bar > span")?.textContent;
   const move = { action: "move", newText: undefined };
-  shown.show([proposal({ ...move, below: "c" })]);
+  view.show([proposal({ ...move, below: "c" })]);
   await drawn();
-  expect([three.node.lastElementChild?.className, said()]).toEqual([
+  expect([three.node.lastElementChild?.className, barText()]).toEqual([
     "agentnb-move-place",
     "The agent proposes to move this cell to the marked place.",
   ]);
-  shown.show([proposal({ ...move, id: "2", cellId: "c", oldText: "3" })]);
+  view.show([proposal({ ...move, id: "2", cellId: "c", oldText: "3" })]);
   await eventually(() => expect(one.node.firstElementChild?.className).toBe("agentnb-move-place"));
   expect(place()).toHaveLength(1);
-  shown.show([proposal({ id: "3", action: "split", newText: "x = 1", moreText: "y = 2" })]);
+  view.show([proposal({ id: "3", action: "split", newText: "x = 1", moreText: "y = 2" })]);
   await eventually(() => expect(one.node.querySelector(".agentnb-new-cell-text")?.textContent).toBe("y = 2"));
   expect([...node.querySelectorAll(".agentnb-old-line, .agentnb-new-lines")].map((line) => line.textContent)).toEqual([
     "y = 2",
   ]);
-  shown.show([proposal({ id: "4", action: "merge", newText: "x = 1\ny = 2\n\n2\n\n3", others: ["b", "c", "gone"] })]);
+  view.show([proposal({ id: "4", action: "merge", newText: "x = 1\ny = 2\n\n2\n\n3", others: ["b", "c", "gone"] })]);
   await eventually(() => expect(three.node.classList).toContain("agentnb-proposed-delete"));
-  expect([two.node.classList.contains("agentnb-proposed-delete"), said()]).toEqual([
+  expect([two.node.classList.contains("agentnb-proposed-delete"), barText()]).toEqual([
     true,
     "The agent proposes to merge this cell with the next 3.",
   ]);
-  shown.show([]);
+  view.show([]);
   expect([marks(node), two.node.className, three.node.className]).toEqual([[], "", ""]);
 });
 
@@ -186,12 +186,12 @@ test.each([
   [{ action: "tags", newTags: ["a", "b\u202e"] }, "The agent proposes these tags for this cell: a, b⟨U+202E⟩."],
   [{ action: "tags", newTags: [] }, "The agent proposes to remove this cell's tags."],
   [{ action: "constructor" }, "The agent proposes: Replace In [2]"],
-])("%j says what is proposed", async (more, said) => {
-  const { shown, node } = notebook([cell("a", "x = 1\ny = 2")]);
-  shown.show([proposal({ newText: undefined, ...more })]);
+])("%j says what is proposed", async (more, text) => {
+  const { view, node } = notebook([cell("a", "x = 1\ny = 2")]);
+  view.show([proposal({ newText: undefined, ...more })]);
   await drawn();
-  expect(node.querySelector(".agentnb-cell-bar > span")?.textContent).toBe(said);
-  shown.show([]);
+  expect(node.querySelector(".agentnb-cell-bar > span")?.textContent).toBe(text);
+  view.show([]);
 });
 
 test.each([
@@ -202,36 +202,36 @@ test.each([
   ["a line becomes another", "1\n2\n3", "1\n4\n3", ["- 2", "+ 4"]],
   ["an empty line comes at the end", "1", "1\n", ["+ "]],
 ])("the difference is only what differs, where %s", async (_, oldText, newText, expected) => {
-  const { shown, node } = notebook([cell("a", oldText)]);
-  shown.show([proposal({ oldText, newText })]);
+  const { view, node } = notebook([cell("a", oldText)]);
+  view.show([proposal({ oldText, newText })]);
   await drawn();
   const lines = [...node.querySelectorAll(".agentnb-old-line, .agentnb-new-lines ins")];
   expect(lines.map((each) => `${each.tagName === "INS" ? "+" : "-"} ${each.textContent}`)).toEqual(expected);
-  shown.show([]);
+  view.show([]);
 });
 
 test.each([
   ["the user changed it since", cell("a", "mine"), /You changed this cell/],
   ["it is read-only", cell("a", "x = 1\ny = 2", { editable: false }), /read-only/],
 ])("a change cannot be accepted where %s, but rejected", async (_, one, why) => {
-  const { shown, node } = notebook([one]);
+  const { view, node } = notebook([one]);
   const obstacles: string[] = [];
-  const asked = proposal({ placed: (one) => void obstacles.push(one?.obstacle ?? "nowhere") });
-  shown.show([asked]);
+  const proposed = proposal({ placed: (one) => void obstacles.push(one?.obstacle ?? "nowhere") });
+  view.show([proposed]);
   await drawn();
   expect(node.querySelector(".agentnb-cell-bar-why")?.textContent).toMatch(why);
   expect(obstacles.at(-1)).toMatch(why);
   button(node, "Accept").click();
   button(node, "Reject").click();
-  expect(asked.answers).toEqual(["reject"]);
-  shown.show([]);
+  expect(proposed.answers).toEqual(["reject"]);
+  view.show([]);
 });
 
 test("the difference follows what the user types, who can take it back and accept", async () => {
   const one = cell("a", "x = 1\ny = 2");
-  const { shown, node } = notebook([one]);
+  const { view, node } = notebook([one]);
   const obstacles: string[] = [];
-  shown.show([proposal({ placed: (one) => void obstacles.push(one?.obstacle ?? "nowhere") })]);
+  view.show([proposal({ placed: (one) => void obstacles.push(one?.obstacle ?? "nowhere") })]);
   await drawn();
   one.type("mine");
   expect(obstacles.at(-1)).toMatch(/You changed this cell/);
@@ -240,28 +240,28 @@ test("the difference follows what the user types, who can take it back and accep
   one.type("x = 1\ny = 2");
   expect(obstacles.at(-1)).toEqual("");
   expect(button(node, "Accept").getAttribute("aria-disabled")).toEqual("false");
-  shown.show([]);
+  view.show([]);
 });
 
 test.each(["replace", "insert"])(
   "a %s of a cell that is deleted goes with it, and comes back with it",
   async (action) => {
     const [one, two] = [cell("a", "x = 1\ny = 2"), cell("b", "1")];
-    const { shown, content, cellsChanged } = notebook([one, two]);
+    const { view, content, cellsChanged } = notebook([one, two]);
     const obstacles: string[] = [];
     const oldText = action === "replace" ? "x = 1\ny = 2" : undefined;
-    shown.show([proposal({ action, oldText, placed: (one) => void obstacles.push(one?.obstacle ?? "nowhere") })]);
+    view.show([proposal({ action, oldText, placed: (one) => void obstacles.push(one?.obstacle ?? "nowhere") })]);
     await drawn();
     content.widgets.splice(0, 1);
     cellsChanged.emit();
-    await eventually(() => expect(shown.isEmpty).toBe(true));
+    await eventually(() => expect(view.isEmpty).toBe(true));
     expect(obstacles.at(-1)).toMatch(/no longer in the notebook/);
     expect(marks(one.node)).toEqual([]);
     content.widgets.unshift(one);
     cellsChanged.emit();
     await eventually(() => expect(marks(one.node)).toContain("agentnb-cell-bar"));
     expect(obstacles.at(-1)).toEqual("");
-    shown.show([]);
+    view.show([]);
   },
 );
 
@@ -272,32 +272,32 @@ test.each([
   ["another notebook that is open, with cells of the same ids", { notebook: "copy.ipynb" }, "fit.ipynb", false],
   ["no cell of it", { notebook: "old.ipynb", cellId: "z" }, "fit.ipynb", false],
 ])("a proposal belongs to the notebook by %s", (_, more, renamed, isHere) => {
-  const { shown, rename } = notebook([cell("a", "x = 1")], "fit.ipynb", ["fit.ipynb", "copy.ipynb"]);
+  const { view, rename } = notebook([cell("a", "x = 1")], "fit.ipynb", ["fit.ipynb", "copy.ipynb"]);
   rename(renamed);
-  shown.show([proposal(more)]);
-  expect(shown.isEmpty).toBe(!isHere);
-  shown.show([]);
+  view.show([proposal(more)]);
+  expect(view.isEmpty).toBe(!isHere);
+  view.show([]);
 });
 
 test("an id that two cells have is shown in neither", () => {
-  const { shown, node } = notebook([cell("a", "1"), cell("a", "2")]);
-  shown.show([proposal()]);
-  expect([shown.isEmpty, marks(node)]).toEqual([true, []]);
+  const { view, node } = notebook([cell("a", "1"), cell("a", "2")]);
+  view.show([proposal()]);
+  expect([view.isEmpty, marks(node)]).toEqual([true, []]);
 });
 
 test("accepted to be run, it runs when that very change has come, once; the old outputs are grey until then", async () => {
   const one = cell("a", "x = 1\ny = 2", { outputs: 1 });
-  const { shown, runs } = notebook([one]);
-  const asked = proposal();
-  shown.show([asked]);
+  const { view, runs } = notebook([one]);
+  const proposed = proposal();
+  view.show([proposed]);
   await drawn();
-  shown.answer("run");
-  shown.show([]);
+  view.answer("run");
+  view.show([]);
   const edit = { id: "e", action: "replace" as const, cellId: "a", source: "x = 1\ny = 3\nz = 4" };
-  shown.edited({ ...edit, source: "other" }, 0, "x = 1\ny = 2");
-  expect([asked.answers, runs]).toEqual([["accept"], []]);
-  shown.edited(edit, 0, "x = 1\ny = 2");
-  shown.edited(edit, 0, "x = 1\ny = 2");
+  view.edited({ ...edit, source: "other" }, 0, "x = 1\ny = 2");
+  expect([proposed.answers, runs]).toEqual([["accept"], []]);
+  view.edited(edit, 0, "x = 1\ny = 2");
+  view.edited(edit, 0, "x = 1\ny = 2");
   expect([runs, one.node.className]).toEqual([[0], "agentnb-stale"]);
   one.changed.emit();
   expect(one.node.className).toEqual("");
@@ -305,7 +305,7 @@ test("accepted to be run, it runs when that very change has come, once; the old 
 
 test("one bar goes through all changes, says which is meant, and answers all at once", async () => {
   const [one, two] = [cell("a", "x"), cell("b", "x")];
-  const { shown, node } = notebook([one, two, cell("c", "z")]);
+  const { view, node } = notebook([one, two, cell("c", "z")]);
   const first = proposal({ oldText: "x", newText: "w" });
   const second = proposal({ id: "2", cellId: "b", oldText: "x", newText: "y" });
   const made = {
@@ -321,8 +321,8 @@ test("one bar goes through all changes, says which is meant, and answers all at 
     kept.push("c");
     return "";
   };
-  shown.show([second, first]);
-  shown.showChanges([{ ...made, id: "3", cellId: "c", before: async () => "", keep, undo: async () => "" }]);
+  view.show([second, first]);
+  view.showChanges([{ ...made, id: "3", cellId: "c", before: async () => "", keep, undo: async () => "" }]);
   await eventually(() => expect(node.querySelectorAll(".agentnb-cell-bar[data-armed=true]")).toHaveLength(3));
   const bar = node.querySelector(".agentnb-changes-bar") as HTMLElement;
   const place = (): string | null | undefined => bar.firstElementChild?.textContent;
@@ -337,30 +337,30 @@ test("one bar goes through all changes, says which is meant, and answers all at 
   expect(button(bar, "Accept all").title).toBe("Accept 2 proposed, keep 1 already made (Ctrl+Alt+Shift+Y)");
   button(bar, "Accept all").click();
   expect([first.answers, second.answers, kept]).toEqual([["accept"], ["accept"], ["c"]]);
-  shown.show([]);
+  view.show([]);
   await eventually(() => expect(node.querySelectorAll("[class*=agentnb]")).toHaveLength(0));
 });
 
 test("fifteen changed cells have at most 34 buttons; one alone has no bar over the notebook", async () => {
   const cells = Array.from({ length: 15 }, (_, at) => cell(`c${at}`, "x"));
-  const { shown, node } = notebook(cells);
+  const { view, node } = notebook(cells);
   const all = cells.map(({ model }) => proposal({ id: model.id, cellId: model.id, oldText: "x", newText: "y" }));
-  shown.show(all);
+  view.show(all);
   expect(node.querySelectorAll("button").length).toBeLessThanOrEqual(34);
-  shown.show(all.slice(0, 1));
+  view.show(all.slice(0, 1));
   expect(node.querySelectorAll(".agentnb-changes-bar")).toHaveLength(0);
-  shown.show([]);
+  view.show([]);
 });
 
 test("of two proposals for a cell the one for the cell itself is answered first, whichever came first", async () => {
   const a = cell("a", "x = 1\ny = 2");
-  const { shown, content } = notebook([a]);
+  const { view, content } = notebook([a]);
   Object.assign(content, { activeCell: a });
   const below = proposal({ id: "0", action: "insert", newText: "b = 2" });
   const own = proposal();
-  shown.show([below, own]);
+  view.show([below, own]);
   await eventually(() => expect(document.querySelectorAll("[data-armed=true]")).toHaveLength(2));
-  shown.answer("run");
+  view.answer("run");
   expect([own.answers, below.answers]).toEqual([["accept"], []]);
 });
 
@@ -379,10 +379,10 @@ test("in a notebook of 5,000 cells each is looked at once for a list of proposal
       }),
     } as unknown as Made;
   });
-  const { shown, content } = notebook(few);
+  const { view, content } = notebook(few);
   content.widgets.push(...many);
   reads = 0;
-  shown.show(Array.from({ length: 20 }, (_, index) => proposal({ id: `${index}`, cellId: "a" })));
+  view.show(Array.from({ length: 20 }, (_, index) => proposal({ id: `${index}`, cellId: "a" })));
   expect(reads / 5_000).toBeLessThanOrEqual(2);
-  shown.show([]);
+  view.show([]);
 });

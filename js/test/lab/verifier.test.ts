@@ -22,12 +22,12 @@ const ended = (of: Partial<Verification>): Partial<Verification> => ({
 
 /** A notebook, its kernel's answers in their order, and records of requests and messages. */
 function world(...answers: (Partial<Verification> | Error)[]) {
-  const asked: [string, Record<string, unknown>][] = [];
+  const requests: [string, Record<string, unknown>][] = [];
   const sent: string[] = [];
   const notebook = { code: "x = 1", text: "{}" };
   const states: string[] = [];
   const ask: Ask = async (method, params) => {
-    asked.push([method, params as Record<string, unknown>]);
+    requests.push([method, params as Record<string, unknown>]);
     if (method === "verify/stop") return NONE;
     const isAwaited = (params as { revision?: number }).revision === ENDED;
     if (isAwaited) return new Promise(() => undefined); // no other page verifies anything
@@ -46,16 +46,16 @@ function world(...answers: (Partial<Verification> | Error)[]) {
     },
     () => states.push(`${verifier.state.status} ${verifier.state.done}`),
   );
-  return { verifier, notebook, asked, sent, states, ask };
+  return { verifier, notebook, requests, sent, states, ask };
 }
 
 const settled = () => new Promise((resolve) => setTimeout(resolve));
 
 test("a verification is followed to its end, with the text that the page has", async () => {
-  const { verifier, asked, states } = world(running(0, 1), running(1, 2), ended({ ok: true }));
+  const { verifier, requests, states } = world(running(0, 1), running(1, 2), ended({ ok: true }));
   await verifier.begin();
   expect(states).toEqual(["running 0", "running 0", "running 1", "ended 0"]);
-  expect(asked.map(([method, params]) => [method, params.revision ?? params.text])).toEqual([
+  expect(requests.map(([method, params]) => [method, params.revision ?? params.text])).toEqual([
     ["verify/begin", "{}"],
     ["verify/state", 1],
     ["verify/state", 2],
@@ -65,10 +65,10 @@ test("a verification is followed to its end, with the text that the page has", a
 });
 
 test("a text that no message takes is read by the kernel", async () => {
-  const { verifier, asked, notebook } = world(ended({ ok: true }));
+  const { verifier, requests, notebook } = world(ended({ ok: true }));
   notebook.text = "x".repeat(LONGEST_TEXT + 1);
   await verifier.begin();
-  expect(asked[0]?.[1].text).toBe("");
+  expect(requests[0]?.[1].text).toBe("");
 });
 
 test("it belongs to the code that it began with, and holds again once that is back", async () => {
@@ -82,7 +82,7 @@ test("it belongs to the code that it began with, and holds again once that is ba
 });
 
 test("once stopped, what was known before is shown, and what the kernel says of it later is not", async () => {
-  const { verifier, asked, notebook, ask } = world(ended({ ok: true }), running(1, 2));
+  const { verifier, requests, notebook, ask } = world(ended({ ok: true }), running(1, 2));
   verifier.connected(ask);
   await settled();
   notebook.code = "x = 2";
@@ -91,7 +91,7 @@ test("once stopped, what was known before is shown, and what the kernel says of 
   expect(verifier.state.status).toBe("running");
   verifier.stop();
   expect([verifier.state.ok, verifier.isStale]).toEqual([true, true]);
-  expect(asked.at(-1)?.[0]).toBe("verify/stop");
+  expect(requests.at(-1)?.[0]).toBe("verify/stop");
 });
 
 test("when the kernel goes, a running one is over and a finished one stays", async () => {
@@ -106,11 +106,11 @@ test("when the kernel goes, a running one is over and a finished one stays", asy
 });
 
 test("what another window verifies is shown while it runs and once it is done", async () => {
-  const { verifier, states, asked, notebook, ask } = world(NONE, running(1, 2), ended({ ok: true }));
+  const { verifier, states, requests, notebook, ask } = world(NONE, running(1, 2), ended({ ok: true }));
   verifier.connected(ask);
   await settled();
   expect(states).toEqual(["running 1", "ended 0"]);
-  expect(asked.map(([, params]) => params.revision)).toEqual([undefined, 0, 2, ENDED]);
+  expect(requests.map(([, params]) => params.revision)).toEqual([undefined, 0, 2, ENDED]);
   expect(verifier.isStale).toBe(false);
   notebook.code = "x = 2";
   expect(verifier.isStale).toBe(true);
@@ -125,7 +125,7 @@ test("what a turn verified is taken; it is stale where the kernel says so", asyn
 });
 
 test("the agent gets what was found below its own words, and its next turn is verified", async () => {
-  const { verifier, asked, sent } = world(
+  const { verifier, requests, sent } = world(
     ended({ findings: [FINDING], task: "Found: z" }),
     ended({ ok: true, time: 8 }),
   );
@@ -136,11 +136,11 @@ test("the agent gets what was found below its own words, and its next turn is ve
     "Fix what the verification found: Cell [7] would fail: z is defined only in a deleted cell.\n\nFound: z",
   ]);
   verifier.turnEnded("t0");
-  expect(asked.map(([method]) => method)).toEqual(["verify/begin", "verify/state"]);
+  expect(requests.map(([method]) => method)).toEqual(["verify/begin", "verify/state"]);
   verifier.turnEnded("t1");
   await settled();
   expect(verifier.state.ok).toBe(true);
-  expect(asked.map(([method]) => method)).toEqual(["verify/begin", "verify/state", "verify/begin", "verify/state"]);
+  expect(requests.map(([method]) => method)).toEqual(["verify/begin", "verify/state", "verify/begin", "verify/state"]);
 });
 
 test("why it cannot be done is said, without the plug-in too", async () => {

@@ -28,28 +28,28 @@ test.each<[string, string | undefined, string[]]>([
 });
 
 describe("opening a file", () => {
-  const found = { size: 5, last_modified: "2026-11-28T05:00:00.250000Z" };
-  const modified = Date.parse(found.last_modified);
+  const file = { size: 5, last_modified: "2026-11-28T05:00:00.250000Z" };
+  const modified = Date.parse(file.last_modified);
 
   async function opening(model: object | undefined, there?: object): Promise<string[]> {
-    const said: string[] = [];
+    const events: string[] = [];
     const app = {
       serviceManager: { contents: { get: async () => (model ? model : Promise.reject(new Error("404"))) } },
-      commands: { execute: async (name: string, { path }: { path: string }) => void said.push(`${name} ${path}`) },
+      commands: { execute: async (name: string, { path }: { path: string }) => void events.push(`${name} ${path}`) },
     } as unknown as Parameters<typeof openFile>[0];
     const state = there && (async () => there as { size: number; modified: number });
-    await openFile(app, ["a.py"], (sentence) => void said.push(sentence), undefined, state);
-    return said;
+    await openFile(app, ["a.py"], (sentence) => void events.push(sentence), undefined, state);
+    return events;
   }
 
   test.each<[string, object | undefined, object | undefined, RegExp]>([
-    ["the kernel's, too", found, { size: 5, modified: modified - 300 }, /^docmanager:open a\.py$/],
-    ["another one by its size", found, { size: 6, modified }, /on the kernel's machine/],
-    ["another one by its time", found, { size: 5, modified: modified - 60_000 }, /on the kernel's machine/],
-    ["one of which the kernel says nothing", found, undefined, /^docmanager:open/],
+    ["the kernel's, too", file, { size: 5, modified: modified - 300 }, /^docmanager:open a\.py$/],
+    ["another one by its size", file, { size: 6, modified }, /on the kernel's machine/],
+    ["another one by its time", file, { size: 5, modified: modified - 60_000 }, /on the kernel's machine/],
+    ["one of which the kernel says nothing", file, undefined, /^docmanager:open/],
     ["one whose server tells no time", { size: 5 }, { size: 5, modified }, /^docmanager:open/],
     ["none", undefined, { size: 5, modified }, /outside the server's folder, on another machine, or missing/],
-  ])("where the server has %s", async (_, model, there, said) => {
-    expect(await opening(model, there)).toEqual([expect.stringMatching(said)]);
+  ])("where the server has %s", async (_, model, there, expected) => {
+    expect(await opening(model, there)).toEqual([expect.stringMatching(expected)]);
   });
 });

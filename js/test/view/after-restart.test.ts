@@ -9,7 +9,7 @@ const TAB = "5a1f3f2e-6a3b-4a58-9f0e-0c1d2e3f4a5b";
 const MINE = `eliza:/${TAB}`;
 const KEPT = { agent: "eliza", title: "T", turns: 1, open: true, modifiedAt: 1 };
 
-async function asked(page: Page): Promise<string> {
+async function openAtLeaving(page: Page): Promise<string> {
   const detail: Leaving = {};
   await page.until(() => expect(page.text()).not.toBe("")); // it listens now
   page.host.dispatchEvent(new CustomEvent("agentnb-leaving", { detail }));
@@ -52,9 +52,9 @@ async function before({ kernel = "look", hasBegun = true } = {}): Promise<string
   session.value = { ...(session.peek() as NonNullable<ReturnType<typeof session.peek>>), config };
   if (hasBegun) startTurn(store, "t1", "Hello", `${MINE}/chat`);
   const page = open(store, { kind: "chat" });
-  const found = await asked(page);
+  const answer = await openAtLeaving(page);
   page.unmount();
-  return found;
+  return answer;
 }
 
 test("the conversation that was shown opens again first, then the other ones that the log has, by themselves", async () => {
@@ -123,17 +123,17 @@ test("the draft of a conversation that cannot be opened is in the box of the nex
 test("a chat without conversations has nothing to open again", async () => {
   const store = readyStore();
   store.root.value = { agents: [], sessions: [] };
-  expect(await asked(open(store, { kind: "chat" }))).toBe("");
+  expect(await openAtLeaving(open(store, { kind: "chat" }))).toBe("");
 });
 
 test("a conversation that is still being reopened when the kernel ends again is reopened in the chat after that", async () => {
   const detail = await before();
   const never = new Promise(() => undefined);
   const { page } = await next(detail, { resumeSession: never });
-  expect(await asked(page)).toBe(detail);
+  expect(await openAtLeaving(page)).toBe(detail);
 });
 
 test("a conversation that was reopened and closed since isn't reopened after another restart", async () => {
   const { page } = await next(await before());
-  await page.until(async () => expect(await asked(page)).toBe(""));
+  await page.until(async () => expect(await openAtLeaving(page)).toBe(""));
 });

@@ -43,7 +43,7 @@ class AgentsStore extends MemoryStore {
     this.apply("ahp-root://", { type: "root/agentsChanged", agents });
   }
 
-  asked(): { method: string; params: unknown }[] {
+  ownRequests(): { method: string; params: unknown }[] {
     return this.requested.filter(({ method }) => !["listSessions", "suggestPrompts"].includes(method));
   }
 }
@@ -96,29 +96,29 @@ describe("more agents", () => {
     const { store, page } = await opened(missing("codex", { runner: "npx --yes codex@1 acp", canInstall: undefined }));
     expect(page.all("button").some((one) => one.textContent === "Install…")).toBe(false);
     page.button("Start codex").click();
-    expect(store.asked()).toEqual([{ method: "createSession", params: { agent: "codex", ...NEW_TAB } }]);
+    expect(store.ownRequests()).toEqual([{ method: "createSession", params: { agent: "codex", ...NEW_TAB } }]);
   });
 
   test("are installed when the reader has seen the exact command and said yes, and a conversation starts", async () => {
     const { store, page } = await opened(missing("codex", { install: "npm install -g codex\u202e" }));
     page.button("Install codex").click();
     await page.until(() => expect(page.find(".agent-question pre").textContent).toBe(`${INSTALL}⟨U+202E⟩`));
-    expect(store.asked()).toEqual([]);
+    expect(store.ownRequests()).toEqual([]);
     page.button("Cancel").click();
     await page.until(() => expect(page.all(".agent-question").length).toBe(0));
     store.has(AGENT, missing("codex"));
     page.button("Install codex").click();
     await page.until(() => expect(page.find(".agent-question pre").textContent).toBe(INSTALL));
     page.button("Run").click();
-    await page.until(() => expect(store.asked().length).toBe(1));
-    expect(store.asked()[0]).toEqual({ method: "installAgent", params: { agent: "codex", command: INSTALL } });
+    await page.until(() => expect(store.ownRequests().length).toBe(1));
+    expect(store.ownRequests()[0]).toEqual({ method: "installAgent", params: { agent: "codex", command: INSTALL } });
     store.has(AGENT, missing("codex", { setup: setup("running") }));
     await page.until(() => expect(page.find(".terminal").textContent).toContain("fetching"));
     store.has(AGENT, { ...AGENT, provider: "codex", setup: setup("checking") });
     await page.until(() => expect(page.text()).toContain("Checking whether it answers"));
     store.has(AGENT, { ...AGENT, provider: "codex", setup: setup("done", "It answers.") });
-    await page.until(() => expect(store.asked().at(-1)?.method).toBe("createSession"));
-    expect(store.asked().at(-1)?.params).toEqual({ agent: "codex", ...NEW_TAB });
+    await page.until(() => expect(store.ownRequests().at(-1)?.method).toBe("createSession"));
+    expect(store.ownRequests().at(-1)?.params).toEqual({ agent: "codex", ...NEW_TAB });
   });
 
   test("an install that another window began can be stopped here, and starts nothing here", async () => {
@@ -127,12 +127,14 @@ describe("more agents", () => {
     await page.until(() => page.button("Stop the install of codex"));
     expect((page.button("Install qwen") as HTMLButtonElement).disabled).toBe(true);
     page.button("Stop the install of codex").click();
-    await page.until(() => expect(store.asked()).toEqual([{ method: "stopInstall", params: { agent: "codex" } }]));
+    await page.until(() =>
+      expect(store.ownRequests()).toEqual([{ method: "stopInstall", params: { agent: "codex" } }]),
+    );
     store.has(AGENT, missing("codex", { setup: setup("stopped", "The install of codex was stopped.") }));
     await page.until(() => expect(page.text()).toContain("The install of codex was stopped."));
     store.has(AGENT, { ...AGENT, provider: "codex", setup: setup("done", "It answers.") });
     await page.until(() => expect(names(page)).toHaveLength(2));
-    expect(store.asked().length).toBe(1);
+    expect(store.ownRequests().length).toBe(1);
   });
 
   test("an install that fails or is refused says why, and can be begun again", async () => {
@@ -154,9 +156,9 @@ describe("more agents", () => {
     store.answer = () =>
       Promise.resolve({ state: "ready", message: "It answers.", version: "1.2", startMs: 1400, models });
     page.button("Check: Eliza").click();
-    const said = "It answers. Version 1.2. It starts in 1.4 s. Models: One, Two, Three and 1 more.";
-    await page.until(() => expect(page.text()).toContain(said));
-    expect(store.asked()).toEqual([{ method: "checkAgent", params: { agent: "eliza" } }]);
+    const sentence = "It answers. Version 1.2. It starts in 1.4 s. Models: One, Two, Three and 1 more.";
+    await page.until(() => expect(page.text()).toContain(sentence));
+    expect(store.ownRequests()).toEqual([{ method: "checkAgent", params: { agent: "eliza" } }]);
   });
 
   test("a kernel that has no list of them says so", async () => {
@@ -239,7 +241,7 @@ describe("the list", () => {
     await page.until(() => expect(folder.value).toEqual("/data"));
     page.button("Set").click();
     const params = { agent: "eliza", folder: "/data", ...NEW_TAB };
-    await page.until(() => expect(store.asked()).toEqual([{ method: "createSession", params }]));
+    await page.until(() => expect(store.ownRequests()).toEqual([{ method: "createSession", params }]));
     const ready = Object.assign(readyStore(), { module: fetchModule });
     const other = open(ready, { kind: "chat" });
     await showList(other);

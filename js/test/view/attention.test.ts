@@ -14,14 +14,14 @@ const SECRET = "sk-ant-api03-kx81hq2mz0pl44 <img src=x onerror=alert(1)>";
 class FakeNotification {
   static permission = "granted";
   static requestPermission = vi.fn(async () => FakeNotification.permission);
-  static shown: FakeNotification[] = [];
+  static instances: FakeNotification[] = [];
   onclick = () => {};
   isOpen = true;
   constructor(
     readonly title: string,
     readonly options: NotificationOptions,
   ) {
-    FakeNotification.shown.push(this);
+    FakeNotification.instances.push(this);
   }
   close(): void {
     this.isOpen = false;
@@ -35,7 +35,7 @@ beforeEach(() => {
   FakeNotification.requestPermission.mockClear();
   vi.spyOn(document, "hasFocus").mockImplementation(() => hasFocus);
   vi.stubGlobal("Notification", FakeNotification);
-  Object.assign(FakeNotification, { permission: "granted", shown: [] });
+  Object.assign(FakeNotification, { permission: "granted", instances: [] });
   localStorage.clear();
   document.title = "fit.ipynb";
 });
@@ -81,7 +81,7 @@ function ask(store: MemoryStore, id: string): void {
   status(store, WAITING);
 }
 
-const notified = (count: number) => eventually(() => expect(FakeNotification.shown).toHaveLength(count));
+const notified = (count: number) => eventually(() => expect(FakeNotification.instances).toHaveLength(count));
 
 test("a question is called once, in the title, on the icon and in a notification; all go with its answer", async () => {
   const { store, marks, begin } = world();
@@ -102,9 +102,9 @@ test("a question is called once, in the title, on the icon and in a notification
     store.apply(CHAT, { type: "chat/toolCallConfirmed", turnId: "t1", toolCallId: id, approved: true });
   status(store, WORKING);
   expect([document.title, marks.at(-1)]).toEqual(["other.ipynb", "0, 0"]);
-  expect(FakeNotification.shown.map(({ isOpen }) => isOpen)).toEqual([false, false]);
-  const said = JSON.stringify(FakeNotification.shown);
-  expect([said.includes("kx81"), said.includes("<img"), said.includes("Eliza needs your answer")]).toEqual([
+  expect(FakeNotification.instances.map(({ isOpen }) => isOpen)).toEqual([false, false]);
+  const json = JSON.stringify(FakeNotification.instances);
+  expect([json.includes("kx81"), json.includes("<img"), json.includes("Eliza needs your answer")]).toEqual([
     false,
     false,
     true,
@@ -121,13 +121,13 @@ test.each([
   status(store, state);
   expect([document.title, marks]).toEqual(["(1) fit.ipynb", ["1, 0"]]);
   await notified(1);
-  expect(FakeNotification.shown[0]?.title).toBe(`Eliza ${words}`);
+  expect(FakeNotification.instances[0]?.title).toBe(`Eliza ${words}`);
   focus(true);
   expect([document.title, marks.at(-1)]).toEqual(["fit.ipynb", "1, 0"]); // back in the page, with the sidebar closed
-  expect(FakeNotification.shown[0]?.isOpen).toBe(true);
+  expect(FakeNotification.instances[0]?.isOpen).toBe(true);
   onScreen.value = [SESSION];
   expect(marks).toEqual(["1, 0", "0, 0"]);
-  expect(FakeNotification.shown[0]?.isOpen).toBe(false);
+  expect(FakeNotification.instances[0]?.isOpen).toBe(false);
 });
 
 test("each question and each end of a chat whose turns are not sent, for nobody sees it, is notified of", async () => {
@@ -137,11 +137,13 @@ test("each question and each end of a chat whose turns are not sent, for nobody 
   follow(store); // another window
   for (const [count, state] of [WAITING, WORKING, WAITING, IDLE, WORKING, IDLE].entries()) {
     status(store, state);
-    if (state !== WORKING) await notified(FakeNotification.shown.filter(({ isOpen }) => !isOpen).length + 1);
-    expect(FakeNotification.shown.filter(({ isOpen }) => isOpen).length, `${count}`).toBe(state === WORKING ? 0 : 1);
+    if (state !== WORKING) await notified(FakeNotification.instances.filter(({ isOpen }) => !isOpen).length + 1);
+    expect(FakeNotification.instances.filter(({ isOpen }) => isOpen).length, `${count}`).toBe(
+      state === WORKING ? 0 : 1,
+    );
   }
   const [asks, ends] = ["Eliza needs your answer", "Eliza has finished"];
-  expect(FakeNotification.shown.map(({ title }) => title)).toEqual([asks, asks, ends, ends]);
+  expect(FakeNotification.instances.map(({ title }) => title)).toEqual([asks, asks, ends, ends]);
 });
 
 test("a question that comes in the millisecond in which the one before was notified of is notified of, too", async () => {
@@ -153,11 +155,11 @@ test("a question that comes in the millisecond in which the one before was notif
   follow(store); // another window
   status(store, WAITING);
   await vi.advanceTimersToNextTimerAsync();
-  expect(FakeNotification.shown).toHaveLength(1);
+  expect(FakeNotification.instances).toHaveLength(1);
   status(store, WORKING);
   status(store, WAITING);
   await vi.advanceTimersByTimeAsync(10_000);
-  expect(FakeNotification.shown).toHaveLength(2);
+  expect(FakeNotification.instances).toHaveLength(2);
 });
 
 test("a click on the notification goes to the conversation, in the page", async () => {
@@ -168,8 +170,8 @@ test("a click on the notification goes to the conversation, in the page", async 
   ask(store, "c1");
   await notified(1);
   expect([went, toWindow.mock.calls.length]).toEqual([[], 0]);
-  FakeNotification.shown[0]?.onclick();
-  expect([went, toWindow.mock.calls.length, FakeNotification.shown[0]?.isOpen]).toEqual([[SESSION], 1, false]);
+  FakeNotification.instances[0]?.onclick();
+  expect([went, toWindow.mock.calls.length, FakeNotification.instances[0]?.isOpen]).toEqual([[SESSION], 1, false]);
 });
 
 test("who has another tab of the page before them is notified, who sees a conversation of the kernel is not", async () => {
@@ -182,10 +184,10 @@ test("who has another tab of the page before them is notified, who sees a conver
   begin();
   ask(store, "c1");
   await vi.advanceTimersByTimeAsync(10_000);
-  expect([document.title, FakeNotification.shown.length]).toEqual(["(1) fit.ipynb", 0]);
+  expect([document.title, FakeNotification.instances.length]).toEqual(["(1) fit.ipynb", 0]);
   onScreen.value = [];
   await vi.advanceTimersByTimeAsync(10_000);
-  expect(FakeNotification.shown.length).toBe(1);
+  expect(FakeNotification.instances.length).toBe(1);
 });
 
 test("a question that was seen is not notified of when one leaves; the next one is", async () => {
@@ -200,16 +202,16 @@ test("a question that was seen is not notified of when one leaves; the next one 
   await vi.advanceTimersByTimeAsync(2_000);
   focus(false);
   await vi.advanceTimersByTimeAsync(10_000);
-  expect([document.title, FakeNotification.shown.length]).toEqual(["(1) fit.ipynb", 0]);
+  expect([document.title, FakeNotification.instances.length]).toEqual(["(1) fit.ipynb", 0]);
   ask(store, "c2");
   await vi.advanceTimersByTimeAsync(10_000);
-  expect([document.title, FakeNotification.shown.length]).toEqual(["(2) fit.ipynb", 1]);
+  expect([document.title, FakeNotification.instances.length]).toEqual(["(2) fit.ipynb", 1]);
   focus(true);
   ask(store, "c3");
   await vi.advanceTimersByTimeAsync(100);
   focus(false); // in sight only for a moment
   await vi.advanceTimersByTimeAsync(10_000);
-  expect([document.title, FakeNotification.shown.length]).toEqual(["(3) fit.ipynb", 2]);
+  expect([document.title, FakeNotification.instances.length]).toEqual(["(3) fit.ipynb", 2]);
 });
 
 test("who looks at the conversation is not called", async () => {
@@ -226,7 +228,7 @@ test("who looks at the conversation is not called", async () => {
   status(store, WORKING);
   onScreen.value = []; // a cell's final answer replaces the live one
   status(store, IDLE);
-  expect([document.title, marks, FakeNotification.shown.length]).toEqual(["fit.ipynb", [], 0]);
+  expect([document.title, marks, FakeNotification.instances.length]).toEqual(["fit.ipynb", [], 0]);
 });
 
 test("two windows and two notebooks notify once, and count together in the title of a page", async () => {
@@ -256,7 +258,7 @@ test.each([
   begin();
   ask(store, "c1");
   await vi.advanceTimersByTimeAsync(10_000);
-  expect([document.title, FakeNotification.shown.length]).toEqual(["(1) fit.ipynb", 0]);
+  expect([document.title, FakeNotification.instances.length]).toEqual(["(1) fit.ipynb", 0]);
 });
 
 test("a browser that refuses is said in the chat, and nothing is switched on", async () => {

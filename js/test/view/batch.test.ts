@@ -18,8 +18,8 @@ class Model {
   readonly sent: object[] = [];
   groups: unknown = GROUPS;
   /** The page's models, by id. */
-  readonly found = new Map<string, object>();
-  readonly widget_manager = { get_model: async (id: string) => this.found.get(id) };
+  readonly models = new Map<string, object>();
+  readonly widget_manager = { get_model: async (id: string) => this.models.get(id) };
   readonly #listeners = new Map<string, Listener>();
 
   get(name: "host" | "batch" | "own_id" | "groups"): never {
@@ -43,7 +43,7 @@ class Model {
   }
 }
 
-function shown(model = new Model()) {
+function mountBatch(model = new Model()) {
   const mounted: unknown[] = [];
   const el = document.body.appendChild(document.createElement("div"));
   const mount = (into: HTMLElement, what: unknown) => {
@@ -79,8 +79,8 @@ test("a module that was late asks for the rows that it missed, and hears of late
     }
   }
   const [model, page] = [new Model(), new GivenUp()];
-  model.found.set("7", page);
-  shown(model);
+  model.models.set("7", page);
+  mountBatch(model);
   await eventually(() => expect(page.comm.received).toBeDefined());
   await page.comm.received?.("rows");
   expect(heard).toEqual([{ method: "request_state" }, "rows"]);
@@ -92,7 +92,7 @@ afterEach(() => {
 });
 
 test("failures stand under their reason, with all that agents say as text", () => {
-  const { root, buttons } = shown();
+  const { root, buttons } = mountBatch();
   expect([...root.querySelectorAll("h4")].map((each) => each.textContent)).toEqual(["2 failed: timeout", "Answers"]);
   expect(buttons().map((each) => [...each.children].map((part) => part.textContent))).toEqual([
     ["✕ Failed", "z", "It took <b>too</b> long."],
@@ -103,7 +103,7 @@ test("failures stand under their reason, with all that agents say as text", () =
 });
 
 test("a row opens its conversation below it, and closes it again; meanwhile the list stands still", async () => {
-  const { model, mounted, buttons, status } = shown();
+  const { model, mounted, buttons, status } = mountBatch();
   buttons()[0]?.click();
   expect(model.sent).toEqual([{ open: 3 }]);
   expect(status()).toContain("Opening the conversation");
@@ -118,7 +118,7 @@ test("a row opens its conversation below it, and closes it again; meanwhile the 
 });
 
 test("what cannot be opened is told, and an answer that nobody waits for any more opens nothing", async () => {
-  const { model, mounted, buttons, status, end } = shown();
+  const { model, mounted, buttons, status, end } = mountBatch();
   buttons()[0]?.click();
   buttons()[2]?.click();
   await model.say("msg:custom", { opened: 3, tab: "t3" });
@@ -130,7 +130,7 @@ test("what cannot be opened is told, and an answer that nobody waits for any mor
 });
 
 test("new rows come in, and the row with the focus keeps it", async () => {
-  const { model, root, buttons } = shown();
+  const { model, root, buttons } = mountBatch();
   buttons()[2]?.focus();
   model.groups = GROUPS.slice(1);
   await model.say("change:groups");
@@ -141,7 +141,7 @@ test("new rows come in, and the row with the focus keeps it", async () => {
 test("rows in the saved HTML are hidden while the widget shows them", () => {
   const saved = document.body.appendChild(document.createElement("div"));
   saved.className = "agentnb-batch-saved agentnb-batch-b-1";
-  const { end } = shown();
+  const { end } = mountBatch();
   expect(getComputedStyle(saved).display).toBe("none");
   end();
   expect(getComputedStyle(saved).display).toBe("block");

@@ -81,8 +81,10 @@ test("parts are chosen one by one", async () => {
 });
 
 test("what is discarded is gone, and what was kept leads to its changes", async () => {
-  const shown: string[] = [];
-  const notebook = { showConversation: (resource: string) => shown.push(resource) } as unknown as NotebookActions;
+  const conversations: string[] = [];
+  const notebook = {
+    showConversation: (resource: string) => conversations.push(resource),
+  } as unknown as NotebookActions;
   const { page } = show(
     [
       { state: "kept", kept: "branches:/k" },
@@ -93,7 +95,7 @@ test("what is discarded is gone, and what was kept leads to its changes", async 
   );
   await page.until(() => expect(page.all("button").map((one) => one.textContent)).toEqual(["Changes and Undo"]));
   page.button("Changes and Undo").click();
-  expect(shown).toEqual(["branches:/k"]);
+  expect(conversations).toEqual(["branches:/k"]);
 });
 
 test("a difference is read as it is written, and what is none has no hunks", () => {

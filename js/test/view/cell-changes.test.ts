@@ -15,22 +15,22 @@ function world(kernel = "run") {
   const session = store.session(SESSION);
   const state = session.peek() as NonNullable<ReturnType<typeof session.peek>>;
   session.value = { ...state, config: { schema: {}, values: { permissions: "ask", kernel } } };
-  const given: (readonly CellChange[])[] = [];
-  store.notebook = { applied: (changes) => void given.push(changes) } as Partial<NotebookActions> as NotebookActions;
-  return { store, given };
+  const applied: (readonly CellChange[])[] = [];
+  store.notebook = { applied: (changes) => void applied.push(changes) } as Partial<NotebookActions> as NotebookActions;
+  return { store, applied };
 }
 
-/** A turn that changed these cells; the user answered `asked` on cards. */
+/** A turn that changed these cells; the user answered `answered` on cards. */
 function turn(
   store: MemoryStore,
   id: string,
   cells: object[],
-  asked: readonly Partial<ToolCallCell>[] = [],
+  answered: readonly Partial<ToolCallCell>[] = [],
   _meta?: JsonObject,
 ): void {
   const message = { text: "Change them", origin: { kind: "user" as const }, ...(_meta && { _meta }) };
   store.apply(CHAT, { type: "chat/turnStarted", turnId: id, message });
-  for (const [at, cell] of asked.entries()) {
+  for (const [at, cell] of answered.entries()) {
     const call = { turnId: id, toolCallId: `${id}-${at}` };
     const details = { cell: { notebook: "fit.ipynb", action: "replace", ...cell } };
     store.apply(CHAT, { type: "chat/toolCallStart", ...call, toolName: "edit", displayName: "Replace", details });
@@ -49,23 +49,24 @@ function turn(
   store.changeset(`${SESSION}/changes/${id}`).value = { status: "ready", files } as never;
 }
 
-const cells = (given: (readonly CellChange[])[]) => given.at(-1)?.map(({ cellId, status }) => `${cellId} ${status}`);
+const cells = (applied: (readonly CellChange[])[]) =>
+  applied.at(-1)?.map(({ cellId, status }) => `${cellId} ${status}`);
 
 test("a turn's changes of cells come when it has ended, and go as they are kept or undone", async () => {
-  const { store, given } = world();
+  const { store, applied } = world();
   const end = follow({ store, effectWithOffers: effect });
   turn(store, "t1", [
     { id: "cell:a" },
     { id: "cell:b@copy/fit.ipynb", status: "added" },
     { id: "x", kind: "variable" },
   ]);
-  expect(cells(given)).toEqual(["a changed", "b added"]);
+  expect(cells(applied)).toEqual(["a changed", "b added"]);
   expect([...store.visible.values()]).toEqual([true]); // otherwise a page with a closed chat misses decisions
-  expect(given.at(-1)?.[1]?.notebook).toBe("copy/fit.ipynb");
+  expect(applied.at(-1)?.[1]?.notebook).toBe("copy/fit.ipynb");
   store.answer = () => Promise.resolve({ text: "x = 1", size: 5, isCut: false, isBinary: false });
-  expect(await given.at(-1)?.[0]?.before()).toBe("x = 1");
+  expect(await applied.at(-1)?.[0]?.before()).toBe("x = 1");
   store.answer = () => Promise.resolve({});
-  expect(await given.at(-1)?.[0]?.keep()).toBe("");
+  expect(await applied.at(-1)?.[0]?.keep()).toBe("");
   expect(store.requested.at(-1)).toEqual({
     method: "invokeChangesetOperation",
     params: {
@@ -78,42 +79,46 @@ test("a turn's changes of cells come when it has ended, and go as they are kept 
   const [first, ...others] = set.peek()?.files ?? [];
   const kept = { ...first, _meta: { agentnb: { kind: "cell", state: "kept" } } };
   set.value = { status: "ready", files: [kept, ...others] } as never;
-  expect(cells(given)).toEqual(["b added"]);
+  expect(cells(applied)).toEqual(["b added"]);
   end();
-  expect(given.at(-1)).toEqual([]);
+  expect(applied.at(-1)).toEqual([]);
   expect([...store.visible.values()]).toEqual([]);
 });
 
 test("what the user accepted before it was made is not shown again", () => {
-  const { store, given } = world();
+  const { store, applied } = world();
   const end = follow({ store, effectWithOffers: effect });
-  const asked = [{ cellId: "a" }, { action: "merge", cellId: "b", others: ["c"] }, { action: "insert", cellId: "a" }];
+  const answered = [
+    { cellId: "a" },
+    { action: "merge", cellId: "b", others: ["c"] },
+    { action: "insert", cellId: "a" },
+  ];
   const changed = ["a", "b", "d"].map((id) => ({ id: `cell:${id}` }));
-  turn(store, "t1", [...changed, { id: "cell:c", status: "deleted" }, { id: "cell:new", status: "added" }], asked);
-  expect(cells(given)).toEqual(["d changed"]);
+  turn(store, "t1", [...changed, { id: "cell:c", status: "deleted" }, { id: "cell:new", status: "added" }], answered);
+  expect(cells(applied)).toEqual(["d changed"]);
   const place = { notebook: "fit.ipynb", below: "c", index: 3 };
   turn(store, "t2", [{ id: "cell:d", status: "deleted", place, language: "markdown" }]);
-  expect(cells(given)).toEqual(["d deleted"]);
-  expect(given.at(-1)?.[0]?.place).toEqual({ ...place, kind: "markdown" });
+  expect(cells(applied)).toEqual(["d deleted"]);
+  expect(applied.at(-1)?.[0]?.place).toEqual({ ...place, kind: "markdown" });
   end();
 });
 
 test("what the user kept of a try is not shown again", () => {
-  const { store, given } = world();
+  const { store, applied } = world();
   const end = follow({ store, effectWithOffers: effect });
   const changes = [{ id: "cell:a" }, { id: "cell:new", status: "added" }];
   turn(store, "t1", changes, [], { agentnb: { isDecided: true } });
   turn(store, "t2", changes, [], { agentnb: { isDecided: "yes" } });
-  expect(given.flat().map(({ id }) => id.includes("/changes/t2"))).toEqual([true, true]);
+  expect(applied.flat().map(({ id }) => id.includes("/changes/t2"))).toEqual([true, true]);
   end();
 });
 
 test("a conflict, and what the kernel refuses, are said", async () => {
-  const { store, given } = world();
+  const { store, applied } = world();
   follow({ store, effectWithOffers: effect });
   turn(store, "t1", [{ id: "cell:a" }]);
   store.answer = () => Promise.resolve({ conflicts: [{ id: "cell:a" }], message: "You changed it since." });
-  const change = given.at(-1)?.[0];
+  const change = applied.at(-1)?.[0];
   expect(await change?.undo()).toBe("You changed it since. Choose with Review below the turn, in the chat.");
   store.answer = () => Promise.reject(new Error("The turn still runs."));
   expect(await change?.undo()).toBe("The turn still runs.");
@@ -123,12 +128,12 @@ test.each([
   ["run", 1],
   ["look", 0],
 ])("what shows them is fetched once where an agent may change cells (%s)", async (kernel, times) => {
-  const { store, given } = world(kernel);
+  const { store, applied } = world(kernel);
   const fetched = vi.fn(() => import("../../src/cell-changes"));
   Object.assign(store, { module: fetched });
   const end = followCellChanges(store);
   turn(store, "t1", [{ id: "cell:a" }]);
-  if (times) await eventually(() => expect(cells(given)).toEqual(["a changed"]));
+  if (times) await eventually(() => expect(cells(applied)).toEqual(["a changed"]));
   expect(fetched).toHaveBeenCalledTimes(times);
   end();
 });

@@ -18,10 +18,10 @@ const CELL: ToolCallCell = {
 /** A store with a notebook that records each list of proposals that it receives. */
 function world() {
   const store = readyStore();
-  const given: (readonly CellProposal[])[] = [];
-  const notebook = { propose: (proposals: readonly CellProposal[]) => given.push(proposals) };
+  const proposed: (readonly CellProposal[])[] = [];
+  const notebook = { propose: (proposals: readonly CellProposal[]) => proposed.push(proposals) };
   startTurn(store, "t1", "Fix it");
-  return { store, given, notebook: notebook as unknown as NotebookActions };
+  return { store, proposed, notebook: notebook as unknown as NotebookActions };
 }
 
 function ask(store: MemoryStore, id: string, cell: object | null = CELL): void {
@@ -38,21 +38,22 @@ function status(store: MemoryStore, value: number): void {
   store.root.value = { ...(root as NonNullable<typeof root>), sessions };
 }
 
-const ids = (given: (readonly CellProposal[])[]) => given.map((list) => list.map(({ id }) => id.split(" ").at(-1)));
+const ids = (proposed: (readonly CellProposal[])[]) =>
+  proposed.map((list) => list.map(({ id }) => id.split(" ").at(-1)));
 
 describe("proposals for cells", () => {
   test("come with their question and go with its answer, wherever that was given", () => {
-    const { store, given, notebook } = world();
+    const { store, proposed, notebook } = world();
     store.notebook = notebook;
     const end = followProposals(store);
     ask(store, "c1");
-    expect(given.at(-1)?.[0]).toMatchObject({ ...CELL, title: "Replace c1" });
+    expect(proposed.at(-1)?.[0]).toMatchObject({ ...CELL, title: "Replace c1" });
     expect([...store.visible.values()]).toEqual([true]);
     ask(store, "c2", null);
     ask(store, "c3");
     store.apply(CHAT, { type: "chat/toolCallConfirmed", turnId: "t1", toolCallId: "c1", approved: true });
     store.apply(CHAT, { type: "chat/turnCancelled", turnId: "t1" });
-    expect(ids(given)).toEqual([["c1"], ["c1", "c3"], ["c3"], []]);
+    expect(ids(proposed)).toEqual([["c1"], ["c1", "c3"], ["c3"], []]);
     expect([...store.visible.values()]).toEqual([false]);
     end();
   });
@@ -61,47 +62,47 @@ describe("proposals for cells", () => {
     ["accept", true],
     ["reject", false],
   ] as const)("%s answers the question as its card does", (how, approved) => {
-    const { store, given, notebook } = world();
+    const { store, proposed, notebook } = world();
     store.notebook = notebook;
     const end = followProposals(store);
     ask(store, "c1");
-    given.at(-1)?.[0]?.[how]?.();
+    proposed.at(-1)?.[0]?.[how]?.();
     expect(store.dispatched.at(-1)).toMatchObject({
       channel: CHAT,
       action: { type: "chat/toolCallConfirmed", turnId: "t1", toolCallId: "c1", approved },
     });
-    expect(given.at(-1)).toEqual([]);
+    expect(proposed.at(-1)).toEqual([]);
     end();
   });
 
   test("are given to a notebook that is offered later, and withdrawn when the widget ends", () => {
-    const { store, given, notebook } = world();
+    const { store, proposed, notebook } = world();
     const end = followProposals(store);
     ask(store, "c1");
     store.notebook = notebook;
     offer({}, notebook);
-    expect(ids(given)).toEqual([["c1"]]);
+    expect(ids(proposed)).toEqual([["c1"]]);
     end();
-    expect(given.at(-1)).toEqual([]);
+    expect(proposed.at(-1)).toEqual([]);
   });
 
   test("of texts that were cut on their way have none to compare with", () => {
-    const { store, given, notebook } = world();
+    const { store, proposed, notebook } = world();
     store.notebook = notebook;
     const end = followProposals(store);
     ask(store, "c1", { ...CELL, oldTextRef: { uri: "agentnb-content:1", size: 1 } });
-    expect(given.at(-1)?.[0]?.oldText).toEqual(undefined);
-    expect(given.at(-1)?.[0]?.newText).toEqual("x = 2");
+    expect(proposed.at(-1)?.[0]?.oldText).toEqual(undefined);
+    expect(proposed.at(-1)?.[0]?.newText).toEqual("x = 2");
     end();
   });
 
   test("are gone when the kernel is", () => {
-    const { store, given, notebook } = world();
+    const { store, proposed, notebook } = world();
     store.notebook = notebook;
     const end = followProposals(store);
     ask(store, "c1");
     store.connection.value = "gone";
-    expect(given.at(-1)).toEqual([]);
+    expect(proposed.at(-1)).toEqual([]);
     end();
   });
 });

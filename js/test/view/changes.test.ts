@@ -51,7 +51,7 @@ function tell(store: MemoryStore, changes: TurnChanges, turnId = "t1"): void {
 }
 
 const show = (store: MemoryStore) => open(store, { kind: "chat" });
-const said = (page: Page) => page.all(".sr-only[role=status]").at(-1)?.textContent;
+const announced = (page: Page) => page.all(".sr-only[role=status]").at(-1)?.textContent;
 const actions = (page: Page) => page.all(".change-line .change-action").map((one) => one.textContent);
 const operations = (store: MemoryStore) =>
   store.requested.filter(({ method }) => method === "invokeChangesetOperation").map(({ params }) => params);
@@ -143,7 +143,7 @@ describe("the line below a turn", () => {
     page.button("Undo").focus();
     page.button("Undo").click();
     expect(operations(store)).toEqual([{ channel: SET, operationId: "undo" }]);
-    await page.until(() => expect(said(page)).toBe(sentence));
+    await page.until(() => expect(announced(page)).toBe(sentence));
     expect(page.find(".change-set .note").textContent).toBe(sentence);
     tell(store, { ...READY, undone: 5, undoable: 0 });
     await page.until(() => expect(actions(page)).toEqual(["Review", "Redo"]));
@@ -241,8 +241,8 @@ describe("the review", () => {
     const page = await reviewed(store);
     page.find(".change .fold-head").click();
     await page.until(() => expect(page.find(".change .diff .note").textContent).toBe("Its content was not stored."));
-    const asked = store.requested.filter(({ method }) => method === "readChange").map(({ params }) => params);
-    expect(asked).toEqual([{ channel: SET, id: "file:.env", side: "after" }]);
+    const requests = store.requested.filter(({ method }) => method === "readChange").map(({ params }) => params);
+    expect(requests).toEqual([{ channel: SET, id: "file:.env", side: "after" }]);
   });
 
   test.each([
@@ -393,8 +393,8 @@ describe("the review", () => {
     const heard: ((id: string) => Standing)[] = [];
     const stop = reviews[0]?.follow?.((standing) => void heard.push(standing));
     const standing = (id: string) => {
-      const found = heard.at(-1)?.(id);
-      return [found?.said, found?.isBusy, ...(found?.actions.map(({ word }) => word) ?? [])];
+      const current = heard.at(-1)?.(id);
+      return [current?.said, current?.isBusy, ...(current?.actions.map(({ word }) => word) ?? [])];
     };
     expect(standing("file:a.py")).toEqual(["", false, "Keep", "Undo"]);
     expect(standing("file:b.py")).toEqual(["kept", false]);
@@ -434,7 +434,7 @@ describe("what was changed since", () => {
   test("is shown in its three versions, and undone only as the reader chooses for each", async () => {
     const { store, page } = await conflicting();
     expect(page.find(".conflicts strong").textContent).toBe("2 conflicts: changed since. Nothing was undone yet.");
-    await page.until(() => expect(said(page)).toBe("2 conflicts. 2 files were changed since."));
+    await page.until(() => expect(announced(page)).toBe("2 conflicts. 2 files were changed since."));
     const heads = page.all(".conflicts fieldset:nth-of-type(1) .fold-head > span:first-of-type");
     expect(heads.map((head) => head.textContent)).toEqual(["Before the turn", "As the agent left it", "Now"]);
     expect(page.all(".conflicts .line .text").map((one) => one.textContent)).toEqual(["agent", "mine", "agent"]);

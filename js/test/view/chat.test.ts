@@ -206,10 +206,10 @@ describe("the chat without a conversation", () => {
     type(box(), "In short: ");
     page.button("Explain @cell:3").click();
     await page.until(() => expect(box().value).toEqual("In short: Explain @cell:3"));
-    const asked = () => store.requested.filter(({ method }) => method === "suggestPrompts").length;
-    const before = asked();
+    const requestCount = () => store.requested.filter(({ method }) => method === "suggestPrompts").length;
+    const before = requestCount();
     page.find(".empty").dispatchEvent(new Event("pointerenter")); // cells may have run since
-    await page.until(() => expect(asked()).toEqual(before + 1));
+    await page.until(() => expect(requestCount()).toEqual(before + 1));
   });
 });
 

@@ -4,7 +4,7 @@ import type { Connection } from "../../src/view/store";
 import { CHAT, readyStore, startTurn } from "./memory-store";
 import { open, press, type } from "./page";
 
-function shown(connection: Connection) {
+function openWith(connection: Connection) {
   const store = readyStore();
   startTurn(store, "t1", "first");
   store.connection.value = connection;
@@ -23,13 +23,13 @@ describe("the banner", () => {
     ["restarted", "The kernel restarted"],
     ["gone", "The kernel ended"],
   ] as const)("says what %s means, in the chat and below a cell", (connection, text) => {
-    const { store, page } = shown(connection);
+    const { store, page } = openWith(connection);
     const turn = open(store, { kind: "turn", channel: CHAT, turnId: "t1" });
     for (const view of [page, turn]) expect(view.find(".banner").textContent).toContain(text);
   });
 
   test("is not there while all is well", async () => {
-    const { store, page } = shown("busy");
+    const { store, page } = openWith("busy");
     store.connection.value = "live";
     await page.until(() => expect(page.all(".banner")).toEqual([]));
   });
@@ -37,16 +37,16 @@ describe("the banner", () => {
   test.each([
     ["restarted", true],
     ["busy", false],
-  ] as const)("says of what was sent last, when the kernel is %s, that it may be lost: %s", (connection, said) => {
+  ] as const)("says of what was sent last, when the kernel is %s, that it may be lost: %s", (connection, isWarned) => {
     const store = readyStore();
     store.isUnsaid = true;
     store.connection.value = connection;
     const page = open(store, { kind: "chat" });
-    expect(page.find(".banner").textContent?.includes("may not have reached it")).toBe(said);
+    expect(page.find(".banner").textContent?.includes("may not have reached it")).toBe(isWarned);
   });
 
   test("says what is missing, why, and only where it is missing, until the reader has seen it", async () => {
-    const { store, page } = shown("gap");
+    const { store, page } = openWith("gap");
     const elsewhere = "eliza:/two/chat";
     store.gaps.value = { [elsewhere]: "Nobody looks at that." };
     await page.until(() => expect(page.all(".banner")).toEqual([]));
@@ -74,7 +74,7 @@ describe("the banner", () => {
   });
 
   test("leads from a view that is over to the one that goes on", async () => {
-    const { store, page } = shown("restarted");
+    const { store, page } = openWith("restarted");
     expect(page.all(".banner button")).toEqual([]);
     const show = vi.fn();
     store.successor.value = show;
@@ -87,7 +87,7 @@ describe("the box", () => {
   test.each(["behind", "busy", "silent", "cut"] as const)(
     "sends while the connection is %s: it is kept",
     async (connection) => {
-      const { store, page } = shown(connection);
+      const { store, page } = openWith(connection);
       type(box(page), "go on");
       await page.until(() => expect(page.button("Queue message").disabled).toBe(false));
       press(box(page), "Enter");
@@ -98,7 +98,7 @@ describe("the box", () => {
   test.each(["restarted", "gone"] as const)(
     "keeps its draft when the kernel is %s, and sends nothing",
     async (connection) => {
-      const { store, page } = shown("live");
+      const { store, page } = openWith("live");
       type(box(page), "a draft");
       await page.until(() => expect(page.button("Queue message").disabled).toBe(false));
       store.connection.value = connection;
@@ -111,7 +111,7 @@ describe("the box", () => {
 
 describe("a view that is over", () => {
   test("is marked so that nothing in it claims to work", async () => {
-    const { store, page } = shown("live");
+    const { store, page } = openWith("live");
     expect(page.all(".root.is-over")).toEqual([]);
     store.connection.value = "restarted";
     await page.until(() => expect(page.all(".root.is-over").length).toBe(1));

@@ -27,8 +27,8 @@ function show(checks: readonly DataCheck[], notebook?: Partial<NotebookActions>)
 const lines = (page: Page) => page.all(".data-check-line").map((one) => one.textContent);
 
 test("two tables have a line each, the others after a click; a table has one line", async () => {
-  const found = [check("a"), check("a", { text: "2 new nulls in `b`" }), check("b"), check("c")];
-  const page = show(found);
+  const checks = [check("a"), check("a", { text: "2 new nulls in `b`" }), check("b"), check("c")];
+  const page = show(checks);
   await page.until(() => expect(lines(page)).toEqual(["a: day became text, and 1 more", "b: day became text"]));
   page.button("1 more table").click();
   await page.until(() => expect(lines(page)).toHaveLength(3));

@@ -5,7 +5,7 @@ import { CHAT, readyStore, startTurn } from "./memory-store";
 import { open, type Page } from "./page";
 
 const PICTURE = "data:image/svg+xml,%3Csvg%2F%3E";
-const asked: string[] = [];
+const sources: string[] = [];
 
 function answered(markdown: string, drawDiagram?: NotebookActions["drawDiagram"]): Page {
   const store = readyStore();
@@ -19,17 +19,17 @@ function answered(markdown: string, drawDiagram?: NotebookActions["drawDiagram"]
 
 const buttons = (page: Page) => page.all(".code button").filter((one) => one.textContent === "Draw");
 const draw = async (source: string) => {
-  asked.push(source);
+  sources.push(source);
   return PICTURE;
 };
 
 test("is drawn as an image when the reader asks for it", async () => {
   const page = answered("```mermaid\ngraph TD; A-->B\n```", draw);
   await page.until(() => expect(buttons(page)).toHaveLength(1));
-  expect([asked, page.all(".code img")]).toEqual([[], []]);
+  expect([sources, page.all(".code img")]).toEqual([[], []]);
   buttons(page)[0]?.click();
   await page.until(() => expect(page.find<HTMLImageElement>(".code img").src).toBe(PICTURE));
-  expect(asked).toEqual(["graph TD; A-->B"]);
+  expect(sources).toEqual(["graph TD; A-->B"]);
 });
 
 test("one that cannot be drawn stays code, and it is said why", async () => {

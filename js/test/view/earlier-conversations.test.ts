@@ -21,7 +21,7 @@ function storeWith(answer: unknown): MemoryStore {
   return store;
 }
 
-const asked = (store: MemoryStore, method: string) =>
+const paramsOf = (store: MemoryStore, method: string) =>
   store.requested.filter((one) => one.method === method).map(({ params }) => params);
 
 describe("earlier conversations", () => {
@@ -32,10 +32,10 @@ describe("earlier conversations", () => {
     });
     const page = open(store, { kind: "chat" });
     await page.until(() => expect(page.all(".earlier-one")).toHaveLength(2));
-    expect(asked(store, "listSessions")).toEqual([{ here: true, limit: 100 }]);
+    expect(paramsOf(store, "listSessions")).toEqual([{ here: true, limit: 100 }]);
     expect(page.all(".earlier-one")[1]?.textContent).toContain("1 turn ");
     (page.all(".earlier-one")[0] as HTMLElement).click();
-    await page.until(() => expect(asked(store, "resumeSession")).toEqual([{ channel: "eliza:/a" }]));
+    await page.until(() => expect(paramsOf(store, "resumeSession")).toEqual([{ channel: "eliza:/a" }]));
   });
 
   test("that were open can be brought back all at once; those that are open are not offered", async () => {
@@ -45,7 +45,7 @@ describe("earlier conversations", () => {
     await page.until(() => expect(page.all(".earlier-one")).toHaveLength(3));
     page.find(".earlier-list .button").click();
     await page.until(() =>
-      expect(asked(store, "resumeSession")).toEqual([{ channel: "eliza:/b" }, { channel: "eliza:/a" }]),
+      expect(paramsOf(store, "resumeSession")).toEqual([{ channel: "eliza:/b" }, { channel: "eliza:/a" }]),
     );
   });
 
@@ -61,7 +61,7 @@ describe("earlier conversations", () => {
         : Promise.resolve({});
     page.find(".earlier-list .button").click();
     await page.until(() => expect(page.text()).toContain("About eliza:/g: The workspace is gone."));
-    expect(asked(store, "resumeSession")).toHaveLength(8);
+    expect(paramsOf(store, "resumeSession")).toHaveLength(8);
     expect(page.text()).toContain("Reopened 7 conversations.");
   });
 
@@ -85,7 +85,7 @@ describe("earlier conversations", () => {
     async (answer) => {
       const store = storeWith(answer);
       const page = open(store, { kind: "chat" });
-      await page.until(() => expect(asked(store, "listSessions")).toHaveLength(1));
+      await page.until(() => expect(paramsOf(store, "listSessions")).toHaveLength(1));
       expect(page.all(".earlier-list")).toEqual([]);
     },
   );

@@ -128,19 +128,19 @@ describe("drafts", () => {
     fakeTimers();
     try {
       const { store, page } = tabs();
-      const told: unknown[] = [];
-      store.notify = (method, params) => told.push([method, params]);
+      const notifications: unknown[] = [];
+      store.notify = (method, params) => notifications.push([method, params]);
       type(box(page), "a");
       type(box(page), "ab");
-      expect(told).toEqual([]);
+      expect(notifications).toEqual([]);
       vi.advanceTimersByTime(500);
-      expect(told).toEqual([["draft", { channel: CHAT, text: "ab" }]]);
+      expect(notifications).toEqual([["draft", { channel: CHAT, text: "ab" }]]);
       type(box(page), "abc");
       page.all("[role=tab]")[1]?.click();
-      expect(told.at(-1)).toEqual(["draft", { channel: CHAT, text: "abc" }]);
+      expect(notifications.at(-1)).toEqual(["draft", { channel: CHAT, text: "abc" }]);
       type(box(page), "abcd");
       window.dispatchEvent(new Event("pagehide"));
-      expect(told.at(-1)).toEqual(["draft", { channel: CHAT, text: "abcd" }]);
+      expect(notifications.at(-1)).toEqual(["draft", { channel: CHAT, text: "abcd" }]);
     } finally {
       vi.useRealTimers();
     }
@@ -159,8 +159,8 @@ describe("drafts", () => {
 
   test("of another window replace what stands here, as soon as nobody types here", async () => {
     const { store, page } = tabs();
-    const said: unknown[] = [];
-    store.notify = (_, params) => said.push(params);
+    const notifications: unknown[] = [];
+    store.notify = (_, params) => notifications.push(params);
     box(page).focus();
     type(box(page), "mine");
     window.dispatchEvent(new Event("pagehide")); // saved, and sent to the kernel
@@ -284,7 +284,7 @@ describe("the queue", () => {
 });
 
 describe("completion", () => {
-  const asked = (store: MemoryStore) => store.requested.filter(({ method }) => method === "complete");
+  const completionRequests = (store: MemoryStore) => store.requested.filter(({ method }) => method === "complete");
 
   test("offers the agent's commands after a slash at the start, and Enter takes one", async () => {
     const store = readyStore();
@@ -319,7 +319,7 @@ describe("completion", () => {
     const page = open(store, { kind: "chat" });
     type(box(page), "look at @d");
     await page.until(() => expect(page.all("[role=option]").length).toEqual(2));
-    expect(asked(store)).toEqual([{ method: "complete", params: { channel: CHAT, start: "d" } }]);
+    expect(completionRequests(store)).toEqual([{ method: "complete", params: { channel: CHAT, start: "d" } }]);
     expect(page.find("[role=option]").textContent).toContain("shape (3, 2)");
     press(box(page), "ArrowDown");
     await page.until(() => expect(page.find("[aria-selected=true][role=option]").textContent).toContain("my data.csv"));
@@ -337,10 +337,10 @@ describe("completion", () => {
     const page = open(store, { kind: "chat" });
     type(box(page), "write to ada@exa");
     await vi.advanceTimersByTimeAsync(1000);
-    expect(asked(store)).toEqual([]);
+    expect(completionRequests(store)).toEqual([]);
     type(box(page), "write to ada@exa @d");
     await vi.advanceTimersByTimeAsync(1000);
-    expect(asked(store)).toEqual([{ method: "complete", params: { channel: CHAT, start: "d" } }]);
+    expect(completionRequests(store)).toEqual([{ method: "complete", params: { channel: CHAT, start: "d" } }]);
   });
 });
 
@@ -678,7 +678,7 @@ describe("a form of the agent", () => {
       ],
     },
   ] as const;
-  const asked = async (request: Partial<ChatInputRequest>) => {
+  const openForm = async (request: Partial<ChatInputRequest>) => {
     const store = readyStore();
     startTurn(store, "t", "x");
     store.apply(CHAT, {
@@ -690,8 +690,10 @@ describe("a form of the agent", () => {
     return { store, page };
   };
   const fill = (page: Page, label: string, value: string) => {
-    const found = page.all(".question label").find((one) => one.textContent?.startsWith(label)) as HTMLLabelElement;
-    const field = page.find<HTMLInputElement>(`[id="${found.getAttribute("for")}"]`);
+    const labelElement = page
+      .all(".question label")
+      .find((one) => one.textContent?.startsWith(label)) as HTMLLabelElement;
+    const field = page.find<HTMLInputElement>(`[id="${labelElement.getAttribute("for")}"]`);
     field.value = value;
     field.dispatchEvent(new InputEvent("input", { bubbles: true }));
   };
@@ -703,7 +705,7 @@ describe("a form of the agent", () => {
       ?.click();
 
   test("says what is missing, and sends each answer in its kind", async () => {
-    const { store, page } = await asked({ questions });
+    const { store, page } = await openForm({ questions });
     page.button("Send").click();
     await page.until(() =>
       expect(page.all(".question .error-text").map((one) => one.textContent)).toEqual([
@@ -756,14 +758,14 @@ describe("a form of the agent", () => {
   });
 
   test("Skip answers without answers", async () => {
-    const { store, page } = await asked({ questions });
+    const { store, page } = await openForm({ questions });
     page.button("Skip").click();
     expect(sent(store)).toEqual([{ type: "chat/inputCompleted", requestId: "r", response: "decline" }]);
   });
 
   test("begins with what is recommended; of one of several with the first", async () => {
     const options = ["a", "b", "c"].map((id) => ({ id, label: id.toUpperCase(), recommended: id !== "a" }));
-    const { store, page } = await asked({
+    const { store, page } = await openForm({
       questions: [
         { kind: "single-select", id: "one", message: "Which?", required: true, options },
         { kind: "multi-select", id: "many", message: "Which ones?", options },
@@ -779,24 +781,24 @@ describe("a form of the agent", () => {
   });
 
   test("what is only to be done elsewhere is said to be done, or called off", async () => {
-    const { store, page } = await asked({ message: "Eliza waits for your login." });
+    const { store, page } = await openForm({ message: "Eliza waits for your login." });
     expect(page.all(".input-request button").map((one) => one.textContent)).toEqual(["I've signed in", "Skip"]);
     page.button("I've signed in").click();
     expect(sent(store)).toMatchObject([{ type: "chat/inputCompleted", response: "accept" }]);
   });
 
   test("an address is shown in full with whose it is; one that is none cannot be opened", async () => {
-    const { page } = await asked({ url: "https://bank.example@evil.example/login" });
+    const { page } = await openForm({ url: "https://bank.example@evil.example/login" });
     expect(page.find(".address strong").textContent).toEqual("evil.example");
     expect(page.find(".address code").textContent).toEqual("https://bank.example@evil.example/login");
     expect(page.find<HTMLAnchorElement>(".address a").rel).toContain("noopener");
-    const bad = (await asked({ url: "javascript:alert(1)" })).page;
+    const bad = (await openForm({ url: "javascript:alert(1)" })).page;
     expect(bad.all(".address a")).toEqual([]);
     expect(bad.text()).toContain("isn't a web address");
   });
 
   test("keys typed in it stay in it", async () => {
-    const { page } = await asked({ questions });
+    const { page } = await openForm({ questions });
     const heard: string[] = [];
     page.host.parentElement?.addEventListener("keydown", (event) => heard.push(event.key));
     press(page.find(".question input"), "a");

@@ -39,9 +39,9 @@ function part({ kind, state = "completed", locations = [], diffs = [] }: Call, n
 }
 
 test.each(CASES)("$description", ({ calls, changes: expected }) => {
-  const found = changes(calls.map(part), "file:///w");
-  const told = found.map(({ path, kind, change }) => [path, kind, change?.added ?? null, change?.removed ?? null]);
-  expect(told).toEqual(expected);
+  const actual = changes(calls.map(part), "file:///w");
+  const rows = actual.map(({ path, kind, change }) => [path, kind, change?.added ?? null, change?.removed ?? null]);
+  expect(rows).toEqual(expected);
 });
 
 test("a change whose text was too large to come along is named without counts", () => {

@@ -31,9 +31,9 @@ class Box {
 
 function following(pinned = true) {
   const box = new Box();
-  const said: boolean[] = [];
+  const reports: boolean[] = [];
   const kept: number[] = [];
-  const follower = new Follower(box, pinned, (holds) => said.push(holds));
+  const follower = new Follower(box, pinned, (holds) => reports.push(holds));
   box.tell = () => {
     if (follower.scrolled()) kept.push(box.scrollTop);
   };
@@ -41,15 +41,15 @@ function following(pinned = true) {
     box.scrollHeight += by;
     follower.follow();
   };
-  return { box, follower, said, kept, grow };
+  return { box, follower, reports, kept, grow };
 }
 
 describe("a transcript at its end", () => {
   test("follows what comes, and takes its own scrolls for nobody's", () => {
-    const { box, follower, said, kept, grow } = following();
+    const { box, follower, reports, kept, grow } = following();
     for (let at = 0; at < 3; at++) grow();
     box.frame();
-    expect([box.scrollTop, follower.pinned, said, kept]).toEqual([1020, true, [], []]);
+    expect([box.scrollTop, follower.pinned, reports, kept]).toEqual([1020, true, [], []]);
   });
 
   test("stands still while the pointer is on a question, and follows again when it has left", () => {
@@ -63,7 +63,7 @@ describe("a transcript at its end", () => {
   });
 
   test("is let go by one step of the wheel, whatever text comes before the browser has scrolled", () => {
-    const { box, follower, said, grow } = following();
+    const { box, follower, reports, grow } = following();
     grow();
     follower.intends("up"); // the wheel event arrives first, …
     grow();
@@ -74,7 +74,7 @@ describe("a transcript at its end", () => {
       grow();
       box.frame();
     }
-    expect([box.scrollTop, follower.pinned, said]).toEqual([890, false, [false]]);
+    expect([box.scrollTop, follower.pinned, reports]).toEqual([890, false, [false]]);
   });
 
   test("is let go by a wheel that comes between our scroll and what is told of it", () => {
@@ -99,14 +99,14 @@ describe("a transcript at its end", () => {
   });
 
   test("stays held while heights change by themselves", () => {
-    const { box, follower, said } = following();
+    const { box, follower, reports } = following();
     box.scrollHeight = 700; // the browser clamps
     box.scrollTop = 600;
     box.frame();
     box.scrollHeight = 1200;
     box.scrollTop = 650; // and anchors
     box.frame();
-    expect([follower.pinned, said]).toEqual([true, []]);
+    expect([follower.pinned, reports]).toEqual([true, []]);
   });
 });
 
@@ -143,12 +143,12 @@ describe("a transcript away from its end", () => {
   });
 
   test("holds the end again when asked to, and follows at once", () => {
-    const { box, follower, said, grow } = following();
+    const { box, follower, reports, grow } = following();
     follower.intends("up");
     box.scrollTop = 300;
     box.frame();
     grow(200);
     follower.hold();
-    expect([box.scrollTop, said]).toEqual([1100, [false, true]]);
+    expect([box.scrollTop, reports]).toEqual([1100, [false, true]]);
   });
 });

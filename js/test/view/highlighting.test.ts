@@ -5,10 +5,10 @@ import { MarkdownPage } from "./markdown-page";
 import { fetchModule } from "./modules";
 
 const PYTHON = "```python\ndef f(): pass\n```";
-const asked: string[] = [];
+const modules: string[] = [];
 const module = async (name: string): Promise<{ default: unknown }> => {
-  asked.push(name);
-  if (asked.length === 1) throw new Error("the kernel is busy");
+  modules.push(name);
+  if (modules.length === 1) throw new Error("the kernel is busy");
   return fetchModule(name);
 };
 const show = (text: string) => new MarkdownPage({ module }).draw(text, false);
@@ -21,20 +21,20 @@ test("code is plain where nothing can be fetched", () => {
 
 test("text without a language fetches nothing", () => {
   show("```\ndef f(): pass\n```");
-  expect(asked).toEqual([]);
+  expect(modules).toEqual([]);
 });
 
 test("code is coloured once the colours are here; a failed fetch is tried again with the next code", async () => {
   const first = show(PYTHON);
-  await eventually(() => expect(asked).toEqual(["highlighting"]));
+  await eventually(() => expect(modules).toEqual(["highlighting"]));
   const pages = [first];
   await eventually(() => {
     pages.push(show("```java\nclass A {}\n```"));
-    expect(asked).toEqual(["highlighting", "highlighting"]);
+    expect(modules).toEqual(["highlighting", "highlighting"]);
   });
   await eventually(() => expect(pages.slice(0, 2).map(keyword)).toEqual(["def", "class"]));
   expect([keyword(show("```js\nlet a;\n```")), keyword(show("```c\nint a;\n```"))]).toEqual(["let", undefined]);
-  expect(asked).toEqual(["highlighting", "highlighting"]);
+  expect(modules).toEqual(["highlighting", "highlighting"]);
 });
 
 test("an open fence grows in one text node and is coloured when it closes", () => {

@@ -47,7 +47,7 @@ class HistoryStore extends MemoryStore {
   }
 
   /** The requests of the history itself; the list of an empty conversation also requests more at once. */
-  asked(method: string): unknown[] {
+  paramsOf(method: string): unknown[] {
     const params = this.requested.filter((one) => one.method === method).map((one) => one.params);
     return params.filter((one) => (one as { limit?: number }).limit !== 100);
   }
@@ -69,7 +69,7 @@ async function opened(store: HistoryStore): Promise<Page> {
 const box = (page: Page) => page.find<HTMLInputElement>(".history input");
 const mains = (page: Page) => page.all(".history-main");
 const titles = (page: Page) => page.all(".history-title").map((one) => one.textContent);
-const said = (page: Page) => page.find(".history-count").textContent;
+const countText = (page: Page) => page.find(".history-count").textContent;
 
 function search(page: Page, text: string): void {
   box(page).value = text;
@@ -120,7 +120,7 @@ describe("the history", () => {
       press(box(page), "h", { code: "KeyH", altKey: true });
       await page.until(() => expect(page.root.activeElement?.tagName).toBe("TEXTAREA"));
     }
-    expect([store.modules, store.asked("listSessions")]).toEqual([
+    expect([store.modules, store.paramsOf("listSessions")]).toEqual([
       ["history"],
       [
         { here: true, limit: 50, offset: 0 },
@@ -178,7 +178,7 @@ describe("the list", () => {
       new Date(0).toLocaleDateString([], { weekday: "long", day: "numeric", month: "long", year: "numeric" }),
     ]);
     expect(mains(page)[0]?.textContent).toMatch(/^About aEliza · [\d:]+/);
-    expect([said(page), page.text().includes("/home/me/work")]).toEqual(["3 conversations", false]);
+    expect([countText(page), page.text().includes("/home/me/work")]).toEqual(["3 conversations", false]);
     await filter(page, "Where", "everywhere");
     await page.until(() => expect(mains(page)[0]?.textContent).toContain("· fit.ipynb · /home/me/work"));
   });
@@ -188,14 +188,18 @@ describe("the list", () => {
     const store = new HistoryStore({ listSessions: () => ({ sessions }) });
     const page = await opened(store);
     await filter(page, "Where", "folder");
-    await page.until(() => expect(store.asked("listSessions").at(-1)).toEqual({ folder: true, limit: 50, offset: 0 }));
+    await page.until(() =>
+      expect(store.paramsOf("listSessions").at(-1)).toEqual({ folder: true, limit: 50, offset: 0 }),
+    );
     await filter(page, "Agent", "gone");
     await page.until(() =>
-      expect(store.asked("listSessions").at(-1)).toEqual({ folder: true, agent: "gone", limit: 50, offset: 0 }),
+      expect(store.paramsOf("listSessions").at(-1)).toEqual({ folder: true, agent: "gone", limit: 50, offset: 0 }),
     );
     expect(page.find(".history-filter").textContent).toBe("This folder, gone");
     await filter(page, "Where", "everywhere");
-    await page.until(() => expect(store.asked("listSessions").at(-1)).toEqual({ agent: "gone", limit: 50, offset: 0 }));
+    await page.until(() =>
+      expect(store.paramsOf("listSessions").at(-1)).toEqual({ agent: "gone", limit: 50, offset: 0 }),
+    );
   });
 
   test("goes on at its end, once, and without what was listed already", async () => {
@@ -204,11 +208,11 @@ describe("the list", () => {
       listSessions: ({ offset }) => ({ sessions: all.slice(Number(offset) - (offset ? 1 : 0)).slice(0, 50) }),
     });
     const page = await opened(store);
-    expect(said(page)).toBe("The latest 50 conversations");
+    expect(countText(page)).toBe("The latest 50 conversations");
     page.button("Show more").click();
     page.find(".history-list").dispatchEvent(new Event("scroll"));
-    await page.until(() => expect(said(page)).toBe("70 conversations"));
-    expect(store.asked("listSessions").map((one) => (one as { offset: number }).offset)).toEqual([0, 50]);
+    await page.until(() => expect(countText(page)).toBe("70 conversations"));
+    expect(store.paramsOf("listSessions").map((one) => (one as { offset: number }).offset)).toEqual([0, 50]);
     expect(new Set(titles(page)).size).toBe(70);
     expect(page.all(".history-more")).toEqual([]);
   });
@@ -228,7 +232,7 @@ describe("the list", () => {
     press(mains(page)[0] as Element, "Delete");
     mains(page)[0]?.click();
     await page.until(() => expect(page.find(".history-preview").textContent).toBe("Why?So."));
-    expect([store.asked("resumeSession"), page.all("[data-undo]")]).toEqual([[], []]);
+    expect([store.paramsOf("resumeSession"), page.all("[data-undo]")]).toEqual([[], []]);
   });
 
   test.each([
@@ -242,7 +246,7 @@ describe("the list", () => {
     const buttons = page.all(".history-empty button");
     expect(buttons.map((one) => one.textContent)).toEqual(scope === "here" ? ["Show all conversations"] : []);
     buttons[0]?.click();
-    await page.until(() => expect(store.asked("listSessions").at(-1)).toEqual({ limit: 50, offset: 0 }));
+    await page.until(() => expect(store.paramsOf("listSessions").at(-1)).toEqual({ limit: 50, offset: 0 }));
   });
 
   test("says what is missing, and goes on with the search index", async () => {
@@ -283,13 +287,13 @@ describe("a search", () => {
       });
     for (const text of ["r", "re", "res"]) search(page, text);
     await page.until(() => expect(Object.keys(answers)).toEqual(["res"]));
-    expect(said(page)).toBe("Searching…");
+    expect(countText(page)).toBe("Searching…");
     search(page, "resi");
     await page.until(() => expect(Object.keys(answers)).toEqual(["res", "resi"]));
     answers.resi?.({ sessions: [kept("new")] });
     await page.until(() => expect(titles(page)).toEqual(["About new"]));
     answers.res?.({ sessions: [kept("old")] });
-    await page.until(() => expect(said(page)).toBe("1 conversation found"));
+    await page.until(() => expect(countText(page)).toBe("1 conversation found"));
     expect(titles(page)).toEqual(["About new"]);
   });
 
@@ -327,11 +331,11 @@ describe("a search", () => {
     const store = new HistoryStore({ listSessions: ({ search: text }) => ({ sessions: text ? [] : [kept("a")] }) });
     const page = await opened(store);
     search(page, '100% "quoted" 🙂');
-    await page.until(() => expect(said(page)).toBe("Nothing found"));
+    await page.until(() => expect(countText(page)).toBe("Nothing found"));
     expect(page.find(".history-empty p").textContent).toBe('Nothing in this notebook contains “100% "quoted" 🙂”.');
     page.button("Search everywhere").click();
     await page.until(() =>
-      expect(store.asked("listSessions").at(-1)).toEqual({ search: '100% "quoted" 🙂', limit: 50, offset: 0 }),
+      expect(store.paramsOf("listSessions").at(-1)).toEqual({ search: '100% "quoted" 🙂', limit: 50, offset: 0 }),
     );
   });
 });
@@ -355,12 +359,12 @@ describe("a conversation of the history", () => {
     expect(at()).toBe(second);
     press(second, "ArrowRight");
     await page.until(() => expect(page.find(".history-preview").textContent).toBe("Why?Because."));
-    expect(store.asked("previewSession")).toEqual([{ channel: "eliza:/b" }]);
+    expect(store.paramsOf("previewSession")).toEqual([{ channel: "eliza:/b" }]);
     press(second, "ArrowLeft");
     await page.until(() => expect(page.all(".history-preview")).toEqual([]));
     press(second, "ArrowUp");
     press(first, "ArrowUp");
-    expect([at(), store.asked("resumeSession")]).toEqual([box(page), []]);
+    expect([at(), store.paramsOf("resumeSession")]).toEqual([box(page), []]);
   });
 
   test("that cannot be previewed says why", async () => {
@@ -378,7 +382,7 @@ describe("a conversation of the history", () => {
     store.root.value = { agents: [AGENT], sessions: [summary(SESSION)] };
     await page.until(() => expect(mains(page)[0]?.title).toBe("Open"));
     mains(page)[0]?.click();
-    await page.until(() => expect(store.asked("resumeSession")).toEqual([{ channel: "eliza:/a" }]));
+    await page.until(() => expect(store.paramsOf("resumeSession")).toEqual([{ channel: "eliza:/a" }]));
     store.root.value = { agents: [AGENT], sessions: [summary("eliza:/a", "About a"), summary(SESSION)] };
     await page.until(() => expect(page.find("[aria-selected=true]").textContent).toContain("About a"));
     expect(page.all(".history")).toEqual([]);
@@ -392,7 +396,7 @@ describe("a conversation of the history", () => {
     expect(page.all("[data-undo]")).toEqual([]);
     mains(page)[1]?.click();
     await page.until(() => expect(page.find("[aria-selected=true]").textContent).toContain("One"));
-    expect(store.asked("resumeSession")).toEqual([]);
+    expect(store.paramsOf("resumeSession")).toEqual([]);
   });
 
   test("that cannot be opened says why, and the others can be", async () => {
@@ -433,7 +437,7 @@ describe("a conversation's menu", () => {
     name.value = "  Fit ";
     page.find(".history-ask").dispatchEvent(new SubmitEvent("submit", { bubbles: true, cancelable: true }));
     await page.until(() => expect(titles(page)).toEqual(["Fit"]));
-    expect(store.asked("updateSession")).toEqual([{ channel: "eliza:/a", title: "Fit" }]);
+    expect(store.paramsOf("updateSession")).toEqual([{ channel: "eliza:/a", title: "Fit" }]);
     expect(page.text()).toContain("Fit is renamed.");
   });
 
@@ -445,10 +449,10 @@ describe("a conversation's menu", () => {
   ])("has %s", async (name, marks, change) => {
     const store = new HistoryStore({ listSessions: () => ({ sessions: [kept("a", marks)] }) });
     const page = await opened(store);
-    const before = store.asked("listSessions").length;
+    const before = store.paramsOf("listSessions").length;
     await more(page, "About a", name);
-    await page.until(() => expect(store.asked("listSessions")).toHaveLength(before + 1));
-    expect(store.asked("updateSession")).toEqual([{ channel: "eliza:/a", ...change }]);
+    await page.until(() => expect(store.paramsOf("listSessions")).toHaveLength(before + 1));
+    expect(store.paramsOf("updateSession")).toEqual([{ channel: "eliza:/a", ...change }]);
   });
 
   test("that fails says why, and duplicates", async () => {
@@ -459,7 +463,7 @@ describe("a conversation's menu", () => {
       expect(page.find(".history-trouble").textContent).toBe("Couldn't be pinned: The disk is full."),
     );
     await more(page, "About b", "Duplicate");
-    await page.until(() => expect(store.asked("duplicateSession")).toEqual([{ channel: "eliza:/b" }]));
+    await page.until(() => expect(store.paramsOf("duplicateSession")).toEqual([{ channel: "eliza:/b" }]));
   });
 
   test("exports a document, which the reader keeps", async () => {
@@ -472,7 +476,7 @@ describe("a conversation's menu", () => {
     vi.stubGlobal("URL", Object.assign(URL, { createObjectURL: () => "blob:1", revokeObjectURL: () => undefined }));
     await more(page, "About a", "Export as Markdown");
     await page.until(() => expect(kept.map(([name]) => name)).toEqual(["About-a.md"]));
-    expect(store.asked("exportSession")).toEqual([{ channel: "eliza:/a", form: "md" }]);
+    expect(store.paramsOf("exportSession")).toEqual([{ channel: "eliza:/a", form: "md" }]);
     click.mockRestore();
     vi.unstubAllGlobals();
   });
@@ -504,10 +508,10 @@ describe("several conversations", () => {
     await page.until(() => page.find("[data-undo]"));
     vi.advanceTimersByTime(11_000);
     await page.until(() => expect(page.text()).toContain("Deleted 0 of 2 conversations"));
-    expect(store.asked("deleteSession")).toEqual([{ channel: "eliza:/a" }]);
+    expect(store.paramsOf("deleteSession")).toEqual([{ channel: "eliza:/a" }]);
     ends[0]?.();
     await page.until(() => expect(page.text()).toContain("Deleted 1 of 2 conversations"));
-    expect(store.asked("deleteSession")).toEqual([{ channel: "eliza:/a" }, { channel: "eliza:/c" }]);
+    expect(store.paramsOf("deleteSession")).toEqual([{ channel: "eliza:/a" }, { channel: "eliza:/c" }]);
     ends[1]?.();
     await page.until(() => expect(page.all("progress")).toEqual([]));
   });
@@ -520,9 +524,9 @@ describe("several conversations", () => {
     page.find(".danger").click();
     await page.until(() => page.find("[data-undo]"));
     vi.advanceTimersByTime(11_000);
-    await page.until(() => expect(store.asked("deleteSession")).toHaveLength(1));
+    await page.until(() => expect(store.paramsOf("deleteSession")).toHaveLength(1));
     window.dispatchEvent(new Event("pagehide"));
-    expect(store.asked("deleteSession")).toEqual([{ channel: "eliza:/a" }, { channel: "eliza:/b" }]);
+    expect(store.paramsOf("deleteSession")).toEqual([{ channel: "eliza:/a" }, { channel: "eliza:/b" }]);
   });
 
   test("are archived at once; those that are open cannot be selected", async () => {
@@ -536,7 +540,7 @@ describe("several conversations", () => {
     await page.until(() => expect(page.text()).toContain("2 selected"));
     page.button("Archive").click();
     await page.until(() =>
-      expect(store.asked("updateSession")).toEqual([
+      expect(store.paramsOf("updateSession")).toEqual([
         { channel: "eliza:/a", archived: true },
         { channel: "eliza:/b", archived: true },
       ]),
@@ -549,7 +553,7 @@ describe("changes by others", () => {
     const there = [kept("a")];
     const store = new HistoryStore({ listSessions: () => ({ sessions: there }) });
     const page = await opened(store);
-    expect(store.asked("watchSessions")).toEqual([{ on: true }]);
+    expect(store.paramsOf("watchSessions")).toEqual([{ on: true }]);
     there.unshift(kept("b"));
     store.sessionsChanged.value = { added: ["eliza:/b"], removed: [], changed: [] };
     await page.until(() => expect(titles(page)).toEqual(["About b", "About a"]));
@@ -557,7 +561,7 @@ describe("changes by others", () => {
     store.sessionsChanged.value = { added: [], removed: ["eliza:/a", "eliza:/b"], changed: [] };
     await page.until(() => expect(titles(page)).toEqual([]));
     press(box(page), "Escape");
-    await page.until(() => expect(store.asked("watchSessions")).toEqual([{ on: true }, { on: false }]));
+    await page.until(() => expect(store.paramsOf("watchSessions")).toEqual([{ on: true }, { on: false }]));
   });
 });
 
@@ -575,17 +579,19 @@ describe("what an agent keeps itself", () => {
       openAgentSession: () => ({ channel: "eliza:/own", chat: "eliza:/own/chat" }),
     });
     const page = await opened(store);
-    expect(store.asked("listAgentSessions")).toEqual([]);
+    expect(store.paramsOf("listAgentSessions")).toEqual([]);
     page.button("Show what Eliza keeps itself").click();
     await page.until(() =>
       expect(page.all(".history-own .history-title").map((one) => one.textContent)).toEqual(["<b>Talk</b>"]),
     );
     page.button("Show more").click();
     await page.until(() => expect(page.all(".history-own")).toHaveLength(2));
-    expect(store.asked("listAgentSessions")).toEqual([{ agent: "eliza" }, { agent: "eliza", cursor: "2" }]);
+    expect(store.paramsOf("listAgentSessions")).toEqual([{ agent: "eliza" }, { agent: "eliza", cursor: "2" }]);
     page.button("Open <b>Talk</b>").click();
     await page.until(() => expect(page.all(".history")).toEqual([]));
-    expect(store.asked("openAgentSession")).toEqual([{ agent: "eliza", id: "s1", cwd: "/work", title: "<b>Talk</b>" }]);
+    expect(store.paramsOf("openAgentSession")).toEqual([
+      { agent: "eliza", id: "s1", cwd: "/work", title: "<b>Talk</b>" },
+    ]);
   });
 
   test("that cannot be listed says why, and can be asked for again", async () => {
@@ -606,7 +612,7 @@ describe("the storage page", () => {
     { what: "folder", name: "/home/me/\u202ework", bytes: 900, items: 4 },
   ];
 
-  async function shown(answers: Answers): Promise<[HistoryStore, Page]> {
+  async function openStorage(answers: Answers): Promise<[HistoryStore, Page]> {
     const store = new HistoryStore({ measureStorage: () => ({ path: "/data/sessions.db", rows }), ...answers });
     const page = await opened(store);
     await task(page, "Storage");
@@ -615,7 +621,7 @@ describe("the storage page", () => {
   }
 
   test("says how much is kept, and goes back by Escape", async () => {
-    const [, page] = await shown({});
+    const [, page] = await openStorage({});
     expect(page.all(".history-sizes td").map((one) => one.textContent)).toEqual([
       ...["conversations", "3 MB", "4", "eliza", "900 bytes", "4", "/home/me/⟨U+202E⟩work", "900 bytes", "4"],
     ]);
@@ -624,7 +630,7 @@ describe("the storage page", () => {
   });
 
   test("deletes after it has said how many, and measures again", async () => {
-    const [store, page] = await shown({
+    const [store, page] = await openStorage({
       changeStorage: ({ dryRun }) => ({ message: `2 conversations ${dryRun ? "would be " : ""}deleted.`, count: 2 }),
     });
     page.button("Delete…").click();
@@ -632,15 +638,15 @@ describe("the storage page", () => {
     await page.until(() => expect(page.text()).toContain(words));
     page.find(".danger").click();
     await page.until(() => expect(page.find("[role=status].small").textContent).toBe("2 conversations deleted."));
-    expect(store.asked("changeStorage")).toEqual([
+    expect(store.paramsOf("changeStorage")).toEqual([
       { action: "remove", olderThanDays: 90, dryRun: true },
       { action: "remove", olderThanDays: 90, dryRun: false },
     ]);
-    await page.until(() => expect(store.asked("measureStorage")).toHaveLength(2));
+    await page.until(() => expect(store.paramsOf("measureStorage")).toHaveLength(2));
   });
 
   test("says what is wrong with the log, and why something failed", async () => {
-    const [, page] = await shown({
+    const [, page] = await openStorage({
       changeStorage: ({ action }) =>
         action === "check"
           ? { message: "Page 7 is never used. In a terminal: agentnb storage --repair", count: 0 }
@@ -653,7 +659,9 @@ describe("the storage page", () => {
   });
 
   test("repairs, exports and imports, and deletes the oldest beyond a size", async () => {
-    const [store, page] = await shown({ changeStorage: ({ action }) => ({ message: `${action} done.`, count: 3 }) });
+    const [store, page] = await openStorage({
+      changeStorage: ({ action }) => ({ message: `${action} done.`, count: 3 }),
+    });
     for (const [button, action] of [
       ["Repair", "repair"],
       ["Export all", "export"],
@@ -668,7 +676,7 @@ describe("the storage page", () => {
     await page.until(() => expect(page.find<HTMLSelectElement>("[aria-label='Keep the newest']").value).toBe("10G"));
     page.button("Delete the rest…").click();
     await page.until(() => expect(page.text()).toContain("This can't be undone."));
-    expect(store.asked("changeStorage")).toEqual([
+    expect(store.paramsOf("changeStorage")).toEqual([
       { action: "repair" },
       { action: "export", path: "~/agentnb-conversations.db" },
       { action: "import", path: "~/agentnb-conversations.db" },
@@ -686,10 +694,10 @@ describe("the filters", () => {
     await filter(page, "State", "failed");
     await page.until(() => expect(page.find(".history-empty").textContent).toContain("with these filters"));
     await filter(page, "State", "archived");
-    await page.until(() => expect(store.asked("listSessions").at(-1)).toHaveProperty("archived"));
+    await page.until(() => expect(store.paramsOf("listSessions").at(-1)).toHaveProperty("archived"));
     await filter(page, "When", "7");
-    await page.until(() => expect(store.asked("listSessions").at(-1)).toHaveProperty("since"));
-    const { since, ...others } = store.asked("listSessions").at(-1) as { since: number };
+    await page.until(() => expect(store.paramsOf("listSessions").at(-1)).toHaveProperty("since"));
+    const { since, ...others } = store.paramsOf("listSessions").at(-1) as { since: number };
     expect([others, new Date(since).getHours(), Math.round((TODAY - since) / DAY) <= 7]).toEqual([
       { here: true, archived: true, limit: 50, offset: 0 },
       0,
@@ -722,7 +730,7 @@ describe("a deletion", () => {
     fakeTimers(); // undo is possible for ten seconds
     await more(page, "About a", "Delete");
     await page.until(() => page.find("[data-undo]"));
-    expect([titles(page), store.asked("deleteSession")]).toEqual([["About b"], []]);
+    expect([titles(page), store.paramsOf("deleteSession")]).toEqual([["About b"], []]);
   });
 
   test("is sent when it can no longer be undone", async () => {
@@ -733,11 +741,11 @@ describe("a deletion", () => {
     expect([titles(page), page.root.activeElement]).toEqual([["About b"], mains(page)[0]]);
     expect(page.text()).toContain("Deleted About a and its undo history. You can undo this for ten seconds.");
     vi.advanceTimersByTime(9_000);
-    expect(store.asked("deleteSession")).toEqual([]);
+    expect(store.paramsOf("deleteSession")).toEqual([]);
     page.find("[data-undo]").focus();
     vi.advanceTimersByTime(2_000);
     await page.until(() => expect(page.all("[data-undo]")).toEqual([]));
-    expect([store.asked("deleteSession"), titles(page)]).toEqual([[{ channel: "eliza:/a" }], ["About b"]]);
+    expect([store.paramsOf("deleteSession"), titles(page)]).toEqual([[{ channel: "eliza:/a" }], ["About b"]]);
     expect(page.root.activeElement).toBe(box(page));
   });
 
@@ -750,7 +758,7 @@ describe("a deletion", () => {
     await page.until(() => expect(titles(page)).toEqual(["About a", "About b"]));
     press(box(page), "Escape");
     await page.until(() => page.find(".prompt"));
-    expect(store.asked("deleteSession")).toEqual([]);
+    expect(store.paramsOf("deleteSession")).toEqual([]);
   });
 
   test.each([
@@ -762,7 +770,7 @@ describe("a deletion", () => {
     const page = await opened(store);
     await remove(page);
     leave(page);
-    await eventually(() => expect(store.asked("deleteSession")).toEqual([{ channel: "eliza:/a" }]));
+    await eventually(() => expect(store.paramsOf("deleteSession")).toEqual([{ channel: "eliza:/a" }]));
   });
 
   test("that the kernel refuses shows the conversation again, and why", async () => {

@@ -52,18 +52,18 @@ function isHarmful(element: Element, name: string, value: string): boolean {
 /** Checks everything that a view has drawn. */
 function expectHarmless(page: Page, what: string): void {
   const body = page.find(".root");
-  const found: string[] = [];
+  const harmful: string[] = [];
   const walker = document.createTreeWalker(body, NodeFilter.SHOW_ELEMENT);
   while (walker.nextNode()) {
     const element = walker.currentNode as Element;
-    if (isForbidden(element)) found.push(element.outerHTML.slice(0, 200));
+    if (isForbidden(element)) harmful.push(element.outerHTML.slice(0, 200));
     // By name: jsdom makes an object for each member of `attributes`, which takes much longer.
     for (const name of element.getAttributeNames()) {
       const value = element.getAttribute(name) as string;
-      if (isHarmful(element, name, value)) found.push(`${element.localName} ${name}=${value}`);
+      if (isHarmful(element, name, value)) harmful.push(`${element.localName} ${name}=${value}`);
     }
   }
-  expect(found, what).toEqual([]);
+  expect(harmful, what).toEqual([]);
   expect((globalThis as Record<string, unknown>).pwned, what).toEqual(undefined);
   expect(Object.getOwnPropertyNames(Object.prototype), what).toEqual(INHERITED);
 }
@@ -262,9 +262,9 @@ function messagesFor(name: string): string[] {
 function batches(name: string): string[][] {
   const size = ALONE.has(name) ? 1 : ENDS.has(name) ? TURNS : BATCH;
   const messages = messagesFor(name);
-  const found: string[][] = [];
-  for (let at = 0; at < messages.length; at += size) found.push(messages.slice(at, at + size));
-  return found;
+  const batches: string[][] = [];
+  for (let at = 0; at < messages.length; at += size) batches.push(messages.slice(at, at + size));
+  return batches;
 }
 
 /** The whole chat; and once its last turn as below a cell, drawn by the same parts. */
@@ -299,8 +299,8 @@ describe.each(Object.entries(FIELDS))("hostile text in: %s", (name, fill) => {
       }
       for (const page of views(store, name, at === 0)) {
         await unfold(page);
-        const shown = page.find(".root").getElementsByClassName("part").length;
-        if (!BESIDE.has(name)) expect(shown, name).toBeGreaterThanOrEqual(batch.length);
+        const partCount = page.find(".root").getElementsByClassName("part").length;
+        if (!BESIDE.has(name)) expect(partCount, name).toBeGreaterThanOrEqual(batch.length);
         expectHarmless(page, `${name}: ${JSON.stringify(batch.map((text) => text.slice(0, 60)))}`);
         page.unmount();
         await new Promise((resolve) => setImmediate(resolve)); // frees the view's memory
@@ -316,21 +316,21 @@ const NOT_DRAWN = new Set(["href", "src", "id", "data-key"]);
 
 /** The texts of the page that are longer than `LONGEST_TEXT`, with their elements. */
 function longTexts(page: Page): string[] {
-  const found: string[] = [];
+  const texts: string[] = [];
   const walker = document.createTreeWalker(page.find(".root"), NodeFilter.SHOW_ELEMENT | NodeFilter.SHOW_TEXT);
   while (walker.nextNode()) {
     const node = walker.currentNode;
     if (node instanceof Text) {
-      if (node.data.length > LONGEST_TEXT) found.push(`${node.parentElement?.outerHTML.slice(0, 120)}`);
+      if (node.data.length > LONGEST_TEXT) texts.push(`${node.parentElement?.outerHTML.slice(0, 120)}`);
       continue;
     }
     const element = node as HTMLInputElement;
     if (/^(select|option)$/.test(element.localName)) continue; // a choice's id, which is not drawn
     for (const { name, value } of element.attributes)
-      if (value.length > LONGEST_TEXT && !NOT_DRAWN.has(name)) found.push(`${element.localName} ${name}`);
-    if ((element.value?.length ?? 0) > LONGEST_TEXT) found.push(`${element.localName}'s value`);
+      if (value.length > LONGEST_TEXT && !NOT_DRAWN.has(name)) texts.push(`${element.localName} ${name}`);
+    if ((element.value?.length ?? 0) > LONGEST_TEXT) texts.push(`${element.localName}'s value`);
   }
-  return found;
+  return texts;
 }
 
 describe.each(Object.entries(FIELDS))("a text of 400,000 characters in: %s", (name, fill) => {

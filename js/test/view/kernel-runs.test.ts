@@ -7,7 +7,7 @@ import { open } from "./page";
 
 const PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 const call = { turnId: "t1", toolCallId: "c1" };
-const text = (said: string) => ({ type: "text", text: said }) as const;
+const text = (words: string) => ({ type: "text", text: words }) as const;
 
 function begun(): MemoryStore {
   const store = readyStore();
@@ -80,13 +80,13 @@ test("what was printed before an error stands in its lines and colours, and the 
   const content = [text(`${printed}\n\`\`\`\nZeroDivisionError: division by zero\n\`\`\``)];
   runs(store, { startedAt: 1000, endedAt: 1010, content });
   ends(store, false);
-  const shown = "step 1 done\nstep 2 done\nZeroDivisionError: division by zero";
+  const output = "step 1 done\nstep 2 done\nZeroDivisionError: division by zero";
   await page.until(() => expect(page.find(".failure").textContent).toBe("ZeroDivisionError: division by zero"));
   expect(page.all(".tool .output")).toEqual([]);
   page.find(".tool .fold-head").click();
-  await page.until(() => expect(page.find(".tool .output").textContent).toBe(shown));
+  await page.until(() => expect(page.find(".tool .output").textContent).toBe(output));
   expect(page.find(".tool .output span").textContent).toBe("step 1");
-  expect(chatMarkdown(store.chat(CHAT).peek() as never, "Fit")).toContain(`\`\`\`\n${shown}\n\`\`\``);
+  expect(chatMarkdown(store.chat(CHAT).peek() as never, "Fit")).toContain(`\`\`\`\n${output}\n\`\`\``);
 });
 
 test("code that raised is failed, and its error stands on the card", async () => {

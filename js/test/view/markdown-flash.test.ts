@@ -5,12 +5,12 @@ import { MarkdownPage } from "./markdown-page";
 /** Everything that is shown while `text` grows letter by letter. */
 function frames(text: string): { text: string; html: string }[] {
   const page = new MarkdownPage();
-  const shown = [];
+  const states = [];
   for (let at = 1; at <= text.length; at += 1) {
     page.draw(text.slice(0, at), true);
-    shown.push({ text: page.text, html: page.html });
+    states.push({ text: page.text, html: page.html });
   }
-  return shown;
+  return states;
 }
 
 describe("while a text streams in, letter by letter", () => {
@@ -39,8 +39,8 @@ describe("while a text streams in, letter by letter", () => {
   ];
   test.each(cases)("%s shows no raw marks", (_name, text, never) => {
     for (const [at, frame] of frames(text).entries()) {
-      const shown = frame.text.replace(/^(python|js|text)/gm, "");
-      expect(shown, `after ${JSON.stringify(text.slice(0, at + 1))}`).not.toMatch(never);
+      const visibleText = frame.text.replace(/^(python|js|text)/gm, "");
+      expect(visibleText, `after ${JSON.stringify(text.slice(0, at + 1))}`).not.toMatch(never);
     }
   });
 

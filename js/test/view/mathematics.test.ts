@@ -6,9 +6,9 @@ import { eventually } from "../eventually";
 import { MarkdownPage } from "./markdown-page";
 import { fetchModule } from "./modules";
 
-const asked: string[] = [];
+const modules: string[] = [];
 const module = async (name: string): Promise<{ default: unknown }> => {
-  asked.push(name);
+  modules.push(name);
   return fetchModule(name);
 };
 const page = () => new MarkdownPage({ module });
@@ -29,12 +29,12 @@ async function ready(): Promise<void> {
 
 test("the module is fetched once, with the first formula, and until then the source is shown", async () => {
   page().draw("No formula, for $5.", false);
-  expect(asked).toEqual([]);
+  expect(modules).toEqual([]);
   const pages = [page().draw("Of $x^2$.", false), page().draw("$$y$$", false)];
   expect(pages.map((one) => one.text)).toEqual(["Of $x^2$.", "$$y$$"]);
   await eventually(() => expect(pages.map((one) => maths(one).length)).toEqual([1, 1]));
   expect(pages.map((one) => one.text)).toEqual(["Of x2.", "y"]);
-  expect(asked).toEqual(["math"]);
+  expect(modules).toEqual(["math"]);
 });
 
 describe("what is a formula", () => {
@@ -240,13 +240,13 @@ describe("what a formula can never become", () => {
     ["built-in macros", "\\dots\\implies".repeat(600)],
   ])("%s are drawn or refused, in a moment", (_name, source) => {
     const start = process.cpuUsage();
-    let said = "";
+    let message = "";
     try {
       check(formula(source, true));
     } catch (error) {
-      said = (error as Error).message;
+      message = (error as Error).message;
     }
-    expect(said).toMatch(/^(?:|It is nested too deeply\.|It is too large\.|Too many expansions.*)$/);
+    expect(message).toMatch(/^(?:|It is nested too deeply\.|It is too large\.|Too many expansions.*)$/);
     expect(process.cpuUsage(start).user / 1000).toBeLessThan(20_000); // fails only if it hangs
   });
 
@@ -264,8 +264,11 @@ describe("what a formula can never become", () => {
   test("one that cannot be drawn shows its source and says why", async () => {
     await ready();
     const one = page().draw("See $\\frac{1}$ and $\\nosuch{x}$.", false);
-    const said = [...one.element.querySelectorAll<HTMLElement>(".math")].map((span) => [span.textContent, span.title]);
-    expect(said).toEqual([
+    const formulas = [...one.element.querySelectorAll<HTMLElement>(".math")].map((span) => [
+      span.textContent,
+      span.title,
+    ]);
+    expect(formulas).toEqual([
       ["$\\frac{1}$", "This formula can't be drawn. Unexpected end of input in a macro argument, expected '}'."],
       ["$\\nosuch{x}$", "This formula can't be drawn. Unsupported function name: \\nosuch."],
     ]);

@@ -91,9 +91,9 @@ export class MemoryStore implements Store {
   }
 
   older(channel: string): Signal<Older> {
-    const found = this.#older.get(channel) ?? signal<Older>({ left: 0, turns: [] });
-    this.#older.set(channel, found);
-    return found;
+    const olderTurns = this.#older.get(channel) ?? signal<Older>({ left: 0, turns: [] });
+    this.#older.set(channel, olderTurns);
+    return olderTurns;
   }
 
   fetchOlder(channel: string, limit: number): Promise<void> {

@@ -29,25 +29,27 @@ function chat(items: readonly Record<string, unknown>[] = ITEMS) {
   store.answer = (method, params) => {
     if (method !== "previewMentions") return Promise.resolve({});
     const { label } = params as { label?: string };
-    const told = items.map(({ text, data, contentType, ...one }) =>
+    const previews = items.map(({ text, data, contentType, ...one }) =>
       one.label === label ? { ...one, text, data, contentType } : one,
     );
-    return Promise.resolve({ items: told });
+    return Promise.resolve({ items: previews });
   };
   const page = open(store, { kind: "chat" });
   const box = page.find<HTMLTextAreaElement>("textarea");
-  const asked = () => store.requested.filter(({ method }) => method === "previewMentions");
+  const previewRequests = () => store.requested.filter(({ method }) => method === "previewMentions");
   const chips = () => page.all(".mention-chip").map((chip) => chip.textContent);
-  return { store, page, box, asked, chips };
+  return { store, page, box, previewRequests, chips };
 }
 
 test("each attachment of a mention is a chip with its size; what is cut or not taken is marked", async () => {
-  const { page, box, asked, chips } = chat();
+  const { page, box, previewRequests, chips } = chat();
   type(box, "Explain @cell:3 and @a.csv");
   await page.until(() =>
     expect(chips()).toEqual(["cell:3~1.2K tokenscut", "cell:3 picture 1~409 tokensnot accepted", "a.csv"]),
   );
-  expect(asked().map(({ params }) => params)).toEqual([{ channel: CHAT, text: "Explain @cell:3 and @a.csv" }]);
+  expect(previewRequests().map(({ params }) => params)).toEqual([
+    { channel: CHAT, text: "Explain @cell:3 and @a.csv" },
+  ]);
 });
 
 test("a chip opens what is sent, as text or picture, and says what is cut; Escape closes it and goes back to the box", async () => {
@@ -73,22 +75,22 @@ test("a chip opens what is sent, as text or picture, and says what is cut; Escap
 });
 
 test("nothing is asked without a mention, nor again while other words are typed; sent, the chips are gone", async () => {
-  const { page, box, asked, chips } = chat();
+  const { page, box, previewRequests, chips } = chat();
   type(box, "Mail ada@example.org about 5 @ 3");
   type(box, "Look at @cell:3");
   await page.until(() => expect(chips().length).toEqual(3));
   type(box, "Look at @cell:3 again");
   await page.until(() => expect(box.value).toContain("again"));
-  expect(asked().length).toEqual(1);
+  expect(previewRequests().length).toEqual(1);
   press(box, "Enter");
   await page.until(() => expect(chips()).toEqual([]));
 });
 
 test("a kernel that knows no previews shows no chips", async () => {
-  const { store, page, box, asked, chips } = chat();
+  const { store, page, box, previewRequests, chips } = chat();
   store.answer = () => Promise.reject(new Error("There is no request of that name."));
   type(box, "@cell:3");
-  await page.until(() => expect(asked().length).toEqual(1));
+  await page.until(() => expect(previewRequests().length).toEqual(1));
   expect(chips()).toEqual([]);
 });
 

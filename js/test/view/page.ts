@@ -60,15 +60,15 @@ export function open(store: Store, what: What, into: HTMLElement = document.body
     unmount,
     all,
     find<E extends Element>(selector: string): E {
-      const [found] = all<E>(selector);
-      if (!found) throw new Error(`Nothing is at ${selector} in ${body.innerHTML.slice(0, 2000)}`);
-      return found;
+      const [element] = all<E>(selector);
+      if (!element) throw new Error(`Nothing is at ${selector} in ${body.innerHTML.slice(0, 2000)}`);
+      return element;
     },
     text: () => body.textContent ?? "",
     button(name) {
-      const found = all("button").find((one) => (one.getAttribute("aria-label") ?? one.textContent) === name);
-      if (!found) throw new Error(`No button is named ${name}: ${all("button").map((one) => one.textContent)}`);
-      return found as HTMLButtonElement;
+      const button = all("button").find((one) => (one.getAttribute("aria-label") ?? one.textContent) === name);
+      if (!button) throw new Error(`No button is named ${name}: ${all("button").map((one) => one.textContent)}`);
+      return button as HTMLButtonElement;
     },
     until,
   };

@@ -64,13 +64,13 @@ describe("a tool call", () => {
     ["{ ls; }", ".command-box", "$ { ls; }"],
     ["true", ".command-box", "$ true"],
     ['{"shell":3}', ".input", '{\n  "shell": 3\n}'],
-  ])("what is run has a prompt sign where it is a command: %s", async (toolInput, where, said) => {
+  ])("what is run has a prompt sign where it is a command: %s", async (toolInput, where, text) => {
     const store = started({ kind: "execute" });
     ready(store, { toolInput });
     complete(store, { success: false, error: { message: "No" } });
     const page = show(store);
     page.find(".tool .fold-head").click();
-    await page.until(() => expect(page.find(where).textContent).toEqual(said));
+    await page.until(() => expect(page.find(where).textContent).toEqual(text));
   });
 
   test("a failed one says once what its text says, too", () => {

@@ -32,7 +32,7 @@ function ask(store: MemoryStore, options: ConfirmationOption[] | undefined = OPT
   });
 }
 
-async function asked(options?: ConfirmationOption[]): Promise<{ store: MemoryStore; page: Page }> {
+async function openPermission(options?: ConfirmationOption[]): Promise<{ store: MemoryStore; page: Page }> {
   const store = readyStore();
   const page = open(store, { kind: "chat" });
   startTurn(store, "t1", "Tidy up");
@@ -106,8 +106,8 @@ describe("who answered", () => {
     [{ approved: true, answeredBy: { kind: "bypass" } }, "Allowed by your policy file: this agent doesn't need to ask"],
     [{ approved: true, answeredBy: { kind: "headless" } }, "Allowed by a setting: no one could be asked"],
     [{ approved: true, answeredBy: { kind: "reading" } }, "Allowed: reading in the workspace needs no permission"],
-  ])("%j is said in words", async (answer, said) => {
-    const { store, page } = await asked();
+  ])("%j is said in words", async (answer, sentences) => {
+    const { store, page } = await openPermission();
     const turn = open(store, { kind: "turn", channel: CHAT, turnId: "t1" });
     store.apply(CHAT, { type: "chat/toolCallConfirmed", turnId: "t1", toolCallId: "c1", ...answer });
     const words = (view: Page) => view.all(".tool .state-text, .decision").map((one) => one.textContent?.trim());
@@ -117,12 +117,12 @@ describe("who answered", () => {
           words(view)
             .join("")
             .replace(/^Stopped(?=Not)/, ""),
-        ).toEqual(said),
+        ).toEqual(sentences),
       );
   });
 
   test("a tool call that ran without asking under Deny says so, in the chat and in a turn", async () => {
-    const { store, page } = await asked();
+    const { store, page } = await openPermission();
     const turn = open(store, { kind: "turn", channel: CHAT, turnId: "t1" });
     store.apply(CHAT, { type: "chat/toolCallConfirmed", turnId: "t1", toolCallId: "c1", approved: true });
     await page.until(() => page.find(".decision"));
@@ -327,9 +327,9 @@ describe("a permission card", () => {
   test("is one line where the notebook shows the change of a cell, and a card where it does not", async () => {
     const { store, page } = await askedAll(["a"], ["b"]);
     await armed(page);
-    const given: CellProposal[] = [];
+    const proposals: CellProposal[] = [];
     const went: string[] = [];
-    const propose = (all: readonly CellProposal[]) => given.push(...all);
+    const propose = (all: readonly CellProposal[]) => proposals.push(...all);
     const showProposal = (id: string) => went.push(id);
     store.notebook = { propose, showProposal } as unknown as NotebookActions;
     const cell = { notebook: "fit.ipynb", action: "replace", cellId: "c", oldText: "x = 1", newText: "x = 2" };
@@ -338,23 +338,23 @@ describe("a permission card", () => {
     store.root.value = { ...root, sessions: (root.sessions ?? []).map((one) => ({ ...one, status: 24 })) };
     onTestFinished(followProposals(store));
     await page.until(() => expect(page.all(".permission")).toHaveLength(3));
-    given[0]?.placed?.({ where: "in [3]", obstacle: "You changed this cell." });
+    proposals[0]?.placed?.({ where: "in [3]", obstacle: "You changed this cell." });
     await page.until(() => expect(page.all(".permission")).toHaveLength(2));
     expect(page.find(".waiting-in-cell").textContent).toBe("Waiting in [3] →Write cPreview");
     expect(await moreOptions(page)).toContain("Allow all 2 edits once");
     page.find(".waiting-link").click();
-    expect(went).toEqual([given[0]?.id]);
-    given[0]?.placed?.({ where: "", obstacle: "The cell is no longer in the notebook." });
+    expect(went).toEqual([proposals[0]?.id]);
+    proposals[0]?.placed?.({ where: "", obstacle: "The cell is no longer in the notebook." });
     await page.until(() => expect(page.all(".permission")).toHaveLength(3));
     const names = [...(page.all(".permission")[2]?.querySelectorAll(".permission-options button") ?? [])];
     expect(names.map(({ textContent }) => textContent)).toEqual(["Reject"]);
     expect(page.text()).toContain("The cell is no longer in the notebook.");
-    given[0]?.placed?.(undefined);
+    proposals[0]?.placed?.(undefined);
     await page.until(() => expect(page.text()).not.toContain("The cell is no longer"));
   });
 
   test("shows what is asked, with the agent's own options by name and in its order", async () => {
-    const { page } = await asked();
+    const { page } = await openPermission();
     expect(page.text()).toContain("rm data.csv");
     expect(page.find(".permission-what").title).toContain("/work/data.csv");
     page.find(".permission-what").click();
@@ -380,7 +380,7 @@ describe("a permission card", () => {
         optionKind: `allow_${scope}`,
       }),
     );
-    const { page } = await asked([always, ...[...OPTIONS].reverse(), ...scopes]);
+    const { page } = await openPermission([always, ...[...OPTIONS].reverse(), ...scopes]);
     expect(answers(page).map((one) => one.textContent)).toEqual(["Preview", "Allow once", "Reject"]);
     const names = scopes.map(({ label }) => label).reverse();
     expect(await moreOptions(page)).toEqual([...names, "Always allow", "Reject always"]);
@@ -396,7 +396,7 @@ describe("a permission card", () => {
 
   test("does nothing for its first half second, then answers", async () => {
     fakeTimers();
-    const { store, page } = await asked();
+    const { store, page } = await openPermission();
     page.button("Allow once").click();
     expect(store.dispatched).toEqual([]);
     expect(page.button("Allow once").getAttribute("aria-disabled")).toEqual("true");
@@ -428,7 +428,7 @@ describe("a permission card", () => {
   });
 
   test("an approving option is sent with its id and folds the card into one line", async () => {
-    const { store, page } = await asked();
+    const { store, page } = await openPermission();
     await armed(page);
     await moreOptions(page);
     page.find("[role=menuitem]").click();
@@ -453,7 +453,7 @@ describe("a permission card", () => {
     { approved: true, confirmed: "user-action" },
     { approved: false, reason: "denied", answeredBy: { kind: "client", clientId: "me" } },
   ])("a change folds with its card, and one click opens it (%j)", async (answer) => {
-    const { store, page } = await asked();
+    const { store, page } = await openPermission();
     const content = [{ type: "diff", path: "/work/fit.py", oldText: "a\n", newText: "b\n" } as const];
     store.apply(CHAT, {
       type: "x-agentnb/toolCallDetailsChanged",
@@ -470,7 +470,7 @@ describe("a permission card", () => {
   });
 
   test("a denying option is sent as a denial and says so on one line", async () => {
-    const { store, page } = await asked();
+    const { store, page } = await openPermission();
     await armed(page);
     page.button("Reject").click();
     expect(store.dispatched[0]?.action).toEqual({
@@ -485,7 +485,7 @@ describe("a permission card", () => {
   });
 
   test("without options of its own it offers to allow and to deny", async () => {
-    const { store, page } = await asked([]);
+    const { store, page } = await openPermission([]);
     await armed(page);
     page.button("Reject").click();
     expect(store.dispatched[0]?.action).toEqual({
@@ -498,7 +498,7 @@ describe("a permission card", () => {
   });
 
   test("is a named group, and is announced politely with the agent's name", async () => {
-    const { page } = await asked();
+    const { page } = await openPermission();
     const card = page.find(".permission");
     expect(card.getAttribute("role")).toEqual("group");
     const label = card.getAttribute("aria-labelledby") as string;
@@ -509,7 +509,7 @@ describe("a permission card", () => {
   });
 
   test("takes the focus when the reader is nowhere else", async () => {
-    const { page } = await asked();
+    const { page } = await openPermission();
     expect(page.root.activeElement).toBe(page.find(".permission"));
   });
 
@@ -526,13 +526,13 @@ describe("a permission card", () => {
   test("never takes the focus from the rest of the page", async () => {
     const cell = document.body.appendChild(document.createElement("button"));
     cell.focus();
-    await asked();
+    await openPermission();
     expect(document.activeElement).toBe(cell);
     cell.remove();
   });
 
   test("the focus stays at the tool call when the card is answered by keyboard", async () => {
-    const { page } = await asked();
+    const { page } = await openPermission();
     await armed(page);
     page.button("Allow once").focus();
     page.button("Allow once").click();

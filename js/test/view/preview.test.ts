@@ -39,7 +39,7 @@ const ENDED: ToolCallRehearsal = {
   way: "namespaces",
 };
 
-async function asked(kind = "execute"): Promise<{ store: MemoryStore; page: Page }> {
+async function openPermission(kind = "execute"): Promise<{ store: MemoryStore; page: Page }> {
   const store = Object.assign(readyStore(), { module: fetchModule });
   const page = open(store, { kind: "chat" });
   startTurn(store, "t1", "Tidy up");
@@ -55,7 +55,7 @@ function shows(store: MemoryStore, rehearsal: ToolCallRehearsal): void {
 }
 
 test("the button asks for the preview, and the card shows all of it as text", async () => {
-  const { store, page } = await asked();
+  const { store, page } = await openPermission();
   expect(page.button("Preview").title).toBe("Show what it would do, by running it in an isolated copy");
   page.button("Preview").click();
   expect(store.requested.at(-1)).toEqual({
@@ -68,7 +68,7 @@ test("the button asks for the preview, and the card shows all of it as text", as
   shows(store, ENDED);
   await page.until(() => page.find(".preview-summary"));
   const text = page.find(".preview").textContent ?? "";
-  for (const said of [
+  for (const sentence of [
     ENDED.summary as string,
     "DataFrame (3, 2) → DataFrame (3, 3)",
     "and 311 more",
@@ -80,7 +80,7 @@ test("the button asks for the preview, and the card shows all of it as text", as
     "said",
     "exit code 0",
   ])
-    expect(text).toContain(said);
+    expect(text).toContain(sentence);
   expect(page.all(".preview b, .preview img:not(.picture)")).toEqual([]);
   expect(page.all(".preview .picture")).toHaveLength(1);
   const pictured = page
@@ -93,7 +93,7 @@ test("the button asks for the preview, and the card shows all of it as text", as
 });
 
 test("a command that was changed is previewed as changed, and an older preview says so", async () => {
-  const { store, page } = await asked();
+  const { store, page } = await openPermission();
   shows(store, ENDED);
   await page.until(() => expect(page.all(".permission-options [aria-disabled=true]")).toEqual([]));
   page.find<HTMLButtonElement>(".permission .more").click();
@@ -108,7 +108,7 @@ test("a command that was changed is previewed as changed, and an older preview s
 });
 
 test("where there is no preview the card says why, and a refusal is said", async () => {
-  const { store, page } = await asked("kernel");
+  const { store, page } = await openPermission("kernel");
   store.answer = () => Promise.reject(new Error("That question was answered before."));
   page.button("Preview").click();
   await page.until(() =>
@@ -120,16 +120,16 @@ test("where there is no preview the card says why, and a refusal is said", async
 });
 
 test("there is no button where the settings switch previews off, or nothing is run", async () => {
-  const { store, page } = await asked();
+  const { store, page } = await openPermission();
   const root = store.root.peek() as RootState;
   store.root.value = { ...root, config: { values: { look: { rehearse: "off" } } } } as unknown as RootState;
   await page.until(() => expect(page.all(".preview")).toEqual([]));
-  const other = await asked("edit");
+  const other = await openPermission("edit");
   expect(other.page.all(".preview")).toEqual([]);
 });
 
 test("afterwards the tool call keeps its preview, and says what came out otherwise", async () => {
-  const { store, page } = await asked();
+  const { store, page } = await openPermission();
   shows(store, ENDED);
   store.apply(CHAT, { type: "chat/toolCallConfirmed", ...call, approved: true, selectedOptionId: "allow" });
   const differences = [

@@ -33,8 +33,8 @@ describe("the box to write in", () => {
     const { store, page, box } = prompt();
     type(box, "half a thought");
     await page.until(() => expect(page.button("Send message").disabled).toEqual(false));
-    const asked = new CustomEvent("agentnb-send", { detail: "Fix it", cancelable: true });
-    expect(page.host.dispatchEvent(asked)).toEqual(false);
+    const event = new CustomEvent("agentnb-send", { detail: "Fix it", cancelable: true });
+    expect(page.host.dispatchEvent(event)).toEqual(false);
     expect(store.dispatched.map(({ action }) => action)).toMatchObject([
       { type: "chat/turnStarted", message: { text: "Fix it", origin: { kind: "user" } } },
     ]);

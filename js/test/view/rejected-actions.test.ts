@@ -64,12 +64,12 @@ test.each([
   [SESSION, { type: "session/titleChanged", title: "x" }, "The conversation wasn't renamed."],
   [SESSION, { type: "x-agentnb/modeChanged", modeId: "code" }, "The mode wasn't changed."],
   [CHAT, { type: "chat/somethingNew" }, "That action was rejected."],
-] as const)("on %s the refusal of %j is said, in the chat and below a cell", async (channel, action, said) => {
+] as const)("on %s the refusal of %j is said, in the chat and below a cell", async (channel, action, sentence) => {
   const store = readyStore();
   startTurn(store, "t1", "first");
   const views = [open(store, { kind: "chat" }), open(store, { kind: "turn", channel: CHAT, turnId: "t1" })];
   store.refusals.value = [{ id: 1, channel, action: action as never, reason: "The agent said no." }];
-  for (const view of views) await view.until(() => expect(notices(view)).toEqual([`${said} The agent said no.`]));
+  for (const view of views) await view.until(() => expect(notices(view)).toEqual([`${sentence} The agent said no.`]));
 });
 
 test("what the page does by itself is no news to the reader", async () => {

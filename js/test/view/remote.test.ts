@@ -45,12 +45,12 @@ function chat(isRemote: boolean): { store: MemoryStore; page: Page } {
 }
 
 async function clientOf(values: Record<string, unknown>): Promise<Client> {
-  const said: { id: number; clientId: string }[] = [];
+  const messages: { id: number; clientId: string }[] = [];
   const listeners = new Set<(message: unknown) => void>();
   const manager = {};
   const wire: Wire = {
     widget_manager: manager as NonNullable<Wire["widget_manager"]>,
-    send: (message) => void said.push(message as (typeof said)[number]),
+    send: (message) => void messages.push(message as (typeof messages)[number]),
     on: (_event, listener) => void listeners.add(listener),
     off: (_event, listener) => void listeners.delete(listener),
   };
@@ -58,7 +58,8 @@ async function clientOf(values: Record<string, unknown>): Promise<Client> {
   const client = createClient(wire);
   const root = { resource: ROOT, state: { agents: [], config: { schema: {}, values } }, fromSeq: 1 };
   const result = { protocolVersion: 3, hostId: "h", snapshots: [root], missing: [] };
-  for (const listener of listeners) listener({ jsonrpc: "2.0", v: 3, to: said[0]?.clientId, id: said[0]?.id, result });
+  for (const listener of listeners)
+    listener({ jsonrpc: "2.0", v: 3, to: messages[0]?.clientId, id: messages[0]?.id, result });
   await Promise.resolve();
   return client;
 }

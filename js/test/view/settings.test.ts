@@ -95,27 +95,27 @@ const GRANTS = { grants: [{ ...GRANT, session: "eliza:/s1", title: "Fit" }] };
 
 afterEach(() => document.body.replaceChildren());
 
-function shown(answers: Record<string, unknown> = {}) {
+function openSettings(answers: Record<string, unknown> = {}) {
   const into = document.body.appendChild(document.createElement("main"));
-  const asked: { method: string; params: Record<string, unknown> }[] = [];
+  const requests: { method: string; params: Record<string, unknown> }[] = [];
   const request = async <T>(method: string, params: object): Promise<T> => {
-    asked.push({ method, params: params as Record<string, unknown> });
+    requests.push({ method, params: params as Record<string, unknown> });
     const answer = answers[method] ?? (method === "listSettings" ? LISTED : method === "listGrants" ? GRANTS : {});
     return (typeof answer === "function" ? answer(params) : answer) as T;
   };
-  const said: string[] = [];
+  const announcements: string[] = [];
   const other = { ...AGENT, provider: "claude", displayName: "Claude" };
   const root = signal({ agents: [AGENT, other], sessions: [] });
   const refused: string[] = [];
-  const announce = (sentence: string) => void said.push(sentence);
+  const announce = (sentence: string) => void announcements.push(sentence);
   const kept = new Map<string, unknown>();
   const mount = () => mountSettings(into, { root, request, announce, kept, refused: (why) => void refused.push(why) });
   const page = { close: mount(), mount };
   const named = <E extends HTMLElement>(label: string) => into.querySelector<E>(`[aria-label="${label}"]`) as E;
   const button = (name: string) =>
     [...into.querySelectorAll("button")].find((one) => one.textContent?.trim() === name) as HTMLButtonElement;
-  const changes = () => asked.filter(({ method }) => method.startsWith("change")).map(({ params }) => params);
-  return { into, asked, said, refused, page, named, button, changes };
+  const changes = () => requests.filter(({ method }) => method.startsWith("change")).map(({ params }) => params);
+  return { into, requests, announcements, refused, page, named, button, changes };
 }
 
 /** Waits as long as a busy machine needs. */
@@ -126,7 +126,7 @@ const ready = async (into: HTMLElement) => until(() => expect(into.querySelector
 const row = (into: HTMLElement, name: string) => into.querySelector<HTMLElement>(`[data-at="${name}"]`) as HTMLElement;
 
 test("the first screen has what the kernel names, in its order; all others are under Advanced, by group", async () => {
-  const { into } = shown();
+  const { into } = openSettings();
   await ready(into);
   const advanced = into.querySelector("details.settings-advanced") as HTMLDetailsElement;
   const first = [...into.querySelectorAll<HTMLElement>("[data-at]")].filter((one) => !advanced.contains(one));
@@ -137,13 +137,13 @@ test("the first screen has what the kernel names, in its order; all others are u
 });
 
 test("a kernel of an older version names no first screen: everything is shown", async () => {
-  const { into } = shown({ listSettings: { ...LISTED, first: undefined } });
+  const { into } = openSettings({ listSettings: { ...LISTED, first: undefined } });
   await ready(into);
   expect(into.querySelector<HTMLDetailsElement>("details.settings-advanced")?.open).toBe(true);
 });
 
 test("a dot marks what is not at its default; where a value comes from is described, not written into the row", async () => {
-  const { into, named } = shown();
+  const { into, named } = openSettings();
   await ready(into);
   const permissions = row(into, "permissions");
   expect(permissions.querySelector(".setting-dot")?.ariaLabel).toBe("Reset Permissions");
@@ -178,7 +178,7 @@ test.each([
     where: from,
     below,
   });
-  const { into } = shown({ listSettings: { ...LISTED, groups: [{ title: "Agents", settings: [one] }] } });
+  const { into } = openSettings({ listSettings: { ...LISTED, groups: [{ title: "Agents", settings: [one] }] } });
   await ready(into);
   expect(into.querySelector(".setting-tip")?.textContent).toContain(words);
   expect(into.querySelector(".setting-dot") !== null).toBe(isMarked);
@@ -189,7 +189,9 @@ test.each([
   [90, "90", "", 0],
 ])("a number of %s, where empty means something, is shown as “%s”; “%s” is %s", async (value, shows, types, sent) => {
   const settings = [setting({ name: "timeout", title: "Time limit", kind: "number", value, empty: "no limit" })];
-  const { into, named, changes } = shown({ listSettings: { ...LISTED, groups: [{ title: "Turns", settings }] } });
+  const { into, named, changes } = openSettings({
+    listSettings: { ...LISTED, groups: [{ title: "Turns", settings }] },
+  });
   await ready(into);
   const box = named<HTMLInputElement>("Time limit");
   expect([box.value, box.placeholder]).toEqual([shows, "no limit"]);
@@ -199,7 +201,9 @@ test.each([
 });
 
 test("a question that is open when the settings are closed is not lost silently", async () => {
-  const { into, named, page, refused, button } = shown({ changeSetting: { confirm: "This lets agents do more." } });
+  const { into, named, page, refused, button } = openSettings({
+    changeSetting: { confirm: "This lets agents do more." },
+  });
   await ready(into);
   const box = named<HTMLInputElement>("Working folder");
   box.value = "/data";
@@ -210,7 +214,7 @@ test("a question that is open when the settings are closed is not lost silently"
 });
 
 test("the reason of a refused value stays beside it while other settings are changed, until it is taken back", async () => {
-  const { into, named, changes } = shown({
+  const { into, named, changes } = openSettings({
     changeSetting: ({ name }: { name: string }) => {
       if (name === "cwd") throw new Error("There is no such folder.");
       return {};
@@ -233,7 +237,7 @@ test("the reason of a refused value stays beside it while other settings are cha
 });
 
 test("what was typed and is not confirmed gives way to the value that is set", async () => {
-  const { into, named, button } = shown({ changeSetting: { confirm: "This lets agents do more." } });
+  const { into, named, button } = openSettings({ changeSetting: { confirm: "This lets agents do more." } });
   await ready(into);
   named<HTMLInputElement>("Working folder").value = "/data";
   named("Working folder").dispatchEvent(new KeyboardEvent("keydown", { key: "Enter" }));
@@ -243,7 +247,7 @@ test("what was typed and is not confirmed gives way to the value that is set", a
 });
 
 test("a text of a megabyte is refused with the reason, pasted or typed, and never sent", async () => {
-  const { into, named, changes } = shown();
+  const { into, named, changes } = openSettings();
   await ready(into);
   const box = named<HTMLInputElement>("Working folder");
   const text = "x".repeat(1_000_000);
@@ -260,7 +264,7 @@ test("a text of a megabyte is refused with the reason, pasted or typed, and neve
 });
 
 test("a change carries what the file said, and resets and kernel-only changes say so", async () => {
-  const { into, named, changes } = shown();
+  const { into, named, changes } = openSettings();
   await ready(into);
   const box = named<HTMLInputElement>("Preload agents");
   expect(box.value).toBe("a, b");
@@ -285,7 +289,7 @@ test("a change carries what the file said, and resets and kernel-only changes sa
 });
 
 test("a change that lets agents do more is sent again only when its sentence was confirmed", async () => {
-  const { into, changes, button } = shown({
+  const { into, changes, button } = openSettings({
     changeSetting: ({ confirmed }: { confirmed?: string }) => (confirmed ? {} : { confirm: "Agents may do more." }),
   });
   await ready(into);
@@ -308,7 +312,7 @@ test("a change that lets agents do more is sent again only when its sentence was
 });
 
 test("a refused change says why at its setting, and a policy can be tried", async () => {
-  const { into, button, asked, said } = shown({
+  const { into, button, requests, announcements } = openSettings({
     revokeGrant: { message: "Revoked. Running work continues; the next request asks." },
     changePolicy: () => {
       throw new Error("Rule 1 is not that any more.");
@@ -319,14 +323,14 @@ test("a refused change says why at its setting, and a policy can be tried", asyn
   into.querySelector<HTMLElement>("[aria-label='Remove rule 1']")?.click();
   await until(() => expect(into.textContent).toContain("Rule 1 is not that any more."));
   into.querySelector<HTMLElement>("[aria-label='Revoke: ELIZA may edit files without asking']")?.click();
-  await until(() => expect(said.at(-1)).toContain("Running work continues"));
-  expect(asked.find(({ method }) => method === "revokeGrant")?.params).toEqual({ id: "g1" });
+  await until(() => expect(announcements.at(-1)).toContain("Running work continues"));
+  expect(requests.find(({ method }) => method === "revokeGrant")?.params).toEqual({ id: "g1" });
   button("Test").click();
   await until(() => expect(into.textContent).toContain("You would be asked."));
 });
 
 test("settings are found by their words, and axe finds nothing wrong", async () => {
-  const { into, named } = shown();
+  const { into, named } = openSettings();
   await ready(into);
   const { violations } = await axe.run(into, { rules: { "color-contrast": { enabled: false } } });
   expect(violations.map(({ id, nodes }) => [id, nodes.map(({ html }) => html)])).toEqual([]);
@@ -341,7 +345,7 @@ test("settings are found by their words, and axe finds nothing wrong", async () 
 test.each([true, false])(
   "the search has the focus once the settings are listed (in the panel: %s)",
   async (isInPanel) => {
-    const { into, named } = shown();
+    const { into, named } = openSettings();
     into.className = isInPanel ? "panel" : "";
     into.tabIndex = -1;
     into.focus();
@@ -351,7 +355,7 @@ test.each([true, false])(
 );
 
 test("agents are put in order and hidden by buttons, without typing a name", async () => {
-  const { into, named, changes } = shown();
+  const { into, named, changes } = openSettings();
   await ready(into);
   const folded = ["agents_order", "agents_hidden"].map((name) => row(into, name).querySelector("summary")?.textContent);
   expect(folded).toEqual(["Agent orderUsual", "Shown agentsAll but goose"]);
@@ -375,7 +379,7 @@ test("agents are put in order and hidden by buttons, without typing a name", asy
 });
 
 test("a working folder is chosen among folders; one that is gone begins in the kernel's", async () => {
-  const { into, named, button, asked, changes } = shown({
+  const { into, named, button, requests, changes } = openSettings({
     listFolders: ({ path }: { path: string }) => {
       if (path === "/gone") throw new Error("It is gone.");
       const above = path.endsWith("/data");
@@ -390,12 +394,12 @@ test("a working folder is chosen among folders; one that is gone begins in the k
   button("Use this folder").click();
   await until(() => expect(changes()).toHaveLength(1));
   expect(changes()[0]).toMatchObject({ name: "cwd", value: "/home/ada/data" });
-  const paths = asked.filter(({ method }) => method === "listFolders").map(({ params }) => params.path);
+  const paths = requests.filter(({ method }) => method === "listFolders").map(({ params }) => params.path);
   expect(paths).toEqual(["/gone", "", "/home/ada/data"]);
 });
 
 test("notifications are switched on only once the browser allows them", async () => {
-  const { into, named, changes } = shown();
+  const { into, named, changes } = openSettings();
   await ready(into);
   const answers = ["denied", "granted"];
   const before = Object.getOwnPropertyDescriptor(globalThis, "Notification");
@@ -418,15 +422,15 @@ test("notifications are switched on only once the browser allows them", async ()
 
 test("notifications that are on in a browser that was not asked, or has refused, are not passed off as on", async () => {
   const settings = [setting({ name: "notifications", title: "Notifications", kind: "switch", value: true })];
-  const asked = vi.fn(async () => "denied");
-  vi.stubGlobal("Notification", { permission: "default", requestPermission: asked });
+  const requestPermission = vi.fn(async () => "denied");
+  vi.stubGlobal("Notification", { permission: "default", requestPermission });
   try {
-    const { into, button } = shown({ listSettings: { ...LISTED, groups: [{ title: "Look", settings }] } });
+    const { into, button } = openSettings({ listSettings: { ...LISTED, groups: [{ title: "Look", settings }] } });
     await ready(into);
-    expect([into.textContent?.includes("this browser hasn't been asked yet"), asked.mock.calls.length]).toEqual([
-      true,
-      0,
-    ]);
+    expect([
+      into.textContent?.includes("this browser hasn't been asked yet"),
+      requestPermission.mock.calls.length,
+    ]).toEqual([true, 0]);
     button("Ask the browser").click();
     await until(() => expect(into.textContent).toContain("The browser blocks notifications from this page."));
     expect(button("Ask the browser")).toBeUndefined();
@@ -436,14 +440,14 @@ test("notifications that are on in a browser that was not asked, or has refused,
 });
 
 test("an MCP server is added with its command and variables, and removed by name", async () => {
-  const { into, named, button, asked } = shown();
+  const { into, named, button, requests } = openSettings();
   await ready(into);
   const type = (label: string, value: string) => {
     const box = named<HTMLInputElement>(label);
     box.value = value;
     box.dispatchEvent(new Event("input", { bubbles: true }));
   };
-  const servers = () => asked.filter(({ method }) => method === "changeMcpServer").map(({ params }) => params);
+  const servers = () => requests.filter(({ method }) => method === "changeMcpServer").map(({ params }) => params);
   type("Name of the server", "git");
   type("Command or address", "uvx mcp-server-git");
   type("Variables for the command", "no variable");
@@ -469,11 +473,11 @@ const typeInto = (box: HTMLInputElement | HTMLTextAreaElement | HTMLSelectElemen
 };
 
 test("an agent of one's own is changed: variables that are not shown stay, are replaced or removed", async () => {
-  const { into, named, button, asked } = shown({
+  const { into, named, button, requests } = openSettings({
     changeOwnAgent: ({ confirmed }: { confirmed?: string }) => (confirmed ? {} : { confirm: "Start it so?" }),
   });
   await ready(into);
-  const sent = () => asked.filter(({ method }) => method === "changeOwnAgent").map(({ params }) => params);
+  const sent = () => requests.filter(({ method }) => method === "changeOwnAgent").map(({ params }) => params);
   expect(named<HTMLButtonElement>("Edit the agent bad").disabled).toBe(true);
   named("Edit the agent mine").click();
   await until(() => expect(named<HTMLInputElement>("Command of the agent").value).toBe("my-agent --acp"));
@@ -496,9 +500,9 @@ test("an agent of one's own is changed: variables that are not shown stay, are r
 });
 
 test("a new agent has a name of its own, a command and variables; one of the catalogue can have another command", async () => {
-  const { into, named, button, asked } = shown();
+  const { into, named, button, requests } = openSettings();
   await ready(into);
-  const sent = () => asked.filter(({ method }) => method === "changeOwnAgent").map(({ params }) => params);
+  const sent = () => requests.filter(({ method }) => method === "changeOwnAgent").map(({ params }) => params);
   const choose = (value: string) => typeInto(named<HTMLSelectElement>("Agent of the command"), value, "change");
   const says = async (sentence: string) =>
     until(() => {
@@ -531,7 +535,7 @@ test("a new agent has a name of its own, a command and variables; one of the cat
 });
 
 test("models are hidden and shown by check boxes; a name that hides those of several agents keeps the others hidden", async () => {
-  const { into, changes } = shown();
+  const { into, changes } = openSettings();
   await ready(into);
   const labels = [...row(into, "models_hidden").querySelectorAll("label")];
   const check = (name: string) => labels.find((one) => one.textContent?.trim() === name)?.querySelector("input");
@@ -554,7 +558,7 @@ function type(box: HTMLInputElement | HTMLTextAreaElement, text: string): void {
 }
 
 test("what is typed is set when the page closes, once", async () => {
-  const { into, named, changes, page, refused } = shown();
+  const { into, named, changes, page, refused } = openSettings();
   await ready(into);
   named<HTMLInputElement>("Working folder").focus();
   type(named("Working folder"), "/home/ada/fit");
@@ -568,7 +572,7 @@ test.each([
   ["is refused", () => Promise.reject(new Error("There is no such folder.")), "There is no such folder."],
   ["must be confirmed", () => ({ confirm: "Agents may do more." }), "Agents may do more. Open the settings to confirm"],
 ])("what %s after the page was closed is said elsewhere", async (_, changeSetting, words) => {
-  const { into, named, page, refused } = shown({ changeSetting });
+  const { into, named, page, refused } = openSettings({ changeSetting });
   await ready(into);
   type(named("Working folder"), "/nowhere");
   page.close();
@@ -578,7 +582,7 @@ test.each([
 
 test("what is typed stays when another value is set meanwhile, and is not asked for again by leaving the box", async () => {
   let listed: object = LISTED;
-  const { into, named, changes, page } = shown({
+  const { into, named, changes, page } = openSettings({
     listSettings: () => listed,
     changeSetting: () => Promise.reject(new Error("Someone else has set it.")),
   });
@@ -594,7 +598,7 @@ test("what is typed stays when another value is set meanwhile, and is not asked 
 });
 
 test("what is typed into a form is there when the settings are opened again, and gone once it was cancelled", async () => {
-  const { into, named, button, page } = shown();
+  const { into, named, button, page } = openSettings();
   await ready(into);
   named<HTMLSelectElement>("Agent of the command").value = "=";
   named("Agent of the command").dispatchEvent(new Event("change", { bubbles: true }));
@@ -616,7 +620,7 @@ test("what is typed into a form is there when the settings are opened again, and
 });
 
 test("what is no number is sent as it was typed, to be refused: nothing resets the setting", async () => {
-  const { into, named, changes, page } = shown();
+  const { into, named, changes, page } = openSettings();
   await ready(into);
   type(named("Keep"), "soon");
   page.close();

@@ -76,15 +76,15 @@ describe("the lines of an answer", () => {
         return { maker, part: maker(`p${at}`) };
       });
       const parts = made.map((each) => each.part);
-      const shown = all(parts).filter(() => next(10) > 0);
-      const lines = answerLines(parts, shown, terminals);
-      expect(lines.flat().sort((one, other) => one - other)).toEqual(shown);
+      const visibleParts = all(parts).filter(() => next(10) > 0);
+      const lines = answerLines(parts, visibleParts, terminals);
+      expect(lines.flat().sort((one, other) => one - other)).toEqual(visibleParts);
       const firsts = lines.map((line) => (typeof line === "number" ? line : (line[0] as number)));
       expect(firsts).toEqual([...firsts].sort((one, other) => one - other));
       const lineOf = new Map(lines.flatMap((line) => (typeof line === "number" ? [] : line.map((at) => [at, line]))));
       let texts = 0;
       const work = new Map<string, Set<unknown>>();
-      for (const at of shown) {
+      for (const at of visibleParts) {
         const { maker } = made[at] as (typeof made)[number];
         if (maker === text) texts += 1;
         const is = FOLDED.includes(maker) ? "done" : FAILED.includes(maker) ? `failed ${FAILED.indexOf(maker)}` : "";
@@ -182,7 +182,7 @@ describe("a run in the answer", () => {
     const result = { success, pastTenseMessage: "" };
     store.apply(CHAT, { type: "chat/toolCallComplete", turnId: "t1", toolCallId: id, result } as Action);
   };
-  const asked = () => {
+  const startedStore = () => {
     const store = readyStore();
     startTurn(store, "t1", "Look");
     return store;
@@ -191,7 +191,7 @@ describe("a run in the answer", () => {
   const labels = (page: ReturnType<typeof open>) => page.all(".answer .label").map((label) => label.textContent);
 
   test("opens and closes with its button, and shows the calls in order", async () => {
-    const store = asked();
+    const store = startedStore();
     for (const id of ["one", "two", "three"]) start(store, id);
     for (const id of ["one", "two", "three"]) end(store, id);
     const page = show(store);
@@ -207,7 +207,7 @@ describe("a run in the answer", () => {
   });
 
   test("a call that runs stands in sight until it is done, whatever the order of the ends", async () => {
-    const store = asked();
+    const store = startedStore();
     for (const id of ["one", "two", "three", "four"]) start(store, id);
     for (const id of ["two", "three", "four"]) end(store, id);
     const page = show(store);
@@ -219,7 +219,7 @@ describe("a run in the answer", () => {
   });
 
   test("a call that failed stands in sight with one sentence; all else about it is folded", async () => {
-    const store = asked();
+    const store = startedStore();
     for (const id of ["one", "two", "three", "four"]) start(store, id);
     for (const id of ["one", "two", "three"]) end(store, id);
     end(store, "four", false);
@@ -232,7 +232,7 @@ describe("a run in the answer", () => {
   });
 
   test("a run of 2,000 calls shows a hundred when it is opened, and then more", async () => {
-    const store = asked();
+    const store = startedStore();
     const ids = Array.from({ length: 2_000 }, (_, at) => `call ${at}`);
     for (const id of ids) start(store, id);
     for (const id of ids) end(store, id);
@@ -245,7 +245,7 @@ describe("a run in the answer", () => {
   });
 
   test("what the reader has opened does not fold away, and keeps its node", async () => {
-    const store = asked();
+    const store = startedStore();
     start(store, "one");
     end(store, "one");
     const page = show(store);
@@ -259,7 +259,7 @@ describe("a run in the answer", () => {
   });
 
   test("a call with the keyboard's focus does not fold away under it", async () => {
-    const store = asked();
+    const store = startedStore();
     start(store, "one");
     end(store, "one");
     const page = show(store);

@@ -98,9 +98,9 @@ describe("what the agent is given", () => {
 
   test.each([[[]], [[server("kernel"), skills("jupyter-agentnb 0.2", "agentnb")]], [[7, null, "x"]]])(
     "is no line where it is nothing but agentnb's own: %j",
-    async (given) => {
+    async (customizations) => {
       const store = readyStore();
-      tell(store, ...given);
+      tell(store, ...customizations);
       const page = open(store, { kind: "chat" });
       await page.until(() => page.find(".prompt"));
       expect(page.all(".uses")).toEqual([]);

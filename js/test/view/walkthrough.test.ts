@@ -14,36 +14,36 @@ const STEPS = [
 function show(walkthrough: unknown) {
   const store = readyStore();
   Object.assign(store, { module: fetchModule });
-  const shown: string[] = [];
+  const places: string[] = [];
   store.notebook = {
-    showCell: (id) => void shown.push(id),
-    openFile: (path, _, line) => void shown.push(`${path}:${line}`),
+    showCell: (id) => void places.push(id),
+    openFile: (path, _, line) => void places.push(`${path}:${line}`),
   } as Partial<NotebookActions> as NotebookActions;
   startTurn(store, "t1", "Walk me through it");
   const at = { turnId: "t1", toolCallId: "c" };
   store.apply(CHAT, { type: "chat/toolCallStart", ...at, toolName: "other", displayName: "show_walkthrough" });
   const _meta = { agentnb: { walkthrough } };
   store.apply(CHAT, { type: "x-agentnb/toolCallDetailsChanged", ...at, details: {}, _meta });
-  return { page: open(store, { kind: "chat" }), shown };
+  return { page: open(store, { kind: "chat" }), places };
 }
 
 describe("a walkthrough", () => {
   test("goes through its steps by button and by arrow key, shows each place, and stops at its ends", async () => {
-    const { page, shown } = show({ title: "How it fits", steps: STEPS });
+    const { page, places } = show({ title: "How it fits", steps: STEPS });
     await page.until(() => expect(page.all(".walkthrough").length).toBe(1));
     const step = () => page.find(".walkthrough p").textContent;
-    const said = () => page.find(".walkthrough [role=status]").textContent;
-    expect([step(), said(), shown]).toEqual(["Step 1 of 3", "It reads the data.", []]);
+    const stepText = () => page.find(".walkthrough [role=status]").textContent;
+    expect([step(), stepText(), places]).toEqual(["Step 1 of 3", "It reads the data.", []]);
     page.button("Show fit.ipynb, cell [1]").click();
     page.button("Back").click();
     page.button("Next").click();
-    expect([step(), said()]).toEqual(["Step 2 of 3", "It fits."]);
+    expect([step(), stepText()]).toEqual(["Step 2 of 3", "It fits."]);
     press(page.find(".walkthrough"), "ArrowRight");
     press(page.find(".walkthrough"), "ArrowRight");
-    expect([step(), said()]).toEqual(["Step 3 of 3", "That is all."]);
+    expect([step(), stepText()]).toEqual(["Step 3 of 3", "That is all."]);
     expect(page.button("Next").getAttribute("aria-disabled")).toBe("true");
     press(page.find(".walkthrough"), "ArrowLeft");
-    expect(shown).toEqual(["c1", "model.py:2", "model.py:2"]);
+    expect(places).toEqual(["c1", "model.py:2", "model.py:2"]);
   });
 
   test.each([7, null, { steps: 7 }, { steps: [] }, { steps: [7, null] }])("of %j is none", async (walkthrough) => {

@@ -79,7 +79,7 @@ function AgentList({ context }: { context: AgentsContext }) {
     const current = box.current?.querySelector<HTMLElement>("[aria-pressed=true]");
     (current ?? box.current?.querySelector<HTMLElement>("input, button"))?.focus();
   }, []);
-  const shown = installed.filter(isWanted);
+  const matches = installed.filter(isWanted);
   const others = missing.filter(isWanted);
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: it only hears what its buttons are told
@@ -89,7 +89,7 @@ function AgentList({ context }: { context: AgentsContext }) {
         <TextField type="search" label="Search agents" placeholder="Search agents…" value={words} onText={type} />
       )}
       <div class="pop-list" role="group" aria-label="Agents">
-        {shown.map((agent) => (
+        {matches.map((agent) => (
           <button
             type="button"
             key={agent.provider}
@@ -105,7 +105,7 @@ function AgentList({ context }: { context: AgentsContext }) {
             )}
           </button>
         ))}
-        {shown.length + (words ? others.length : 0) === 0 && agents.length > 0 && words && (
+        {matches.length + (words ? others.length : 0) === 0 && agents.length > 0 && words && (
           <p class="note">No agent has this name.</p>
         )}
         {agents.length === 0 && (
@@ -129,7 +129,7 @@ function AgentList({ context }: { context: AgentsContext }) {
           </button>
           {(showsMissing || words !== "") && (
             <div class="agent-list">
-              {[...others, ...(showsMissing ? shown : [])].map((agent) => (
+              {[...others, ...(showsMissing ? matches : [])].map((agent) => (
                 <Row key={agent.provider} agent={agent} isBusy={isBusy} ours={ours} context={context} />
               ))}
             </div>
@@ -220,11 +220,11 @@ function Confinement({ process }: { process: AgentProcess | undefined }) {
 function Folder({ chosen, context, hasBegun }: { chosen: Chosen; context: AgentsContext; hasBegun: boolean }) {
   const [typed, type] = useState<string>();
   const here = plain(decodeURIComponent((chosen.session?.workingDirectories?.[0] ?? "").replace(/^file:\/\//, "")));
-  const shown = line(chosen.folder, 200) || here || "the notebook's folder";
+  const folder = line(chosen.folder, 200) || here || "the notebook's folder";
   if (typed === undefined)
     return (
       <p class="note">
-        Works in <span title={shown}>{shown}</span>.{" "}
+        Works in <span title={folder}>{folder}</span>.{" "}
         {!hasBegun && <TextButton onClick={() => type(chosen.folder || here)}>Change folder</TextButton>}
       </p>
     );
@@ -257,7 +257,7 @@ function Row({ agent, isBusy, ours, context }: RowProps) {
   const name = nameOf(agent);
   const isHere = !isRemote(context.root.peek()); // another host installs and checks in its own notebook only
   const [asks, ask] = useState(false);
-  const { said, isWaiting, during } = useSaying(context);
+  const { message, isWaiting, during } = useSaying(context);
   const run = () => {
     ask(false);
     ours.add(provider);
@@ -306,9 +306,9 @@ function Row({ agent, isBusy, ours, context }: RowProps) {
       </span>
       {asks && install && <Question name={name} command={install} onRun={run} onCancel={() => ask(false)} />}
       {setup && setup.state !== "done" && <Setup name={name} agent={provider} setup={setup} context={context} />}
-      {said && (
+      {message && (
         <span class="small">
-          {isWaiting && <Spinner />} {plain(said)}
+          {isWaiting && <Spinner />} {plain(message)}
         </span>
       )}
     </div>
@@ -349,7 +349,7 @@ const STATES = new Map([
 
 /** An install: its terminal, its state, and *Stop* while it runs. */
 function Setup({ name, agent, setup, context }: SetupProps) {
-  const { said, isWaiting, during } = useSaying(context);
+  const { message, isWaiting, during } = useSaying(context);
   const stop = () => during("Stopping…", () => context.request("stopInstall", { agent }).then(() => ""));
   return (
     <div class="column agent-setup">
@@ -362,14 +362,14 @@ function Setup({ name, agent, setup, context }: SetupProps) {
           Stop
         </Button>
       )}
-      {said && <span class="small">{plain(said)}</span>}
+      {message && <span class="small">{plain(message)}</span>}
     </div>
   );
 }
 
 /** A sentence about a kernel request: first what it waits for, then its result. */
 function useSaying({ announce }: AgentsContext) {
-  const [said, say] = useState("");
+  const [message, say] = useState("");
   const [isWaiting, wait] = useState(false);
   const during = async (waiting: string, work: () => Promise<string>) => {
     say(waiting);
@@ -379,7 +379,7 @@ function useSaying({ announce }: AgentsContext) {
     say(outcome);
     if (outcome) announce(outcome);
   };
-  return { said, isWaiting, during };
+  return { message, isWaiting, during };
 }
 
 /** Starts a conversation when an install that began here is done. Returns the agents whose install began here. */

@@ -73,12 +73,12 @@ function OneSet({ set, isAlone, onOpen }: SetProps) {
 function useBeginning(begins: boolean, session: string | undefined) {
   const { store, drafts, announce } = useView();
   const { isBusy, trouble, run } = useWork();
-  const asked = useRef<string>(undefined);
+  const draft = useRef<string>(undefined);
   useEffect(() => {
-    if (!begins || asked.current !== undefined) return;
+    if (!begins || draft.current !== undefined) return;
     const chat = session ? (store.session(session).peek()?.defaultChat ?? chatChannel(session)) : ROOT;
-    asked.current = drafts.of(chat).peek();
-    const prompt = asked.current.trim();
+    draft.current = drafts.of(chat).peek();
+    const prompt = draft.current.trim();
     if (prompt === "") return;
     void run(async () => {
       await triesOf(store).begin(prompt, session ?? "");
@@ -86,7 +86,7 @@ function useBeginning(begins: boolean, session: string | undefined) {
       announce("Three tries have begun.");
     });
   }, [begins]);
-  return { isBusy, trouble, isEmpty: asked.current?.trim() === "" };
+  return { isBusy, trouble, isEmpty: draft.current?.trim() === "" };
 }
 
 /** Hides the saved notebook's table of these tries: nobody needs both. */

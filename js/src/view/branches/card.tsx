@@ -35,11 +35,11 @@ export function Card({ set, one, onOpen }: Props) {
   const isBest = set.best === one.number;
   const parts = partsOf(one);
   useEnd(one, name);
-  const does = (work: () => Promise<unknown>, said: string) => () =>
+  const does = (work: () => Promise<unknown>, announcement: string) => () =>
     void run(async () => {
       await work();
       choose(undefined);
-      announce(said);
+      announce(announcement);
       box.current?.focus();
     });
   const keep = does(() => tries.keep(set.id, one.number), `${name} was kept.`);

@@ -30,7 +30,7 @@ interface Props {
 }
 
 export function Changes({ id, one, chosen, onChoose }: Props) {
-  const part = (key: string, name: string, shown: ComponentChildren) => (
+  const part = (key: string, name: string, content: ComponentChildren) => (
     <li key={key} class="row try-part">
       {chosen && (
         <input
@@ -40,7 +40,7 @@ export function Changes({ id, one, chosen, onChoose }: Props) {
           onChange={(event) => onChoose(toggled(chosen, key, event.currentTarget.checked))}
         />
       )}
-      <div class="try-change">{shown}</div>
+      <div class="try-change">{content}</div>
     </li>
   );
   const names = Object.entries(one.variables);

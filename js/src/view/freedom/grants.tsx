@@ -17,7 +17,7 @@ interface Props {
 export function Grants({ channel = "", request, settingsChanged, announce }: Props) {
   const [grants, setGrants] = useState<readonly Grant[]>();
   const [trouble, setTrouble] = useState("");
-  const [said, say] = useState("");
+  const [message, say] = useState("");
   const load = () =>
     request("listGrants", {}).then(
       (answer) => setGrants(answer.grants),
@@ -66,7 +66,7 @@ export function Grants({ channel = "", request, settingsChanged, announce }: Pro
         ))}
       </ul>
       <p class="small" role="status">
-        {said}
+        {message}
       </p>
       <Trouble text={trouble} />
     </div>

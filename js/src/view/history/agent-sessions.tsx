@@ -18,13 +18,13 @@ interface Props {
 }
 
 export function AgentSessions({ agent, title, everywhere, request, open }: Props) {
-  const [found, setFound] = useState<readonly AgentKeptSession[]>();
+  const [sessions, setSessions] = useState<readonly AgentKeptSession[]>();
   const [cursor, setCursor] = useState<string>();
   const { isBusy, trouble, run } = useWork();
   const fetch = async () => {
     const params = { agent, ...(everywhere && { everywhere }), ...(cursor !== undefined && { cursor }) };
     const answer = await request("listAgentSessions", params);
-    setFound([...(found ?? []), ...answer.sessions]);
+    setSessions([...(sessions ?? []), ...answer.sessions]);
     setCursor(answer.cursor);
   };
   const take = async (one: AgentKeptSession) => {
@@ -33,10 +33,10 @@ export function AgentSessions({ agent, title, everywhere, request, open }: Props
   };
   return (
     <section aria-label={`Kept by ${title}`}>
-      {found && <h4>Kept by {title} itself</h4>}
-      {found?.length === 0 && <p class="dim small">Nothing that isn't listed above.</p>}
+      {sessions && <h4>Kept by {title} itself</h4>}
+      {sessions?.length === 0 && <p class="dim small">Nothing that isn't listed above.</p>}
       <ul class="list">
-        {(found ?? []).map((one) => (
+        {(sessions ?? []).map((one) => (
           <li key={one.id} class="history-row row history-line history-own">
             <span class="column history-about">
               <span class="cut history-title">{line(one.title, 120) || line(one.id, 60)}</span>
@@ -58,9 +58,9 @@ export function AgentSessions({ agent, title, everywhere, request, open }: Props
       </ul>
       <Trouble text={line(trouble, 600)} class="history-trouble small" />
       {isBusy && <Spinner />}
-      {!isBusy && (!found || cursor !== undefined) && (
+      {!isBusy && (!sessions || cursor !== undefined) && (
         <TextButton class="history-own-more" onClick={() => void run(fetch)}>
-          {found ? "Show more" : `Show what ${title} keeps itself`}
+          {sessions ? "Show more" : `Show what ${title} keeps itself`}
         </TextButton>
       )}
     </section>

@@ -60,7 +60,7 @@ function History({ context }: { context: HistoryContext }) {
   const [isFiltering, setFiltering] = useState(false);
   const [query, setQuery] = useState<Query>({ search: "", scope: "here", ...NOTHING_NARROWED });
   const root = useRoot(context.root);
-  const { found, more, again, refresh } = useList(request, query);
+  const { found: results, more, again, refresh } = useList(request, query);
   const [chosen, setChosen] = useState<ReadonlySet<string>>();
   const [isStorage, setStorage] = useState(false);
   const [troubles, setTroubles] = useState<Readonly<Record<string, string>>>({});
@@ -79,12 +79,12 @@ function History({ context }: { context: HistoryContext }) {
   useEffect(() => box.current?.focus(), []);
   useChanges(request, context.changed, refresh);
   useAfter(typed === query.search ? undefined : PAUSE, () => setQuery({ ...query, search: typed }), [typed, query]);
-  const shown = found.conversations.filter(({ uri }) => !deletion.hidden.has(uri));
-  const days = byDay(shown, new Date());
-  const agents = useAgents(root, found.conversations);
+  const conversations = results.conversations.filter(({ uri }) => !deletion.hidden.has(uri));
+  const days = byDay(conversations, new Date());
+  const agents = useAgents(root, results.conversations);
   const openHere = new Set((root?.sessions ?? []).filter((one) => !isArchived(one)).map(({ resource }) => resource));
-  const deletable = shown.filter(({ uri, isElsewhere }) => !isElsewhere && !openHere.has(uri));
-  const active = shown.some(({ uri }) => uri === current) ? current : shown[0]?.uri;
+  const deletable = conversations.filter(({ uri, isElsewhere }) => !isElsewhere && !openHere.has(uri));
+  const active = conversations.some(({ uri }) => uri === current) ? current : conversations[0]?.uri;
   const mains = () => [...(list.current?.querySelectorAll<HTMLElement>(".history-main") ?? [])];
 
   /** Runs an action on a conversation; if it fails, shows which action and why. */
@@ -106,10 +106,10 @@ function History({ context }: { context: HistoryContext }) {
     return attempt(one, "opened", work, () => setOpening(undefined));
   };
   const remove = (one: Conversation) => {
-    const at = shown.indexOf(one);
-    const next = shown[at + 1] ?? shown[at - 1];
+    const at = conversations.indexOf(one);
+    const next = conversations[at + 1] ?? conversations[at - 1];
     const there = mains();
-    (next ? there[shown.indexOf(next)] : box.current)?.focus();
+    (next ? there[conversations.indexOf(next)] : box.current)?.focus();
     deletion.remove([one]);
     announce(`Deleted ${line(one.title, 60)} and its undo history. You can undo this for ten seconds.`);
   };
@@ -124,7 +124,7 @@ function History({ context }: { context: HistoryContext }) {
       announce(`${line(one.title, 60)} is duplicated.`);
       refresh();
     });
-  const chosenOnes = shown.filter(({ uri }) => chosen?.has(uri));
+  const chosenOnes = conversations.filter(({ uri }) => chosen?.has(uri));
   const endChoosing = () => {
     setChosen(undefined);
     box.current?.focus();
@@ -219,7 +219,7 @@ function History({ context }: { context: HistoryContext }) {
         <Menu
           label="More"
           items={[
-            ...(shown.length > 0 && !chosen ? [{ name: "Select", onSelect: () => setChosen(new Set()) }] : []),
+            ...(conversations.length > 0 && !chosen ? [{ name: "Select", onSelect: () => setChosen(new Set()) }] : []),
             { name: "Storage", onSelect: () => setStorage(true) },
           ]}
         >
@@ -229,7 +229,7 @@ function History({ context }: { context: HistoryContext }) {
       {isFiltering && <Filters query={query} agents={agents} narrow={narrow} />}
       <Trouble text={refused} class="history-trouble small" />
       <p class="history-count dim small" role="status">
-        {said(found, shown.length, query.search)}
+        {countText(results, conversations.length, query.search)}
       </p>
       {chosen && (
         <Selection
@@ -248,11 +248,11 @@ function History({ context }: { context: HistoryContext }) {
           box.current?.focus();
         }}
       />
-      <div class="history-list" ref={list} onScroll={onScroll} aria-busy={found.isBusy}>
-        {found.note && <p class="note">{line(found.note, 2000)}</p>}
-        {found.left > 0 && (
+      <div class="history-list" ref={list} onScroll={onScroll} aria-busy={results.isBusy}>
+        {results.note && <p class="note">{line(results.note, 2000)}</p>}
+        {results.left > 0 && (
           <p class="note">
-            {several(found.left).replace(" ", " older ")} not searched yet.{" "}
+            {several(results.left).replace(" ", " older ")} not searched yet.{" "}
             <TextButton onClick={again}>Search again</TextButton>
           </p>
         )}
@@ -278,20 +278,22 @@ function History({ context }: { context: HistoryContext }) {
             </ul>
           </section>
         ))}
-        {found.trouble && (
+        {results.trouble && (
           <div class="row wraps history-empty" role="alert">
-            <p>Couldn't list the conversations: {line(found.trouble, 600)}</p>
+            <p>Couldn't list the conversations: {line(results.trouble, 600)}</p>
             <Button onClick={again}>Try again</Button>
           </div>
         )}
-        {found.isBusy && <Spinner />}
-        {!found.isBusy && !found.trouble && shown.length === 0 && <Empty query={query} onChange={setQuery} />}
-        {!found.isBusy && found.hasMore && (
+        {results.isBusy && <Spinner />}
+        {!results.isBusy && !results.trouble && conversations.length === 0 && (
+          <Empty query={query} onChange={setQuery} />
+        )}
+        {!results.isBusy && results.hasMore && (
           <TextButton class="history-more" onClick={() => more(deletion.deleted)}>
             Show more
           </TextButton>
         )}
-        {!found.isBusy && !found.hasMore && ownAgent && !query.search && !query.show && query.days === 0 && (
+        {!results.isBusy && !results.hasMore && ownAgent && !query.search && !query.show && query.days === 0 && (
           <AgentSessions
             key={`${ownAgent} ${query.scope === "everywhere"}`}
             agent={ownAgent}
@@ -347,12 +349,12 @@ function target(event: KeyboardEvent, mains: HTMLElement[], box: HTMLElement | n
   return event.key === "End" ? mains.at(-1) : undefined;
 }
 
-function said(found: Found, shown: number, search: string): string {
-  if (found.isBusy) return search ? "Searching…" : "Loading…";
-  if (found.trouble) return "";
-  if (shown === 0) return search ? "Nothing found" : "No conversations";
-  const what = shown === 1 && !found.hasMore ? "conversation" : "conversations";
-  return `${found.hasMore ? "The latest " : ""}${count(shown)} ${what}${search ? " found" : ""}`;
+function countText(results: Found, number: number, search: string): string {
+  if (results.isBusy) return search ? "Searching…" : "Loading…";
+  if (results.trouble) return "";
+  if (number === 0) return search ? "Nothing found" : "No conversations";
+  const what = number === 1 && !results.hasMore ? "conversation" : "conversations";
+  return `${results.hasMore ? "The latest " : ""}${count(number)} ${what}${search ? " found" : ""}`;
 }
 
 /** Returns name and title of each agent that is known here or has a conversation in the list. */

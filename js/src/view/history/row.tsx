@@ -179,13 +179,13 @@ function PreviewOf({ conversation, title, request }: { conversation: Conversatio
   const { answer: preview, trouble } = useAnswer(() => request("previewSession", { channel: uri }), [uri, modifiedAt]);
   if (trouble) return <Trouble text={`Couldn't be read: ${trouble}`} class="history-trouble small" />;
   if (!preview) return <Spinner />;
-  const shown = preview.turns.length;
+  const turnCount = preview.turns.length;
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard
     <section class="history-preview" aria-label={`Preview of ${title}`} tabIndex={0}>
-      {shown < preview.total && (
+      {turnCount < preview.total && (
         <p class="dim small">
-          The last {count(shown)} of {count(preview.total)} turns
+          The last {count(turnCount)} of {count(preview.total)} turns
         </p>
       )}
       {preview.turns.map((turn) => (
@@ -195,7 +195,7 @@ function PreviewOf({ conversation, title, request }: { conversation: Conversatio
           {turn.cut && <p class="dim small">Shortened. Open the conversation to read it in full.</p>}
         </div>
       ))}
-      {shown === 0 && <p class="dim small">No finished turns yet.</p>}
+      {turnCount === 0 && <p class="dim small">No finished turns yet.</p>}
     </section>
   );
 }

@@ -45,7 +45,7 @@ export function Storage({ request, onClose }: { request: Request; onClose: () =>
   const [path, setPath] = useState("");
   const [message, setMessage] = useState("");
   const { isBusy, trouble, run: work } = useWork();
-  const [asked, setAsked] = useState<Asked>();
+  const [question, setQuestion] = useState<Asked>();
   const [days, setDays] = useState<number>(90);
   const [most, setMost] = useState<string>("1G");
   const [file, setFile] = useState("~/agentnb-conversations.db");
@@ -68,12 +68,12 @@ export function Storage({ request, onClose }: { request: Request; onClose: () =>
   const plan = (which: Omit<Asked, "message">) =>
     run(async () => {
       const would = await change({ ...which, dryRun: true });
-      if (would.count > 0) setAsked({ ...which, message: would.message });
+      if (would.count > 0) setQuestion({ ...which, message: would.message });
       else setMessage(would.message);
     });
   const confirm = ({ message: _, ...which }: Asked) =>
     run(async () => {
-      setAsked(undefined);
+      setQuestion(undefined);
       setMessage((await change({ ...which, dryRun: false })).message);
       await measure();
     });
@@ -99,13 +99,13 @@ export function Storage({ request, onClose }: { request: Request; onClose: () =>
           Delete…
         </Button>
       </div>
-      {asked && (
+      {question && (
         <div class="banner plain-banner history-delete" role="group" aria-label="Delete permanently?">
-          <span>{line(asked.message, 200)} Their undo history is deleted too. This can't be undone.</span>
-          <Button class="danger" disabled={isBusy} onClick={() => void confirm(asked)}>
+          <span>{line(question.message, 200)} Their undo history is deleted too. This can't be undone.</span>
+          <Button class="danger" disabled={isBusy} onClick={() => void confirm(question)}>
             Delete
           </Button>
-          <Button onClick={() => setAsked(undefined)}>Cancel</Button>
+          <Button onClick={() => setQuestion(undefined)}>Cancel</Button>
         </div>
       )}
       {isBusy && <Spinner />}

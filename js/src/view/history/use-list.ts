@@ -20,19 +20,19 @@ const NOTHING: Found = { conversations: [], hasMore: false, left: 0, note: "", t
 
 /** Returns the conversations for `query`, page by page. Only the answer to the latest request counts. */
 export function useList(request: Request, query: Query) {
-  const [found, setFound] = useState<Found>(NOTHING);
-  const [asked, ask] = useState(0);
+  const [results, setResults] = useState<Found>(NOTHING);
+  const [attempt, ask] = useState(0);
   const latest = useRef(0);
   const isBusy = useRef(false);
   const fetch = (before: readonly Conversation[], offset: number) => {
     latest.current += 1;
     const number = latest.current;
     isBusy.current = true;
-    setFound((shown) => ({ ...shown, isBusy: true, trouble: "" }));
-    const done = (next: (shown: Found) => Found) => {
+    setResults((previous) => ({ ...previous, isBusy: true, trouble: "" }));
+    const done = (next: (previous: Found) => Found) => {
       if (number !== latest.current) return;
       isBusy.current = false;
-      setFound(next);
+      setResults(next);
     };
     fetchList(request, query, offset).then(
       ({ conversations, ...rest }) => {
@@ -48,9 +48,9 @@ export function useList(request: Request, query: Query) {
     if (isBusy.current) return ask((count) => count + 1);
     latest.current += 1;
     const number = latest.current;
-    const limit = Math.min(MOST_AT_ONCE, Math.max(PAGE, found.conversations.length));
+    const limit = Math.min(MOST_AT_ONCE, Math.max(PAGE, results.conversations.length));
     fetchList(request, query, 0, limit).then(
-      (next) => number === latest.current && setFound({ ...next, trouble: "", isBusy: false }),
+      (next) => number === latest.current && setResults({ ...next, trouble: "", isBusy: false }),
       () => undefined, // the list stays as it was
     );
   };
@@ -59,14 +59,14 @@ export function useList(request: Request, query: Query) {
     return () => {
       latest.current += 1;
     };
-  }, [query, asked]);
+  }, [query, attempt]);
   return {
-    found,
+    found: results,
     /** Fetches the next page; does not count conversations deleted in the meantime. */
     more: (deleted: ReadonlySet<string>) => {
-      if (isBusy.current || !found.hasMore) return;
-      const gone = found.conversations.filter(({ uri }) => deleted.has(uri)).length;
-      fetch(found.conversations, found.conversations.length - gone);
+      if (isBusy.current || !results.hasMore) return;
+      const gone = results.conversations.filter(({ uri }) => deleted.has(uri)).length;
+      fetch(results.conversations, results.conversations.length - gone);
     },
     again: () => ask((count) => count + 1),
     /** Fetches the shown conversations again, without a spinner. */

@@ -79,13 +79,13 @@ export const Coloured = memo(({ text, language }: { text: string; language?: str
 /** Code that still grows: appended to one text node, so that a selection in it survives. */
 function LiveCode({ text }: { text: string }) {
   const element = useRef<HTMLElement>(null);
-  const shown = useRef("");
+  const drawnText = useRef("");
   useLayoutEffect(() => {
     const code = element.current as HTMLElement;
     const node = (code.firstChild ?? code.appendChild(document.createTextNode(""))) as Text;
-    if (text.startsWith(shown.current)) node.appendData(text.slice(shown.current.length));
+    if (text.startsWith(drawnText.current)) node.appendData(text.slice(drawnText.current.length));
     else node.data = text;
-    shown.current = text;
+    drawnText.current = text;
   }, [text]);
   return <code key="live" ref={element} />;
 }
@@ -150,9 +150,9 @@ function CellButtons({ text, language = "" }: { text: string; language?: string 
   if (!notebook || magic === undefined) return null;
   const code = magic + text;
   const from = turnId ? { channel: session, turnId } : undefined;
-  const does = (what: () => void, said: string) => () => {
+  const does = (what: () => void, announcement: string) => () => {
     what();
-    view.announce(said);
+    view.announce(announcement);
   };
   return (
     <>

@@ -37,11 +37,11 @@ export function copied(links: Links): Links {
 class MathLexer extends Lexer {
   inlineText = "";
 
-  override inlineTokens(...given: Parameters<Lexer["inlineTokens"]>): ReturnType<Lexer["inlineTokens"]> {
+  override inlineTokens(...args: Parameters<Lexer["inlineTokens"]>): ReturnType<Lexer["inlineTokens"]> {
     const around = this.inlineText;
-    this.inlineText = given[0];
+    this.inlineText = args[0];
     try {
-      return super.inlineTokens(...given);
+      return super.inlineTokens(...args);
     } finally {
       this.inlineText = around;
     }

@@ -31,15 +31,15 @@ interface Props {
 
 export const Markdown = memo(({ text, live = false }: Props) => {
   const { near } = useContext(ViewContext);
-  const [shown, show] = useState(live || near === undefined);
+  const [isDrawn, show] = useState(live || near === undefined);
   const element = useRef<HTMLDivElement>(null);
   useLayoutEffect(() => {
-    if (!shown && element.current) return near?.(element.current, () => show(true));
-  }, [shown, near]);
+    if (!isDrawn && element.current) return near?.(element.current, () => show(true));
+  }, [isDrawn, near]);
   const [all, showAll] = useState(live);
-  const isCut = shown && !all && text.length > LONGEST + WAITING;
+  const isCut = isDrawn && !all && text.length > LONGEST + WAITING;
   const cut = isCut ? text.slice(0, text.lastIndexOf("\n", LONGEST) + 1 || LONGEST) : text;
-  if (shown)
+  if (isDrawn)
     return (
       <>
         <Drawn text={cut} live={live} />

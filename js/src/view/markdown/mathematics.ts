@@ -72,8 +72,8 @@ export function openMathAt(text: string): number {
     const block = blockAt(text.slice(at));
     if (block === "open") return at;
     const next = text.indexOf("\n", at + (block?.raw.length ?? 1));
-    const found = next < 0 ? -1 : text.slice(next + 1).search(/^ {0,3}(?:\$\$|\\\[)/m);
-    at = found < 0 ? -1 : next + 1 + found;
+    const offset = next < 0 ? -1 : text.slice(next + 1).search(/^ {0,3}(?:\$\$|\\\[)/m);
+    at = offset < 0 ? -1 : next + 1 + offset;
   }
   return -1;
 }
@@ -139,8 +139,8 @@ function withoutMath(masked: string, text: string): string {
   if (masked.length !== text.length) return masked;
   let hidden = "";
   ANY_OPENING.lastIndex = 0;
-  for (let found = ANY_OPENING.exec(text); found; found = ANY_OPENING.exec(text)) {
-    const at = found.index;
+  for (let match = ANY_OPENING.exec(text); match; match = ANY_OPENING.exec(text)) {
+    const at = match.index;
     const isThere = masked[at] === text[at] || masked[at] === "+"; // an escaped mark is `++`
     const math = isThere ? mathAt(text.slice(at, at + 2 * LONGEST), text[at - 1]) : undefined;
     if (!math) continue;

@@ -43,7 +43,7 @@ interface Props {
 export function ChangeList(props: Props) {
   const { id, channel, title, operations, atOnce = false, allUndone = false, byHunks = false } = props;
   const { store } = useView();
-  const [shown, show] = useState(FIRST);
+  const [limit, show] = useState(FIRST);
   const state = store.changeset(channel).value;
   const changes = useMemo(() => changesOf(state), [state]);
   const compareFrom = useComparing(channel, title, changes, useStandings(changes, operations, byHunks));
@@ -70,7 +70,7 @@ export function ChangeList(props: Props) {
                 />
               )}
               <ul class="list">
-                {all.slice(0, shown).map((change) => (
+                {all.slice(0, limit).map((change) => (
                   <ChangeItem
                     key={change.id}
                     id={`${id} ${change.id}`}
@@ -78,13 +78,13 @@ export function ChangeList(props: Props) {
                     change={change}
                     operations={operations}
                     onCompare={compareFrom}
-                    said={allUndone ? "" : STATES[change.state]}
+                    stateText={allUndone ? "" : STATES[change.state]}
                   />
                 ))}
               </ul>
-              {all.length > shown && (
-                <TextButton onClick={() => show(shown + MORE)}>
-                  Show {count(Math.min(MORE, all.length - shown))} more of {count(all.length)}
+              {all.length > limit && (
+                <TextButton onClick={() => show(limit + MORE)}>
+                  Show {count(Math.min(MORE, all.length - limit))} more of {count(all.length)}
                 </TextButton>
               )}
             </section>
@@ -200,10 +200,10 @@ interface ItemProps {
   operations: Operations;
   onCompare: ((first: string) => void) | undefined;
   /** Its state, if it must be shown. */
-  said: string;
+  stateText: string;
 }
 
-function ChangeItem({ id, channel, change, operations, onCompare, said }: ItemProps) {
+function ChangeItem({ id, channel, change, operations, onCompare, stateText }: ItemProps) {
   const { store } = useView();
   const [isOpen, open] = useMemory(`fold ${id}`, false);
   const { name, status, state, remarks, lines, was } = change;
@@ -218,7 +218,7 @@ function ChangeItem({ id, channel, change, operations, onCompare, said }: ItemPr
   const about = all.join(" · ");
   const after = (
     <>
-      {[CHIPS[status], said].map((word) => word && <span class="chip">{word}</span>)}
+      {[CHIPS[status], stateText].map((word) => word && <span class="chip">{word}</span>)}
       {about && (
         <span class="dim small cut" title={about}>
           {all.filter((one) => one !== DURING).join(" · ")}

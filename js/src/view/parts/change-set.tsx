@@ -187,8 +187,9 @@ export function ChangeSet({ id, channel, title, tally, notes = [], always = fals
 function standing(tally: Tally): string {
   const { undone, kept } = tally;
   const total = totalOf(tally);
-  const said = (number: number, word: string) => (number === 0 ? [] : [number === total ? word : `${number} ${word}`]);
-  return [...said(kept, "kept"), ...said(undone, "undone")].join(", ");
+  const phrase = (number: number, word: string) =>
+    number === 0 ? [] : [number === total ? word : `${number} ${word}`];
+  return [...phrase(kept, "kept"), ...phrase(undone, "undone")].join(", ");
 }
 
 interface AllProps {

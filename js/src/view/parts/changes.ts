@@ -30,9 +30,9 @@ export function changes(parts: readonly ResponsePart[], cwd?: string): FileChang
   const files = new Map<string, File>();
   const file = (path: string) => {
     const name = inFolder(path, cwd);
-    const found = files.get(name) ?? { kind: "changed", edits: [], made: false, whole: true };
-    files.set(name, found);
-    return found;
+    const entry = files.get(name) ?? { kind: "changed", edits: [], made: false, whole: true };
+    files.set(name, entry);
+    return entry;
   };
   for (const part of parts) {
     if (part.kind !== "toolCall" || !("success" in part.toolCall) || !part.toolCall.success) continue;
@@ -46,7 +46,7 @@ export function changes(parts: readonly ResponsePart[], cwd?: string): FileChang
       if (what !== "changed") place.kind = what;
     }
   }
-  return [...files].flatMap(([path, one]) => told(path, one));
+  return [...files].flatMap(([path, one]) => fileChanges(path, one));
 }
 
 function edit(file: File, diff: ToolDiffContent): void {
@@ -66,17 +66,17 @@ function holds(whole: Edit, some: Edit): boolean {
   return old + now !== "" && (whole.oldText ?? "").includes(old) && whole.newText.includes(now);
 }
 
-function told(path: string, { kind, edits, made, whole }: File): FileChange[] {
+function fileChanges(path: string, { kind, edits, made, whole }: File): FileChange[] {
   const isGone = kind === "deleted" || kind === "moved";
   if (isGone || edits.length === 0 || !whole)
     return kind === "deleted" && made ? [] : [{ path, kind, change: undefined }];
   const real = edits.filter(({ oldText, newText }) => oldText !== newText);
-  const found = real.map(({ oldText, newText }) => compare(oldText ?? "", newText));
-  const sum = (field: "added" | "removed" | "lines") => found.reduce((all, one) => all + (one?.[field] ?? 0), 0);
-  const change = found.includes(undefined)
+  const comparisons = real.map(({ oldText, newText }) => compare(oldText ?? "", newText));
+  const sum = (field: "added" | "removed" | "lines") => comparisons.reduce((all, one) => all + (one?.[field] ?? 0), 0);
+  const change = comparisons.includes(undefined)
     ? undefined
     : {
-        hunks: found.flatMap((one) => one?.hunks ?? []),
+        hunks: comparisons.flatMap((one) => one?.hunks ?? []),
         added: sum("added"),
         removed: sum("removed"),
         lines: sum("lines"),

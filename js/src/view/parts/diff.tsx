@@ -95,14 +95,14 @@ export function LineCount({ added, removed }: { added: number; removed: number }
 
 /** The lines of a change, with the unchanged lines around them. */
 export function Hunks({ change }: { change: Change }) {
-  const [shown, show] = useState(LINES);
-  const isCut = shown < change.lines;
-  useAfter(isCut ? 16 : undefined, () => show((lines) => lines + LINES), [isCut, shown]);
+  const [limit, show] = useState(LINES);
+  const isCut = limit < change.lines;
+  useAfter(isCut ? 16 : undefined, () => show((lines) => lines + LINES), [isCut, limit]);
   if (change.hunks.length === 0) return <p class="note">No change.</p>;
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling block must be reachable by keyboard
     <div class="hunks" tabIndex={0}>
-      {firstLines(change.hunks, shown).map((hunk) => (
+      {firstLines(change.hunks, limit).map((hunk) => (
         <Lines key={`${hunk.oldStart} ${hunk.newStart}`} hunk={hunk} />
       ))}
     </div>

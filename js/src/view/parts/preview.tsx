@@ -107,9 +107,9 @@ export function Differs({ differences }: { differences: readonly string[] }) {
 }
 
 function Shown({ id, rehearsal }: { id: string; rehearsal: ToolCallRehearsal }) {
-  const shown = useSignal<ToolCallRehearsal | undefined>(rehearsal);
+  const current = useSignal<ToolCallRehearsal | undefined>(rehearsal);
   useLayoutEffect(() => {
-    shown.value = rehearsal;
+    current.value = rehearsal;
   }, [rehearsal]);
   const pictures = rehearsal.pictures ?? [];
   const body = (part: PreviewPart) => (
@@ -117,7 +117,7 @@ function Shown({ id, rehearsal }: { id: string; rehearsal: ToolCallRehearsal }) 
       key={part}
       name="preview"
       what="the preview"
-      context={{ rehearsal: shown, part }}
+      context={{ rehearsal: current, part }}
       className="preview-body"
     />
   );

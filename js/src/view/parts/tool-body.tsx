@@ -47,9 +47,9 @@ export function ToolBody({ id, call }: { id: string; call: ToolCallState }) {
   // The kernel's own output: the agent's words about it say the same, or less.
   const run = call.details?.run;
   const content = run?.content ?? call.details?.content ?? [];
-  const shown = run ? [] : results(call);
+  const pieces = run ? [] : results(call);
   const hasTerminal = content.some((piece) => piece.type === "terminal");
-  const output = run || content.length > 0 || shown.length > 0 ? undefined : call.details?.rawOutput;
+  const output = run || content.length > 0 || pieces.length > 0 ? undefined : call.details?.rawOutput;
   const isRunning = run && run.endedAt === undefined;
   const research = call.details?.research;
   const walkthrough = walkthroughOf(call);
@@ -69,13 +69,14 @@ export function ToolBody({ id, call }: { id: string; call: ToolCallState }) {
           <Piece key={index} id={`${id} ${index}`} piece={piece} call={call} />
         ),
       )}
-      {content.length === 0 && shown.map((piece, index) => <Result key={index} id={`${id} r${index}`} piece={piece} />)}
+      {content.length === 0 &&
+        pieces.map((piece, index) => <Result key={index} id={`${id} r${index}`} piece={piece} />)}
       {output !== undefined && output !== null && (
         <Whole of={asField(output)} field="text">
           {(text = "") => <OutputBox text={text} />}
         </Whole>
       )}
-      {!run && "error" in call && call.error && !isShown(call.error.message, content, shown) && (
+      {!run && "error" in call && call.error && !isShown(call.error.message, content, pieces) && (
         <p class="error-text">{line(call.error.message, 2000)}</p>
       )}
     </>
@@ -235,12 +236,12 @@ function Cited({ id, citation }: { id: string; citation: ToolCallCitation }) {
 
 /** The lines around the place, each with its number; the line of the place is marked. */
 function Excerpt({ citation: { line: number = 1, excerpt, lines, firstLine } }: { citation: ToolCallCitation }) {
-  const shown = lines !== undefined && firstLine !== undefined ? lines.split("\n") : [excerpt ?? ""];
-  const first = shown.length > 1 ? (firstLine ?? number) : number;
-  const width = String(first + shown.length).length;
-  return shown.map((text, index) => {
-    const told = `${String(first + index).padStart(width)}: ${plain(text)}`;
-    const end = index < shown.length - 1 ? "\n" : "";
-    return first + index === number ? <mark key={index}>{told + end}</mark> : told + end;
+  const excerptLines = lines !== undefined && firstLine !== undefined ? lines.split("\n") : [excerpt ?? ""];
+  const first = excerptLines.length > 1 ? (firstLine ?? number) : number;
+  const width = String(first + excerptLines.length).length;
+  return excerptLines.map((text, index) => {
+    const row = `${String(first + index).padStart(width)}: ${plain(text)}`;
+    const end = index < excerptLines.length - 1 ? "\n" : "";
+    return first + index === number ? <mark key={index}>{row + end}</mark> : row + end;
   });
 }

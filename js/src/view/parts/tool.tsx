@@ -77,7 +77,7 @@ export function Failure({ call }: { call: ToolCallState }) {
 function StopRun({ call }: { call: ToolCallState }) {
   const { store } = useView();
   const { session } = usePlace();
-  const [said, say] = useState("");
+  const [message, say] = useState("");
   const stop = () => {
     say("Stopping…");
     store
@@ -87,7 +87,7 @@ function StopRun({ call }: { call: ToolCallState }) {
   return (
     <div class="decision">
       <Button onClick={stop}>Stop this code</Button>
-      <span role="status">{said}</span>
+      <span role="status">{message}</span>
     </div>
   );
 }
@@ -116,12 +116,12 @@ function ToolMark({ call }: { call: ToolCallState }) {
       return call.success ? (
         <State icon="check" kind="good" said="Done" />
       ) : isStopped(call) ? (
-        <State icon="stop" said="Stopped" shown />
+        <State icon="stop" said="Stopped" isTextVisible />
       ) : (
-        <State icon="cross" kind="bad" said="Failed" shown />
+        <State icon="cross" kind="bad" said="Failed" isTextVisible />
       );
     case "cancelled":
-      return <State icon="stop" said={cancelled(call)} shown />;
+      return <State icon="stop" said={cancelled(call)} isTextVisible />;
     case "streaming":
       return <State said="Preparing" />;
     default:
@@ -140,14 +140,14 @@ interface StateProps {
   icon?: IconName;
   kind?: string;
   said: string;
-  shown?: boolean;
+  isTextVisible?: boolean;
 }
 
-export function State({ icon, kind = "dim", said, shown = false }: StateProps) {
+export function State({ icon, kind = "dim", said: text, isTextVisible = false }: StateProps) {
   return (
     <span class={`row state ${kind}`}>
       {icon ? <Icon name={icon} /> : <Spinner />}
-      <span class={shown ? "state-text" : "sr-only"}>{said}</span>
+      <span class={isTextVisible ? "state-text" : "sr-only"}>{text}</span>
     </span>
   );
 }
@@ -162,10 +162,10 @@ function Decision({ turnId, call }: Props) {
   const option = "selectedOption" in call ? call.selectedOption : undefined;
   const denied = call.status === "cancelled" && call.reason === "denied";
   const why = call.status === "cancelled" ? whyNot(textOf(call.reasonMessage)) : "";
-  const asked = "confirmed" in call && call.confirmed === "user-action";
+  const isConfirmedByUser = "confirmed" in call && call.confirmed === "user-action";
   const by = "answeredBy" in call ? call.answeredBy : undefined;
   const unanswered = by?.kind === "cancelled";
-  if (!option && !denied && !asked && !unanswered) return null;
+  if (!option && !denied && !isConfirmedByUser && !unanswered) return null;
   const allowed = !denied && !unanswered;
   const chosen = option && isChosen(by) && !isPlain(option) ? line(option.label, 80) : "";
   if (denied && !chosen && !why) return null; // the call's line shows it
@@ -187,7 +187,7 @@ function TakeBack({ id, call }: { id: string; call: ToolCallState }) {
   const { store } = useView();
   const { session } = usePlace();
   const { isBusy, trouble, run } = useWork();
-  const [said, say] = useState("");
+  const [message, say] = useState("");
   const [isOver, end] = useState(false);
   const since = lastingAnswers(store).get(id);
   const left = since === undefined ? 0 : since + UNDO_FOR - Date.now();
@@ -200,9 +200,9 @@ function TakeBack({ id, call }: { id: string; call: ToolCallState }) {
     });
   return (
     <span role="status">
-      {said && <span class="dim"> {said}</span>}
+      {message && <span class="dim"> {message}</span>}
       {trouble && <span class="error-text"> {trouble}</span>}
-      {!said && left > 0 && !isOver && (
+      {!message && left > 0 && !isOver && (
         <>
           {" "}
           <TextButton aria-disabled={isBusy} onClick={undo}>

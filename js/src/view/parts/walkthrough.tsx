@@ -10,10 +10,10 @@ const MOST_STEPS = 50;
 /** Returns the walkthrough of a call; undefined if it has none or a malformed one: it came through an agent. */
 export function walkthroughOf(call: ToolCallState): Pick<WalkthroughContext, "title" | "steps"> | undefined {
   const own = call._meta?.agentnb;
-  const given = isObject(own) ? own.walkthrough : undefined;
-  if (!isObject(given) || !Array.isArray(given.steps)) return undefined;
-  const steps = given.steps.slice(0, MOST_STEPS).filter(isObject).map(stepOf);
-  return steps.length > 0 ? { title: text(given.title) ?? "", steps } : undefined;
+  const walkthrough = isObject(own) ? own.walkthrough : undefined;
+  if (!isObject(walkthrough) || !Array.isArray(walkthrough.steps)) return undefined;
+  const steps = walkthrough.steps.slice(0, MOST_STEPS).filter(isObject).map(stepOf);
+  return steps.length > 0 ? { title: text(walkthrough.title) ?? "", steps } : undefined;
 }
 
 const text = (value: unknown): string | undefined => (typeof value === "string" ? value : undefined);

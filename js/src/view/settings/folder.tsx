@@ -15,12 +15,12 @@ interface Props {
 
 /** *Choose…*, and the folders below it once the user has pressed it. */
 export function FolderChooser({ label, from, request, onChoose }: Props) {
-  const [shown, setShown] = useState<Answer<"listFolders">>();
+  const [listing, setListing] = useState<Answer<"listFolders">>();
   const [trouble, setTrouble] = useState("");
   const list = useRef<HTMLDivElement>(null);
   const look = async (path: string) => {
     try {
-      setShown(await request("listFolders", { path }));
+      setListing(await request("listFolders", { path }));
       setTrouble("");
       list.current?.focus();
     } catch (error) {
@@ -29,11 +29,11 @@ export function FolderChooser({ label, from, request, onChoose }: Props) {
     }
   };
   const join = (name: string) => {
-    const path = shown?.path ?? "";
+    const path = listing?.path ?? "";
     const separator = path.includes("\\") ? "\\" : "/";
     return path.endsWith(separator) ? path + name : path + separator + name;
   };
-  if (!shown) {
+  if (!listing) {
     return (
       <>
         <Button aria-label={`Choose ${label}`} onClick={() => void look(from)}>
@@ -50,33 +50,33 @@ export function FolderChooser({ label, from, request, onChoose }: Props) {
       aria-label={`Choose ${label}`}
       ref={list}
       tabIndex={-1}
-      onKeyDown={onEscape(() => setShown(undefined))}
+      onKeyDown={onEscape(() => setListing(undefined))}
     >
-      <code>{line(shown.path, 400)}</code>
+      <code>{line(listing.path, 400)}</code>
       <ul>
-        {shown.parent !== undefined && (
+        {listing.parent !== undefined && (
           <li>
-            <TextButton onClick={() => void look(shown.parent as string)}>Parent folder</TextButton>
+            <TextButton onClick={() => void look(listing.parent as string)}>Parent folder</TextButton>
           </li>
         )}
-        {shown.folders.map((name) => (
+        {listing.folders.map((name) => (
           <li key={name}>
             <TextButton onClick={() => void look(join(name))}>{line(name, 100)}</TextButton>
           </li>
         ))}
       </ul>
-      {shown.folders.length === 0 && <p class="dim small">No folders here.</p>}
-      {shown.isCut && <p class="dim small">Too many to list: type the path.</p>}
+      {listing.folders.length === 0 && <p class="dim small">No folders here.</p>}
+      {listing.isCut && <p class="dim small">Too many to list: type the path.</p>}
       <Button
         class="primary"
         onClick={() => {
-          onChoose(shown.path);
-          setShown(undefined);
+          onChoose(listing.path);
+          setListing(undefined);
         }}
       >
         Use this folder
       </Button>{" "}
-      <Button onClick={() => setShown(undefined)}>Cancel</Button>
+      <Button onClick={() => setListing(undefined)}>Cancel</Button>
       {trouble && <p class="error-text">{plain(trouble)}</p>}
     </div>
   );

@@ -34,13 +34,13 @@ export function sourceOf(setting: SettingInfo): string {
   const from = source === "default" ? "Default" : `From ${SOURCES.get(source) ?? line(source, 40)}`;
   return [
     where ? `${from}, ${line(where, 400)}` : from,
-    ...(own ? [`your file says ${shown(setting, own.value)}`] : []),
+    ...(own ? [`your file says ${valueText(setting, own.value)}`] : []),
     `applies ${kernelText(line(counts, 40))}`,
   ].join(" · ");
 }
 
 /** Returns the label of *Reset*. */
-export const resetTo = (setting: SettingInfo) => `Reset to ${shown(setting, defaultOf(setting)) || "the default"}`;
+export const resetTo = (setting: SettingInfo) => `Reset to ${valueText(setting, defaultOf(setting)) || "the default"}`;
 
 /** Returns a value as the user types it: a list with commas. */
 export function typed(value: unknown): string {
@@ -53,18 +53,18 @@ export const inBox = ({ kind, value, empty }: SettingInfo) =>
   kind === "number" && empty && value === 0 ? "" : typed(value);
 
 /** Returns typed text as the kind of value that the setting takes; the kernel refuses anything else. */
-export function readTyped({ kind, empty }: Pick<SettingInfo, "kind" | "empty">, said: string): unknown {
+export function readTyped({ kind, empty }: Pick<SettingInfo, "kind" | "empty">, text: string): unknown {
   if (kind === "number")
-    return said.trim() === "" ? (empty ? 0 : null) : Number.isNaN(Number(said)) ? said : Number(said);
-  if (kind !== "names") return said;
-  return said
+    return text.trim() === "" ? (empty ? 0 : null) : Number.isNaN(Number(text)) ? text : Number(text);
+  if (kind !== "names") return text;
+  return text
     .split(",")
     .map((one) => one.trim())
     .filter(Boolean);
 }
 
 /** Returns a value in readable form. */
-export function shown({ choices, empty, kind }: SettingInfo, value: unknown): string {
+export function valueText({ choices, empty, kind }: SettingInfo, value: unknown): string {
   if (typeof value === "boolean") return value ? "on" : "off";
   if (kind === "number" && value === 0 && empty) return kernelText(empty);
   const choice = choices.find(([one]) => one === value);

@@ -62,7 +62,7 @@ function Settings({ context }: { context: SettingsContext }) {
   const [isHere, setHere] = useState(false);
   const [find, setFind] = useState("");
   /** The number of times typed text was given up, and the last place: that box shows its current value again. */
-  const [given, giveUp] = useState({ at: "", count: 0 });
+  const [discarded, giveUp] = useState({ at: "", count: 0 });
   const root = useRoot(context.root);
   const search = useRef<HTMLInputElement>(null);
   const list = useRef<HTMLElement>(null);
@@ -104,7 +104,7 @@ function Settings({ context }: { context: SettingsContext }) {
     if (outcome.kind === "done") return <p class="dim small">{plain(outcome.text)}</p>;
     const no = () => {
       back(at);
-      giveUp({ at, count: given.count + 1 });
+      giveUp({ at, count: discarded.count + 1 });
       cancel(at);
     };
     const yes = () => {
@@ -124,7 +124,7 @@ function Settings({ context }: { context: SettingsContext }) {
     words: [setting.name, ...[setting.title, setting.about].flatMap((one) => [one, kernelText(one)])].join(" "),
     node: (
       <Row
-        key={setting.name === given.at ? given.count : ""}
+        key={setting.name === discarded.at ? discarded.count : ""}
         setting={setting}
         agents={root?.agents ?? []}
         models={listed.models ?? []}

@@ -58,8 +58,12 @@ function NewRule({ onAdd }: { onAdd: (rule: object) => void }) {
   const [pattern, setPattern] = useTyped("policy", "rule", "");
   const isCommand = tool === "execute";
   const add = () => {
-    const said = pattern.trim();
-    onAdd({ action, ...(tool && { tool: [tool] }), ...(said && { [isCommand ? "command" : "path"]: [said] }) });
+    const trimmedPattern = pattern.trim();
+    onAdd({
+      action,
+      ...(tool && { tool: [tool] }),
+      ...(trimmedPattern && { [isCommand ? "command" : "path"]: [trimmedPattern] }),
+    });
     setPattern("");
   };
   return (
@@ -80,7 +84,7 @@ function NewRule({ onAdd }: { onAdd: (rule: object) => void }) {
 export function WhatIf({ request }: { readonly request: Request }) {
   const [kind, setKind] = useState("command");
   const [text, setText] = useState("");
-  const [said, say] = useState("");
+  const [verdict, say] = useState("");
   const test = async () => {
     const params = kind === "command" ? { command: text } : { path: text, tool: kind };
     say(await request("testPolicy", params).then(({ message }) => plain(message), reason));
@@ -98,7 +102,7 @@ export function WhatIf({ request }: { readonly request: Request }) {
         />
         <Button type="submit">Test</Button>
       </Form>
-      <p role="status">{said}</p>
+      <p role="status">{verdict}</p>
     </>
   );
 }

@@ -236,11 +236,11 @@ function TypedBox({ setting, isFixed, label, onChange, onBack }: TypedBoxProps) 
   /** The text of the box when the kernel was last asked, or when it last sent the value. */
   const known = useRef(before);
   const commit = () => {
-    const said = box.current?.value;
-    if (said === undefined) return;
-    if (said === before && known.current !== before) onBack();
-    known.current = said;
-    if (said !== before) onChange(readTyped(setting, said));
+    const text = box.current?.value;
+    if (text === undefined) return;
+    if (text === before && known.current !== before) onBack();
+    known.current = text;
+    if (text !== before) onChange(readTyped(setting, text));
   };
   const leave = () => {
     if (box.current?.value !== known.current) commit();
@@ -249,10 +249,10 @@ function TypedBox({ setting, isFixed, label, onChange, onBack }: TypedBoxProps) 
   latest.current = leave;
   useLayoutEffect(() => {
     // The value has changed: shows it, unless the user has already typed another one.
-    const said = box.current?.value ?? "";
+    const text = box.current?.value ?? "";
     if (
       box.current &&
-      (said === previous.current || inBox({ ...setting, value: readTyped(setting, said) }) === before)
+      (text === previous.current || inBox({ ...setting, value: readTyped(setting, text) }) === before)
     ) {
       box.current.value = before;
       known.current = before;
