@@ -32,7 +32,7 @@ else:
 _FENCED = re.compile(r"```[a-zA-Z]*\n(.*?)```", re.DOTALL)
 _PLACES = 200  # places in an answer where parsing an object or a list is tried
 _LONGEST = 2_000_000  # characters of an answer that are read
-SHOWN = 300  # characters of an error or an answer in a message
+LONGEST_EXCERPT = 300  # characters of an error or an answer in a message
 
 
 class AnswerUnfit(Exception):
@@ -64,7 +64,7 @@ class Wanted:
             try:
                 return self.check(candidate)
             except Exception as error:  # noqa: BLE001 - pydantic's validators are the user's code
-                first = first or AnswerUnfit(shortened(str(error), SHOWN))
+                first = first or AnswerUnfit(shortened(str(error), LONGEST_EXCERPT))
         raise first or AnswerUnfit("it has no JSON.")
 
 
@@ -96,7 +96,7 @@ class TurnOutput:
         try:
             return self._wanted.read(text)
         except AnswerUnfit as error:
-            message = f"The answer does not fit output=: {error} It begins with {shortened(text, SHOWN)!r}."
+            message = f"The answer does not fit output=: {error} It begins with {shortened(text, LONGEST_EXCERPT)!r}."
             raise TurnFailed(message, hint="Prompt again, or read turn.text.", turn=turn) from error
 
     def _text(self, turn: ActiveTurn | FinishedTurn | None) -> str:
@@ -131,8 +131,9 @@ def _reader(output: Any) -> tuple[dict[str, Any], Callable[[Any], Any]]:
     try:
         schema = msgspec.json.schema(output)
     except (TypeError, RecursionError) as error:
+        problem = shortened(str(error), LONGEST_EXCERPT)
         raise UsageError(
-            f"output={output!r} is not a type that answers can be converted to: {shortened(str(error), SHOWN)}",
+            f"output={output!r} is not a type that answers can be converted to: {problem}",
             hint="Use a msgspec.Struct, a dataclass, a pydantic model, list[str], Literal[...] or a JSON schema.",
         ) from error
     return schema, lambda value: msgspec.convert(value, output)
@@ -148,13 +149,13 @@ def _by_schema(schema: Mapping[str, Any]) -> Callable[[Any], Any]:
     try:
         jsonschema.Draft202012Validator.check_schema(schema)
     except jsonschema.SchemaError as error:
-        raise UsageError(f"output is not a JSON schema: {shortened(error.message, SHOWN)}") from error
+        raise UsageError(f"output is not a JSON schema: {shortened(error.message, LONGEST_EXCERPT)}") from error
     validator = jsonschema.Draft202012Validator(schema)
 
     def check(value: Any) -> Any:
         wrong = next(validator.iter_errors(value), None)
         if wrong is not None:
-            raise AnswerUnfit(shortened(f"{wrong.json_path}: {wrong.message}", SHOWN))
+            raise AnswerUnfit(shortened(f"{wrong.json_path}: {wrong.message}", LONGEST_EXCERPT))
         return value
 
     return check

@@ -16,7 +16,7 @@ from agentnb.policy.rules import STRICTNESS, InForce, Outcome, PolicySubject, ma
 from agentnb.policy.settings import loosening
 from agentnb.policy.severity import Severity, rank
 from agentnb.policy.subjects import READING, Seen, seen
-from agentnb.policy.workspace import shown
+from agentnb.policy.workspace import for_display
 
 if TYPE_CHECKING:
     from agentnb.policy.request import PolicyRequest
@@ -126,7 +126,7 @@ def _distrusted(verdict: Verdict, situation: Situation) -> Verdict:
     if verdict.outcome == "deny":
         denied = f"{verdict.reason}, and" if verdict.rule is not None else f"denied: {NOBODY}, and"
         return msgspec.structs.replace(verdict, reason=f"{denied} {_UNTRUSTED}; {_TO_TRUST}", distrusted=True)
-    risk = f"{verdict.risk} Your policy file allows it, but {_UNTRUSTED}: {shown(Path(situation.root))}.".strip()
+    risk = f"{verdict.risk} Your policy file allows it, but {_UNTRUSTED}: {for_display(Path(situation.root))}.".strip()
     return msgspec.structs.replace(verdict, reason=_UNTRUSTED, risk=risk, distrusted=True)
 
 

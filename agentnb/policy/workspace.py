@@ -120,7 +120,7 @@ def trusting(folders: Iterable[str], workspace: Path) -> str | None:
     return next((each for each in folders if Path(os.path.realpath(each)) in within), None)
 
 
-def shown(folder: Path) -> str:
+def for_display(folder: Path) -> str:
     """Returns *folder* for display: short, on one line, with ``~`` for the user's home folder."""
     text = from_home(folder)
     text = "".join(char if char.isprintable() else "?" for char in text).replace("`", "'")

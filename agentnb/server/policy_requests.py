@@ -14,7 +14,7 @@ from agentnb.host.conversation import Conversation
 from agentnb.kernel.rehearsal_result import can_preview
 from agentnb.policy.plain_words import rule_words
 from agentnb.policy.rules import AccessRule
-from agentnb.policy.workspace import shown
+from agentnb.policy.workspace import for_display
 from agentnb.server.request_table import Asker, ChangedResult, request
 from agentnb.state.wire import Count, Wire
 
@@ -77,7 +77,7 @@ def change_policy(
             path = Path(folder).expanduser()
             if not path.is_absolute():
                 raise UsageError(f"{folder!r} is not an absolute path.", hint="Start it with / or ~/.")
-            question = f"Trust {shown(path)} and everything in it? Your allow rules apply there."
+            question = f"Trust {for_display(path)} and everything in it? Your allow rules apply there."
             if action == "trust" and not path.is_dir():
                 raise UsageError(f"{folder!r} is not a folder.", hint="Choose an existing one.")
             if action == "trust" and confirmed != question:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import msgspec
 
-from agentnb.api.answers import SHOWN, AnswerUnfit
+from agentnb.api.answers import LONGEST_EXCERPT, AnswerUnfit
 from agentnb.api.columns import shortened
 from agentnb.api.configured import configured
 from agentnb.api.start import start
@@ -44,11 +44,11 @@ def check_answer(check: Callable[[Any], Any], body: Body) -> None:
         problem = check(body.text if body.output is None else body.output)
     except Exception as error:
         message = f"{type(error).__name__}: {error}".removeprefix("AssertionError: ")
-        raise AnswerRefused(shortened(message, SHOWN)) from error
+        raise AnswerRefused(shortened(message, LONGEST_EXCERPT)) from error
     if isinstance(problem, DataChecks):
         problem = " ".join(each.question for each in problem)
     if problem:
-        raise AnswerRefused(shortened(str(problem), SHOWN))
+        raise AnswerRefused(shortened(str(problem), LONGEST_EXCERPT))
 
 
 def plain(value: Any) -> Any:

@@ -80,7 +80,7 @@ def length_of(inputs: Any) -> int | None:
     return len(inputs) if isinstance(inputs, Sized) and not _is_lazy(inputs) else None
 
 
-def asked(
+def input_prompts(
     prompt: str | Callable[[Row], Any], inputs: Any, check: Callable[[Row, Any], Any] | None = None
 ) -> Iterator[InputPrompt]:
     """Returns the prompts in the order of the inputs; each is made only when it is wanted."""

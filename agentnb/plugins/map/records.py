@@ -204,7 +204,7 @@ class BatchRows(RowsFile):
     def again(self, number: int) -> None:
         self._update(number, "state = 'running', body = '{}', ended = NULL")
 
-    def asked(self, number: int) -> None:
+    def count_question(self, number: int) -> None:
         """Count a question to the agent."""
         self._update(number, "attempts = attempts + 1")
 

@@ -272,7 +272,7 @@ class BatchRunner:
         failures, busy, again = 0, 0, job
         while True:
             await self._until_calm()
-            self._records.asked(job.number)
+            self._records.count_question(job.number)
             try:
                 body = await self._checked_answer(again, asking)
             except ClusterLost as error:

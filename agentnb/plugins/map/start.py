@@ -18,7 +18,7 @@ from agentnb.plugins.map.asking import BatchQuestion
 from agentnb.plugins.map.batch import Batch
 from agentnb.plugins.map.cassette import cassette_for, not_recorded
 from agentnb.plugins.map.comparison import Comparison
-from agentnb.plugins.map.inputs import asked, length_of
+from agentnb.plugins.map.inputs import input_prompts, length_of
 from agentnb.plugins.map.progress import show_progress
 from agentnb.plugins.map.records import BatchRows
 from agentnb.plugins.map.workspaces import ISOLATED
@@ -255,7 +255,7 @@ def map(
         budget=budget or "",
         is_isolated=is_isolated,
     )
-    source = asked(prompt, inputs, check)
+    source = input_prompts(prompt, inputs, check)
     records = BatchRows(resume, question.agent, question.prompt)
     total = length_of(inputs)
     batch = Batch(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from agentnb.errors import UsageError
-from agentnb.plugins.verify.result import Finding, Kind, Place
+from agentnb.plugins.verify.result import CellPosition, Finding, Kind
 from agentnb.plugins.verify.widget_states import add_states, saved_models
 from agentnb.safe_json import read_json
 
@@ -37,9 +37,9 @@ class Cell(msgspec.Struct, kw_only=True):
     tags: frozenset[str] = frozenset()
 
     @property
-    def place(self) -> Place:
+    def place(self) -> CellPosition:
         """Returns how a finding names the cell."""
-        return Place(index=self.index, id=self.id, label=f"[{self.count or ' '}]")
+        return CellPosition(index=self.index, id=self.id, label=f"[{self.count or ' '}]")
 
     @property
     def name(self) -> str:

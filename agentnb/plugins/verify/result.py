@@ -50,7 +50,7 @@ class Stopped(AgentnbError):
     """The user has stopped the verification."""
 
 
-class Place(msgspec.Struct, frozen=True, kw_only=True):
+class CellPosition(msgspec.Struct, frozen=True, kw_only=True):
     """A cell of a notebook.
 
     Attributes:
@@ -81,10 +81,10 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     kind: Kind
     cause: str
-    cell: Place | None = None
+    cell: CellPosition | None = None
     evidence: str = ""
     advice: str = ""
-    related: tuple[Place, ...] = ()
+    related: tuple[CellPosition, ...] = ()
 
     def __str__(self) -> str:
         lines = [self.cause, *(f"    {line}" for line in self.evidence.splitlines())]

@@ -22,7 +22,7 @@ const UNREADABLE = "The kernel sent something that this page cannot read, so par
 type AnyChannel = ChannelStore<any>;
 
 /** Reports from the channels. */
-interface Says {
+interface ChannelReports {
   /** These channels have a hole: asks the kernel to send what follows. */
   resync(seen: Record<string, number>): void;
   log(text: string): void;
@@ -34,11 +34,11 @@ export class Channels implements Iterable<AnyChannel> {
   readonly gaps = signal<Readonly<Record<string, string>>>({});
   #all = new Map<string, AnyChannel>();
   #clientId: string;
-  #says: Says;
+  #says: ChannelReports;
   #nextRefusal = 1;
   #known = new Map<string, string>();
 
-  constructor(clientId: string, says: Says) {
+  constructor(clientId: string, says: ChannelReports) {
     this.#clientId = clientId;
     this.#says = says;
   }

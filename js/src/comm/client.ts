@@ -33,7 +33,7 @@ export { ROOT } from "./channels.ts";
 export type { Wire } from "./exchange.ts";
 
 /** The states in which notifications arrive: they are not kept. */
-const HEARS: ReadonlySet<Connection> = new Set(["live", "gap"]);
+const CONNECTED: ReadonlySet<Connection> = new Set(["live", "gap"]);
 
 export interface Client extends Store {
   dispose(): void;
@@ -198,7 +198,7 @@ class PageClient implements Client {
 
   notify(method: string, params: unknown): void {
     if (method === "draft") this.#drafted(params); // the latest draft counts, from any window
-    if (HEARS.has(this.connection.peek())) this.#exchange.notify(method, params);
+    if (CONNECTED.has(this.connection.peek())) this.#exchange.notify(method, params);
   }
 
   dismiss(id: number): void {

@@ -28,7 +28,7 @@ interface Waiting {
 }
 
 /** Receives what is not an answer. */
-interface Hears {
+interface ExchangeHandlers {
   notified(method: string, params: unknown): void;
   /** The kernel's end has disappeared, or is back. */
   changed(): void;
@@ -41,13 +41,13 @@ export class Exchange {
   #isLost = false;
   #isClosed = false;
   #wire: Wire;
-  #hears: Hears;
+  #hears: ExchangeHandlers;
   #waiting = new Map<number, Waiting>();
   #nextId = 1;
   #logged = new Set<string>();
   #listener: Listener = (message) => this.#receive(message);
 
-  constructor(wire: Wire, hears: Hears) {
+  constructor(wire: Wire, hears: ExchangeHandlers) {
     this.#wire = wire;
     this.#hears = hears;
     wire.on("msg:custom", this.#listener);

@@ -11,7 +11,7 @@ export interface Addition {
 }
 
 /** The place of the command; without it (shortcut or palette), the selection is added. */
-export interface Place {
+export interface CommandTarget {
   cells?: readonly Cell[];
   output?: boolean;
   /** The element under the context menu: a cell, or a row in the debugger's list of variables. */
@@ -22,7 +22,10 @@ const MOST_NAMED = 10;
 const SHORT_ID = 8;
 
 /** Returns what to add: a variable, an output, the cells at `place`, selected text, or the selected cells. */
-export function addition(notebook: Notebook, { hit, output = false, ...place }: Place = {}): Addition | undefined {
+export function addition(
+  notebook: Notebook,
+  { hit, output = false, ...place }: CommandTarget = {},
+): Addition | undefined {
   if (hit?.matches(".jp-TreeItem")) return named(hit);
   const cells = hit ? notebook.widgets.filter(({ node }) => node === hit) : place.cells;
   const selected = notebook.widgets.filter((cell) => notebook.isSelected(cell));

@@ -141,8 +141,8 @@ class OtherLines extends WidgetType {
     return element("div", classOf(this.#isLater, "lines"), ...lines);
   }
 
-  #pieces(state: EditorState): Piece[] {
-    const pieces: Piece[] = this.#changes
+  #pieces(state: EditorState): MarkedRange[] {
+    const pieces: MarkedRange[] = this.#changes
       .filter(({ fromB, toB }) => fromB < toB)
       .map(({ fromB, toB }) => ({ from: fromB, to: toB, classes: classOf(this.#isLater, "text") }));
     const parser = this.#text.length > LONGEST_COLOURED ? undefined : state.facet(language)?.parser;
@@ -154,14 +154,14 @@ class OtherLines extends WidgetType {
   }
 }
 
-interface Piece {
+interface MarkedRange {
   readonly from: number;
   readonly to: number;
   readonly classes: string;
 }
 
 /** Returns the text as lines of spans; never parses it as HTML. */
-function linesOf(text: string, pieces: readonly Piece[], tag: "ins" | "del"): HTMLElement[] {
+function linesOf(text: string, pieces: readonly MarkedRange[], tag: "ins" | "del"): HTMLElement[] {
   const ends = new Set(pieces.flatMap(({ from, to }) => [from, to]));
   let start = 0;
   return text.split("\n").map((line) => {

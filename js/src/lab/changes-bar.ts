@@ -10,7 +10,7 @@ export interface BarState {
   readonly proposed: number;
 }
 
-interface Doings {
+interface BarHandlers {
   keepAll(): void;
   undoAll(): void;
   step(by: 1 | -1): void;
@@ -28,7 +28,7 @@ export class ChangesBar {
   readonly #keep: HTMLButtonElement;
   readonly #undo: HTMLButtonElement;
 
-  constructor({ keepAll, undoAll, step, leave }: Doings) {
+  constructor({ keepAll, undoAll, step, leave }: BarHandlers) {
     // Ignores the second click of a double click.
     this.#keep = button("", ({ detail }) => detail < 2 && keepAll(), "agentnb-accept");
     this.#undo = button("", ({ detail }) => detail < 2 && undoAll());

@@ -2,7 +2,7 @@
 import type { Application } from "@jupyterlab/application";
 import type { Palette } from "@jupyterlab/apputils";
 import type { Cell, NotebookPanel, Tracker } from "@jupyterlab/notebook";
-import type { Place } from "./add-to-chat";
+import type { CommandTarget } from "./add-to-chat";
 import type { ErrorAction, FailedCells } from "./failed-cells";
 import icon, { explainIcon, fixIcon } from "./icon";
 import type { Sidebar } from "./sidebar";
@@ -18,7 +18,7 @@ export const COMMANDS = {
   history: "agentnb:history",
 };
 
-interface Doings {
+interface CommandHandlers {
   create(cwd: string | undefined): Promise<void>;
   toggle(): void;
   reveal(): void;
@@ -29,7 +29,7 @@ export function addCommands(
   palette: Palette | null,
   tracker: Tracker,
   sidebar: Sidebar,
-  { create, toggle, reveal }: Doings,
+  { create, toggle, reveal }: CommandHandlers,
 ): void {
   const focus = (): void => {
     const inside = sidebar.node.contains(document.activeElement);
@@ -119,7 +119,7 @@ export function addErrorCommands(
  * Adds the command to the palette, for its shortcut, and the context menus (`menu`) of cells, outputs (`output`) and
  * the debugger's variables.
  */
-export function addAddCommand(app: Application, palette: Palette | null, add: (place?: Place) => void): void {
+export function addAddCommand(app: Application, palette: Palette | null, add: (place?: CommandTarget) => void): void {
   app.commands.addCommand(ADD, {
     label: (args) => (args.output ? "Add Output to Chat" : args.menu ? "Add to Chat" : "Add Selection to Chat"),
     execute: (args = {}) => {

@@ -22,7 +22,7 @@ import { ITranslator, type Translator } from "@jupyterlab/translation";
 import { addStyles } from "../element";
 import { offer } from "../notebooks";
 import type { NotebookActions as Actions, Connection, Review, SettingsAccess } from "../view/store";
-import type { Place } from "./add-to-chat";
+import type { CommandTarget } from "./add-to-chat";
 import { AgentEdits } from "./agent-edits";
 import { takeCells } from "./cell-drop";
 import { addAddCommand, addCommands, addErrorCommands, COMMANDS, ERRORS } from "./commands";
@@ -205,7 +205,7 @@ export function activate(
   addCommands(app, palette, tracker, sidebar, { create, toggle, reveal });
   for (const add of [addCard, offerCompletion]) void add(app).catch(console.debug);
   addErrorCommands(app, palette, tracker, (panel) => joined.get(panel)?.failures);
-  const add = async (place?: Place): Promise<void> => {
+  const add = async (place?: CommandTarget): Promise<void> => {
     const notebook = tracker.currentWidget?.content;
     if (!notebook) return;
     const { addition } = await part("attach");

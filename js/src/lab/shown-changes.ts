@@ -34,7 +34,7 @@ export interface ChangeSurroundings {
 }
 
 /** The place of a change: in its cell; for a deleted cell, below or (at the top) above another. */
-interface Place {
+interface ChangePosition {
   readonly cell: Cell;
   readonly side: "in" | "below" | "above";
   /** The order of several at the same cell. */
@@ -43,7 +43,7 @@ interface Place {
 
 interface DrawnChange extends Drawn {
   readonly change: CellChange;
-  place: Place;
+  place: ChangePosition;
   isBusy: boolean;
 }
 
@@ -80,7 +80,7 @@ export class ShownChanges extends CellMarks<DrawnChange> {
   }
 
   protected override draw(): void {
-    const stays = (drawn: DrawnChange, [, place]: [CellChange, Place]): boolean => {
+    const stays = (drawn: DrawnChange, [, place]: [CellChange, ChangePosition]): boolean => {
       const isThere = place.cell === drawn.place.cell && place.side === drawn.place.side;
       if (isThere) drawn.place = place;
       return isThere;
@@ -93,8 +93,8 @@ export class ShownChanges extends CellMarks<DrawnChange> {
   }
 
   /** Returns the changes to draw, with their places; changes of an absent or ambiguous cell are only in the chat. */
-  #wanted(): Map<string, [CellChange, Place]> {
-    const wanted = new Map<string, [CellChange, Place]>();
+  #wanted(): Map<string, [CellChange, ChangePosition]> {
+    const wanted = new Map<string, [CellChange, ChangePosition]>();
     if (!this.#changes.length) return wanted;
     const { isHere, isTaken } = this.#surroundings;
     const { widgets } = this.panel.content;
@@ -120,7 +120,7 @@ export class ShownChanges extends CellMarks<DrawnChange> {
     return wanted;
   }
 
-  #drawIn(change: CellChange, place: Place): DrawnChange {
+  #drawIn(change: CellChange, place: ChangePosition): DrawnChange {
     const answer = (how: "keep" | "undo", word: string, title: string): BarAction => ({
       word,
       title,

@@ -45,16 +45,16 @@ export function useMemory<T>(key: string, initial: T): [T, (value: T) => void] {
   return [value, set];
 }
 
-export interface Place {
+export interface CurrentChannels {
   readonly session: string;
   readonly chat: string;
   /** The turn, for components within its answer. */
   readonly turnId?: string;
 }
 
-export const PlaceContext = createContext<Place>({ session: "", chat: "" });
+export const PlaceContext = createContext<CurrentChannels>({ session: "", chat: "" });
 
-export function usePlace(): Place {
+export function usePlace(): CurrentChannels {
   return useContext(PlaceContext);
 }
 

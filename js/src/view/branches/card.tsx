@@ -125,7 +125,7 @@ function Live({ one }: { one: Try }) {
   const asks = pendingCalls(turn).length > 0;
   return (
     <>
-      <Says text={texts.join("\n")} />
+      <AgentAnswer text={texts.join("\n")} />
       {asks && (
         <p class="row try-asks">
           <Icon name="shield" /> Needs your answer: open its conversation.
@@ -148,7 +148,7 @@ function Result({ one, set }: { one: Try; set: TrySet }) {
       {typeof one.measure === "number" && <p class="try-measure">{Number(one.measure.toPrecision(6)).toString()}</p>}
       {one.error && <p class="try-error">{line(one.error, 300)}</p>}
       {one.findings && <p class="note">{line(one.findings, 300)}</p>}
-      <Says text={one.says} />
+      <AgentAnswer text={one.says} />
       <Pictures one={one} set={set} />
       {one.checks.length > 0 && (
         <ul class="list try-checks" aria-label="Data checks">
@@ -167,7 +167,7 @@ function Result({ one, set }: { one: Try; set: TrySet }) {
   );
 }
 
-function Says({ text }: { text: string }) {
+function AgentAnswer({ text }: { text: string }) {
   const lines = plain(text.slice(-LONGEST)).trim().split(/\n+/).slice(-LINES);
   return lines.join("") ? <p class="try-says">{lines.join("\n")}</p> : null;
 }

@@ -28,7 +28,7 @@ export interface Deletion {
   undo(id: string): void;
 }
 
-interface Doings {
+interface DeletionHandlers {
   /** Called when a deletion can no longer be undone. */
   sending(id: string): void;
   /** Called when the kernel has not deleted a conversation. */
@@ -39,7 +39,7 @@ interface Doings {
  * Sends each deletion when its time is over, one conversation after the other; sends all at once when the panel closes
  * or the user leaves the page. A conversation that the kernel does not delete is shown again.
  */
-export function useDeletion(request: Request, { sending, failed }: Doings): Deletion {
+export function useDeletion(request: Request, { sending, failed }: DeletionHandlers): Deletion {
   const waiting = useRef(new Map<string, { group: Group; timer: ReturnType<typeof setTimeout> }>());
   const sent = useRef(new Set<string>());
   const deleted = useRef(new Set<string>());

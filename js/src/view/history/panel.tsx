@@ -20,7 +20,7 @@ import { useDeletion } from "./deletion";
 import { Filters, inWords } from "./filters";
 import CSS from "./history.css";
 import { byDay, type Change, type Conversation, type Query, type Scope, type Show } from "./list";
-import { type Doings, Row } from "./row";
+import { Row, type RowHandlers } from "./row";
 import { Storage } from "./storage";
 import { type Found, PAUSE, useChanges, useList } from "./use-list";
 
@@ -140,7 +140,7 @@ function History({ context }: { context: HistoryContext }) {
     for (const one of chosenOnes) await change(one, { archived: !isArchived });
     refresh();
   };
-  const doings: Doings = {
+  const doings: RowHandlers = {
     focus: ({ uri }) => setCurrent(uri),
     choose: ({ uri }, isChosen) =>
       setChosen((all) => new Set([...(all ?? [])].filter((one) => one !== uri).concat(isChosen ? uri : []))),

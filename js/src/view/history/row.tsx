@@ -25,10 +25,10 @@ interface Props {
   /** True if the user has selected it; undefined outside the selection. */
   isChosen: boolean | undefined;
   request: Request;
-  doings: Doings;
+  doings: RowHandlers;
 }
 
-export interface Doings {
+export interface RowHandlers {
   focus(one: Conversation): void;
   choose(one: Conversation, isChosen: boolean): void;
   open(one: Conversation): unknown;

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import agentnb
 from agentnb.errors import UsageError
-from agentnb.plugins.map.inputs import asked, length_of
+from agentnb.plugins.map.inputs import input_prompts, length_of
 
 TABLE = pd.DataFrame({"text": ["a", None], "my column": [1.5, float("nan")]}, index=["x", "y"])
 
@@ -70,7 +70,7 @@ class Counted:
 )
 def test_inputs_become_prompts_with_their_labels(prompt: Any, inputs: Any, expected: list[tuple[Any, str]]) -> None:
     """The container does not matter; missing values are empty."""
-    assert [(each.label, each.text) for each in asked(prompt, inputs)] == expected
+    assert [(each.label, each.text) for each in input_prompts(prompt, inputs)] == expected
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,7 @@ def test_inputs_become_prompts_with_their_labels(prompt: Any, inputs: Any, expec
 def test_what_cannot_become_a_prompt_is_told(prompt: Any, inputs: Any, message: str) -> None:
     """The error names the existing fields; the call raises it unless only the rows can show it."""
     with pytest.raises(UsageError, match=message):
-        list(asked(prompt, inputs))
+        list(input_prompts(prompt, inputs))
     if not callable(prompt):
         with pytest.raises(UsageError, match=message):
             agentnb.map(prompt, inputs)
@@ -98,7 +98,7 @@ def test_what_cannot_become_a_prompt_is_told(prompt: Any, inputs: Any, message: 
 def test_a_value_stands_in_the_prompt_as_it_is(value: str, around: str) -> None:
     """Braces in a value are not fields, and braces without a name stay."""
     before, after = around.replace("{", "{{").replace("}", "}}"), "."
-    made = next(asked(f"{before}<{{input}}>{after}", [value])).text
+    made = next(input_prompts(f"{before}<{{input}}>{after}", [value])).text
     assert made == f"{around}<{value}>."
 
 
@@ -109,5 +109,5 @@ def test_the_number_of_inputs_is_known_where_nothing_must_be_computed() -> None:
 
 def test_inputs_that_can_be_gone_through_once_lose_none() -> None:
     """Reading the first one in advance would lose it."""
-    prompts = asked("Say {input}", Counted(iter("abc"), 3))
+    prompts = input_prompts("Say {input}", Counted(iter("abc"), 3))
     assert [each.text for each in prompts] == ["Say a", "Say b", "Say c"]

@@ -25,7 +25,7 @@ for each in range(rounds):
     records = BatchRows(None, "agent", "prompt", {"AGENTNB_LOG": log})
     for number in range(inputs):
         records.begin(number, number, "prompt", f"key {number}", lambda _: None)
-        records.asked(number)
+        records.count_question(number)
         records.end(number, "done", Body(text="answer"))
     print(records.note or len(list(records.rows("done"))), flush=True)
     records.close()

@@ -15,7 +15,7 @@ from IPython.core.interactiveshell import InteractiveShell
 import agentnb
 from agentnb.errors import UsageError
 from agentnb.ipython.manage import commands
-from agentnb.plugins.verify.result import Finding, Place, Verification
+from agentnb.plugins.verify.result import CellPosition, Finding, Verification
 from tests.conftest import ROOT
 from tests.unit.forked import run_agentnb, run_script
 from tests.unit.plugins.verify.notebooks import cell, notebook, ran, saved
@@ -101,7 +101,7 @@ def test_verification_that_is_displayed_is_a_table_and_runs_nothing_that_stands_
         cause=f"`z` is gone {HOSTILE}",
         evidence=HOSTILE,
         advice=HOSTILE,
-        cell=Place(index=0, id="a", label=HOSTILE),
+        cell=CellPosition(index=0, id="a", label=HOSTILE),
     )
     result = Verification(ok=False, findings=(finding,), not_checked=(HOSTILE,), notebook=HOSTILE, cells=1, runs=1)
     formatter = InteractiveShell.instance().display_formatter
