@@ -146,12 +146,12 @@ lab: $(LABEXTENSION) ## open JupyterLab on the quickstart (about 10 s; LAB_ARGS:
 # The browser's wait for two fifths of their time: those of kernels, then those of notebooks go on meanwhile (decision 348).
 SIDE_BY_SIDE = $(MAKE) --no-print-directory --jobs 3 $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
 
-test: ## everything that must pass (about: 30 min, with a fresh environment)
+test: ## everything that must pass (about: 13 to 30 min, with a fresh environment)
 	+@$(SIDE_BY_SIDE) environments check test-js
 	@$(MAKE) --no-print-directory test-core
 	+@$(SIDE_BY_SIDE) --jobs 2 run-test-browser test-kernel test-notebooks
 
-test-all: ## that, and what takes long and seldom fails: other Pythons, ipykernel 6, rare ways (about: 45 min)
+test-all: ## that, and what takes long and seldom fails: other Pythons, ipykernel 6, rare ways (about: 20 to 45 min)
 	+@AGENTNB_THOROUGH=1 $(MAKE) --no-print-directory test test-pythons
 
 # They only compute: as many processes as cores, and nothing waits for another target.
