@@ -38,6 +38,7 @@ THOROUGH = (
     "browser/test_connection.py::test_a_busy_kernel",
     "browser/test_connection.py::test_a_kernel_with_subshells",
     "browser/test_connection.py::test_a_server_that_is_stopped",
+    "browser/test_delivery.py::test_a_flood",
     "browser/test_delivery.py::test_cell_run_again",
     "browser/test_delivery.py::test_jupyters_message_limiter",
     "browser/test_delivery.py::test_page_reloaded_twice",

@@ -54,12 +54,13 @@ def room(kept: Kept, request: pytest.FixtureRequest, kernelspecs: object) -> Ite
 
 
 @pytest.fixture
-def chat(room: Lab) -> Iterator[Chat]:
-    """A chat with a new session."""
+def chat(room: Lab, request: pytest.FixtureRequest) -> Iterator[Chat]:
+    """A chat with a new session; a failure says what the page shows."""
     cell = room.cell(0)
-    cell.run()
-    cell.expect_done()
-    yield Chat(cell.output)
+    with watched(room, request):
+        cell.run()
+        cell.expect_done()
+        yield Chat(cell.output)
     room.picture("delivery-last")
     room.cell(1).write("session.close()")
     room.cell(1).run()
