@@ -1,6 +1,6 @@
 /** The rows of a batch (anywidget): failures by reason, the latest answers; each row opens its conversation below it. */
 import css from "./batch.css";
-import { button, element } from "./element";
+import { button, element, renew } from "./element";
 import { FetchedStyles } from "./fetched-styles";
 import { hearThoughLate, type JupyterModel } from "./late-module";
 import { line } from "./view/plain";
@@ -114,10 +114,18 @@ function hidesSaved(batch: string): HTMLElement {
   return element("style", "", /^[\w-]+$/.test(batch) ? `.agentnb-batch-${batch}{display:none}` : "");
 }
 
-/** Redraws the groups; the row that has the focus keeps it. */
+/** Redraws the groups; rows that are the same stay, and so does the focus. */
 function replace(root: ShadowRoot, list: HTMLElement, groups: readonly Group[], open: (number: number) => void): void {
   const focused = root.activeElement?.closest<HTMLElement>("[data-number]")?.dataset.number;
-  list.replaceChildren(...groups.map((group) => section(group, open)));
+  for (const [at, group] of groups.entries()) {
+    const made = section(group, open);
+    const [heading, rows] = list.children[at]?.children ?? [];
+    if (heading && rows) {
+      heading.textContent = line(group.title, 200);
+      renew(rows, ...(made.lastElementChild?.children ?? []));
+    } else list.append(made);
+  }
+  while (list.childElementCount > groups.length) list.lastElementChild?.remove();
   if (focused !== undefined) list.querySelector<HTMLElement>(`[data-number="${focused}"] button`)?.focus();
 }
 

@@ -29,6 +29,30 @@ export function button(name: string, onClick: (event: MouseEvent) => void, marks
   return made;
 }
 
+/**
+ * Shows `nodes` in `parent`. A node that equals one that is there leaves it there, so that it keeps the focus and a click
+ * that has begun. So nodes that look the same must do the same.
+ */
+export function renew(parent: Element, ...nodes: readonly Node[]): void {
+  let at = parent.firstChild;
+  const removeUntil = (end: ChildNode | null): void => {
+    while (at !== end) {
+      const next: ChildNode | null = at?.nextSibling ?? null;
+      at?.remove();
+      at = next;
+    }
+  };
+  for (const node of nodes) {
+    let same = at;
+    while (same && !same.isEqualNode(node)) same = same.nextSibling;
+    if (same) {
+      removeUntil(same);
+      at = same.nextSibling;
+    } else parent.insertBefore(node, at);
+  }
+  removeUntil(null);
+}
+
 /** Adds a style sheet to the page. */
 export function addStyles(css: string): void {
   document.head.append(element("style", "", css));

@@ -4,7 +4,7 @@
  */
 import type { ReadonlySignal } from "@preact/signals";
 import { encode } from "uqr";
-import { button, element } from "./element";
+import { button, element, renew } from "./element";
 import { FetchedStyles } from "./fetched-styles";
 import css from "./phone.css";
 import { isObject } from "./state/object";
@@ -82,7 +82,8 @@ class Panel {
     if (this.#isOn) buttons.append(button("Unpair", () => void this.#unpair(), "button small"));
     const close = button("Close", this.#context.close, "button small");
     buttons.append(close);
-    this.element.replaceChildren(
+    renew(
+      this.element,
       element("strong", "", "Answer from your phone"),
       element(
         "p",
@@ -91,7 +92,7 @@ class Panel {
       ),
       ...(this.#trouble ? [element("p", { class: "error-text", role: "alert" }, this.#trouble)] : []),
       element("p", { class: "note", role: "status" }, this.#status(waits)),
-      ...(waits && this.#code ? codeElements(this.#code) : []),
+      ...(waits && this.#code ? [codeElement(this.#code)] : []),
       ...(waits ? [] : this.#ways()),
       buttons,
     );
@@ -177,7 +178,7 @@ class Panel {
 }
 
 /** The code, a button to copy its address, and a warning if one applies. */
-function codeElements({ address }: Code): Node[] {
+function codeElement({ address }: Code): HTMLElement {
   const { protocol, hostname } = new URL(address);
   const copy = button("Copy link", () => void navigator.clipboard?.writeText(address), "button small");
   const warning = LOCAL.test(hostname)
@@ -185,7 +186,13 @@ function codeElements({ address }: Code): Node[] {
     : protocol === "http:"
       ? "Not encrypted: others on this network can read the questions and use the code."
       : "";
-  return [picture(address), ...(warning ? [element("p", "phone-warning", warning)] : []), copy];
+  return element(
+    "div",
+    "phone-scan",
+    picture(address),
+    ...(warning ? [element("p", "phone-warning", warning)] : []),
+    copy,
+  );
 }
 
 function picture(text: string): SVGElement {

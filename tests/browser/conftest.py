@@ -44,15 +44,22 @@ OURS = re.compile("agentnb|anywidget", re.IGNORECASE)
 CLOSED_EARLY = "[anywidget] Failed to initialize model."
 """anywidget's message about a model that was not ready after two seconds. A very short turn's model is closed by then;
 others are late on a busy machine (`js/src/late-module.ts`). A missing view fails its test by itself."""
-WIDGETS = """() => {
+WIDGETS = """async () => {
   const { sessionContext, content } = window.jupyterapp?.shell.currentWidget ?? {};
   const kernel = sessionContext?.session?.kernel;
   const outputs = (content?.widgets ?? []).flatMap(({ model: { outputs } }) => outputs?.toJSON() ?? []);
   const ids = outputs.flatMap(({ data }) => data?.["application/vnd.jupyter.widget-view+json"]?.model_id ?? []);
   const models = ids.map((id) => [id, kernel?.hasComm(id)]);
-  return JSON.stringify([kernel?.id, kernel?.connectionStatus, kernel?.status, kernel?.handleComms, models]);
+  const answer = (info) => Promise.race([
+    info?.then(() => "answers", String),
+    new Promise((end) => setTimeout(end, 5000, "does not answer")),
+  ]);
+  const answers = [await answer(kernel?.requestKernelInfo()), await answer(kernel?.clone().info)];
+  return JSON.stringify(
+    [kernel?.id, kernel?.connectionStatus, kernel?.status, answers, kernel?.handleComms, models]);
 }"""
-"""Returns the kernel, its connection, its status, its comm support, and which models of outputs have a comm."""
+"""Returns the kernel, its connection, its status, whether it answers there and on a new connection, its comm support,
+and which models of outputs have a comm."""
 SLOW = re.compile(r"Plugin .* to activate\.")
 """JupyterLab includes a plugin's waiting time: on a busy machine, the start of the whole page."""
 VIEWPORT: ViewportSize = {"width": 1280, "height": 900}

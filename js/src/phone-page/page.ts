@@ -2,7 +2,7 @@
  * The page that a phone opens with a code: the questions that wait, and their answers. It is one self-contained file
  * (agentnb/server/websocket/access.py); agents' texts are shown only as text.
  */
-import { button, element } from "../element";
+import { button, element, renew } from "../element";
 import { isObject } from "../state/object";
 import { line, reason } from "../view/plain";
 import { card, type Question, whose } from "./card";
@@ -65,9 +65,12 @@ function draw(now: Questions): void {
     const json = JSON.stringify(question);
     if (cards.get(id)?.json !== json) cards.set(id, { json, element: cardOf(question) });
   }
-  list.replaceChildren(...wanted.map(([id]) => cards.get(id)?.element as HTMLElement));
+  const elements = wanted.map(([id]) => cards.get(id)?.element as HTMLElement);
+  const isSame = elements.length === list.children.length && elements.every((each, n) => each === list.children[n]);
+  if (!isSame) list.replaceChildren(...elements);
   const asking = new Set(now.questions.map(({ turnId }) => turnId));
-  rest.replaceChildren(
+  renew(
+    rest,
     ...(now.forms > 0
       ? [element("p", "note", "Another question waits: it can be answered in the notebook only.")]
       : []),
@@ -111,12 +114,14 @@ function running({ channel, turnId, agent, conversation }: Turn): HTMLElement {
   const stop = () =>
     performance.now() < armedAt ||
     void connection?.ask("x-agentnb/stopTurn", { channel, turnId }).catch(() => undefined);
-  return element(
+  const made = element(
     "div",
     "running",
     element("p", "", `${whose({ agent, conversation }, last.place)} is working.`),
     button("Stop", stop, { class: "button", label: `Stop ${line(agent, 60)}` }),
   );
+  made.dataset.turn = `${channel} ${turnId}`;
+  return made;
 }
 
 function isQuestions(value: unknown): value is Questions {

@@ -138,6 +138,16 @@ test("new rows come in, and the row with the focus keeps it", async () => {
   expect(root.activeElement).toBe(buttons()[0]);
 });
 
+test("a row that stays the same is the same element, so a press on it counts although others come in", async () => {
+  const { model, buttons } = mountBatch();
+  const pressed = buttons()[2];
+  model.groups = [{ title: "3 failed: timeout", rows: [...ROWS, { ...ROWS[0], number: 8 }] }, GROUPS[1]];
+  await model.say("change:groups");
+  expect([buttons().length, buttons()[3] === pressed]).toEqual([4, true]);
+  pressed?.click();
+  expect(model.sent).toEqual([{ open: 0 }]);
+});
+
 test("rows in the saved HTML are hidden while the widget shows them", () => {
   const saved = document.body.appendChild(document.createElement("div"));
   saved.className = "agentnb-batch-saved agentnb-batch-b-1";
