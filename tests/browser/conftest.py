@@ -8,8 +8,10 @@ from __future__ import annotations
 import contextlib
 import json
 import re
+import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -60,6 +62,8 @@ WIDGETS = """async () => {
 }"""
 """Returns the kernel, its connection, its status, whether it answers there and on a new connection, its comm support,
 and which models of outputs have a comm."""
+THREADS = f"__import__('faulthandler').register({signal.SIGUSR1:d})"
+"""Makes a kernel write what its threads do to its server's log when it gets this signal."""
 SLOW = re.compile(r"Plugin .* to activate\.")
 """JupyterLab includes a plugin's waiting time: on a busy machine, the start of the whole page."""
 VIEWPORT: ViewportSize = {"width": 1280, "height": 900}
@@ -98,6 +102,9 @@ def browser(profile: BrowserContext) -> Browser:
 @pytest.fixture(scope="session")
 def server(home: Path, kernelspecs: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     folder = tmp_path_factory.mktemp("notebooks")
+    config = home / "ipython/profile_default/ipython_kernel_config.py"
+    config.parent.mkdir(parents=True, exist_ok=True)
+    config.write_text(f"c.InteractiveShellApp.exec_lines = [{THREADS!r}]")
     server = jupyter.start(home, folder, f"--MultiKernelManager.default_kernel_name={KERNEL}")
     yield server
     server.stop()
@@ -255,7 +262,19 @@ def page_text(lab: Lab) -> str:
     except Error:
         return "\n".join(["(nothing: it does not answer)", *renderers()])
     texts = [panel.inner_text()[:2000] for panel in lab.page.locator(".jp-NotebookPanel").all()]
-    return "\n".join([*texts, str(lab.page.evaluate(WIDGETS))])
+    return "\n".join([*texts, str(lab.page.evaluate(WIDGETS)), kernel_threads(lab.server)])
+
+
+def kernel_threads(server: Server) -> str:
+    """Returns what the threads of the server's kernels do."""
+    first, until = len(server.log), time.monotonic() + ANSWER_MS / 1000
+    for process in psutil.Process(server.process.pid).children(recursive=True):
+        with contextlib.suppress(psutil.Error):
+            if "ipykernel_launcher" in process.cmdline():
+                process.send_signal(signal.SIGUSR1)
+    while not any(b"ipykernel_launcher" in line for line in server.log[first:]) and time.monotonic() < until:
+        server.reader.join(0.1)
+    return b"".join(server.log[first:]).decode(errors="replace")
 
 
 def renderers() -> Iterator[str]:
