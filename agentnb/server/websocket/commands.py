@@ -105,8 +105,6 @@ class ReconnectCommand(Params, frozen=True, kw_only=True):
 
 
 class DispatchCommand(Params, frozen=True, kw_only=True):
-    """An action that a client dispatches."""
-
     client_seq: int
     action: dict[str, Any]
 
@@ -118,8 +116,6 @@ class SubscribeView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SubscribeCommand(Params, frozen=True, kw_only=True):
-    """A channel to follow."""
-
     view: SubscribeView = SubscribeView()
 
 
@@ -156,8 +152,6 @@ class ResourceReadCommand(Params, frozen=True, kw_only=True):
 
 
 class ResourceListCommand(Params, frozen=True, kw_only=True):
-    """A folder of a workspace."""
-
     uri: Uri
 
 
@@ -189,15 +183,11 @@ class ResourceWriteCommand(Params, frozen=True, kw_only=True):
 
 
 class ResourceDeleteCommand(Params, frozen=True, kw_only=True):
-    """A file or folder to delete."""
-
     uri: Uri
     recursive: bool = False
 
 
 class ResourceMkdirCommand(Params, frozen=True, kw_only=True):
-    """A folder to create."""
-
     uri: Uri
 
 
@@ -286,8 +276,8 @@ _CODES: tuple[tuple[type[Exception], int], ...] = (
 class RequestFailed(RpcError):
     """A request is answered with an error; *ends* says why the connection ends with it."""
 
-    def __init__(self, code: int, message: str, data: Any = None, *, ends: str | None = None) -> None:
-        super().__init__(code, message, data)
+    def __init__(self, code: int, message: str, *, ends: str | None = None) -> None:
+        super().__init__(code, message)
         self.ends = ends
 
 
