@@ -110,7 +110,6 @@ class Delivery:
         PAGE_ATTACHED.tell(client=client.client_id, visible=client.visible)
 
     def drop(self, client_id: str) -> None:
-        """Remove the client whose transport has lost it."""
         if self.clients.pop(client_id, None) is not None:
             PAGE_GONE.tell(client=client_id)
 

@@ -105,14 +105,11 @@ class Frontend:
         self._arrivals: list[Callable[[], None]] = []
         self._lock = threading.Lock()
         self.blocked: BlockedTime = BlockedTime(host.loop)
-        self.service.delivery.blocked_seconds = self.blocked.blocked_seconds
         self._shown_at: float | None = None
         host.environment.connect(
             attached=self.attached, arrival=self._arrival, editors=OpenNotebooks(lab(), attached=self.attached)
         )
-        skip_execution_events(self.model.comm)
-        self.model.on_msg(self._on_message)
-        self.model.comm.on_close(lambda _message: host.loop.post(self.service.delivery.clients.clear))
+        self._listen(self.model, self.service, self._receive)
         comm.get_comm_manager().register_target(REJOIN_TARGET, self._rejoined)
 
     def attached(self) -> bool:
@@ -157,17 +154,19 @@ class Frontend:
     def connect(self, make: Callable[[Send], PageService]) -> tuple[HostModel, PageService]:
         """Returns a second host model with a service of its own behind it, for the chat of another host."""
         model = HostModel()
-        skip_execution_events(model.comm)
         service = make(partial(self._send, model))
-        service.delivery.blocked_seconds = self.blocked.blocked_seconds
+        self._listen(model, service, service.receive)
+        return model, service
 
+    def _listen(self, model: HostModel, service: PageService, receive: Callable[[Any], None]) -> None:
         def received(_model: HostModel, content: Any, _buffers: Any) -> None:
             self.blocked.record_message()
-            self._host.loop.post(service.receive, content)
+            self._host.loop.post(receive, content)
 
+        service.delivery.blocked_seconds = self.blocked.blocked_seconds
+        skip_execution_events(model.comm)
         model.on_msg(received)
         model.comm.on_close(lambda _message: self._host.loop.post(service.delivery.clients.clear))
-        return model, service
 
     def panel(self, what: dict[str, Any], model: HostModel | None = None) -> PanelModel:
         """Returns a small model that shows *what*, of this kernel or of the host whose model is given."""
@@ -178,10 +177,6 @@ class Frontend:
         """If something was just shown, wait for the page to report that it is ready; returns True if a page is."""
         left = 0.0 if self._shown_at is None else self._shown_at + ARRIVAL_SECONDS - self._host.loop.time()
         return self.attached() if left <= 0 else await self.wait_attached(left)
-
-    def _on_message(self, _model: HostModel, content: Any, _buffers: Any) -> None:
-        self.blocked.record_message()
-        self._host.loop.post(self._receive, content)
 
     def _receive(self, content: Any) -> None:
         self.service.receive(content)

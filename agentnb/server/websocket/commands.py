@@ -110,8 +110,6 @@ class DispatchCommand(Params, frozen=True, kw_only=True):
 
 
 class SubscribeView(msgspec.Struct, frozen=True, kw_only=True):
-    """The part of a state that a client wants."""
-
     turns: Annotated[int, msgspec.Meta(ge=0)] | None = None
 
 
@@ -156,8 +154,6 @@ class ResourceListCommand(Params, frozen=True, kw_only=True):
 
 
 class ResourceResolveCommand(Params, frozen=True, kw_only=True):
-    """What is at a path of a workspace."""
-
     uri: Uri
     follow_symlinks: bool = True
 
@@ -171,8 +167,6 @@ class ResourceRequestCommand(Params, frozen=True, kw_only=True):
 
 
 class ResourceWriteCommand(Params, frozen=True, kw_only=True):
-    """A file of a workspace, and the data to write to it."""
-
     uri: Uri
     data: str
     encoding: Literal["utf-8", "base64"]
@@ -218,8 +212,6 @@ ChangesetTarget: TypeAlias = ResourceTarget | RangeTarget
 
 
 class InvokeChangesetOperationCommand(Params, frozen=True, kw_only=True):
-    """Undo, redo or keep what turns changed."""
-
     operation_id: Literal["undo", "redo", "keep", "apply"]
     target: ChangesetTarget | None = None
     choices: dict[str, Any] = {}

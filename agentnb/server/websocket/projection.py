@@ -194,7 +194,8 @@ def _is_told(value: Any) -> bool:
     """True unless *value* is a response part of a kind that AHP does not know."""
     if isinstance(value, UnknownResponsePart):
         return False
-    return not (isinstance(value, parts.ResponsePart) and str(value.__struct_config__.tag).startswith(OURS))
+    is_part = isinstance(value, parts.ResponsePart)
+    return not (is_part and str(value.__struct_config__.tag).startswith(OURS))
 
 
 def _plain(value: Any, fields: _LeftOut) -> Any:

@@ -96,8 +96,6 @@ class AnswerQuestionCommand(c.Params, frozen=True, kw_only=True):
 
 
 class StopTurnCommand(c.Params, frozen=True, kw_only=True):
-    """The turn to stop."""
-
     turn_id: c.Name
 
 
