@@ -87,8 +87,6 @@ class CodeBlock(NamedTuple):
 
 
 class NamesBlock(NamedTuple):
-    """Names of files."""
-
     names: tuple[str, ...]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -213,20 +214,13 @@ def _record(tabs: Tabs, name: str) -> Remark:
     return Remark(f"Agents that start from now on are recorded in {path}.{open_before} `%agents record stop` ends it.")
 
 
-def _freedom(tabs: Tabs, words: str) -> Remark:
-    freedom, _, name = words.partition(" ")
+def _shown_or_set(attribute: str, tabs: Tabs, words: str) -> Remark:
+    """Show how a tab's agent may work, or change it: its ``freedom`` or its ``permissions``."""
+    value, _, name = words.partition(" ")
     session = tabs.find(name.strip() or None)
-    if freedom:
-        session.freedom = freedom  # type: ignore[assignment] # it says what there is
-    return Remark(f"The tab {tabs.name_of(session)!r} has freedom={session.freedom!r}.")
-
-
-def _permissions(tabs: Tabs, words: str) -> Remark:
-    mode, _, name = words.partition(" ")
-    session = tabs.find(name.strip() or None)
-    if mode:
-        session.permissions = mode  # type: ignore[assignment] # it says what the modes are
-    return Remark(f"The tab {tabs.name_of(session)!r} has permissions={session.permissions!r}.")
+    if value:
+        setattr(session, attribute, value)  # its error says which values there are
+    return Remark(f"The tab {tabs.name_of(session)!r} has {attribute}={getattr(session, attribute)!r}.")
 
 
 def _folder(tabs: Tabs) -> Path:
@@ -345,8 +339,8 @@ COMMANDS: dict[str, Callable[[Tabs, str], Any]] = {
     "redo": lambda tabs, name: _turn(tabs, name, "undone", "redo").redo(),
     "health": lambda tabs, name: tabs.find(name or None).health(),
     "record": _record,
-    "freedom": _freedom,
-    "permissions": _permissions,
+    "freedom": partial(_shown_or_set, "freedom"),
+    "permissions": partial(_shown_or_set, "permissions"),
     "policy": lambda tabs, name: PolicyTable(policy(tabs.find(name) if name or tabs.current else None)),
     "pair": lambda *_: Remark(repr(pair())),
     "unpair": lambda *_: Remark(repr(unpair())),

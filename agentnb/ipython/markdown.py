@@ -76,11 +76,6 @@ def html_code(code: str) -> str:
     return f"<code>{html_text(code)}</code>"
 
 
-def html_block(code: str) -> str:
-    """*code* as one ``<pre>`` element on a single line."""
-    return f"<pre><code>{html_text(code.removesuffix(chr(10)))}</code></pre>"
-
-
 def _is_plain(char: str) -> bool:
     if char.isalnum() or char in _PLAIN_SIGNS:
         return True
@@ -191,7 +186,7 @@ def _piece(lines: list[str], start: int, end: int, code: Token | None, fences: F
     if not _CONTAINER.fullmatch(first):
         return _prose("\n".join(lines[start:end]))
     if _RISKY_CODE.search(code.content):
-        return first + html_block(code.content)
+        return f"{first}<pre>{html_code(code.content.removesuffix(chr(10)))}</pre>"
     rest = re.sub(r"[^\s>]", " ", first)
     return fences.nested(code.content, code.info.strip(), first, rest)
 
