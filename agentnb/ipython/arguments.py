@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from agentnb.budget import read_budget
@@ -28,7 +28,7 @@ class Arguments:
     tab: str | None = None
     new: bool = False
     background: bool = False
-    context: tuple[str, ...] = field(default=())
+    context: tuple[str, ...] = ()
     output: str | None = None
     timeout: float | None = None
     permissions: Literal["ask", "allow", "deny"] | None = None
@@ -80,7 +80,7 @@ def parse(line: str, cell: str | None = None) -> Arguments:
             "%agent needs a prompt.",
             hint="Write the prompt after it, as in `%agent Why is df empty?`, or under %%agent. " + _MANUAL,
         )
-    return replace(Arguments(prompt=prompt), **options)
+    return Arguments(prompt=prompt, **options)
 
 
 def _options(line: str) -> tuple[dict[str, Any], str]:
@@ -93,7 +93,8 @@ def _options(line: str) -> tuple[dict[str, Any], str]:
             raise _unknown(name)
         rest = rest[match.end("name") :]
         if field_name in _FLAGS:
-            _no_value(name, rest)
+            if rest and not rest[0].isspace():
+                raise UsageError(f"{name} takes no value, but got {rest.split(maxsplit=1)[0]!r}.", hint=_MANUAL)
             options[field_name], rest = True, rest.lstrip()
             continue
         text, rest = _value(name, rest[1:] if match["equals"] else rest)
@@ -113,11 +114,6 @@ def _unknown(word: str) -> UsageError:
     return UsageError(
         f"%agent has no option {name}.", hint=f"{guess}{_MANUAL} A prompt that begins with a dash goes after ` -- `."
     )
-
-
-def _no_value(name: str, rest: str) -> None:
-    if rest and not rest[0].isspace():
-        raise UsageError(f"{name} takes no value, but got {rest.split(maxsplit=1)[0]!r}.", hint=_MANUAL)
 
 
 def _value(name: str, rest: str) -> tuple[str, str]:
@@ -150,15 +146,10 @@ def _seconds(option: str, text: str) -> float:
     return seconds
 
 
-def _mode(option: str, text: str) -> str:
-    if text not in PERMISSIONS:
-        raise UsageError(f"{option} is one of {', '.join(PERMISSIONS)}, but got {text!r}.", hint=_MANUAL)
-    return text
-
-
-def _freedom(option: str, text: str) -> str:
-    if text not in FREEDOMS:
-        raise UsageError(f"{option} is one of {', '.join(FREEDOMS)}, but got {text!r}.", hint=_MANUAL)
+def _choice(option: str, text: str) -> str:
+    words = PERMISSIONS if option == "--permissions" else FREEDOMS
+    if text not in words:
+        raise UsageError(f"{option} is one of {', '.join(words)}, but got {text!r}.", hint=_MANUAL)
     return text
 
 
@@ -178,7 +169,7 @@ _READERS: dict[str, Any] = {
     "context": _names,
     "output": _variable,
     "timeout": _seconds,
-    "permissions": _mode,
-    "freedom": _freedom,
+    "permissions": _choice,
+    "freedom": _choice,
     "budget": _budget,
 }

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import difflib
 import json
-import os
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
+from agentnb.host.files.changes import relative
 from agentnb.ipython import finished_calls
 from agentnb.ipython.markdown import PICTURE_TYPES, printable
 from agentnb.kernel.output_text import without_colours
@@ -88,8 +87,6 @@ class CodeBlock(NamedTuple):
 
 
 class NamesBlock(NamedTuple):
-    """Names of files."""
-
     names: tuple[str, ...]
 
 
@@ -132,8 +129,6 @@ class ToolBlock(NamedTuple):
 
 
 class PlanBlock(NamedTuple):
-    """The agent's plan."""
-
     entries: tuple[PlanEntry, ...]
 
 
@@ -156,11 +151,9 @@ Block: TypeAlias = (
 )  # fmt: skip
 
 
-def turn_blocks(
-    turn: Turn | ActiveTurn, terminals: Mapping[str, TerminalView] | None = None, cwd: Path = Path()
-) -> Iterator[Block]:
-    for parts in finished_calls.groups(turn.response_parts, terminals or {}):
-        blocks = tuple(block for part in parts for block in part_blocks(part, terminals or {}, cwd))
+def turn_blocks(turn: Turn | ActiveTurn, terminals: Mapping[str, TerminalView], cwd: Path) -> Iterator[Block]:
+    for parts in finished_calls.groups(turn.response_parts, terminals):
+        blocks = tuple(block for part in parts for block in part_blocks(part, terminals, cwd))
         if len(parts) == 1:
             yield from blocks
         else:
@@ -197,10 +190,7 @@ def part_blocks(  # noqa: C901, PLR0911 - one match over every kind of part
 
 
 def ending_blocks(turn: Turn | ActiveTurn) -> tuple[Block, ...]:
-    """Returns how *turn* ended and what it used.
-
-    No ending is given if the turn ended normally (ACP ``end_turn``) or still runs.
-    """
+    """How *turn* ended and what it used; no ending if it ended normally (ACP ``end_turn``) or still runs."""
     words, used = _ending(turn), usage_words(turn.usage)
     is_error = isinstance(turn, Turn) and turn.state == "error"
     return (*((EndingBlock(words, is_error),) if words else ()), *((UsageBlock(used),) if used else ()))
@@ -250,7 +240,6 @@ def _took(call: ToolCallState) -> str:
 
 
 def _outcome(call: ToolCallState) -> str:
-    """Returns how *call* went, in words."""
     match call:
         case ToolCallCompletedState(success=success, selected_option=option):
             return ("done" if success else "failed") + (" · allowed" if option else "")
@@ -283,7 +272,7 @@ def _tool_blocks(call: ToolCallState, terminals: Mapping[str, TerminalView], cwd
     details = call.details
     places = (details.locations if details is not None else None) or ()
     if places:
-        yield NamesBlock(tuple(shown_path(each.path, cwd) + (f":{each.line}" if each.line else "") for each in places))
+        yield NamesBlock(tuple(relative(each.path, cwd) + (f":{each.line}" if each.line else "") for each in places))
     text, language = _input(call)
     if text.strip() and text.strip() != call.display_name.strip():  # otherwise the line above already shows it
         yield CodeBlock(text, language, "Input")
@@ -332,7 +321,6 @@ def _without_fences(text: str) -> str:
 
 
 def _input(call: ToolCallState) -> tuple[str, str]:
-    """The input of *call*, and its language."""
     details = call.details
     text = getattr(call, "tool_input", None) or ""
     if details is not None and details.raw_input not in (None, {}, ""):
@@ -362,8 +350,7 @@ def _tool_content(piece: ToolContent, terminals: Mapping[str, TerminalView], cwd
 
 
 def _diff(change: ToolDiffContent, cwd: Path) -> str:
-    """A file's change as a unified diff."""
-    path = shown_path(change.path, cwd)
+    path = relative(change.path, cwd)
     old, new = (change.old_text or "").splitlines(), change.new_text.splitlines()
     source = f"a/{path}" if change.old_text is not None else "/dev/null"
     return "\n".join(difflib.unified_diff(old, new, source, f"b/{path}", lineterm=""))
@@ -408,20 +395,12 @@ def picture(block: Mapping[str, Any]) -> PictureBlock | NoteBlock:
         return NoteBlock(f"(picture of {size:,} bytes, too large to keep)")
     try:
         base64.b64decode(data, validate=True)
-    except (binascii.Error, ValueError):
+    except ValueError:
         return NoteBlock("(picture with broken data, not shown)")
     return PictureBlock(kind, data)
 
 
 # --- texts ---
-
-
-def shown_path(path: str, cwd: Path) -> str:
-    """*path* for display: relative to the workspace if it is inside."""
-    try:
-        return PurePath(os.path.normpath(cwd / path)).relative_to(cwd).as_posix()
-    except ValueError:
-        return path
 
 
 def shortened(text: str, longest: int = LONGEST) -> str:

@@ -308,7 +308,7 @@ class ShellNamespace:
         """Free *objects* on the main thread: as soon as its loop is free, else around the next cell."""
         self._released.extend(objects)
         if self._job_queue.schedule is not None:
-            self._job_queue.schedule(self._free)
+            self._job_queue.schedule(self._released.clear)
 
     def _following(self) -> Watches:
         """The watches of this shell, which are notified of its cells from now on."""
@@ -319,7 +319,7 @@ class ShellNamespace:
         return self._watches
 
     def _cell_begins(self, info: Any) -> None:
-        self._free()
+        self._released.clear()
         if self._cell is not None:
             self._cell.depth += 1  # code in the cell runs another cell
             return
@@ -340,7 +340,7 @@ class ShellNamespace:
         else:
             self._following().user_cell_ended()
         self._idle_since = time.monotonic()
-        self._free()
+        self._released.clear()
 
     def _expected_as(self, info: Any) -> _ExpectedCell | None:
         if time.monotonic() - self._idle_since > LATE_SECONDS:
@@ -348,9 +348,6 @@ class ShellNamespace:
             self._expected = [each for each in self._expected if not each.late]
         cell_id, source = getattr(info, "cell_id", None), getattr(info, "raw_cell", None)
         return next((each for each in self._expected if each.source == source and each.cell_id == cell_id), None)
-
-    def _free(self) -> None:
-        self._released.clear()
 
 
 def _reach(code: str) -> Reach:

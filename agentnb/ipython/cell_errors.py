@@ -69,7 +69,6 @@ class CellErrors:
             return next((each for each in reversed(self._errors) if each.place.count == count), None)
 
     def remember(self, error: BaseException, count: int | None = None, cell_id: str | None = None) -> None:
-        """Note that a cell has failed."""
         if issubclass(type(error), _NO_FAILURES):
             return
         failed = ErrorPlace(count, cell_id)

@@ -136,10 +136,7 @@ def has_live_figure() -> bool:
 
 
 def live_figure() -> bytes | None:
-    """Returns matplotlib's active figure as PNG; None if no figure is open.
-
-    Call it on the main thread only.
-    """
+    """Returns matplotlib's active figure as PNG; None if no figure is open. Call it on the main thread only."""
     helpers = sys.modules.get("matplotlib._pylab_helpers")
     manager = None if helpers is None else helpers.Gcf.get_active()
     if manager is None:

@@ -31,12 +31,11 @@ def cells_run(shell: Any) -> list[str]:
 
 def notebook_of_history(cells: Sequence[str]) -> PageNotebook:
     """The cells that were run, by execution count, as a notebook, for a kernel whose notebook no page shows."""
-    numbered = [*enumerate(cells)][1:]
-    return PageNotebook(path="", cells=tuple(_run_cell(number, source) for number, source in numbered))
-
-
-def _run_cell(number: int, source: str) -> NotebookCell:
-    return NotebookCell(id="", kind="code", count=number, source=source[:LONGEST], cut=len(source) > LONGEST)
+    executed = (
+        NotebookCell(id="", kind="code", count=number, source=source[:LONGEST], cut=len(source) > LONGEST)
+        for number, source in enumerate(cells[1:], 1)
+    )
+    return PageNotebook(path="", cells=tuple(executed))
 
 
 def shown_notebook(shell: Any) -> PageNotebook:
@@ -44,34 +43,24 @@ def shown_notebook(shell: Any) -> PageNotebook:
     return current_notebook() or notebook_of_history(cells_run(shell))
 
 
-def cell_text(cell: NotebookCell) -> str:
-    """One cell, as it reads now, without its outputs."""
-    return _text(cell, {})
-
-
 def all_text(notebook: PageNotebook, outputs: Mapping[int, str]) -> str:
-    """Every cell, in the notebook's order."""
-    empty = "(the notebook is empty)" if notebook.path else "(no cell has been run)"
-    return _bounded(notebook, outputs) or empty
-
-
-def _bounded(notebook: PageNotebook, outputs: Mapping[int, str]) -> str:
     active = notebook.active_cell
     centre = next((place for place, cell in enumerate(notebook.cells) if cell is active), len(notebook.cells))
     kept: dict[int, str] = {}
     left, skipped = LONGEST, 0
     for place, cell in sorted(enumerate(notebook.cells), key=lambda placed: abs(placed[0] - centre)):
-        text = _text(cell, outputs)
+        text = cell_text(cell, outputs)
         if left <= 0:
             skipped += 1
             continue
         kept[place] = text if len(text) <= left else f"{text[:left]}\n… (cut)"
         left -= len(text)
     pieces = [kept[place] for place in sorted(kept)]
-    return "\n\n".join([*pieces, f"… ({skipped} cells left out)"] if skipped else pieces)
+    text = "\n\n".join([*pieces, f"… ({skipped} cells left out)"] if skipped else pieces)
+    return text or ("(the notebook is empty)" if notebook.path else "(no cell has been run)")
 
 
-def _text(cell: NotebookCell, outputs: Mapping[int, str]) -> str:
+def cell_text(cell: NotebookCell, outputs: Mapping[int, str]) -> str:
     lines = [f"{cell_name(cell.kind, cell.count)}:", cell.source + ("\n… (cut)" if cell.cut else "")]
     if cell.count and (output := outputs.get(cell.count)):
         lines += [f"Out[{cell.count}]:", output]

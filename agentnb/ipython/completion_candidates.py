@@ -30,8 +30,10 @@ _OF_AGENTS = frozenset({"new", "doctor", "kept", "logout"})
 _MENTION = re.compile(r"(?:^|[\s(\[{\"'])@(?P<start>[\w./~:-]*)$")
 
 
-def matches(context: CompletionContext, extension: Extension) -> Any:
-    return _result(*_matches(context, extension))
+def matches(context: CompletionContext, extension: Extension) -> dict[str, Any]:
+    names, start = _matches(context, extension)
+    completions = [SimpleCompletion(text=name, type="agentnb") for name in names if name.startswith(start)]
+    return {"completions": completions, "matched_fragment": start, "suppress": bool(completions), "ordered": True}
 
 
 def _matches(context: CompletionContext, extension: Extension) -> tuple[Iterable[str], str]:
@@ -85,8 +87,3 @@ def _mentionable(start: str, extension: Extension) -> tuple[Iterable[str], str]:
     plot = ["plot"] if outputs_of(extension.shell).last_figure is not None or has_live_figure() else []
     own, others = names_by_recency(extension.shell)
     return [*error, *plot, *cells, "cells", "cell:", "output:", *own, *files, *others], start
-
-
-def _result(names: Iterable[str], start: str) -> dict[str, Any]:
-    completions = [SimpleCompletion(text=name, type="agentnb") for name in names if name.startswith(start)]
-    return {"completions": completions, "matched_fragment": start, "suppress": bool(completions), "ordered": True}

@@ -58,11 +58,10 @@ class Agentnb(Configurable):
 
     def __init__(self, **arguments: Any) -> None:
         self._chosen: set[str] = set()
-        self._startup: set[str] = set()
         self._lock = threading.RLock()
         self._is_reading = False
         super().__init__(**arguments)
-        self._startup = set(self.config.get(Agentnb.__name__, {}))
+        self._startup: set[str] = set(self.config.get(Agentnb.__name__, {}))
         self.observe(self._changed)
 
     def refresh(self) -> Sources:
@@ -136,7 +135,7 @@ class Agentnb(Configurable):
             except PolicyError as locked:
                 error = locked
             if error is not None and not _is_replayed():
-                _say(f"%config Agentnb.{change.name}: {error}")
+                say(f"%config Agentnb.{change.name}: {error}")
 
 
 def settings_of(shell: Any) -> Agentnb:
@@ -147,19 +146,14 @@ def settings_of(shell: Any) -> Agentnb:
             Agentnb(config=Config({Agentnb.__name__: {name: value}}))
         except TraitError as error:
             del section[name]
-            _say(f"The setting Agentnb.{name} is ignored. {error}")
+            say(f"The setting Agentnb.{name} is ignored. {error}")
     settings = Agentnb(parent=shell)
     sources = settings.refresh()
     for problem in (*sources.problems, *([] if _is_replayed() else missing_things(sources))):
-        _say(problem)
+        say(problem)
     return settings
 
 
 def _is_replayed() -> bool:
     """True if a cassette describes the agents: then it does not matter which are installed."""
     return bool(os.environ.get("AGENTNB_CASSETTE"))
-
-
-def _say(text: str) -> None:
-
-    say(text)

@@ -32,7 +32,6 @@ class ConnectedShell:
 
     @cached_property
     def mentions(self) -> ShellMentions:
-        """Finds the shell's variables and cells, and files."""
         from agentnb.ipython.shell_mentions import ShellMentions
 
         return ShellMentions(self.ip, self._connected_queue)

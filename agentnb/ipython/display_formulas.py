@@ -11,9 +11,9 @@ if TYPE_CHECKING:
 
 _MARKER = re.compile(r"(?:[-*+]|\d{1,9}[.)])(?=[ \t])")
 _CLOSINGS = {"$$": "$$", "\\[": "\\]"}
-_NO_FORMULA = re.compile(r"[$`]|(?<!\\)%")  # once the lines are joined, a comment would hide the rest
+NO_FORMULA = re.compile(r"[$`]|(?<!\\)%")  # once the lines are joined, a comment would hide the rest
 _QUOTE = re.compile(r"^[ \t]*>")
-_LONGEST = 5_000
+LONGEST_FORMULA = 5_000
 _MOST_LINES = 100
 
 
@@ -33,64 +33,50 @@ def on_one_line(lines: Sequence[str], pieces: Iterable[MarkdownLines]) -> list[s
     at = 0
     while at < len(lines):
         formula = None if owners[at].is_code else _formula(lines, at, closings)
-        end = at + 1 if formula is None else formula.end
+        text, end = ("", at + 1) if formula is None else formula
         is_paragraph = owners[at][:2] == (at, end) and lines[at].lstrip().startswith(("$$", "\\["))
         if formula is None or is_paragraph or any(owner.is_code for owner in owners[at:end]):
             done.append(lines[at])
             at += 1
         else:
-            done.append(formula.text)
+            done.append(text)
             at = end
     return done
 
 
-class _Formula(NamedTuple):
-    """A formula of several lines."""
-
-    end: int
-    text: str
-
-
-class _Opening(NamedTuple):
-    r"""A line that begins a formula."""
-
-    before: str
-    sign: str
-    first: str
-
-
-def _formula(lines: Sequence[str], start: int, closings: Mapping[str, Sequence[int]]) -> _Formula | None:
-    """The multi-line formula that begins at the line *start*; None if there is none."""
-    opening = _opening(lines[start])
-    if opening is None or _NO_FORMULA.search(opening.first) or "\\]" in opening.first:
+def _formula(lines: Sequence[str], start: int, closings: Mapping[str, Sequence[int]]) -> tuple[str, int] | None:
+    """The multi-line formula that begins at the line *start*, and the line after it; None if there is none."""
+    before, sign, first = _opening(lines[start])
+    if sign not in _CLOSINGS or NO_FORMULA.search(first) or "\\]" in first:
         return None
-    ends = closings[_CLOSINGS[opening.sign]]
+    closing = _CLOSINGS[sign]
+    ends = closings[closing]
     end = bisect_right(ends, start)
     if end == len(ends) or ends[end] >= start + _MOST_LINES:
         return None
-    quotes, length = opening.before.count(">"), 0
-    parts = [opening.first.strip()]
+    quotes, length = before.count(">"), 0
+    parts = [first.strip()]
     for at in range(start + 1, min(start + _MOST_LINES, len(lines))):
         line = _unquoted(lines[at], quotes)
         length += len(line)
-        closed = _closed(line, _CLOSINGS[opening.sign])
+        closed = _closed(line, closing)
         parts.append((line if closed is None else closed[0]).strip())
-        if not line.strip() or length > _LONGEST or _NO_FORMULA.search(parts[-1]):
+        if not line.strip() or length > LONGEST_FORMULA or NO_FORMULA.search(parts[-1]):
             return None
         if closed is not None:
             formula = " ".join(part for part in parts if part)
             space = " " if formula.endswith("\\") else ""  # a backslash at the end would escape the closing sign
-            text = f"{opening.before}{opening.sign}{formula}{space}{_CLOSINGS[opening.sign]}{closed[1]}"
-            return _Formula(at + 1, text) if formula else None
+            text = f"{before}{sign}{formula}{space}{closing}{closed[1]}"
+            return (text, at + 1) if formula else None
     return None
 
 
-def _opening(line: str) -> _Opening | None:
+def _opening(line: str) -> tuple[str, str, str]:
+    """The marks of lists and quotes that begin *line*, the two characters after them, and the rest."""
     rest = line.lstrip(" \t>")
     if marker := _MARKER.match(rest):
         rest = rest[marker.end() :].lstrip(" \t")
-    sign = rest[:2]
-    return _Opening(line[: len(line) - len(rest)], sign, rest[2:]) if sign in _CLOSINGS else None
+    return line[: len(line) - len(rest)], rest[:2], rest[2:]
 
 
 def _closed(line: str, sign: str) -> tuple[str, str] | None:

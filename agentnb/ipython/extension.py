@@ -7,17 +7,22 @@ import threading
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
+from IPython.core.completer import context_matcher
+
 from agentnb.errors import AgentnbError
 from agentnb.host.environment import current_environment
 from agentnb.ipython.cell_outputs import is_running_cell
-from agentnb.ipython.completion import completers
-from agentnb.ipython.config import settings_of
+from agentnb.ipython.config import say, settings_of
 from agentnb.ipython.connected_shell import connect_shell
 from agentnb.ipython.magics import AgentMagics
 from agentnb.ipython.rewrite import AWAITED_MAGIC, AgentMagicTransform, awaited
 from agentnb.ipython.tabs import Tabs
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from IPython.core.completer import CompletionContext
+
     from agentnb.configuration.sources import Sources
     from agentnb.ipython.config import Agentnb
 
@@ -29,24 +34,13 @@ class CellRequest:
         self._shell = shell
         self._requests: dict[int, list[tuple[Any, Any]]] = {}
 
-    def follow(self) -> None:
-        """From now on each cell ends as itself."""
-        if hasattr(getattr(self._shell, "kernel", None), "_shell_context"):
-            self._shell.events.register("pre_run_cell", self._begins)
-            self._shell.events.register("post_run_cell", self._ends)
-
-    def stop(self) -> None:
-        """Leave the shell alone again."""
-        for name, callback in (("pre_run_cell", self._begins), ("post_run_cell", self._ends)):
-            if callback in self._shell.events.callbacks[name]:
-                self._shell.events.unregister(name, callback)
-
-    def _begins(self, _info: Any) -> None:
+    def cell_begins(self, _info: Any) -> None:
         kernel = self._shell.kernel
         request = (kernel._parent_ident["shell"], kernel.get_parent("shell"))  # noqa: SLF001 - no public way to it
         self._requests.setdefault(threading.get_ident(), []).append(request)
 
-    def _ends(self, _result: Any) -> None:
+    def cell_ended(self, _result: Any) -> None:
+        """Each cell ends as itself."""
         kernel = self._shell.kernel
         if requests := self._requests.get(threading.get_ident()):
             ident, request = requests.pop()
@@ -68,8 +62,6 @@ class Extension:
         self.tabs: Tabs = shell.__dict__.setdefault(_TABS, Tabs(self.settings))
         self.tabs.settings = self.settings  # `%reload_ext` keeps the tabs and the current tab
         self.magics: AgentMagics = AgentMagics(shell, self.settings, self.tabs)
-        self.completers: list[Any] = completers(self)
-        self.cell_request: CellRequest = CellRequest(shell)
         self._undo = ExitStack()
 
     def transform(self, lines: list[str]) -> list[str]:
@@ -79,34 +71,27 @@ class Extension:
         return awaited("".join(lines)).splitlines(keepends=True)
 
     def sources(self) -> Sources:
-        """All settings as they are now, and where each comes from."""
         return self.settings.refresh()
 
     def choose(self, name: str, value: Any) -> None:
         """Set one in this kernel, as ``%config`` does; None: nothing is said here any more."""
         self.settings.choose(name, value)
 
-    def refresh(self, *_: Any) -> None:
-        """IPython's ``pre_run_cell``: the user's file may have changed."""
-        self.settings.refresh()
-
     def load(self) -> None:
-        """Put everything in."""
         shell = self.shell
         shell.register_magics(self.magics)
         self._undo.callback(self._forget_magics)
-        completer = getattr(shell, "Completer", None)
         self._list(shell.configurables, self.settings)
         self._list(shell.input_transformer_manager.token_transformers, AgentMagicTransform, first=True)
         self._list(shell.input_transformers_post, self.transform)
-        if completer is not None:
-            for matcher in self.completers:
-                self._list(completer.custom_matchers, matcher)
-        for callback in (self.magics.forget_shown, self.refresh):
-            shell.events.register("pre_run_cell", callback)
-            self._undo.callback(shell.events.unregister, "pre_run_cell", callback)
-        self.cell_request.follow()
-        self._undo.callback(self.cell_request.stop)
+        if (completer := getattr(shell, "Completer", None)) is not None:
+            self._list(completer.custom_matchers, _completer(self))
+        self._register("pre_run_cell", self.magics.forget_shown)
+        self._register("pre_run_cell", lambda *_: self.settings.refresh())  # the user's file may have changed
+        if hasattr(getattr(shell, "kernel", None), "_shell_context"):
+            cell_request = CellRequest(shell)
+            self._register("pre_run_cell", cell_request.cell_begins)
+            self._register("post_run_cell", cell_request.cell_ended)
         connect_shell(shell)
         environment = current_environment()
         chosen = environment.cell_review()  # chosen in a page before the extension was loaded
@@ -117,14 +102,13 @@ class Extension:
         formatter = shell.display_formatter.ipython_display_formatter
         formatter.for_type_by_name("agentnb.api.session", "Turn", self.magics.show)
         if os.environ.get("AGENTNB_CASSETTE"):
-            current_environment().cassette.expected()
+            environment.cassette.expected()
         if self.settings.warm:
             self.warm()
 
     def warm(self) -> None:
         """Start the agents of ``c.Agentnb.warm``; one that cannot be is told when it is prompted."""
         from agentnb.api.start import warm
-        from agentnb.ipython.config import say
 
         for name in self.settings.warm:
             try:
@@ -133,15 +117,22 @@ class Extension:
                 say(f"{name} is not preloaded: {error}")
 
     def unload(self) -> None:
-        """Take everything out."""
         self._undo.close()
         self.settings.unobserve(_settings_changed, names="cell_review")
         current_environment().connect(settings=None)
-        _forget_display(self.shell)
+        from agentnb.api.session import Turn
+
+        formatter = self.shell.display_formatter.ipython_display_formatter
+        formatter.pop(Turn, None)
+        formatter.pop("agentnb.api.session.Turn", None)
 
     def _list(self, items: list[Any], item: Any, *, first: bool = False) -> None:
         items.insert(0 if first else len(items), item)
         self._undo.callback(items.remove, item)
+
+    def _register(self, event: str, callback: Callable[..., object]) -> None:
+        self.shell.events.register(event, callback)
+        self._undo.callback(self.shell.events.unregister, event, callback)
 
     def _forget_magics(self) -> None:
         for kind in ("line", "cell"):
@@ -182,11 +173,18 @@ def _settings_changed(_: object) -> None:
     current_environment().changed()
 
 
-def _forget_display(shell: Any) -> None:
-    from agentnb.api.session import Turn
+def _completer(extension: Extension) -> Any:
+    """Completes ``%agent -a <Tab>``, ``@<Tab>`` and ``%agents use <Tab>`` (IPython's matcher interface, version 2)."""
 
-    shell.display_formatter.ipython_display_formatter.pop(Turn, None)
-    shell.display_formatter.ipython_display_formatter.pop("agentnb.api.session.Turn", None)
+    @context_matcher(identifier="agentnb.agent", priority=100)
+    def agent_matcher(context: CompletionContext) -> Any:
+        if "%agent" not in context.full_text:
+            return {"completions": [], "matched_fragment": "", "suppress": False, "ordered": True}
+        from agentnb.ipython.completion_candidates import matches
+
+        return matches(context, extension)
+
+    return agent_matcher
 
 
 def _can_await(shell: Any) -> bool:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from agentnb.api.agents import agents as known_agents
 from agentnb.api.agents import delete_session, doctor, logout, sessions_kept_by
-from agentnb.api.columns import MarkdownTable, lines, markdown
+from agentnb.api.columns import MarkdownTable, lines, markdown, shortened
 from agentnb.api.history import history, resume
 from agentnb.api.history_rows import forget
 from agentnb.api.serving import pair, serve, serving, unpair
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from agentnb.api.agents import AgentSessions
-    from agentnb.api.changes import ChangeTable
     from agentnb.api.session import Session, Turn
     from agentnb.api.settings import Policy
     from agentnb.ipython.tabs import Tabs
@@ -70,8 +70,7 @@ class Remark(str):
         return str(self)
 
 
-def tab_table(tabs: Tabs) -> TabTable:
-    """The open tabs as they are now."""
+def _list(tabs: Tabs, _: str) -> TabTable:
     current = tabs.current
     return TabTable(
         TabRow(name == current, name, session.agent, _state(session), len(session.turns), session.title)
@@ -156,8 +155,7 @@ class PolicyTable:
 
 
 def _short(row: Sequence[str]) -> list[str]:
-    flat = (" ".join(cell.split()) for cell in row)
-    return [cell if len(cell) <= _WIDEST else f"{cell[: _WIDEST - 1]}…" for cell in flat]
+    return [shortened(" ".join(cell.split()), _WIDEST) for cell in row]
 
 
 def escaped_cell(cell: str) -> str:
@@ -216,25 +214,13 @@ def _record(tabs: Tabs, name: str) -> Remark:
     return Remark(f"Agents that start from now on are recorded in {path}.{open_before} `%agents record stop` ends it.")
 
 
-def _freedom(tabs: Tabs, words: str) -> Remark:
-    freedom, _, name = words.partition(" ")
+def _shown_or_set(attribute: str, tabs: Tabs, words: str) -> Remark:
+    """Show how a tab's agent may work, or change it: its ``freedom`` or its ``permissions``."""
+    value, _, name = words.partition(" ")
     session = tabs.find(name.strip() or None)
-    if freedom:
-        session.freedom = freedom  # type: ignore[assignment] # it says what there is
-    return Remark(f"The tab {tabs.name_of(session)!r} has freedom={session.freedom!r}.")
-
-
-def _permissions(tabs: Tabs, words: str) -> Remark:
-    mode, _, name = words.partition(" ")
-    session = tabs.find(name.strip() or None)
-    if mode:
-        session.permissions = mode  # type: ignore[assignment] # it says what the modes are
-    return Remark(f"The tab {tabs.name_of(session)!r} has permissions={session.permissions!r}.")
-
-
-def _policy(tabs: Tabs, name: str) -> PolicyTable:
-    session = tabs.find(name) if name or tabs.current else None
-    return PolicyTable(policy(session))
+    if value:
+        setattr(session, attribute, value)  # its error says which values there are
+    return Remark(f"The tab {tabs.name_of(session)!r} has {attribute}={getattr(session, attribute)!r}.")
 
 
 def _folder(tabs: Tabs) -> Path:
@@ -282,14 +268,6 @@ def _erase(tabs: Tabs, words: str) -> Remark:
 def _logout(_: Tabs, name: str) -> Remark:
     logout(name)
     return Remark(f"Logged out of {name}.")
-
-
-def _undo(tabs: Tabs, name: str) -> ChangeTable:
-    return _turn(tabs, name, "open", "undo").undo()
-
-
-def _redo(tabs: Tabs, name: str) -> ChangeTable:
-    return _turn(tabs, name, "undone", "redo").redo()
 
 
 def _turn(tabs: Tabs, name: str, state: str, command: str) -> Turn:
@@ -340,7 +318,7 @@ def _serve(_: Tabs, words: str) -> Remark:
 
 
 COMMANDS: dict[str, Callable[[Tabs, str], Any]] = {
-    "list": lambda tabs, _: tab_table(tabs),
+    "list": _list,
     "known": lambda *_: known_agents(),
     "doctor": lambda _, names: doctor(*names.split()),
     "use": _use,
@@ -357,13 +335,13 @@ COMMANDS: dict[str, Callable[[Tabs, str], Any]] = {
     "erase": _erase,
     "logout": _logout,
     "changes": lambda tabs, name: tabs.find(name or None).changes,
-    "undo": _undo,
-    "redo": _redo,
+    "undo": lambda tabs, name: _turn(tabs, name, "open", "undo").undo(),
+    "redo": lambda tabs, name: _turn(tabs, name, "undone", "redo").redo(),
     "health": lambda tabs, name: tabs.find(name or None).health(),
     "record": _record,
-    "freedom": _freedom,
-    "permissions": _permissions,
-    "policy": _policy,
+    "freedom": partial(_shown_or_set, "freedom"),
+    "permissions": partial(_shown_or_set, "permissions"),
+    "policy": lambda tabs, name: PolicyTable(policy(tabs.find(name) if name or tabs.current else None)),
     "pair": lambda *_: Remark(repr(pair())),
     "unpair": lambda *_: Remark(repr(unpair())),
     "serve": _serve,

@@ -21,7 +21,7 @@ from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote
 
-from agentnb.ipython.display_formulas import MarkdownLines, on_one_line
+from agentnb.ipython.display_formulas import LONGEST_FORMULA, NO_FORMULA, MarkdownLines, on_one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -76,11 +76,6 @@ def html_code(code: str) -> str:
     return f"<code>{html_text(code)}</code>"
 
 
-def html_block(code: str) -> str:
-    """*code* as one ``<pre>`` element on a single line."""
-    return f"<pre><code>{html_text(code.removesuffix(chr(10)))}</code></pre>"
-
-
 def _is_plain(char: str) -> bool:
     if char.isalnum() or char in _PLAIN_SIGNS:
         return True
@@ -127,8 +122,6 @@ _RISKY_CODE = re.compile(
 )
 _ESCAPE = re.compile(r"\\[\s\S]")
 _CLOSING = {"\\(": "\\)", "\\[": "\\]"}
-_NO_FORMULA = re.compile(r"[$`]|(?<!\\)%")  # once the lines are joined, a comment would hide the rest
-_LONGEST_FORMULA = 5_000
 _MONEY = re.compile(r"(?<![\\$])\$(?=\d[\d.,]*(?:\s|[.,;:)]|$))")
 _TICKS = re.compile("`+")
 _CONTAINER = re.compile(r"[\s>*+.)\d-]*")
@@ -193,7 +186,7 @@ def _piece(lines: list[str], start: int, end: int, code: Token | None, fences: F
     if not _CONTAINER.fullmatch(first):
         return _prose("\n".join(lines[start:end]))
     if _RISKY_CODE.search(code.content):
-        return first + html_block(code.content)
+        return f"{first}<pre>{html_code(code.content.removesuffix(chr(10)))}</pre>"
     rest = re.sub(r"[^\s>]", " ", first)
     return fences.nested(code.content, code.info.strip(), first, rest)
 
@@ -286,9 +279,9 @@ def _with_dollars(text: str) -> str:
             opened = sign
         elif opened is not None and sign.group() == _CLOSING[opened.group()]:
             formula = " ".join(text[opened.end() : sign.start()].split())
-            if formula and not _NO_FORMULA.search(formula) and len(formula) <= _LONGEST_FORMULA:
+            if formula and not NO_FORMULA.search(formula) and len(formula) <= LONGEST_FORMULA:
                 line = text[text.rfind("\n", 0, opened.start()) + 1 : opened.start()]
-                rest = text[sign.end() : sign.end() + _LONGEST_FORMULA].partition("\n")[0]
+                rest = text[sign.end() : sign.end() + LONGEST_FORMULA].partition("\n")[0]
                 is_alone = not line.strip() and not rest.strip(" .,;")
                 if opened.group() == "\\[":
                     formula += " " * formula.endswith("\\")  # a backslash at the end would escape the closing sign
@@ -348,14 +341,11 @@ def safe_url(target: str) -> str | None:
     head = re.match(r"[^/?#]*?:", url)
     if head is not None and head.group()[:-1].lower() not in _SCHEMES:
         return None
-    return _encoded(url).replace("&", "&amp;")
+    encoded = quote(url, safe="/:?#!&*+,;=%.~-_@").replace("@@", "%40%40")
+    return encoded.replace("&", "&amp;")
 
 
 def _no_mathematics(address: str) -> str:
     for sign, code in _MATHEMATICS.items():
         address = address.replace(sign, code)
     return address.replace("@@", "%40%40")
-
-
-def _encoded(url: str) -> str:
-    return quote(url, safe="/:?#!&*+,;=%.~-_@").replace("@@", "%40%40")

@@ -45,8 +45,6 @@ if TYPE_CHECKING:
     from agentnb.server.lab_messages import CellOutputsParams
     from agentnb.state import MessageAttachment
 
-
-if TYPE_CHECKING:
     AskPage = Callable[[Sequence[str]], Sequence[CellOutputsParams]]
     Outputs = Sequence[Mapping[str, Any]]
 
@@ -74,7 +72,6 @@ class KnownOutputs:
         return [outputs[cell_id] if cell_id in outputs else seen.of(count) if count else [] for count, cell_id in cells]
 
     def error_of(self, count: int | None) -> str | None:
-        """The error of the cell with an execution count, as text."""
         error = errors_of(self._shell).of(count) if count else None
         return None if error is None else text_of(error)
 
@@ -122,14 +119,6 @@ def with_outputs(
         for number, each in enumerate(read.pictures, 1)
     )
     return [attachment, *pictures]
-
-
-def figure_attachments(label: str, outputs: Outputs, place: TextRange | None) -> list[MessageAttachment]:
-    """The attachment of a figure: its picture if there is one, else the text in its place."""
-    attachment, *pictures = with_outputs(label, "", outputs, place, heading="")
-    if pictures:
-        return [replace(pictures[0], label=label)]
-    return [attachment]
 
 
 def several(attached: Iterable[Sequence[MessageAttachment]]) -> list[MessageAttachment]:
@@ -215,11 +204,8 @@ def scope_of(
 def attachments(prompt: str, names: Iterable[str], scope: Scope) -> tuple[MessageAttachment, ...]:
     """The attachments of the mentions in *prompt* and of *names*, each once, in that order."""
     attached: dict[str, MessageAttachment] = {}
-    for name, place in _mentions(prompt):
+    for name, place in [*_mentions(prompt), *((name, None) for name in names)]:
         for attachment in _resolve(name, place, scope):
-            attached.setdefault(attachment.label, attachment)
-    for name in names:
-        for attachment in _resolve(name, None, scope):
             attached.setdefault(attachment.label, attachment)
     return tuple(attached.values())
 
@@ -299,7 +285,7 @@ def _cells(name: str, cells: Sequence[NotebookCell], place: TextRange | None, sc
     attached = several(
         with_outputs(
             name if number == 1 else f"{name} {number}",
-            cell_text(cell),
+            cell_text(cell, {}),
             outputs[number - 1],
             place,
             heading=output_heading(cell.count),
@@ -337,7 +323,8 @@ def _plot(place: TextRange | None, scope: Scope) -> list[MessageAttachment]:
     if not outputs:
         hint = "Run the cell that draws it; @output:3 attaches all that cell [3] shows."
         raise UnknownMention("@plot: no figure is open, and the kernel knows of no cell that has shown one.", hint=hint)
-    return figure_attachments("plot", outputs, place)
+    text, *pictures = with_outputs("plot", "", outputs, place, heading="")
+    return [replace(pictures[0], label="plot")] if pictures else [text]
 
 
 def _check_was_run(number: int, what: str, scope: Scope) -> None:

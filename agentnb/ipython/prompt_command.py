@@ -157,7 +157,7 @@ def _set_from_thread(loop: asyncio.AbstractEventLoop, event: asyncio.Event) -> N
 @contextlib.asynccontextmanager
 async def pumping(kernel: Any) -> AsyncIterator[None]:
     """Handle the kernel's messages while the body awaits; nothing to do on ipykernel 7, which does that itself."""
-    if not _is_serial(kernel):
+    if not all(hasattr(kernel, name) for name in ("msg_queue", "dispatch_shell", "session", "set_parent")):
         yield
         return
     stop = asyncio.Event()
@@ -167,10 +167,6 @@ async def pumping(kernel: Any) -> AsyncIterator[None]:
     finally:
         stop.set()
         await task
-
-
-def _is_serial(kernel: Any) -> bool:
-    return all(hasattr(kernel, name) for name in ("msg_queue", "dispatch_shell", "session", "set_parent"))
 
 
 class _Pump:
@@ -224,8 +220,6 @@ class _Pump:
 
 
 class PromptCommand:
-    """Prompts agents for the magics of one shell."""
-
     def __init__(self, shell: Any, settings: Agentnb, tabs: Tabs, displayed_ids: set[str]) -> None:
         self.shell = shell
         self.settings = settings
@@ -264,7 +258,12 @@ class PromptCommand:
         if arguments.background:
             return self._leave_running(turn)
         view = self._display_for(turn, blocking=False)
-        await self._shown_while(turn, view, arguments)
+        kernel = getattr(self.shell, "kernel", None)
+        view.open()
+        try:
+            await await_turn(turn, view.tick, timeout=self._timeout(arguments), kernel=kernel)
+        finally:
+            view.close()
         return turn.raise_for_error()
 
     def show(self, turn: Turn) -> None:
@@ -275,15 +274,6 @@ class PromptCommand:
             display(value_record(turn), raw=True)
         elif audience_of(self.shell) is Audience.TERMINAL:
             sys.stdout.write(f"{turn!r}\n")  # the terminal has printed its "Out[3]: " already
-
-    async def _shown_while(self, turn: Turn, view: TurnDisplay, arguments: Arguments) -> None:
-        view.open()
-        try:
-            await await_turn(
-                turn, view.tick, timeout=self._timeout(arguments), kernel=getattr(self.shell, "kernel", None)
-            )
-        finally:
-            view.close()
 
     def _batch(self, arguments: Arguments) -> AwaitableWork | None:
         """Begin the work of the plug-in whose word begins the prompt; None if an agent is prompted."""

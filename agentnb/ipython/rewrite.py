@@ -97,17 +97,14 @@ def _edited(source: str, calls: list[ast.Call]) -> str:
     edits: list[tuple[int, int, int, bytes]] = []
     for call in calls:
         name = call.args[0]
+        width = (name.end_col_offset or 0) - name.col_offset
         edits.append((call.lineno, call.col_offset, 0, b"(await "))
-        edits.append((name.lineno, name.col_offset, _width(name), repr(AWAITED_MAGIC).encode()))
+        edits.append((name.lineno, name.col_offset, width, repr(AWAITED_MAGIC).encode()))
         edits.append((call.end_lineno or call.lineno, call.end_col_offset or 0, 0, b")"))
     for line, column, width, text in sorted(edits, reverse=True):
         old = lines[line - 1]
         lines[line - 1] = old[:column] + text + old[column + width :]
     return b"".join(lines).decode()
-
-
-def _width(node: ast.expr) -> int:
-    return (node.end_col_offset or 0) - node.col_offset
 
 
 class AgentMagicTransform(TokenTransformBase):

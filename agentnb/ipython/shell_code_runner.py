@@ -170,8 +170,7 @@ class ShellCodeRunner:
         if edit.action == "insert":
             return Edited(text=f"Inserted a cell (id {done.cell_id}).", cell_id=done.cell_id, index=index)
         if edit.action == "replace":
-            text = f"Replaced the text of {cell}."
-            return Edited(text=text, cell_id=done.cell_id, index=index, before=done.before)
+            return Edited(text=f"Replaced the text of {cell}.", cell_id=done.cell_id, index=index, before=done.before)
         if done.outputs is None:
             text = f"{cell} runs as soon as the kernel is free: when the cell that params has ended."
             return Edited(text=text[0].upper() + text[1:])

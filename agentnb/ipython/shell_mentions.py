@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from agentnb.server.lab_messages import CellOutputsParams
     from agentnb.state import MessageAttachment
 
+    OnMainThread = Callable[[Callable[[], str]], str]
 
 MOST_EXAMPLES = 3
 LONGEST_NAME = 40
@@ -58,10 +59,8 @@ NOTHING_YET = (
 )
 
 
-def example_prompts(
-    shell: Any, names: Sequence[str], on_main_thread: Callable[[Callable[[], str]], str]
-) -> tuple[str, ...]:
-    """Prompts that fit the notebook, at most :data:`MOST`."""
+def example_prompts(shell: Any, names: Sequence[str], on_main_thread: OnMainThread) -> tuple[str, ...]:
+    """Prompts that fit the notebook, at most :data:`MOST_EXAMPLES`."""
     prompts = [*_about_a_cell(shell), *_about_a_table(shell, names, on_main_thread), *_about_an_error(shell)]
     if len(prompts) < MOST_EXAMPLES:
         prompts += _about_all(shell)
@@ -75,9 +74,7 @@ def _about_a_cell(shell: Any) -> Iterator[str]:
         yield f"Explain @cell:{max(cells, key=lambda cell: (cell.source.count(chr(10)), cell.count)).count}"
 
 
-def _about_a_table(
-    shell: Any, names: Sequence[str], on_main_thread: Callable[[Callable[[], str]], str]
-) -> Iterator[str]:
+def _about_a_table(shell: Any, names: Sequence[str], on_main_thread: OnMainThread) -> Iterator[str]:
     values = ((name, shell.user_ns.get(name)) for name in names if len(name) <= LONGEST_NAME)
     name, frame = next(((name, value) for name, value in values if _FRAME.search(type(value).__name__)), ("", None))
     if not name:
@@ -247,9 +244,7 @@ class ShellMentions:
         except AgentnbError:
             details = {name: type(value).__name__ for name, value in values.items()}
         return [
-            Suggestion(text=one.text, kind=one.kind, detail=details[one.text][:_DETAIL_CHARACTERS])
-            if one.kind == "variable"
-            else one
+            replace(one, detail=details[one.text][:_DETAIL_CHARACTERS]) if one.kind == "variable" else one
             for one in suggestions
         ]
 

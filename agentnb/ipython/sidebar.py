@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 ANSWER_SECONDS = 3.0
 """Seconds that a page may take to report that it shows its sidebar (0.2 s is usual)."""
 
-_IN_SIDEBAR = "The chat is in the sidebar on the right."
 _WHY = (
     "This page doesn't have agentnb's JupyterLab extension (it did not answer). The extension comes with "
     "agentnb: install agentnb where the Jupyter server runs, too, and reload the page."
@@ -73,7 +72,7 @@ class _Asking:
             return
         with self._lock:
             self._is_open = True
-        self._handle.update(_words(_IN_SIDEBAR), raw=True)
+        self._handle.update(_words("The chat is in the sidebar on the right."), raw=True)
 
     def _fall_back(self) -> None:
         with self._lock:

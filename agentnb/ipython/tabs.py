@@ -118,8 +118,10 @@ class Tabs:
             return named
 
     def _started(self, agent: str | None, **options: Any) -> Session:
+        from agentnb.api.start import start
+
         with self.settings.named_agent(agent) as name:
-            return _start(name, cwd=self.cwd, mcp_servers=self.settings.mcp_servers or (), **options)
+            return start(name, cwd=self.cwd, mcp_servers=self.settings.mcp_servers or (), **options)
 
     def adopt(self, session: Session) -> Session:
         """Make a session that was opened elsewhere the current one."""
@@ -186,10 +188,3 @@ class Tabs:
         while f"{agent} {number}" in taken:
             number += 1
         return f"{agent} {number}"
-
-
-def _start(*arguments: Any, **options: Any) -> Session:
-    """`agentnb.start`, loaded when the first tab is opened."""
-    from agentnb.api.start import start
-
-    return start(*arguments, **options)

@@ -31,9 +31,7 @@ from agentnb.ipython.blocks import (
 from agentnb.ipython.markdown import Fences, harmless, harmless_line, html_code, html_text, printable
 from agentnb.kernel.output_text import without_colours
 from agentnb.state import (
-    MarkdownResponsePart,
     PlanResponsePart,
-    ReasoningResponsePart,
     ToolCallCancelledState,
     ToolCallCompletedState,
     ToolCallResponsePart,
@@ -108,7 +106,7 @@ class GrowingText:
         while self._part < len(parts):
             part = parts[self._part]
             growing = self._part == len(parts) - 1 and not isinstance(turn, Turn)
-            if growing and not (_grows(part) or _is_settled(part)):
+            if growing and not _is_settled(part):
                 break
             pieces.append(self._new(part_text(part)))
             if growing:
@@ -123,17 +121,13 @@ class GrowingText:
         return gap + new
 
 
-def _grows(part: ResponsePart) -> bool:
-    return isinstance(part, MarkdownResponsePart | ReasoningResponsePart)
-
-
 def _is_settled(part: ResponsePart) -> bool:
+    """True if the part's text can only grow."""
     if isinstance(part, ToolCallResponsePart):
         return isinstance(part.tool_call, ToolCallCompletedState | ToolCallCancelledState)
     return not isinstance(part, PlanResponsePart)
 
 
-_BOXES = {"completed": "[x]", "in_progress": "[ ]", "pending": "[ ]"}
 _SPAN = re.compile(r"(?<!`)`([^`]+)`(?!`)")
 
 
@@ -158,9 +152,9 @@ def _markdown_block(block: Block, fences: Fences) -> str:  # noqa: C901, PLR0911
             code = fences.block(verbatim(text), language)
             return f"{label}\n\n{code}" if label else code
         case NamesBlock(names):
-            return ", ".join(f"<code>{html_text(printable(name))}</code>" for name in names)
+            return ", ".join(html_code(printable(name)) for name in names)
         case NoteBlock(words, text, name):
-            behind = harmless_line(text) if name is None else f"<code>{html_text(printable(name))}</code>"
+            behind = harmless_line(text) if name is None else html_code(printable(name))
             return f"*{harmless_line(words)}* {behind}".rstrip()
         case PictureBlock(kind, data):
             return f"![picture](data:{kind};base64,{data})"
@@ -196,7 +190,8 @@ def _plan(entries: tuple[PlanEntry, ...]) -> str:
     lines = []
     for entry in entries:
         state = "" if entry.status in {"pending", "completed"} else f" ({entry.status.replace('_', ' ')})"
-        lines.append(f"- {_BOXES.get(entry.status, '[ ]')} {harmless_line(entry.content + state)}")
+        box = "[x]" if entry.status == "completed" else "[ ]"
+        lines.append(f"- {box} {harmless_line(entry.content + state)}")
     return "\n".join(["**Plan**", "", *lines]) if lines else ""
 
 

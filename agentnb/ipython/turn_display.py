@@ -6,7 +6,7 @@ import os
 import sys
 import time
 from enum import Enum
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from IPython.display import DisplayHandle, display
 
@@ -60,7 +60,7 @@ FIRST_S, AGAIN_S = 5.0, 10.0
 _LONGEST_LINE = 120
 
 
-class TurnDisplay(Protocol):
+class TurnDisplay:
     """Shows a turn: `open` before waiting, `tick` while waiting, `close` once, at the end."""
 
     def open(self) -> None:
@@ -73,7 +73,7 @@ class TurnDisplay(Protocol):
         """Leave what stays in the notebook."""
 
 
-def display_for(turn: Turn, audience: Audience, view: str, *, blocking: bool, replaces: bool = True) -> TurnDisplay:
+def display_for(turn: Turn, audience: Audience, view: str, *, blocking: bool, replaces: bool) -> TurnDisplay:
     if audience is Audience.TERMINAL:
         return TerminalDisplay(turn)
     if view == "live" or (view == "auto" and audience is Audience.PAGE):
@@ -86,16 +86,13 @@ def inactivity_of(turn: Turn) -> str | None:
     return turn.session.state.activity if turn.state == "running" else None
 
 
-class TerminalDisplay:
+class TerminalDisplay(TurnDisplay):
     """Plain text on stdout, as it comes."""
 
     def __init__(self, turn: Turn) -> None:
         self._turn = turn
         self._text = GrowingText()
         self._silence: str | None = None
-
-    def open(self) -> None:
-        """Nothing to show yet."""
 
     def tick(self) -> None:
         sys.stdout.write(self._text.read(self._turn.snapshot))
@@ -106,7 +103,6 @@ class TerminalDisplay:
         sys.stdout.flush()
 
     def close(self) -> None:
-        """Print the rest and the turn's outcome."""
         self.tick()
         snapshot = without_cancelled(self._turn.snapshot)
         ending = ending_text(snapshot) if snapshot is not None else ""
@@ -114,30 +110,26 @@ class TerminalDisplay:
         sys.stdout.flush()
 
 
-class FinalDisplay:
+class FinalDisplay(TurnDisplay):
     """A display that nobody watches: one output at the end, always the same, and progress on a terminal if any."""
 
     def __init__(self, turn: Turn) -> None:
         self._turn = turn
         self._progress = TurnProgress(turn)
 
-    def open(self) -> None:
-        """Show nothing."""
-
     def tick(self) -> None:
-        """Show nothing in the notebook."""
         self._progress.tick()
 
     def close(self) -> None:
         display(record_in_its_cell(self._turn), raw=True)
 
 
-class GrowingMarkdownDisplay:
+class GrowingMarkdownDisplay(TurnDisplay):
     """Markdown that grows in place, without a widget."""
 
-    def __init__(self, turn: Turn) -> None:
+    def __init__(self, turn: Turn, handle: DisplayHandle | None = None) -> None:
         self._turn = turn
-        self._handle = DisplayHandle()
+        self._handle = handle or DisplayHandle()
         self._displayed_state: object = (None, None)
 
     def open(self) -> None:
@@ -158,18 +150,17 @@ class GrowingMarkdownDisplay:
         self._handle.update(record_in_its_cell(self._turn), raw=True)
 
 
-class LiveDisplay:
+class LiveDisplay(TurnDisplay):
     """The live view, replaced in place by the record when the turn has ended."""
 
-    def __init__(self, turn: Turn, *, blocking: bool, replaces: bool = True) -> None:
+    def __init__(self, turn: Turn, *, blocking: bool, replaces: bool) -> None:
         from agentnb.server.comm import frontend
 
         self._turn = turn
         self._frontend = frontend
         self._view: Any = frontend.turn_view(turn.session.chat.resource, turn.id)
         self._handle = DisplayHandle()
-        self._text = GrowingMarkdownDisplay(turn)
-        self._text._handle = self._handle  # noqa: SLF001 - both write to one place
+        self._text = GrowingMarkdownDisplay(turn, self._handle)
         self._stand_in: TurnDisplay = self._text if replaces else TerminalDisplay(turn)
         self._blocking = blocking
         self._live = True
@@ -218,21 +209,17 @@ class TurnProgress:
         self._next = self._since + _first_seconds()
 
     def tick(self) -> None:
-        """Write a line if one is due."""
         now = time.monotonic()
         if self._terminal is None or now < self._next:
             return
         self._next = now + AGAIN_S
-        doing = self._doing() + self._silence()
+        silence = inactivity_of(self._turn)
+        doing = self._doing() + (f" ({silence})" if silence else "")
         line = f"agentnb: {self._turn.session.agent} has been working for {now - self._since:.0f} s{doing}\n"
         try:
             os.write(self._terminal, line.encode("utf-8", "replace"))
         except OSError:  # the terminal was closed
             self._terminal = None
-
-    def _silence(self) -> str:
-        silence = inactivity_of(self._turn)
-        return f" ({silence})" if silence else ""
 
     def _doing(self) -> str:
         snapshot = self._turn.snapshot
@@ -252,11 +239,5 @@ def _first_seconds() -> float:
 def terminal() -> int | None:
     """The descriptor of the terminal that was stderr before the kernel took it; None if there is none."""
     kept = getattr(sys.stderr, "_original_stdstream_copy", None)
-    candidates = [kept] if isinstance(kept, int) else [2]
-    for descriptor in candidates:
-        try:
-            if os.isatty(descriptor):
-                return descriptor
-        except OSError:
-            continue
-    return None
+    descriptor = kept if isinstance(kept, int) else 2
+    return descriptor if os.isatty(descriptor) else None

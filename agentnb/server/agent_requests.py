@@ -242,7 +242,6 @@ class OfferedModel(Wire, frozen=True, kw_only=True):
 
 
 def offered_models(host: Host) -> tuple[OfferedModel, ...]:
-    """The models that agents offer in the conversations that are open."""
     models = {
         (model.agent, model.id): model
         for each in host.conversations.values()

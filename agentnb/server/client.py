@@ -58,8 +58,6 @@ class Flight(msgspec.Struct, frozen=True):
 
 
 class Rejection(msgspec.Struct):
-    """The rejection of one of the client's actions."""
-
     envelope: Envelope
     flush: int = 0  # the flush that carries it; 0 if not sent yet
 
@@ -99,7 +97,6 @@ class DeliveryClient:
 
     @property
     def unacknowledged(self) -> int:
-        """Returns the number of flushes that the client has not acknowledged yet."""
         return len(self._flights)
 
     @property
@@ -252,7 +249,8 @@ class DeliveryClient:
         state, cursor.earlier = window.latest(channel.state, cursor.earlier, turns=self.turns)
         snapshot = {"resource": channel.uri, "state": with_references(state), "fromSeq": channel.index}
         answered = list(self._accepted.get(channel.uri, {}).values())
-        return snapshot | _filled(earlier=cursor.earlier, answered=answered, gap=channel.gap)
+        optional = {"earlier": cursor.earlier, "answered": answered, "gap": channel.gap}
+        return snapshot | {name: value for name, value in optional.items() if value}
 
     def _outweighs(self, fresh: list[Envelope], channel: Channel[Any]) -> bool:
         """True if a snapshot is smaller than *fresh*."""
@@ -276,7 +274,3 @@ def _unseen(channel: Channel[Any], cursor: Cursor) -> list[Envelope] | None:
     for envelope in channel.log.after(cursor.sent):
         pieces.setdefault(bisect_left(cursor.stops, envelope.index), []).append(envelope)
     return [merged for piece in pieces.values() for merged in merge_envelopes(piece)]
-
-
-def _filled(**fields: Any) -> dict[str, Any]:
-    return {name: value for name, value in fields.items() if value}

@@ -267,12 +267,10 @@ def subscribe(asker: Asker[ChannelOwner], *, channel: str) -> dict[str, Any]:
     """
     client = asker.service.delivery.heard(asker.client_id)
     if client is None:
-        message = "This client has not initialized."
-        raise UnknownClient(message, hint="Send initialize first.")
+        raise UnknownClient("This client has not initialized.", hint="Send initialize first.")
     known_channel = asker.host.channel_or_none(channel)
     if known_channel is None:
-        message = f"There is no channel {channel[:200]!r}."
-        raise UnknownSession(message, hint="The conversation was closed.")
+        raise UnknownSession(f"There is no channel {channel[:200]!r}.", hint="The conversation was closed.")
     return {"snapshot": client.subscribe(known_channel)}
 
 
@@ -383,7 +381,6 @@ async def fetch_module(_: Asker[ChannelOwner], *, name: str) -> Bytes:
         UsageError: If the front end has no such module.
     """
     if name not in MODULES:
-        message = f"The front end has no module {name!r}."
-        raise UsageError(message, hint=f"There is {', '.join(sorted(MODULES))}.")
+        raise UsageError(f"The front end has no module {name!r}.", hint=f"There is {', '.join(sorted(MODULES))}.")
     text = await asyncio.to_thread(MODULES[name].read_bytes)
     return Bytes(FetchModuleResult(size=len(text)), (text,))

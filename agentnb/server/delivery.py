@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
 
 class Pace(NamedTuple):
-    """The pace at which text is sent."""
-
     characters: int
     seconds: float
 
@@ -64,8 +62,6 @@ class AcceptedActions:
 
 
 class Delivery:
-    """Sends every client what it has not seen."""
-
     def __init__(self, host: ChannelOwner, send: Callable[[str, dict[str, Any]], None], *, turns: int = TURNS) -> None:
         self.clients: dict[str, DeliveryClient] = {}
         self.blocked_seconds: Callable[[], float] = lambda: 0.0
@@ -83,10 +79,7 @@ class Delivery:
 
     @property
     def attached(self) -> bool:
-        """True if a page is connected, as far as can be known (decision 20).
-
-        Usable from any thread.
-        """
+        """True if a page is connected, as far as can be known (decision 20). Usable from any thread."""
         clients = tuple(self.clients.values())
         return any(client.answers and not self._is_gone(client) for client in clients)
 
@@ -117,7 +110,6 @@ class Delivery:
         PAGE_ATTACHED.tell(client=client.client_id, visible=client.visible)
 
     def drop(self, client_id: str) -> None:
-        """Remove the client whose transport has lost it."""
         if self.clients.pop(client_id, None) is not None:
             PAGE_GONE.tell(client=client_id)
 
@@ -210,11 +202,10 @@ class Delivery:
         )
 
     def _flush(self, due: float) -> None:
-        if due == self._due:  # otherwise it was sent earlier
-            self._due = None
-            self._flush_all(self._host.loop.time())
-
-    def _flush_all(self, now: float) -> None:
+        if due != self._due:  # it was sent earlier
+            return
+        self._due = None
+        now = self._host.loop.time()
         self._last_flush, self._text, self._urgent = now, 0, False
         self._drop_gone()
         for client in tuple(self.clients.values()):

@@ -292,9 +292,11 @@ async def _done_or_conflicts(
             message=refused.message, conflicts=msgspec.convert(conflicts, tuple[ChangeConflict, ...])
         )
     except KernelChangesConflict as refused:
-        return InvokeChangesetOperationResult(
-            message=refused.message, conflicts=tuple(_kernel_conflict(each) for each in refused.conflicts)
+        kernel_conflicts = tuple(
+            ChangeConflict(id=each.id, path=each.name, base=each.base, current=each.current, target=each.target)
+            for each in refused.conflicts
         )
+        return InvokeChangesetOperationResult(message=refused.message, conflicts=kernel_conflicts)
     return InvokeChangesetOperationResult(message=outcome.message)
 
 
@@ -306,12 +308,6 @@ def _hunk(target: ChangeTarget | None) -> Hunk | None:
         before=(lines.before_start, lines.before_end),
         after=(lines.after_start, lines.after_end),
         digests=(lines.before, lines.after),
-    )
-
-
-def _kernel_conflict(conflict: Any) -> ChangeConflict:
-    return ChangeConflict(
-        id=conflict.id, path=conflict.name, base=conflict.base, current=conflict.current, target=conflict.target
     )
 
 

@@ -221,13 +221,7 @@ async def update_session(
         pinned: True if lists show it before all others.
         archived: True if lists leave it out.
     """
-    await arrange(
-        asker.host,
-        lambda recorder: kept(recorder, channel),
-        title=title,
-        pinned=pinned,
-        archived=archived,
-    )
+    await arrange(asker.host, lambda recorder: kept(recorder, channel), title=title, pinned=pinned, archived=archived)
 
 
 class DuplicateSessionResult(Wire, frozen=True, kw_only=True):
@@ -256,18 +250,6 @@ async def duplicate_session(asker: Asker[Host], *, channel: str) -> DuplicateSes
     return DuplicateSessionResult(channel=copied, open=is_open)
 
 
-class ExportSessionParams(Wire, frozen=True, kw_only=True):
-    """``exportSession``: export a session in the log as a document.
-
-    Attributes:
-        channel: The session's channel.
-        form: Markdown, one HTML page, JSON lines or a notebook.
-    """
-
-    channel: str
-    form: Literal["md", "html", "jsonl", "ipynb"] = "md"
-
-
 class ExportSessionResult(Wire, frozen=True, kw_only=True):
     """The document, without the credentials that agentnb knows.
 
@@ -278,17 +260,24 @@ class ExportSessionResult(Wire, frozen=True, kw_only=True):
     text: str
 
 
-@request("exportSession", ExportSessionParams, ExportSessionResult)
-async def export_session(asker: Asker[Host], params: ExportSessionParams) -> ExportSessionResult:
-    """Make a document of a session of the log."""
-    return ExportSessionResult(text=await asyncio.to_thread(_exported, asker.host, params))
+@request("exportSession")
+async def export_session(
+    asker: Asker[Host], *, channel: str, form: Literal["md", "html", "jsonl", "ipynb"] = "md"
+) -> ExportSessionResult:
+    """Export a session in the log as a document.
+
+    Args:
+        channel: The session's channel.
+        form: Markdown, one HTML page, JSON lines or a notebook.
+    """
+    return ExportSessionResult(text=await asyncio.to_thread(_exported, asker.host, channel, form))
 
 
-def _exported(host: Host, params: ExportSessionParams) -> str:
+def _exported(host: Host, channel: str, form: str) -> str:
     """Made by the command that a shell uses: documents stand above this layer, and a long one takes a while."""
     recorder = recorder_of(host)
-    tab_id = kept(recorder, params.channel).tab_id
-    command = [sys.executable, "-m", "agentnb", "export", tab_id, "--to", params.form]
+    tab_id = kept(recorder, channel).tab_id
+    command = [sys.executable, "-m", "agentnb", "export", tab_id, "--to", form]
     env = {**os.environ, VARIABLE: str(recorder.store.path)}
     try:
         done = subprocess.run(command, env=env, capture_output=True, check=False, timeout=EXPORT_SECONDS)

@@ -42,6 +42,12 @@ _Tag = Annotated[str, msgspec.Meta(max_length=LONGEST_TAG)]
 _Tags = Annotated[tuple[_Tag, ...], msgspec.Meta(max_length=MOST_TAGS)]
 
 
+class _Envelope(msgspec.Struct, frozen=True, kw_only=True, tag_field="method"):
+    """The envelope of a page's message: the protocol's version, and in subclasses the message's parameters."""
+
+    v: Literal[1]
+
+
 class CellParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     """One cell of a notebook.
 
@@ -56,7 +62,7 @@ class CellParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
         deletable: True if it may be deleted, likewise.
     """
 
-    id: Annotated[str, msgspec.Meta(max_length=256)]
+    id: _CellId
     kind: str
     count: int | None = None
     source: _Bounded | None = None
@@ -142,7 +148,7 @@ class CellConflict(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
         current: The cell's text; absent if the cell does not exist, or the text is too long.
     """
 
-    cell_id: Annotated[str, msgspec.Meta(max_length=256)]
+    cell_id: _CellId
     current: Annotated[str, msgspec.Meta(max_length=LONGEST_TEXT)] | None = None
 
 
@@ -159,9 +165,9 @@ class EditedParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
         error: A sentence that says why it was not done.
     """
 
-    id: Annotated[str, msgspec.Meta(max_length=256)]
+    id: _CellId
     number: int = 0
-    cell_id: Annotated[str, msgspec.Meta(max_length=256)] = ""
+    cell_id: _CellId = ""
     outputs: Annotated[list[dict[str, Any]], msgspec.Meta(max_length=MOST_CELLS)] | None = None
     before: Annotated[str, msgspec.Meta(max_length=LONGEST_TEXT)] | None = None
     conflicts: Annotated[tuple[CellConflict, ...], msgspec.Meta(max_length=MOST_CELLS)] | None = None
@@ -232,27 +238,11 @@ class QuotedParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     mention: str
 
 
-class CellOutputsMessage(msgspec.Struct, frozen=True, kw_only=True, tag_field="method", tag="cellOutputs"):
-    """The envelope of ``cellOutputs``.
-
-    Attributes:
-        v: The protocol's version.
-        params: The outputs.
-    """
-
-    v: Literal[1]
+class CellOutputsMessage(_Envelope, frozen=True, kw_only=True, tag="cellOutputs"):
     params: CellsOutputsParams
 
 
-class QuoteMessage(msgspec.Struct, frozen=True, kw_only=True, tag_field="method", tag="quote"):
-    """The envelope of ``quote``.
-
-    Attributes:
-        v: The protocol's version.
-        params: The selected code.
-    """
-
-    v: Literal[1]
+class QuoteMessage(_Envelope, frozen=True, kw_only=True, tag="quote"):
     params: QuoteParams
 
 
@@ -269,9 +259,9 @@ class FailedParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
         traceback: The traceback in the output; only the end of a long one.
     """
 
-    id: Annotated[str, msgspec.Meta(max_length=256)]
+    id: _CellId
     action: Literal["fix", "explain"]
-    cell_id: Annotated[str, msgspec.Meta(max_length=256)]
+    cell_id: _CellId
     count: int | None = None
     name: _Bounded = ""
     message: _Bounded = ""
@@ -290,39 +280,15 @@ class FailedPromptParams(msgspec.Struct, frozen=True, rename="camel", kw_only=Tr
     text: str
 
 
-class FailedMessage(msgspec.Struct, frozen=True, kw_only=True, tag_field="method", tag="failed"):
-    """The envelope of ``failed``.
-
-    Attributes:
-        v: The protocol's version.
-        params: The cell's error, and the action that the user wants.
-    """
-
-    v: Literal[1]
+class FailedMessage(_Envelope, frozen=True, kw_only=True, tag="failed"):
     params: FailedParams
 
 
-class EditedMessage(msgspec.Struct, frozen=True, kw_only=True, tag_field="method", tag="edited"):
-    """The envelope of ``edited``.
-
-    Attributes:
-        v: The protocol's version.
-        params: The result.
-    """
-
-    v: Literal[1]
+class EditedMessage(_Envelope, frozen=True, kw_only=True, tag="edited"):
     params: EditedParams
 
 
-class NotebookMessage(msgspec.Struct, frozen=True, kw_only=True, tag_field="method", tag="notebook"):
-    """The envelope of ``notebook``.
-
-    Attributes:
-        v: The protocol's version.
-        params: The notebook's current state.
-    """
-
-    v: Literal[1]
+class NotebookMessage(_Envelope, frozen=True, kw_only=True, tag="notebook"):
     params: NotebookParams
 
 
@@ -342,13 +308,5 @@ class SavedParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     is_automatic: bool = False
 
 
-class SavedMessage(msgspec.Struct, frozen=True, kw_only=True, tag_field="method", tag="saved"):
-    """The envelope of ``saved``.
-
-    Attributes:
-        v: The protocol's version.
-        params: The file and its change.
-    """
-
-    v: Literal[1]
+class SavedMessage(_Envelope, frozen=True, kw_only=True, tag="saved"):
     params: SavedParams

@@ -17,30 +17,16 @@ from agentnb.state.versions import WINDOW
 from agentnb.state.wire import Wire
 
 VERSION = WINDOW.current
-
-
 OURS = "x-agentnb/"
 """The prefix of methods that AHP does not have."""
-
-
 LARGEST = 2**53 - 1
 """The largest number that a page can represent exactly."""
-
-
 Moment = Annotated[int, msgspec.Meta(ge=0, le=LARGEST)]
 
-
 UNSUPPORTED_VERSION = -32010
-
-
 UNKNOWN_CLIENT = -32011
-
-
 REFUSED = -32012
-
-
 UNKNOWN_SESSION = -32001
-
 
 ERRORS: dict[int, str] = {
     METHOD_NOT_FOUND: "There is no request of that name.",

@@ -16,15 +16,7 @@ from agentnb.server import answers as a
 from agentnb.server.messages import OURS
 from agentnb.server.request_table import AHP_METHODS, COMMON_ERRORS, PAGE_NOTIFICATIONS, REQUESTS, Method
 
-__all__ = [
-    "AHP_METHODS",
-    "COMMON_ERRORS",
-    "METHODS",
-    "NOTIFICATIONS",
-    "OURS",
-    "PAGE_NOTIFICATIONS",
-    "REQUESTS",
-]
+__all__ = ["AHP_METHODS", "COMMON_ERRORS", "METHODS", "NOTIFICATIONS", "OURS", "PAGE_NOTIFICATIONS", "REQUESTS"]
 
 METHODS: dict[str, Method] = REQUESTS | PAGE_NOTIFICATIONS
 """The methods of pages, by name."""

@@ -28,10 +28,7 @@ MOST_NAMED = 200
 
 
 class Notices:
-    """The pages that want notices of changes.
-
-    Runs on the host's thread.
-    """
+    """The pages that want notices of changes. On the host's thread."""
 
     def __init__(self, host: Host, delivery: Delivery, send: Callable[[str, dict[str, Any]], None]) -> None:
         self._host = host
@@ -126,10 +123,9 @@ class HistoryNotices(Notices):
                 self._tell(notification(f"{OURS}sessionsChanged", named))
 
     def _looked(self, watch: LogWatch | None) -> tuple[LogWatch | None, Changes | None]:
-        if watch is not None and not watch.is_current:
-            watch.close()
-            watch = None
-        if watch is not None:
+        if watch is not None and watch.is_current:
             return watch, watch.look()
+        if watch is not None:
+            watch.close()
         recorder = self._host.recorder
         return (None if recorder is None else recorder.store.watch()), None

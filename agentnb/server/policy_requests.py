@@ -130,14 +130,8 @@ EVERYTHING = "{} may do everything without asking, except what always asks"
 
 
 AUTO = {
-    (
-        True,
-        True,
-    ): "Edits at once. Runs commands in a sandbox at once, and code that a preview shows to be harmless.",
-    (
-        True,
-        False,
-    ): "Edits at once. Runs commands in a sandbox at once; code still asks: nothing here can preview it.",
+    (True, True): "Edits at once. Runs commands in a sandbox at once, and code that a preview shows to be harmless.",
+    (True, False): "Edits at once. Runs commands in a sandbox at once; code still asks: nothing here can preview it.",
     (False, True): "Edits at once. Runs what a preview shows to be harmless at once; the rest asks.",
     (False, False): "Edits at once. Running still asks: nothing here can confine or preview it.",
 }
@@ -166,8 +160,6 @@ class Grant(Wire, frozen=True, kw_only=True):
 
 
 class _Held(NamedTuple):
-    """A grant, and what it is."""
-
     grant: Grant
     rule: AccessRule | None = None
     agent: str = ""

@@ -37,13 +37,7 @@ COMMON_ERRORS = (INVALID_PARAMS, UNSUPPORTED_VERSION, UNKNOWN_SESSION, REFUSED)
 
 @dataclass(frozen=True)
 class Asker(Generic[H_co]):
-    """The client that makes a request.
-
-    Attributes:
-        client_id: Its id.
-        host: The host that it is connected to.
-        service: The service that answers it.
-    """
+    """The client that makes a request, with its host and the service that answers it."""
 
     client_id: str
     host: H_co
@@ -51,12 +45,7 @@ class Asker(Generic[H_co]):
 
 
 class Bytes(NamedTuple):
-    """An answer with bytes.
-
-    Attributes:
-        result: The answer.
-        buffers: The bytes, sent as base64.
-    """
+    """An answer with bytes, which are sent as base64."""
 
     result: Any
     buffers: tuple[bytes, ...]
@@ -78,25 +67,15 @@ class ChangedResult(Wire, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, kw_only=True)
 class Method:
-    """One method of the protocol: a row of the table.
+    """One method of the protocol: a row of the table."""
 
-    Args:
-        name: Its name on the wire.
-        sender: The side that sends it.
-        params: The struct of its parameters.
-        result: The struct of the answer; None for a notification.
-        function: The function that answers a request.
-        right: The right that clients on a WebSocket need for it; None if they may not use it.
-        errors: The codes of its errors, in addition to those of every request.
-    """
-
-    name: str
+    name: str  # on the wire
     sender: Literal["page", "kernel"]
     params: type[Any]
-    result: type[Any] | None = None
+    result: type[Any] | None = None  # None for a notification
     function: Callable[[Asker[Any], Any], Any] | None = None
-    right: Right | None = None
-    errors: tuple[int, ...] = ()
+    right: Right | None = None  # that clients on a WebSocket need; None if they may not use it
+    errors: tuple[int, ...] = ()  # codes, in addition to those of every request
 
     @property
     def about(self) -> str:

@@ -5,21 +5,14 @@ Runs on the host's thread. An invalid message is answered or dropped, and logged
 
 from __future__ import annotations
 
-import functools
 import inspect
-from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import msgspec
 
 from agentnb.credentials import logger
-from agentnb.errors import (
-    AgentnbError,
-    UnknownSession,
-    UnsupportedVersion,
-    UsageError,
-    unexpected,
-)
+from agentnb.errors import AgentnbError, UnknownSession, UnsupportedVersion, UsageError, unexpected
 from agentnb.host.intents import carry_out
 from agentnb.plugin_registry import plugins
 from agentnb.rpc import AHP, Connection
@@ -35,7 +28,7 @@ from agentnb.server.window import Contents
 from agentnb.state.versions import WINDOW
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine
+    from collections.abc import Callable, Coroutine
     from logging import Logger
 
     from agentnb.host.host import Host
@@ -50,12 +43,8 @@ log: Logger = logger("agentnb.comm")
 N = TypeVar("N", bound="Notices")
 
 
-class Send(Protocol):
-    """Sends one message to one client."""
-
-    def __call__(self, client_id: str, message: dict[str, Any], /) -> None:
-        """Send it; never waits."""
-
+Send: TypeAlias = "Callable[[str, dict[str, Any]], None]"
+"""Sends one message to one client; never waits."""
 
 CODES: tuple[tuple[type[Exception], int], ...] = (
     (UnsupportedVersion, m.UNSUPPORTED_VERSION),
@@ -69,11 +58,7 @@ CODES: tuple[tuple[type[Exception], int], ...] = (
 class PageService:
     """Answers the messages of pages; each kind of host carries out requests and actions in its own way.
 
-    Args:
-        host: The host that the pages talk to.
-        send: Sends one message to one client: ``send(client_id, message)``.
-        turns: The number of a chat's turns that a page gets at first; it fetches the others.
-        versions: The versions of the protocol that it speaks.
+    *turns* is the number of a chat's turns that a page gets at first; it fetches the others.
     """
 
     def __init__(self, host: ChannelOwner, send: Send, *, turns: int = window.TURNS, versions: Window = WINDOW) -> None:
@@ -85,10 +70,8 @@ class PageService:
         self._transport = send
         self._routes: dict[str, Send] = {}
         self._logged: set[str] = set()
-        self._notices: dict[type[Notices], Notices] = {}
-        self._rpc = Connection(
-            lambda _: None, AHP, on_request=self._answer, to_error=_error_of, start=self._host.loop.spawn
-        )
+        self._notices: dict[type[Any], Any] = {}
+        self._rpc = Connection(lambda _: None, AHP, on_request=self._answer, to_error=_error_of, start=host.loop.spawn)
 
     def carry_out(self, channel: str, action: Action, origin: ActionOrigin) -> None:
         """Carry out a client's *action*.
@@ -109,17 +92,11 @@ class PageService:
         """Returns the notices of *kind* for *host*, which the first call creates."""
         if kind not in self._notices:
             self._notices[kind] = kind(host, self.delivery, self.send)
-        notices = self._notices[kind]
-        assert isinstance(notices, kind)  # noqa: S101 - made above
+        notices: N = self._notices[kind]
         return notices
 
     def join(self, client: DeliveryClient, send: Send) -> None:
-        """Add *client*, which uses another transport.
-
-        Args:
-            client: The client; its transport reports when it has gone.
-            send: The function that sends a message to it.
-        """
+        """Add *client*, which uses another transport, *send*; that transport reports when it has gone (`leave`)."""
         self._routes[client.client_id] = send
         self.delivery.join(client)
 
@@ -131,13 +108,7 @@ class PageService:
     def ask(self, client_id: str, name: str, params: Any) -> Any:
         """Carry out a request of the table, from any transport.
 
-        Args:
-            client_id: The client that asks.
-            name: The name of a request.
-            params: Its parameters, as JSON.
-
-        Returns:
-            The result, or a coroutine of it; `Bytes` if it contains bytes.
+        Returns the result, or a coroutine of it; `Bytes` if it contains bytes.
 
         Raises:
             RpcError: If the request does not exist, or its parameters are invalid.
@@ -227,7 +198,7 @@ class Service(PageService):
         super().__init__(host, send, turns=turns, versions=versions)
         self._owner = host
 
-    @functools.cached_property
+    @cached_property
     def _of_plugins(self) -> dict[str, Method]:
         methods = (_of_plugin(plugin.name, request) for plugin, request in offered_requests())
         return {method.name: method for method in methods}
@@ -237,12 +208,10 @@ class Service(PageService):
         return (self._of_plugins if "/" in name.removeprefix(m.OURS) else REQUESTS).get(name)
 
     def carry_out_request(self, client_id: str, method: Method, params: Any) -> Any:
-        """See :meth:`PageService.carry_out_request`."""
         assert method.function is not None  # noqa: S101 - every request has one
         return method.function(Asker(client_id, self._owner, self), params)
 
     def carry_out(self, channel: str, action: Action, origin: ActionOrigin) -> None:
-        """See :meth:`PageService.carry_out`."""
         carry_out(self._owner, channel, action, origin)
 
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from agentnb.host.conversation import Conversation
+    from agentnb.host.environment import Shell
     from agentnb.host.host import Host
     from agentnb.host.session_options import SessionOptions
     from agentnb.state import MessageAttachment
@@ -45,7 +46,6 @@ class TabChannels(Wire, frozen=True, kw_only=True):
 
 
 def channels_of(conversation: Conversation) -> TabChannels:
-    """The channels of a conversation's tab."""
     return TabChannels(channel=conversation.session.uri, chat=conversation.chat.uri)
 
 
@@ -197,10 +197,13 @@ def _workspace(asker: Asker[Host], channel: str) -> Path:
     return asker.host.environment.default_workspace() if channel == ROOT else asker.host.find(channel).cwd
 
 
-async def _looked(look: Callable[[], T], otherwise: T) -> T:
-    """The result of a look at the user's objects on a thread of its own; *otherwise* where it takes too long."""
+async def _looked(asker: Asker[Host], look: Callable[[Shell], T], otherwise: T) -> T:
+    """The result of a look at the user's objects on a thread; *otherwise* without a shell, or if it takes too long."""
+    shell = asker.host.environment.shell
+    if shell is None:
+        return otherwise
     try:
-        return await asyncio.wait_for(asyncio.to_thread(look), LOOK_SECONDS)
+        return await asyncio.wait_for(asyncio.to_thread(look, shell), LOOK_SECONDS)
     except asyncio.TimeoutError:
         return otherwise
 
@@ -223,10 +226,8 @@ async def complete(asker: Asker[Host], *, channel: str, start: str) -> CompleteR
         channel: The session or chat of the prompt; the root channel before it exists.
         start: The text after the ``@`` so far.
     """
-    cwd, shell = _workspace(asker, channel), asker.host.environment.shell
-    if shell is None:
-        return CompleteResult(items=())
-    return CompleteResult(items=await _looked(lambda: tuple(shell.mentions.suggest(start, cwd)), ()))
+    cwd = _workspace(asker, channel)
+    return CompleteResult(items=await _looked(asker, lambda shell: tuple(shell.mentions.suggest(start, cwd)), ()))
 
 
 class PreviewMentionsResult(Wire, frozen=True, kw_only=True):
@@ -250,12 +251,10 @@ async def preview_mentions(
         text: The draft, at most 100,000 characters.
         label: The attachment to return with its content; none if absent.
     """
-    cwd, shell = _workspace(asker, channel), asker.host.environment.shell
+    cwd = _workspace(asker, channel)
     agent = None if channel == ROOT else asker.host.find(channel).agent
-    if shell is None:
-        return PreviewMentionsResult(items=())
     nothing: tuple[MessageAttachment, ...] = ()
-    attached = await _looked(lambda: shell.mentions.attach(text, cwd), nothing)
+    attached = await _looked(asker, lambda shell: shell.mentions.attach(text, cwd), nothing)
     return PreviewMentionsResult(items=previews(attached, agent, label))
 
 
@@ -277,8 +276,5 @@ async def suggest_prompts(asker: Asker[Host], *, channel: str) -> SuggestPrompts
         channel: The session's or the chat's channel; the root channel before it exists.
     """
     _workspace(asker, channel)
-    shell = asker.host.environment.shell
-    if shell is None:
-        return SuggestPromptsResult(prompts=())
     # The lambda loads what the examples need on its own thread.
-    return SuggestPromptsResult(prompts=await _looked(lambda: tuple(shell.mentions.examples()), ()))
+    return SuggestPromptsResult(prompts=await _looked(asker, lambda shell: tuple(shell.mentions.examples()), ()))

@@ -249,10 +249,7 @@ def _is_appended(value: Mapping[str, Any]) -> bool:
 
 
 def _too_long(field: str, value: Any) -> bytes | None:
-    if field in VALUES:
-        text = _text(value)
-        return text if len(text) > LIMIT else None
-    if field in TEXTS | BINARIES and isinstance(value, str) and len(value) > LIMIT // 4:
+    if field in VALUES or (field in TEXTS | BINARIES and isinstance(value, str) and len(value) > LIMIT // 4):
         text = _text(value)
         return text if len(text) > LIMIT else None
     return None

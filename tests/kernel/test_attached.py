@@ -45,7 +45,7 @@ def as_told(told):
 """
 COUNTED = """
 counted = None
-while counted != (counted := frontend.blocked_seconds()):
+while counted != (counted := frontend.blocked.blocked_seconds()):
     await asyncio.sleep(0.01)
 counted
 """
@@ -112,7 +112,7 @@ def test_the_time_in_which_a_cell_blocks_the_pages_loop_is_not_counted_as_their_
     """A page that uses the main thread's loop cannot be heard while a cell blocks it."""
     kernel.say(model, page_message("initialize", id=1, params=HELLO))
     kernel.run("await until(frontend.attached)")
-    blocking = "while not frontend.blocked_seconds():\n    time.sleep(0.1)"
+    blocking = "while not frontend.blocked.blocked_seconds():\n    time.sleep(0.1)"
     assert kernel.run(blocking, timeout=WAIT_S + ASK_SECONDS).status == "ok"
     assert float(kernel.run(COUNTED).values[0]) > 0
 

@@ -6,9 +6,10 @@ from typing import Any
 from uuid import uuid4
 
 import traitlets as t
+from anywidget import AnyWidget
 
 from agentnb.server.comm.frontend import current_frontend
-from agentnb.server.comm.model import STATIC, AnyWidget, reference
+from agentnb.server.comm.model import STATIC, reference
 
 
 class BatchModel(AnyWidget):

@@ -20,12 +20,7 @@ import comm
 from agentnb import __version__
 from agentnb.host import current_host
 from agentnb.server.comm.lab import lab, skip_execution_events
-from agentnb.server.comm.model import (
-    HostModel,
-    PanelModel,
-    reference,
-    send_to,
-)
+from agentnb.server.comm.model import HostModel, PanelModel, reference, send_to
 from agentnb.server.comm.open_notebooks import OpenNotebooks
 from agentnb.server.lab_messages import REJOIN_TARGET
 from agentnb.server.service import Service
@@ -92,21 +87,6 @@ class BlockedTime:
             self._host_loop.later(ASK_SECONDS, self._ask)
 
 
-def listen(model: HostModel, speak_from_here: Callable[[], None]) -> None:
-    def opened(page_comm: Any, message: dict[str, Any]) -> None:
-        if message.get("header", {}).get("subshell_id"):
-            speak_from_here()
-        page_comm.send(answer(model))
-
-    comm.get_comm_manager().register_target(REJOIN_TARGET, opened)
-
-
-def answer(model: HostModel) -> dict[str, Any]:
-    """Returns what a page needs to have the model: its layout, then the model itself."""
-    models = [{"id": widget.model_id, "state": widget.get_state()} for widget in (model.layout, model)]
-    return {"modelId": model.model_id, "version": __version__, "models": models}
-
-
 ARRIVAL_SECONDS = 10.0
 """Seconds that a question waits for a page in which an output was just shown.
 
@@ -120,31 +100,21 @@ class Frontend:
     def __init__(self, host: Host) -> None:
         self.model: HostModel = HostModel()
         self._host = host
-        self.service: Service = Service(host, self._send)
+        self.service: Service = Service(host, partial(self._send, self.model))
         self._context: contextvars.Context | None = None
         self._arrivals: list[Callable[[], None]] = []
         self._lock = threading.Lock()
-        self._blocked = BlockedTime(host.loop)
-        self.service.delivery.blocked_seconds = self.blocked_seconds
+        self.blocked: BlockedTime = BlockedTime(host.loop)
         self._shown_at: float | None = None
         host.environment.connect(
             attached=self.attached, arrival=self._arrival, editors=OpenNotebooks(lab(), attached=self.attached)
         )
-        skip_execution_events(self.model.comm)
-        self.model.on_msg(self._on_message)
-        self.model.comm.on_close(lambda _message: host.loop.post(self.service.delivery.clients.clear))
-        listen(self.model, self.speak_from_here)
+        self._listen(self.model, self.service, self._receive)
+        comm.get_comm_manager().register_target(REJOIN_TARGET, self._rejoined)
 
     def attached(self) -> bool:
-        """True if a page is connected: it has reported that it is ready, and has not gone.
-
-        Usable from any thread.
-        """
+        """True if a page has reported that it is ready, and has not gone. Usable from any thread."""
         return self.service.delivery.attached
-
-    def blocked_seconds(self) -> float:
-        """Returns how many seconds in total cells have blocked the loop on which the pages' messages come in."""
-        return self._blocked.blocked_seconds()
 
     async def wait_attached(self, timeout: float) -> bool:
         """Wait at most *timeout* seconds until a page is ready; returns True if one is."""
@@ -167,29 +137,36 @@ class Frontend:
     def speak_from_here(self) -> None:
         """Send from now on in the context of the running request: pages answer to the shell that it came in on."""
         self._context = contextvars.copy_context()
-        self._send("", {})  # has no receiver: it moves the comm to this context
+        self._send(self.model, "", {})  # has no receiver: it moves the comm to this context
 
-    def _send(self, client_id: str, message: dict[str, Any]) -> None:
-        self._send_on(self.model, client_id, message)
+    def _rejoined(self, page_comm: Any, message: dict[str, Any]) -> None:
+        """Send a page that comes back what it needs to have the host model: its layout, then the model itself."""
+        if message.get("header", {}).get("subshell_id"):
+            self.speak_from_here()
+        model = self.model
+        models = [{"id": widget.model_id, "state": widget.get_state()} for widget in (model.layout, model)]
+        page_comm.send({"modelId": model.model_id, "version": __version__, "models": models})
 
-    def _send_on(self, model: HostModel, client_id: str, message: dict[str, Any], /) -> None:
+    def _send(self, model: HostModel, client_id: str, message: dict[str, Any], /) -> None:
         context = self._context.copy() if self._context is not None else contextvars.copy_context()
         context.run(send_to, model, client_id, message)
 
     def connect(self, make: Callable[[Send], PageService]) -> tuple[HostModel, PageService]:
         """Returns a second host model with a service of its own behind it, for the chat of another host."""
         model = HostModel()
-        skip_execution_events(model.comm)
-        service = make(partial(self._send_on, model))
-        service.delivery.blocked_seconds = self.blocked_seconds
+        service = make(partial(self._send, model))
+        self._listen(model, service, service.receive)
+        return model, service
 
+    def _listen(self, model: HostModel, service: PageService, receive: Callable[[Any], None]) -> None:
         def received(_model: HostModel, content: Any, _buffers: Any) -> None:
-            self._blocked.record_message()
-            self._host.loop.post(service.receive, content)
+            self.blocked.record_message()
+            self._host.loop.post(receive, content)
 
+        service.delivery.blocked_seconds = self.blocked.blocked_seconds
+        skip_execution_events(model.comm)
         model.on_msg(received)
         model.comm.on_close(lambda _message: self._host.loop.post(service.delivery.clients.clear))
-        return model, service
 
     def panel(self, what: dict[str, Any], model: HostModel | None = None) -> PanelModel:
         """Returns a small model that shows *what*, of this kernel or of the host whose model is given."""
@@ -200,10 +177,6 @@ class Frontend:
         """If something was just shown, wait for the page to report that it is ready; returns True if a page is."""
         left = 0.0 if self._shown_at is None else self._shown_at + ARRIVAL_SECONDS - self._host.loop.time()
         return self.attached() if left <= 0 else await self.wait_attached(left)
-
-    def _on_message(self, _model: HostModel, content: Any, _buffers: Any) -> None:
-        self._blocked.record_message()
-        self._host.loop.post(self._receive, content)
 
     def _receive(self, content: Any) -> None:
         self.service.receive(content)
@@ -233,11 +206,6 @@ def attached() -> bool:
     return any(frontend.attached() for frontend in tuple(_frontends.values()))
 
 
-async def wait_attached(timeout: float) -> bool:
-    """Wait at most *timeout* seconds until a page is ready; returns True if one is."""
-    return await current_frontend().wait_attached(timeout)
-
-
 def turn_view(channel: str, turn_id: str) -> PanelModel:
     """A small widget that shows one turn, live."""
     return current_frontend().panel({"kind": "turn", "channel": channel, "turnId": turn_id})
@@ -245,5 +213,4 @@ def turn_view(channel: str, turn_id: str) -> PanelModel:
 
 def chat_view(tab: str | None = None) -> PanelModel:
     """A small widget that shows the chat with every tab."""
-    what: dict[str, Any] = {"kind": "chat"}
-    return current_frontend().panel(what if tab is None else {**what, "tab": tab})
+    return current_frontend().panel({"kind": "chat"} if tab is None else {"kind": "chat", "tab": tab})

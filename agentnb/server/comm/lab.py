@@ -88,7 +88,6 @@ class Lab:
             return list(self._saved)
 
     def register(self) -> None:
-        """Let pages open the comm."""
         comm.get_comm_manager().register_target(m.LAB_TARGET, self.opened)
 
     def opened(self, opened: Any, message: dict[str, Any]) -> None:
@@ -110,34 +109,31 @@ class Lab:
         if page is None:
             return
         try:
-            content = msgspec.convert(message["content"]["data"], _PageMessage)
-            if isinstance(content, m.EditedMessage):
-                self._edited(content.params)
-                return
-            if isinstance(content, m.FailedMessage):
-                self._failed(page, content.params)
-                return
-            if isinstance(content, m.CellOutputsMessage):
-                self._receive_outputs(content.params)
-                return
-            if isinstance(content, m.QuoteMessage):
-                self._quoted(page, content.params)
-                return
-            if isinstance(content, m.SavedMessage):
-                with self._lock:
-                    self._saved.append((content.params, time.time()))
-                return
-            notebook = follow(page.notebook, content.params)
+            match msgspec.convert(message["content"]["data"], _PageMessage):
+                case m.NotebookMessage(params=params):
+                    self._follow(comm_id, page, params)
+                case m.EditedMessage(params=params):
+                    self._settle(self._edit_answers, params)
+                case m.CellOutputsMessage(params=params):
+                    self._settle(self._wanted, params)
+                case m.FailedMessage(params=params) if self.prompt_for is not None:
+                    page.say("failedPrompt", m.FailedPromptParams(id=params.id, text=self.prompt_for(params)))
+                case m.QuoteMessage(params=params) if self.quote is not None:
+                    page.say("quoted", m.QuotedParams(id=params.id, mention=self.quote(params)))
+                case m.SavedMessage(params=params):
+                    with self._lock:
+                        self._saved.append((params, time.time()))
         except Unfollowable:
             page.say("notebookAgain", {})
-            return
         except (LookupError, TypeError, ValueError, RecursionError) as error:
             log.warning("A page sent a notebook that is not of the protocol: %s", error)
-            return
+
+    def _follow(self, comm_id: str, page: _Page, params: m.NotebookParams) -> None:
+        notebook = follow(page.notebook, params)
         with self._lock:
             if self._pages.pop(comm_id, None) is not None:
                 since = page.since if _is_as_it_was(page.notebook, notebook) else time.time()
-                acted_at = time.monotonic() - content.params.idle / 1000
+                acted_at = time.monotonic() - params.idle / 1000
                 self._pages[comm_id] = page._replace(notebook=notebook, since=since, acted_at=acted_at)
                 self._pages = dict(sorted(self._pages.items(), key=lambda each: each[1].acted_at))
 
@@ -171,9 +167,9 @@ class Lab:
         fit, page = max(fits, key=lambda each: each[0], default=(0, None))
         return page if fit else None
 
-    def _edited(self, params: m.EditedParams) -> None:
+    def _settle(self, waiting: dict[str, Future[Any]], params: m.EditedParams | m.CellsOutputsParams) -> None:
         with self._lock:
-            answer = self._edit_answers.pop(params.id, None)
+            answer = waiting.pop(params.id, None)
         if answer is not None and answer.set_running_or_notify_cancel():
             answer.set_result(params)
 
@@ -201,22 +197,6 @@ class Lab:
             with self._lock:
                 self._wanted.pop(request.id, None)
 
-    def _receive_outputs(self, params: m.CellsOutputsParams) -> None:
-        with self._lock:
-            answer = self._wanted.pop(params.id, None)
-        if answer is not None:
-            answer.set_result(params)
-
-    def _quoted(self, page: _Page, params: m.QuoteParams) -> None:
-        if self.quote is not None:
-            answer = m.QuotedParams(id=params.id, mention=self.quote(params))
-            page.say("quoted", answer)
-
-    def _failed(self, page: _Page, params: m.FailedParams) -> None:
-        if self.prompt_for is not None:
-            answer = m.FailedPromptParams(id=params.id, text=self.prompt_for(params))
-            page.say("failedPrompt", answer)
-
     def _forget(self, comm_id: str) -> None:
         with self._lock:
             self._pages.pop(comm_id, None)
@@ -239,12 +219,11 @@ def current_notebook() -> PageNotebook | None:
     return _lab.notebook
 
 
-def ask_for_sidebar(answered: Callable[[bool], None]) -> Any:
+def ask_for_sidebar(answered: Callable[[bool], None]) -> None:
     sidebar_comm = comm.create_comm(target_name=m.SIDEBAR_TARGET, data={"v": VERSION})
     skip_execution_events(sidebar_comm)
     sidebar_comm.on_msg(lambda _: answered(True))
     sidebar_comm.on_close(lambda _: answered(False))
-    return sidebar_comm
 
 
 def skip_execution_events(comm: Any) -> None:

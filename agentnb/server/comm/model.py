@@ -8,46 +8,19 @@ models and not a hundred copies of the front end.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import traitlets as t
+from anywidget import AnyWidget
 
 from agentnb.errors import AgentnbError
 from agentnb.server.client import TEXT
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 STATIC = Path(__file__).parents[2] / "static"
 
 if not (STATIC / "widget.js").exists():
     MESSAGE = f"The front end is missing: {STATIC.name}/widget.js was not built."
     raise AgentnbError(MESSAGE, hint="In a checkout run `make build`; otherwise install agentnb again.")
-
-
-if TYPE_CHECKING:
-
-    class AnyWidget(t.HasTraits):
-        """What is used here of anywidget's class, whose bases have no type information."""
-
-        comm: Any
-        layout: Any
-        model_id: str
-
-        def __init__(self, **traits: Any) -> None: ...
-
-        def send(self, content: Any, buffers: Any = None) -> None: ...
-
-        def on_msg(self, callback: Callable[[Any, Any, Any], None], remove: bool = False) -> None: ...
-
-        def close(self) -> None: ...
-
-        def get_state(self) -> dict[str, Any]: ...
-
-        def _repr_mimebundle_(self, **kwargs: Any) -> Any: ...
-
-else:
-    from anywidget import AnyWidget
 
 
 class HostModel(AnyWidget):

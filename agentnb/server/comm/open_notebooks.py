@@ -78,13 +78,16 @@ def _changed(old: Cell, cell: NotebookCell) -> Cell:
     if cell.kind != old.get("cell_type"):
         changed = {**_new(cell), "metadata": old.get("metadata", {})}
         return {key: value for key, value in changed.items() if key != "id" or "id" in old}
-    return old if cell.cut or cell.source == joined(old.get("source", "")) else {**old, "source": _lines(cell.source)}
+    if cell.cut or cell.source == joined(old.get("source", "")):
+        return old
+    return {**old, "source": cell.source.splitlines(keepends=True)}
 
 
 def _new(cell: NotebookCell) -> Cell:
     source = f"{cell.source}\n{CUT}" if cell.cut else cell.source
     ran: Cell = {"execution_count": None, "outputs": []} if cell.kind == "code" else {}
-    made: Cell = {"cell_type": cell.kind, "id": cell.id, "metadata": {}, "source": _lines(source), **ran}
+    lines = source.splitlines(keepends=True)
+    made: Cell = {"cell_type": cell.kind, "id": cell.id, "metadata": {}, "source": lines, **ran}
     return dict(sorted(made.items()))
 
 
@@ -93,33 +96,23 @@ def joined(text: Any) -> str:
     return "".join(map(str, text)) if isinstance(text, list) else str(text)
 
 
-def _lines(source: str) -> list[str]:
-    return source.splitlines(keepends=True)
-
-
-EDITOR = "your browser"
-"""The place of the changes, in a sentence for the user: right for JupyterLab and for Notebook 7."""
 _OF_FOLDERS = frozenset({"rename", "delete"})
 """The operations that a user can also apply to folders with all their contents."""
 
 
 class UnsavedNotebook:
-    """A notebook with changes that are not in its file."""
-
-    editor = EDITOR
+    editor = "your browser"
+    """The place of the changes, in a sentence for the user: right for JupyterLab and for Notebook 7."""
 
     def __init__(self, notebook: PageNotebook, *, overtaken: bool = False) -> None:
         self._notebook = notebook
         self._overtaken = overtaken
 
     def over(self, saved: str) -> str:
-        """Returns the file's text with the page's cells in it (:func:`agentnb.server.comm.open_notebooks.over`)."""
         return saved if self._overtaken else over(saved, self._notebook.cells)
 
 
 class OpenNotebooks:
-    """The open notebooks of one kernel."""
-
     def __init__(self, lab: Lab, *, attached: Callable[[], bool], environment: Mapping[str, str] = os.environ) -> None:
         self._lab = lab
         self._attached = attached

@@ -18,6 +18,7 @@ import time
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
+from urllib.parse import parse_qs, urlsplit
 
 import msgspec
 from websockets.datastructures import Headers
@@ -34,6 +35,7 @@ from agentnb.server.request_table import Right
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from websockets.http11 import Request
 
 RIGHTS: tuple[Right, ...] = get_args(Right)
 TOKEN_BYTES = 32
@@ -45,8 +47,6 @@ LONGEST_NAME = 40
 
 
 class Grant(msgspec.Struct, frozen=True, kw_only=True):
-    """One client's permission to connect."""
-
     name: str
     rights: frozenset[Right]
     digest: bytes
@@ -72,8 +72,6 @@ class Grant(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ClientGrants:
-    """The clients that may connect."""
-
     def __init__(self) -> None:
         self._grants: dict[str, Grant] = {}
 
@@ -132,8 +130,6 @@ LARGEST = 10_000
 
 
 class ServedClient(msgspec.Struct, frozen=True, kw_only=True):
-    """A client that may connect."""
-
     doing: str
     token: str
 
@@ -162,10 +158,8 @@ class ServedKernel(msgspec.Struct, frozen=True, kw_only=True):
             return False
         try:
             os.kill(self.pid, 0)
-        except ProcessLookupError:
-            return False
-        except OSError:
-            return True
+        except OSError as error:
+            return not isinstance(error, ProcessLookupError)
         return True
 
 
@@ -226,11 +220,7 @@ _HEADERS = {
 
 
 class ServedPage:
-    """A page in one file, with its scripts and styles.
-
-    Args:
-        path: The file.
-    """
+    """A page in one file, with its scripts and styles."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -259,14 +249,29 @@ class ServedPage:
         return "; ".join([*(f"{each} 'none'" for each in none), *own, "connect-src 'self'"])
 
 
-def token_of_page(headers: Headers) -> str | None:
-    """Returns the token of the page's WebSocket request; None if it has none, or more than one."""
-    scheme, _, token = headers.get("Authorization", "").partition(" ")
+def token_of(request: Request, *, has_page: bool) -> str | None:
+    """Returns a request's token; None if it has none, or more than one.
+
+    It is in the ``Authorization`` header, else in a subprotocol's name if a page is served, in the URL if none is.
+    """
+    scheme, _, token = request.headers.get("Authorization", "").partition(" ")
     if token and scheme.lower() == "bearer":
         return token.strip()
-    offered = [each.strip() for line in headers.get_all("Sec-WebSocket-Protocol") for each in line.split(",")]
-    tokens = [each.removeprefix(TOKEN_PREFIX) for each in offered if each.startswith(TOKEN_PREFIX)]
+    tokens = _tokens_of_page(request.headers) if has_page else _tokens_in_url(request.path)
     return tokens[0] if len(tokens) == 1 else None
+
+
+def _tokens_of_page(headers: Headers) -> list[str]:
+    offered = [each.strip() for line in headers.get_all("Sec-WebSocket-Protocol") for each in line.split(",")]
+    return [each.removeprefix(TOKEN_PREFIX) for each in offered if each.startswith(TOKEN_PREFIX)]
+
+
+def _tokens_in_url(url: str) -> list[str]:
+    try:
+        query = parse_qs(urlsplit(url).query, max_num_fields=10)
+    except ValueError:
+        return []
+    return query.get(TOKEN_BEHIND_PROXY) or query.get(TOKEN, [])
 
 
 def _response(status: http.HTTPStatus, body: bytes, kind: str) -> Response:

@@ -12,6 +12,7 @@ import msgspec
 from agentnb.host.channels import ROOT
 from agentnb.host.intents import REMOTE
 from agentnb.log.record import merge_envelopes
+from agentnb.rpc_message import INVALID_PARAMS
 from agentnb.server import window
 from agentnb.server.client import DeliveryClient
 from agentnb.server.websocket import commands as c
@@ -208,13 +209,13 @@ MOST_TURNS = 100
 """The most turns that are sent at once."""
 
 
-def page_of(items: list[dict[str, Any]], limit: int | None, cursor: str | None) -> dict[str, Any] | None:
-    """Returns one page of a list of sessions; None if *cursor* is not in it."""
+def page_of(items: list[dict[str, Any]], limit: int | None, cursor: str | None) -> dict[str, Any]:
+    """Returns one page of a list of sessions; raises if *cursor* is not in it."""
     begin = 0
     if cursor is not None:
         begin = next((at for at, each in enumerate(items, 1) if each["resource"] == cursor), 0)
         if begin == 0:
-            return None
+            raise RequestFailed(INVALID_PARAMS, "The cursor's session is no longer listed. Start again.")
     page = items[begin:] if limit is None else items[begin : begin + limit]
     is_last = begin + len(page) == len(items)
     return {"items": page, **({} if is_last else {"nextCursor": page[-1]["resource"]})}

@@ -105,21 +105,15 @@ class ReconnectCommand(Params, frozen=True, kw_only=True):
 
 
 class DispatchCommand(Params, frozen=True, kw_only=True):
-    """An action that a client dispatches."""
-
     client_seq: int
     action: dict[str, Any]
 
 
 class SubscribeView(msgspec.Struct, frozen=True, kw_only=True):
-    """The part of a state that a client wants."""
-
     turns: Annotated[int, msgspec.Meta(ge=0)] | None = None
 
 
 class SubscribeCommand(Params, frozen=True, kw_only=True):
-    """A channel to follow."""
-
     view: SubscribeView = SubscribeView()
 
 
@@ -156,14 +150,10 @@ class ResourceReadCommand(Params, frozen=True, kw_only=True):
 
 
 class ResourceListCommand(Params, frozen=True, kw_only=True):
-    """A folder of a workspace."""
-
     uri: Uri
 
 
 class ResourceResolveCommand(Params, frozen=True, kw_only=True):
-    """What is at a path of a workspace."""
-
     uri: Uri
     follow_symlinks: bool = True
 
@@ -177,8 +167,6 @@ class ResourceRequestCommand(Params, frozen=True, kw_only=True):
 
 
 class ResourceWriteCommand(Params, frozen=True, kw_only=True):
-    """A file of a workspace, and the data to write to it."""
-
     uri: Uri
     data: str
     encoding: Literal["utf-8", "base64"]
@@ -189,15 +177,11 @@ class ResourceWriteCommand(Params, frozen=True, kw_only=True):
 
 
 class ResourceDeleteCommand(Params, frozen=True, kw_only=True):
-    """A file or folder to delete."""
-
     uri: Uri
     recursive: bool = False
 
 
 class ResourceMkdirCommand(Params, frozen=True, kw_only=True):
-    """A folder to create."""
-
     uri: Uri
 
 
@@ -228,8 +212,6 @@ ChangesetTarget: TypeAlias = ResourceTarget | RangeTarget
 
 
 class InvokeChangesetOperationCommand(Params, frozen=True, kw_only=True):
-    """Undo, redo or keep what turns changed."""
-
     operation_id: Literal["undo", "redo", "keep", "apply"]
     target: ChangesetTarget | None = None
     choices: dict[str, Any] = {}
@@ -286,8 +268,8 @@ _CODES: tuple[tuple[type[Exception], int], ...] = (
 class RequestFailed(RpcError):
     """A request is answered with an error; *ends* says why the connection ends with it."""
 
-    def __init__(self, code: int, message: str, data: Any = None, *, ends: str | None = None) -> None:
-        super().__init__(code, message, data)
+    def __init__(self, code: int, message: str, *, ends: str | None = None) -> None:
+        super().__init__(code, message)
         self.ends = ends
 
 

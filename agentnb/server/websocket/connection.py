@@ -43,8 +43,6 @@ PROTOCOL_ERROR, POLICY_VIOLATION, TRY_AGAIN_LATER = 1002, 1008, 1013
 
 
 class AhpConnection:
-    """Speaks with one client."""
-
     def __init__(
         self,
         host: Host,
@@ -145,15 +143,11 @@ class AhpConnection:
         if self._end is not None:  # the error's answer is the last message
             self._close(*self._end)
 
-    def _is_behind(self) -> bool:
-        return self._is_writing or bool(self._waiting)
-
     # --- requests ---
 
     def _answer(self, method: str, params: Any) -> Any:
         if self._running >= MOST_REQUESTS:
-            why = f"{MOST_REQUESTS} requests are being carried out. Send it again later."
-            raise RequestFailed(INTERNAL_ERROR, why)
+            raise RequestFailed(INTERNAL_ERROR, f"{MOST_REQUESTS} requests are being carried out. Send it again later.")
         result = self._carry_out(method, params)
         if not inspect.iscoroutine(result):
             return self._names.tell(result)
@@ -220,7 +214,7 @@ class AhpConnection:
             self._number,
             grant=self.grant,
             feed=self.feed,
-            is_writing=self._is_behind,
+            is_writing=lambda: self._is_writing or bool(self._waiting),
             is_ours=_is_ours(params),
             seen_at=self._host.loop.time(),
         )

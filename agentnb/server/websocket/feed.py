@@ -73,7 +73,6 @@ class Feed:
         host.listen(self._on_envelope)
 
     def close(self) -> None:
-        """Stop following the host."""
         self._host.listeners.remove(self._on_envelope)
 
     def remember_version(self, name: str, own_id: str, version: str) -> None:
@@ -97,10 +96,6 @@ class Feed:
         if session not in self._chats and session in self._host.conversations:
             self._chats[session] = chat_summary(self._host.conversations[session].chat.state)
         return self._chats.get(session)
-
-    @property
-    def sessions(self) -> tuple[SessionSummary, ...]:
-        return tuple(conversation.summary for conversation in self._host.conversations.values())
 
     def _open_terminals(self) -> tuple[TerminalInfo, ...]:
         return tuple(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import msgspec
 
 from agentnb.host.channels import CHANGES, ROOT
+from agentnb.server.messages import OURS
 from agentnb.server.websocket.commands import MOST_SUBSCRIPTIONS
 from agentnb.server.window import with_references
 from agentnb.state import (
@@ -31,15 +32,13 @@ from agentnb.state import (
     XSessionSet,
     to_json,
 )
-from agentnb.state import chat_actions as tool_actions
-from agentnb.state import chat_actions as turn_actions
+from agentnb.state import chat_actions as actions
 from agentnb.state import chat_part_state as parts
 from agentnb.state import chat_tool_state as tools
 from agentnb.state.action import KnownAction, action_type
 from agentnb.state.parts import ChunkedSequence
 
 if TYPE_CHECKING:
-    from agentnb.host.conversation import Conversation
     from agentnb.host.host import Host
     from agentnb.state import Action
 
@@ -54,8 +53,6 @@ _ENDINGS = {"session": "", "chat": "/chat", "changeset": CHANGES, "terminal": TE
 
 
 class AhpChannel(NamedTuple):
-    """The channel that an AHP URI names."""
-
     kind: str
     tab_id: str
     member: str | None
@@ -83,19 +80,17 @@ def place_of(uri: str) -> AhpChannel | None:
     return AhpChannel(kind, tab_id, member)
 
 
-def conversation_of(host: Host, place: AhpChannel) -> Conversation | None:
-    return next((each for each in host.conversations.values() if each.tab_id == place.tab_id), None)
-
-
 def from_ahp(host: Host, uri: str) -> str | None:
     """Returns the host's name of the channel that AHP calls *uri*; None if it belongs to no open conversation."""
     if uri == ROOT:
         return ROOT
     place = place_of(uri)
-    conversation = None if place is None else conversation_of(host, place)
-    if place is None or conversation is None:
+    if place is None:
         return None
-    return conversation.session.uri + _ENDINGS[place.kind] + (f"/{place.member}" if place.member else "")
+    session = next((own for own, each in host.conversations.items() if each.tab_id == place.tab_id), None)
+    if session is None:
+        return None
+    return session + _ENDINGS[place.kind] + (f"/{place.member}" if place.member else "")
 
 
 _NAMED = re.compile(r"(?!ahp-|file:|https?:|wss?:)[a-z][a-z0-9-]{0,39}:/([A-Za-z0-9_-]{1,64})")
@@ -128,9 +123,6 @@ class SessionNames:
         return [self.tell(item) for item in value] if isinstance(value, list) else value
 
 
-OWN = "x-agentnb/"
-"""The prefix of actions and response parts that AHP does not have."""
-
 _CALL = frozenset({"details", "risk", "answered_by"})
 OWN_FIELDS: dict[type[Any], frozenset[str]] = {
     RootState: frozenset({"sessions"}),
@@ -147,12 +139,12 @@ OWN_FIELDS: dict[type[Any], frozenset[str]] = {
     tools.ToolCallPendingResultConfirmationState: _CALL,
     tools.ToolCallCompletedState: _CALL,
     tools.ToolCallCancelledState: _CALL,
-    turn_actions.ChatTurnComplete: frozenset({"stop_reason"}),
-    turn_actions.ChatTurnCancelled: frozenset({"stop_reason", "hold_queue"}),
-    turn_actions.ChatError: frozenset({"stop_reason"}),
-    tool_actions.ChatToolCallStart: frozenset({"details"}),
-    tool_actions.ChatToolCallReady: frozenset({"risk"}),
-    tool_actions.ChatToolCallConfirmed: frozenset({"answered_by"}),
+    actions.ChatTurnComplete: frozenset({"stop_reason"}),
+    actions.ChatTurnCancelled: frozenset({"stop_reason", "hold_queue"}),
+    actions.ChatError: frozenset({"stop_reason"}),
+    actions.ChatToolCallStart: frozenset({"details"}),
+    actions.ChatToolCallReady: frozenset({"risk"}),
+    actions.ChatToolCallConfirmed: frozenset({"answered_by"}),
 }
 """Fields that AHP does not have, by the struct that has them."""
 
@@ -175,7 +167,7 @@ _LISTS = (XSessionSet, XSessionRemoved)
 """The actions on the list of sessions: clients request it and follow notifications, if they may see them."""
 _UNSETTLED = frozenset({"meta"})
 """Fields of tool calls, such as the displayed name, that agents change although AHP has no action for it."""
-_CALLS = (*tools.ToolCallState.__args__, tool_actions.ChatToolCallStart)
+_CALLS = (*tools.ToolCallState.__args__, actions.ChatToolCallStart)
 
 
 def state_to_ahp(state: Any, *, own: bool = False) -> Any:
@@ -191,18 +183,19 @@ def action_to_ahp(action: Action, *, own: bool = False) -> Any:
     """Returns an action as AHP JSON; None if AHP has no such action."""
     if own:
         return None if isinstance(action, _LISTS) else to_json(_plain(action, _EVERYTHING))
-    if isinstance(action, UnknownAction) or action_type(action).startswith(OWN):
+    if isinstance(action, UnknownAction) or action_type(action).startswith(OURS):
         return None
-    if isinstance(action, ChatResponsePart) and not is_told(action.part):
+    if isinstance(action, ChatResponsePart) and not _is_told(action.part):
         return None
     return with_references(_plain(action, OWN_FIELDS))
 
 
-def is_told(part: Any) -> bool:
-    """True if AHP knows this kind of response part."""
-    if isinstance(part, UnknownResponsePart):
+def _is_told(value: Any) -> bool:
+    """True unless *value* is a response part of a kind that AHP does not know."""
+    if isinstance(value, UnknownResponsePart):
         return False
-    return not str(part.__struct_config__.tag).startswith(OWN)
+    is_part = isinstance(value, parts.ResponsePart)
+    return not (is_part and str(value.__struct_config__.tag).startswith(OURS))
 
 
 def _plain(value: Any, fields: _LeftOut) -> Any:
@@ -210,14 +203,10 @@ def _plain(value: Any, fields: _LeftOut) -> Any:
     if isinstance(value, msgspec.Struct):
         return _object(value, fields)
     if isinstance(value, (tuple, list, ChunkedSequence)):
-        return [_plain(item, fields) for item in value if fields is _EVERYTHING or not _is_own_part(item)]
+        return [_plain(item, fields) for item in value if fields is _EVERYTHING or _is_told(item)]
     if isinstance(value, dict):
         return {name: _plain(item, fields) for name, item in value.items()}
     return value
-
-
-def _is_own_part(item: Any) -> bool:
-    return isinstance(item, parts.ResponsePart) and not is_told(item)
 
 
 def _object(struct: msgspec.Struct, fields: _LeftOut) -> Any:
@@ -233,13 +222,13 @@ def _object(struct: msgspec.Struct, fields: _LeftOut) -> Any:
             continue
         built[encoded] = to_ahp(value) if name in uris else _plain(value, fields)
     if kind in _CALLS and fields is not _EVERYTHING:
-        built["displayName"] = built["toolName"]
+        built["displayName"] = built["toolName"]  # AHP has no action for a tool call's new name
     return built
 
 
 def _left_out(struct: msgspec.Struct, fields: _LeftOut) -> frozenset[str]:
     kind = type(struct)
     left_out = fields.get(kind, _NONE)
-    if kind in _CALLS or isinstance(struct, tool_actions.ToolCallAction):
+    if kind in _CALLS or isinstance(struct, actions.ToolCallAction):
         left_out |= _UNSETTLED
     return left_out | _TIME if isinstance(struct, KnownAction) else left_out

@@ -43,26 +43,6 @@ TOGETHER_SECONDS = 0.05
 """Seconds within which changes are sent together."""
 
 
-class OpenQuestion(Wire, frozen=True, kw_only=True):
-    """A permission request.
-
-    Attributes:
-        channel: The chat's channel.
-        turn_id: The turn.
-        agent: The agent's name for people.
-        conversation: The conversation's title.
-        call: The waiting tool call, as pages have it; without details if it is too large.
-        is_whole: True if it is complete.
-    """
-
-    channel: str
-    turn_id: str
-    agent: str
-    conversation: str
-    call: dict[str, Any]
-    is_whole: bool
-
-
 class RunningTurn(Wire, frozen=True, kw_only=True):
     """A running turn.
 
@@ -77,6 +57,18 @@ class RunningTurn(Wire, frozen=True, kw_only=True):
     turn_id: str
     agent: str
     conversation: str
+
+
+class OpenQuestion(RunningTurn, frozen=True, kw_only=True):
+    """A permission request of a running turn.
+
+    Attributes:
+        call: The waiting tool call, as pages have it; without details if it is too large.
+        is_whole: True if it is complete.
+    """
+
+    call: dict[str, Any]
+    is_whole: bool
 
 
 class OpenQuestions(Wire, frozen=True, kw_only=True):
@@ -104,8 +96,6 @@ class AnswerQuestionCommand(c.Params, frozen=True, kw_only=True):
 
 
 class StopTurnCommand(c.Params, frozen=True, kw_only=True):
-    """The turn to stop."""
-
     turn_id: c.Name
 
 
@@ -141,7 +131,6 @@ class QuestionFeed:
         )
 
     def close(self) -> None:
-        """Stop following the host."""
         if self._due is not None:
             self._due.cancel()
         self._asker.host.listeners.remove(self._on_envelope)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import binascii
+import contextlib
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
@@ -28,12 +28,11 @@ from agentnb.server.window import RANGE, SCHEME
 from agentnb.state import ToolTextContent
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
     from pathlib import Path
 
     from agentnb.host.conversation import Conversation
     from agentnb.host.files.workspace_files import Authorize
-    from agentnb.server.service import Service
     from agentnb.server.websocket.session_requests import RemoteAsker
 
 
@@ -41,26 +40,15 @@ LARGEST = 4 * 1024 * 1024
 """The largest file or content, in bytes, that is sent."""
 
 
-async def read_resource(seen: Sequence[Conversation], service: Service, client_id: str, uri: str) -> bytes:
+async def _read(asker: RemoteAsker, uri: str) -> bytes:
     """Returns the whole file or content that *uri* names."""
     if uri.startswith(SCHEME):
-        return await _content(seen, service, client_id, uri)
-    conversation, path = within(seen, uri)
-    return await _pieces(service, client_id, f"{OURS}readFile", {"channel": conversation.session.uri, "path": path})
+        return await _content(asker, uri)
+    conversation, path = _within(asker, uri)
+    return await _pieces(asker, f"{OURS}readFile", {"channel": conversation.session.uri, "path": path})
 
 
-async def list_folder(seen: Sequence[Conversation], service: Service, client_id: str, uri: str) -> dict[str, Any]:
-    """Returns the entries of a folder (AHP ``ResourceListResult``); see :func:`read_resource`."""
-    conversation, path = within(seen, uri)
-    answer = await service.ask(client_id, f"{OURS}listFiles", {"channel": conversation.session.uri, "path": path})
-    entries = [
-        {"name": each["name"], "type": "directory" if each["kind"] == "folder" else "file"}
-        for each in answer["entries"]
-    ]
-    return {"entries": entries}
-
-
-def within(seen: Sequence[Conversation], uri: str) -> tuple[Conversation, str]:
+def _within(asker: RemoteAsker, uri: str) -> tuple[Conversation, str]:
     """Returns the conversation whose workspace holds a file, and its path, which is checked again when it is opened."""
     parts = urlsplit(uri)
     if parts.scheme != "file" or parts.netloc not in {"", "localhost"} or parts.query or parts.fragment:
@@ -70,28 +58,26 @@ def within(seen: Sequence[Conversation], uri: str) -> tuple[Conversation, str]:
     path = unquote(parts.path)
     if "\0" in path:
         raise FileUnavailable("A file name cannot contain NUL.", hint="Request another file.")
-    for conversation in seen:
+    for conversation in _seen(asker):
         root = str(conversation.cwd).rstrip("/")
         if path == root or path.startswith(f"{root}/"):
             return conversation, path
     raise OutsideWorkspace(f"{path[:200]} is in no workspace that this client may see.")
 
 
-async def _content(seen: Sequence[Conversation], service: Service, client_id: str, uri: str) -> bytes:
-    for conversation in seen:
+async def _content(asker: RemoteAsker, uri: str) -> bytes:
+    for conversation in _seen(asker):
         try:
-            return await _pieces(
-                service, client_id, f"{OURS}fetchContent", {"channel": conversation.chat.uri, "uri": uri}
-            )
+            return await _pieces(asker, f"{OURS}fetchContent", {"channel": conversation.chat.uri, "uri": uri})
         except UsageError:
             continue  # try the next chat
     raise FileUnavailable(f"No chat contains {uri[:200]!r} anymore.", hint="The agent has replaced it.")
 
 
-async def _pieces(service: Service, client_id: str, method: str, params: dict[str, Any]) -> bytes:
+async def _pieces(asker: RemoteAsker, method: str, params: dict[str, Any]) -> bytes:
     data = b""
     while True:
-        answer = service.ask(client_id, method, {**params, "offset": len(data), "length": RANGE})
+        answer = asker.service.ask(asker.client_id, method, {**params, "offset": len(data), "length": RANGE})
         content: Bytes = answer if isinstance(answer, Bytes) else await answer
         data += content.buffers[0]
         size = content.result["size"]
@@ -111,19 +97,24 @@ TIMES = 5
 @c.command("resourceRead", c.ResourceReadCommand, "drive")
 async def read_file(asker: RemoteAsker, params: c.ResourceReadCommand) -> dict[str, Any]:
     """Files of a workspace, within its boundary and the policy, and long content."""
-    data = await read_resource(_seen(asker), asker.service, asker.client_id, params.uri)
-    if params.encoding == "base64":
-        return {"data": base64.b64encode(data).decode(), "encoding": "base64"}
-    try:
-        return {"data": data.decode(), "encoding": "utf-8"}
-    except UnicodeDecodeError:
-        return {"data": base64.b64encode(data).decode(), "encoding": "base64"}
+    data = await _read(asker, params.uri)
+    if params.encoding == "utf-8":
+        with contextlib.suppress(UnicodeDecodeError):
+            return {"data": data.decode(), "encoding": "utf-8"}
+    return {"data": base64.b64encode(data).decode(), "encoding": "base64"}
 
 
 @c.command("resourceList", c.ResourceListCommand, "drive")
 async def list_files(asker: RemoteAsker, params: c.ResourceListCommand) -> dict[str, Any]:
     """Folders of a workspace, within its boundary."""
-    return await list_folder(_seen(asker), asker.service, asker.client_id, params.uri)
+    conversation, path = _within(asker, params.uri)
+    request = {"channel": conversation.session.uri, "path": path}
+    answer = await asker.service.ask(asker.client_id, f"{OURS}listFiles", request)
+    entries = [
+        {"name": each["name"], "type": "directory" if each["kind"] == "folder" else "file"}
+        for each in answer["entries"]
+    ]
+    return {"entries": entries}
 
 
 @c.command("resourceResolve", c.ResourceResolveCommand, "drive")
@@ -273,7 +264,7 @@ def _seen(asker: RemoteAsker) -> tuple[Conversation, ...]:
 
 
 def _place(asker: RemoteAsker, uri: str, *, follow: bool = True) -> tuple[Conversation, files.WorkspacePath]:
-    conversation, path = within(_seen(asker), uri)
+    conversation, path = _within(asker, uri)
     return conversation, files.place_of(WorkspaceBoundary(conversation.cwd), path, follow=follow)
 
 
@@ -301,7 +292,7 @@ def _decoded(params: c.ResourceWriteCommand) -> bytes:
         return params.data.encode("utf-8", "replace")
     try:
         return base64.b64decode(params.data, validate=True)
-    except (binascii.Error, ValueError) as error:
+    except ValueError as error:
         raise RequestFailed(INVALID_PARAMS, f"`data` is not valid base64: {error}.") from None
 
 

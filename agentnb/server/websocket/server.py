@@ -11,14 +11,13 @@ import http
 import logging
 from itertools import count
 from typing import TYPE_CHECKING, Any, NamedTuple
-from urllib.parse import parse_qs, urlsplit
 
 from websockets.asyncio.server import ServerConnection, serve
 from websockets.exceptions import ConnectionClosed
 from websockets.protocol import State
 
 from agentnb.clock import now_ms
-from agentnb.server.websocket.access import SUBPROTOCOL, TOKEN, TOKEN_BEHIND_PROXY, ClientGrants, digest, token_of_page
+from agentnb.server.websocket.access import SUBPROTOCOL, ClientGrants, digest, token_of
 from agentnb.server.websocket.connection import POLICY_VIOLATION, AhpConnection
 from agentnb.server.websocket.feed import Feed, Notice
 from agentnb.site_policy import site_policy
@@ -44,8 +43,6 @@ _numbers = count(1)
 
 
 class ServingLimits(NamedTuple):
-    """The limits of clients: connections, messages and bytes."""
-
     clients: int = 64
     handshakes: int = 128
     client_connections: int = 4
@@ -113,7 +110,6 @@ class WebSocketListener:
         self._admitted: set[_Counted] = set()
         self._feed: Feed | None = None
         self._server: WebSocketServer | None = None
-        self._logger = silent_logger()
 
     # --- open and close ---
 
@@ -137,7 +133,7 @@ class WebSocketListener:
                 open_timeout=10,
                 close_timeout=2,
                 server_header=None,
-                logger=self._logger,
+                logger=silent_logger(),
             )
         except BaseException:
             self._feed.close()
@@ -172,9 +168,9 @@ class WebSocketListener:
     def clients(self) -> tuple[ConnectedClient, ...]:
         """Returns the clients that are connected and have introduced themselves."""
         return tuple(
-            ConnectedClient(each.connection.grant.name, tuple(sorted(each.connection.grant.rights)), own, each.since)
+            ConnectedClient(client.grant.name, tuple(sorted(client.grant.rights)), client.own_id, each.since)
             for each in self._sockets.values()
-            if (own := _own_id(each.connection)) is not None
+            if (client := each.connection.client) is not None
         )
 
     def revoke(self, name: str) -> bool:
@@ -217,7 +213,7 @@ class WebSocketListener:
         origin = request.headers.get("Origin")
         if origin is not None and origin.lower() not in self._origins:
             return _refusal(websocket, http.HTTPStatus.FORBIDDEN, "Pages of this origin may not connect.")
-        token = _token(request) if self._page is None else token_of_page(request.headers)
+        token = token_of(request, has_page=self._page is not None)
         grant = None if token is None else self.grants.find(token)
         off = site_policy().why_off("serve")
         if off is not None or grant is None:
@@ -356,10 +352,6 @@ class _Counted(ServerConnection):
             self.listener.has_opened(self)
 
 
-def _own_id(connection: AhpConnection) -> str | None:
-    return None if connection.client is None else connection.client.own_id
-
-
 async def _close(websocket: ServerConnection, last: list[str], code: int, reason: str, seconds: float) -> None:
     async def finish() -> None:
         for text in last:
@@ -372,19 +364,6 @@ async def _close(websocket: ServerConnection, last: list[str], code: int, reason
         websocket.transport.abort()
     except ConnectionClosed:
         pass
-
-
-def _token(request: Request) -> str | None:
-    """Returns a request's token, from its ``Authorization`` header or its URL."""
-    scheme, _, token = request.headers.get("Authorization", "").partition(" ")
-    if token and scheme.lower() == "bearer":
-        return token.strip()
-    try:
-        query = parse_qs(urlsplit(request.path).query, max_num_fields=10)
-    except ValueError:
-        return None
-    tokens = query.get(TOKEN_BEHIND_PROXY) or query.get(TOKEN, [])
-    return tokens[0] if len(tokens) == 1 else None
 
 
 def _refusal(websocket: ServerConnection, status: http.HTTPStatus, why: str) -> Response:

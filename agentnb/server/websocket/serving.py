@@ -106,7 +106,8 @@ async def listen(
     """Begin to listen for clients of *host*; the chat and the log show who is connected. Also returns the port."""
 
     def changed(grant: Grant, came: bool) -> None:
-        _record(host, grant, "connected" if came else "disconnected")
+        what = "connected" if came else "disconnected"
+        host.policy.record(kind="client", tool=what, what=grant.line, outcome="allow", by="user")
         _show(host)
 
     listener = WebSocketListener(host, service, changed=changed, **options)
@@ -122,20 +123,14 @@ async def stop_listening(host: Host, listener: WebSocketListener) -> None:
     _show(host)
 
 
-def _lines(listener: WebSocketListener) -> list[str]:
-    by_name = {grant.name: grant.line for grant in listener.grants}
-    return [by_name.get(client.name, client.name) for client in listener.clients]
-
-
 def _show(host: Host) -> None:
-    lines = [line for listener in _listeners.get(host.host_id, ()) for line in _lines(listener)]
+    lines: list[str] = []
+    for listener in _listeners.get(host.host_id, ()):
+        by_name = {grant.name: grant.line for grant in listener.grants}
+        lines += [by_name.get(client.name, client.name) for client in listener.clients]
     config = host.root.state.config
     if config is not None and lines != config.values.get(REMOTE_CLIENTS, []):
         host.root.accept(RootConfigChanged(config={REMOTE_CLIENTS: lines}, time=now_ms()))
-
-
-def _record(host: Host, grant: Grant, what: str) -> None:
-    host.policy.record(kind="client", tool=what, what=grant.line, outcome="allow", by="user")
 
 
 ANSWER_SECONDS = 60.0

@@ -38,18 +38,7 @@ HOSTS_WORD = frozenset({"startedAt", "duration"})
 
 @dataclass(frozen=True)
 class RemoteAsker(Asker[Any]):
-    """A client on a WebSocket that makes a request.
-
-    Attributes:
-        host: The host that it is connected to.
-        service: The service that answers it.
-        client: The client, as delivery has it.
-        channels: The channels that it may follow.
-        feed: The numbered changes.
-        notify: The function that sends it a notification.
-        asking: The client's changes that wait for permission.
-        questions: The feed of open questions, if it wants one.
-    """
+    """A client on a WebSocket that makes a request."""
 
     host: Host
     service: Service
@@ -58,7 +47,9 @@ class RemoteAsker(Asker[Any]):
     feed: Feed
     notify: Callable[[str, Any], None]
     asking: set[asyncio.Future[None]] = field(default_factory=set)
+    """Its changes that wait for permission."""
     questions: list[QuestionFeed] = field(default_factory=list)
+    """The feed of open questions, if it wants one."""
 
 
 @c.command("subscribe", c.SubscribeCommand, "watch")
@@ -83,19 +74,17 @@ def unsubscribe(asker: RemoteAsker, params: c.Params) -> None:
 @c.command("dispatchAction", c.DispatchCommand, "watch", is_notification=True)
 def dispatch(asker: RemoteAsker, params: c.DispatchCommand) -> None:
     """Which actions: see below."""
-    client = asker.client
-    own = asker.channels.find(params.channel)
+    client, own = asker.client, asker.channels.find(params.channel)
     if own is None:
         return  # AHP: an action on an unknown channel is ignored
     kind = str(params.action.get("type"))
     right = "approve" if kind in c.APPROVALS else "drive"
-    reason = None if right in asker.client.grant.rights else f"{asker.client.grant.name} may not {right}."
+    reason = None if right in client.grant.rights else f"{client.grant.name} may not {right}."
     if kind == "chat/turnStarted" and not _is_from_user(params.action.get("message")):
         reason = reason or "A client sends messages of its user only."
     if reason is not None:
         origin = ActionOrigin(client_id=client.client_id, client_seq=params.client_seq)
         asker.service.delivery.refuse(own, UnknownAction(params.action), origin, reason)
-        asker.service.delivery.kick()
         return
     action = {name: value for name, value in params.action.items() if name not in HOSTS_WORD}
     action = _with_option(asker, own, action) if kind == "chat/toolCallConfirmed" else action
@@ -120,12 +109,9 @@ def _with_option(asker: RemoteAsker, own: str, action: dict[str, Any]) -> dict[s
 @c.command("listSessions", c.ListSessionsCommand, "watch")
 def list_sessions(asker: RemoteAsker, params: c.ListSessionsCommand) -> dict[str, Any]:
     """The open conversations, as far as the client may see them; in pages, if asked to."""
-    seen = [each for each in asker.feed.sessions if asker.client.sees(each.resource)]
-    items = [summary_to_ahp(summary) for summary in seen]
-    page = page_of(items, params.limit, params.cursor)
-    if page is None:
-        raise RequestFailed(INVALID_PARAMS, "The cursor's session is no longer listed. Start again.")
-    return page
+    summaries = [each.summary for each in asker.host.conversations.values()]
+    seen = [summary_to_ahp(each) for each in summaries if asker.client.sees(each.resource)]
+    return page_of(seen, params.limit, params.cursor)
 
 
 @c.command("createSession", c.CreateSessionCommand, "drive")
@@ -141,10 +127,9 @@ def create_session(asker: RemoteAsker, params: c.CreateSessionCommand) -> None:
     if len(asker.host.conversations) >= MOST_SESSIONS:
         raise RequestFailed(INTERNAL_ERROR, f"{MOST_SESSIONS} conversations are open. Close one first.")
     folders = {params.working_directory, *params.working_directories} - {None}
-    if any(folder.rstrip("/") != _here() for folder in folders if folder is not None):
+    if any(folder.rstrip("/") != Path.cwd().as_uri() for folder in folders if folder is not None):
         raise PermissionDenied("Conversations can only begin in the kernel's folder.")
-    request = {"agent": params.provider, "tabId": place.tab_id}
-    asker.service.ask(asker.client_id, "createSession", request)
+    asker.service.ask(asker.client_id, "createSession", {"agent": params.provider, "tabId": place.tab_id})
 
 
 @c.command("disposeSession", c.Params, "drive")
@@ -162,8 +147,7 @@ def fetch_turns(asker: RemoteAsker, params: c.FetchTurnsCommand) -> dict[str, An
         return older_turns(chat, params.before, params.limit)
     action = turns_loaded(chat, params.cursor, params.limit)
     client.sent = asker.feed.count()
-    envelope = {"channel": params.channel, "action": action, "serverSeq": client.sent}
-    asker.notify("action", envelope)
+    asker.notify("action", {"channel": params.channel, "action": action, "serverSeq": client.sent})
     return {}
 
 
@@ -199,9 +183,7 @@ async def _answer_own(name: str, asker: RemoteAsker, params: dict[str, Any]) -> 
         raise RequestFailed(c.SESSION_NOT_FOUND, f"There is no channel {str(channel)[:200]!r}.")
     answer = asker.service.ask(asker.client_id, name, {**params, "channel": own})
     answer = await answer if inspect.isawaitable(answer) else answer
-    if not isinstance(answer, Bytes):
-        return dict(answer)
-    return with_bytes(answer)
+    return with_bytes(answer) if isinstance(answer, Bytes) else dict(answer)
 
 
 for _name, _row in REQUESTS.items():
@@ -212,7 +194,3 @@ for _name, _row in REQUESTS.items():
 def _is_from_user(message: Any) -> bool:
     origin = message.get("origin") if isinstance(message, dict) else None
     return isinstance(origin, dict) and origin.get("kind") == "user"
-
-
-def _here() -> str:
-    return Path.cwd().as_uri()

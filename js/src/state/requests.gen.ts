@@ -220,7 +220,7 @@ export interface DuplicateSessionResult {
 /** Done; there is nothing to say. */
 export interface EmptyResult {}
 
-/** `exportSession`: export a session in the log as a document. */
+/** Export a session in the log as a document. */
 export interface ExportSessionParams {
   readonly channel: string;
   readonly form?: "html" | "ipynb" | "jsonl" | "md";
