@@ -154,10 +154,15 @@ def put_aside(path: Path, file: FileId) -> Path | None:
         if file is None or file_at(path) != file:
             return None
         aside = path.with_name(f"{path.name}.damaged-{time.time_ns() // 1_000_000}")
-        for suffix in ("", "-wal", "-shm"):
+        for old, new in zip(sqlite_files(path), sqlite_files(aside), strict=True):
             with contextlib.suppress(FileNotFoundError):
-                path.with_name(path.name + suffix).rename(aside.with_name(aside.name + suffix))
+                old.rename(new)
         return aside
+
+
+def sqlite_files(path: Path) -> list[Path]:
+    """Returns a database's file and those that SQLite keeps beside it, whether or not they exist."""
+    return [path.with_name(path.name + suffix) for suffix in ("", "-wal", "-shm")]
 
 
 @contextlib.contextmanager
@@ -192,7 +197,7 @@ def _migrate(connection: sqlite3.Connection, path: Path) -> None:
         version = _version(connection)  # another kernel may have migrated it meanwhile
         if version > len(MIGRATIONS):
             message = f"The session log {path} was written by a newer agentnb (version {version} of the file)."
-            message = f"{message} {readers(_oldest_reader(connection, version))}"
+            message += f" {readers(_oldest_reader(connection, version))}"
             raise LogUnavailable(message, hint=f"{UPDATE} Or set AGENTNB_LOG to another file.")
         for script in MIGRATIONS[version:]:
             for statement in statements(script):
@@ -274,8 +279,6 @@ class Changes(NamedTuple):
 
 
 class LogWatch:
-    """Watches one log for changes."""
-
     def __init__(self, path: Path) -> None:
         self._path = path
         self._connection = connect(path)

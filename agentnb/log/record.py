@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from agentnb.state import TEXT_DELTAS, ChatState, Envelope, MarkdownResponsePart, SessionState, encode
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
     from agentnb.state import Turn
 
@@ -170,9 +170,8 @@ ENVELOPE_BYTES = 120  # size of an envelope without its text
 class ChannelLog:
     """The latest envelopes of one channel."""
 
-    def __init__(self, *, max_entries: int = MAX_ENTRIES, max_bytes: int = MAX_BYTES, begins_after: int = 0) -> None:
+    def __init__(self, *, max_entries: int = MAX_ENTRIES, begins_after: int = 0) -> None:
         self._max_entries = max_entries
-        self._max_bytes = max_bytes
         self._entries: deque[tuple[Envelope, int]] = deque()
         self._bytes = 0
         self._dropped_to = begins_after
@@ -180,17 +179,12 @@ class ChannelLog:
     def __len__(self) -> int:
         return len(self._entries)
 
-    @property
-    def size(self) -> int:
-        """Returns the size of the kept envelopes, in encoded bytes."""
-        return self._bytes
-
     def append(self, envelope: Envelope) -> None:
         """Keep *envelope*; the oldest are dropped when a limit is exceeded."""
         size = _size(envelope)
         self._entries.append((envelope, size))
         self._bytes += size
-        while len(self._entries) > 1 and (len(self._entries) > self._max_entries or self._bytes > self._max_bytes):
+        while len(self._entries) > 1 and (len(self._entries) > self._max_entries or self._bytes > MAX_BYTES):
             oldest, oldest_size = self._entries.popleft()
             self._bytes -= oldest_size
             self._dropped_to = oldest.index
@@ -214,20 +208,18 @@ def _size(envelope: Envelope) -> int:
 
 def merge_envelopes(envelopes: Iterable[Envelope]) -> list[Envelope]:
     """Join neighbouring deltas of one part into one envelope that spans ``first..index``."""
-    return [_join(list(group)) for _, group in groupby(_numbered(envelopes), key=lambda pair: pair[0])]
+    return [_join(list(group)) for _, group in groupby(envelopes, key=_part)]
 
 
-def _numbered(envelopes: Iterable[Envelope]) -> Iterator[tuple[object, Envelope]]:
-    for envelope in envelopes:
-        action = envelope.action
-        if isinstance(action, TEXT_DELTAS) and envelope.origin is None and action.meta is None:
-            yield (type(action), action.turn_id, action.part_id, action.time is None), envelope
-        else:
-            yield envelope.index, envelope
+def _part(envelope: Envelope) -> object:
+    """The part that a delta continues; for any other envelope, its own index."""
+    action = envelope.action
+    if isinstance(action, TEXT_DELTAS) and envelope.origin is None and action.meta is None:
+        return type(action), action.turn_id, action.part_id, action.time is None
+    return envelope.index
 
 
-def _join(group: list[tuple[object, Envelope]]) -> Envelope:
-    envelopes = [envelope for _, envelope in group]
+def _join(envelopes: list[Envelope]) -> Envelope:
     if len(envelopes) == 1:
         return envelopes[0]
     first, last = envelopes[0], envelopes[-1]

@@ -29,7 +29,7 @@ from agentnb.state.change import iso_time, milliseconds
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from agentnb.log.record import LogBatch, SessionRecord
+    from agentnb.log.record import LogBatch, SessionRecord, TurnText
 
 
 Json: TypeAlias = dict[str, Any]
@@ -164,7 +164,9 @@ class LogWriter:
                 item.set()
             else:
                 self._on_done(self._written(item))
-        self._leave()
+        if self._connection is not None:  # the host has ended in good order, which frees the sessions that it had open
+            with contextlib.suppress(sqlite3.Error), database.transaction(self._connection):
+                self._connection.execute("DELETE FROM hosts WHERE host_id = ?", (self._host_id,))
         self._close()
 
     def _written(self, batch: LogBatch) -> LogError | None:
@@ -221,12 +223,6 @@ class LogWriter:
             raise
         return connection
 
-    def _leave(self) -> None:
-        """Record that the host has ended in good order, which frees the sessions that it had open."""
-        if self._connection is not None:
-            with contextlib.suppress(sqlite3.Error), database.transaction(self._connection):
-                self._connection.execute("DELETE FROM hosts WHERE host_id = ?", (self._host_id,))
-
     def _close(self) -> None:
         connection, self._connection = self._connection, None
         if connection is not None:
@@ -240,26 +236,20 @@ def enter(connection: sqlite3.Connection, host_id: str) -> None:
     connection.execute("INSERT OR REPLACE INTO hosts VALUES (?, ?, ?, ?)", host)
 
 
-def checksum(data: bytes) -> int:
-    return zlib.crc32(data)
-
-
 def sound(data: object, written: int) -> bool:
     """True if *data* has the checksum *written*."""
-    return isinstance(data, bytes) and checksum(data) == written
+    return isinstance(data, bytes) and zlib.crc32(data) == written
 
 
 def insert(connection: sqlite3.Connection, batch: LogBatch, host_id: str) -> None:
     """Write *batch*; to be called within a transaction."""
-    connection.executemany(_SESSION, [_session_row(session, host_id) for session in batch.sessions.values()])
-    connection.executemany(_STATUS, [(session.uri, session.status) for session in batch.sessions.values()])
-    connection.executemany(_ARCHIVED, [(session.uri,) for session in batch.sessions.values() if session.archived])
+    sessions = batch.sessions.values()
+    connection.executemany(_SESSION, [_session_row(session, host_id) for session in sessions])
+    connection.executemany(_STATUS, [(session.uri, session.status) for session in sessions])
+    connection.executemany(_ARCHIVED, [(session.uri,) for session in sessions if session.archived])
     for channel, (index, state) in batch.snapshots.items():
         _begin_anew(connection, channel, index, state)
-    connection.executemany(
-        "INSERT OR REPLACE INTO turns VALUES (?, ?, ?, ?, ?)",
-        [(turn.uri, turn.number, turn.turn_id, turn.prompt, turn.answer) for turn in batch.turns],
-    )
+    insert_turns(connection, batch.turns)
     connection.executemany(
         "INSERT OR REPLACE INTO usage VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", map(msgspec.structs.astuple, batch.usage)
     )
@@ -268,13 +258,18 @@ def insert(connection: sqlite3.Connection, batch: LogBatch, host_id: str) -> Non
     connection.executemany("INSERT OR REPLACE INTO entries VALUES (?, ?, ?, ?, ?)", map(_row, _merged(fresh)))
 
 
+def insert_turns(connection: sqlite3.Connection, turns: Iterable[TurnText]) -> None:
+    rows = map(msgspec.structs.astuple, turns)
+    connection.executemany("INSERT OR REPLACE INTO turns VALUES (?, ?, ?, ?, ?)", rows)
+
+
 def _begin_anew(connection: sqlite3.Connection, channel: str, index: int, state: Any) -> None:
     """Replace everything that the channel had by *state*.
 
     This includes later entries: they followed something damaged, and would continue from a state that they never saw.
     """
     data = encode(state)
-    connection.execute("INSERT OR REPLACE INTO snapshots VALUES (?, ?, ?, ?)", (channel, index, data, checksum(data)))
+    connection.execute("INSERT OR REPLACE INTO snapshots VALUES (?, ?, ?, ?)", (channel, index, data, zlib.crc32(data)))
     connection.execute("DELETE FROM entries WHERE channel = ?", (channel,))
     if isinstance(state, ChatState):
         uri, count = channel.removesuffix("/chat"), len(state.turns)
@@ -292,7 +287,7 @@ def _session_row(session: SessionRecord, host_id: str) -> tuple[object, ...]:
 def _row(envelope: Envelope) -> tuple[str, int, int, bytes, int]:
     data = encode(envelope)
     first = envelope.index if envelope.first is None else envelope.first
-    return envelope.channel, envelope.index, first, data, checksum(data)
+    return envelope.channel, envelope.index, first, data, zlib.crc32(data)
 
 
 def _merged(envelopes: Iterable[Envelope]) -> list[Envelope]:
