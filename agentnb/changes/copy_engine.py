@@ -82,8 +82,6 @@ class Listed:
 
 @dataclass
 class Scan:
-    """The result of one walk."""
-
     empty: list[str] = field(default_factory=list)
     files: int = 0
     bytes: int = 0
@@ -228,13 +226,11 @@ def _listing(full: str, listed: Listed, most: int) -> Listed:
     listed.special = tuple(special)
     listed.is_empty = not (files or folders or special)
     listed.has_rules = os.path.lexists(f"{full}/.gitignore") if listed.is_cut else ".gitignore" in files
-    names = _marks(full) if listed.is_cut else (*files, *folders)
-    listed.is_environment = any(each in ENVIRONMENT_MARKS for each in names)
+    if listed.is_cut:
+        listed.is_environment = any(os.path.lexists(f"{full}/{each}") for each in ENVIRONMENT_MARKS)
+    else:
+        listed.is_environment = any(each in files or each in folders for each in ENVIRONMENT_MARKS)
     return listed
-
-
-def _marks(full: str) -> Iterator[str]:
-    return (each for each in ENVIRONMENT_MARKS if os.path.lexists(f"{full}/{each}"))
 
 
 MOST_FILES = 20_000
@@ -242,8 +238,6 @@ MOST_FILES = 20_000
 
 
 class CopyEngine:
-    """Stores snapshots as copies."""
-
     name = "copy"
 
     def __init__(self, folder: Path, workspace: Path, scan: FolderScan) -> None:

@@ -32,19 +32,8 @@ _SETTLED_COARSE_NS = 2_000_000_000  # the same, for file times in whole seconds
 VARIABLE = "AGENTNB_CHANGES_MAX"
 LEFT_OUT = (
     *(".git", ".hg", ".svn", ".jj", ".bzr", "CVS"),
-    *(
-        ".venv",
-        "venv",
-        ".venv-*",
-        ".pixi",
-        ".conda",
-        ".tox",
-        ".nox",
-        ".direnv",
-        ".eggs",
-        "node_modules",
-        "bower_components",
-    ),
+    *(".venv", "venv", ".venv-*", ".pixi", ".conda", ".tox", ".nox", ".direnv", ".eggs"),
+    *("node_modules", "bower_components"),
     *("__pycache__", ".ipynb_checkpoints", ".cache", ".mypy_cache", ".ruff_cache", ".pytest_cache", ".hypothesis"),
     *(".parcel-cache", ".gradle", ".terraform", ".Trash", ".Trash-*", ".virtual_documents"),
 )
@@ -88,8 +77,6 @@ class SnapshotLimits:
 
 
 class TooSlow(ChangesUnavailable):
-    """A snapshot took longer than the limit."""
-
     def __init__(self, seconds: float) -> None:
         super().__init__(f"Scanning the workspace took longer than {seconds:.0f} seconds.")
 

@@ -44,7 +44,6 @@ class FileOperations:
         os.symlink(target, os.fsencode(name), dir_fd=folder)
 
     def rename(self, folder: int, name: str, other_folder: int, other_name: str) -> None:
-        """Rename, within a file system."""
         os.rename(name, other_name, src_dir_fd=folder, dst_dir_fd=other_folder)
 
     def place(self, folder: int, name: str, other_folder: int, other_name: str) -> None:
@@ -71,7 +70,6 @@ class FileOperations:
         os.mkdir(name, mode, dir_fd=folder)
 
     def remove_folder(self, folder: int, name: str) -> None:
-        """Remove an empty folder."""
         os.rmdir(name, dir_fd=folder)
 
     def remove(self, folder: int, name: str) -> None:

@@ -19,8 +19,6 @@ MOST_LINES = 2_000
 
 
 class IgnoreRule(NamedTuple):
-    """One line of an ignore file."""
-
     parts: tuple[str, ...]
     anchored: bool
     only_folders: bool
@@ -28,7 +26,6 @@ class IgnoreRule(NamedTuple):
 
 
 def read_rules(text: str) -> tuple[IgnoreRule, ...]:
-    r"""The rules of an ignore file, in order."""
     return tuple(rule for line in text.split("\n")[:MOST_LINES] if (rule := _rule(line)) is not None)
 
 

@@ -87,10 +87,7 @@ class PathChange(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
         """The steps that undo it."""
         if self.was is None:
             return (Step(path=self.path, base=self.after, target=self.before),)
-        return (
-            Step(path=self.path, base=self.after, target=None),
-            Step(path=self.was, base=None, target=self.before),
-        )
+        return (Step(path=self.path, base=self.after, target=None), Step(path=self.was, base=None, target=self.before))
 
     @property
     def forward(self) -> tuple[Step, ...]:
@@ -156,7 +153,6 @@ def path_to_json(path: str) -> str:
 
 
 def path_from_json(text: str) -> str:
-    """Reverse :func:`path_to_json`."""
     if text.isascii():
         return text
     raw = b"".join(

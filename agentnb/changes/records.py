@@ -37,8 +37,6 @@ class Named(msgspec.Struct, frozen=True):
 
 
 class Applied(msgspec.Struct, frozen=True):
-    """Contents that an undo stored, and when."""
-
     at: int
     blobs: tuple[str, ...]
 

@@ -18,7 +18,7 @@ from agentnb.changes.git_engine import GitEngine
 from agentnb.changes.git_program import GitFailed, find_git
 from agentnb.changes.records import SnapshotRecords
 from agentnb.clock import now_ms
-from agentnb.errors import AgentnbError, ChangesUnavailable
+from agentnb.errors import ChangesUnavailable
 from agentnb.folders import home
 from agentnb.safe_files import try_lock
 
@@ -41,19 +41,8 @@ _TYPES = frozenset(
 )
 _FUSE = frozenset(
     {
-        *(
-            "blobfuse",
-            "blobfuse2",
-            "curlftpfs",
-            "davfs",
-            "davfs2",
-            "gcsfuse",
-            "glusterfs",
-            "goofys",
-            "juicefs",
-            "mount-s3",
-        ),
-        *("mountpoint-s3", "rclone", "s3fs", "seaweedfs", "smbnetfs", "sshfs"),
+        *("blobfuse", "blobfuse2", "curlftpfs", "davfs", "davfs2", "gcsfuse", "glusterfs", "goofys", "juicefs"),
+        *("mount-s3", "mountpoint-s3", "rclone", "s3fs", "seaweedfs", "smbnetfs", "sshfs"),
     }
 )
 
@@ -81,8 +70,6 @@ def network_file_system(folder: Path, mounts: Path = MOUNTS) -> str | None:
 
 def _unescaped(field: bytes) -> str:
     """Decode the octal escapes of spaces, tabs, line breaks and backslashes in *field*."""
-    if b"\\" not in field:
-        return os.fsdecode(field)
     return os.fsdecode(re.sub(rb"\\([0-7]{3})", lambda match: bytes([int(match[1], 8) & 0xFF]), field))
 
 
@@ -166,8 +153,6 @@ class StoreFolder:
         """Turn errors of the file system into errors that tell the user what to do."""
         try:
             yield
-        except AgentnbError:
-            raise
         except OSError as error:
             raise unavailable(error, self.path, self._workspace) from error
 

@@ -207,7 +207,6 @@ def _migrate(connection: sqlite3.Connection, path: Path) -> None:
 
 
 def _oldest_reader(connection: sqlite3.Connection, version: int) -> str | None:
-    """Returns the oldest agentnb that can read *version* of the file, as recorded by the one that wrote it."""
     with contextlib.suppress(sqlite3.Error):
         row = connection.execute("SELECT oldest_agentnb FROM readers WHERE version = ?", (version,)).fetchone()
         return row[0] if row else None
@@ -301,7 +300,6 @@ class LogWatch:
 
     @property
     def is_current(self) -> bool:
-        """True if the path still leads to the watched file."""
         return file_at(self._path) == self._connection.file
 
     def close(self) -> None:

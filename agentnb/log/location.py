@@ -52,7 +52,6 @@ _KINDS = (
 
 
 def batch_file(log: Path) -> Path:
-    """Returns the file of batches, which lies beside the log at *log*."""
     return log.with_name(BATCHES_NAME)
 
 

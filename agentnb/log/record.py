@@ -61,7 +61,6 @@ class SessionRecord(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
     @property
     def tab_id(self) -> str:
-        """The tab's id, the last part of the URI."""
         return self.uri.rpartition("/")[2]
 
 

@@ -237,7 +237,6 @@ def enter(connection: sqlite3.Connection, host_id: str) -> None:
 
 
 def sound(data: object, written: int) -> bool:
-    """True if *data* has the checksum *written*."""
     return isinstance(data, bytes) and zlib.crc32(data) == written
 
 
