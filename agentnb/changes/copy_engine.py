@@ -233,8 +233,7 @@ def _listing(full: str, listed: Listed, most: int) -> Listed:
     return listed
 
 
-MOST_FILES = 20_000
-"""The most files in a workspace; with more, only named files are covered."""
+MOST_FILES = 20_000  # the most files in a workspace; with more, only named files are covered
 
 
 class CopyEngine:

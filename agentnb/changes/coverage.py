@@ -251,8 +251,7 @@ def normal_names(workspace: Path, named: Iterable[str]) -> frozenset[str]:
     return frozenset(names)
 
 
-_LONGEST_NAME = 4_096
-"""The longest path, in bytes: Linux opens no longer one."""
+_LONGEST_NAME = 4_096  # the longest path, in bytes: Linux opens no longer one
 
 
 def is_file_name(path: str) -> bool:

@@ -28,11 +28,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 
-OLDEST = (2, 30)
-"""The oldest version of git that is used."""
+OLDEST = (2, 30)  # the oldest version of git that is used
 
-ANSWER_SECONDS = 120.0
-"""Seconds that one run of git may take; after that, it counts as hanging."""
+ANSWER_SECONDS = 120.0  # seconds that one run of git may take; after that, it counts as hanging
 
 _CONFIG = """\
 # agentnb writes this file; it is read by no repository of yours.

@@ -11,11 +11,9 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
-MOST_BYTES = 1024**2
-"""The largest ignore file that is read, in bytes."""
+MOST_BYTES = 1024**2  # the largest ignore file that is read, in bytes
 
-MOST_LINES = 2_000
-"""Lines of an ignore file that are read here; git reads all of them."""
+MOST_LINES = 2_000  # lines of an ignore file that are read here; git reads all of them
 
 
 class IgnoreRule(NamedTuple):

@@ -22,8 +22,7 @@ Why: TypeAlias = Literal[
 Choice: TypeAlias = Literal["mine", "theirs"]
 """The side of a conflict to take: ``mine`` leaves the file as it is now, ``theirs`` takes the step's target."""
 
-UNKNOWN = "unknown"
-"""The digest of a version that existed, or may have existed, but was not read."""
+UNKNOWN = "unknown"  # the digest of a version that existed, or may have existed, but was not read
 
 
 class FileVersion(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):

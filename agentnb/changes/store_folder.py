@@ -30,8 +30,7 @@ if TYPE_CHECKING:
 
 
 MOUNTS = Path("/proc/self/mountinfo")
-CLOCK_NS = 120_000_000_000
-"""Nanoseconds that a file server's clock may lag without a change being missed."""
+CLOCK_NS = 120_000_000_000  # nanoseconds that a file server's clock may lag without a change being missed
 
 _TYPES = frozenset(
     {
@@ -240,8 +239,7 @@ _REFUSALS = (
     *(errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO, errno.ESTALE, errno.ETIMEDOUT),
     *(errno.ENOMEM, errno.EMFILE, errno.ENFILE, errno.EAGAIN),
 )
-_GITS_OWN_WORDS = "Out of diskspace"
-"""Git's message about a full disk if the system gave git no reason."""
+_GITS_OWN_WORDS = "Out of diskspace"  # git's message about a full disk if the system gave git no reason
 
 
 def too_wide(workspace: Path) -> str:

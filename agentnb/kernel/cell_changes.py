@@ -16,11 +16,9 @@ if TYPE_CHECKING:
     from agentnb.kernel.code_runner import NotebookCell, NotebookView
 
 
-MOST_TAGS = 50
-"""The most tags of one cell."""
+MOST_TAGS = 50  # the most tags of one cell
 LONGEST_TAG = 100
-MOST_CHARACTERS = 60
-"""Characters of a cell's first line that a name shows."""
+MOST_CHARACTERS = 60  # characters of a cell's first line that a name shows
 _NUMBER = re.compile(r"(?:In ?)?\[?(?P<number>\d{1,9})\]?", re.ASCII)
 
 
@@ -49,14 +47,10 @@ def first_line(source: str) -> str:
     return line if not line or "`" in line else f"`{line}`"
 
 
-def number_in(named: str) -> int | None:
-    """The number in *named* (``3``, ``[3]`` and ``In [3]`` are the same); None if it is not a number."""
-    match = _NUMBER.fullmatch(named.strip())
-    return int(match["number"]) if match else None
-
-
 def named_cell(named: str, notebook: NotebookView) -> NotebookCell:
-    number = number_in(named)
+    """The cell with the id or the number *named*: ``3``, ``[3]`` and ``In [3]`` are the same."""
+    match = _NUMBER.fullmatch(named.strip())
+    number = int(match["number"]) if match else None
     cells = [each for each in notebook.cells if each.id and each.id == named]
     cells = cells or [each for each in notebook.cells if number is not None and each.count == number]
     if not cells:

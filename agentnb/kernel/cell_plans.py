@@ -27,16 +27,12 @@ if TYPE_CHECKING:
 
     from agentnb.kernel.code_runner import NotebookCell, NotebookView
 
-SECOND_LINE = 2
-"""The first line that a cell can be split before."""
+SECOND_LINE = 2  # the first line that a cell can be split before
 TYPE_NAMES = {"code": "code", "markdown": "Markdown", "raw": "raw"}
-BETWEEN_MERGED = "\n\n"
-"""The separator between the texts of merged cells, as JupyterLab merges them."""
+BETWEEN_MERGED = "\n\n"  # the separator between the texts of merged cells, as JupyterLab merges them
 
 
 class CellPlan(msgspec.Struct, frozen=True, kw_only=True):
-    """The effect of one call."""
-
     title: str
     cell: ToolCallCell
     records: tuple[CellRecord, ...]
@@ -96,7 +92,8 @@ def proposed_cell(name: str, arguments: Mapping[str, Any], notebook: NotebookVie
 def _insert(arguments: Mapping[str, Any], notebook: NotebookView, _cells: Sequence[NotebookCell]) -> CellPlan:
     below = named_cell(arguments["below"], notebook) if "below" in arguments else None
     above = below or (notebook.cells[-1] if notebook.cells else None)
-    kind, source, below_id = arguments.get("cell_type", "code"), arguments["source"], _id(below)
+    kind, source = arguments.get("cell_type", "code"), arguments["source"]
+    below_id = None if below is None else below.id
     # With a number, the cell's code is left out: it would look like the new cell's code.
     name = f"In [{below.count}]" if below is not None and below.count else below and cell_title(below)
     place = f"below {name}" if name else "at the end"
@@ -104,7 +101,7 @@ def _insert(arguments: Mapping[str, Any], notebook: NotebookView, _cells: Sequen
         title=f"Insert a cell {place}",
         edit=Edit(action="insert", cell_id=below_id, source=source, kind=kind, notebook=notebook.name),
         cell=ToolCallCell(notebook=notebook.name, action="insert", cell_id=below_id, kind=kind, new_text=source),
-        records=(_added(notebook, "", kind, source, below=_id(above)),),
+        records=(_added(notebook, "", kind, source, below=None if above is None else above.id),),
         changes_order=True,
         after=source,
     )
@@ -338,10 +335,6 @@ def _deleted(notebook: NotebookView, cell: NotebookCell) -> CellRecord:
 def _record(notebook: NotebookView, cell: NotebookCell, **what: Any) -> CellRecord:
     fields = {"kind": cell.kind, "before": cell.source, "after": cell.source, "count": cell.count, **what}
     return CellRecord(cell_id=cell.id, notebook=notebook.name, **fields)
-
-
-def _id(cell: NotebookCell | None) -> str | None:
-    return None if cell is None else cell.id
 
 
 def _above(notebook: NotebookView, at: int) -> str | None:

@@ -26,8 +26,7 @@ if TYPE_CHECKING:
     from agentnb.ports import StepComparison
     from agentnb.state import DataCheck
 
-PATIENCE_SECONDS = 10.0
-"""Seconds that undo waits for a busy kernel."""
+PATIENCE_SECONDS = 10.0  # seconds that undo waits for a busy kernel
 BRING_BACK_SECONDS = 20.0
 
 

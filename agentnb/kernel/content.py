@@ -15,7 +15,7 @@ from agentnb.safe_json import read_json
 from agentnb.state import ToolBlockContent, ToolTextContent
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
     from agentnb.kernel.code_runner import Edited, NotebookCell, NotebookView, Ran, UserVariable
     from agentnb.kernel.job_queue import Stop
@@ -119,12 +119,10 @@ def for_agent(result: Result, *, takes_pictures: bool) -> Result:
 
 
 def shown_on_card(result: Result) -> tuple[ToolContent, ...]:
-    """*result* as the tool call's card shows it."""
-    return tuple(_card_content(block) for block in result["content"])
-
-
-def _card_content(block: Mapping[str, Any]) -> ToolContent:
-    return ToolTextContent(text=block["text"]) if block["type"] == "text" else ToolBlockContent(block=dict(block))
+    return tuple(
+        ToolTextContent(text=block["text"]) if block["type"] == "text" else ToolBlockContent(block=dict(block))
+        for block in result["content"]
+    )
 
 
 def _result(text: str, pictures: Iterable[dict[str, Any]], *, failed: bool) -> Result:
@@ -132,7 +130,6 @@ def _result(text: str, pictures: Iterable[dict[str, Any]], *, failed: bool) -> R
 
 
 def of_variables(variables: Iterable[UserVariable], total: int) -> dict[str, Any]:
-    """The variables, one per line."""
     lines = [f"{each.name}: {each.detail}{'' if each.size is None else f', {_size(each.size)}'}" for each in variables]
     if not lines:
         return text_result("There are no variables." if not total else f"None of the {total} variables matches.")

@@ -31,8 +31,6 @@ LONGEST_LINE = 16 * 1024 * 1024
 
 
 class LocalServer:
-    """Listens for one agent."""
-
     def __init__(self, server: Callable[[], ToolMcpServer]) -> None:
         self.make_server = server
         self.token: str = secrets.token_urlsafe(32)
@@ -76,8 +74,7 @@ class LocalServer:
             await asyncio.wait([*self._connections])
 
 
-GREETING_SECONDS = 10.0
-"""Seconds that a new connection may take to send the token."""
+GREETING_SECONDS = 10.0  # seconds that a new connection may take to send the token
 
 
 class SocketServer(LocalServer):
@@ -217,7 +214,6 @@ class HttpServer(LocalServer):
         return {"Authorization": f"Bearer {self.token}"}
 
     def close(self, linger: float = 0.0) -> None:
-        """Stop listening and end all sessions."""
         for session in self._sessions.values():
             session.close()
         self._sessions.clear()
@@ -300,8 +296,6 @@ class HttpServer(LocalServer):
 
 
 class _Session:
-    """One session of the agent's client."""
-
     def __init__(self, make: Callable[[], ToolMcpServer]) -> None:
         self.id = secrets.token_urlsafe(16)
         self._server = make()

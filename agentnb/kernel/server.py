@@ -27,8 +27,6 @@ INSTRUCTIONS = (
 
 
 class ServerAbout(NamedTuple):
-    """The description that a server of tools gives of itself."""
-
     name: str
     title: str
     instructions: str
@@ -44,7 +42,6 @@ class ToolCaller(Protocol):
 
     async def call(self, name: str, arguments: Any) -> dict[str, Any]:
         """Run the tool *name*; the result is an MCP ``CallToolResult``."""
-        ...
 
 
 class ToolMcpServer:
@@ -120,7 +117,6 @@ class RecordedServer(ToolMcpServer):
         self._recorder = recorder
 
     async def request(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
-        """Answer one request; see :meth:`ToolMcpServer.request`."""
         if method != "tools/call":
             return await super().request(method, params)
         record = self._recorder(method, params)

@@ -60,8 +60,6 @@ def terminal_server() -> ServerAbout:
 
 
 class TerminalServer(ToolMcpServer):
-    """Answers one MCP client."""
-
     def __init__(self, notebook: str = "") -> None:
         super().__init__(self, terminal_server())
         self._wanted = notebook
@@ -78,7 +76,6 @@ class TerminalServer(ToolMcpServer):
         self._client = connection
 
     async def close(self) -> None:
-        """Close the connection to the kernel, if there is one."""
         if self._connection is not None:
             await self._connection.close()
 

@@ -31,8 +31,6 @@ Choice = Literal["mine", "theirs"]
 
 
 class KernelTurn:
-    """The changes of one turn."""
-
     def __init__(self) -> None:
         self.cells: dict[str, CellRecord] = {}
         self.orders: dict[str, tuple[CellOrder, CellOrder]] = {}
@@ -282,7 +280,7 @@ class VariableUndo:
             raise ChangesError(f"The variables could not be brought back ({kind}). Nothing was changed.") from error
 
     def _bind(self, namespace: Namespace, variable: NameChange, names: Mapping[str, Any]) -> None:
-        is_done = variable.is_bound_to_target(names)
+        is_done = variable.is_bound(variable.target, names)
         replaced = variable.source if is_done else None
         if not is_done and variable.name in names:
             replaced = Binding(variable.name, names[variable.name])

@@ -19,10 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-BY_URI = ("sessions", "marks", "turns", "usage")
-"""The tables with a session's channel in each row."""
-BY_CHANNEL = ("snapshots", "entries")
-"""The tables with the channel of the session or of its chat."""
+BY_URI = ("sessions", "marks", "turns", "usage")  # the tables with a session's channel in each row
+BY_CHANNEL = ("snapshots", "entries")  # the tables with the channel of the session or of its chat
 MOST_FAULTS = 20
 
 _OF_CHANNEL = "CASE WHEN channel LIKE '%/chat' THEN substr(channel, 1, length(channel) - 5) ELSE channel END"

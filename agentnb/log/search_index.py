@@ -22,21 +22,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-FORM = 1
-"""The version of the file's format; a file of another version is rebuilt."""
+FORM = 1  # the version of the file's format; a file of another version is rebuilt
 UPDATE_SECONDS = 3.0
 SHORTEST = 3
 """Characters of a trigram: a shorter text is searched for in the log, only in the latest conversations."""
 MOST_TRIGRAMS = 300
 """Characters of the text whose trigrams are looked up; each match is compared with the whole text."""
-LATEST = 500
-"""Conversations in which a shorter text is searched."""
-MOST_CONVERSATIONS = 200
-"""The most conversations that one search finds, the latest first."""
-HITS = 3
-"""Matches of one conversation that are shown."""
-AROUND = 60
-"""Characters shown before and after a match."""
+LATEST = 500  # conversations in which a shorter text is searched
+MOST_CONVERSATIONS = 200  # the most conversations that one search finds, the latest first
+HITS = 3  # matches of one conversation that are shown
+AROUND = 60  # characters shown before and after a match
 
 Where: TypeAlias = Literal["prompt", "answer"]
 _PLACES: tuple[Where, Where] = ("prompt", "answer")

@@ -55,18 +55,13 @@ from agentnb.memory import available_memory
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 
-MOST_OBJECTS = 50_000
-"""Objects that are visited for one piece of code."""
-MOST_ITEMS = 1_000_000
-"""Items of one list, dict or set that are kept."""
-LOOK_SECONDS = 0.25
-"""Seconds of processor time that keeping may take."""
+MOST_OBJECTS = 50_000  # objects that are visited for one piece of code
+MOST_ITEMS = 1_000_000  # items of one list, dict or set that are kept
+LOOK_SECONDS = 0.25  # seconds of processor time that keeping may take
 LONGEST = 8
 """The factor by which elapsed time may exceed that: a busy machine or a remote file takes longer."""
-RESERVE = 256_000_000
-"""Bytes of the machine's memory that are left free."""
-_GLOBALS_OF_CODE = 200
-"""Functions inside a function whose names are read."""
+RESERVE = 256_000_000  # bytes of the machine's memory that are left free
+_GLOBALS_OF_CODE = 200  # functions inside a function whose names are read
 
 Mode = Literal["keep", "plan", "mark"]
 

@@ -67,8 +67,7 @@ def _overwrite_array(value: Any, other: Any) -> None:
     value.flags.writeable = other.flags.writeable
 
 
-LIMIT = 512_000_000
-"""Default limit for copies, in bytes."""
+LIMIT = 512_000_000  # default limit for copies, in bytes
 
 
 class Reference:
@@ -259,12 +258,8 @@ class ObjectChange(Reference):
         self.is_stale: bool = False
         self.still: tuple[str, ...] = ()
         self.read()
-        if self.is_followed:
-            self.let_go_of_object()
-
-    def let_go_of_object(self) -> None:
-        """Keep only a weak reference to the object from now on: something else holds it."""
-        super().let_go()
+        if self.is_followed:  # keep only a weak reference to the object from now on: something else holds it
+            super().let_go()
 
     def read(self) -> None:
         """Remember the state of the object itself, not of its contents."""

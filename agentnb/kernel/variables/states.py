@@ -123,8 +123,6 @@ class MappingState(State):
 
 
 class SetState(State):
-    """The elements of a set."""
-
     def __init__(self, value: Any) -> None:
         self._elements = frozenset(value)
         self.size: int = len(self._elements) * 2 * _POINTER
@@ -346,15 +344,13 @@ def random_state(value: Any) -> MethodsState:
 def generator_state(value: Any) -> MethodsState:
     """The state of a NumPy random number generator."""
 
+    def bits(generator: Any) -> Any:
+        return generator.bit_generator if hasattr(generator, "bit_generator") else generator._bit_generator  # noqa: SLF001
+
     def write(generator: Any, state: Any) -> None:
-        bits = generator.bit_generator if hasattr(generator, "bit_generator") else generator._bit_generator  # noqa: SLF001
-        bits.state = state
+        bits(generator).state = state
 
-    def read(generator: Any) -> Any:
-        bits = generator.bit_generator if hasattr(generator, "bit_generator") else generator._bit_generator  # noqa: SLF001
-        return bits.state
-
-    return MethodsState(value, read, write)
+    return MethodsState(value, lambda generator: bits(generator).state, write)
 
 
 def same_items(one: Sequence[Any], other: Sequence[Any]) -> bool:
