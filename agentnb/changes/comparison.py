@@ -47,7 +47,6 @@ def compare(
     read: Callable[[FileVersion], bytes],
     between: Iterable[Manifest] = (),
 ) -> tuple[PathChange, ...]:
-    """The files that changed between two snapshots, by path."""
     differences = _whole(old, new, engine) if old.tree and new.tree else _named(old, new, engine)
     unknown = _unknown_before(old, new, engine, differences)
     for middle in between:

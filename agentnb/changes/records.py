@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 from typing import TYPE_CHECKING, TypeVar
 
@@ -85,13 +86,11 @@ class SnapshotRecords:
 
     def write(self, manifest: Manifest) -> Manifest:
         """Write a snapshot under an id that no other kernel's has (counted ids start anew in each process)."""
-        number = 0
-        while True:
+        for number in itertools.count():
             name = f"{manifest.snapshot.id}-{number}" if number else manifest.snapshot.id
             path = self._snapshots / f"{name}.json"
             if not path.exists():
                 break
-            number += 1
         written = msgspec.structs.replace(manifest, snapshot=msgspec.structs.replace(manifest.snapshot, id=name))
         write_atomically(path, msgspec.json.encode(written))
         return written

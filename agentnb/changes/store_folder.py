@@ -160,7 +160,6 @@ class StoreFolder:
         try:
             return self.engine.refresh(look, excludes, tracked_only=tracked_only)
         except GitFailed as error:
-            raise_if_refused(error, self.path)
             self._put_aside(error)
             self.engine = self._opened_engine()
         try:
@@ -206,7 +205,6 @@ class StoreFolder:
             try:
                 return GitEngine(program, self.path / "git", self._workspace)
             except GitFailed as error:
-                raise_if_refused(error, self.path)
                 self._put_aside(error)
                 return GitEngine(program, self.path / "git", self._workspace)
         if self._chosen == "git":
@@ -214,7 +212,8 @@ class StoreFolder:
         return CopyEngine(self.path / "copy", self._workspace, self.scan)
 
     def _put_aside(self, error: GitFailed) -> None:
-        """Rename damaged contents, so that new ones can take their place."""
+        """Rename damaged contents, so that new ones can take their place; raises if the file system refused."""
+        _raise_if_refused(error, self.path)
         for old in self.path.glob("damaged-*"):
             shutil.rmtree(old, ignore_errors=True)
         aside = self.path / f"damaged-{now_ms()}"
@@ -273,7 +272,7 @@ def unavailable(error: OSError, folder: Path, workspace: Path) -> ChangesUnavail
     return ChangesUnavailable(message, hint=f"Fix the permissions of {folder} and {workspace}.")
 
 
-def raise_if_refused(error: GitFailed, folder: Path) -> None:
+def _raise_if_refused(error: GitFailed, folder: Path) -> None:
     """Raise git's error as one of the file system if it is one: it does not mean that the store is damaged."""
     message = str(error).replace(_GITS_OWN_WORDS, os.strerror(errno.ENOSPC))
     for number in _REFUSALS:

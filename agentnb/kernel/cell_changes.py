@@ -273,10 +273,6 @@ class CellOrder(msgspec.Struct, frozen=True):
         return CellOrder(tuple(ids), self.start)
 
 
-def order_of(notebook: NotebookView) -> CellOrder:
-    return CellOrder(tuple(cell.id for cell in notebook.cells), notebook.start)
-
-
 def steps_in_order(
     cells: Sequence[tuple[CellRecord, str | None]],
     orders: tuple[CellOrder, CellOrder] | None,

@@ -17,7 +17,6 @@ from agentnb.kernel.cell_changes import (
     capitalized,
     cell_title,
     named_cell,
-    order_of,
 )
 from agentnb.kernel.code_runner import CellStep, Edit, Edited
 from agentnb.state import ToolCallCell
@@ -54,7 +53,7 @@ class CellPlan(msgspec.Struct, frozen=True, kw_only=True):
 
     def orders(self, notebook: NotebookView) -> tuple[CellOrder, CellOrder] | None:
         """The order of the cells of *notebook* before and after; None if it does not change."""
-        before = order_of(notebook)
+        before = CellOrder(tuple(cell.id for cell in notebook.cells), notebook.start)
         return (before, before.after(self.steps)) if self.changes_order else None
 
 

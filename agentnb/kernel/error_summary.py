@@ -257,8 +257,10 @@ class _Telling:
 
     def _place(self, file: str) -> str:
         if self._is_own(file):
-            place = self._cells.get(file)
-            return _named(place) if place is not None else _below(Path(file), self._roots)
+            place, path = self._cells.get(file), Path(file)
+            if place is not None:
+                return _named(place)
+            return next(path.relative_to(root).as_posix() for root in self._roots if path.is_relative_to(root))
         return "The text given" if file.startswith("<") else _short(file)
 
     def _is_own(self, file: str) -> bool:
@@ -413,11 +415,6 @@ def _library_frames(runs: list[_Run]) -> list[str]:
         half = MOST_LIBRARY_FRAMES // 2
         lines = [*lines[:half], f"… ({len(lines) - 2 * half} frames of libraries)", *lines[-half:]]
     return lines
-
-
-def _below(path: Path, roots: tuple[Path, ...]) -> str:
-    """*path* relative to the first of *roots* that it is in."""
-    return next(path.relative_to(root).as_posix() for root in roots if path.is_relative_to(root))
 
 
 def _short(file: str) -> str:

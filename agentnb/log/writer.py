@@ -172,12 +172,9 @@ class LogWriter:
     def _written(self, batch: LogBatch) -> LogError | None:
         try:
             self._insert(batch)
-        except LogDamaged as error:
-            self._close()
-            return self._put_aside(error)
         except LogError as error:
             self._close()
-            return error
+            return self._put_aside(error) if isinstance(error, LogDamaged) else error
         return None
 
     def _put_aside(self, damaged: LogDamaged) -> LogError:

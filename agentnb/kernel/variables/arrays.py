@@ -286,10 +286,6 @@ def tensor_size(value: Any) -> int:
         return int(value.numel() * value.element_size())
 
 
-def is_tensor(kind: type[Any]) -> bool:
-    return library_class(kind, ("torch.Tensor",)) is not None
-
-
 def _tensor_layout(value: Any) -> tuple[object, ...]:
     return value.data_ptr(), tuple(value.shape), value.stride(), value.dtype
 
@@ -315,7 +311,7 @@ def share_memory(one: Any, other: Any) -> bool:
 
 
 def _bounds(value: Any) -> tuple[int, int] | None:
-    if is_tensor(type(value)):
+    if library_class(type(value), ("torch.Tensor",)):
         if not tensor_is_plain(value):
             return None
         start = value.data_ptr()

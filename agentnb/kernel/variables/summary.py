@@ -31,8 +31,7 @@ _HINT = 'For example `df`, `df.columns`, `runs[0]["loss"]` or `x[:5]`; `run_code
 
 
 def follow(path: str, variables: Mapping[str, Any]) -> Any:
-    value, _ = _followed(_parsed(path), path, variables)
-    return value
+    return _followed(_parsed(path), path, variables)[0]
 
 
 def last_name(path: str) -> str:

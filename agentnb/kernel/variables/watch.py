@@ -107,8 +107,8 @@ class VariableWatch:
             self._keep(names)
             if first:
                 self.kept(self._snapshot)
-        elif self._is_stale:
-            self._forget()  # a user's cell runs at the same time: a change's author would be unknown
+        elif self._is_stale:  # a user's cell runs at the same time: a change's author would be unknown
+            self._snapshot, self._bindings = VariableSnapshot(), {}
         self._is_stale = False
 
     def _keep(self, names: dict[str, Any]) -> None:
@@ -120,9 +120,6 @@ class VariableWatch:
         for name in self._snapshot.names:
             held = (self._before or {})[name]
             self._bindings[name] = held if type(held) is Binding else Binding(name, held)
-
-    def _forget(self) -> None:
-        self._snapshot, self._bindings = VariableSnapshot(), {}
 
     def end_step(self) -> None:
         """Attribute the changes to names up to now to the code, which has stopped or waits."""
