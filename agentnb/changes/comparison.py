@@ -21,6 +21,12 @@ if TYPE_CHECKING:
 
     Engine: TypeAlias = GitEngine | CopyEngine
 
+MOST_FILES = 100
+MOST_BYTES = 1024**2
+MOST_LINES = 2_000_000  # lines that are compared in all; beyond that, only files of the same name are compared
+_SIMILAR = 0.5
+_SHORTEST = 16  # bytes; shorter files may be equal by chance
+
 
 class Manifest(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """The stored description of a snapshot; paths are in the form for JSON."""
@@ -124,14 +130,6 @@ def _old_rules(version: FileVersion | None, engine: Engine) -> tuple[IgnoreRule,
         return read_rules(engine.objects.read(version.blob).decode("utf-8", "surrogateescape"))
     except ChangesError:
         return ()
-
-
-MOST_FILES = 100
-MOST_BYTES = 1024**2
-MOST_LINES = 2_000_000
-"""Lines that are compared in all; beyond that, only files of the same name are compared."""
-_SIMILAR = 0.5
-_SHORTEST = 16  # bytes; shorter files may be equal by chance
 
 
 def with_moves(changes: Iterable[PathChange], read: Callable[[FileVersion], bytes]) -> tuple[PathChange, ...]:

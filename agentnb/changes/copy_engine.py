@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
 
 _SETTLED_NS = 2_000_000_000  # a folder changed this recently may change again without a new modification time
+MOST_FILES = 20_000  # the most files in a workspace; with more, only named files are covered
 
 
 class IgnoreRules(NamedTuple):
@@ -72,12 +73,10 @@ class Listed:
     is_empty: bool = False
     has_rules: bool = False
     is_environment: bool = False
-    is_cut: bool = False
-    """True if it has more than were listed."""
+    is_cut: bool = False  # True if it has more than were listed
     rules: IgnoreRules | None = None
     rules_signature: Signature = ()
-    kept: tuple[str, ...] | None = None
-    """Its folders that are not ignored, by :attr:`rules`."""
+    kept: tuple[str, ...] | None = None  # its folders that are not ignored by `rules`
 
 
 @dataclass
@@ -231,9 +230,6 @@ def _listing(full: str, listed: Listed, most: int) -> Listed:
     else:
         listed.is_environment = any(each in files or each in folders for each in ENVIRONMENT_MARKS)
     return listed
-
-
-MOST_FILES = 20_000  # the most files in a workspace; with more, only named files are covered
 
 
 class CopyEngine:

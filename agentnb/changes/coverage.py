@@ -42,8 +42,7 @@ LEFT_OUT = (
 PENDING = ".agentnb-pending-"
 """The prefix of the folder that holds files being written; a killed kernel may leave one until the next start."""
 
-ENVIRONMENT_MARKS = ("pyvenv.cfg", "conda-meta")
-"""The entries that mark a folder as an environment, whatever its name."""
+ENVIRONMENT_MARKS = ("pyvenv.cfg", "conda-meta")  # they mark a folder as an environment, whatever its name
 
 _LISTED = 100
 _NAMES = frozenset(each for each in LEFT_OUT if "*" not in each)
@@ -54,6 +53,7 @@ _KINDS: tuple[tuple[Callable[[int], bool], Why, str], ...] = (
     (stat.S_ISCHR, "device", "It is a device."),
     (stat.S_ISBLK, "device", "It is a device."),
 )
+_LONGEST_NAME = 4_096  # the longest path, in bytes: Linux opens no longer one
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -249,9 +249,6 @@ def normal_names(workspace: Path, named: Iterable[str]) -> frozenset[str]:
         if path != "." and parts[0] != ".." and not any(part.lower() == ".git" for part in parts):
             names.add("/".join(parts))
     return frozenset(names)
-
-
-_LONGEST_NAME = 4_096  # the longest path, in bytes: Linux opens no longer one
 
 
 def is_file_name(path: str) -> bool:

@@ -19,6 +19,11 @@ from agentnb.safe_files import try_lock, write_atomically
 
 _NO_LINKS = {errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK, errno.EXDEV}
 """The errors of file systems without hard links."""
+PREFIX = "agentnb-changes-"
+OWNER = "owner"
+ABANDONED_SECONDS = 24 * 3600.0
+"""Seconds after which a folder without the file ``owner`` counts as abandoned: its host was killed before creating it,
+or a cleaner has removed it. The same holds for a folder without its final name."""
 
 
 class FileOperations:
@@ -101,13 +106,6 @@ def read_entry(folder: int, name: str, most: int) -> tuple[os.stat_result, bytes
     if not stat.S_ISREG(state.st_mode) or state.st_size > most:
         return state, None
     return state, read_file(name, most + 1, folder)
-
-
-PREFIX = "agentnb-changes-"
-OWNER = "owner"
-ABANDONED_SECONDS = 24 * 3600.0
-"""Seconds after which a folder without the file ``owner`` counts as abandoned: its host was killed before creating it,
-or a cleaner has removed it. The same holds for a folder without its final name."""
 
 
 class TemporaryFolder:

@@ -76,6 +76,7 @@ _ATTRIBUTES = (
     "* -text -crlf !eol -filter -ident !working-tree-encoding !diff !merge !export-ignore !export-subst !delta\n"
 )
 _PASSED_ON = ("PATH", "TMPDIR", "TEMP", "TMP", "SYSTEMROOT", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
+_HIGHEST = 40  # most folders searched above the workspace
 
 
 class GitFailed(ChangesError):
@@ -333,9 +334,6 @@ def _content(standard_input: IO[bytes], printed: IO[bytes], name: str) -> bytes 
     if len(content) != size + 1:
         raise BrokenPipeError
     return content[:-1]
-
-
-_HIGHEST = 40  # most folders searched above the workspace
 
 
 def outer_excludes(workspace: Path) -> str:

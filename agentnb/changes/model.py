@@ -23,6 +23,7 @@ Choice: TypeAlias = Literal["mine", "theirs"]
 """The side of a conflict to take: ``mine`` leaves the file as it is now, ``theirs`` takes the step's target."""
 
 UNKNOWN = "unknown"  # the digest of a version that existed, or may have existed, but was not read
+_ESCAPED = 0xF700  # private characters from here stand for undecodable bytes in JSON: U+F780 is the byte 0x80
 
 
 class FileVersion(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -39,8 +40,7 @@ class FileVersion(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
         return self.blob is not None or self.mode == "folder"
 
 
-FOLDER = FileVersion(mode="folder")
-"""A folder; its contents are listed separately."""
+FOLDER = FileVersion(mode="folder")  # its contents are listed separately
 
 Differences: TypeAlias = dict[str, tuple[FileVersion | None, FileVersion | None]]
 """Paths with their earlier and later version; None where there is none."""
@@ -137,10 +137,6 @@ def folders_above(path: str) -> list[str]:
     """Returns the folders above *path*, uppermost first."""
     parts = path.split("/")
     return ["/".join(parts[:count]) for count in range(1, len(parts))]
-
-
-_ESCAPED = 0xF700
-"""Private characters from here stand for undecodable bytes in JSON: U+F780 is the byte 0x80."""
 
 
 def path_to_json(path: str) -> str:

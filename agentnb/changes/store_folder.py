@@ -44,6 +44,13 @@ _FUSE = frozenset(
         *("mount-s3", "mountpoint-s3", "rclone", "s3fs", "seaweedfs", "smbnetfs", "sshfs"),
     }
 )
+_AGAIN_SECONDS = 0.02
+EngineName: TypeAlias = Literal["auto", "git", "copy"]
+_REFUSALS = (
+    *(errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO, errno.ESTALE, errno.ETIMEDOUT),
+    *(errno.ENOMEM, errno.EMFILE, errno.ENFILE, errno.EAGAIN),
+)
+_GITS_OWN_WORDS = "Out of diskspace"  # git's message about a full disk if the system gave git no reason
 
 
 def network_file_system(folder: Path, mounts: Path = MOUNTS) -> str | None:
@@ -70,9 +77,6 @@ def network_file_system(folder: Path, mounts: Path = MOUNTS) -> str | None:
 def _unescaped(field: bytes) -> str:
     """Decode the octal escapes of spaces, tabs, line breaks and backslashes in *field*."""
     return os.fsdecode(re.sub(rb"\\([0-7]{3})", lambda match: bytes([int(match[1], 8) & 0xFF]), field))
-
-
-_AGAIN_SECONDS = 0.02
 
 
 class StoreLock:
@@ -116,9 +120,6 @@ class StoreLock:
         return ChangesUnavailable(message, hint="Try again when it is done.")
 
 
-EngineName: TypeAlias = Literal["auto", "git", "copy"]
-
-
 class StoreFolder:
     """The folder of one workspace's store, opened."""
 
@@ -127,8 +128,7 @@ class StoreFolder:
     def __init__(self, path: Path, workspace: Path, *, lock_seconds: float, engine: EngineName) -> None:
         self.path: Path = path.resolve()
         self.scan: FolderScan = FolderScan(workspace)
-        self.notes: list[str] = []
-        """Notes for the next snapshot."""
+        self.notes: list[str] = []  # notes for the next snapshot
         self._workspace = workspace
         self._chosen = engine
         self._lock = StoreLock(path / "lock", seconds=lock_seconds)
@@ -232,13 +232,6 @@ def _secret(path: Path) -> bytes:
         with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:  # noqa: PTH123
             file.write(key)
         return key
-
-
-_REFUSALS = (
-    *(errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO, errno.ESTALE, errno.ETIMEDOUT),
-    *(errno.ENOMEM, errno.EMFILE, errno.ENFILE, errno.EAGAIN),
-)
-_GITS_OWN_WORDS = "Out of diskspace"  # git's message about a full disk if the system gave git no reason
 
 
 def too_wide(workspace: Path) -> str:

@@ -20,6 +20,9 @@ MOST_TAGS = 50  # the most tags of one cell
 LONGEST_TAG = 100
 MOST_CHARACTERS = 60  # characters of a cell's first line that a name shows
 _NUMBER = re.compile(r"(?:In ?)?\[?(?P<number>\d{1,9})\]?", re.ASCII)
+Status = Literal["added", "changed", "deleted"]
+_KEPT = "It was kept: its old text is no longer held."
+_UNKNOWN = "The page did not say the cell's old text, so it cannot be put back. Reload the page."
 
 
 def cell_name(kind: str, count: int | None) -> str:
@@ -65,12 +68,6 @@ def named_cell(named: str, notebook: NotebookView) -> NotebookCell:
         ids = " and ".join(each.id for each in cells)
         raise UsageError(f"{len(cells)} cells show In [{number}].", hint=f"Specify one by its id: {ids}.")
     return cells[0]
-
-
-Status = Literal["added", "changed", "deleted"]
-
-_KEPT = "It was kept: its old text is no longer held."
-_UNKNOWN = "The page did not say the cell's old text, so it cannot be put back. Reload the page."
 
 
 class CellPlace(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):

@@ -32,10 +32,11 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-Call = tuple[str, str]
-"""A tool and its arguments, as ``PolicyRequest.call`` has them."""
+Call = tuple[str, str]  # a tool and its arguments, as `PolicyRequest.call` has them
 
 LOOK_SECONDS = 20.0  # seconds that reading the user's objects, or a notebook's file, may take
+NO_PAGE = "No browser page shows the notebook."
+OPEN_SIDEBAR = "Let the user open agentnb's sidebar beside the notebook."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,10 +81,6 @@ class ToolTab:
     def watch(self, code: str, changed: Callable[[Sequence[NameChange]], object]) -> CodeWatch | None:
         """A watch for the agent's *code*; None if changes are not followed."""
         return None if self.changes is None else self.changes.watch(code, changed)
-
-
-NO_PAGE = "No browser page shows the notebook."
-OPEN_SIDEBAR = "Let the user open agentnb's sidebar beside the notebook."
 
 
 class CellTools:

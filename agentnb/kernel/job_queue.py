@@ -30,8 +30,7 @@ Stop = Literal["user", "timeout", "cancelled", "stopped"]
 AGAIN_SECONDS = 2.0
 TRIES = 5
 GRACE_SECONDS = 6.0
-GO_ON = "The turn goes on. Ask the user before you run it again."
-"""The advice to an agent after the user has stopped its code."""
+GO_ON = "The turn goes on. Ask the user before you run it again."  # to an agent whose code the user stopped
 
 _owners: contextvars.ContextVar[tuple[str, ...]] = contextvars.ContextVar("agentnb_owners", default=())
 

@@ -28,6 +28,12 @@ if TYPE_CHECKING:
 
 
 LONGEST_LINE = 16 * 1024 * 1024
+GREETING_SECONDS = 10.0  # seconds that a new connection may take to send the token
+LONGEST_HEAD = 64 * 1024
+MOST_SESSIONS = 32
+SESSION = "mcp-session-id"
+PATH = "/mcp"
+_NEVER = secrets.token_bytes(32)  # a separator that never occurs
 
 
 class LocalServer:
@@ -72,9 +78,6 @@ class LocalServer:
         """Wait until all connections have ended; call :meth:`close` first."""
         while self._connections:
             await asyncio.wait([*self._connections])
-
-
-GREETING_SECONDS = 10.0  # seconds that a new connection may take to send the token
 
 
 class SocketServer(LocalServer):
@@ -159,14 +162,6 @@ def is_of_this_user(connection: socket.socket) -> bool:
     except (OSError, struct.error):
         return False
     return bool(user == os.getuid())
-
-
-LONGEST_HEAD = 64 * 1024
-MOST_SESSIONS = 32
-SESSION = "mcp-session-id"
-PATH = "/mcp"
-_NEVER = secrets.token_bytes(32)
-"""A separator that never occurs."""
 
 
 def demand_loopback(title: str, *, reached: bool) -> None:

@@ -45,6 +45,17 @@ PAIR_AGAIN = (
     "Ask the user to pair it again (`%agents pair` in a cell); then call `paired_notebooks` to see what there is."
 )
 _LONGEST_LINE = 16 * 1024 * 1024
+log: Logger = logger("agentnb.pairing")
+DESCRIBE = "agentnb/describe"  # the request that asks a paired kernel what it runs; it opens no conversation
+ANSWER_SECONDS = 5.0  # seconds that a kernel may take to report what it runs
+NONE_PAIRED = "No notebook is paired."
+HOW_TO_PAIR = (
+    "Ask the user to run `%agents pair` in a cell of the notebook (after `%load_ext agentnb`), or to choose Pair a"
+    " terminal agent in the + menu of agentnb's chat; then call `paired_notebooks`."
+)
+_FILE = "kernel.json"
+_LARGEST_BYTES = 100_000
+_LONGEST_WORD = 40
 
 
 class KernelGone(AgentnbError):
@@ -56,8 +67,7 @@ class PairedConnection:
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.on_notification: Callable[[str, dict[str, Any]], object] = lambda _method, _params: None
-        self.ended: KernelGone | None = None
-        """The reason why the connection has ended; None while it is open."""
+        self.ended: KernelGone | None = None  # the reason why the connection has ended; None while it is open
         self._writer = writer
         self._connection = Connection(
             writer.write,
@@ -106,20 +116,6 @@ class PairedConnection:
         if self.ended is None:
             self.ended = KernelGone(reason, hint=PAIR_AGAIN)
             self._connection.close(self.ended)
-
-
-log: Logger = logger("agentnb.pairing")
-
-DESCRIBE = "agentnb/describe"
-"""The request that asks a paired kernel what it runs; it opens no conversation."""
-ANSWER_SECONDS = 5.0  # seconds that a kernel may take to report what it runs
-NONE_PAIRED = "No notebook is paired."
-HOW_TO_PAIR = (
-    "Ask the user to run `%agents pair` in a cell of the notebook (after `%load_ext agentnb`), or to choose Pair a"
-    " terminal agent in the + menu of agentnb's chat; then call `paired_notebooks`."
-)
-_FILE = "kernel.json"
-_LARGEST_BYTES = 100_000
 
 
 class Registration(msgspec.Struct, frozen=True, kw_only=True):
@@ -243,9 +239,6 @@ def _read(path: Path) -> Registration | None:
         return None
 
 
-_LONGEST_WORD = 40
-
-
 class ClientInfo(msgspec.Struct, frozen=True, kw_only=True):
     """The name that a program gives itself (MCP ``clientInfo``), short and on one line; it is not trusted."""
 
@@ -263,8 +256,7 @@ class ClientInfo(msgspec.Struct, frozen=True, kw_only=True):
 class Program(Protocol):
     """The host's side of the program."""
 
-    end_connection: Callable[[str], object]
-    """Ends the connection; called with the reason."""
+    end_connection: Callable[[str], object]  # ends the connection; called with the reason
 
     @property
     def progress_seconds(self) -> float:

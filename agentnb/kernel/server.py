@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-VERSIONS = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
-"""The supported versions of the protocol, the newest first."""
+VERSIONS = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")  # of the protocol, the newest first
 INSTRUCTIONS = (
     "These tools work on the Jupyter kernel and the notebook that the user has open. Look with `variables`, `inspect` "
     "and `cells` before you run code. `run_code` runs in the user's own namespace: do not overwrite variables that you "

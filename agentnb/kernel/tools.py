@@ -224,7 +224,6 @@ TOOLS: dict[str, dict[str, Any]] = {
         ),
     )
 }
-"""agentnb's own tools by their names."""
 
 OF_CELLS = (
     *("cells", "run_cell", "run_cells", "insert_cell", "replace_cell", "move_cell", "delete_cell", "split_cell"),

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 Choice = Literal["mine", "theirs"]
 """The answer to a conflict: keep the current state (``"mine"``), or replace it (``"theirs"``)."""
+TRIES = 3
 
 
 class KernelTurn:
@@ -64,9 +65,6 @@ def conflicting(conflicts: Sequence[KernelConflict]) -> KernelChangesConflict:
     message = f"{names} {verb} other than the turn left {them}."
     hint = "Nothing was changed. For each one, choose whether to keep the current version."
     return KernelChangesConflict(message, hint=hint, conflicts=tuple(conflicts))
-
-
-TRIES = 3
 
 
 class CellUndo:

@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-FileId: TypeAlias = "tuple[int, int] | None"
-"""The file at a path (device and number); None if there is none."""
+FileId: TypeAlias = "tuple[int, int] | None"  # the file at a path (device and number); None if there is none
 
 _ASIDE = "The next finished turn puts it aside and begins a new one."
 _NO_ROOM = 1024 * 1024  # bytes; with less free space, an I/O error counts as a full disk
@@ -89,6 +88,8 @@ MIGRATIONS = (
 
 OLDEST_READER = "0.3"
 """The oldest agentnb that can read the newest version of the file; it rises with each new version."""
+_LATEST = "SELECT coalesce(max(number), 0) FROM changes"
+_SINCE = "SELECT number, uri, kind FROM changes WHERE number > ? ORDER BY number"
 
 
 class LogConnection(sqlite3.Connection):
@@ -263,10 +264,6 @@ def _is_disk_full(path: Path, error: sqlite3.OperationalError) -> bool:
         return "I/O" in str(error) and shutil.disk_usage(path.parent).free < _NO_ROOM
     except OSError:
         return False
-
-
-_LATEST = "SELECT coalesce(max(number), 0) FROM changes"
-_SINCE = "SELECT number, uri, kind FROM changes WHERE number > ? ORDER BY number"
 
 
 class Changes(NamedTuple):

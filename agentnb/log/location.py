@@ -20,6 +20,14 @@ if TYPE_CHECKING:
 VARIABLE = "AGENTNB_LOG"
 OFF = ("off", "0", "no", "false")
 LOG_NAME = "sessions.db"
+BATCHES_NAME = "batches.db"
+_QUIET_SECONDS = 3600.0
+"""Seconds without an ended row after which a batch with running rows counts as a dead kernel's."""
+_KINDS = (
+    ("batches", "rows", "batch", "NOT EXISTS (SELECT 1 FROM rows WHERE batch = id AND state = 'running')"),
+    ("loops", "tries", "loop", "state != 'running'"),
+)
+"""The tables of batches and loops: the table of their parts, its column with their id, and the condition of an end."""
 
 
 def log_location(environ: Mapping[str, str] = os.environ) -> Path | None:
@@ -39,16 +47,6 @@ def log_place(environ: Mapping[str, str] = os.environ) -> str:
     Empty if no server sets it.
     """
     return environ.get("JPY_SESSION_NAME", "")
-
-
-BATCHES_NAME = "batches.db"
-_QUIET_SECONDS = 3600.0
-"""Seconds without an ended row after which a batch with running rows counts as a dead kernel's."""
-_KINDS = (
-    ("batches", "rows", "batch", "NOT EXISTS (SELECT 1 FROM rows WHERE batch = id AND state = 'running')"),
-    ("loops", "tries", "loop", "state != 'running'"),
-)
-"""The tables of batches and loops: the table of their parts, its column with their id, and the condition of an end."""
 
 
 def batch_file(log: Path) -> Path:

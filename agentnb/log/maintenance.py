@@ -31,6 +31,12 @@ _SIZES = f"""
         UNION ALL SELECT uri, length(CAST(prompt AS BLOB)) + length(CAST(answer AS BLOB)) FROM turns
     ) GROUP BY uri
 """  # noqa: S608 - constants only
+WITHOUT_CHANGES = (
+    "The undo history is not included: it is kept as copies of whole workspaces, and only works in the same folder of "
+    "the same machine."
+)
+"""The note to users about what an export leaves out."""
+_UNCHANGED = "Nothing was changed. Specify a file that was written by `agentnb storage --export`."
 
 
 class Repaired(NamedTuple):
@@ -110,16 +116,6 @@ def compact(path: Path) -> int:
 def _vacuum(connection: sqlite3.Connection) -> None:
     connection.execute("VACUUM")
     connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-
-
-WITHOUT_CHANGES = (
-    "The undo history is not included: it is kept as copies of whole workspaces, and only works in the same folder of "
-    "the same machine."
-)
-"""The note to users about what an export leaves out."""
-
-
-_UNCHANGED = "Nothing was changed. Specify a file that was written by `agentnb storage --export`."
 
 
 def copy_out(path: Path, to: Path) -> int:

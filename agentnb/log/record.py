@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 
 SEARCHED_CHARACTERS = 20_000  # characters of an answer that are searched
+MAX_ENTRIES = 5_000
+MAX_BYTES = 8 * 1024 * 1024
+ENVELOPE_BYTES = 120  # size of an envelope without its text
 
 
 class SessionRecord(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -65,21 +68,13 @@ class SessionRecord(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class TurnText(msgspec.Struct, frozen=True, kw_only=True):
-    """A finished turn, for the search.
+    """A finished turn, for the search."""
 
-    Args:
-        uri: The session's.
-        number: 0 for the session's first.
-        turn_id: Its id.
-        prompt: The prompt's text.
-        answer: The agent's message text, shortened.
-    """
-
-    uri: str
-    number: int
+    uri: str  # the session's
+    number: int  # 0 for the session's first turn
     turn_id: str
     prompt: str
-    answer: str
+    answer: str  # the agent's message text, shortened
 
 
 def turn_record(uri: str, number: int, turn: Turn) -> TurnText:
@@ -90,80 +85,44 @@ def turn_record(uri: str, number: int, turn: Turn) -> TurnText:
 
 
 class TurnUsage(msgspec.Struct, frozen=True, kw_only=True):
-    """The usage of a turn, as far as its agent reports it; for a running turn, the usage until now.
+    """The usage of a turn, as far as its agent reports it; for a running turn, the usage until now."""
 
-    Args:
-        uri: The session's.
-        number: 0 for the session's first turn.
-        ended_at: Milliseconds since 1970; for a running turn, when this was written.
-        input: Tokens that the model read.
-        output: Tokens that it wrote.
-        cached: Tokens that it read from its cache.
-        cost: Money spent.
-        currency: ISO 4217 code of that.
-        took: Milliseconds that it ran, without the time it waited for the user.
-    """
-
-    uri: str
-    number: int
-    ended_at: int
-    input: int | None = None
-    output: int | None = None
-    cached: int | None = None
+    uri: str  # the session's
+    number: int  # 0 for the session's first turn
+    ended_at: int  # milliseconds since 1970; for a running turn, when this was written
+    input: int | None = None  # tokens that the model read
+    output: int | None = None  # tokens that it wrote
+    cached: int | None = None  # tokens that it read from its cache
     cost: float | None = None
-    currency: str | None = None
-    took: int | None = None
+    currency: str | None = None  # of the cost (ISO 4217)
+    took: int | None = None  # milliseconds that it ran, without the time it waited for the user
 
 
 class StoredSession(msgspec.Struct, frozen=True, kw_only=True):
-    """A session read back from the log.
-
-    Args:
-        record: How the log lists it.
-        session: Its session channel's state.
-        session_index: The index of that.
-        chat: Its chat channel's state.
-        chat_index: The index of that.
-        gap: What is missing and why; None if nothing is.
-        elsewhere: True if another kernel has it open: then it is read-only here.
-        usage: The usage of its turns.
-    """
+    """A session read back from the log."""
 
     record: SessionRecord
     session: SessionState
     session_index: int
     chat: ChatState
     chat_index: int
-    gap: str | None = None
-    elsewhere: bool = False
+    gap: str | None = None  # what is missing and why; None if nothing is
+    elsewhere: bool = False  # True if another kernel has it open: then it is read-only here
     usage: tuple[TurnUsage, ...] = ()
 
 
 @dataclass
 class LogBatch:
-    """The data of one write.
+    """The data of one write."""
 
-    Args:
-        sessions: Sessions that are new or changed, by URI.
-        turns: Turns that ended.
-        usage: The usage of turns.
-        snapshots: Whole states, by channel: index and state.
-        entries: Envelopes, in order.
-    """
-
-    sessions: dict[str, SessionRecord] = field(default_factory=dict)
-    turns: list[TurnText] = field(default_factory=list)
+    sessions: dict[str, SessionRecord] = field(default_factory=dict)  # those that are new or changed, by URI
+    turns: list[TurnText] = field(default_factory=list)  # those that ended
     usage: list[TurnUsage] = field(default_factory=list)
-    snapshots: dict[str, tuple[int, Any]] = field(default_factory=dict)
-    entries: list[Envelope] = field(default_factory=list)
+    snapshots: dict[str, tuple[int, Any]] = field(default_factory=dict)  # by channel: index and state
+    entries: list[Envelope] = field(default_factory=list)  # in order
 
     def __bool__(self) -> bool:
         return bool(self.sessions or self.turns or self.usage or self.snapshots or self.entries)
-
-
-MAX_ENTRIES = 5_000
-MAX_BYTES = 8 * 1024 * 1024
-ENVELOPE_BYTES = 120  # size of an envelope without its text
 
 
 class ChannelLog:

@@ -68,8 +68,7 @@ class SearchHit(Wire, frozen=True, kw_only=True):
         return f"{self.before}{self.text}{self.after}"
 
 
-Hits: TypeAlias = dict[str, tuple[SearchHit, ...]]
-"""The first few hits of each conversation, by its URI."""
+Hits: TypeAlias = dict[str, tuple[SearchHit, ...]]  # the first few hits of each conversation, by its URI
 
 
 def index_file(log: Path) -> Path:

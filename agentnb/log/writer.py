@@ -36,6 +36,20 @@ Json: TypeAlias = dict[str, Any]
 
 _TURN_ACTION = re.compile(rb'"type":"chat/(?:turn|error)')
 _IN_SUMMARY = ("provider", "title", "status", "activity", "project", "annotations")
+_SESSION = """
+    INSERT INTO sessions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (uri) DO UPDATE SET
+        title = excluded.title, agent_session = coalesce(excluded.agent_session, agent_session),
+        host_id = excluded.host_id, open = excluded.open, modified_at = excluded.modified_at,
+        gap = coalesce(excluded.gap, gap)
+"""
+_STATUS = """
+    INSERT INTO marks (uri, status) VALUES (?, ?) ON CONFLICT (uri) DO UPDATE SET status = excluded.status
+        WHERE status != excluded.status
+"""
+_ARCHIVED = "INSERT INTO marks (uri, archived) VALUES (?, 1) ON CONFLICT (uri) DO UPDATE SET archived = 1"
+"""Marks are only set with a session and never removed: another kernel may have set them since."""
+_ENTRIES = "SELECT at, first, envelope, checksum FROM entries WHERE channel = ? AND at > ? ORDER BY at"
+FLUSH_SECONDS = 5.0
 
 
 def state_of(data: bytes) -> Any:
@@ -98,26 +112,6 @@ def _read_action(action: Json, state: ChatState) -> None:
         action["duration"] = max(0, ended - milliseconds(turn.started_at))
     if "error" in action:
         action["part"] = {"kind": "error", "error": action.pop("error")}
-
-
-_SESSION = """
-    INSERT INTO sessions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (uri) DO UPDATE SET
-        title = excluded.title, agent_session = coalesce(excluded.agent_session, agent_session),
-        host_id = excluded.host_id, open = excluded.open, modified_at = excluded.modified_at,
-        gap = coalesce(excluded.gap, gap)
-"""
-
-_STATUS = """
-    INSERT INTO marks (uri, status) VALUES (?, ?) ON CONFLICT (uri) DO UPDATE SET status = excluded.status
-        WHERE status != excluded.status
-"""
-_ARCHIVED = "INSERT INTO marks (uri, archived) VALUES (?, 1) ON CONFLICT (uri) DO UPDATE SET archived = 1"
-"""Marks are only set with a session and never removed: another kernel may have set them since."""
-
-_ENTRIES = "SELECT at, first, envelope, checksum FROM entries WHERE channel = ? AND at > ? ORDER BY at"
-
-
-FLUSH_SECONDS = 5.0
 
 
 class LogWriter:

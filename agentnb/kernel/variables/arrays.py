@@ -25,6 +25,7 @@ MOST_READ = 4_000_000
 """Bytes that are read of an array that is not copied; of a larger one, evenly spaced elements are read."""
 _SAMPLES = 20_000
 _CHUNK = 16_000_000
+_LAZY = "_fill_value"  # a masked array sets this attribute when it is displayed
 
 
 class CopyMemory:
@@ -113,9 +114,6 @@ class ArrayMark(State):
         if plain.dtype.hasobject:
             return same_items(self._print, _elements(plain))
         return bool(self._print == _digest(plain))
-
-
-_LAZY = "_fill_value"  # a masked array sets this attribute when it is displayed
 
 
 class SubclassAttributes(AttributesState):

@@ -160,8 +160,7 @@ def vars_of(kind: type[Any]) -> types.MappingProxyType[str, Any]:
     return attributes
 
 
-_ANY_NAME = frozenset({"exec", "eval", "globals", "locals", "vars"})
-"""Functions by which code can reach any variable."""
+_ANY_NAME = frozenset({"exec", "eval", "globals", "locals", "vars"})  # by these, code can reach any variable
 _ANY_ATTRIBUTE = frozenset(
     {"run_line_magic", "run_cell_magic", "run_cell", "user_ns", "user_global_ns", "__globals__", "f_globals"}
     | {"get_referrers", "get_objects", "currentframe", "_getframe"}
@@ -171,16 +170,11 @@ _HISTORY = re.compile(r"_+\d*|_i+\d*|Out|In")
 
 
 class Reach:
-    """The variables that a piece of code can reach.
-
-    Attributes:
-        names: The names that the code reads, in the order in which it reads them.
-        is_any: True if it can also reach any other name.
-    """
+    """The variables that a piece of code can reach."""
 
     def __init__(self, code: str) -> None:
-        self.names: dict[str, None] = {}
-        self.is_any: bool = False
+        self.names: dict[str, None] = {}  # in the order in which the code reads them
+        self.is_any: bool = False  # True if the code can also reach any other name
         self._bound: set[str] = set()
         try:
             module = ast.parse(code)

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 _absent = object()
 _POINTER = 8
 _OF_CLASSES = frozenset({"__dict__", "__weakref__", "__doc__", "_abc_impl", "__slots__"})
+_BUFFERS = (io.StringIO, io.BytesIO)
 
 
 class CannotRestore(Exception):
@@ -31,10 +32,8 @@ class CannotRestore(Exception):
 class State:
     """The state of an object at one moment."""
 
-    size = 0
-    """Bytes that only this object holds."""
-    is_kept = True
-    """False if it only shows whether the object changed."""
+    size = 0  # bytes that only this object holds
+    is_kept = True  # False if it only shows whether the object changed
 
     def matches(self, value: Any) -> bool:
         """True if *value* is in this state now."""
@@ -320,9 +319,6 @@ class MethodsState(State):
 
     def restore(self, value: Any) -> None:
         self._write(value, self._state)
-
-
-_BUFFERS = (io.StringIO, io.BytesIO)
 
 
 def buffer_state(value: Any) -> MethodsState:

@@ -28,6 +28,29 @@ if TYPE_CHECKING:
 
 LONGEST_PATH = 500
 _HINT = 'For example `df`, `df.columns`, `runs[0]["loss"]` or `x[:5]`; `run_code` computes anything else.'
+LONGEST = 200  # characters of one value
+MOST_ITEMS = 6  # items of a container that are written out
+MOST_COLUMNS = 20  # columns of a data frame that are named
+MOST_BYTES = 60  # bytes of a bytes object that are written out
+DEEPEST = 2  # levels of nested containers that are written out
+_MOST_BITS = 256
+_SIMPLE = frozenset({bool, float, complex, type(None)})
+_WINDOW = 2_000  # characters of a string that are searched for credentials before the cut
+_SHAPED_BY = frozenset({"numpy", "pandas", "polars", "torch", "builtins"})
+_BRACKETS: dict[type, tuple[str, str]] = {
+    list: ("[", "]"),
+    tuple: ("(", ")"),
+    set: ("{", "}"),
+    frozenset: ("frozenset({", "})"),
+}
+MOST_COMPARED = 1_000  # columns of a data frame whose names and types are compared
+MOST_NAMED = 5  # columns that a sentence names
+LONGEST_NUMBER = 24
+_SHAPED = ("numpy.ndarray", "pandas.DataFrame", "pandas.Series", "pandas.Index", "polars.DataFrame")
+MOST_OBJECTS = 2_000  # objects that are visited; for a large container, a sample represents all
+SAMPLE = 200
+_NOT_OWNED = (type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType, types.CodeType, types.FrameType)
+_WITH_SIZE = ("numpy.ndarray", "pyarrow.ChunkedArray", "pyarrow.Array")
 
 
 def follow(path: str, variables: Mapping[str, Any]) -> Any:
@@ -94,31 +117,6 @@ def _key(node: ast.expr, path: str) -> Any:
                 return ast.literal_eval(node)
             except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
                 raise UsageError(f"{path!r} does more than read a variable.", hint=_HINT) from None
-
-
-LONGEST = 200  # characters of one value
-MOST_ITEMS = 6  # items of a container that are written out
-MOST_COLUMNS = 20  # columns of a data frame that are named
-MOST_BYTES = 60  # bytes of a bytes object that are written out
-DEEPEST = 2  # levels of nested containers that are written out
-_MOST_BITS = 256
-_SIMPLE = frozenset({bool, float, complex, type(None)})
-_WINDOW = 2_000  # characters of a string that are searched for credentials before the cut
-_SHAPED_BY = frozenset({"numpy", "pandas", "polars", "torch", "builtins"})
-_BRACKETS: dict[type, tuple[str, str]] = {
-    list: ("[", "]"),
-    tuple: ("(", ")"),
-    set: ("{", "}"),
-    frozenset: ("frozenset({", "})"),
-}
-MOST_COMPARED = 1_000  # columns of a data frame whose names and types are compared
-MOST_NAMED = 5  # columns that a sentence names
-LONGEST_NUMBER = 24
-_SHAPED = ("numpy.ndarray", "pandas.DataFrame", "pandas.Series", "pandas.Index", "polars.DataFrame")
-MOST_OBJECTS = 2_000  # objects that are visited; for a large container, a sample represents all
-SAMPLE = 200
-_NOT_OWNED = (type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType, types.CodeType, types.FrameType)
-_WITH_SIZE = ("numpy.ndarray", "pyarrow.ChunkedArray", "pyarrow.Array")
 
 
 def value_text(value: Any, name: str, credentials: Credentials) -> str:
