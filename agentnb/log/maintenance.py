@@ -218,7 +218,8 @@ def _uris(connection: sqlite3.Connection) -> list[str]:
     uris: dict[str, None] = {}
     for query in ("SELECT uri FROM sessions", "SELECT uri FROM sessions NOT INDEXED"):
         with contextlib.suppress(sqlite3.DatabaseError):
-            uris.update((str(uri), None) for (uri,) in connection.execute(query))
+            for (uri,) in connection.execute(query):
+                uris[str(uri)] = None
     return [*uris]
 
 
