@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
     from agentnb.kernel.code_runner import NotebookCell, NotebookView
+    from agentnb.kernel.variables.changes import Status
 
 
 MOST_TAGS = 50  # the most tags of one cell
 LONGEST_TAG = 100
 MOST_CHARACTERS = 60  # characters of a cell's first line that a name shows
 _NUMBER = re.compile(r"(?:In ?)?\[?(?P<number>\d{1,9})\]?", re.ASCII)
-Status = Literal["added", "changed", "deleted"]
 _KEPT = "It was kept: its old text is no longer held."
 _UNKNOWN = "The page did not say the cell's old text, so it cannot be put back. Reload the page."
 

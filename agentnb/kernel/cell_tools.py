@@ -24,11 +24,10 @@ if TYPE_CHECKING:
     from agentnb.kernel.cell_plans import CellPlan
     from agentnb.kernel.changes import KernelChanges
     from agentnb.kernel.code_runner import CodeRunner, CodeWatch, Edit, Edited, NotebookCell, NotebookView
+    from agentnb.kernel.content import Result
     from agentnb.kernel.job_queue import JobQueue
     from agentnb.kernel.variables.changes import NameChange
     from agentnb.state import ToolCallDetails, ToolCallRun
-
-    Result = dict[str, Any]
 
 T = TypeVar("T")
 

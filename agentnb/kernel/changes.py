@@ -19,10 +19,10 @@ from agentnb.kernel.variables.references import LIMIT
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from agentnb.changes.model import Choice
     from agentnb.kernel.cell_changes import CellOrder, CellRecord
     from agentnb.kernel.code_runner import CodeRunner, CodeWatch, NotebookView
     from agentnb.kernel.job_queue import JobQueue
-    from agentnb.kernel.undo import Choice
     from agentnb.ports import StepComparison
     from agentnb.state import DataCheck
 

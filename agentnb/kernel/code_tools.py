@@ -36,9 +36,10 @@ from agentnb.state import ToolCallRun, ToolTextContent
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Collection
 
-    from agentnb.kernel.cell_tools import Call, Result, ToolEvents
+    from agentnb.kernel.cell_tools import Call, ToolEvents
     from agentnb.kernel.changes import KernelChanges
     from agentnb.kernel.code_runner import CodeRunner, CodeWatch, CodeWork, NotebookCell
+    from agentnb.kernel.content import Result
     from agentnb.kernel.job_queue import JobQueue
     from agentnb.kernel.variables.changes import NameChange
     from agentnb.ports import Tool, ToolSession

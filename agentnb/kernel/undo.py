@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import threading
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from agentnb.changes.model import Choice
     from agentnb.kernel.cell_changes import CellOrder, CellRecord
     from agentnb.kernel.code_runner import CodeRunner, Namespace, NotebookView
     from agentnb.kernel.variables.changes import NameChange
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
     from agentnb.state import DataCheck
 
 
-Choice = Literal["mine", "theirs"]
-"""The answer to a conflict: keep the current state (``"mine"``), or replace it (``"theirs"``)."""
 TRIES = 3
 
 
