@@ -249,8 +249,7 @@ class ClientInfo(msgspec.Struct, frozen=True, kw_only=True):
     @classmethod
     def read(cls, value: Any) -> ClientInfo:
         """Read what the client sent, whatever its shape."""
-        fields = value if isinstance(value, dict) else {}
-        return cls(**{key: _clean(fields.get(key)) for key in cls.__struct_fields__})
+        return cls(**{key: _clean(mapping(value).get(key)) for key in cls.__struct_fields__})
 
 
 class Program(Protocol):
@@ -313,8 +312,7 @@ class PairedServer(ToolMcpServer):
 
     async def _with_progress(self, params: dict[str, Any]) -> dict[str, Any]:
         """Run a call and, if the program asked for it, report what it waits for (MCP ``notifications/progress``)."""
-        meta = params.get("_meta")
-        token = meta.get("progressToken") if isinstance(meta, dict) else None
+        token = mapping(params.get("_meta")).get("progressToken")
         call = asyncio.ensure_future(super().request("tools/call", params))
         times = 0
         try:
