@@ -9,9 +9,4 @@ from agentnb.one_at_a_time import names_at_first_use
 if TYPE_CHECKING:
     from agentnb.changes.model import Conflict as Conflict
 else:
-    __getattr__, __dir__ = names_at_first_use(
-        __name__,
-        {
-            "Conflict": "agentnb.changes.model",
-        },
-    )
+    __getattr__, __dir__ = names_at_first_use(__name__, {"Conflict": "agentnb.changes.model"})

@@ -13,16 +13,7 @@ from msgspec.structs import replace
 from agentnb.changes.coverage import file_mode
 from agentnb.changes.file_operations import read_entry
 from agentnb.changes.journal import Content, Operation
-from agentnb.changes.model import (
-    FOLDER,
-    UNKNOWN,
-    Conflict,
-    FileVersion,
-    Mode,
-    PathChange,
-    folders_above,
-    path_to_json,
-)
+from agentnb.changes.model import FOLDER, UNKNOWN, Conflict, FileVersion, Mode, PathChange, folders_above, path_to_json
 from agentnb.changes.objects import blob_id
 from agentnb.changes.text_diff import merge
 from agentnb.errors import ChangesError, ContentNotStored, FilesConflict, OutsideWorkspace
@@ -89,7 +80,6 @@ class Planner:
         self._most = most
 
     def plan(self, steps: Sequence[Step], choices: Mapping[str, Choice]) -> ApplyPlan:
-        """The operations that bring each path to its step's target."""
         wishes: list[Wish] = []
         conflicts: list[Conflict] = []
         folders: set[str] = set()
@@ -237,8 +227,7 @@ class Planner:
         return blocked
 
     def _in_the_way(self, wish: Wish, going: set[str], written: set[str]) -> str | None:
-        parts = wish.path.split("/")
-        above_all = ["/".join(parts[:count]) for count in range(1, len(parts))]
+        above_all = folders_above(wish.path)
         if blocking := [above for above in above_all if above in written]:
             return blocking[0]  # another step writes a file where this one needs a folder
         for above in above_all:
@@ -357,7 +346,6 @@ def joined(steps: Sequence[Step]) -> list[Step]:
 
 
 def followed_by(first: Step, second: Step) -> Step:
-    """Join two consecutive steps of the same path."""
     return replace(first, target=second.target, is_implied=first.is_implied and second.is_implied)
 
 

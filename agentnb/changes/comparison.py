@@ -21,6 +21,12 @@ if TYPE_CHECKING:
 
     Engine: TypeAlias = GitEngine | CopyEngine
 
+MOST_FILES = 100
+MOST_BYTES = 1024**2
+MOST_LINES = 2_000_000  # lines that are compared in all; beyond that, only files of the same name are compared
+_SIMILAR = 0.5
+_SHORTEST = 16  # bytes; shorter files may be equal by chance
+
 
 class Manifest(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """The stored description of a snapshot; paths are in the form for JSON."""
@@ -47,14 +53,13 @@ def compare(
     read: Callable[[FileVersion], bytes],
     between: Iterable[Manifest] = (),
 ) -> tuple[PathChange, ...]:
-    """The files that changed between two snapshots, by path."""
     differences = _whole(old, new, engine) if old.tree and new.tree else _named(old, new, engine)
     unknown = _unknown_before(old, new, engine, differences)
     for middle in between:
         only_named = middle.forced if middle.tree else middle.extras
         late = {path_from_json(path) for path in {*only_named} - {*old.named}} - differences.keys()
         named_paths = {path_from_json(path) for path in middle.named}
-        _begin_later(differences, sorted((unknown & named_paths) | late), middle, new, engine)
+        _begin_later(differences, (unknown & named_paths) | late, middle, new, engine)
         unknown -= named_paths
     gone = {path_from_json(each.path) for each in new.snapshot.not_covered}
     changes = []
@@ -79,11 +84,8 @@ def _whole(old: Manifest, new: Manifest, engine: Engine) -> Differences:
 
 def _named(old: Manifest, new: Manifest, engine: Engine) -> Differences:
     wanted = {path_from_json(path) for each in (old, new) if not each.tree for path in each.named}
-    sides = []
-    for each in (old, new):
-        known = {path: version for path, version in each.others.items() if path in wanted}
-        sides.append(known | (engine.find(each.tree, wanted - known.keys()) if each.tree else {}))
-    pairs = {path: (sides[0].get(path), sides[1].get(path)) for path in wanted}
+    first, last = _versions(old, wanted, engine), _versions(new, wanted, engine)
+    pairs = {path: (first.get(path), last.get(path)) for path in wanted}
     return {path: pair for path, pair in pairs.items() if pair[0] != pair[1]}
 
 
@@ -105,7 +107,7 @@ def _unknown_before(old: Manifest, new: Manifest, engine: Engine, differences: D
     return unknown
 
 
-def _begin_later(differences: Differences, paths: list[str], middle: Manifest, new: Manifest, engine: Engine) -> None:
+def _begin_later(differences: Differences, paths: set[str], middle: Manifest, new: Manifest, engine: Engine) -> None:
     """Compare *paths*, which were not covered before *middle*, from *middle* to *new*."""
     first, last = _versions(middle, paths, engine), _versions(new, paths, engine)
     for path in paths:
@@ -115,9 +117,9 @@ def _begin_later(differences: Differences, paths: list[str], middle: Manifest, n
             differences.pop(path, None)
 
 
-def _versions(manifest: Manifest, paths: list[str], engine: Engine) -> dict[str, FileVersion]:
+def _versions(manifest: Manifest, paths: set[str], engine: Engine) -> dict[str, FileVersion]:
     known = {path: version for path, version in manifest.others.items() if path in paths}
-    others = [path for path in paths if path not in known]
+    others = paths - known.keys()
     return known | (engine.find(manifest.tree, others) if manifest.tree and others else {})
 
 
@@ -130,19 +132,11 @@ def _old_rules(version: FileVersion | None, engine: Engine) -> tuple[IgnoreRule,
         return ()
 
 
-MOST_FILES = 100
-MOST_BYTES = 1024**2
-MOST_LINES = 2_000_000
-"""Lines that are compared in all; beyond that, only files of the same name are compared."""
-_SIMILAR = 0.5
-_SHORTEST = 16  # bytes; shorter files may be equal by chance
-
-
 def with_moves(changes: Iterable[PathChange], read: Callable[[FileVersion], bytes]) -> tuple[PathChange, ...]:
     """Returns *changes*, by path, with each move joined into one change."""
     every = sorted(changes, key=lambda each: each.path)
-    gone = {each.path: each.before for each in every if each.after is None and _can_move(each.before)}
-    new = {each.path: each.after for each in every if each.before is None and _can_move(each.after)}
+    gone = {each.path: each.before for each in every if each.before and each.after is None and _can_move(each.before)}
+    new = {each.path: each.after for each in every if each.after and each.before is None and _can_move(each.after)}
     moved = _equal(gone, new)
     left = {path: each for path, each in gone.items() if path not in moved.values()}
     moved |= _similar(left, {path: each for path, each in new.items() if path not in moved}, read)
@@ -156,22 +150,18 @@ def with_moves(changes: Iterable[PathChange], read: Callable[[FileVersion], byte
     )
 
 
-def _blob(version: FileVersion | None) -> str:
-    return "" if version is None or version.blob is None else version.blob
+def _can_move(version: FileVersion) -> bool:
+    return version.blob is not None and version.mode != "link" and version.size > 0
 
 
-def _can_move(version: FileVersion | None) -> bool:
-    return version is not None and version.blob is not None and version.mode != "link" and version.size > 0
-
-
-def _equal(gone: dict[str, FileVersion | None], new: dict[str, FileVersion | None]) -> dict[str, str]:
+def _equal(gone: dict[str, FileVersion], new: dict[str, FileVersion]) -> dict[str, str]:
     """Map each new path to the old path with the same content; of several, one with the same name, else the first."""
-    by_blob: dict[str, list[str]] = {}
+    by_blob: dict[str | None, list[str]] = {}
     for path, version in gone.items():
-        by_blob.setdefault(_blob(version), []).append(path)
+        by_blob.setdefault(version.blob, []).append(path)
     equal = {}
     for path, version in new.items():
-        candidates = by_blob.get(_blob(version), [])
+        candidates = by_blob.get(version.blob, [])
         if candidates:
             same_name = [each for each in candidates if _name(each) == _name(path)]
             equal[path] = (same_name or candidates)[0]
@@ -180,7 +170,7 @@ def _equal(gone: dict[str, FileVersion | None], new: dict[str, FileVersion | Non
 
 
 def _similar(
-    gone: dict[str, FileVersion | None], new: dict[str, FileVersion | None], read: Callable[[FileVersion], bytes]
+    gone: dict[str, FileVersion], new: dict[str, FileVersion], read: Callable[[FileVersion], bytes]
 ) -> dict[str, str]:
     if len(gone) > MOST_FILES or len(new) > MOST_FILES:
         return {}
@@ -202,9 +192,9 @@ def _similar(
     return similar
 
 
-def _lines(version: FileVersion | None, read: Callable[[FileVersion], bytes]) -> Counter[bytes]:
+def _lines(version: FileVersion, read: Callable[[FileVersion], bytes]) -> Counter[bytes]:
     """Count how often each line of a text occurs; empty if it is not text, or too short to tell."""
-    if version is None or not _SHORTEST <= version.size <= MOST_BYTES:
+    if not _SHORTEST <= version.size <= MOST_BYTES:
         return Counter()
     try:
         return Counter(text_lines(read(version)) or [])

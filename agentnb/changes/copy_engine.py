@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
 
 _SETTLED_NS = 2_000_000_000  # a folder changed this recently may change again without a new modification time
+MOST_FILES = 20_000  # the most files in a workspace; with more, only named files are covered
 
 
 class IgnoreRules(NamedTuple):
@@ -72,18 +73,14 @@ class Listed:
     is_empty: bool = False
     has_rules: bool = False
     is_environment: bool = False
-    is_cut: bool = False
-    """True if it has more than were listed."""
+    is_cut: bool = False  # True if it has more than were listed
     rules: IgnoreRules | None = None
     rules_signature: Signature = ()
-    kept: tuple[str, ...] | None = None
-    """Its folders that are not ignored, by :attr:`rules`."""
+    kept: tuple[str, ...] | None = None  # its folders that are not ignored by `rules`
 
 
 @dataclass
 class Scan:
-    """The result of one walk."""
-
     empty: list[str] = field(default_factory=list)
     files: int = 0
     bytes: int = 0
@@ -228,22 +225,14 @@ def _listing(full: str, listed: Listed, most: int) -> Listed:
     listed.special = tuple(special)
     listed.is_empty = not (files or folders or special)
     listed.has_rules = os.path.lexists(f"{full}/.gitignore") if listed.is_cut else ".gitignore" in files
-    names = _marks(full) if listed.is_cut else (*files, *folders)
-    listed.is_environment = any(each in ENVIRONMENT_MARKS for each in names)
+    if listed.is_cut:
+        listed.is_environment = any(os.path.lexists(f"{full}/{each}") for each in ENVIRONMENT_MARKS)
+    else:
+        listed.is_environment = any(each in files or each in folders for each in ENVIRONMENT_MARKS)
     return listed
 
 
-def _marks(full: str) -> Iterator[str]:
-    return (each for each in ENVIRONMENT_MARKS if os.path.lexists(f"{full}/{each}"))
-
-
-MOST_FILES = 20_000
-"""The most files in a workspace; with more, only named files are covered."""
-
-
 class CopyEngine:
-    """Stores snapshots as copies."""
-
     name = "copy"
 
     def __init__(self, folder: Path, workspace: Path, scan: FolderScan) -> None:

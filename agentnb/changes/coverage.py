@@ -32,19 +32,8 @@ _SETTLED_COARSE_NS = 2_000_000_000  # the same, for file times in whole seconds
 VARIABLE = "AGENTNB_CHANGES_MAX"
 LEFT_OUT = (
     *(".git", ".hg", ".svn", ".jj", ".bzr", "CVS"),
-    *(
-        ".venv",
-        "venv",
-        ".venv-*",
-        ".pixi",
-        ".conda",
-        ".tox",
-        ".nox",
-        ".direnv",
-        ".eggs",
-        "node_modules",
-        "bower_components",
-    ),
+    *(".venv", "venv", ".venv-*", ".pixi", ".conda", ".tox", ".nox", ".direnv", ".eggs"),
+    *("node_modules", "bower_components"),
     *("__pycache__", ".ipynb_checkpoints", ".cache", ".mypy_cache", ".ruff_cache", ".pytest_cache", ".hypothesis"),
     *(".parcel-cache", ".gradle", ".terraform", ".Trash", ".Trash-*", ".virtual_documents"),
 )
@@ -53,8 +42,7 @@ LEFT_OUT = (
 PENDING = ".agentnb-pending-"
 """The prefix of the folder that holds files being written; a killed kernel may leave one until the next start."""
 
-ENVIRONMENT_MARKS = ("pyvenv.cfg", "conda-meta")
-"""The entries that mark a folder as an environment, whatever its name."""
+ENVIRONMENT_MARKS = ("pyvenv.cfg", "conda-meta")  # they mark a folder as an environment, whatever its name
 
 _LISTED = 100
 _NAMES = frozenset(each for each in LEFT_OUT if "*" not in each)
@@ -65,6 +53,7 @@ _KINDS: tuple[tuple[Callable[[int], bool], Why, str], ...] = (
     (stat.S_ISCHR, "device", "It is a device."),
     (stat.S_ISBLK, "device", "It is a device."),
 )
+_LONGEST_NAME = 4_096  # the longest path, in bytes: Linux opens no longer one
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,8 +77,6 @@ class SnapshotLimits:
 
 
 class TooSlow(ChangesUnavailable):
-    """A snapshot took longer than the limit."""
-
     def __init__(self, seconds: float) -> None:
         super().__init__(f"Scanning the workspace took longer than {seconds:.0f} seconds.")
 
@@ -262,10 +249,6 @@ def normal_names(workspace: Path, named: Iterable[str]) -> frozenset[str]:
         if path != "." and parts[0] != ".." and not any(part.lower() == ".git" for part in parts):
             names.add("/".join(parts))
     return frozenset(names)
-
-
-_LONGEST_NAME = 4_096
-"""The longest path, in bytes: Linux opens no longer one."""
 
 
 def is_file_name(path: str) -> bool:

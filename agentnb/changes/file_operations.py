@@ -19,6 +19,11 @@ from agentnb.safe_files import try_lock, write_atomically
 
 _NO_LINKS = {errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK, errno.EXDEV}
 """The errors of file systems without hard links."""
+PREFIX = "agentnb-changes-"
+OWNER = "owner"
+ABANDONED_SECONDS = 24 * 3600.0
+"""Seconds after which a folder without the file ``owner`` counts as abandoned: its host was killed before creating it,
+or a cleaner has removed it. The same holds for a folder without its final name."""
 
 
 class FileOperations:
@@ -44,7 +49,6 @@ class FileOperations:
         os.symlink(target, os.fsencode(name), dir_fd=folder)
 
     def rename(self, folder: int, name: str, other_folder: int, other_name: str) -> None:
-        """Rename, within a file system."""
         os.rename(name, other_name, src_dir_fd=folder, dst_dir_fd=other_folder)
 
     def place(self, folder: int, name: str, other_folder: int, other_name: str) -> None:
@@ -71,7 +75,6 @@ class FileOperations:
         os.mkdir(name, mode, dir_fd=folder)
 
     def remove_folder(self, folder: int, name: str) -> None:
-        """Remove an empty folder."""
         os.rmdir(name, dir_fd=folder)
 
     def remove(self, folder: int, name: str) -> None:
@@ -103,13 +106,6 @@ def read_entry(folder: int, name: str, most: int) -> tuple[os.stat_result, bytes
     if not stat.S_ISREG(state.st_mode) or state.st_size > most:
         return state, None
     return state, read_file(name, most + 1, folder)
-
-
-PREFIX = "agentnb-changes-"
-OWNER = "owner"
-ABANDONED_SECONDS = 24 * 3600.0
-"""Seconds after which a folder without the file ``owner`` counts as abandoned: its host was killed before creating it,
-or a cleaner has removed it. The same holds for a folder without its final name."""
 
 
 class TemporaryFolder:

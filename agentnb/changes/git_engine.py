@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 from agentnb.changes.coverage import ENVIRONMENT_MARKS, LEFT_OUT, PENDING, Signature, TooSlow, read_file, signature
-from agentnb.changes.git_program import ANSWER_SECONDS, GitFailed, GitProgram, PackedContents, folder_rules, nul_joined
+from agentnb.changes.git_program import GitFailed, GitProgram, PackedContents, folder_rules, nul_joined
 from agentnb.changes.ignore import is_ignored, literal
 from agentnb.changes.model import FileVersion, Mode
 from agentnb.changes.objects import ObjectFolder
@@ -47,7 +47,7 @@ class GitEngine:
     def __init__(self, program: InstalledGit, folder: Path, workspace: Path) -> None:
         self._git = GitProgram(program.path, folder, workspace)
         self._packs_at_once = program.version >= _PACKS_AT_ONCE
-        packed = PackedContents(self._git, seconds=ANSWER_SECONDS)
+        packed = PackedContents(self._git)
         self.reading: Callable[[], AbstractContextManager[None]] = packed.many
         self.objects: ObjectFolder = ObjectFolder(folder / "objects", packed.read)
         self._workspace = workspace
@@ -142,9 +142,7 @@ class GitEngine:
         return wanted.intersection(map(os.fsdecode, self._listed_in(tree, wanted, "-r", "-d", "--name-only")))
 
     def _listed_in(self, tree: str, paths: Iterable[str], *options: str) -> Iterator[bytes]:
-        wanted = list(paths)
-        for first in range(0, len(wanted), _ARGUMENTS):
-            some = wanted[first : first + _ARGUMENTS]
+        for some in _batches(list(paths), _ARGUMENTS):
             yield from filter(None, self._git.run("ls-tree", *options, "-z", tree, "--", *some).split(b"\0"))
 
     def keep(self, trees: Iterable[str], blobs: Iterable[str]) -> None:
@@ -199,10 +197,8 @@ class GitEngine:
         if not fresh:
             return []
         known = set()
-        for first in range(0, len(fresh), _ARGUMENTS):
-            known.update(
-                self._git.paths("ls-files", "-z", "--", *fresh[first : first + _ARGUMENTS], most=len(fresh))[0]
-            )
+        for some in _batches(fresh, _ARGUMENTS):
+            known.update(self._git.paths("ls-files", "-z", "--", *some, most=len(fresh))[0])
         self._named.update(fresh)
         forced = [each for each in fresh if each not in known]
         look.forced.update(forced)
@@ -220,11 +216,10 @@ class GitEngine:
         return adds, removes
 
     def _store(self, paths: list[str], look: WorkspaceLook, until: float) -> None:
-        for first in range(0, len(paths), _BATCH):
+        for some in _batches(paths, _BATCH):
             left = until - time.monotonic()
             if left <= 0:
                 raise TooSlow(look.limits.seconds)
-            some = paths[first : first + _BATCH]
             self._add(some, look, left)
             self._young.update(path for path in some if self._is_young(path))
 
@@ -241,8 +236,7 @@ class GitEngine:
         """Read again the files that were young at the last look; an entry without times counts as changed."""
         paths = sorted(path for path in self._young if look.verdict(path) == "store")
         self._young.intersection_update(paths)
-        for first in range(0, len(paths), _ARGUMENTS):
-            some = paths[first : first + _ARGUMENTS]
+        for some in _batches(paths, _ARGUMENTS):
             self._young.difference_update(some)
             entries = self._git.run("ls-files", "-s", "-z", "--", *some)
             self._git.run("update-index", "-z", "--index-info", standard_input=entries)
@@ -305,6 +299,10 @@ class GitEngine:
         )
         pairs = (line.split(b" ") for line in output.splitlines())
         return sizes | {pair[0]: int(pair[1]) for pair in pairs if pair[1].isdigit()}
+
+
+def _batches(paths: list[str], size: int) -> Iterator[list[str]]:
+    return (paths[first : first + size] for first in range(0, len(paths), size))
 
 
 def _version(mode: bytes, blob: bytes, sizes: dict[bytes, int]) -> FileVersion | None:

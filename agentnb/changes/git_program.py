@@ -28,11 +28,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 
-OLDEST = (2, 30)
-"""The oldest version of git that is used."""
+OLDEST = (2, 30)  # the oldest version of git that is used
 
-ANSWER_SECONDS = 120.0
-"""Seconds that one run of git may take; after that, it counts as hanging."""
+ANSWER_SECONDS = 120.0  # seconds that one run of git may take; after that, it counts as hanging
 
 _CONFIG = """\
 # agentnb writes this file; it is read by no repository of yours.
@@ -78,6 +76,7 @@ _ATTRIBUTES = (
     "* -text -crlf !eol -filter -ident !working-tree-encoding !diff !merge !export-ignore !export-subst !delta\n"
 )
 _PASSED_ON = ("PATH", "TMPDIR", "TEMP", "TMP", "SYSTEMROOT", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
+_HIGHEST = 40  # most folders searched above the workspace
 
 
 class GitFailed(ChangesError):
@@ -85,8 +84,6 @@ class GitFailed(ChangesError):
 
 
 class InstalledGit(NamedTuple):
-    """A git program."""
-
     path: str
     version: tuple[int, int]
 
@@ -142,10 +139,9 @@ def clean(home: Path | None = None) -> dict[str, str]:
 class GitProgram:
     """Runs git on the repository *folder* with *workspace* as its work tree."""
 
-    def __init__(self, program: str, folder: Path, workspace: Path, *, seconds: float = ANSWER_SECONDS) -> None:
+    def __init__(self, program: str, folder: Path, workspace: Path) -> None:
         self.folder = folder
         self._workspace = workspace
-        self._seconds = seconds
         self._command = (
             *(program, f"--git-dir={folder}", f"--work-tree={workspace}"),
             *("-c", "safe.directory=*", "-c", "core.fsmonitor=false", "-c", f"core.hooksPath={os.devnull}"),
@@ -169,16 +165,14 @@ class GitProgram:
         info.mkdir(exist_ok=True, mode=0o700)
         _write_if_other(info / name, text)
 
-    def run(self, *arguments: str, standard_input: bytes | None = None, seconds: float | None = None) -> bytes:
-        """Run git and return its output."""
-        limit = self._seconds if seconds is None else seconds
+    def run(self, *arguments: str, standard_input: bytes | None = None, seconds: float = ANSWER_SECONDS) -> bytes:
         with self.start(*arguments, has_input=standard_input is not None, errors=subprocess.PIPE) as process:
             try:
-                printed, printed_errors = process.communicate(standard_input, timeout=limit)
+                printed, printed_errors = process.communicate(standard_input, timeout=seconds)
             except subprocess.TimeoutExpired as error:
                 process.kill()
                 process.communicate()
-                raise TooSlow(limit) from error
+                raise TooSlow(seconds) from error
             except BaseException:
                 process.kill()
                 raise
@@ -190,12 +184,9 @@ class GitProgram:
         """Run git and return what it lists (``-z``), at most *most* entries, and whether there are more."""
         received = bytearray()
         count = 0
-        with (
-            tempfile.TemporaryFile() as errors,
-            self.start(*arguments, has_input=False, errors=errors) as process,
-        ):
+        with tempfile.TemporaryFile() as errors, self.start(*arguments, has_input=False, errors=errors) as process:
             assert process.stdout is not None  # noqa: S101 - it is a pipe
-            with killed_after(process, self._seconds) as is_slow:
+            with killed_after(process, ANSWER_SECONDS) as is_slow:
                 try:
                     while count <= most and (block := process.stdout.read(1 << 20)):
                         received += block
@@ -209,7 +200,7 @@ class GitProgram:
             errors.seek(0)
             words = errors.read(10_000).decode("utf-8", "replace").strip()
         if is_slow.is_set():
-            raise TooSlow(self._seconds)
+            raise TooSlow(ANSWER_SECONDS)
         if count <= most and process.returncode:
             raise _failure(arguments[0], process.returncode, words)
         return [os.fsdecode(each) for each in bytes(received).split(b"\0")[: min(count, most)]], count > most
@@ -278,9 +269,8 @@ def _has_developer_tools() -> bool:
 class PackedContents:
     """Contents, by name, that are packed by git and are not files of their own."""
 
-    def __init__(self, git: GitProgram, *, seconds: float) -> None:
+    def __init__(self, git: GitProgram) -> None:
         self._git = git
-        self._seconds = seconds
         self._lock = threading.Lock()
         self._readers = 0
         self._process: subprocess.Popen[bytes] | None = None
@@ -312,14 +302,14 @@ class PackedContents:
         standard_input, printed = process.stdin, process.stdout
         assert standard_input is not None and printed is not None  # noqa: S101, PT018 - both are pipes
         content = None
-        with killed_after(process, self._seconds) as is_slow:
+        with killed_after(process, ANSWER_SECONDS) as is_slow:
             try:
                 content = _content(standard_input, printed, name)
             except OSError:  # git has ended
                 process.wait()
         if is_slow.is_set():
             self._end()
-            raise TooSlow(self._seconds)
+            raise TooSlow(ANSWER_SECONDS)
         return content
 
     def _end(self) -> None:
@@ -344,9 +334,6 @@ def _content(standard_input: IO[bytes], printed: IO[bytes], name: str) -> bytes 
     if len(content) != size + 1:
         raise BrokenPipeError
     return content[:-1]
-
-
-_HIGHEST = 40  # most folders searched above the workspace
 
 
 def outer_excludes(workspace: Path) -> str:

@@ -11,16 +11,12 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
-MOST_BYTES = 1024**2
-"""The largest ignore file that is read, in bytes."""
+MOST_BYTES = 1024**2  # the largest ignore file that is read, in bytes
 
-MOST_LINES = 2_000
-"""Lines of an ignore file that are read here; git reads all of them."""
+MOST_LINES = 2_000  # lines of an ignore file that are read here; git reads all of them
 
 
 class IgnoreRule(NamedTuple):
-    """One line of an ignore file."""
-
     parts: tuple[str, ...]
     anchored: bool
     only_folders: bool
@@ -28,7 +24,6 @@ class IgnoreRule(NamedTuple):
 
 
 def read_rules(text: str) -> tuple[IgnoreRule, ...]:
-    r"""The rules of an ignore file, in order."""
     return tuple(rule for line in text.split("\n")[:MOST_LINES] if (rule := _rule(line)) is not None)
 
 

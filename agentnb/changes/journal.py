@@ -39,8 +39,6 @@ Kind: TypeAlias = Literal["remove", "remove folder", "make folder", "write"]
 
 
 class Operation(msgspec.Struct, frozen=True, kw_only=True):
-    """One step of a transaction."""
-
     kind: Kind
     path: str
     mode: int | None = None
@@ -63,8 +61,6 @@ class Journal(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Content(NamedTuple):
-    """The new content of a path."""
-
     content: bytes
     like: os.stat_result | None = None
     executable: bool = False

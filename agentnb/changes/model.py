@@ -22,8 +22,8 @@ Why: TypeAlias = Literal[
 Choice: TypeAlias = Literal["mine", "theirs"]
 """The side of a conflict to take: ``mine`` leaves the file as it is now, ``theirs`` takes the step's target."""
 
-UNKNOWN = "unknown"
-"""The digest of a version that existed, or may have existed, but was not read."""
+UNKNOWN = "unknown"  # the digest of a version that existed, or may have existed, but was not read
+_ESCAPED = 0xF700  # private characters from here stand for undecodable bytes in JSON: U+F780 is the byte 0x80
 
 
 class FileVersion(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -40,8 +40,7 @@ class FileVersion(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
         return self.blob is not None or self.mode == "folder"
 
 
-FOLDER = FileVersion(mode="folder")
-"""A folder; its contents are listed separately."""
+FOLDER = FileVersion(mode="folder")  # its contents are listed separately
 
 Differences: TypeAlias = dict[str, tuple[FileVersion | None, FileVersion | None]]
 """Paths with their earlier and later version; None where there is none."""
@@ -87,10 +86,7 @@ class PathChange(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
         """The steps that undo it."""
         if self.was is None:
             return (Step(path=self.path, base=self.after, target=self.before),)
-        return (
-            Step(path=self.path, base=self.after, target=None),
-            Step(path=self.was, base=None, target=self.before),
-        )
+        return (Step(path=self.path, base=self.after, target=None), Step(path=self.was, base=None, target=self.before))
 
     @property
     def forward(self) -> tuple[Step, ...]:
@@ -143,10 +139,6 @@ def folders_above(path: str) -> list[str]:
     return ["/".join(parts[:count]) for count in range(1, len(parts))]
 
 
-_ESCAPED = 0xF700
-"""Private characters from here stand for undecodable bytes in JSON: U+F780 is the byte 0x80."""
-
-
 def path_to_json(path: str) -> str:
     """Returns *path* without lone surrogates; different paths have different forms, and most are unchanged."""
     if path.isascii():
@@ -156,7 +148,6 @@ def path_to_json(path: str) -> str:
 
 
 def path_from_json(text: str) -> str:
-    """Reverse :func:`path_to_json`."""
     if text.isascii():
         return text
     raw = b"".join(

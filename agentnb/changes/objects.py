@@ -15,11 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _FOLDER, _FILE = 0o700, 0o400
-
-
 _HEADER = re.compile(rb"[a-z]+ ([0-9]{1,18})\0")
-
-
 _LONGEST_HEADER = 32
 
 
@@ -36,11 +32,9 @@ class ObjectFolder:
         self._elsewhere = elsewhere
 
     def write(self, content: bytes) -> str:
-        """Store *content* and return its name."""
         return self._write(b"blob", content)
 
     def write_empty_tree(self) -> str:
-        """Store the tree of a folder without files, and return its name."""
         return self._write(b"tree", b"")
 
     def _write(self, kind: bytes, content: bytes) -> str:
@@ -89,13 +83,8 @@ class ObjectFolder:
 
     def names(self) -> list[str]:
         """Returns the names of all contents that are stored as files of their own."""
-        return [
-            f"{folder.name}{each.name}"
-            for folder in (self.folder.iterdir() if self.folder.is_dir() else ())
-            if len(folder.name) == 2  # noqa: PLR2004 - the first byte of the hash
-            for each in folder.iterdir()
-            if not each.name.startswith("new-")
-        ]
+        files = self.folder.glob("??/*")  # folders are named for the first byte of the hash
+        return [f"{each.parent.name}{each.name}" for each in files if not each.name.startswith("new-")]
 
     def remove(self, name: str) -> None:
         Path(self._path(name)).unlink(missing_ok=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 from typing import TYPE_CHECKING, TypeVar
 
@@ -37,8 +38,6 @@ class Named(msgspec.Struct, frozen=True):
 
 
 class Applied(msgspec.Struct, frozen=True):
-    """Contents that an undo stored, and when."""
-
     at: int
     blobs: tuple[str, ...]
 
@@ -87,19 +86,15 @@ class SnapshotRecords:
 
     def write(self, manifest: Manifest) -> Manifest:
         """Write a snapshot under an id that no other kernel's has (counted ids start anew in each process)."""
-        number = 0
-        while True:
-            name = f"{manifest.snapshot.id}-{number}" if number else manifest.snapshot.id
-            path = self._snapshots / f"{name}.json"
-            if not path.exists():
-                break
-            number += 1
+        first = manifest.snapshot.id
+        names = (f"{first}-{number}" if number else first for number in itertools.count())
+        name = next(each for each in names if not self._path(each).exists())
         written = msgspec.structs.replace(manifest, snapshot=msgspec.structs.replace(manifest.snapshot, id=name))
-        write_atomically(path, msgspec.json.encode(written))
+        write_atomically(self._path(name), msgspec.json.encode(written))
         return written
 
     def read(self, name: str) -> Manifest:
-        path = self._snapshots / f"{name}.json"
+        path = self._path(name)
         record = _decoded(path, Manifest) if path.parent == self._snapshots else None
         if record is None:
             message = f"The snapshot {name} is no longer stored."
@@ -144,6 +139,9 @@ class SnapshotRecords:
         for path in self._undos.glob("*.json"):
             blobs |= set((_decoded(path, Applied) or Applied(0, ())).blobs)
         return {each.tree for each in manifests if each.tree}, blobs
+
+    def _path(self, name: str) -> Path:
+        return self._snapshots / f"{name}.json"
 
     def _prune_undos(self, oldest: int | None) -> None:
         for path in self._undos.glob("*.json"):

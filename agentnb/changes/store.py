@@ -47,8 +47,6 @@ _ATTEMPTS = 3  # attempts to write if files change between the check and the wri
 
 
 class ChangeStore:
-    """Snapshots of one workspace."""
-
     def __init__(
         self,
         folder: Path,

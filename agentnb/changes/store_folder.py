@@ -18,7 +18,7 @@ from agentnb.changes.git_engine import GitEngine
 from agentnb.changes.git_program import GitFailed, find_git
 from agentnb.changes.records import SnapshotRecords
 from agentnb.clock import now_ms
-from agentnb.errors import AgentnbError, ChangesUnavailable
+from agentnb.errors import ChangesUnavailable
 from agentnb.folders import home
 from agentnb.safe_files import try_lock
 
@@ -30,8 +30,7 @@ if TYPE_CHECKING:
 
 
 MOUNTS = Path("/proc/self/mountinfo")
-CLOCK_NS = 120_000_000_000
-"""Nanoseconds that a file server's clock may lag without a change being missed."""
+CLOCK_NS = 120_000_000_000  # nanoseconds that a file server's clock may lag without a change being missed
 
 _TYPES = frozenset(
     {
@@ -41,21 +40,17 @@ _TYPES = frozenset(
 )
 _FUSE = frozenset(
     {
-        *(
-            "blobfuse",
-            "blobfuse2",
-            "curlftpfs",
-            "davfs",
-            "davfs2",
-            "gcsfuse",
-            "glusterfs",
-            "goofys",
-            "juicefs",
-            "mount-s3",
-        ),
-        *("mountpoint-s3", "rclone", "s3fs", "seaweedfs", "smbnetfs", "sshfs"),
+        *("blobfuse", "blobfuse2", "curlftpfs", "davfs", "davfs2", "gcsfuse", "glusterfs", "goofys", "juicefs"),
+        *("mount-s3", "mountpoint-s3", "rclone", "s3fs", "seaweedfs", "smbnetfs", "sshfs"),
     }
 )
+_AGAIN_SECONDS = 0.02
+EngineName: TypeAlias = Literal["auto", "git", "copy"]
+_REFUSALS = (
+    *(errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO, errno.ESTALE, errno.ETIMEDOUT),
+    *(errno.ENOMEM, errno.EMFILE, errno.ENFILE, errno.EAGAIN),
+)
+_GITS_OWN_WORDS = "Out of diskspace"  # git's message about a full disk if the system gave git no reason
 
 
 def network_file_system(folder: Path, mounts: Path = MOUNTS) -> str | None:
@@ -81,12 +76,7 @@ def network_file_system(folder: Path, mounts: Path = MOUNTS) -> str | None:
 
 def _unescaped(field: bytes) -> str:
     """Decode the octal escapes of spaces, tabs, line breaks and backslashes in *field*."""
-    if b"\\" not in field:
-        return os.fsdecode(field)
     return os.fsdecode(re.sub(rb"\\([0-7]{3})", lambda match: bytes([int(match[1], 8) & 0xFF]), field))
-
-
-_AGAIN_SECONDS = 0.02
 
 
 class StoreLock:
@@ -130,9 +120,6 @@ class StoreLock:
         return ChangesUnavailable(message, hint="Try again when it is done.")
 
 
-EngineName: TypeAlias = Literal["auto", "git", "copy"]
-
-
 class StoreFolder:
     """The folder of one workspace's store, opened."""
 
@@ -141,8 +128,7 @@ class StoreFolder:
     def __init__(self, path: Path, workspace: Path, *, lock_seconds: float, engine: EngineName) -> None:
         self.path: Path = path.resolve()
         self.scan: FolderScan = FolderScan(workspace)
-        self.notes: list[str] = []
-        """Notes for the next snapshot."""
+        self.notes: list[str] = []  # notes for the next snapshot
         self._workspace = workspace
         self._chosen = engine
         self._lock = StoreLock(path / "lock", seconds=lock_seconds)
@@ -166,8 +152,6 @@ class StoreFolder:
         """Turn errors of the file system into errors that tell the user what to do."""
         try:
             yield
-        except AgentnbError:
-            raise
         except OSError as error:
             raise unavailable(error, self.path, self._workspace) from error
 
@@ -176,7 +160,6 @@ class StoreFolder:
         try:
             return self.engine.refresh(look, excludes, tracked_only=tracked_only)
         except GitFailed as error:
-            raise_if_refused(error, self.path)
             self._put_aside(error)
             self.engine = self._opened_engine()
         try:
@@ -222,7 +205,6 @@ class StoreFolder:
             try:
                 return GitEngine(program, self.path / "git", self._workspace)
             except GitFailed as error:
-                raise_if_refused(error, self.path)
                 self._put_aside(error)
                 return GitEngine(program, self.path / "git", self._workspace)
         if self._chosen == "git":
@@ -230,7 +212,8 @@ class StoreFolder:
         return CopyEngine(self.path / "copy", self._workspace, self.scan)
 
     def _put_aside(self, error: GitFailed) -> None:
-        """Rename damaged contents, so that new ones can take their place."""
+        """Rename damaged contents, so that new ones can take their place; raises if the file system refused."""
+        _raise_if_refused(error, self.path)
         for old in self.path.glob("damaged-*"):
             shutil.rmtree(old, ignore_errors=True)
         aside = self.path / f"damaged-{now_ms()}"
@@ -249,14 +232,6 @@ def _secret(path: Path) -> bytes:
         with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:  # noqa: PTH123
             file.write(key)
         return key
-
-
-_REFUSALS = (
-    *(errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO, errno.ESTALE, errno.ETIMEDOUT),
-    *(errno.ENOMEM, errno.EMFILE, errno.ENFILE, errno.EAGAIN),
-)
-_GITS_OWN_WORDS = "Out of diskspace"
-"""Git's message about a full disk if the system gave git no reason."""
 
 
 def too_wide(workspace: Path) -> str:
@@ -290,7 +265,7 @@ def unavailable(error: OSError, folder: Path, workspace: Path) -> ChangesUnavail
     return ChangesUnavailable(message, hint=f"Fix the permissions of {folder} and {workspace}.")
 
 
-def raise_if_refused(error: GitFailed, folder: Path) -> None:
+def _raise_if_refused(error: GitFailed, folder: Path) -> None:
     """Raise git's error as one of the file system if it is one: it does not mean that the store is damaged."""
     message = str(error).replace(_GITS_OWN_WORDS, os.strerror(errno.ENOSPC))
     for number in _REFUSALS:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -14,14 +14,15 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
     from agentnb.kernel.code_runner import NotebookCell, NotebookView
+    from agentnb.kernel.variables.changes import Status
 
 
-MOST_TAGS = 50
-"""The most tags of one cell."""
+MOST_TAGS = 50  # the most tags of one cell
 LONGEST_TAG = 100
-MOST_CHARACTERS = 60
-"""Characters of a cell's first line that a name shows."""
+MOST_CHARACTERS = 60  # characters of a cell's first line that a name shows
 _NUMBER = re.compile(r"(?:In ?)?\[?(?P<number>\d{1,9})\]?", re.ASCII)
+_KEPT = "It was kept: its old text is no longer held."
+_UNKNOWN = "The page did not say the cell's old text, so it cannot be put back. Reload the page."
 
 
 def cell_name(kind: str, count: int | None) -> str:
@@ -49,14 +50,10 @@ def first_line(source: str) -> str:
     return line if not line or "`" in line else f"`{line}`"
 
 
-def number_in(named: str) -> int | None:
-    """The number in *named* (``3``, ``[3]`` and ``In [3]`` are the same); None if it is not a number."""
-    match = _NUMBER.fullmatch(named.strip())
-    return int(match["number"]) if match else None
-
-
 def named_cell(named: str, notebook: NotebookView) -> NotebookCell:
-    number = number_in(named)
+    """The cell with the id or the number *named*: ``3``, ``[3]`` and ``In [3]`` are the same."""
+    match = _NUMBER.fullmatch(named.strip())
+    number = int(match["number"]) if match else None
     cells = [each for each in notebook.cells if each.id and each.id == named]
     cells = cells or [each for each in notebook.cells if number is not None and each.count == number]
     if not cells:
@@ -71,12 +68,6 @@ def named_cell(named: str, notebook: NotebookView) -> NotebookCell:
         ids = " and ".join(each.id for each in cells)
         raise UsageError(f"{len(cells)} cells show In [{number}].", hint=f"Specify one by its id: {ids}.")
     return cells[0]
-
-
-Status = Literal["added", "changed", "deleted"]
-
-_KEPT = "It was kept: its old text is no longer held."
-_UNKNOWN = "The page did not say the cell's old text, so it cannot be put back. Reload the page."
 
 
 class CellPlace(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
@@ -277,10 +268,6 @@ class CellOrder(msgspec.Struct, frozen=True):
                 place = ids.index(step.below) + 1 if step.below in ids else max(0, step.index - self.start)
                 ids.insert(place, step.cell_id)
         return CellOrder(tuple(ids), self.start)
-
-
-def order_of(notebook: NotebookView) -> CellOrder:
-    return CellOrder(tuple(cell.id for cell in notebook.cells), notebook.start)
 
 
 def steps_in_order(

@@ -17,7 +17,6 @@ from agentnb.kernel.cell_changes import (
     capitalized,
     cell_title,
     named_cell,
-    order_of,
 )
 from agentnb.kernel.code_runner import CellStep, Edit, Edited
 from agentnb.state import ToolCallCell
@@ -27,16 +26,12 @@ if TYPE_CHECKING:
 
     from agentnb.kernel.code_runner import NotebookCell, NotebookView
 
-SECOND_LINE = 2
-"""The first line that a cell can be split before."""
+SECOND_LINE = 2  # the first line that a cell can be split before
 TYPE_NAMES = {"code": "code", "markdown": "Markdown", "raw": "raw"}
-BETWEEN_MERGED = "\n\n"
-"""The separator between the texts of merged cells, as JupyterLab merges them."""
+BETWEEN_MERGED = "\n\n"  # the separator between the texts of merged cells, as JupyterLab merges them
 
 
 class CellPlan(msgspec.Struct, frozen=True, kw_only=True):
-    """The effect of one call."""
-
     title: str
     cell: ToolCallCell
     records: tuple[CellRecord, ...]
@@ -58,7 +53,7 @@ class CellPlan(msgspec.Struct, frozen=True, kw_only=True):
 
     def orders(self, notebook: NotebookView) -> tuple[CellOrder, CellOrder] | None:
         """The order of the cells of *notebook* before and after; None if it does not change."""
-        before = order_of(notebook)
+        before = CellOrder(tuple(cell.id for cell in notebook.cells), notebook.start)
         return (before, before.after(self.steps)) if self.changes_order else None
 
 
@@ -96,7 +91,8 @@ def proposed_cell(name: str, arguments: Mapping[str, Any], notebook: NotebookVie
 def _insert(arguments: Mapping[str, Any], notebook: NotebookView, _cells: Sequence[NotebookCell]) -> CellPlan:
     below = named_cell(arguments["below"], notebook) if "below" in arguments else None
     above = below or (notebook.cells[-1] if notebook.cells else None)
-    kind, source, below_id = arguments.get("cell_type", "code"), arguments["source"], _id(below)
+    kind, source = arguments.get("cell_type", "code"), arguments["source"]
+    below_id = None if below is None else below.id
     # With a number, the cell's code is left out: it would look like the new cell's code.
     name = f"In [{below.count}]" if below is not None and below.count else below and cell_title(below)
     place = f"below {name}" if name else "at the end"
@@ -104,7 +100,7 @@ def _insert(arguments: Mapping[str, Any], notebook: NotebookView, _cells: Sequen
         title=f"Insert a cell {place}",
         edit=Edit(action="insert", cell_id=below_id, source=source, kind=kind, notebook=notebook.name),
         cell=ToolCallCell(notebook=notebook.name, action="insert", cell_id=below_id, kind=kind, new_text=source),
-        records=(_added(notebook, "", kind, source, below=_id(above)),),
+        records=(_added(notebook, "", kind, source, below=None if above is None else above.id),),
         changes_order=True,
         after=source,
     )
@@ -338,10 +334,6 @@ def _deleted(notebook: NotebookView, cell: NotebookCell) -> CellRecord:
 def _record(notebook: NotebookView, cell: NotebookCell, **what: Any) -> CellRecord:
     fields = {"kind": cell.kind, "before": cell.source, "after": cell.source, "count": cell.count, **what}
     return CellRecord(cell_id=cell.id, notebook=notebook.name, **fields)
-
-
-def _id(cell: NotebookCell | None) -> str | None:
-    return None if cell is None else cell.id
 
 
 def _above(notebook: NotebookView, at: int) -> str | None:

@@ -24,21 +24,18 @@ if TYPE_CHECKING:
     from agentnb.kernel.cell_plans import CellPlan
     from agentnb.kernel.changes import KernelChanges
     from agentnb.kernel.code_runner import CodeRunner, CodeWatch, Edit, Edited, NotebookCell, NotebookView
+    from agentnb.kernel.content import Result
     from agentnb.kernel.job_queue import JobQueue
     from agentnb.kernel.variables.changes import NameChange
     from agentnb.state import ToolCallDetails, ToolCallRun
 
-
-if TYPE_CHECKING:
-    Result = dict[str, Any]
-
 T = TypeVar("T")
 
-Call = tuple[str, str]
-"""A tool and its arguments, as ``PolicyRequest.call`` has them."""
+Call = tuple[str, str]  # a tool and its arguments, as `PolicyRequest.call` has them
 
-LOOK_SECONDS = 20.0
-"""Seconds that reading the user's objects, or a notebook's file, may take."""
+LOOK_SECONDS = 20.0  # seconds that reading the user's objects, or a notebook's file, may take
+NO_PAGE = "No browser page shows the notebook."
+OPEN_SIDEBAR = "Let the user open agentnb's sidebar beside the notebook."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,8 +52,6 @@ class ToolEvents:
 
 
 class ToolTab:
-    """One tab's kernel, as its tools use it."""
-
     def __init__(
         self, owner: str, runner: CodeRunner, job_queue: JobQueue, events: ToolEvents, changes: KernelChanges | None
     ) -> None:
@@ -87,25 +82,15 @@ class ToolTab:
         return None if self.changes is None else self.changes.watch(code, changed)
 
 
-NO_PAGE = "No browser page shows the notebook."
-OPEN_SIDEBAR = "Let the user open agentnb's sidebar beside the notebook."
-
-
 class CellTools:
-    """Reads and changes the cells of the notebooks that one tab's kernel runs."""
-
     def __init__(self, tab: ToolTab) -> None:
         self._tab = tab
-        self._read = _ReadTexts()
+        self.read = ReadTexts()
         self.tools: dict[str, Callable[[dict[str, Any]], Awaitable[Result]]] = {
             "notebooks": self._notebooks,
             "cells": self._cells,
             **{name: functools.partial(self._change, name) for name in PLANS},
         }
-
-    def note_text(self, notebook: str, cell_id: str, text: str) -> None:
-        """Note that the agent has read *text*: it may not change the cell once the text differs."""
-        self._read.note(notebook, cell_id, text)
 
     async def _notebooks(self, _arguments: dict[str, Any]) -> Result:
         await self._tab.authorize(PolicyRequest(kind="read", title="List the open notebooks"))
@@ -122,7 +107,7 @@ class CellTools:
         chosen = cells[first : last + 1]
         for cell in chosen:
             if not cell.cut:
-                self._read.note(notebook.name, cell.id, cell.source)
+                self.read.note(notebook.name, cell.id, cell.source)
         return content.of_notebook(notebook, chosen)
 
     async def _change(self, name: str, arguments: dict[str, Any]) -> Result:
@@ -151,7 +136,7 @@ class CellTools:
         await self._tab.authorize(request)
         plan = await self._performed(plan, notebook, cells)
         for record in plan.records:
-            self._read.note(notebook.name, record.cell_id, record.after)
+            self.read.note(notebook.name, record.cell_id, record.after)
         if self._tab.changes is not None:
             self._tab.changes.cells_changed(plan.records, plan.orders(notebook))
         return content.text_result(plan.done + note_on_file(notebook))
@@ -188,21 +173,21 @@ class CellTools:
 
     def _check_unchanged(self, notebook: str, cell: NotebookCell) -> None:
         """Refuse to change a cell that the user has changed since the agent read its text."""
-        known = self._read.text(notebook, cell.id)
+        known = self.read.text(notebook, cell.id)
         if known is None or (known.startswith(cell.source) if cell.cut else known == cell.source):
             return
         raise self._changed_meanwhile(notebook, cell, None if cell.cut else cell.source)
 
     def _changed_meanwhile(self, notebook: str, cell: NotebookCell, current: str | None) -> UsageError:
         """Returns the error that gives the agent the current text of *cell*, which then counts as read."""
-        self._read.note(notebook, cell.id, current)
+        self.read.note(notebook, cell.id, current)
         message = capitalized(f"{cell_title(cell)} has changed since you read it, so nothing was done.")
         if current is None:
             return UsageError(message, hint="Read it again with `cells`.")
         return UsageError(f"{message} Its text is now:\n\n{fenced(current)}")
 
 
-class _ReadTexts:
+class ReadTexts:
     """The cells' texts as the agent last read them, by notebook, since a copy has cells with the same ids.
 
     The tools do not change a cell whose text has changed since.

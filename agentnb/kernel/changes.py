@@ -19,15 +19,14 @@ from agentnb.kernel.variables.references import LIMIT
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from agentnb.changes.model import Choice
     from agentnb.kernel.cell_changes import CellOrder, CellRecord
     from agentnb.kernel.code_runner import CodeRunner, CodeWatch, NotebookView
     from agentnb.kernel.job_queue import JobQueue
-    from agentnb.kernel.undo import Choice
     from agentnb.ports import StepComparison
     from agentnb.state import DataCheck
 
-PATIENCE_SECONDS = 10.0
-"""Seconds that undo waits for a busy kernel."""
+PATIENCE_SECONDS = 10.0  # seconds that undo waits for a busy kernel
 BRING_BACK_SECONDS = 20.0
 
 

@@ -23,10 +23,8 @@ from agentnb.safe_json import read_json, read_json_at
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-DRAW_S = 15.0
-"""Seconds that a chart may take; after that, no other chart of the mention is drawn."""
-MOST_CHARTS = 3
-"""The most charts that are drawn for one mention."""
+DRAW_S = 15.0  # seconds that a chart may take; after that, no other chart of the mention is drawn
+MOST_CHARTS = 3  # the most charts that are drawn for one mention
 _PROGRAM = Path(__file__).with_name("chart_renderer.py")
 _RENDERERS = {"vega": ("vl_convert",), "plotly": ("plotly", "kaleido")}
 _ADDRESSES = {"vega": "url", "plotly": "source"}

@@ -8,8 +8,7 @@ from typing import Any
 
 LARGEST = 3 * 1024 * 1024
 LONGEST_SIDE = 2_000
-WIDTH, HEIGHT = 800, 500
-"""The size, in pixels, of a Plotly figure that sets none."""
+WIDTH, HEIGHT = 800, 500  # the size, in pixels, of a Plotly figure that sets none
 
 
 def main() -> None:

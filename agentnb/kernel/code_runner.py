@@ -26,16 +26,12 @@ class UserVariable(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RunFailure(msgspec.Struct, frozen=True, kw_only=True):
-    """An exception that code raised."""
-
     name: str
     message: str
     traceback: str
 
 
 class Ran(msgspec.Struct, frozen=True, kw_only=True):
-    """The result of running code."""
-
     printed: str = ""
     result: str | None = None
     shown: tuple[dict[str, Any], ...] = ()
@@ -56,8 +52,6 @@ class NotebookCell(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class NotebookView(msgspec.Struct, frozen=True, kw_only=True):
-    """A notebook as agents see it."""
-
     name: str
     path: str | None
     live: bool
@@ -113,11 +107,9 @@ class CodeWatch(Protocol):
 
     def running(self) -> AbstractContextManager[None]:
         """A context for the time the code runs; entered again for each step of code that awaits."""
-        ...
 
     def finish(self) -> None:
         """Called when the code has ended."""
-        ...
 
 
 class CellWatch(CodeWatch, Protocol):
@@ -125,7 +117,6 @@ class CellWatch(CodeWatch, Protocol):
 
     def write(self, text: str) -> object:
         """Called on any thread when the cell has printed *text*."""
-        ...
 
 
 class Namespace(Protocol):
@@ -136,47 +127,36 @@ class Namespace(Protocol):
 
     def variables(self) -> dict[str, Any]:
         """The user's own variables and imported modules, by name; a new dict."""
-        ...
 
     def bind(self, name: str, value: Any) -> None: ...
 
     def unbind(self, name: str) -> None:
         """Delete *name* if it exists."""
-        ...
 
     def watch_cell(self, cell_id: str, source: str, watch: CellWatch, *, late: bool) -> Callable[[], None]:
         """Watch the next run of a cell, which a page runs for an agent."""
-        ...
 
     def stop_cell(self, cell_id: str) -> bool:
         """Interrupt the watched cell, from any thread; False if it is not running."""
-        ...
 
     def watch(self, code: str, ended: Callable[[Sequence[NameChange]], object]) -> VariableWatch:
         """A watch for *code*; at its end, *ended* is called on the main thread with the changes that it made."""
-        ...
 
     def unrestorable(self, code: str, limit: int) -> tuple[str, ...]:
         """The names that *code* can reach and that could not be restored; from any thread."""
-        ...
 
     def release(self, objects: Sequence[object]) -> None:
         """Free *objects* on the main thread, where their finalizers may run; from any thread."""
-        ...
 
 
 class CodeWork(MainThreadWork[Ran], Protocol):
-    """Code for the main thread."""
-
     @property
     def started_at(self) -> int | None:
         """The time at which it began, in milliseconds since 1970; None before. Callable from any thread."""
-        ...
 
     @property
     def printed(self) -> str:
         """The tail of what it has printed so far, unaltered. Callable from any thread."""
-        ...
 
 
 class CodeRunner(Protocol):
@@ -187,44 +167,34 @@ class CodeRunner(Protocol):
 
     def variables(self) -> Sequence[UserVariable]:
         """The user's variables, sorted by name."""
-        ...
 
     def inspect(self, path: str) -> str:
         """A description of the object at *path*, such as ``df.columns`` or ``runs[0]["loss"]``."""
-        ...
 
     def notebook(self, *, outputs: bool, named: str | None = None) -> NotebookView:
         """The notebook as a browser page has it open, else as its file was saved."""
-        ...
 
     def notebooks(self) -> Sequence[NotebookView]:
         """The notebooks that pages have open with this kernel, the one that was used last first."""
-        ...
 
     def executed_cells(self) -> Sequence[NotebookCell]:
         """The cells that this kernel has run, as they were then; their ids look like ``In [3]``."""
-        ...
 
     @property
     def namespace(self) -> Namespace:
         """The user's variables, to be watched and bound."""
-        ...
 
     def work(self, code: str, watch: CodeWatch | None = None) -> CodeWork:
         """*code* as a job for the main thread, which runs it like a cell, watched by *watch*."""
-        ...
 
     def look(self, look: Callable[[], T]) -> MainThreadWork[T]:
         """*look* as a job for the main thread: looking at the user's objects runs their own code (``__repr__``)."""
-        ...
 
     def rehearse(self, code: str, seconds: float) -> Callable[[], Rehearsal]:
         """Begin to rehearse *code* in a copy of this process; called on the main thread (:meth:`look`)."""
-        ...
 
     async def edit(self, edit: Edit) -> Edited:
         """Change or run a cell, in the browser page that shows the notebook."""
-        ...
 
     async def change_cells(
         self,
@@ -235,8 +205,6 @@ class CodeRunner(Protocol):
         exact: bool = False,
     ) -> Mapping[str, str | None]:
         """Do all *steps* in the page that shows *notebook*, or none."""
-        ...
 
     async def read_cell(self, notebook: str, cell_id: str) -> str:
         """All of a cell's text, where :meth:`notebook` gave only its beginning."""
-        ...

@@ -36,9 +36,10 @@ from agentnb.state import ToolCallRun, ToolTextContent
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Collection
 
-    from agentnb.kernel.cell_tools import Call, Result, ToolEvents
+    from agentnb.kernel.cell_tools import Call, ToolEvents
     from agentnb.kernel.changes import KernelChanges
     from agentnb.kernel.code_runner import CodeRunner, CodeWatch, CodeWork, NotebookCell
+    from agentnb.kernel.content import Result
     from agentnb.kernel.job_queue import JobQueue
     from agentnb.kernel.variables.changes import NameChange
     from agentnb.ports import Tool, ToolSession
@@ -48,8 +49,7 @@ PROGRESS_SECONDS = 0.5
 """Seconds that code runs before its progress is shown, and the fewest seconds between two updates."""
 PROGRESS_SHARE = 0.1
 """The fraction of the code's time so far that passes between two updates: long code is followed less often."""
-LONGEST_PROGRESS = 4_000
-"""Characters that are shown from the end of what a cell has printed, while it runs."""
+LONGEST_PROGRESS = 4_000  # characters that are shown from the end of what a cell has printed, while it runs
 _ENDS = ("first", "last")
 CHANGED_NAMES = "agentnb/names"
 """The key in a result for the changes of variables; :class:`ToolRunner` removes it."""
@@ -251,8 +251,6 @@ class _CellRun:
 
 
 class ToolRunner:
-    """Runs the tools of one tab."""
-
     def __init__(
         self,
         owner: str,
@@ -268,11 +266,12 @@ class ToolRunner:
         self._session = session
         self._calls: set[asyncio.Task[Result]] = set()
         cells = CellTools(self.tab)
-        self.note_text: Callable[[str, str, str], None] = cells.note_text
-        self._code = CodeTools(self.tab, cells)
+        code = CodeTools(self.tab, cells)
+        self.note_text: Callable[[str, str, str], None] = cells.read.note
+        self.stop: Callable[[Call], bool] = code.stop
         self._tools: dict[str, Callable[[dict[str, Any]], Awaitable[Result]]] = {
             **cells.tools,
-            **self._code.tools,
+            **code.tools,
             **{name: functools.partial(self._call_offer, *offer) for name, offer in offered_tools().items()},
         }
 
@@ -287,10 +286,6 @@ class ToolRunner:
         finally:
             self._calls.discard(task)
         return content.text_result(TURN_IS_OVER, failed=True) if task.cancelled() else task.result()
-
-    def stop(self, call: Call) -> bool:
-        """Stop only the code that *call* runs; False if it runs none, or its cell has not begun."""
-        return self._code.stop(call)
 
     def cancel(self) -> None:
         """Stop the calls that are still running: the turn is over."""

@@ -15,7 +15,7 @@ from agentnb.safe_json import read_json
 from agentnb.state import ToolBlockContent, ToolTextContent
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
     from agentnb.kernel.code_runner import Edited, NotebookCell, NotebookView, Ran, UserVariable
     from agentnb.kernel.job_queue import Stop
@@ -33,9 +33,9 @@ STOPPED: dict[Stop, str] = {
 }
 
 
-def text_result(text: str, *, failed: bool = False) -> dict[str, Any]:
-    """A tool's result (MCP ``CallToolResult``) that is text."""
-    return {"content": [text_block(text)], "isError": failed}
+def text_result(text: str, pictures: Iterable[dict[str, Any]] = (), *, failed: bool = False) -> Result:
+    """A tool's result (MCP ``CallToolResult``): text, then pictures."""
+    return {"content": [text_block(text), *pictures], "isError": failed}
 
 
 def with_object(result: dict[str, Any]) -> dict[str, Any]:
@@ -89,12 +89,12 @@ def of_run(ran: Ran) -> Result:
     printed = clipped("\n".join(piece for piece in pieces if piece), MOST_CHARACTERS - len(failure) - 100)
     text = "\n".join(piece for piece in (printed, failure) if piece)
     failed = ran.failure is not None or ran.stopped is not None
-    return _result(text or "(no output)", image_blocks(displays), failed=failed)
+    return text_result(text or "(no output)", image_blocks(displays), failed=failed)
 
 
 def of_cell(done: Edited, *, stopped: bool) -> Result:
     text = f"{done.text}\n{STOPPED['stopped']}" if stopped else done.text
-    return _result(text, done.pictures, failed=done.raised or stopped)
+    return text_result(text, done.pictures, failed=done.raised or stopped)
 
 
 def image_blocks(read: OutputText) -> tuple[dict[str, Any], ...]:
@@ -119,20 +119,13 @@ def for_agent(result: Result, *, takes_pictures: bool) -> Result:
 
 
 def shown_on_card(result: Result) -> tuple[ToolContent, ...]:
-    """*result* as the tool call's card shows it."""
-    return tuple(_card_content(block) for block in result["content"])
-
-
-def _card_content(block: Mapping[str, Any]) -> ToolContent:
-    return ToolTextContent(text=block["text"]) if block["type"] == "text" else ToolBlockContent(block=dict(block))
-
-
-def _result(text: str, pictures: Iterable[dict[str, Any]], *, failed: bool) -> Result:
-    return {"content": [text_block(text), *pictures], "isError": failed}
+    return tuple(
+        ToolTextContent(text=block["text"]) if block["type"] == "text" else ToolBlockContent(block=dict(block))
+        for block in result["content"]
+    )
 
 
 def of_variables(variables: Iterable[UserVariable], total: int) -> dict[str, Any]:
-    """The variables, one per line."""
     lines = [f"{each.name}: {each.detail}{'' if each.size is None else f', {_size(each.size)}'}" for each in variables]
     if not lines:
         return text_result("There are no variables." if not total else f"None of the {total} variables matches.")

@@ -19,8 +19,7 @@ if TYPE_CHECKING:
 
 log: Logger = logger("agentnb.kernel")
 
-UNREAD = "unread"
-"""The cause of a check that only reports why a table was not compared."""
+UNREAD = "unread"  # the cause of a check that only reports why a table was not compared
 
 
 class DataChecks(tuple["DataCheck", ...]):
@@ -40,7 +39,6 @@ class DataChecks(tuple["DataCheck", ...]):
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """A line for each table."""
         return tuple(line_of([*checks]) for _, checks in groupby(self, key=lambda each: each.table))
 
     def __str__(self) -> str:

@@ -21,27 +21,22 @@ import msgspec
 from agentnb.credentials import Credentials, is_secret_name
 from agentnb.kernel.cell_changes import cell_name
 from agentnb.kernel.output_text import cut, fenced, masked
+from agentnb.kernel.variables.kinds import class_name
 from agentnb.kernel.variables.summary import value_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
-    from types import CodeType, FrameType, TracebackType
+    from types import FrameType, TracebackType
 
-LONGEST = 20_000
-"""Characters of one summary."""
+LONGEST = 20_000  # characters of one summary
 LONGEST_MESSAGE = 3_000
 LONGEST_LINE = 300
 LONGEST_CELL = 5_000
-MOST_CELLS = 3
-"""Cells whose source is shown."""
-MOST_FRAMES = 14
-"""Frames of the user's own code that are shown of one traceback."""
-MOST_LIBRARY_FRAMES = 6
-"""Consecutive library frames that are named."""
-MOST_VALUES = 12
-"""Values shown of one frame."""
-MOST_ERRORS = 8
-"""The most errors of a chain or a group that are summarized."""
+MOST_CELLS = 3  # cells whose source is shown
+MOST_FRAMES = 14  # frames of the user's own code that are shown of one traceback
+MOST_LIBRARY_FRAMES = 6  # consecutive library frames that are named
+MOST_VALUES = 12  # values shown of one frame
+MOST_ERRORS = 8  # the most errors of a chain or a group that are summarized
 _ENDS = 300  # frames read at each end of a traceback
 _MOST_LINES = 8  # lines of one statement
 _AROUND = 2  # lines of a file before and after the statement
@@ -62,8 +57,6 @@ class ErrorPlace(msgspec.Struct, frozen=True):
 
 
 class ErrorSummary(msgspec.Struct, frozen=True):
-    """An error as text, and the cell that failed."""
-
     name: str
     message: str
     text: str
@@ -76,7 +69,6 @@ class ErrorSummary(msgspec.Struct, frozen=True):
 
     @property
     def title(self) -> str:
-        """The error in one line."""
         line = next(iter(self.message.splitlines()), "")
         return f"{self.name}: {line}" if line else self.name
 
@@ -265,8 +257,10 @@ class _Telling:
 
     def _place(self, file: str) -> str:
         if self._is_own(file):
-            place = self._cells.get(file)
-            return _named(place) if place is not None else _below(Path(file), self._roots)
+            place, path = self._cells.get(file), Path(file)
+            if place is not None:
+                return _named(place)
+            return next(path.relative_to(root).as_posix() for root in self._roots if path.is_relative_to(root))
         return "The text given" if file.startswith("<") else _short(file)
 
     def _is_own(self, file: str) -> bool:
@@ -415,20 +409,12 @@ def _file_lines(file: str) -> list[str]:
 
 
 def _library_frames(runs: list[_Run]) -> list[str]:
-    lines = [_library_frame(run.traceback.tb_frame.f_code, run.traceback.tb_lineno) for run in runs]
+    frames = [(run.traceback.tb_frame.f_code, run.traceback.tb_lineno) for run in runs]
+    lines = [f"{_short(code.co_filename)}, line {line}, in {code.co_name}" for code, line in frames]
     if len(lines) > MOST_LIBRARY_FRAMES:
         half = MOST_LIBRARY_FRAMES // 2
         lines = [*lines[:half], f"… ({len(lines) - 2 * half} frames of libraries)", *lines[-half:]]
     return lines
-
-
-def _library_frame(code: CodeType, line: int) -> str:
-    return f"{_short(code.co_filename)}, line {line}, in {code.co_name}"
-
-
-def _below(path: Path, roots: tuple[Path, ...]) -> str:
-    """*path* relative to the first of *roots* that it is in."""
-    return next(path.relative_to(root).as_posix() for root in roots if path.is_relative_to(root))
 
 
 def _short(file: str) -> str:
@@ -446,4 +432,4 @@ def _named(place: ErrorPlace) -> str:
 
 
 def _class_name(error: BaseException) -> str:
-    return cut(str(type.__dict__["__name__"].__get__(type(error))), LONGEST_LINE)
+    return cut(class_name(type(error)), LONGEST_LINE)

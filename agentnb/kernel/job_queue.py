@@ -30,8 +30,7 @@ Stop = Literal["user", "timeout", "cancelled", "stopped"]
 AGAIN_SECONDS = 2.0
 TRIES = 5
 GRACE_SECONDS = 6.0
-GO_ON = "The turn goes on. Ask the user before you run it again."
-"""The advice to an agent after the user has stopped its code."""
+GO_ON = "The turn goes on. Ask the user before you run it again."  # to an agent whose code the user stopped
 
 _owners: contextvars.ContextVar[tuple[str, ...]] = contextvars.ContextVar("agentnb_owners", default=())
 
@@ -41,11 +40,9 @@ class MainThreadWork(Protocol[T_co]):
 
     def begin(self, done: Callable[[T_co], None], *, loop_is_free: bool) -> None:
         """Begin on the main thread; *done* is called there when it has ended, before this returns or later."""
-        ...
 
     def stop(self, why: Stop) -> None:
         """Interrupt it, from another thread; does nothing once it has ended."""
-        ...
 
 
 class _Job(Generic[T]):
@@ -76,7 +73,6 @@ class JobQueue:
     # --- from the host's thread ---
 
     async def run(self, work: MainThreadWork[T], owner: str, *, patience: float, timeout: float | None = None) -> T:
-        """Run *work* on the main thread and return its result."""
         job = _Job(work, owner)
         with self._lock:
             self._queue.append(job)

@@ -28,11 +28,15 @@ if TYPE_CHECKING:
 
 
 LONGEST_LINE = 16 * 1024 * 1024
+GREETING_SECONDS = 10.0  # seconds that a new connection may take to send the token
+LONGEST_HEAD = 64 * 1024
+MOST_SESSIONS = 32
+SESSION = "mcp-session-id"
+PATH = "/mcp"
+_NEVER = secrets.token_bytes(32)  # a separator that never occurs
 
 
 class LocalServer:
-    """Listens for one agent."""
-
     def __init__(self, server: Callable[[], ToolMcpServer]) -> None:
         self.make_server = server
         self.token: str = secrets.token_urlsafe(32)
@@ -74,10 +78,6 @@ class LocalServer:
         """Wait until all connections have ended; call :meth:`close` first."""
         while self._connections:
             await asyncio.wait([*self._connections])
-
-
-GREETING_SECONDS = 10.0
-"""Seconds that a new connection may take to send the token."""
 
 
 class SocketServer(LocalServer):
@@ -164,14 +164,6 @@ def is_of_this_user(connection: socket.socket) -> bool:
     return bool(user == os.getuid())
 
 
-LONGEST_HEAD = 64 * 1024
-MOST_SESSIONS = 32
-SESSION = "mcp-session-id"
-PATH = "/mcp"
-_NEVER = secrets.token_bytes(32)
-"""A separator that never occurs."""
-
-
 def demand_loopback(title: str, *, reached: bool) -> None:
     """Check that an agent can reach an address of this machine."""
     if not reached:
@@ -217,7 +209,6 @@ class HttpServer(LocalServer):
         return {"Authorization": f"Bearer {self.token}"}
 
     def close(self, linger: float = 0.0) -> None:
-        """Stop listening and end all sessions."""
         for session in self._sessions.values():
             session.close()
         self._sessions.clear()
@@ -300,8 +291,6 @@ class HttpServer(LocalServer):
 
 
 class _Session:
-    """One session of the agent's client."""
-
     def __init__(self, make: Callable[[], ToolMcpServer]) -> None:
         self.id = secrets.token_urlsafe(16)
         self._server = make()

@@ -19,12 +19,36 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 
-MOST_CHARACTERS = 20_000
-"""Characters of one answer's text."""
+MOST_CHARACTERS = 20_000  # characters of one answer's text
 _LITERAL = re.compile(
     r"""(?P<name>\b[A-Za-z_]\w{0,63})["']?[ \t]{0,4}[=:][ \t]{0,4}[rbfuRBFU]{0,2}"""
     r"""(?P<value>"[^"\n]{1,500}"|'[^'\n]{1,500}')"""
 )
+PICTURES = {"image/png": b"\x89PNG\r\n\x1a\n", "image/jpeg": b"\xff\xd8", "image/gif": b"GIF8", "image/webp": b"RIFF"}
+"""The types of pictures that agents accept, and the first bytes of each."""
+CHARTS = re.compile(r"application/vnd\.(?:plotly|vega|vegalite)\.v\d+[.+]json")
+FIGURES = (*PICTURES, "image/svg+xml")
+LARGEST_PICTURE = 3 * 1024 * 1024  # bytes of one picture
+LONGEST_CHART = 2_000_000  # characters of a chart's JSON that is kept and drawn
+LOOKED_AT = 200_000
+"""Characters of one output's text that are read, half from its beginning and half from its end."""
+LONGEST_SPECIFICATION = 4_000  # characters of an SVG or of a chart's JSON
+ALTAIR_HTML = re.compile(r"\}\)\(\s*(?=\{)")
+PLOTLY_HTML = re.compile(r'Plotly\.newPlot\(\s*"[^"]{0,100}",\s*')
+"""Patterns for what comes before a chart's JSON in the HTML that each library gives."""
+LEFT_OUT = "agentnb/leftOut"  # the key in an attachment's `_meta` of the sentences that say what was cut
+LONGEST = 20_000  # characters of the text of all outputs that are read together
+LONGEST_OUTPUT = 10_000  # characters of one output
+MOST_PICTURES = 5
+LARGEST_PICTURES = 5 * 1024 * 1024  # bytes of all pictures that are read together
+MOST_ROWS = 60
+MOST_COLUMNS = 40
+_OBJECT = re.compile(r"<[\w.]+(?: [\w.]+)* (?:object|at 0x)[^\n]{0,200}>\Z")
+_SHAPES = (
+    re.compile(r"(\d[\d,]{0,15}) rows × (\d[\d,]{0,9}) columns"),  # pandas
+    re.compile(r"shape: \((\d[\d_,]{0,15}), (\d[\d_,]{0,9})\)"),  # polars
+)
+_ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
 
 
 def masked(text: str, credentials: Credentials) -> str:
@@ -56,47 +80,10 @@ def fenced(text: str) -> str:
     return f"{fence}\n{text}\n{fence}"
 
 
-PICTURES = {"image/png": b"\x89PNG\r\n\x1a\n", "image/jpeg": b"\xff\xd8", "image/gif": b"GIF8", "image/webp": b"RIFF"}
-"""The types of pictures that agents accept, and the first bytes of each."""
-CHARTS = re.compile(r"application/vnd\.(?:plotly|vega|vegalite)\.v\d+[.+]json")
-FIGURES = (*PICTURES, "image/svg+xml")
-LARGEST_PICTURE = 3 * 1024 * 1024
-"""Bytes of one picture."""
-LONGEST_CHART = 2_000_000
-"""Characters of a chart's JSON that is kept and drawn."""
-LOOKED_AT = 200_000
-"""Characters of one output's text that are read, half from its beginning and half from its end."""
-
-
 def ends(text: str) -> str:
     """The beginning and end of a very long *text*; the middle would be cut anyway."""
     half = LOOKED_AT // 2
     return text if len(text) <= LOOKED_AT else f"{text[:half]}\n{text[-half:]}"
-
-
-LONGEST_SPECIFICATION = 4_000
-"""Characters of an SVG or of a chart's JSON."""
-ALTAIR_HTML = re.compile(r"\}\)\(\s*(?=\{)")
-PLOTLY_HTML = re.compile(r'Plotly\.newPlot\(\s*"[^"]{0,100}",\s*')
-"""Patterns for what comes before a chart's JSON in the HTML that each library gives."""
-LEFT_OUT = "agentnb/leftOut"
-"""The key in an attachment's ``_meta`` of the sentences that say what was cut."""
-LONGEST = 20_000
-"""Characters of the text of all outputs that are read together."""
-LONGEST_OUTPUT = 10_000
-"""Characters of one output."""
-MOST_PICTURES = 5
-LARGEST_PICTURES = 5 * 1024 * 1024
-"""Bytes of all pictures that are read together."""
-MOST_ROWS = 60
-MOST_COLUMNS = 40
-
-_OBJECT = re.compile(r"<[\w.]+(?: [\w.]+)* (?:object|at 0x)[^\n]{0,200}>\Z")
-_SHAPES = (
-    re.compile(r"(\d[\d,]{0,15}) rows × (\d[\d,]{0,9}) columns"),  # pandas
-    re.compile(r"shape: \((\d[\d_,]{0,15}), (\d[\d_,]{0,9})\)"),  # polars
-)
-_ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
 
 
 def without_colours(text: str) -> str:
@@ -186,7 +173,7 @@ class _Reading:
         html = _joined(bundle.get("text/html"))
         if chart := _chart_in(html):
             return "A chart, in HTML:\n" + self._safe(chart, LONGEST_SPECIFICATION, "A chart's JSON is")
-        read = _read_html(html) if html else None
+        read = _Html(html) if html else None
         if read is not None and read.rows:
             return self._table(read)
         text = plain if plain and not _OBJECT.match(plain) else ""
@@ -271,7 +258,7 @@ class _Html(HTMLParser):
     _SKIPPED = frozenset({"script", "style", "template", "head", "title", "noscript", "svg"})
     _BREAKS = frozenset({"p", "div", "br", "tr", "li", "table", "h1", "h2", "h3", "h4", "h5", "h6", "pre"})
 
-    def __init__(self) -> None:
+    def __init__(self, html: str) -> None:
         super().__init__()
         self.rows: list[list[str]] = []
         self.headers = 0
@@ -285,6 +272,8 @@ class _Html(HTMLParser):
         self._has_data = False
         self._labels = 0  # header cells at the beginning of the row
         self._in_head = self._head_ended = False
+        self.feed(html[:LOOKED_AT])
+        self.close()
 
     @property
     def text(self) -> str:
@@ -349,13 +338,6 @@ class _Html(HTMLParser):
                 if self.headers == 1:  # the index has no name here, and a frame without rows has only this row
                     self.index_columns = next((at for at, name in enumerate(self._row) if name), len(self._row))
         self._row = None
-
-
-def _read_html(html: str) -> _Html:
-    read = _Html()
-    read.feed(html[:LOOKED_AT])
-    read.close()
-    return read
 
 
 def _joined(value: Any) -> str:

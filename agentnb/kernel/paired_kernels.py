@@ -39,13 +39,23 @@ ENDED = "notifications/agentnb/ended"
 
 The program then closes the connection. If the kernel closed it, a write by the program would discard its unread data.
 """
-LINGER_SECONDS = 2.0
-"""Seconds that the program may take to close the connection."""
+LINGER_SECONDS = 2.0  # seconds that the program may take to close the connection
 KERNEL_GONE = "The kernel has ended or was restarted."
 PAIR_AGAIN = (
     "Ask the user to pair it again (`%agents pair` in a cell); then call `paired_notebooks` to see what there is."
 )
 _LONGEST_LINE = 16 * 1024 * 1024
+log: Logger = logger("agentnb.pairing")
+DESCRIBE = "agentnb/describe"  # the request that asks a paired kernel what it runs; it opens no conversation
+ANSWER_SECONDS = 5.0  # seconds that a kernel may take to report what it runs
+NONE_PAIRED = "No notebook is paired."
+HOW_TO_PAIR = (
+    "Ask the user to run `%agents pair` in a cell of the notebook (after `%load_ext agentnb`), or to choose Pair a"
+    " terminal agent in the + menu of agentnb's chat; then call `paired_notebooks`."
+)
+_FILE = "kernel.json"
+_LARGEST_BYTES = 100_000
+_LONGEST_WORD = 40
 
 
 class KernelGone(AgentnbError):
@@ -57,8 +67,7 @@ class PairedConnection:
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.on_notification: Callable[[str, dict[str, Any]], object] = lambda _method, _params: None
-        self.ended: KernelGone | None = None
-        """The reason why the connection has ended; None while it is open."""
+        self.ended: KernelGone | None = None  # the reason why the connection has ended; None while it is open
         self._writer = writer
         self._connection = Connection(
             writer.write,
@@ -71,7 +80,6 @@ class PairedConnection:
 
     @classmethod
     async def opened(cls, path: str, token: str) -> PairedConnection:
-        """Connect to the socket at *path* with its *token*."""
         reader, writer = await asyncio.open_unix_connection(path, limit=_LONGEST_LINE)
         writer.write(token.encode() + b"\n")
         return cls(reader, writer)
@@ -110,21 +118,6 @@ class PairedConnection:
             self._connection.close(self.ended)
 
 
-log: Logger = logger("agentnb.pairing")
-
-DESCRIBE = "agentnb/describe"
-"""The request that asks a paired kernel what it runs; it opens no conversation."""
-ANSWER_SECONDS = 5.0
-"""Seconds that a kernel may take to report what it runs."""
-NONE_PAIRED = "No notebook is paired."
-HOW_TO_PAIR = (
-    "Ask the user to run `%agents pair` in a cell of the notebook (after `%load_ext agentnb`), or to choose Pair a"
-    " terminal agent in the + menu of agentnb's chat; then call `paired_notebooks`."
-)
-_FILE = "kernel.json"
-_LARGEST_BYTES = 100_000
-
-
 class Registration(msgspec.Struct, frozen=True, kw_only=True):
     """The file of a paired kernel."""
 
@@ -152,7 +145,6 @@ class PairedKernel(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def registrations_folder() -> Path:
-    """The folder that holds one folder for each paired kernel."""
     return data_folder() / "paired"
 
 
@@ -221,7 +213,9 @@ async def _described(folder: Path) -> PairedKernel | None:
     except (AgentnbError, OSError, asyncio.TimeoutError) as error:
         log.info("the kernel %d does not say what it runs: %s", registration.pid, error)
         return None
-    return _kernel(registration, description)
+    with contextlib.suppress(msgspec.ValidationError):
+        return msgspec.convert({**description, "registration": registration}, PairedKernel)
+    return None
 
 
 async def _describe(registration: Registration) -> dict[str, Any]:
@@ -230,12 +224,6 @@ async def _describe(registration: Registration) -> dict[str, Any]:
         return await connection.request(DESCRIBE, {})
     finally:
         await connection.close()
-
-
-def _kernel(registration: Registration, description: dict[str, Any]) -> PairedKernel | None:
-    with contextlib.suppress(msgspec.ValidationError):
-        return msgspec.convert({**description, "registration": registration}, PairedKernel)
-    return None
 
 
 def _read(path: Path) -> Registration | None:
@@ -251,9 +239,6 @@ def _read(path: Path) -> Registration | None:
         return None
 
 
-_LONGEST_WORD = 40
-
-
 class ClientInfo(msgspec.Struct, frozen=True, kw_only=True):
     """The name that a program gives itself (MCP ``clientInfo``), short and on one line; it is not trusted."""
 
@@ -264,44 +249,36 @@ class ClientInfo(msgspec.Struct, frozen=True, kw_only=True):
     @classmethod
     def read(cls, value: Any) -> ClientInfo:
         """Read what the client sent, whatever its shape."""
-        fields = value if isinstance(value, dict) else {}
-        return cls(**{key: _clean(fields.get(key)) for key in cls.__struct_fields__})
+        return cls(**{key: _clean(mapping(value).get(key)) for key in cls.__struct_fields__})
 
 
 class Program(Protocol):
     """The host's side of the program."""
 
-    end_connection: Callable[[str], object]
-    """Ends the connection; called with the reason."""
+    end_connection: Callable[[str], object]  # ends the connection; called with the reason
 
     @property
     def progress_seconds(self) -> float:
         """The seconds between reports to the program of what its call waits for."""
-        ...
 
     @property
     def waits_for(self) -> str:
         """The reason why its calls wait."""
-        ...
 
     async def describe(self) -> dict[str, Any]:
         """The description of the kernel, from which a program chooses."""
-        ...
 
     def introduce(self, info: ClientInfo) -> None:
         """The program says who it is; from now on it calls tools."""
 
     async def call(self, name: str, arguments: Any) -> dict[str, Any]:
         """Run the tool *name*; the result is an MCP ``CallToolResult``."""
-        ...
 
     def leave(self) -> None:
         """The connection has ended; no effect where that is known."""
 
 
 class PairedServer(ToolMcpServer):
-    """Serves one connection."""
-
     def __init__(self, program: Program) -> None:
         super().__init__(program)
         program.end_connection = self._end
@@ -312,14 +289,12 @@ class PairedServer(ToolMcpServer):
         self._ended: str | None = None
 
     def opened(self, connection: Connection, hang_up: Callable[[], object]) -> None:
-        """Called when the connection is open; see :meth:`ToolMcpServer.opened`."""
         self._connection, self._hang_up = connection, hang_up
 
     def closed(self) -> None:
         self._program.leave()
 
     async def request(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
-        """Answer one request; see :meth:`ToolMcpServer.request`."""
         if self._ended is not None:
             raise RpcError(INVALID_REQUEST, self._ended)
         if method == DESCRIBE:
@@ -337,14 +312,12 @@ class PairedServer(ToolMcpServer):
 
     async def _with_progress(self, params: dict[str, Any]) -> dict[str, Any]:
         """Run a call and, if the program asked for it, report what it waits for (MCP ``notifications/progress``)."""
-        meta = params.get("_meta")
-        token = meta.get("progressToken") if isinstance(meta, dict) else None
+        token = mapping(params.get("_meta")).get("progressToken")
         call = asyncio.ensure_future(super().request("tools/call", params))
         times = 0
         try:
-            while not (await asyncio.wait([call], timeout=None if token is None else self._program.progress_seconds))[
-                0
-            ]:
+            seconds = None if token is None else self._program.progress_seconds
+            while not (await asyncio.wait([call], timeout=seconds))[0]:
                 times += 1
                 if self._connection is not None:
                     progress = {"progressToken": token, "progress": times, "message": self._program.waits_for}

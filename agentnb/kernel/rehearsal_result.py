@@ -19,14 +19,11 @@ if TYPE_CHECKING:
 
     from agentnb.ports import Previewer
 
-SECONDS = 5.0
-"""Seconds that a rehearsal may take by default."""
+SECONDS = 5.0  # seconds that a rehearsal may take by default
 LONGEST_CELL = 400
 MOST_ROWS = 50
-MOST_LINES = 20
-"""Lines of a difference, a table or an output that are printed as text."""
-MOST_FOLDED = 500
-"""Lines of a difference in a notebook, where it is folded."""
+MOST_LINES = 20  # lines of a difference, a table or an output that are printed as text
+MOST_FOLDED = 500  # lines of a difference in a notebook, where it is folded
 _NO_NETWORK = " (no network in the preview)"
 
 

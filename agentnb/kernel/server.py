@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-VERSIONS = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
-"""The supported versions of the protocol, the newest first."""
+VERSIONS = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")  # of the protocol, the newest first
 INSTRUCTIONS = (
     "These tools work on the Jupyter kernel and the notebook that the user has open. Look with `variables`, `inspect` "
     "and `cells` before you run code. `run_code` runs in the user's own namespace: do not overwrite variables that you "
@@ -27,8 +26,6 @@ INSTRUCTIONS = (
 
 
 class ServerAbout(NamedTuple):
-    """The description that a server of tools gives of itself."""
-
     name: str
     title: str
     instructions: str
@@ -44,7 +41,6 @@ class ToolCaller(Protocol):
 
     async def call(self, name: str, arguments: Any) -> dict[str, Any]:
         """Run the tool *name*; the result is an MCP ``CallToolResult``."""
-        ...
 
 
 class ToolMcpServer:
@@ -120,7 +116,6 @@ class RecordedServer(ToolMcpServer):
         self._recorder = recorder
 
     async def request(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
-        """Answer one request; see :meth:`ToolMcpServer.request`."""
         if method != "tools/call":
             return await super().request(method, params)
         record = self._recorder(method, params)

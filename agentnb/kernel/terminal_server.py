@@ -60,8 +60,6 @@ def terminal_server() -> ServerAbout:
 
 
 class TerminalServer(ToolMcpServer):
-    """Answers one MCP client."""
-
     def __init__(self, notebook: str = "") -> None:
         super().__init__(self, terminal_server())
         self._wanted = notebook
@@ -78,7 +76,6 @@ class TerminalServer(ToolMcpServer):
         self._client = connection
 
     async def close(self) -> None:
-        """Close the connection to the kernel, if there is one."""
         if self._connection is not None:
             await self._connection.close()
 
@@ -110,7 +107,7 @@ class TerminalServer(ToolMcpServer):
         return "\n".join(f"- {each.line}{' (in use)' if each.registration == used else ''}" for each in kernels)
 
     async def _use(self, arguments: Any) -> str:
-        notebook = arguments.get("notebook") if isinstance(arguments, dict) else None
+        notebook = mapping(arguments).get("notebook")
         if not isinstance(notebook, str) or not notebook.strip():
             raise UsageError(
                 "'notebook' of use_notebook is a string.", hint="`paired_notebooks` lists the paired ones."
@@ -154,8 +151,7 @@ class TerminalServer(ToolMcpServer):
 
     async def _forward(self, params: dict[str, Any]) -> dict[str, Any]:
         connection = await self._connected()
-        meta = params.get("_meta")
-        wanted = meta.get("progressToken") if isinstance(meta, dict) else None
+        wanted = mapping(params.get("_meta")).get("progressToken")
         sent: dict[str, Any] = {"name": params["name"], "arguments": params.get("arguments")}
         token = f"call-{next(self._tokens)}"
         if wanted is not None:

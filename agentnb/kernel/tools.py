@@ -12,11 +12,9 @@ from agentnb.plugin_registry import plugins
 if TYPE_CHECKING:
     from agentnb.ports import Tool, ToolSession
 
-TURN_IS_OVER = "The turn is over."
-"""The error of a call that was cancelled with its turn."""
+TURN_IS_OVER = "The turn is over."  # the error of a call that was cancelled with its turn
 
-PATIENCE_SECONDS = 10.0
-"""Seconds that code waits for a busy kernel if the agent sets no limit."""
+PATIENCE_SECONDS = 10.0  # seconds that code waits for a busy kernel if the agent sets no limit
 LONGEST_WAIT = 600.0
 
 Schema = dict[str, Any]
@@ -39,12 +37,7 @@ NOTEBOOK: Schema = {
 
 
 def tool(
-    name: str,
-    title: str,
-    description: str,
-    properties: dict[str, Schema],
-    *required: str,
-    reads: bool = False,
+    name: str, title: str, description: str, properties: dict[str, Schema], *required: str, reads: bool = False
 ) -> dict[str, Any]:
     """A tool of ours as MCP ``tools/list`` has it."""
     schema = {"type": "object", "properties": properties, "required": list(required), "additionalProperties": False}
@@ -231,21 +224,10 @@ TOOLS: dict[str, dict[str, Any]] = {
         ),
     )
 }
-"""agentnb's own tools by their names."""
 
 OF_CELLS = (
-    *(
-        "cells",
-        "insert_cell",
-        "replace_cell",
-        "run_cell",
-        "run_cells",
-        "move_cell",
-        "delete_cell",
-        "split_cell",
-        "merge_cells",
-    ),
-    *("set_cell_type", "set_cell_tags", "clear_outputs"),
+    *("cells", "run_cell", "run_cells", "insert_cell", "replace_cell", "move_cell", "delete_cell", "split_cell"),
+    *("merge_cells", "set_cell_type", "set_cell_tags", "clear_outputs"),
 )
 """The tools that work on the cells of a notebook and take its name."""
 for _name in OF_CELLS:
@@ -312,7 +294,6 @@ def checked(name: str, arguments: Any) -> dict[str, Any]:
 
 
 def check_argument(what: str, value: Any, schema: Schema) -> None:
-    """Check one argument, called *what*, against its schema."""
     kind = schema["type"]
     if not isinstance(value, _TYPES[kind]) or (isinstance(value, bool) and kind != "boolean"):
         raise UsageError(f"{what} is {'an' if kind[0] in 'ai' else 'a'} {kind}, not {value!r}.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import threading
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from agentnb.changes.model import Choice
     from agentnb.kernel.cell_changes import CellOrder, CellRecord
     from agentnb.kernel.code_runner import CodeRunner, Namespace, NotebookView
     from agentnb.kernel.variables.changes import NameChange
@@ -26,13 +27,10 @@ if TYPE_CHECKING:
     from agentnb.state import DataCheck
 
 
-Choice = Literal["mine", "theirs"]
-"""The answer to a conflict: keep the current state (``"mine"``), or replace it (``"theirs"``)."""
+TRIES = 3
 
 
 class KernelTurn:
-    """The changes of one turn."""
-
     def __init__(self) -> None:
         self.cells: dict[str, CellRecord] = {}
         self.orders: dict[str, tuple[CellOrder, CellOrder]] = {}
@@ -66,9 +64,6 @@ def conflicting(conflicts: Sequence[KernelConflict]) -> KernelChangesConflict:
     message = f"{names} {verb} other than the turn left {them}."
     hint = "Nothing was changed. For each one, choose whether to keep the current version."
     return KernelChangesConflict(message, hint=hint, conflicts=tuple(conflicts))
-
-
-TRIES = 3
 
 
 class CellUndo:
@@ -282,7 +277,7 @@ class VariableUndo:
             raise ChangesError(f"The variables could not be brought back ({kind}). Nothing was changed.") from error
 
     def _bind(self, namespace: Namespace, variable: NameChange, names: Mapping[str, Any]) -> None:
-        is_done = variable.is_bound_to_target(names)
+        is_done = variable.is_bound(variable.target, names)
         replaced = variable.source if is_done else None
         if not is_done and variable.name in names:
             replaced = Binding(variable.name, names[variable.name])

@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-FileId: TypeAlias = "tuple[int, int] | None"
-"""The file at a path (device and number); None if there is none."""
+FileId: TypeAlias = "tuple[int, int] | None"  # the file at a path (device and number); None if there is none
 
 _ASIDE = "The next finished turn puts it aside and begins a new one."
 _NO_ROOM = 1024 * 1024  # bytes; with less free space, an I/O error counts as a full disk
@@ -89,6 +88,8 @@ MIGRATIONS = (
 
 OLDEST_READER = "0.3"
 """The oldest agentnb that can read the newest version of the file; it rises with each new version."""
+_LATEST = "SELECT coalesce(max(number), 0) FROM changes"
+_SINCE = "SELECT number, uri, kind FROM changes WHERE number > ? ORDER BY number"
 
 
 class LogConnection(sqlite3.Connection):
@@ -154,10 +155,15 @@ def put_aside(path: Path, file: FileId) -> Path | None:
         if file is None or file_at(path) != file:
             return None
         aside = path.with_name(f"{path.name}.damaged-{time.time_ns() // 1_000_000}")
-        for suffix in ("", "-wal", "-shm"):
+        for old, new in zip(sqlite_files(path), sqlite_files(aside), strict=True):
             with contextlib.suppress(FileNotFoundError):
-                path.with_name(path.name + suffix).rename(aside.with_name(aside.name + suffix))
+                old.rename(new)
         return aside
+
+
+def sqlite_files(path: Path) -> list[Path]:
+    """Returns a database's file and those that SQLite keeps beside it, whether or not they exist."""
+    return [path.with_name(path.name + suffix) for suffix in ("", "-wal", "-shm")]
 
 
 @contextlib.contextmanager
@@ -192,7 +198,7 @@ def _migrate(connection: sqlite3.Connection, path: Path) -> None:
         version = _version(connection)  # another kernel may have migrated it meanwhile
         if version > len(MIGRATIONS):
             message = f"The session log {path} was written by a newer agentnb (version {version} of the file)."
-            message = f"{message} {readers(_oldest_reader(connection, version))}"
+            message += f" {readers(_oldest_reader(connection, version))}"
             raise LogUnavailable(message, hint=f"{UPDATE} Or set AGENTNB_LOG to another file.")
         for script in MIGRATIONS[version:]:
             for statement in statements(script):
@@ -202,7 +208,6 @@ def _migrate(connection: sqlite3.Connection, path: Path) -> None:
 
 
 def _oldest_reader(connection: sqlite3.Connection, version: int) -> str | None:
-    """Returns the oldest agentnb that can read *version* of the file, as recorded by the one that wrote it."""
     with contextlib.suppress(sqlite3.Error):
         row = connection.execute("SELECT oldest_agentnb FROM readers WHERE version = ?", (version,)).fetchone()
         return row[0] if row else None
@@ -261,10 +266,6 @@ def _is_disk_full(path: Path, error: sqlite3.OperationalError) -> bool:
         return False
 
 
-_LATEST = "SELECT coalesce(max(number), 0) FROM changes"
-_SINCE = "SELECT number, uri, kind FROM changes WHERE number > ? ORDER BY number"
-
-
 class Changes(NamedTuple):
     """The sessions that changed since the last look, by URI."""
 
@@ -274,8 +275,6 @@ class Changes(NamedTuple):
 
 
 class LogWatch:
-    """Watches one log for changes."""
-
     def __init__(self, path: Path) -> None:
         self._path = path
         self._connection = connect(path)
@@ -298,7 +297,6 @@ class LogWatch:
 
     @property
     def is_current(self) -> bool:
-        """True if the path still leads to the watched file."""
         return file_at(self._path) == self._connection.file
 
     def close(self) -> None:

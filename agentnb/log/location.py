@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agentnb.folders import data_folder
+from agentnb.log.database import BUSY_SECONDS, sqlite_files
 from agentnb.site_policy import site_policy
 
 if TYPE_CHECKING:
@@ -19,6 +20,14 @@ if TYPE_CHECKING:
 VARIABLE = "AGENTNB_LOG"
 OFF = ("off", "0", "no", "false")
 LOG_NAME = "sessions.db"
+BATCHES_NAME = "batches.db"
+_QUIET_SECONDS = 3600.0
+"""Seconds without an ended row after which a batch with running rows counts as a dead kernel's."""
+_KINDS = (
+    ("batches", "rows", "batch", "NOT EXISTS (SELECT 1 FROM rows WHERE batch = id AND state = 'running')"),
+    ("loops", "tries", "loop", "state != 'running'"),
+)
+"""The tables of batches and loops: the table of their parts, its column with their id, and the condition of an end."""
 
 
 def log_location(environ: Mapping[str, str] = os.environ) -> Path | None:
@@ -40,21 +49,13 @@ def log_place(environ: Mapping[str, str] = os.environ) -> str:
     return environ.get("JPY_SESSION_NAME", "")
 
 
-BATCHES_NAME = "batches.db"
-_BUSY_SECONDS = 10.0
-_QUIET_SECONDS = 3600.0
-"""Seconds without an ended row after which a batch with running rows counts as a dead kernel's."""
-
-
 def batch_file(log: Path) -> Path:
-    """Returns the file of batches, which lies beside the log at *log*."""
     return log.with_name(BATCHES_NAME)
 
 
 def files_of_batches(log: Path) -> list[Path]:
     """Returns the file of batches and those that SQLite keeps beside it, as far as they exist."""
-    path = batch_file(log)
-    return [each for suffix in ("", "-wal", "-shm") if (each := path.with_name(path.name + suffix)).exists()]
+    return [each for each in sqlite_files(batch_file(log)) if each.exists()]
 
 
 def count_batches(log: Path) -> int:
@@ -68,34 +69,27 @@ def delete_batches(log: Path, *, before: float | None = None) -> int:
     """Delete the batches and loops that are not running, and free their disk space; returns how many were deleted."""
     if not batch_file(log).exists():
         return 0
+    deleted = 0
     with contextlib.closing(_opened(log)) as connection:
-        running = "SELECT 1 FROM rows WHERE batch = id AND state = 'running'"
-        quiet = time.time() - _QUIET_SECONDS
-        where = f"touched < ? AND (touched < ? OR NOT EXISTS ({running}))"
-        limits = (time.time() + 1 if before is None else before, quiet)
+        limits = (time.time() + 1 if before is None else before, time.time() - _QUIET_SECONDS)
         connection.execute("PRAGMA secure_delete = ON")
-        ids = [each[0] for each in connection.execute(f"SELECT id FROM batches WHERE {where}", limits)]  # noqa: S608 - conditions of ours
-        for batch in ids:
-            connection.execute("DELETE FROM rows WHERE batch = ?", (batch,))
-            connection.execute("DELETE FROM batches WHERE id = ?", (batch,))
-        if _has_loops(connection):
-            where = "touched < ? AND (touched < ? OR state != 'running')"
-            loops = [each[0] for each in connection.execute(f"SELECT id FROM loops WHERE {where}", limits)]  # noqa: S608 - conditions of ours
-            for loop in loops:
-                connection.execute("DELETE FROM tries WHERE loop = ?", (loop,))
-                connection.execute("DELETE FROM loops WHERE id = ?", (loop,))
-            ids += loops
-        if ids:
+        known = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
+        for table, parts, column, is_over in _KINDS:
+            if table not in known:  # an older file has no loops
+                continue
+            where = f"touched < ? AND (touched < ? OR {is_over})"
+            ids = [each[0] for each in connection.execute(f"SELECT id FROM {table} WHERE {where}", limits)]  # noqa: S608 - constants
+            for each in ids:
+                connection.execute(f"DELETE FROM {parts} WHERE {column} = ?", (each,))  # noqa: S608 - constants
+                connection.execute(f"DELETE FROM {table} WHERE id = ?", (each,))  # noqa: S608 - constants
+            deleted += len(ids)
+        if deleted:
             connection.execute("VACUUM")
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")  # a running batch keeps the file open
-    return len(ids)
-
-
-def _has_loops(connection: sqlite3.Connection) -> bool:
-    return bool(connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'loops'").fetchone())
+    return deleted
 
 
 def _opened(log: Path) -> sqlite3.Connection:
     return sqlite3.connect(
-        f"{batch_file(log).absolute().as_uri()}?mode=rw", uri=True, timeout=_BUSY_SECONDS, isolation_level=None
+        f"{batch_file(log).absolute().as_uri()}?mode=rw", uri=True, timeout=BUSY_SECONDS, isolation_level=None
     )

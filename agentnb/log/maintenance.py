@@ -7,24 +7,21 @@ import os
 import sqlite3
 from typing import TYPE_CHECKING, NamedTuple
 
-import msgspec
-
 from agentnb.errors import LogError, LogUnavailable
 from agentnb.log import database
+from agentnb.log.database import sqlite_files
 from agentnb.log.record import turn_record
-from agentnb.log.writer import replay, sound
+from agentnb.log.search_index import index_file
+from agentnb.log.writer import insert_turns, replay, sound
 from agentnb.state import ChatState, reduce_chat
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-BY_URI = ("sessions", "marks", "turns", "usage")
-"""The tables with a session's channel in each row."""
-BY_CHANNEL = ("snapshots", "entries")
-"""The tables with the channel of the session or of its chat."""
+BY_URI = ("sessions", "marks", "turns", "usage")  # the tables with a session's channel in each row
+BY_CHANNEL = ("snapshots", "entries")  # the tables with the channel of the session or of its chat
 MOST_FAULTS = 20
-SUFFIXES = ("", "-wal", "-shm")
 
 _OF_CHANNEL = "CASE WHEN channel LIKE '%/chat' THEN substr(channel, 1, length(channel) - 5) ELSE channel END"
 _SIZES = f"""
@@ -34,11 +31,15 @@ _SIZES = f"""
         UNION ALL SELECT uri, length(CAST(prompt AS BLOB)) + length(CAST(answer AS BLOB)) FROM turns
     ) GROUP BY uri
 """  # noqa: S608 - constants only
+WITHOUT_CHANGES = (
+    "The undo history is not included: it is kept as copies of whole workspaces, and only works in the same folder of "
+    "the same machine."
+)
+"""The note to users about what an export leaves out."""
+_UNCHANGED = "Nothing was changed. Specify a file that was written by `agentnb storage --export`."
 
 
 class Repaired(NamedTuple):
-    """The result of a repair."""
-
     sessions: int
     lost: tuple[str, ...]
     aside: str
@@ -46,9 +47,8 @@ class Repaired(NamedTuple):
 
 def files_of(path: Path) -> list[Path]:
     """Returns the log's existing files: its own, its search index, and what SQLite writes beside them."""
-    index = path.with_name(f"{path.stem}-search.db")
-    beside = [each.with_name(each.name + suffix) for each in (path, index) for suffix in SUFFIXES]
-    return [each for each in beside if each.exists()]
+    both = [*sqlite_files(path), *sqlite_files(index_file(path))]
+    return [each for each in both if each.exists()]
 
 
 def sizes(path: Path) -> dict[str, int]:
@@ -82,19 +82,20 @@ def repair(path: Path) -> Repaired:
     fresh = path.with_name(f"{path.name}.repaired-{os.getpid()}")
     file = database.file_at(path)
     with database.explained(path):
-        for suffix in SUFFIXES:
-            fresh.with_name(fresh.name + suffix).unlink(missing_ok=True)
+        _remove(fresh)
         with contextlib.closing(_raw(path)) as old, contextlib.closing(database.connect(fresh)) as new:
-            uris = _uris(old)
-            lost = [uri for uri in uris if not _rescued(old, new, uri)]
+            lost = [uri for uri in _uris(old) if not _rescued(old, new, uri)]
             kept = int(new.execute("SELECT count(*) FROM sessions").fetchone()[0])
             new.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         aside = database.put_aside(path, file)
         fresh.rename(path)
-        for suffix in SUFFIXES[1:]:
-            fresh.with_name(fresh.name + suffix).unlink(missing_ok=True)
-        fresh.with_name(f"{fresh.name}.lock").unlink(missing_ok=True)
+        _remove(fresh)
     return Repaired(kept, tuple(lost), "" if aside is None else aside.name)
+
+
+def _remove(database_file: Path) -> None:
+    for each in (*sqlite_files(database_file), database_file.with_name(f"{database_file.name}.lock")):
+        each.unlink(missing_ok=True)
 
 
 def compact(path: Path) -> int:
@@ -102,26 +103,19 @@ def compact(path: Path) -> int:
     before = _bytes(path)
     if not path.exists():
         return 0
-    index = path.with_name(f"{path.stem}-search.db")
+    index = index_file(path)
     with _opened(path) as connection:
         connection.execute("DELETE FROM changes WHERE kind = 'removed'")
-        connection.execute("VACUUM")
-        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        _vacuum(connection)
     if index.exists():
         with contextlib.suppress(sqlite3.Error), contextlib.closing(_raw(index)) as connection:
-            connection.execute("VACUUM")
-            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            _vacuum(connection)
     return max(0, before - _bytes(path))
 
 
-WITHOUT_CHANGES = (
-    "The undo history is not included: it is kept as copies of whole workspaces, and only works in the same folder of "
-    "the same machine."
-)
-"""The note to users about what an export leaves out."""
-
-
-_UNCHANGED = "Nothing was changed. Specify a file that was written by `agentnb storage --export`."
+def _vacuum(connection: sqlite3.Connection) -> None:
+    connection.execute("VACUUM")
+    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
 def copy_out(path: Path, to: Path) -> int:
@@ -154,8 +148,7 @@ def take_in(path: Path, source: Path) -> tuple[int, int]:
                 database.check(theirs, source)
             return _merged(path, theirs)
     finally:
-        for suffix in (*SUFFIXES, ".lock"):
-            copy.with_name(copy.name + suffix).unlink(missing_ok=True)
+        _remove(copy)
 
 
 @contextlib.contextmanager
@@ -206,7 +199,7 @@ def _has_all_turns(new: sqlite3.Connection, uri: str) -> bool:
     known = dict(new.execute("SELECT number, turn_id FROM turns WHERE uri = ?", (uri,)))
     missing = [turn_record(uri, number, turn) for number, turn in enumerate(chat.turns) if known.get(number) != turn.id]
     with database.transaction(new):
-        new.executemany("INSERT OR REPLACE INTO turns VALUES (?, ?, ?, ?, ?)", map(msgspec.structs.astuple, missing))
+        insert_turns(new, missing)
     return gap is None
 
 
@@ -223,9 +216,9 @@ def _copy_rows(source: sqlite3.Connection, to: sqlite3.Connection, table: str, u
 def _uris(connection: sqlite3.Connection) -> list[str]:
     """The sessions' channels, as many as can be read."""
     uris: dict[str, None] = {}
-    for ask in ("SELECT uri FROM sessions", "SELECT uri FROM sessions NOT INDEXED"):
+    for query in ("SELECT uri FROM sessions", "SELECT uri FROM sessions NOT INDEXED"):
         with contextlib.suppress(sqlite3.DatabaseError):
-            for (uri,) in connection.execute(ask):
+            for (uri,) in connection.execute(query):
                 uris[str(uri)] = None
     return [*uris]
 

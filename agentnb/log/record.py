@@ -13,12 +13,15 @@ from msgspec.structs import replace
 from agentnb.state import TEXT_DELTAS, ChatState, Envelope, MarkdownResponsePart, SessionState, encode
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
     from agentnb.state import Turn
 
 
 SEARCHED_CHARACTERS = 20_000  # characters of an answer that are searched
+MAX_ENTRIES = 5_000
+MAX_BYTES = 8 * 1024 * 1024
+ENVELOPE_BYTES = 120  # size of an envelope without its text
 
 
 class SessionRecord(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -61,26 +64,17 @@ class SessionRecord(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
     @property
     def tab_id(self) -> str:
-        """The tab's id, the last part of the URI."""
         return self.uri.rpartition("/")[2]
 
 
 class TurnText(msgspec.Struct, frozen=True, kw_only=True):
-    """A finished turn, for the search.
+    """A finished turn, for the search."""
 
-    Args:
-        uri: The session's.
-        number: 0 for the session's first.
-        turn_id: Its id.
-        prompt: The prompt's text.
-        answer: The agent's message text, shortened.
-    """
-
-    uri: str
-    number: int
+    uri: str  # the session's
+    number: int  # 0 for the session's first turn
     turn_id: str
     prompt: str
-    answer: str
+    answer: str  # the agent's message text, shortened
 
 
 def turn_record(uri: str, number: int, turn: Turn) -> TurnText:
@@ -91,88 +85,51 @@ def turn_record(uri: str, number: int, turn: Turn) -> TurnText:
 
 
 class TurnUsage(msgspec.Struct, frozen=True, kw_only=True):
-    """The usage of a turn, as far as its agent reports it; for a running turn, the usage until now.
+    """The usage of a turn, as far as its agent reports it; for a running turn, the usage until now."""
 
-    Args:
-        uri: The session's.
-        number: 0 for the session's first turn.
-        ended_at: Milliseconds since 1970; for a running turn, when this was written.
-        input: Tokens that the model read.
-        output: Tokens that it wrote.
-        cached: Tokens that it read from its cache.
-        cost: Money spent.
-        currency: ISO 4217 code of that.
-        took: Milliseconds that it ran, without the time it waited for the user.
-    """
-
-    uri: str
-    number: int
-    ended_at: int
-    input: int | None = None
-    output: int | None = None
-    cached: int | None = None
+    uri: str  # the session's
+    number: int  # 0 for the session's first turn
+    ended_at: int  # milliseconds since 1970; for a running turn, when this was written
+    input: int | None = None  # tokens that the model read
+    output: int | None = None  # tokens that it wrote
+    cached: int | None = None  # tokens that it read from its cache
     cost: float | None = None
-    currency: str | None = None
-    took: int | None = None
+    currency: str | None = None  # of the cost (ISO 4217)
+    took: int | None = None  # milliseconds that it ran, without the time it waited for the user
 
 
 class StoredSession(msgspec.Struct, frozen=True, kw_only=True):
-    """A session read back from the log.
-
-    Args:
-        record: How the log lists it.
-        session: Its session channel's state.
-        session_index: The index of that.
-        chat: Its chat channel's state.
-        chat_index: The index of that.
-        gap: What is missing and why; None if nothing is.
-        elsewhere: True if another kernel has it open: then it is read-only here.
-        usage: The usage of its turns.
-    """
+    """A session read back from the log."""
 
     record: SessionRecord
     session: SessionState
     session_index: int
     chat: ChatState
     chat_index: int
-    gap: str | None = None
-    elsewhere: bool = False
+    gap: str | None = None  # what is missing and why; None if nothing is
+    elsewhere: bool = False  # True if another kernel has it open: then it is read-only here
     usage: tuple[TurnUsage, ...] = ()
 
 
 @dataclass
 class LogBatch:
-    """The data of one write.
+    """The data of one write."""
 
-    Args:
-        sessions: Sessions that are new or changed, by URI.
-        turns: Turns that ended.
-        usage: The usage of turns.
-        snapshots: Whole states, by channel: index and state.
-        entries: Envelopes, in order.
-    """
-
-    sessions: dict[str, SessionRecord] = field(default_factory=dict)
-    turns: list[TurnText] = field(default_factory=list)
+    sessions: dict[str, SessionRecord] = field(default_factory=dict)  # those that are new or changed, by URI
+    turns: list[TurnText] = field(default_factory=list)  # those that ended
     usage: list[TurnUsage] = field(default_factory=list)
-    snapshots: dict[str, tuple[int, Any]] = field(default_factory=dict)
-    entries: list[Envelope] = field(default_factory=list)
+    snapshots: dict[str, tuple[int, Any]] = field(default_factory=dict)  # by channel: index and state
+    entries: list[Envelope] = field(default_factory=list)  # in order
 
     def __bool__(self) -> bool:
         return bool(self.sessions or self.turns or self.usage or self.snapshots or self.entries)
 
 
-MAX_ENTRIES = 5_000
-MAX_BYTES = 8 * 1024 * 1024
-ENVELOPE_BYTES = 120  # size of an envelope without its text
-
-
 class ChannelLog:
     """The latest envelopes of one channel."""
 
-    def __init__(self, *, max_entries: int = MAX_ENTRIES, max_bytes: int = MAX_BYTES, begins_after: int = 0) -> None:
+    def __init__(self, *, max_entries: int = MAX_ENTRIES, begins_after: int = 0) -> None:
         self._max_entries = max_entries
-        self._max_bytes = max_bytes
         self._entries: deque[tuple[Envelope, int]] = deque()
         self._bytes = 0
         self._dropped_to = begins_after
@@ -180,17 +137,12 @@ class ChannelLog:
     def __len__(self) -> int:
         return len(self._entries)
 
-    @property
-    def size(self) -> int:
-        """Returns the size of the kept envelopes, in encoded bytes."""
-        return self._bytes
-
     def append(self, envelope: Envelope) -> None:
         """Keep *envelope*; the oldest are dropped when a limit is exceeded."""
         size = _size(envelope)
         self._entries.append((envelope, size))
         self._bytes += size
-        while len(self._entries) > 1 and (len(self._entries) > self._max_entries or self._bytes > self._max_bytes):
+        while len(self._entries) > 1 and (len(self._entries) > self._max_entries or self._bytes > MAX_BYTES):
             oldest, oldest_size = self._entries.popleft()
             self._bytes -= oldest_size
             self._dropped_to = oldest.index
@@ -214,20 +166,18 @@ def _size(envelope: Envelope) -> int:
 
 def merge_envelopes(envelopes: Iterable[Envelope]) -> list[Envelope]:
     """Join neighbouring deltas of one part into one envelope that spans ``first..index``."""
-    return [_join(list(group)) for _, group in groupby(_numbered(envelopes), key=lambda pair: pair[0])]
+    return [_join(list(group)) for _, group in groupby(envelopes, key=_part)]
 
 
-def _numbered(envelopes: Iterable[Envelope]) -> Iterator[tuple[object, Envelope]]:
-    for envelope in envelopes:
-        action = envelope.action
-        if isinstance(action, TEXT_DELTAS) and envelope.origin is None and action.meta is None:
-            yield (type(action), action.turn_id, action.part_id, action.time is None), envelope
-        else:
-            yield envelope.index, envelope
+def _part(envelope: Envelope) -> object:
+    """The part that a delta continues; for any other envelope, its own index."""
+    action = envelope.action
+    if isinstance(action, TEXT_DELTAS) and envelope.origin is None and action.meta is None:
+        return type(action), action.turn_id, action.part_id, action.time is None
+    return envelope.index
 
 
-def _join(group: list[tuple[object, Envelope]]) -> Envelope:
-    envelopes = [envelope for _, envelope in group]
+def _join(envelopes: list[Envelope]) -> Envelope:
     if len(envelopes) == 1:
         return envelopes[0]
     first, last = envelopes[0], envelopes[-1]

@@ -15,28 +15,23 @@ from functools import partial
 from itertools import accumulate
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
-from agentnb.log.database import BUSY_SECONDS, make_private, opening_alone, transaction
+from agentnb.log.database import BUSY_SECONDS, make_private, opening_alone, sqlite_files, transaction
 from agentnb.state.wire import Count, Wire
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-FORM = 1
-"""The version of the file's format; a file of another version is rebuilt."""
+FORM = 1  # the version of the file's format; a file of another version is rebuilt
 UPDATE_SECONDS = 3.0
 SHORTEST = 3
 """Characters of a trigram: a shorter text is searched for in the log, only in the latest conversations."""
 MOST_TRIGRAMS = 300
 """Characters of the text whose trigrams are looked up; each match is compared with the whole text."""
-LATEST = 500
-"""Conversations in which a shorter text is searched."""
-MOST_CONVERSATIONS = 200
-"""The most conversations that one search finds, the latest first."""
-HITS = 3
-"""Matches of one conversation that are shown."""
-AROUND = 60
-"""Characters shown before and after a match."""
+LATEST = 500  # conversations in which a shorter text is searched
+MOST_CONVERSATIONS = 200  # the most conversations that one search finds, the latest first
+HITS = 3  # matches of one conversation that are shown
+AROUND = 60  # characters shown before and after a match
 
 Where: TypeAlias = Literal["prompt", "answer"]
 _PLACES: tuple[Where, Where] = ("prompt", "answer")
@@ -73,21 +68,21 @@ class SearchHit(Wire, frozen=True, kw_only=True):
         return f"{self.before}{self.text}{self.after}"
 
 
-class Matches(NamedTuple):
-    """One result of a search in turns."""
+Hits: TypeAlias = dict[str, tuple[SearchHit, ...]]  # the first few hits of each conversation, by its URI
 
-    hits: dict[str, tuple[SearchHit, ...]]
-    left: int
+
+def index_file(log: Path) -> Path:
+    return log.with_name(f"{log.stem}-search.db")
 
 
 class SearchIndex:
     """The index that belongs to one log. A new connection for each call; safe from any thread and process."""
 
     def __init__(self, log: Path) -> None:
-        self.path: Path = log.with_name(f"{log.stem}-search.db")
+        self.path: Path = index_file(log)
 
-    def find(self, log: sqlite3.Connection, text: str) -> Matches:
-        """Returns where *text* occurs in prompts and answers."""
+    def find(self, log: sqlite3.Connection, text: str) -> tuple[Hits, int]:
+        """Returns where *text* occurs in prompts and answers, and the number of conversations still to be indexed."""
         if len(text) >= SHORTEST:
             with contextlib.suppress(sqlite3.Error, OSError):
                 return self._found_in_index(log, text)
@@ -95,7 +90,7 @@ class SearchIndex:
         folded = text.casefold()
         rows = log.execute(_SCAN, (few, folded, folded))
         turns = (_Turn(uri, number, turn, partial(tuple, both)) for uri, number, turn, *both in rows)
-        return Matches(_hits(turns, text), 0)
+        return _hits(turns, text), 0
 
     def forget(self, uri: str) -> None:
         """Remove a deleted conversation, so that nothing of it stays in the index either."""
@@ -103,23 +98,22 @@ class SearchIndex:
             with contextlib.suppress(sqlite3.Error, OSError), self._opened() as index, transaction(index):
                 _remove(index, uri)
 
-    def _found_in_index(self, log: sqlite3.Connection, text: str) -> Matches:
+    def _found_in_index(self, log: sqlite3.Connection, text: str) -> tuple[Hits, int]:
         try:
             return self._updated_and_found(log, text)
         except sqlite3.OperationalError:
             raise  # locked, disk full or no trigram support: the index is not damaged
         except sqlite3.DatabaseError:
-            for suffix in ("", "-wal", "-shm"):
-                with contextlib.suppress(FileNotFoundError):
-                    self.path.with_name(self.path.name + suffix).unlink()
+            for each in sqlite_files(self.path):
+                each.unlink(missing_ok=True)
             return self._updated_and_found(log, text)
 
-    def _updated_and_found(self, log: sqlite3.Connection, text: str) -> Matches:
+    def _updated_and_found(self, log: sqlite3.Connection, text: str) -> tuple[Hits, int]:
         with self._opened() as index:
             left = _update(index, log)
             matches = index.execute(_MATCHES, (_trigrams(text.casefold()),))
             turns = (_Turn(uri, number, turn, partial(_read, log, uri, number)) for uri, number, turn in matches)
-            return Matches(_hits(turns, text), left)
+            return _hits(turns, text), left
 
     @contextlib.contextmanager
     def _opened(self) -> Iterator[sqlite3.Connection]:
@@ -212,9 +206,8 @@ class _Turn(NamedTuple):
     read: Callable[[], tuple[str, ...]]
 
 
-def _hits(turns: Iterable[_Turn], text: str) -> dict[str, tuple[SearchHit, ...]]:
-    """The first few hits of each conversation."""
-    hits_of_sessions: dict[str, tuple[SearchHit, ...]] = {}
+def _hits(turns: Iterable[_Turn], text: str) -> Hits:
+    hits_of_sessions: Hits = {}
     for turn in turns:
         hits = hits_of_sessions.get(turn.uri, ())
         if len(hits) >= HITS:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from agentnb.budget import Spent
     from agentnb.errors import LogError
-    from agentnb.log.search_index import SearchHit
+    from agentnb.log.search_index import Hits
     from agentnb.log.usage import By, UsageRow, WhichTurns
 
 LISTED = 50
@@ -109,11 +109,9 @@ _EVERY: dict[str, Any] = {
 
 
 class FoundSessions(NamedTuple):
-    """The result of a search."""
-
     sessions: list[SessionRecord]
-    hits: dict[str, tuple[SearchHit, ...]]
-    left: int
+    hits: Hits
+    left: int  # conversations still to be indexed
 
 
 class LogStore(LogWriter):
@@ -151,8 +149,10 @@ class LogStore(LogWriter):
         """Returns the last finished turns of a session as text, oldest first; [] if the log does not have it."""
         with self._reading() as connection:
             rows = connection.execute(_LATEST_TURNS, (uri, limit)).fetchall()
-        fields = ("number", "turn_id", "prompt", "answer")
-        return [TurnText(uri=uri, **dict(zip(fields, row, strict=True))) for row in reversed(rows)]
+        return [
+            TurnText(uri=uri, number=number, turn_id=turn_id, prompt=prompt, answer=answer)
+            for number, turn_id, prompt, answer in reversed(rows)
+        ]
 
     def usage(self, by: By, limit: int, **which: Unpack[WhichTurns]) -> list[UsageRow]:
         """Returns the summed usage of turns, the latest first."""
@@ -173,10 +173,9 @@ class LogStore(LogWriter):
             chat, chat_index, gap = replay(connection, f"{uri}/chat", ChatState, reduce_chat)
             used = usage_of(connection, uri)
         record = _record(row)
-        session = replace(session, title=record.title)  # the user may have renamed it
         return StoredSession(
             record=record,
-            session=session,
+            session=replace(session, title=record.title),  # the user may have renamed it
             session_index=session_index,
             chat=chat,
             chat_index=chat_index,
@@ -240,15 +239,12 @@ class LogStore(LogWriter):
         *agent_session* is the agent's own id of the new one. The usage of the turns from number *used_from* on moves
         to the copy.
         """
-        stored = self.load(uri)
-        turns = self.latest_turns(uri, -1)
-        batch = _copied(stored, turns, copy, title, now)
-        record = batch.sessions[copy] = replace(batch.sessions[copy], agent_session=agent_session)
+        batch = _copied(self.load(uri), self.latest_turns(uri, -1), copy, title, now, agent_session=agent_session)
         with self._reading() as connection, database.transaction(connection):
             insert(connection, batch, self._host_id)
             if used_from is not None:
                 connection.execute(_USED_FROM, (copy, uri, used_from))
-        return record
+        return batch.sessions[copy]
 
     def forget(self, uri: str) -> bool:
         """Delete a session from the file; returns True if there was one."""
@@ -309,8 +305,10 @@ def _record(row: tuple[Any, ...]) -> SessionRecord:
     return SessionRecord(**{**values, **flags, **known})
 
 
-def _copied(stored: StoredSession, turns: Iterable[TurnText], copy: str, title: str, now: int) -> LogBatch:
-    """Returns the batch for a copy with a new title: without queued prompts, running turn and the agent's session."""
+def _copied(
+    stored: StoredSession, turns: Iterable[TurnText], copy: str, title: str, now: int, *, agent_session: str | None
+) -> LogBatch:
+    """Returns the batch for a copy with a new title and agent's session, without queued prompts and running turn."""
     channel, chat = f"{copy}/chat", stored.chat
     status = chat.status & ~ACTIVITY_MASK | (chat.status & SessionStatus.ERROR or SessionStatus.IDLE)
     last = chat.turns[-1].id if chat.turns else None
@@ -323,15 +321,13 @@ def _copied(stored: StoredSession, turns: Iterable[TurnText], copy: str, title: 
         turns=chat.turns,
         terminals=chat.terminals,
     )
-    chats = tuple(
-        replace(each, resource=channel) for each in stored.session.chats if each.resource == stored.chat.resource
-    )
+    chats = tuple(replace(each, resource=channel) for each in stored.session.chats if each.resource == chat.resource)
     session = replace(stored.session, title=title, chats=chats, default_chat=channel, changesets=None)
     record = replace(
         stored.record,
         uri=copy,
         title=title,
-        agent_session=None,
+        agent_session=agent_session,
         open=False,
         created_at=now,
         modified_at=now,

@@ -29,13 +29,27 @@ from agentnb.state.change import iso_time, milliseconds
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from agentnb.log.record import LogBatch, SessionRecord
+    from agentnb.log.record import LogBatch, SessionRecord, TurnText
 
 
 Json: TypeAlias = dict[str, Any]
 
 _TURN_ACTION = re.compile(rb'"type":"chat/(?:turn|error)')
 _IN_SUMMARY = ("provider", "title", "status", "activity", "project", "annotations")
+_SESSION = """
+    INSERT INTO sessions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (uri) DO UPDATE SET
+        title = excluded.title, agent_session = coalesce(excluded.agent_session, agent_session),
+        host_id = excluded.host_id, open = excluded.open, modified_at = excluded.modified_at,
+        gap = coalesce(excluded.gap, gap)
+"""
+_STATUS = """
+    INSERT INTO marks (uri, status) VALUES (?, ?) ON CONFLICT (uri) DO UPDATE SET status = excluded.status
+        WHERE status != excluded.status
+"""
+_ARCHIVED = "INSERT INTO marks (uri, archived) VALUES (?, 1) ON CONFLICT (uri) DO UPDATE SET archived = 1"
+"""Marks are only set with a session and never removed: another kernel may have set them since."""
+_ENTRIES = "SELECT at, first, envelope, checksum FROM entries WHERE channel = ? AND at > ? ORDER BY at"
+FLUSH_SECONDS = 5.0
 
 
 def state_of(data: bytes) -> Any:
@@ -100,26 +114,6 @@ def _read_action(action: Json, state: ChatState) -> None:
         action["part"] = {"kind": "error", "error": action.pop("error")}
 
 
-_SESSION = """
-    INSERT INTO sessions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (uri) DO UPDATE SET
-        title = excluded.title, agent_session = coalesce(excluded.agent_session, agent_session),
-        host_id = excluded.host_id, open = excluded.open, modified_at = excluded.modified_at,
-        gap = coalesce(excluded.gap, gap)
-"""
-
-_STATUS = """
-    INSERT INTO marks (uri, status) VALUES (?, ?) ON CONFLICT (uri) DO UPDATE SET status = excluded.status
-        WHERE status != excluded.status
-"""
-_ARCHIVED = "INSERT INTO marks (uri, archived) VALUES (?, 1) ON CONFLICT (uri) DO UPDATE SET archived = 1"
-"""Marks are only set with a session and never removed: another kernel may have set them since."""
-
-_ENTRIES = "SELECT at, first, envelope, checksum FROM entries WHERE channel = ? AND at > ? ORDER BY at"
-
-
-FLUSH_SECONDS = 5.0
-
-
 class LogWriter:
     """Writes batches in order, each whole or not at all."""
 
@@ -164,18 +158,17 @@ class LogWriter:
                 item.set()
             else:
                 self._on_done(self._written(item))
-        self._leave()
+        if self._connection is not None:  # the host has ended in good order, which frees the sessions that it had open
+            with contextlib.suppress(sqlite3.Error), database.transaction(self._connection):
+                self._connection.execute("DELETE FROM hosts WHERE host_id = ?", (self._host_id,))
         self._close()
 
     def _written(self, batch: LogBatch) -> LogError | None:
         try:
             self._insert(batch)
-        except LogDamaged as error:
-            self._close()
-            return self._put_aside(error)
         except LogError as error:
             self._close()
-            return error
+            return self._put_aside(error) if isinstance(error, LogDamaged) else error
         return None
 
     def _put_aside(self, damaged: LogDamaged) -> LogError:
@@ -221,12 +214,6 @@ class LogWriter:
             raise
         return connection
 
-    def _leave(self) -> None:
-        """Record that the host has ended in good order, which frees the sessions that it had open."""
-        if self._connection is not None:
-            with contextlib.suppress(sqlite3.Error), database.transaction(self._connection):
-                self._connection.execute("DELETE FROM hosts WHERE host_id = ?", (self._host_id,))
-
     def _close(self) -> None:
         connection, self._connection = self._connection, None
         if connection is not None:
@@ -240,26 +227,19 @@ def enter(connection: sqlite3.Connection, host_id: str) -> None:
     connection.execute("INSERT OR REPLACE INTO hosts VALUES (?, ?, ?, ?)", host)
 
 
-def checksum(data: bytes) -> int:
-    return zlib.crc32(data)
-
-
 def sound(data: object, written: int) -> bool:
-    """True if *data* has the checksum *written*."""
-    return isinstance(data, bytes) and checksum(data) == written
+    return isinstance(data, bytes) and zlib.crc32(data) == written
 
 
 def insert(connection: sqlite3.Connection, batch: LogBatch, host_id: str) -> None:
     """Write *batch*; to be called within a transaction."""
-    connection.executemany(_SESSION, [_session_row(session, host_id) for session in batch.sessions.values()])
-    connection.executemany(_STATUS, [(session.uri, session.status) for session in batch.sessions.values()])
-    connection.executemany(_ARCHIVED, [(session.uri,) for session in batch.sessions.values() if session.archived])
+    sessions = batch.sessions.values()
+    connection.executemany(_SESSION, [_session_row(session, host_id) for session in sessions])
+    connection.executemany(_STATUS, [(session.uri, session.status) for session in sessions])
+    connection.executemany(_ARCHIVED, [(session.uri,) for session in sessions if session.archived])
     for channel, (index, state) in batch.snapshots.items():
         _begin_anew(connection, channel, index, state)
-    connection.executemany(
-        "INSERT OR REPLACE INTO turns VALUES (?, ?, ?, ?, ?)",
-        [(turn.uri, turn.number, turn.turn_id, turn.prompt, turn.answer) for turn in batch.turns],
-    )
+    insert_turns(connection, batch.turns)
     connection.executemany(
         "INSERT OR REPLACE INTO usage VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", map(msgspec.structs.astuple, batch.usage)
     )
@@ -268,13 +248,18 @@ def insert(connection: sqlite3.Connection, batch: LogBatch, host_id: str) -> Non
     connection.executemany("INSERT OR REPLACE INTO entries VALUES (?, ?, ?, ?, ?)", map(_row, _merged(fresh)))
 
 
+def insert_turns(connection: sqlite3.Connection, turns: Iterable[TurnText]) -> None:
+    rows = map(msgspec.structs.astuple, turns)
+    connection.executemany("INSERT OR REPLACE INTO turns VALUES (?, ?, ?, ?, ?)", rows)
+
+
 def _begin_anew(connection: sqlite3.Connection, channel: str, index: int, state: Any) -> None:
     """Replace everything that the channel had by *state*.
 
     This includes later entries: they followed something damaged, and would continue from a state that they never saw.
     """
     data = encode(state)
-    connection.execute("INSERT OR REPLACE INTO snapshots VALUES (?, ?, ?, ?)", (channel, index, data, checksum(data)))
+    connection.execute("INSERT OR REPLACE INTO snapshots VALUES (?, ?, ?, ?)", (channel, index, data, zlib.crc32(data)))
     connection.execute("DELETE FROM entries WHERE channel = ?", (channel,))
     if isinstance(state, ChatState):
         uri, count = channel.removesuffix("/chat"), len(state.turns)
@@ -292,7 +277,7 @@ def _session_row(session: SessionRecord, host_id: str) -> tuple[object, ...]:
 def _row(envelope: Envelope) -> tuple[str, int, int, bytes, int]:
     data = encode(envelope)
     first = envelope.index if envelope.first is None else envelope.first
-    return envelope.channel, envelope.index, first, data, checksum(data)
+    return envelope.channel, envelope.index, first, data, zlib.crc32(data)
 
 
 def _merged(envelopes: Iterable[Envelope]) -> list[Envelope]:

@@ -25,6 +25,7 @@ MOST_READ = 4_000_000
 """Bytes that are read of an array that is not copied; of a larger one, evenly spaced elements are read."""
 _SAMPLES = 20_000
 _CHUNK = 16_000_000
+_LAZY = "_fill_value"  # a masked array sets this attribute when it is displayed
 
 
 class CopyMemory:
@@ -113,9 +114,6 @@ class ArrayMark(State):
         if plain.dtype.hasobject:
             return same_items(self._print, _elements(plain))
         return bool(self._print == _digest(plain))
-
-
-_LAZY = "_fill_value"  # a masked array sets this attribute when it is displayed
 
 
 class SubclassAttributes(AttributesState):
@@ -286,10 +284,6 @@ def tensor_size(value: Any) -> int:
         return int(value.numel() * value.element_size())
 
 
-def is_tensor(kind: type[Any]) -> bool:
-    return library_class(kind, ("torch.Tensor",)) is not None
-
-
 def _tensor_layout(value: Any) -> tuple[object, ...]:
     return value.data_ptr(), tuple(value.shape), value.stride(), value.dtype
 
@@ -315,7 +309,7 @@ def share_memory(one: Any, other: Any) -> bool:
 
 
 def _bounds(value: Any) -> tuple[int, int] | None:
-    if is_tensor(type(value)):
+    if library_class(type(value), ("torch.Tensor",)):
         if not tensor_is_plain(value):
             return None
         start = value.data_ptr()

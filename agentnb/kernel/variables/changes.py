@@ -109,12 +109,8 @@ class NameChange:
 
     def is_done(self, names: Mapping[str, Any], *, undone: bool) -> bool:
         """True if everything is already as undo (or redo) would make it."""
-        is_bound = not self.is_rebinding(undone=undone) or self._is_bound(self.target, names)
+        is_bound = not self.is_rebinding(undone=undone) or self.is_bound(self.target, names)
         return is_bound and all(each.is_back for each in self.turning(undone=undone))
-
-    def is_bound_to_target(self, names: Mapping[str, Any]) -> bool:
-        """True if the name is bound to what undo, or redo, binds it to."""
-        return self._is_bound(self.target, names)
 
     def is_untouched(self, names: Mapping[str, Any], *, undone: bool) -> bool:
         """True if the name is bound to the source, and nothing that is brought back has been changed since."""
@@ -122,16 +118,17 @@ class NameChange:
             return False
         if self._is_elsewhere:
             return True
-        return self._is_bound(self.source, names) and (self.source is None or self.source.is_as_read)
+        return self.is_bound(self.source, names) and (self.source is None or self.source.is_as_read)
 
-    def _is_bound(self, binding: Binding | None, names: Mapping[str, Any]) -> bool:
+    def is_bound(self, binding: Binding | None, names: Mapping[str, Any]) -> bool:
+        """True if the name is bound to what *binding* is, or to nothing if it is None."""
         if binding is None or self.name not in names:
             return binding is None and self.name not in names
         return binding.is_of(names[self.name])
 
     def note_binding(self, names: Mapping[str, Any]) -> None:
         """After its objects were undone or redone, note whether the name leads elsewhere, as the user accepted."""
-        self._is_elsewhere = not self.rebound and not self._is_bound(self.source, names)
+        self._is_elsewhere = not self.rebound and not self.is_bound(self.source, names)
 
     def reverse(self, replaced: Binding | None) -> None:
         """Note that the name is bound to the target now, and was bound to *replaced*."""

@@ -75,7 +75,6 @@ class PandasState(State):
         return [each.values for each in self._manager.blocks]
 
     def held_beside(self, value: Any) -> int:
-        """The approximate number of bytes held that *value* no longer has."""
         manager = (attributes_of(value) or {})["_mgr"]
         shared = {_address(each.values) for each in manager.blocks}
         return sum(int(each.values.nbytes) for each in self._manager.blocks if _address(each.values) not in shared)
@@ -182,24 +181,23 @@ class PolarsState(State):
         ours, theirs = self._columns(self._kept), self._columns(getattr(value, self._field))
         return len(ours) == len(theirs) and all(map(_same_series, ours, theirs))
 
-    def _columns(self, held: Any) -> list[Any]:
+    def _made(self, held: Any) -> Any:
         polars = sys.modules["polars"]
         if self._field == "_s":
-            return [polars.Series._from_pyseries(held)]  # noqa: SLF001
-        columns: list[Any] = polars.DataFrame._from_pydf(held).get_columns()  # noqa: SLF001
-        return columns
+            return polars.Series._from_pyseries(held)  # noqa: SLF001
+        return polars.DataFrame._from_pydf(held)  # noqa: SLF001
+
+    def _columns(self, held: Any) -> list[Any]:
+        made = self._made(held)
+        return [made] if self._field == "_s" else [*made.get_columns()]
 
     def restore(self, value: Any) -> None:
         setattr(value, self._field, self._kept.clone())
 
     def as_it_was(self, _value: Any, _of: Callable[[Any], Any]) -> Any:
-        polars = sys.modules["polars"]
-        if self._field == "_s":
-            return polars.Series._from_pyseries(self._kept.clone())  # noqa: SLF001
-        return polars.DataFrame._from_pydf(self._kept.clone())  # noqa: SLF001
+        return self._made(self._kept.clone())
 
     def held_beside(self, value: Any) -> int:
-        """The approximate number of bytes held that *value* no longer has."""
         theirs = self._columns(getattr(value, self._field))
         beside = [
             each

@@ -55,20 +55,17 @@ from agentnb.memory import available_memory
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 
-MOST_OBJECTS = 50_000
-"""Objects that are visited for one piece of code."""
-MOST_ITEMS = 1_000_000
-"""Items of one list, dict or set that are kept."""
-LOOK_SECONDS = 0.25
-"""Seconds of processor time that keeping may take."""
-LONGEST = 8
-"""The factor by which elapsed time may exceed that: a busy machine or a remote file takes longer."""
-RESERVE = 256_000_000
-"""Bytes of the machine's memory that are left free."""
-_GLOBALS_OF_CODE = 200
-"""Functions inside a function whose names are read."""
+MOST_OBJECTS = 50_000  # objects that are visited for one piece of code
+MOST_ITEMS = 1_000_000  # items of one list, dict or set that are kept
+LOOK_SECONDS = 0.25  # seconds of processor time that keeping may take
+LONGEST = 8  # the factor by which elapsed time may exceed that: a busy machine or a remote file takes longer
+RESERVE = 256_000_000  # bytes of the machine's memory that are left free
+_GLOBALS_OF_CODE = 200  # functions inside a function whose names are read
 
 Mode = Literal["keep", "plan", "mark"]
+_SIZE = "it is too large"
+_FULL = "memory is nearly full"
+_SIZED = frozenset({list, dict, set, deque})
 
 
 class Keeper:
@@ -281,10 +278,6 @@ class Keeper:
         return ClassState(value) if is_users(value) else ()
 
 
-_SIZE = "it is too large"
-_FULL = "memory is nearly full"
-
-
 def _itself(value: Any) -> Any:
     return value
 
@@ -298,9 +291,6 @@ class _Nothing(State):
 
     def __init__(self, *, is_kept: bool = True) -> None:
         self.is_kept = is_kept
-
-
-_SIZED = frozenset({list, dict, set, deque})
 
 
 def _length(value: Any) -> int:

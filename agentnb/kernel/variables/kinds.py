@@ -14,7 +14,7 @@ import weakref
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
 
 def _words(text: str) -> frozenset[str]:
@@ -39,8 +39,7 @@ _FIXED_PACKAGES = _words(
 """Packages whose objects never change, or have no state that a user would miss: locks, loggers, weak references."""
 _FIXED_NATIVE = _words("sklearn scipy numpy pandas polars pyarrow torch functools types")
 """Packages whose classes written in C, except for those that are kept, are not changed in place."""
-SMALL_ARRAY = 16_000_000
-"""Bytes from which an array is followed and not held."""
+SMALL_ARRAY = 16_000_000  # bytes from which an array is followed and not held
 _FIXED = (
     types.ModuleType,
     types.BuiltinFunctionType,
@@ -60,8 +59,7 @@ _FIXED_CLASSES = (
     *("dask._expr.Expr", "dask_expr._core.Expr"),  # a Dask frame's expression: later frames have others
 )
 _LOST = frozenset({"threading", "queue", "multiprocessing", "subprocess", "socket", "ssl", "asyncio", "concurrent"})
-_HEAP_TYPE = 1 << 9
-"""``Py_TPFLAGS_HEAPTYPE``: set for each class that is written in Python."""
+_HEAP_TYPE = 1 << 9  # `Py_TPFLAGS_HEAPTYPE`: set for each class that is written in Python
 _POINTER = struct.calcsize("P")
 
 Family = Literal["fixed", "plain", "lost"]
@@ -162,8 +160,7 @@ def vars_of(kind: type[Any]) -> types.MappingProxyType[str, Any]:
     return attributes
 
 
-_ANY_NAME = frozenset({"exec", "eval", "globals", "locals", "vars"})
-"""Functions by which code can reach any variable."""
+_ANY_NAME = frozenset({"exec", "eval", "globals", "locals", "vars"})  # by these, code can reach any variable
 _ANY_ATTRIBUTE = frozenset(
     {"run_line_magic", "run_cell_magic", "run_cell", "user_ns", "user_global_ns", "__globals__", "f_globals"}
     | {"get_referrers", "get_objects", "currentframe", "_getframe"}
@@ -173,16 +170,11 @@ _HISTORY = re.compile(r"_+\d*|_i+\d*|Out|In")
 
 
 class Reach:
-    """The variables that a piece of code can reach.
-
-    Attributes:
-        names: The names that the code reads, in the order in which it reads them.
-        is_any: True if it can also reach any other name.
-    """
+    """The variables that a piece of code can reach."""
 
     def __init__(self, code: str) -> None:
-        self.names: dict[str, None] = {}
-        self.is_any: bool = False
+        self.names: dict[str, None] = {}  # in the order in which the code reads them
+        self.is_any: bool = False  # True if the code can also reach any other name
         self._bound: set[str] = set()
         try:
             module = ast.parse(code)
@@ -242,14 +234,10 @@ def lost_words(names: Iterable[str]) -> str:
         >>> lost_words(["model"]), lost_words(["a", "b"]), lost_words(["a", "b", "c", "d"])
         ("`model` can't be restored.", "`a` and `b` can't be restored.", "`a`, `b` and 2 more can't be restored.")
     """
-    quoted = [*_quoted(names)]
+    quoted = [f"`{name}`" for name in names]
     if not quoted:
         return ""
     most = 2
     if len(quoted) > most:
         return f"{', '.join(quoted[:most])} and {len(quoted) - most} more can't be restored."
     return f"{' and '.join(quoted)} can't be restored."
-
-
-def _quoted(names: Iterable[str]) -> Iterator[str]:
-    return (f"`{name}`" for name in names)

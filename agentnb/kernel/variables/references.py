@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from agentnb.kernel.variables.keeper import Mode
     from agentnb.kernel.variables.states import State
 
+LIMIT = 512_000_000  # default limit for copies, in bytes
+
 
 class AllBut:
     """The ids of all objects but one."""
@@ -65,10 +67,6 @@ def _overwrite_array(value: Any, other: Any) -> None:
     if attributes_of(value) is not None:
         SubclassAttributes(other).restore(value)
     value.flags.writeable = other.flags.writeable
-
-
-LIMIT = 512_000_000
-"""Default limit for copies, in bytes."""
 
 
 class Reference:
@@ -151,8 +149,7 @@ class Mark:
         self.entries: list[tuple[int, Callable[[], Any], State]] = [
             (each.at, _followed(each.follow()), each.state) for each in marked.objects.values()
         ]
-        self.earlier: Mark | None = None
-        """Also counted: copies from turns before others were undone or redone."""
+        self.earlier: Mark | None = None  # also counted: copies from turns before others were undone or redone
 
     def matches(self) -> bool:
         """True if all that still exists is as it was read, or as the earlier mark has it."""
@@ -241,30 +238,19 @@ class Binding(Reference):
 
 
 class ObjectChange(Reference):
-    """An object that was changed in place.
-
-    Attributes:
-        number: The number, in order of time, of the look at all objects that found the change.
-        undone: True if the object has its earlier state again.
-        is_stale: True if somebody else has changed it since: the next change then starts from their state.
-        still: Names that still lead to the object after another object replaced it.
-    """
+    """An object that was changed in place."""
 
     def __init__(self, value: Any, before: State, number: int) -> None:
         super().__init__(value)
         self._target: State | None = before if before.is_kept else None
-        self.number = number
+        self.number = number  # of the look at all objects that found the change, in order of time
         self._other: Any = None
-        self.undone: bool = False
-        self.is_stale: bool = False
-        self.still: tuple[str, ...] = ()
+        self.undone: bool = False  # True if the object has its earlier state again
+        self.is_stale: bool = False  # True if somebody else has changed it since: the next change starts from that
+        self.still: tuple[str, ...] = ()  # names that still lead to the object after another object replaced it
         self.read()
-        if self.is_followed:
-            self.let_go_of_object()
-
-    def let_go_of_object(self) -> None:
-        """Keep only a weak reference to the object from now on: something else holds it."""
-        super().let_go()
+        if self.is_followed:  # keep only a weak reference to the object from now on: something else holds it
+            super().let_go()
 
     def read(self) -> None:
         """Remember the state of the object itself, not of its contents."""

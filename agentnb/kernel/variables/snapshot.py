@@ -32,18 +32,12 @@ class KeptObject(NamedTuple):
 
 
 class VariableSnapshot:
-    """The objects that names refer to, as far as they can be kept.
-
-    Attributes:
-        objects: The kept objects, by ``id``.
-        edges: The ids of the objects that each object leads to.
-        lost: Names that cannot be restored, or only partly, each with the class or the reason.
-    """
+    """The objects that names refer to, as far as they can be kept."""
 
     def __init__(self) -> None:
-        self.edges: dict[int, tuple[int, ...]] = {}
-        self.objects: dict[int, KeptObject] = {}
-        self.lost: dict[str, str] = {}
+        self.edges: dict[int, tuple[int, ...]] = {}  # the ids of the objects that each object leads to
+        self.objects: dict[int, KeptObject] = {}  # by id
+        self.lost: dict[str, str] = {}  # names that cannot be restored, or only partly, with the class or the reason
         self._roots: dict[str, int] = {}
 
     def add_root(self, name: str, value: Any) -> None:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 _absent = object()
 _POINTER = 8
 _OF_CLASSES = frozenset({"__dict__", "__weakref__", "__doc__", "_abc_impl", "__slots__"})
+_BUFFERS = (io.StringIO, io.BytesIO)
 
 
 class CannotRestore(Exception):
@@ -31,10 +32,8 @@ class CannotRestore(Exception):
 class State:
     """The state of an object at one moment."""
 
-    size = 0
-    """Bytes that only this object holds."""
-    is_kept = True
-    """False if it only shows whether the object changed."""
+    size = 0  # bytes that only this object holds
+    is_kept = True  # False if it only shows whether the object changed
 
     def matches(self, value: Any) -> bool:
         """True if *value* is in this state now."""
@@ -123,8 +122,6 @@ class MappingState(State):
 
 
 class SetState(State):
-    """The elements of a set."""
-
     def __init__(self, value: Any) -> None:
         self._elements = frozenset(value)
         self.size: int = len(self._elements) * 2 * _POINTER
@@ -324,9 +321,6 @@ class MethodsState(State):
         self._write(value, self._state)
 
 
-_BUFFERS = (io.StringIO, io.BytesIO)
-
-
 def buffer_state(value: Any) -> MethodsState:
     """The text or bytes of a file in memory, and its position."""
     return MethodsState(value, lambda file: (file.getvalue(), file.tell()), _write_buffer)
@@ -346,15 +340,13 @@ def random_state(value: Any) -> MethodsState:
 def generator_state(value: Any) -> MethodsState:
     """The state of a NumPy random number generator."""
 
+    def bits(generator: Any) -> Any:
+        return generator.bit_generator if hasattr(generator, "bit_generator") else generator._bit_generator  # noqa: SLF001
+
     def write(generator: Any, state: Any) -> None:
-        bits = generator.bit_generator if hasattr(generator, "bit_generator") else generator._bit_generator  # noqa: SLF001
-        bits.state = state
+        bits(generator).state = state
 
-    def read(generator: Any) -> Any:
-        bits = generator.bit_generator if hasattr(generator, "bit_generator") else generator._bit_generator  # noqa: SLF001
-        return bits.state
-
-    return MethodsState(value, read, write)
+    return MethodsState(value, lambda generator: bits(generator).state, write)
 
 
 def same_items(one: Sequence[Any], other: Sequence[Any]) -> bool:

@@ -18,7 +18,7 @@ import msgspec
 from agentnb.credentials import HIDDEN, is_secret_name
 from agentnb.errors import UsageError
 from agentnb.kernel.output_text import cut, masked
-from agentnb.kernel.variables.kinds import library_class
+from agentnb.kernel.variables.kinds import class_name, library_class
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -28,11 +28,33 @@ if TYPE_CHECKING:
 
 LONGEST_PATH = 500
 _HINT = 'For example `df`, `df.columns`, `runs[0]["loss"]` or `x[:5]`; `run_code` computes anything else.'
+LONGEST = 200  # characters of one value
+MOST_ITEMS = 6  # items of a container that are written out
+MOST_COLUMNS = 20  # columns of a data frame that are named
+MOST_BYTES = 60  # bytes of a bytes object that are written out
+DEEPEST = 2  # levels of nested containers that are written out
+_MOST_BITS = 256
+_SIMPLE = frozenset({bool, float, complex, type(None)})
+_WINDOW = 2_000  # characters of a string that are searched for credentials before the cut
+_SHAPED_BY = frozenset({"numpy", "pandas", "polars", "torch", "builtins"})
+_BRACKETS: dict[type, tuple[str, str]] = {
+    list: ("[", "]"),
+    tuple: ("(", ")"),
+    set: ("{", "}"),
+    frozenset: ("frozenset({", "})"),
+}
+MOST_COMPARED = 1_000  # columns of a data frame whose names and types are compared
+MOST_NAMED = 5  # columns that a sentence names
+LONGEST_NUMBER = 24
+_SHAPED = ("numpy.ndarray", "pandas.DataFrame", "pandas.Series", "pandas.Index", "polars.DataFrame")
+MOST_OBJECTS = 2_000  # objects that are visited; for a large container, a sample represents all
+SAMPLE = 200
+_NOT_OWNED = (type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType, types.CodeType, types.FrameType)
+_WITH_SIZE = ("numpy.ndarray", "pyarrow.ChunkedArray", "pyarrow.Array")
 
 
 def follow(path: str, variables: Mapping[str, Any]) -> Any:
-    value, _ = _followed(_parsed(path), path, variables)
-    return value
+    return _followed(_parsed(path), path, variables)[0]
 
 
 def last_name(path: str) -> str:
@@ -97,39 +119,6 @@ def _key(node: ast.expr, path: str) -> Any:
                 raise UsageError(f"{path!r} does more than read a variable.", hint=_HINT) from None
 
 
-LONGEST = 200
-"""Characters of one value."""
-MOST_ITEMS = 6
-"""Items of a container that are written out."""
-MOST_COLUMNS = 20
-"""Columns of a data frame that are named."""
-MOST_BYTES = 60
-"""Bytes of a bytes object that are written out."""
-DEEPEST = 2
-"""Levels of nested containers that are written out."""
-_MOST_BITS = 256
-_SIMPLE = frozenset({bool, float, complex, type(None)})
-_WINDOW = 2_000  # characters of a string that are searched for credentials before the cut
-_SHAPED_BY = frozenset({"numpy", "pandas", "polars", "torch", "builtins"})
-_BRACKETS: dict[type, tuple[str, str]] = {
-    list: ("[", "]"),
-    tuple: ("(", ")"),
-    set: ("{", "}"),
-    frozenset: ("frozenset({", "})"),
-}
-MOST_COMPARED = 1_000
-"""Columns of a data frame whose names and types are compared."""
-MOST_NAMED = 5
-"""Columns that a sentence names."""
-LONGEST_NUMBER = 24
-_SHAPED = ("numpy.ndarray", "pandas.DataFrame", "pandas.Series", "pandas.Index", "polars.DataFrame")
-MOST_OBJECTS = 2_000
-"""Objects that are visited; for a large container, a sample represents all."""
-SAMPLE = 200
-_NOT_OWNED = (type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType, types.CodeType, types.FrameType)
-_WITH_SIZE = ("numpy.ndarray", "pyarrow.ChunkedArray", "pyarrow.Array")
-
-
 def value_text(value: Any, name: str, credentials: Credentials) -> str:
     r"""*value* in at most about :data:`LONGEST` characters."""
     if is_secret_name(name):
@@ -137,7 +126,7 @@ def value_text(value: Any, name: str, credentials: Credentials) -> str:
     try:
         return cut(masked(_text(value, name, 0, credentials), credentials), LONGEST)
     except Exception:  # noqa: BLE001 - changed by another thread meanwhile, or a broken object
-        return _class_name(type(value))
+        return class_name(type(value))
 
 
 def _text(value: Any, name: str, depth: int, credentials: Credentials) -> str:
@@ -150,7 +139,7 @@ def _text(value: Any, name: str, depth: int, credentials: Credentials) -> str:
         return _number_or_bytes(value)
     if depth < DEEPEST and (kind is dict or kind in _BRACKETS):
         return _mapping(value, depth, credentials) if kind is dict else _items(value, depth, credentials)
-    return _summary(value, name) if is_of_known_package(kind) else _class_name(kind)
+    return _summary(value, name) if is_of_known_package(kind) else class_name(kind)
 
 
 def _summary(value: Any, name: str) -> str:
@@ -167,10 +156,6 @@ def is_of_known_package(kind: type[Any]) -> bool:
     """True if *kind* is a class of Python's or of a package whose attributes are known to be harmless to read."""
     module = vars(kind).get("__module__", "builtins")
     return type(module) is str and module.partition(".")[0] in _SHAPED_BY
-
-
-def _class_name(kind: type[Any]) -> str:
-    return str(type.__dict__["__name__"].__get__(kind))
 
 
 def _string(value: str, credentials: Credentials) -> str:
@@ -209,8 +194,6 @@ def _item(key: Any, item: Any, depth: int, credentials: Credentials) -> str:
 
 
 class ValueSummary(msgspec.Struct, frozen=True):
-    """A short description of an object."""
-
     text: str
     columns: tuple[tuple[str, str], ...] = ()
 

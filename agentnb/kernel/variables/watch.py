@@ -35,14 +35,7 @@ _looks = count()
 
 
 class VariableWatch:
-    """Watches one piece of code.
-
-    Attributes:
-        begins: Called before the objects that the code can reach are kept.
-        kept: Called once they are kept, before any of the code runs.
-        limit: The most bytes of copies that are kept.
-        lost: The names that the code could reach and that cannot be restored, each with the reason.
-    """
+    """Watches one piece of code."""
 
     def __init__(
         self,
@@ -62,10 +55,10 @@ class VariableWatch:
         self._foreign_cells = 0
         self._is_stale = False
         self._finished = False
-        self.begins: Callable[[], object] = lambda: None
-        self.kept: Callable[[VariableSnapshot], object] = lambda _snapshot: None
-        self.limit = LIMIT
-        self.lost: dict[str, str] = {}
+        self.begins: Callable[[], object] = lambda: None  # called before the objects that the code can reach are kept
+        self.kept: Callable[[VariableSnapshot], object] = lambda _: None  # called then, before any of the code runs
+        self.limit = LIMIT  # the most bytes of copies that are kept
+        self.lost: dict[str, str] = {}  # names that the code could reach and that cannot be restored, with the reason
 
     @contextlib.contextmanager
     def running(self) -> Iterator[None]:
@@ -107,8 +100,8 @@ class VariableWatch:
             self._keep(names)
             if first:
                 self.kept(self._snapshot)
-        elif self._is_stale:
-            self._forget()  # a user's cell runs at the same time: a change's author would be unknown
+        elif self._is_stale:  # a user's cell runs at the same time: a change's author would be unknown
+            self._snapshot, self._bindings = VariableSnapshot(), {}
         self._is_stale = False
 
     def _keep(self, names: dict[str, Any]) -> None:
@@ -120,9 +113,6 @@ class VariableWatch:
         for name in self._snapshot.names:
             held = (self._before or {})[name]
             self._bindings[name] = held if type(held) is Binding else Binding(name, held)
-
-    def _forget(self) -> None:
-        self._snapshot, self._bindings = VariableSnapshot(), {}
 
     def end_step(self) -> None:
         """Attribute the changes to names up to now to the code, which has stopped or waits."""

@@ -166,7 +166,7 @@ def test_two_searches_at_once_add_each_turn_once(log: Log) -> None:
 
     def search(_: int) -> int:
         with contextlib.closing(database.connect(log.path)) as connection:
-            return len(SearchIndex(log.path).find(connection, "residuals").hits)
+            return len(SearchIndex(log.path).find(connection, "residuals")[0])
 
     with ThreadPoolExecutor(4) as threads:
         assert [*threads.map(search, range(4))] == [20] * 4
