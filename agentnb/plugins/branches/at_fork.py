@@ -44,11 +44,7 @@ class AtFork:
         self._kept_states: dict[Key, State | None] = {}
 
     def find(self, key: Key) -> Any:
-        """Returns the object with this key.
-
-        Raises:
-            LookupError: If there is none, or it no longer exists.
-        """
+        """Returns the object with this key; raises a LookupError if there is none, or it no longer exists."""
         if isinstance(key, str):
             return self.names[key]
         value = self._snapshot.objects[key].follow()
@@ -98,13 +94,8 @@ class AtFork:
         parents = parents_of(self._snapshot.edges)
         leading: dict[int, dict[int, None]] = {}
         for target in changed:
-            waiting = [target]
-            while waiting:
-                at = waiting.pop()
-                known = leading.setdefault(at, {})
-                if target not in known:
-                    known[target] = None
-                    waiting += parents.get(at, ())
+            for at in _reached(target, parents):
+                leading.setdefault(at, {})[target] = None
         return leading
 
     # --- in the kernel ---
@@ -120,7 +111,9 @@ class AtFork:
 
     def touched(self, keys: Iterable[Key]) -> list[str]:
         """Returns the variables that lead to one of these objects and that the user has changed."""
-        at_all = [at for key in keys for at in (self._below(id(self.names[key])) if isinstance(key, str) else [key])]
+        at_all: list[int] = []
+        for key in keys:  # objects that only have a name as key change with all that they lead to
+            at_all += [key] if isinstance(key, int) else _reached(id(self.names[key]), self._snapshot.edges)
         objects = [self._snapshot.objects.get(at) for at in at_all]
         changed = [each for each in objects if each is not None and each.is_changed and not self._is_as_kept(each.at)]
         return sorted(self._snapshot.names_of(changed))
@@ -132,19 +125,20 @@ class AtFork:
             value = self.find(key)
             self._kept_states[id(value)] = state_of(value, MOST_COMPARED, mode="mark")
 
-    def _below(self, at: int) -> set[int]:
-        """Returns an object and all that it leads to; objects that only have a name as key change with it."""
-        reached: set[int] = set()
-        waiting = [at]
-        while waiting:
-            if (at := waiting.pop()) not in reached:
-                reached.add(at)
-                waiting += self._snapshot.edges.get(at, ())
-        return reached
-
     def _is_as_kept(self, at: int) -> bool:
         state = self._kept_states.get(at)
         return state is not None and state.matches(self.find(at))
+
+
+def _reached(at: int, edges: Mapping[int, Iterable[int]]) -> set[int]:
+    """Returns an object and all that *edges* lead to from it."""
+    reached: set[int] = set()
+    waiting = [at]
+    while waiting:
+        if (at := waiting.pop()) not in reached:
+            reached.add(at)
+            waiting += edges.get(at, ())
+    return reached
 
 
 def _length(value: Any) -> int:

@@ -56,14 +56,10 @@ class BranchChanges(Protocol):
         ...
 
     @property
-    def folder(self) -> Path:
-        """The branch's copy of the workspace."""
-        ...
+    def folder(self) -> Path: ...
 
     @property
-    def notebook(self) -> NotebookCopy | None:
-        """The branch's copy of the notebook."""
-        ...
+    def notebook(self) -> NotebookCopy | None: ...
 
     def save(self, names: tuple[str, ...] | None = None, seconds: float | None = None) -> tuple[Path, CopyAnswer]:
         """Write the variables that the branch changed, or only *names*, to a file."""
@@ -71,8 +67,6 @@ class BranchChanges(Protocol):
 
 
 class BranchParts(NamedTuple):
-    """The parts of a branch."""
-
     kernel: KernelCopy
     notebook: NotebookCopy | None
     workspace: IsolatedWorkspace
@@ -195,13 +189,10 @@ class Branch:
         except AgentnbError as error:
             self.error = error.message
         self.seconds = time.monotonic() - self._began
+        is_done = self.parts.kernel.is_alive and self.turn.state == "complete"
         with self._lock:
             if self._state == "running":
-                self._state = "failed" if self._has_failed else "done"
-
-    @property
-    def _has_failed(self) -> bool:
-        return not self.parts.kernel.is_alive or self.turn.state != "complete"
+                self._state = "done" if is_done else "failed"
 
     def look(self, measure: str | None = None) -> None:
         """See what it has changed by now, and measure it."""

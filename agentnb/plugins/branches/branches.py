@@ -163,20 +163,16 @@ class Branches(Sequence[Branch]):
         note = f" {self.note}" if self.note else ""
         return f"{len(self)} tries: {on_one_line(self.prompt)[:LONGEST_TITLE]}.{note}"
 
-    # --- how they begin ---
-
     def begin(
         self, copies: Sequence[PreparedBranch], measure: str | None, instructions: str, first: int, *, verify: bool
     ) -> None:
         """Prompt the agent of each copy."""
+        check = _verification if verify else None
         for number, prepared in enumerate(copies, first):
             branch = prepared.begin(number, self.prompt, instructions)
             self._branches.append(branch)
-            check = _verification if verify else None
-            thread = threading.Thread(
-                target=self._follow, args=(branch, measure, check), name=f"agentnb branch {number}", daemon=True
-            )
-            self._threads.append(thread)
+            arguments, name = (branch, measure, check), f"agentnb branch {number}"
+            self._threads.append(threading.Thread(target=self._follow, args=arguments, name=name, daemon=True))
         for thread in self._threads:
             thread.start()
 
@@ -303,10 +299,9 @@ def begin_branches(
 def _verification(branch: Branch) -> Verification:
     from agentnb.plugins.verify.verifying import check_notebook
 
-    notebook = branch.parts.notebook
-    if notebook is None:
+    if branch.notebook is None:
         raise UsageError("It could not be verified, because the notebook is unknown.")
-    return check_notebook(notebook.as_json(), branch.parts.workspace.folder)
+    return check_notebook(branch.notebook.as_json(), branch.folder)
 
 
 def _choices(agents: Sequence[str | Mapping[str, Any]] | None, n: int) -> list[dict[str, Any]]:

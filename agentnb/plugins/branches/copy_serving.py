@@ -42,7 +42,6 @@ class CopyRequest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     """A request to a copy.
 
     Attributes:
-        number: Its number; the answer has the same.
         kind: ``"run"`` code, list the ``"variables"``, ``"inspect"`` one, evaluate ``"measure"``, ``"save"`` what
             changed; ``"stop"`` interrupts the running code, and has no answer.
         text: The code, the path of a variable, an expression, or the file to save to.
@@ -58,15 +57,11 @@ class CopyRequest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
 
 
 class CopyAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The answer of a copy; with number 0, a report of its progress.
+    """The answer of a copy to the request with this number; with number 0, a report of its progress.
 
     Attributes:
-        number: The request's number.
         error: Why the request failed; empty if it did not.
         text: The requested text, or the end of what the running code has printed.
-        ran: The outcome of code.
-        variables: The variables.
-        cells: The cells that were run.
         changed: The names that code changed, each with the kind of change.
         value: A number that was measured.
         checks: Possible errors in tables, a line each.
@@ -93,21 +88,13 @@ class CopyLink:
         self._lock = threading.Lock()
 
     def send(self, message: CopyRequest | CopyAnswer) -> None:
-        """Send *message*.
-
-        Raises:
-            OSError: If the other end is gone.
-        """
+        """Send *message*; raises an OSError if the other end is gone."""
         data = msgspec.json.encode(message)
         with self._lock:
             self._socket.sendall(_HEAD.pack(len(data)) + data)
 
     def receive(self, kind: type[Any]) -> Any:
-        """Wait for the next message.
-
-        Raises:
-            EOFError: If there is none: the other end is gone, or sends something that is not a message.
-        """
+        """Wait for the next message; raises EOFError if the other end is gone, or sends something else."""
         (size,) = _HEAD.unpack(self._read(_HEAD.size))
         if size > LARGEST:
             raise EOFError
@@ -139,15 +126,19 @@ PROGRESS_SECONDS = 0.5
 
 
 class CopyServer:
-    """Serves the requests to one copy of the kernel."""
+    """Serves the requests from *end* with the state of *shell*; *evaluate* evaluates what is measured."""
 
     def __init__(
-        self, shell: Any, link: CopyLink, at_fork: AtFork | None, evaluate: Callable[[str], tuple[Any, str]] | None
+        self,
+        shell: Any,
+        end: socket.socket,
+        at_fork: AtFork | None = None,
+        evaluate: Callable[[str], tuple[Any, str]] | None = None,
     ) -> None:
         self._at_fork = at_fork
         self._evaluate = evaluate or self._expression
         self._shell = shell
-        self._link = link
+        self._link = CopyLink(end)
         self._runner = ShellCodeRunner(shell, JobQueue())
         self._requests: queue.SimpleQueue[CopyRequest | None] = queue.SimpleQueue()
         self._running: MainThreadWork[Any] | None = None
@@ -167,7 +158,7 @@ class CopyServer:
         }
 
     def serve(self) -> None:
-        """Serve until the kernel closes the socket."""
+        """Serve on this thread until the kernel closes the socket."""
         threading.Thread(target=self._read, name="agentnb branch", daemon=True).start()
         threading.Thread(target=self._tell_progress, name="agentnb branch progress", daemon=True).start()
         while (request := self._requests.get()) is not None:
@@ -191,8 +182,7 @@ class CopyServer:
         before = ""
         pause = threading.Event()
         while not pause.wait(PROGRESS_SECONDS):
-            running = self._running
-            text = getattr(running, "printed", "")
+            text = getattr(self._running, "printed", "")
             if text != before:
                 with suppress(OSError):
                     self._link.send(CopyAnswer(number=0, text=text))
@@ -268,13 +258,3 @@ class CopyServer:
         kept = {name: status for name, status in changed.items() if name not in saved.lost}
         lost = "\n".join(f"{name}: {why}" for name, why in saved.lost.items())
         return CopyAnswer(number=request.number, changed=kept, objects=(*saved.objects,), text=lost)
-
-
-def serve(
-    shell: Any,
-    end: socket.socket,
-    at_fork: AtFork | None = None,
-    evaluate: Callable[[str], tuple[Any, str]] | None = None,
-) -> None:
-    """Serve requests from *end* with the state of *shell*, on this thread; *evaluate* evaluates what is measured."""
-    CopyServer(shell, CopyLink(end), at_fork, evaluate).serve()

@@ -139,20 +139,14 @@ _BRING = (
 
 
 class WantedParts:
-    """The parts of a branch to keep.
-
-    Raises:
-        UsageError: If the branch has no such part.
-    """
+    """The parts of a branch to keep; raises a UsageError if it has no such part."""
 
     def __init__(self, branch: BranchChanges, only: Collection[str] | None) -> None:
         self.is_all: bool = only is None
         wanted = None if only is None else set(only)
         self.files: list[WorkspaceChange] = [each for each in branch.files if wanted is None or each.path in wanted]
         self.cells: list[CellStep] = [each for each in branch.cells if wanted is None or each.cell_id in wanted]
-        self.variables: dict[str, str] = {
-            name: status for name, status in branch.variables.items() if wanted is None or name in wanted
-        }
+        self.variables = {name: each for name, each in branch.variables.items() if wanted is None or name in wanted}
         known = {*(each.path for each in self.files), *(each.cell_id for each in self.cells), *self.variables}
         if wanted is not None and (unknown := sorted(wanted - known)):
             raise UsageError(
@@ -178,9 +172,7 @@ class BranchKeeper:
     def keep(self, title: str) -> Turn:
         """Apply the parts; returns the turn, whose ``undo`` takes them back.
 
-        Raises:
-            FilesConflict: If a file has changed since the branch began.
-            KernelChangesConflict: If a cell or a variable has.
+        Raises FilesConflict or KernelChangesConflict if a file, a cell or a variable has changed since the try began.
         """
         runner = self._host.environment.code_runner()
         if runner is None:
@@ -192,7 +184,8 @@ class BranchKeeper:
         try:
             saved = box.path / "variables"
             objects, lost = self._save(saved)
-            self._check_variables(runner, objects)
+            if self._at_fork is not None:
+                check(self._at_fork, runner.namespace.variables(), self._parts.variables, objects)
             late = UsageError(f"Try {self._branch.number} was not kept within {KEEP_SECONDS:g} s.")
             work = self._bring(title, saved, cells, lost)
             with expecting(saved, self._at_fork):
@@ -226,13 +219,7 @@ class BranchKeeper:
     def _is_as_copied(self, file: WorkspaceChange) -> bool:
         """True if the file is as it was when the copies were made, including when it was kept and that was undone."""
         path = self._folder / file.path
-        if size_and_time(path) == file.was:
-            return True
-        return file.path in self._originals and self._originals[file.path] == _content_of(path)
-
-    def _check_variables(self, runner: CodeRunner, objects: Collection[Key]) -> None:
-        if self._at_fork is not None:
-            check(self._at_fork, runner.namespace.variables(), self._parts.variables, objects)
+        return size_and_time(path) == file.was or self._originals.get(file.path) == _content_of(path)
 
     def _changed_cells(self, runner: CodeRunner) -> CellChanges | None:
         notebook = self._branch.notebook
@@ -255,23 +242,17 @@ class BranchKeeper:
             return (), ""
         box, answer = self._branch.save(None if self._parts.is_all else (*self._parts.variables,))
         shutil.move(box, saved)
-        self._parts.variables = {
-            name: status for name, status in self._parts.variables.items() if name in answer.changed
-        }
+        self._parts.variables = {name: each for name, each in self._parts.variables.items() if name in answer.changed}
         return answer.objects, answer.text
 
     async def _bring(self, title: str, saved: Path, cells: CellChanges | None, lost: str) -> tuple[Turn, str]:
         """Carry out everything in a turn; returns the turn, and what failed, or '' if nothing did."""
         ended = "A try was kept here."
         conversation = own_conversation(self._host, self._folder, title, name=_TITLE, ended=ended)
-        turn_id = new_id()
         session = session_of(conversation, lambda _request: "allow", KEEP_SECONDS)
-        origin = MessageOrigin(kind=MessageKind.SYSTEM_NOTIFICATION.value)
-        await conversation.turns.begin_unprompted(turn_id, Message(text=title, origin=origin, meta=_DECIDED))
+        turn_id = await begin_notice(conversation, title, _DECIDED)
         failed = await self._done(conversation, saved, cells)
-        part = MarkdownResponsePart(id=new_id(), content=failed or self._words(lost))
-        conversation.dispatch(ChatResponsePart(turn_id=turn_id, part=part, time=now_ms()))
-        conversation.turns.complete(turn_id)
+        end_notice(conversation, turn_id, failed or self._words(lost))
         return Turn(session, conversation, turn_id), failed
 
     async def _done(self, conversation: Conversation, saved: Path, cells: CellChanges | None) -> str:
@@ -339,6 +320,19 @@ def own_conversation(host: Host, folder: Path, title: str, *, name: str, ended: 
     )
     show_running(conversation)
     return conversation
+
+
+async def begin_notice(conversation: Conversation, title: str, meta: dict[str, Any] | None = None) -> str:
+    """Begin a turn that nobody prompted; returns its id."""
+    turn_id, origin = new_id(), MessageOrigin(kind=MessageKind.SYSTEM_NOTIFICATION.value)
+    await conversation.turns.begin_unprompted(turn_id, Message(text=title, origin=origin, meta=meta))
+    return turn_id
+
+
+def end_notice(conversation: Conversation, turn_id: str, text: str) -> None:
+    part = MarkdownResponsePart(id=new_id(), content=text)
+    conversation.dispatch(ChatResponsePart(turn_id=turn_id, part=part, time=now_ms()))
+    conversation.turns.complete(turn_id)
 
 
 def _beside(path: Path) -> Path:

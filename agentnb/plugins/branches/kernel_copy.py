@@ -91,7 +91,10 @@ class KernelCopy:
             self._waiting[number] = answer
         try:
             self._send(CopyRequest(number=number, kind=kind, text=text, watch=watch, names=names))
-            answered = self._in_time(answer, seconds)
+            answered = answer.result(seconds)
+        except TooLong:
+            self.stop(is_late=True)
+            raise KernelBusy(f"It took longer than {seconds:g} s, and was interrupted.") from None
         finally:
             with self._lock:
                 self._waiting.pop(number, None)
@@ -100,7 +103,6 @@ class KernelCopy:
         return answered
 
     def stop(self, *, is_late: bool = False) -> None:
-        """Interrupt the running code."""
         if self.is_alive:
             self._send(CopyRequest(number=0, kind="stop", text="timeout" if is_late else ""))
 
@@ -134,13 +136,6 @@ class KernelCopy:
             return CopyEnded("The copy of the kernel does not answer.")
         return CopyEnded(f"The copy of the kernel has ended. {self.why}".strip())
 
-    def _in_time(self, answer: Future[CopyAnswer], seconds: float | None) -> CopyAnswer:
-        try:
-            return answer.result(seconds)
-        except TooLong:
-            self.stop(is_late=True)
-            raise KernelBusy(f"It took longer than {seconds:g} s, and was interrupted.") from None
-
     def _read(self) -> None:
         try:
             while True:
@@ -173,9 +168,8 @@ class CopyEnded(UsageError):
 
 def cannot_fork() -> str:
     """Returns the reason a fork of this kernel would not work, or ''; cannot detect what only trying would show."""
-    if stuck := libraries_that_hang():
-        return f"{stuck} cannot calculate in a copy of a process"
-    return ""
+    stuck = libraries_that_hang()
+    return f"{stuck} cannot calculate in a copy of a process" if stuck else ""
 
 
 def fork_kernel(
@@ -194,11 +188,11 @@ def fork_kernel(
     ours, theirs = socket.socketpair()
 
     def play(_notes: Notes) -> int:
-        from agentnb.plugins.branches.copy_serving import serve
+        from agentnb.plugins.branches.copy_serving import CopyServer
 
         own = shell if shell is not None else new_shell()
         cut_off(own)
-        serve(own, theirs, at_fork, evaluate)
+        CopyServer(own, theirs, at_fork, evaluate).serve()
         return 0
 
     wait = begin_code(
@@ -248,11 +242,7 @@ def replay_command(descriptor: int) -> list[str]:
 
 
 def replay_kernel(cells: Sequence[str], folder: Path, workspace: Path, at_fork: AtFork) -> KernelCopy:
-    """Start a fresh process, and run *cells* in it, one after another.
-
-    Raises:
-        UsageError: If a cell fails, or takes too long.
-    """
+    """Start a fresh process, and run *cells* in it; raises a UsageError if one fails, or takes too long."""
     copy = fresh_kernel(folder, shared_folders(workspace, folder))
     copy.at_fork = at_fork
     try:

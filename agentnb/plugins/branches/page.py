@@ -125,7 +125,7 @@ def _set_of(made: Branches) -> TrySet:
 
 
 def _try_of(branch: Branch) -> Try:
-    before = {} if branch.parts.notebook is None else {each.id: each for each in branch.parts.notebook.before.cells}
+    before = {} if branch.notebook is None else {each.id: each for each in branch.notebook.before.cells}
     return Try(
         number=branch.number,
         agent=branch.agent,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -67,7 +68,6 @@ class PreparedBranch:
         self._options = options
 
     def begin(self, number: int, prompt: str, instructions: str = "") -> Branch:
-        """Open the conversation, and prompt its agent."""
         host, options = self._host, {"command": None, "env": None, "mcp_servers": None, **self._options}
         named = options.pop("agent", None)
         agent = named if named or options["command"] else default_agent()
@@ -83,24 +83,17 @@ class PreparedBranch:
             **options,
         )
         shell = host.environment.shell
-        queue = self._thread.job_queue
         mentions = NoMentions() if shell is None else shell.mentions
-        runner = BranchRunner(self._kernel, self._notebook, queue, title)
+        runner = BranchRunner(self._kernel, self._notebook, self._thread.job_queue, title)
         environment = branch_environment(host.environment, BranchShell(runner, mentions), self._thread)
-
-        def opened() -> Any:
-            return host.open_session(session_options, environment=environment)
-
-        conversation = host.loop.call(opened)
-        is_confined = session_options.network is not None
-        session = session_of(
-            conversation, lambda request: self._answer(request, is_confined=is_confined), START_SECONDS
-        )
+        environment.default_changes = lambda: (False, False)  # type: ignore[method-assign]  # its files are a copy
+        conversation = host.loop.call(partial(host.open_session, session_options, environment=environment))
+        answer = partial(self._answer, is_confined=session_options.network is not None)
+        session = session_of(conversation, answer, START_SECONDS)
         parts = BranchParts(self._kernel, self._notebook, self._workspace, self._thread, session)
         return Branch(number, parts, session.prompt(prompt, instructions=instructions))
 
     def close(self) -> None:
-        """Discard the branch, which is not wanted."""
         self._kernel.close()
         self._thread.close()
         self._workspace.remove()
@@ -145,9 +138,7 @@ def _replayed(cells: Sequence[str], folder: Path, workspace: IsolatedWorkspace, 
 def on_main_thread(host: Host, runner: CodeRunner, work: Callable[[], T]) -> T:
     """Returns the result of *work*, done on the thread where the user's code runs.
 
-    Raises:
-        KernelBusy: If that thread is busy with something else for too long.
-        CopyInterrupted: If the user interrupts it.
+    Raises KernelBusy if that thread is busy for too long, CopyInterrupted if the user interrupts it.
     """
     if threading.current_thread() is threading.main_thread():
         return work()

@@ -9,13 +9,13 @@ import types
 
 
 def main(descriptor: int) -> None:
-    from agentnb.plugins.branches.copy_serving import serve
+    from agentnb.plugins.branches.copy_serving import CopyServer
     from agentnb.plugins.rehearsal.kernel_code import cut_off, new_shell
 
     sys.modules["__main__"] = types.ModuleType("__main__")  # for the notebook: without this program's own names
     shell = new_shell()
     cut_off(shell)
-    serve(shell, socket.socket(fileno=descriptor))
+    CopyServer(shell, socket.socket(fileno=descriptor)).serve()
 
 
 if __name__ == "__main__":

@@ -58,7 +58,6 @@ class BranchRunner:
         return self._kernel.ask("inspect", path).text
 
     def notebook(self, *, outputs: bool, named: str | None = None) -> NotebookView:  # noqa: ARG002 - a copy has them
-        """Returns the notebook as the branch would leave it."""
         return self._copy(named or "").view
 
     def notebooks(self) -> Sequence[NotebookView]:
@@ -103,7 +102,6 @@ class BranchRunner:
         *,
         exact: bool = False,
     ) -> Mapping[str, str | None]:
-        """Change the notebook's copy."""
         return self._copy(notebook).change(steps, exact=exact)
 
     async def read_cell(self, notebook: str, cell_id: str) -> str:
@@ -167,7 +165,6 @@ class BranchLook(Generic[T]):
         self._look = look
 
     def begin(self, done: Callable[[T], None], *, loop_is_free: bool) -> None:  # noqa: ARG002 - as above
-        """Query the copy, and wait for the answer."""
         done(self._look())
 
     def stop(self, why: Stop) -> None:
@@ -271,10 +268,9 @@ class BranchThread:
 
 
 def branch_environment(environment: Environment, shell: BranchShell, thread: BranchThread) -> Environment:
-    """Returns the kernel's environment adapted to a branch: it has its own shell, and its files are a copy."""
+    """Returns the kernel's environment for a conversation with a kernel of its own."""
     _ = environment.cassette  # creates it before the copy, so that all share it
     branch = copy.copy(environment)
     branch.shell, branch.job_queue = shell, thread.job_queue
-    branch.default_changes = lambda: (False, False)  # type: ignore[method-assign]
     branch.step_comparison = lambda **_options: None  # type: ignore[method-assign]
     return branch

@@ -166,10 +166,8 @@ def expecting(path: Path, at_fork: AtFork | None) -> Iterator[None]:
 def bring(path: str, changed: Mapping[str, str], names: dict[str, Any], *, is_checked: bool = False) -> None:
     """Bring what :func:`save` wrote to *path* into *names*: objects in place, then the *changed* variables.
 
-    Unpickling runs code of the branch: use this only for a branch that the user keeps.
-
-    Raises:
-        KernelChangesConflict: If *is_checked* and the user has changed some of it; nothing is brought then.
+    Unpickling runs code of the branch: use this only for a branch that the user keeps. If it *is_checked* and the user
+    has changed some of it, a KernelChangesConflict is raised, and nothing is brought.
     """
     at_fork = _expected.get(path)
     before = dict(names)
@@ -192,11 +190,7 @@ def bring(path: str, changed: Mapping[str, str], names: dict[str, Any], *, is_ch
 
 
 def check(at_fork: AtFork, names: Mapping[str, Any], changed: Collection[str], keys: Collection[Key]) -> None:
-    """Check that the user has changed none of it since the copies were made.
-
-    Raises:
-        KernelChangesConflict: If they have changed some.
-    """
+    """Raise a KernelChangesConflict if the user has changed some of it since the copies were made."""
     if conflicts := dict.fromkeys([*at_fork.reassigned(names, changed), *at_fork.touched(keys)]):
         raise KernelChangesConflict(
             f"You have changed {', '.join([*conflicts][:8])} since the try began. Nothing was kept.",

@@ -168,10 +168,8 @@ def outcome_of(check: Any, run: Run) -> tuple[str, str]:
         return ("right", "") if result else ("wrong", "The check failed.")
     if isinstance(result, str) and result.strip():
         return "wrong", result
-    return (
-        "broken",
-        f"check.py returned {result!r:.200}: it must return True, False, or a text that says what is wrong.",
-    )
+    wanted = "it must return True, False, or a text that says what is wrong"
+    return "broken", f"check.py returned {result!r:.200}: {wanted}."
 
 
 def _line(error: BaseException) -> int:

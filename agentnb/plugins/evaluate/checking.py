@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shlex
 import subprocess
-import sys
-import tempfile
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from agentnb.plugins.evaluate import check_program
 from agentnb.plugins.rehearsal.command import rehearse_command
-from agentnb.plugins.verify.run import end_all
+from agentnb.plugins.verify.run import ProgramExchange, end_all, start_silent
 from agentnb.safe_json import read_json
 
 if TYPE_CHECKING:
@@ -40,8 +37,6 @@ class Left(NamedTuple):
 
 
 class Checked(NamedTuple):
-    """The outcome of a check, and the reason."""
-
     outcome: Outcome
     why: str = ""
 
@@ -68,16 +63,7 @@ def check_closed_in(task: Task, left: Left) -> Checked | None:
 def check_in_the_open(task: Task, left: Left) -> Checked:
     """Run the check where nothing can be confined: the workspace is discarded, too, and Python refuses the network."""
     with _Exchange({**_order(task, left), "block_network": True}) as exchange:
-        process = subprocess.Popen(
-            exchange.command,
-            cwd=left.folder,
-            env=_environment(),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            pass_fds=exchange.descriptors,
-            start_new_session=True,
-        )
+        process = start_silent(exchange.command, left.folder, _environment(), exchange.descriptors)
         late = None
         try:
             process.wait(task.check_seconds)
@@ -104,23 +90,10 @@ def _environment() -> dict[str, str]:
     return {**os.environ, "MPLBACKEND": "Agg", "PYTHONDONTWRITEBYTECODE": "1", "PYTHONHASHSEED": "0"}
 
 
-class _Exchange:
-    """File descriptors that pass a check its input and return its result."""
-
+class _Exchange(ProgramExchange):
     def __init__(self, order: Mapping[str, Any]) -> None:
-        self._file = tempfile.TemporaryFile()  # noqa: SIM115 - closed at the end
-        self._file.write(json.dumps(order, default=str).encode("utf-8", "surrogatepass"))
-        self._file.seek(0)
-        self._reading, self._reporting = os.pipe()
+        super().__init__(check_program.__file__, order)
         os.set_blocking(self._reading, False)
-
-    @property
-    def descriptors(self) -> tuple[int, int]:
-        return self._file.fileno(), self._reporting
-
-    @property
-    def command(self) -> list[str]:
-        return [sys.executable, check_program.__file__, *map(str, self.descriptors)]
 
     def outcome(self) -> Checked | None:
         """Returns the result, once the check has ended; None if there is none."""

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import copy
 import json
 import os
 import socket
-import subprocess
 from typing import TYPE_CHECKING, Any
 
 from agentnb.kernel.code_runner import NotebookCell, NotebookView
 from agentnb.kernel.rehearsal_result import Rehearsal
 from agentnb.plugins.branches.kernel_copy import KernelCopy, fresh_kernel, replay_command
 from agentnb.plugins.branches.notebook_copy import NotebookCopy
-from agentnb.plugins.branches.runner import BranchRunner, BranchShell, BranchThread, NoMentions
+from agentnb.plugins.branches.runner import BranchRunner, BranchShell, BranchThread, NoMentions, branch_environment
 from agentnb.plugins.rehearsal.command import rehearse_command
 from agentnb.plugins.verify.notebook_text import read_file, read_notebook
-from agentnb.plugins.verify.run import end_all
+from agentnb.plugins.verify.run import end_all, start_silent
 from agentnb.safe_json import read_json
 
 if TYPE_CHECKING:
@@ -27,11 +25,7 @@ if TYPE_CHECKING:
 
 
 class TaskKernel:
-    """A separate kernel, with the notebook of a task.
-
-    Attributes:
-        is_closed_in: True if what its code does stays in the workspace.
-    """
+    """A separate kernel, with the notebook of a task; *is_closed_in* if what its code does stays in the workspace."""
 
     def __init__(self, workspace: Path, notebook: str, hidden: Sequence[str], title: str) -> None:
         self._path = workspace / notebook
@@ -39,19 +33,14 @@ class TaskKernel:
         self._before: dict[str, Any] = read_json(text)
         self._notebook = NotebookCopy(_view(text, notebook, self._path))
         self.is_closed_in: bool = rehearse_command("true", workspace).available
-        here = str(workspace)
-        closed_in = self.is_closed_in
-        self._kernel = fresh_kernel(workspace, [(here, here)], hidden) if closed_in else open_kernel(workspace)
+        here = (str(workspace), str(workspace))
+        self._kernel = fresh_kernel(workspace, [here], hidden) if self.is_closed_in else open_kernel(workspace)
         self._thread = BranchThread()
         self._runner = BranchRunner(self._kernel, self._notebook, self._thread.job_queue, title)
 
     def environment(self, environment: Environment) -> Environment:
         """Returns the host's environment, adapted to a conversation with this kernel."""
-        _ = environment.cassette  # creates it before the copy, so that all share it
-        own = copy.copy(environment)
-        own.shell, own.job_queue = BranchShell(self._runner, NoMentions()), self._thread.job_queue
-        own.step_comparison = lambda **_options: None  # type: ignore[method-assign]
-        return own
+        return branch_environment(environment, BranchShell(self._runner, NoMentions()), self._thread)
 
     def save(self) -> None:
         """Write the notebook as the kernel tools left it into the workspace, if they changed it."""
@@ -60,7 +49,6 @@ class TaskKernel:
             self._path.write_text(json.dumps(content, ensure_ascii=False, indent=1), encoding="utf-8")
 
     def close(self) -> None:
-        """End the kernel, and everything that it started."""
         self._kernel.close()
         self._thread.close()
 
@@ -92,16 +80,8 @@ def open_kernel(workspace: Path) -> KernelCopy:
     """Open a kernel where nothing can be confined."""
     ours, theirs = socket.socketpair()
     with theirs:
-        process = subprocess.Popen(
-            replay_command(theirs.fileno()),
-            cwd=workspace,
-            env={**os.environ, "TMPDIR": str(workspace.parent)},
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            pass_fds=(theirs.fileno(),),
-            start_new_session=True,
-        )
+        environment = {**os.environ, "TMPDIR": str(workspace.parent)}
+        process = start_silent(replay_command(theirs.fileno()), workspace, environment, (theirs.fileno(),))
 
     def wait() -> Rehearsal:
         status = process.wait()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from agentnb.command import FAILED, MISUSED, OK, Command, Option, complain, write
 from agentnb.distribution import manual
+from agentnb.errors import AgentnbError, UsageError
 from agentnb.ports import Plugin
 
 if TYPE_CHECKING:
@@ -24,8 +25,6 @@ LEFT_OUT = 3
 
 
 def _eval(arguments: argparse.Namespace) -> int:
-    from agentnb.errors import AgentnbError
-
     try:
         return _evaluated(arguments)
     except AgentnbError as error:
@@ -81,7 +80,6 @@ def _evaluated(arguments: argparse.Namespace) -> int:
 
 
 def _earlier(arguments: argparse.Namespace) -> Evaluation | None:
-    from agentnb.errors import UsageError
     from agentnb.plugins.evaluate.results import read_evaluation
 
     if arguments.resume is None:
@@ -94,7 +92,7 @@ def _earlier(arguments: argparse.Namespace) -> Evaluation | None:
 def _recordings(
     arguments: argparse.Namespace, tasks: Sequence[str], runs: int
 ) -> tuple[Recordings | None, tuple[str, ...], int]:
-    from agentnb.errors import UsageError
+    from agentnb.api.configured import configured
     from agentnb.plugins.evaluate.recordings import Recordings
 
     named = tuple(dict.fromkeys(arguments.agents or ()))
@@ -113,21 +111,12 @@ def _recordings(
         raise UsageError(
             "No agent was given.", hint="agentnb eval tasks --agents claude codex; `agentnb agents` lists them."
         )
-    for each in named:
-        _check_agent(each)
+    for each in named:  # before others are paid for
+        configured(each.partition("/")[0], None, None, None)
     return recordings, named, runs
 
 
-def _check_agent(agent: str) -> None:
-    """See that it can be started, before others are paid for."""
-    from agentnb.api.configured import configured
-
-    configured(agent.partition("/")[0], None, None, None)
-
-
 def _number(value: int | None, usual: int, most: int, flag: str) -> int:
-    from agentnb.errors import UsageError
-
     if value is not None and not 1 <= value <= most:
         raise UsageError(f"{flag} {value} is not a number from 1 to {most:,}.")
     return usual if value is None else value

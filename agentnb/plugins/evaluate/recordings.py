@@ -21,13 +21,7 @@ _UNSAFE = re.compile(r"[^\w.-]+")
 
 
 class Recordings:
-    """A folder with a cassette for each run, and the results of the recorded runs.
-
-    Attributes:
-        folder: The folder.
-        is_replayed: True if runs are replayed; False if they are recorded.
-        recorded: The results of the recording; None while recording.
-    """
+    """A folder with a cassette for each run, and the results of the recorded runs (None while recording)."""
 
     def __init__(self, folder: Path, *, is_replayed: bool) -> None:
         self.folder = folder
@@ -51,7 +45,6 @@ class Recordings:
         return [*folders, self.folder / RESULTS]
 
     def environment(self, task: str, agent: str, run: int) -> dict[str, str]:
-        """Returns the environment variables of a run that is recorded or replayed."""
         path = self._cassette(task, agent, run)
         return {PATH: str(path), MODE: "replay" if self.is_replayed else "record", "AGENTNB_IDS": "counted"}
 
@@ -62,11 +55,7 @@ class Recordings:
         return next((each for each in self.recorded.of(agent, task) if each.run == run), None)
 
     def check(self, tasks: Sequence[str], agents: Sequence[str], runs: int) -> None:
-        """Check that all runs to replay are recorded.
-
-        Raises:
-            UsageError: If a recording is missing.
-        """
+        """Raise a UsageError unless all runs to replay are recorded."""
         if not self.is_replayed:
             return
         wanted = [(task, agent, run) for agent in agents for task in tasks for run in range(1, runs + 1)]
@@ -89,11 +78,7 @@ class Recordings:
 
 
 def check_report(path: Path) -> None:
-    """Check that a report can be written, before agents cost anything.
-
-    Raises:
-        UsageError: If it cannot be written.
-    """
+    """Raise a UsageError if a report cannot be written, before agents cost anything."""
     can = os.access(path, os.W_OK) if path.exists() else os.access(path.parent, os.W_OK)
     if path.is_dir() or not path.parent.is_dir() or not can:
         raise UsageError(f"{path} cannot be written.", hint="Specify a file in a folder that you can write to.")

@@ -31,7 +31,7 @@ def report(evaluation: Evaluation, finished: Sequence[Finished], comparison: Res
         [
             f"<h1>{TITLE}</h1>",
             _sums(evaluation),
-            *(_compared(comparison) if comparison is not None else ()),
+            *([_compared(comparison)] if comparison is not None else []),
             _tasks(evaluation),
             '<h2>Runs</h2><div class="runs">',
             *_runs(evaluation, finished),
@@ -42,19 +42,18 @@ def report(evaluation: Evaluation, finished: Sequence[Finished], comparison: Res
 
 
 def _sums(evaluation: Evaluation) -> str:
-    rows = [[_cell(agent), *map(_number, sums_of(evaluation.of(agent)).cells)] for agent in evaluation.agents]
+    rows = [[_cell(agent), *map(_number, sums_of(evaluation.of(agent)))] for agent in evaluation.agents]
     count = f"{len(evaluation.tasks)} tasks, {evaluation.runs} run{'' if evaluation.runs == 1 else 's'} of each agent."
     return f"<p>{count}</p>{_table(('agent', *SUMS_HEAD), rows)}"
 
 
-def _compared(comparison: ResultComparison) -> Iterable[str]:
-    yield "<h2>Compared with the baseline</h2>"
+def _compared(comparison: ResultComparison) -> str:
     rows = [("Worse", each) for each in comparison.worse] + [("Better", each) for each in comparison.better]
-    words = [f"<strong>{name}:</strong> {text(line)}" for name, line in rows] + [
-        text(each) for each in comparison.notes
-    ]
+    words = [f"<strong>{name}:</strong> {text(line)}" for name, line in rows]
+    words += map(text, comparison.notes)
     words += [] if comparison.worse else ["Nothing is worse."]
-    yield f"<ul>{''.join(f'<li>{each}</li>' for each in words)}</ul>"
+    items = "".join(f"<li>{each}</li>" for each in words)
+    return f"<h2>Compared with the baseline</h2>\n<ul>{items}</ul>"
 
 
 def _tasks(evaluation: Evaluation) -> str:
@@ -137,14 +136,16 @@ LONGEST_REASON = 160
 
 def progress_line(result: RunResult, runs: int) -> str:
     number = f" · {result.run} of {runs}" if runs > 1 else ""
-    return f"{result.task} · {result.agent}{number}: {_outcome(result)} ({result.seconds:.1f} s)"
+    why = shortened(on_one_line(result.why), LONGEST_REASON)
+    outcome = f"{result.outcome}: {why}" if why else result.outcome
+    return f"{result.task} · {result.agent}{number}: {outcome} ({result.seconds:.1f} s)"
 
 
 def table(evaluation: Evaluation) -> str:
     """Returns the sums of each agent, then each task, then the reasons runs are not right."""
-    sums = [(agent, *sums_of(evaluation.of(agent)).cells) for agent in evaluation.agents]
+    sums = [(agent, *sums_of(evaluation.of(agent))) for agent in evaluation.agents]
     tasks = [
-        (name, *(right_of(evaluation.of(agent, name)) for agent in evaluation.agents)) for name in evaluation.tasks
+        (name, *(rate_of(evaluation.of(agent, name)).words for agent in evaluation.agents)) for name in evaluation.tasks
     ]
     reasons = [progress_line(each, evaluation.runs) for each in evaluation.results if each.outcome != "right"]
     left = len(evaluation.not_run)
@@ -156,26 +157,9 @@ def table(evaluation: Evaluation) -> str:
 
 
 def comparison_lines(comparison: ResultComparison) -> list[str]:
-    """Returns what is worse and better than the baseline."""
     return [
         *(f"Worse: {each}" for each in comparison.worse),
         *(f"Better: {each}" for each in comparison.better),
         *comparison.notes,
         *([] if comparison.worse else ["Nothing is worse than in the baseline."]),
     ]
-
-
-def right_of(results: list[RunResult]) -> str:
-    """Returns how many of the runs of a task are right.
-
-    Example:
-        >>> from agentnb.plugins.evaluate.results import RunResult
-        >>> right_of([RunResult(task="sum", agent="tour", run=1, outcome="right")])
-        '1 of 1'
-    """
-    return rate_of(results).words
-
-
-def _outcome(result: RunResult) -> str:
-    why = shortened(on_one_line(result.why), LONGEST_REASON)
-    return f"{result.outcome}: {why}" if why else result.outcome

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 import msgspec
 
@@ -11,7 +11,7 @@ from agentnb.plugins.map.runner import add_costs, money
 from agentnb.safe_json import read_record
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
 
@@ -19,12 +19,10 @@ class Figures(msgspec.Struct, frozen=True, kw_only=True):
     """The agent's answer, permission requests and usage in a run.
 
     Attributes:
-        answer: The agent's answer.
         asked: How often it asked for permission.
         denied: How often that was denied.
         tokens: The tokens that it used, if it reports them.
         costs: The cost by currency, if it reports it.
-        seconds: How long it took, in seconds.
         is_confined: True if it could reach only its workspace.
     """
 
@@ -35,11 +33,6 @@ class Figures(msgspec.Struct, frozen=True, kw_only=True):
     costs: dict[str, float] = {}
     seconds: float = 0.0
     is_confined: bool = False
-
-    @property
-    def figures(self) -> dict[str, Any]:
-        """These fields as keyword arguments for another object that has them."""
-        return {name: getattr(self, name) for name in Figures.__struct_fields__}
 
 
 FORM = 1
@@ -54,10 +47,8 @@ class RunResult(Figures, frozen=True, kw_only=True, omit_defaults=True):
     """The result of one run, besides its figures.
 
     Attributes:
-        task: The task's name.
         agent: The agent, as the user named it.
         run: The run's number, from 1.
-        outcome: The outcome.
         why: Why it is not right, a sentence.
         files: The files that it changed in its workspace.
         verified: True if the notebook that it left runs from the top; None if it left none.
@@ -75,8 +66,6 @@ class RunResult(Figures, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class TaskSummary(msgspec.Struct, frozen=True, kw_only=True):
-    """A task as results name it."""
-
     title: str
     digest: str
 
@@ -86,7 +75,6 @@ class Evaluation(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         agentnb_eval: The version of the file format.
-        tasks: The tasks, by name.
         agents: The agents, as the user named them.
         runs: How often each agent did each task.
         results: The results, ordered by agent, task and run.
@@ -103,7 +91,6 @@ class Evaluation(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def not_run(self) -> list[RunResult]:
-        """Returns the runs that were left out."""
         return [each for each in self.results if each.outcome == "not run"]
 
     def done(self, tasks: Mapping[str, str]) -> list[RunResult]:
@@ -116,56 +103,28 @@ class Evaluation(msgspec.Struct, frozen=True, kw_only=True):
         return f"{msgspec.json.format(msgspec.json.encode(self, order='sorted')).decode()}\n"
 
 
-class AgentSums(NamedTuple):
-    """The totals over all runs of an agent."""
-
-    counts: dict[str, int]
-    verified: int
-    with_notebook: int
-    asked: int
-    tokens: int | None
-    costs: dict[str, float]
-    seconds: float
-
-    @property
-    def cells(self) -> tuple[str, ...]:
-        """Returns the cells of a table row: right, wrong, undone, broken, verified, asked, tokens, cost, time."""
-        return (
-            *(str(self.counts[each]) for each in OUTCOMES),
-            f"{self.verified} of {self.with_notebook}" if self.with_notebook else "",
-            str(self.asked),
-            "" if self.tokens is None else f"{self.tokens:,}",
-            money(self.costs),
-            f"{self.seconds:.1f} s",
-        )
-
-
 SUMS_HEAD = ("right", "wrong", "undone", "broken", "verified", "asked", "tokens", "cost", "time")
 
 
-def sums_of(results: Iterable[RunResult]) -> AgentSums:
-    rows = list(results)
+def sums_of(results: Sequence[RunResult]) -> tuple[str, ...]:
+    """Returns the totals over all runs of an agent, as cells below :data:`SUMS_HEAD`."""
     costs: dict[str, float] = {}
-    for each in rows:
+    for each in results:
         add_costs(costs, each.costs)
-    counted = [each.tokens for each in rows if each.tokens is not None]
-    return AgentSums(
-        counts={outcome: sum(each.outcome == outcome for each in rows) for outcome in OUTCOMES},
-        verified=sum(each.verified is True for each in rows),
-        with_notebook=sum(each.verified is not None for each in rows),
-        asked=sum(each.asked for each in rows),
-        tokens=sum(counted) if counted else None,
-        costs=costs,
-        seconds=sum(each.seconds for each in rows),
+    verified = [each.verified for each in results if each.verified is not None]
+    tokens = [each.tokens for each in results if each.tokens is not None]
+    return (
+        *(str(sum(each.outcome == outcome for each in results)) for outcome in OUTCOMES),
+        f"{sum(verified)} of {len(verified)}" if verified else "",
+        str(sum(each.asked for each in results)),
+        f"{sum(tokens):,}" if tokens else "",
+        money(costs),
+        f"{sum(each.seconds for each in results):.1f} s",
     )
 
 
 def read_evaluation(path: Path, what: str) -> Evaluation:
-    """Returns the evaluation in the file *path*; errors call the file *what*.
-
-    Raises:
-        UsageError: If it cannot be read, or is not an evaluation.
-    """
+    """Returns the evaluation in the file *path*, which errors call *what*; raises a UsageError if it cannot be read."""
     hint = "agentnb eval … --json FILE writes one."
     try:
         evaluation = read_record(path.read_bytes(), Evaluation)
@@ -187,11 +146,7 @@ class ResultComparison(NamedTuple):
 
 
 def check_baseline(before: Evaluation, tasks: Sequence[str], agents: Sequence[str], path: Path) -> None:
-    """Check that an earlier evaluation can be compared with one of these tasks and agents.
-
-    Raises:
-        UsageError: If it shares no task or no agent with it, or has tasks that are not run now.
-    """
+    """Raise a UsageError if *before* shares no task or no agent with these, or has tasks that are not run now."""
     for what, wanted, known in (("tasks", tasks, before.tasks), ("agents", agents, before.agents)):
         if not set(wanted) & set(known):
             message = f"The baseline {path} is of other {what}: {', '.join(known)}."
@@ -233,15 +188,14 @@ class Rate(NamedTuple):
 
     @property
     def part(self) -> float:
-        """The rate, from 0 to 1."""
+        """From 0 to 1."""
         return self.right / self.runs if self.runs else 0.0
 
     @property
     def words(self) -> str:
-        """The rate in words, such as ``1 of 2``."""
+        """Such as ``1 of 2``."""
         return f"{self.right} of {self.runs}"
 
 
 def rate_of(results: Sequence[RunResult]) -> Rate:
-    """Returns how many of the runs of a task are right."""
     return Rate(sum(each.outcome == "right" for each in results), len(results))

@@ -10,8 +10,9 @@ import os
 import sys
 import time
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -47,11 +48,8 @@ class Order(msgspec.Struct, frozen=True, kw_only=True):
     """The input of one run.
 
     Attributes:
-        agent: The agent's name.
         model: Its model; empty for its own choice.
         title: The conversation's title.
-        prompt: The prompt.
-        workspace: The folder that the agent works in.
         notebook: The notebook, a path in the workspace; empty if there is none.
         seconds: How long the agent may take, in seconds.
         hidden: Files and folders that the kernel must not see.
@@ -76,7 +74,6 @@ class Report(Figures, frozen=True, kw_only=True):
         error: Why the agent did not finish; empty if it did.
         is_mismatch: True if the recording is the reason.
         is_over_day: True if the reason is that the budget of a day is used up, or cannot be counted.
-        transcript: The conversation, for the report.
     """
 
     error: str = ""
@@ -102,8 +99,11 @@ class PermissionAnswers:
 
 def run(order: Order) -> Report:
     is_confined = way_here()[0] is not None if order.confine is None else order.confine
-    workspace = Path(order.workspace)
-    kernel = _kernel(order, workspace) if order.notebook else None
+    kernel: TaskKernel | None = None
+    if order.notebook:
+        from agentnb.plugins.evaluate.kernel import TaskKernel  # imported here: it loads IPython
+
+        kernel = TaskKernel(Path(order.workspace), order.notebook, order.hidden, order.title)
     try:
         permissions = PermissionAnswers(
             is_confined=is_confined, is_kernel_closed_in=kernel is not None and kernel.is_closed_in
@@ -124,12 +124,6 @@ def run(order: Order) -> Report:
             kernel.close()
 
 
-def _kernel(order: Order, workspace: Path) -> TaskKernel:
-    from agentnb.plugins.evaluate.kernel import TaskKernel  # imported here: it loads IPython
-
-    return TaskKernel(workspace, order.notebook, order.hidden, order.title)
-
-
 def _opened(order: Order, kernel: TaskKernel | None, permissions: PermissionAnswers, *, is_confined: bool) -> Session:
     host = current_host()
     options = configured(
@@ -144,11 +138,8 @@ def _opened(order: Order, kernel: TaskKernel | None, permissions: PermissionAnsw
         model=order.model or None,
     )
     environment = None if kernel is None else kernel.environment(host.environment)
-
-    def opened() -> Any:
-        return host.open_session(options, environment=environment)
-
-    return session_of(host.loop.call(opened), permissions.answer, CALLBACK_SECONDS)
+    conversation = host.loop.call(partial(host.open_session, options, environment=environment))
+    return session_of(conversation, permissions.answer, CALLBACK_SECONDS)
 
 
 def _prompted(order: Order, session: Session, permissions: PermissionAnswers) -> Report:

@@ -18,7 +18,7 @@ import msgspec
 from agentnb.cassette.switch import MODE, PATH
 from agentnb.errors import AgentnbError
 from agentnb.plugins.evaluate.checking import Left, check
-from agentnb.plugins.evaluate.results import FORM, NOTHING_TO_CHECK, Evaluation, RunResult, TaskSummary
+from agentnb.plugins.evaluate.results import FORM, NOTHING_TO_CHECK, Evaluation, Figures, RunResult, TaskSummary
 from agentnb.plugins.evaluate.run_program import Order, Report
 from agentnb.plugins.map.workspaces import IsolatedWorkspace
 from agentnb.plugins.verify.notebook_text import read_file
@@ -151,7 +151,10 @@ class EvaluationRunner:
         task, agent, run = wanted
         report = self._ran(wanted, workspace.folder, None if recorded is None else recorded.is_confined)
         changes = workspace.changes()
-        seconds = report.seconds if recorded is None else recorded.seconds
+        figures = {name: getattr(report, name) for name in Figures.__struct_fields__}
+        figures["answer"] = report.answer[:LONGEST_ANSWER]
+        if recorded is not None:
+            figures["seconds"] = recorded.seconds
         result = RunResult(
             task=task.name,
             agent=agent,
@@ -159,7 +162,7 @@ class EvaluationRunner:
             outcome="broken" if report.is_mismatch else "not run" if report.is_over_day else "undone",
             why=_shortened(report.error, workspace.folder),
             files=tuple(f"{each.path} ({each.status})" for each in changes),
-            **{**report.figures, "answer": report.answer[:LONGEST_ANSWER], "seconds": seconds},
+            **figures,
         )
         if report.is_over_day:
             self._day_is_over = report.error

@@ -14,7 +14,7 @@ from agentnb.errors import UsageError
 from agentnb.toml_file import parsed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
 TASK, CHECK, WORKSPACE = "task.toml", "check.py", "workspace"
 FUNCTION = "check"
@@ -23,7 +23,15 @@ LARGEST_FILE = 1024 * 1024
 
 
 class _Written(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The content of `task.toml`."""
+    """The content of `task.toml`.
+
+    Attributes:
+        title: A title for people, in one line.
+        prompt: The agent's prompt.
+        notebook: The notebook that the agent works in, a path in the workspace; empty if there is none.
+        seconds: How long the agent may take, in seconds.
+        check_seconds: How long the check may take, in seconds.
+    """
 
     title: str
     prompt: str
@@ -32,27 +40,11 @@ class _Written(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     check_seconds: float = 60.0
 
 
-class Task(msgspec.Struct, frozen=True, kw_only=True):
-    """One task.
-
-    Attributes:
-        name: The name of its folder.
-        folder: Its folder.
-        title: A title for people, in one line.
-        prompt: The agent's prompt.
-        notebook: The notebook that the agent works in, a path in the workspace; empty if there is none.
-        seconds: How long the agent may take, in seconds.
-        check_seconds: How long the check may take, in seconds.
-        digest: The digest of all its files.
-    """
+class Task(_Written, frozen=True, kw_only=True):
+    """One task: what is written, the folder, and the digest of all its files."""
 
     name: str
     folder: Path
-    title: str
-    prompt: str
-    notebook: str
-    seconds: float
-    check_seconds: float
     digest: str
 
     @property
@@ -60,18 +52,9 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
         """The files that the agent gets a copy of; the folder need not exist."""
         return self.folder / WORKSPACE
 
-    @property
-    def check(self) -> Path:
-        """The file with the check."""
-        return self.folder / CHECK
-
 
 def read_tasks(words: Iterable[str]) -> list[Task]:
-    """Returns the tasks in folders: each folder is a task, or contains tasks.
-
-    Raises:
-        UsageError: If a folder has no task, two tasks have the same name, or one cannot be read.
-    """
+    """Returns the tasks in folders: each is a task, or contains tasks. Raises a UsageError if one cannot be used."""
     tasks: dict[str, Task] = {}
     for word in words:
         for folder in _task_folders(Path(word).expanduser().resolve()):
@@ -113,16 +96,9 @@ def _read(folder: Path) -> Task:
             raise UsageError(f"{path}: {name} is not a number above 0 and up to {MOST_SECONDS:g}.", hint="Fix it.")
     _check_notebook(folder, written.notebook)
     _check_function(folder / CHECK)
-    return Task(
-        name=folder.name,
-        folder=folder,
-        title=" ".join(written.title.split()),
-        prompt=written.prompt.strip(),
-        notebook=written.notebook,
-        seconds=written.seconds,
-        check_seconds=written.check_seconds,
-        digest=_digest(folder),
-    )
+    about = msgspec.structs.asdict(written)
+    about |= {"title": " ".join(written.title.split()), "prompt": written.prompt.strip()}
+    return Task(name=folder.name, folder=folder, digest=_digest(folder), **about)
 
 
 def _check_notebook(folder: Path, notebook: str) -> None:
@@ -162,14 +138,10 @@ def _text(path: Path) -> str:
 
 def _digest(folder: Path) -> str:
     digest = hashlib.sha256()
-    for path in _files(folder):
+    for path in sorted(folder.rglob("*")):
+        if "__pycache__" in path.parts or not (path.is_symlink() or path.is_file()):
+            continue
         digest.update(f"{path.relative_to(folder).as_posix()}\0".encode("utf-8", "surrogateescape"))
         content = str(path.readlink()).encode("utf-8", "surrogateescape") if path.is_symlink() else path.read_bytes()
         digest.update(hashlib.sha256(content).digest())
     return digest.hexdigest()[:16]
-
-
-def _files(folder: Path) -> Iterator[Path]:
-    for path in sorted(folder.rglob("*")):
-        if "__pycache__" not in path.parts and (path.is_symlink() or path.is_file()):
-            yield path

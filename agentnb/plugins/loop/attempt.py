@@ -1,17 +1,18 @@
-"""One try of a loop: a branch, its agent's turn within the loop's limits, its measurement, and *Keep* or nothing."""
+"""One try of a loop, in a branch of this kernel or on a worker: its turn, its measurement, and *Keep* or nothing."""
 
 from __future__ import annotations
 
 import re
 import threading
 import time
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeAlias
 
 from msgspec.structs import replace
 
 from agentnb.api.columns import on_one_line, shortened
 from agentnb.errors import AgentnbError, FilesConflict, KernelChangesConflict
-from agentnb.plugins.branches.branch import counted
+from agentnb.plugins.branches.branch import BranchChanges, counted
+from agentnb.plugins.branches.branches import begin_branches
 from agentnb.plugins.branches.preparing import CopyInterrupted
 from agentnb.plugins.loop.judge import check_held
 from agentnb.plugins.loop.ledger import LoopTry
@@ -19,8 +20,9 @@ from agentnb.plugins.loop.ledger import LoopTry
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from agentnb.plugins.branches.branch import Branch
     from agentnb.plugins.loop.judge import Judge, Judged
-    from agentnb.plugins.loop.running_try import BeginTry, RunningTry, TryBranch
+    from agentnb.state import ErrorInfo
 
 POLL_SECONDS = 0.3
 GRACE_SECONDS = 20.0
@@ -28,6 +30,92 @@ GRACE_SECONDS = 20.0
 LONGEST_IDEA = 120
 SHOWN_TRIES = 20
 _IDEA = re.compile(r"^[^\w\n]*idea[^\w\n:]*:(?P<idea>.+)$", re.IGNORECASE | re.MULTILINE)
+
+
+class TryTurn(Protocol):
+    @property
+    def done(self) -> bool: ...
+
+    @property
+    def state(self) -> str: ...
+
+    @property
+    def error(self) -> ErrorInfo | None: ...
+
+    def cancel(self) -> None: ...
+
+
+class TryBranch(BranchChanges, Protocol):
+    error: str
+
+    @property
+    def turn(self) -> TryTurn: ...
+
+    @property
+    def state(self) -> str:
+        """See :attr:`agentnb.plugins.branches.branch.Branch.state`."""
+        ...
+
+    @property
+    def text(self) -> str: ...
+
+    @property
+    def tokens(self) -> int | None: ...
+
+    @property
+    def costs(self) -> dict[str, float]:
+        """The costs, by currency."""
+        ...
+
+    @property
+    def why(self) -> str:
+        """The reason its kernel has ended."""
+        ...
+
+    def close(self, state: Literal["discarded"]) -> None: ...
+
+
+class RunningTry(Protocol):
+    """A try, and what can be done with it."""
+
+    @property
+    def branch(self) -> TryBranch: ...
+
+    def listen(self, listener: Callable[[], None]) -> None:
+        """Call *listener* when its state changes."""
+        ...
+
+    def keep(self) -> object:
+        """Bring what the try changed into the notebook."""
+        ...
+
+    def discard(self) -> None:
+        """End the try, and discard it if it was not kept."""
+        ...
+
+
+BeginTry: TypeAlias = "Callable[[int, str, str], RunningTry]"
+"""Begins a try, given its number, the prompt and the agent's additional instructions."""
+
+
+class LocalTry:
+    """One try in a branch of this kernel (:class:`RunningTry`), with these arguments of :func:`agentnb.start`."""
+
+    def __init__(self, options: dict[str, Any], number: int, prompt: str, instructions: str) -> None:
+        self._made = begin_branches(prompt, [options], instructions=instructions, first=number)
+
+    @property
+    def branch(self) -> Branch:
+        return self._made[0]
+
+    def listen(self, listener: Callable[[], None]) -> None:
+        self._made.listen(listener)
+
+    def keep(self) -> object:
+        return self._made.keep(self.branch.number)
+
+    def discard(self) -> None:
+        self._made.discard()
 
 
 class Rules(NamedTuple):
@@ -61,9 +149,7 @@ class Attempt:
     def run(self, prompt: str, begin: BeginTry, instructions: str) -> None:
         """Let the agent try, and keep what it did if that is better.
 
-        Raises:
-            AgentnbError: If it could not begin.
-            CopyInterrupted: If the user interrupted it.
+        Raises an AgentnbError if it could not begin, CopyInterrupted if the user interrupted it.
         """
         began = time.monotonic()
         made = begin(self.row.number, prompt, instructions)

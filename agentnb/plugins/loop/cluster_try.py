@@ -9,7 +9,7 @@ import asyncio
 import threading
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -58,9 +58,6 @@ class TryCluster:
     """The workers that make a loop's tries, and a thread that talks to their scheduler.
 
     Args:
-        host: The host.
-        runner: The kernel.
-        folder: The workspace.
         executor: The cluster, as for :func:`agentnb.map`.
         options: Arguments of :func:`agentnb.start`, with an agent.
     """
@@ -77,18 +74,10 @@ class TryCluster:
         self._id = new_id()
         self._cluster = cluster_of(executor, TryQuestion(options=common, prompt=""), self._id)
         self._loop = HostLoop("agentnb loop cluster")
-
-    @property
-    def is_private(self) -> bool:
-        """True if nobody else can read what is sent to the workers."""
-        return self._cluster.is_private
+        self.is_private: bool = self._cluster.is_private
 
     def open(self) -> None:
-        """Connect, and check what workers lack.
-
-        Raises:
-            AgentnbError: If they cannot make tries.
-        """
+        """Connect; raises an AgentnbError if workers lack something."""
         try:
             self._loop.submit(self._cluster.open()).result()
         except BaseException:
@@ -134,16 +123,8 @@ class TryCluster:
                     on_usage(each)
 
 
-class _Sent(NamedTuple):
-    """The variables as they were sent: their values here, a summary of what was packed, and the pickle."""
-
-    at_fork: AtFork
-    packed: Packed
-    state: bytes
-
-
 class ClusterTry:
-    """One try on a worker (:class:`agentnb.plugins.loop.running_try.RunningTry`)."""
+    """One try on a worker (:class:`agentnb.plugins.loop.attempt.RunningTry`)."""
 
     def __init__(self, cluster: TryCluster, number: int, prompt: str, instructions: str) -> None:
         self._cluster = cluster
@@ -164,23 +145,18 @@ class ClusterTry:
             raise
 
     def listen(self, listener: Callable[[], None]) -> None:
-        """Call *listener* when its state changes."""
         self._listeners.append(listener)
 
     def keep(self) -> object:
-        """Bring what the try changed into the notebook."""
         cluster, branch = self._cluster, self.branch
         title = f"Keep try {branch.number}: {self._prompt}"[:LONGEST_TITLE].splitlines()[0]
         return BranchKeeper(cluster.host, branch, WantedParts(branch, None), cluster.folder, {}).keep(title)
 
     def discard(self) -> None:
-        """End the try, and discard it if it was not kept."""
         if self._pending_report is not None and not self._pending_report.done():
             self._cluster.stop()
             self._pending_report.cancel()
         self._workspace.remove()
-
-    # ------------------------------------------------------------ inside
 
     def _follow(self, sent: Future[TryReport]) -> None:
         branch = self.branch
@@ -197,14 +173,13 @@ class ClusterTry:
 
     def _send(self) -> Future[TryReport]:
         cluster, branch = self._cluster, self.branch
-        sent = self._packed()
-        branch.at_fork = sent.at_fork
+        branch.at_fork, packed, state = self._packed()
         notebook = None if branch.notebook is None else branch.notebook.before
         if notebook is not None:
             notebook = moved(notebook, cluster.folder.resolve(), Path())
         cells = cells_to_run(cluster.runner.executed_cells())
         if not cluster.is_private:
-            _check_secrets(cells, sent.packed)
+            _check_secrets(cells, packed)
         order = TryOrder(
             number=branch.number,
             prompt=self._prompt,
@@ -213,15 +188,15 @@ class ClusterTry:
             files=workspace_files(self._workspace.folder, with_secrets=cluster.is_private),
             notebook=notebook,
             cells=cells,
-            state=sent.state,
-            names=sent.packed.names,
-            digests=sent.packed.digests,
+            state=state,
+            names=packed.names,
+            digests=packed.digests,
         )
         self._pending_report = cluster.ask(order, branch.note)
         return self._pending_report
 
-    def _packed(self) -> _Sent:
-        """Pickle the variables in a fork, so that effects of their code stay there."""
+    def _packed(self) -> tuple[AtFork, Packed, bytes]:
+        """Pickle the variables in a fork, so that effects of their code stay there; returns their values here, too."""
         cluster, runner, box = self._cluster, self._cluster.runner, self._workspace.folder.parent / "state"
         shell: Any = getattr(cluster.host.environment.shell, "ip", None)
 
@@ -241,7 +216,7 @@ class ClusterTry:
         check_size(box.stat().st_size, "The notebook's variables")
         state = box.read_bytes()
         box.unlink()
-        return _Sent(now, msgspec.json.decode(answer.text, type=Packed), state)
+        return now, msgspec.json.decode(answer.text, type=Packed), state
 
 
 def _check_secrets(cells: dict[int, str], packed: Packed) -> None:
@@ -254,7 +229,7 @@ def _check_secrets(cells: dict[int, str], packed: Packed) -> None:
 
 
 class ClusterBranch:
-    """The local side of a try on a worker (:class:`agentnb.plugins.loop.running_try.TryBranch`)."""
+    """The local side of a try on a worker (:class:`agentnb.plugins.loop.attempt.TryBranch`)."""
 
     def __init__(
         self, number: int, cluster: TryCluster, workspace: IsolatedWorkspace, notebook: NotebookCopy | None
@@ -273,25 +248,14 @@ class ClusterBranch:
         self.state = "running"
         self.is_stopped = False
         self.turn = _Turn(self)
+        self.report = TryReport()
         self._cluster = cluster
         self._workspace = workspace
-        self._report = TryReport()
 
     @property
     def folder(self) -> Path:
         """The copy of the workspace, with what the try changed once it has ended."""
         return self._workspace.folder
-
-    @property
-    def turn_state(self) -> str:
-        """The final state of its turn."""
-        return "running" if self.state == "running" else self._report.turn
-
-    @property
-    def turn_error(self) -> ErrorInfo | None:
-        """The reason it failed, if that is a budget."""
-        is_over = self._report.is_over_budget
-        return ErrorInfo(error_type="BudgetExceeded", message=self.error) if is_over else None
 
     def stop(self) -> None:
         self.is_stopped = True
@@ -303,7 +267,7 @@ class ClusterBranch:
 
     def save(self, names: tuple[str, ...] | None = None, seconds: float | None = None) -> tuple[Path, CopyAnswer]:  # noqa: ARG002 - they came with the report
         """Write the variables that came back from the worker."""
-        report, box = self._report, self.folder.parent / "variables"
+        report, box = self.report, self.folder.parent / "variables"
         box.write_bytes(report.saved)
         return box, CopyAnswer(number=0, changed=report.changed, objects=report.objects, text=report.lost)
 
@@ -312,14 +276,10 @@ class ClusterBranch:
         self.tokens, self.costs = body.input_tokens, body.costs
 
     def take(self, report: TryReport) -> None:
-        """Take the result of the ended try: its files into the copy here, its cells into the copy of the notebook.
-
-        Raises:
-            UsageError: If they are invalid.
-        """
+        """Take the result: files into the copy here, cells into the copy of the notebook. May raise a UsageError."""
         if report.differs:
             raise UsageError(f"Running the cells on the worker gives another {', '.join(report.differs)}.")
-        self._report, self.agent, self.text, self.error = report, report.agent, report.text, report.error
+        self.report, self.agent, self.text, self.error = report, report.agent, report.text, report.error
         try:
             write_files(self.folder, report.files)
         except OSError as error:
@@ -334,7 +294,6 @@ class ClusterBranch:
         self._end("done" if report.is_done else "failed")
 
     def fail(self, error: BaseException) -> None:
-        """Note that the try could not be made."""
         self.error = error.message if isinstance(error, AgentnbError) else f"{type(error).__name__}: {error}"
         self._end("failed")
 
@@ -355,11 +314,13 @@ class _Turn:
 
     @property
     def state(self) -> str:
-        return self._branch.turn_state
+        return self._branch.report.turn if self.done else "running"
 
     @property
     def error(self) -> ErrorInfo | None:
-        return self._branch.turn_error
+        """None, unless a budget is used up."""
+        is_over = self._branch.report.is_over_budget
+        return ErrorInfo(error_type="BudgetExceeded", message=self._branch.error) if is_over else None
 
     def cancel(self) -> None:
         self._branch.stop()

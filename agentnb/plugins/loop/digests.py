@@ -21,14 +21,11 @@ _PLAIN = (int, float, complex, str, bytes, type(None), type(Ellipsis), slice)
 
 class _Digest:
     def __init__(self) -> None:
-        self._hash = hashlib.sha256()
+        self.hash = hashlib.sha256()
         self._within: list[int] = []
 
-    def hex(self) -> str:
-        return self._hash.hexdigest()
-
     def word(self, *words: object) -> None:
-        self._hash.update(("\0".join(map(str, words)) + "\1").encode("utf-8", "surrogatepass"))
+        self.hash.update(("\0".join(map(str, words)) + "\1").encode("utf-8", "surrogatepass"))
 
     def all(self, kind: str, values: Iterable[Any]) -> None:
         each = list(values)
@@ -69,7 +66,7 @@ class _Digest:
         elif hasattr(value, "dtype") and hasattr(value, "shape"):
             self._array(value)
         else:
-            self._hash.update(cloudpickle.dumps(value))
+            self.hash.update(cloudpickle.dumps(value))
 
     def _table(self, value: Any) -> None:
         names = list(value.columns)
@@ -91,7 +88,7 @@ class _Digest:
         if plain.dtype.hasobject:
             self.all("objects", plain.ravel().tolist())
         else:
-            self._hash.update(plain.tobytes())
+            self.hash.update(plain.tobytes())
 
 
 def _content(cell: Any) -> Any:
@@ -106,17 +103,13 @@ def _is_own(name: str, value: Any) -> bool:
 
 
 def digest_of(value: Any) -> str:
-    """Returns the hash of *value*.
-
-    Raises:
-        UsageError: If it can neither be read nor pickled.
-    """
+    """Returns the hash of *value*; raises a UsageError if it can neither be read nor pickled."""
     digest = _Digest()
     try:
         digest.add(value)
     except Exception as error:  # a user's object may raise anything
         raise UsageError(f"A {type(value).__name__} cannot be hashed: {type(error).__name__}: {error}") from error
-    return digest.hex()
+    return digest.hash.hexdigest()
 
 
 def digest_of_file(path: Path) -> str:

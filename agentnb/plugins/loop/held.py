@@ -18,13 +18,7 @@ _LONGEST_NAME = 255
 
 
 class Held:
-    """The things that tries must not change.
-
-    Attributes:
-        code: Functions, classes and modules by their names, as they were when the loop began.
-        data: Names of variables.
-        files: Paths, as they were written.
-    """
+    """The things that tries must not change: code as it was when the loop began, names of variables, and paths."""
 
     def __init__(self) -> None:
         self.code: dict[str, Any] = {}
@@ -49,16 +43,11 @@ class Held:
 
 
 def is_code(value: Any) -> bool:
-    """True for functions, classes and modules."""
     return inspect.isroutine(value) or inspect.isclass(value) or inspect.ismodule(value)
 
 
 def named(wanted: Sequence[str], names: Mapping[str, Any], folder: Path) -> Held:
-    """Returns the things that the user named as held.
-
-    Raises:
-        UsageError: If one of *wanted* is neither a variable nor a file.
-    """
+    """Returns the things that the user named as held; raises a UsageError if one is neither a variable nor a file."""
     held = Held()
     for each in wanted:
         if each in names:
@@ -128,7 +117,6 @@ def _codes(value: Any) -> list[CodeType]:
 
 
 def is_table(value: Any) -> bool:
-    """True for tables and arrays."""
     has_rows = bool(getattr(value, "shape", ()))
     return has_rows and (hasattr(value, "dtype") or hasattr(value, "columns")) and not inspect.isclass(value)
 

@@ -7,7 +7,6 @@ state at the beginning of the loop, and what is held is compared with its state 
 from __future__ import annotations
 
 import builtins
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -46,16 +45,12 @@ class Brought(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Metric:
-    """One metric.
+    """One metric; raises a UsageError if it is not an expression, or something that is to be held is missing.
 
     Args:
         source: The expression; if its value can be called, it is called.
         names: The namespace of the notebook.
-        folder: The workspace.
         held: What tries may not change; if None, what the metric reads.
-
-    Raises:
-        UsageError: If it is not an expression, or something that is to be held is missing.
     """
 
     def __init__(self, source: str, names: dict[str, Any], folder: Path, held: Sequence[str] | None) -> None:
@@ -98,29 +93,21 @@ class Metric:
         check_held(before, self.digests())
         names.update(self.held.code)
         value = eval(self._code, names)  # noqa: S307 - the user's own expression
-        if callable(value):
-            value = value()
-        return value, msgspec.json.encode(before).decode()
+        return value() if callable(value) else value, msgspec.json.encode(before).decode()
 
 
 def check_held(before: dict[str, str], after: dict[str, str]) -> None:
-    """Check that no hash has changed.
-
-    Raises:
-        HeldChanged: If some differ.
-    """
+    """Raise HeldChanged if some hashes differ."""
     changed = [name for name, digest in before.items() if after.get(name) != digest]
     if changed:
         raise HeldChanged(f"The try changed {', '.join(changed[:8])}, which the metric reads.", hint=FREE)
 
 
 def compiled(source: str) -> CodeType:
-    with suppress(TypeError):
-        try:
-            return compile(source.strip(), "<metric>", "eval")
-        except (SyntaxError, ValueError) as error:
-            raise UsageError(f"metric={source!r} is not an expression: {error}.", hint=_EXAMPLE) from None
-    raise UsageError(f"metric={source!r} is not text.", hint=_EXAMPLE)
+    try:
+        return compile(source.strip(), "<metric>", "eval")
+    except (SyntaxError, ValueError) as error:
+        raise UsageError(f"metric={source!r} is not an expression: {error}.", hint=_EXAMPLE) from None
 
 
 class Judged(NamedTuple):
@@ -131,16 +118,7 @@ class Judged(NamedTuple):
 
 
 class Judge:
-    """Measures with one metric.
-
-    Args:
-        host: The host.
-        runner: The kernel.
-        folder: The workspace.
-        metric: The metric.
-        seconds: How long it may take.
-        again: How many more times it is evaluated if it shows a gain.
-    """
+    """Measures with one metric, within *seconds*; *again* so many more times if it shows a gain."""
 
     def __init__(
         self, host: Host, runner: CodeRunner, folder: Path, metric: Metric, *, seconds: float, again: int
@@ -153,19 +131,11 @@ class Judge:
         self._again = again
 
     def notebook(self) -> Judged:
-        """Measure the current notebook.
-
-        Raises:
-            AgentnbError: If the metric gives no number.
-        """
+        """Measure the current notebook; raises an AgentnbError if the metric gives no number."""
         return self._measured(None, Brought(), lambda _: True)
 
     def branch(self, branch: BranchChanges, is_gain: Callable[[float], bool]) -> Judged:
-        """Measure what a try would leave; repeatedly while that is a gain.
-
-        Raises:
-            AgentnbError: As above; or if the try changed what is held.
-        """
+        """Measure what a try would leave, repeatedly while that is a gain; HeldChanged if it changed what is held."""
         brought = Brought()
         if branch.variables:
             box, saved = branch.save(seconds=self._seconds)
@@ -184,7 +154,6 @@ class Judge:
         shell: Any = getattr(self._host.environment.shell, "ip", None)
         if why := cannot_fork():
             raise UsageError(f"{why}, so nothing can be measured.", hint="A loop requires a kernel that can be forked.")
-
         copy = on_main_thread(
             self._host, self._runner, lambda: fork_kernel(shell, self._folder, workspace, evaluate=self.metric.evaluate)
         )

@@ -85,7 +85,6 @@ class LoopSpec(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def is_running_elsewhere(self) -> bool:
-        """True if another process runs the loop."""
         return self.owner[1] != os.getpid() and self.owner[1] > 0 and alive(*self.owner)
 
 
@@ -107,11 +106,7 @@ class Ledger(RowsFile):
         self._run("INSERT INTO loops VALUES (?, ?, ?, ?, ?)", *values)
 
     def reopen(self, loop: str | None, folder: str) -> LoopSpec:
-        """Take up a loop, or the latest of a folder if none is named.
-
-        Raises:
-            UsageError: If there is none.
-        """
+        """Take up a loop, or the latest of a folder if none is named; raises a UsageError if there is none."""
         where, value = ("id = ?", loop) if loop is not None else ("folder = ? ORDER BY touched DESC LIMIT 1", folder)
         rows = self._run(f"SELECT id, body FROM loops WHERE {where}", value)  # noqa: S608 - conditions of ours
         if not rows:
@@ -121,7 +116,6 @@ class Ledger(RowsFile):
         return msgspec.json.decode(rows[0][1], type=LoopSpec)
 
     def update(self, spec: LoopSpec, state: str) -> None:
-        """Save the loop's current specification and its state."""
         values = (_kept(spec), state, time.time(), self.id)
         self._run("UPDATE loops SET body = ?, state = ?, touched = ? WHERE id = ?", *values)
 
@@ -142,11 +136,7 @@ class Ledger(RowsFile):
 
 
 def _kept(spec: LoopSpec) -> str:
-    """Returns *spec* as it is stored: without arguments that may contain secrets.
-
-    Raises:
-        UsageError: If an argument for the agent is not a plain value.
-    """
+    """Returns *spec* without arguments that may contain secrets; raises a UsageError if one is not a plain value."""
     options = {name: value for name, value in spec.options.items() if name not in _NOT_KEPT}
     try:
         return _encoded(msgspec.structs.replace(spec, options=options))
@@ -207,8 +197,10 @@ def summary_of(loop: LedgerView) -> str:
     kept = sum(1 for each in rows if each.state == "kept")
     gain = "" if first is None else f"{on_one_line(loop.metric)}: {first:.6g} → {loop.best:.6g}"
     state = f"{loop.state}: {loop.why}" if loop.why else loop.state
-    tries = f"{loop.spent.turns:,} {'try' if loop.spent.turns == 1 else 'tries'}, {kept:,} kept"
-    return " · ".join(each for each in (gain, tries, _spent(loop), state) if each)
+    spent = loop.spent
+    tries = f"{spent.turns:,} {'try' if spent.turns == 1 else 'tries'}, {kept:,} kept"
+    tokens = f"{spent.tokens:,} tokens" if spent.tokens else ""
+    return " · ".join(each for each in (gain, tries, tokens, _money(spent.costs), state) if each)
 
 
 def plot_of(loop: LedgerView) -> str:
@@ -289,12 +281,6 @@ def _notes(loop: LedgerView) -> list[str]:
     held = f"A try that changes one of these fails: {', '.join(loop.held)}." if loop.held else ""
     paused = "Answer in the chat, or with loop.go_on() or loop.cancel()." if loop.state == "paused" else ""
     return [each for each in (held, *loop.notes, paused) if each]
-
-
-def _spent(loop: LedgerView) -> str:
-    spent = loop.spent
-    parts = [f"{spent.tokens:,} tokens"] if spent.tokens else []
-    return " · ".join([*parts, *([_money(spent.costs)] if spent.costs else [])])
 
 
 def _money(costs: Mapping[str, float]) -> str:

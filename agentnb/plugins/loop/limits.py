@@ -8,20 +8,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 
 from agentnb.budget import Spent, read_budget, uses_of, written_amount
-from agentnb.clock import now_ms
 from agentnb.errors import UsageError
 from agentnb.ids import new_id
-from agentnb.plugins.branches.keep import own_conversation
-from agentnb.state import (
-    ChatInputOption,
-    ChatInputRequest,
-    ChatInputSingleSelectQuestion,
-    ChatResponsePart,
-    MarkdownResponsePart,
-    Message,
-    MessageKind,
-    MessageOrigin,
-)
+from agentnb.plugins.branches.keep import begin_notice, end_notice, own_conversation
+from agentnb.state import ChatInputOption, ChatInputRequest, ChatInputSingleSelectQuestion
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -91,7 +81,8 @@ class LimitCheck:
         if until is None or standing.now < until:
             return None
         then = msgspec.structs.replace(self.limits, until=standing.now + MORE_SECONDS)
-        return Reached(f"It is {_moment(until)}, the loop's end.", "1 h", then)
+        end = datetime.fromtimestamp(until).astimezone()
+        return Reached(f"It is {end:%H:%M}, the loop's end.", "1 h", then)
 
     def _of_budget(self, standing: Standing, is_running: bool) -> Reached | None:
         uses = self._used_up(standing, more_turns=0 if is_running else 1)
@@ -108,7 +99,8 @@ class LimitCheck:
         limits, first = self.limits, self._first
         if is_running:
             return None
-        if limits.target is not None and _is_at(standing.best, limits.target, standing.higher_is_better):
+        sign = 1 if standing.higher_is_better else -1
+        if limits.target is not None and sign * standing.best >= sign * limits.target:
             return Reached(f"The target of {limits.target:g} is reached: {standing.best:.6g}.")
         if limits.tries is not None and standing.spent.turns >= limits.tries:
             then = msgspec.structs.replace(limits, tries=limits.tries + (first.tries or 0))
@@ -123,16 +115,11 @@ class LimitCheck:
 
 
 def is_count(value: object, *, at_least: int) -> bool:
-    """True for a whole number of at least *at_least*."""
     return isinstance(value, int) and not isinstance(value, bool) and value >= at_least
 
 
 def check_limits(limits: LoopLimits) -> None:
-    """Check the given limits.
-
-    Raises:
-        UsageError: If a number is invalid, or nothing would end the loop.
-    """
+    """Raise a UsageError if a number is invalid, or nothing would end the loop."""
     for name, value in (("patience", limits.patience), ("tries", limits.tries)):
         if value is not None and not is_count(value, at_least=1):
             raise UsageError(f"{name}={value!r} is not a number of tries.")
@@ -153,11 +140,7 @@ def budget_text(budget: Any) -> str:
 
 
 def read_until(until: Any, now: datetime) -> float | None:
-    """Returns the moment *until* in seconds since 1970, None if it is None; *now* has a time zone.
-
-    Raises:
-        UsageError: If it is not a time, or is past.
-    """
+    """Returns *until* in seconds since 1970, None if it is None; *now* has a time zone. May raise a UsageError."""
     if until is None:
         return None
     moment = _parsed(until, now)
@@ -182,16 +165,8 @@ def _parsed(until: Any, now: datetime) -> datetime:
         raise UsageError(f"until={until!r} is not a time.", hint=_UNTIL) from None
 
 
-def _is_at(best: float, target: float, higher_is_better: bool) -> bool:
-    return best >= target if higher_is_better else best <= target
-
-
 def _tries(number: int) -> str:
     return f"{number:,} {'try' if number == 1 else 'tries'}"
-
-
-def _moment(seconds: float) -> str:
-    return datetime.fromtimestamp(seconds).astimezone().strftime("%H:%M")
 
 
 _GO_ON, _STOP, _QUESTION = "go on", "stop", "loop"
@@ -200,8 +175,7 @@ _GO_ON, _STOP, _QUESTION = "go on", "stop", "loop"
 async def ask_to_go_on(host: Host, folder: Path, title: str, reached: Reached) -> bool:
     """Ask the user whether the loop may go on; on the host's thread."""
     conversation = own_conversation(host, folder, title, name="Loop", ended="A loop was paused here.")
-    turn_id, origin = new_id(), MessageOrigin(kind=MessageKind.SYSTEM_NOTIFICATION.value)
-    await conversation.turns.begin_unprompted(turn_id, Message(text=title, origin=origin))
+    turn_id = await begin_notice(conversation, title)
     options = (ChatInputOption(id=_GO_ON, label=f"Go on (+{reached.more})"), ChatInputOption(id=_STOP, label="Stop"))
     question = ChatInputSingleSelectQuestion(
         id=_QUESTION, message="How should the loop go on?", required=True, options=options
@@ -213,7 +187,5 @@ async def ask_to_go_on(host: Host, folder: Path, title: str, reached: Reached) -
         goes_on = answer.response == "accept" and answer.values.get(_QUESTION) == _GO_ON
         text = "The loop continues." if goes_on else "The loop has ended."
     finally:
-        part = MarkdownResponsePart(id=new_id(), content=text)
-        conversation.dispatch(ChatResponsePart(turn_id=turn_id, part=part, time=now_ms()))
-        conversation.turns.complete(turn_id)
+        end_notice(conversation, turn_id, text)
     return goes_on

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from msgspec.structs import replace
@@ -22,11 +23,10 @@ from agentnb.errors import (
     UsageError,
 )
 from agentnb.plugins.branches.kernel_copy import LONGEST_SECONDS
-from agentnb.plugins.branches.preparing import CopyInterrupted
-from agentnb.plugins.loop.attempt import Attempt, Rules, instructions_for
+from agentnb.plugins.branches.preparing import LONGEST_TITLE, CopyInterrupted
+from agentnb.plugins.loop.attempt import Attempt, LocalTry, Rules, instructions_for
 from agentnb.plugins.loop.ledger import LoopTry
 from agentnb.plugins.loop.limits import LimitCheck, Reached, Standing, ask_to_go_on
-from agentnb.plugins.loop.running_try import local_tries
 from agentnb.plugins.map.runner import add_costs
 
 if TYPE_CHECKING:
@@ -35,10 +35,10 @@ if TYPE_CHECKING:
 
     from agentnb.host import Host
     from agentnb.kernel.code_runner import CodeRunner
+    from agentnb.plugins.loop.attempt import BeginTry
     from agentnb.plugins.loop.cluster_try import TryCluster
     from agentnb.plugins.loop.judge import Judge, Judged
     from agentnb.plugins.loop.ledger import Ledger, LoopSpec
-    from agentnb.plugins.loop.running_try import BeginTry
 
 LoopState: TypeAlias = Literal["running", "paused", "ended"]
 MOST_FAILURES = 5
@@ -50,22 +50,17 @@ _LOST = {
     "running": "The kernel ended in the meantime.",
     "keeping": "The kernel ended while it was being kept: some of its files and cells may be there.",
 }
-LONGEST_TITLE = 60
 
 
 class LoopRun:
     """Runs the tries of one loop.
 
     Attributes:
-        state: As :attr:`agentnb.Loop.state`.
-        why: Why it is paused or has ended.
-        rows: The ledger.
         error: The exception that ended it; None if none did.
         answer: True if it goes on after a limit; None until somebody has decided.
         is_interrupted: True if the kernel's stop button ended it.
         cancelled: Set to stop it.
         listeners: Called after each change.
-        thread: Its thread.
     """
 
     def __init__(
@@ -95,7 +90,7 @@ class LoopRun:
         self._runner = runner
         self._folder = folder
         self._cluster = cluster
-        self._begin_try: BeginTry = local_tries(spec.options) if cluster is None else cluster.begin
+        self._begin_try: BeginTry = partial(LocalTry, spec.options) if cluster is None else cluster.begin
         self._limits = LimitCheck(spec.limits)
         self._best: tuple[float, ...] = ()
         self._digests: dict[str, str] = {}
@@ -108,7 +103,6 @@ class LoopRun:
 
     @property
     def spent(self) -> Spent:
-        """The combined usage of all tries."""
         costs: dict[str, float] = {}
         for row in self.rows:
             add_costs(costs, row.costs)
@@ -154,11 +148,7 @@ class LoopRun:
                 self._try()
 
     def _try(self) -> None:
-        """Make one try.
-
-        Raises:
-            UsageError: If another try makes no sense.
-        """
+        """Make one try; raises a UsageError if another one makes no sense."""
         if self._executed() != self._count:
             self._measure_anew("You ran cells.")
         number = self.spent.turns + 1
@@ -225,11 +215,7 @@ class LoopRun:
         return all(map(self._is_gain, judged.values)) and len(judged.values) > self.spec.again
 
     def _measure_anew(self, why: str) -> None:
-        """Measure the changed notebook, which is now the one to beat.
-
-        Raises:
-            UsageError: If it cannot be measured.
-        """
+        """Measure the changed notebook, which is now the one to beat; raises a UsageError if that fails."""
         try:
             judged = self.judge.notebook()
         except CopyInterrupted:
@@ -296,8 +282,6 @@ class LoopRun:
                 return False
         free.result()
         return True
-
-    # ------------------------------------------------------------ inside
 
     def _put(self, row: LoopTry, at: int | None = None, difference: str | None = "") -> int:
         """Write a row at *at*, or at the end if None; returns the place. If *difference* is None, the old one stays."""

@@ -38,13 +38,7 @@ _NOT_RUN = re.compile(r"\b(?:agentnb|distributed|LocalCluster)\b|^[ \t]*%%?agent
 
 
 class Packed(msgspec.Struct, frozen=True, kw_only=True):
-    """The packed variables.
-
-    Attributes:
-        names: The names of all variables.
-        digests: Hashes of the tables that were left out.
-        secrets: Names of texts that look like credentials.
-    """
+    """The packed variables: their names, hashes of tables left out, names of texts that look like credentials."""
 
     names: tuple[str, ...]
     digests: dict[str, str]
@@ -80,9 +74,7 @@ def pack(path: str, names: Mapping[str, Any], namespace: Mapping[str, Any], sent
 def unpack(path: str, names: Collection[str], digests: Mapping[str, str], namespace: dict[str, Any]) -> None:
     """Make *namespace*, where the cells have run, the same as at home; call it in the fresh kernel.
 
-    Raises:
-        TablesDiffer: If a table that was left out is different here.
-        VariablesMissing: If a variable is missing.
+    Raises TablesDiffer if a table that was left out is different here, VariablesMissing if a variable is missing.
     """
     differ = [each for each, digest in digests.items() if each not in namespace or digest_of(namespace[each]) != digest]
     if differ:
@@ -119,14 +111,10 @@ class TryOrder(msgspec.Struct, frozen=True, kw_only=True):
     """The task for a worker.
 
     Attributes:
-        number: The try's number.
-        prompt: The task.
-        instructions: Additional instructions for the agent.
         folder: The path of the workspace at home.
-        files: The workspace.
         notebook: The notebook; its path is relative to the workspace.
         cells: The cells that were run, by their numbers, to be run again.
-        state: The variables, as :func:`agentnb.plugins.loop.sent_try.pack` wrote them.
+        state: The variables, as :func:`pack` wrote them.
         names: The names of all variables.
         digests: Hashes of the tables that are not sent: running the cells must recreate them.
     """
@@ -161,11 +149,6 @@ class TryReport(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         error: Why it was not; empty if it was.
         is_over_budget: True if the reason is a budget that is used up.
         turn: How the turn ended.
-        text: The agent's message text.
-        agent: The agent.
-        files: The files that it changed.
-        cells: The changes of the notebook's cells.
-        ran: The cells that it ran.
         variables: The variables that it changed, each with the kind of change.
         saved: Those of them that could be pickled, as :func:`agentnb.plugins.branches.variables.save` wrote them.
         changed: The names of these, each with the kind of change.
@@ -191,30 +174,18 @@ class TryReport(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 def workspace_files(folder: Path, *, with_secrets: bool) -> tuple[SentFile, ...]:
-    """Returns the files below *folder*, without Git's own folder; files that may hold secrets only if *with_secrets*.
-
-    Raises:
-        UsageError: If they are too large to be sent.
-    """
+    """Returns the files below *folder*, without Git's own; files that may hold secrets only if *with_secrets*."""
     names = (name for name, _ in files_below(folder) if not name.startswith(".git/"))
     return read_files(folder, (name for name in names if with_secrets or not holds_secrets(name)))
 
 
 def read_files(folder: Path, names: Iterable[str]) -> tuple[SentFile, ...]:
-    """Returns the files *names* as they are now.
-
-    Raises:
-        UsageError: If they are too large to be sent.
-    """
+    """Returns the files *names* as they are now; raises a UsageError if they are too large to be sent."""
     return tuple(_within_limit(_read(folder / name, name) for name in names))
 
 
 def write_files(folder: Path, files: Iterable[SentFile]) -> None:
-    """Write or delete *files* in *folder* as they were sent; nothing is written through a link.
-
-    Raises:
-        UsageError: If one is not in *folder*.
-    """
+    """Write or delete *files* in *folder*, never through a link; raises a UsageError if one is not in it."""
     root = folder.resolve()
     for each in files:
         target = folder / each.path
@@ -236,11 +207,7 @@ def write_files(folder: Path, files: Iterable[SentFile]) -> None:
 
 
 def check_size(size: int, what: str) -> None:
-    """Check that so many bytes can be sent.
-
-    Raises:
-        UsageError: If they cannot.
-    """
+    """Raise a UsageError if so many bytes cannot be sent."""
     if size > MOST_BYTES:
         raise UsageError(
             f"{what} are larger than {MOST_BYTES / 1e6:.0f} MB, which is the most that is sent to or from a worker.",

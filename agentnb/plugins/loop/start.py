@@ -103,13 +103,8 @@ class LoopCommand:
         """
         check_text("The prompt", prompt, example='agentnb.loop("Improve the model", metric="auc")')
         own = {"agent": agent} if agent is None or isinstance(agent, str) else dict(agent)
-        limits = LoopLimits(
-            until=read_until(until, _now()),
-            budget=budget_text(budget),
-            target=target,
-            patience=patience,
-            tries=tries,
-        )
+        end = read_until(until, _now())
+        limits = LoopLimits(until=end, budget=budget_text(budget), target=target, patience=patience, tries=tries)
         check_limits(limits)
         if not is_count(again, at_least=0):
             raise UsageError(f"again={again!r} is not a number of evaluations.")
@@ -130,7 +125,6 @@ class LoopCommand:
             owner=this_process(),
         )
         measured = Metric(spec.metric, names, folder, spec.held)
-        _check_present(measured.missing)
         judge = Judge(host, runner, folder, measured, seconds=metric_timeout, again=again)
         judged = _judged(judge)
         spec = msgspec.structs.replace(spec, digests={**judged.digests, **measured.file_digests()})
@@ -193,7 +187,6 @@ class LoopCommand:
         names = _names(host)
         _check_present([each for each in spec.digests if each not in names and not (folder / each).exists()])
         measured = Metric(spec.metric, names, folder, spec.held)
-        _check_present(measured.missing)
         judge = Judge(host, runner, folder, measured, seconds=spec.metric_timeout, again=spec.again)
         judged = _judged(judge)
         changed = _changed_since(spec, measured, {**judged.digests, **measured.file_digests()})
@@ -283,8 +276,7 @@ def _closed_on_error(cluster: TryCluster | None) -> Iterator[None]:
 
 def _names(host: Host) -> dict[str, Any]:
     shell: Any = getattr(host.environment.shell, "ip", None)
-    names: dict[str, Any] = shell.user_ns
-    return names
+    return shell.user_ns  # type: ignore[no-any-return]
 
 
 def _source(metric: Any, names: Mapping[str, Any]) -> str:
@@ -299,12 +291,12 @@ def _source(metric: Any, names: Mapping[str, Any]) -> str:
 
 
 def _judged(judge: Judge) -> Judged:
+    _check_present(judge.metric.missing)
     try:
         return judge.notebook()
     except AgentnbError as error:
-        raise UsageError(
-            f"The metric gives no number for the notebook as it is. {error.message}", hint=_RUN_FIRST
-        ) from error
+        message = f"The metric gives no number for the notebook as it is. {error.message}"
+        raise UsageError(message, hint=_RUN_FIRST) from error
 
 
 def _check_present(missing: Sequence[str]) -> None:

@@ -47,7 +47,6 @@ class TryQuestion(BatchQuestion, frozen=True, kw_only=True):
     keeps_answers: ClassVar[bool] = False
 
     def check(self) -> None:
-        """Check that a try can be made here."""
         options = {**self.options, "cwd": tempfile.gettempdir()}
         named = [options.pop(each) for each in ("agent", "command", "env", "cwd")]
         configured(*named, **options)
@@ -105,11 +104,7 @@ class WorkerTry:
         self._lock = threading.Lock()
 
     def run(self) -> TryReport:
-        """Make the try on this thread; then its processes end and its folders are removed.
-
-        Raises:
-            AgentnbError: If it could not begin.
-        """
+        """Make the try on this thread; its processes and folders end with it. May raise an AgentnbError."""
         sent = TemporaryFolder()
         sent.make()
         workspace: IsolatedWorkspace | None = None
@@ -121,8 +116,8 @@ class WorkerTry:
             if differ := self._prepare(workspace):
                 return TryReport(differs=differ)
             with parts_of_work():
-                self._begin(workspace)
-            return self._followed()
+                branch = self._begin(workspace)
+            return self._followed(branch)
         finally:
             self.close()
             if workspace is not None:
@@ -144,8 +139,6 @@ class WorkerTry:
             self.branch.close("discarded")
         if self._kernel is not None:
             self._kernel.close()
-
-    # ------------------------------------------------------------ the kernel
 
     def _prepare(self, workspace: IsolatedWorkspace) -> tuple[str, ...]:
         """Run the cells in a fresh kernel, and bring the variables; returns tables that differ from before."""
@@ -169,9 +162,7 @@ class WorkerTry:
             return tuple(ran.failure.message.splitlines())
         raise _cannot_begin(ran.failure, failed, order.cells)
 
-    # ------------------------------------------------------------ the agent
-
-    def _begin(self, workspace: IsolatedWorkspace) -> None:
+    def _begin(self, workspace: IsolatedWorkspace) -> Branch:
         order, kernel = self._order, self._kernel
         notebook = order.notebook
         if notebook is not None and notebook.path is not None:
@@ -188,10 +179,9 @@ class WorkerTry:
             self.branch = branch
         if self._is_stopped:
             branch.turn.cancel()
+        return branch
 
-    def _followed(self) -> TryReport:
-        branch = self.branch
-        assert branch is not None  # noqa: S101 - it has begun
+    def _followed(self, branch: Branch) -> TryReport:
         with suppress(AgentnbError):
             branch.turn.wait()
         branch.finish(None, None)

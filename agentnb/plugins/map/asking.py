@@ -35,11 +35,7 @@ class AnswerRefused(AnswerUnfit):
 
 
 def check_answer(check: Callable[[Any], Any], body: Body) -> None:
-    """Call the user's function to check an answer.
-
-    Raises:
-        AnswerRefused: If it raises, or returns what is wrong; of data checks only the causes, no values.
-    """
+    """Call the user's function to check an answer; raises AnswerRefused, of data checks without values."""
     try:
         problem = check(body.text if body.output is None else body.output)
     except Exception as error:
@@ -76,7 +72,6 @@ class Asking(Protocol):
 
     def begin(self) -> None:
         """Begin the next input."""
-        ...
 
     async def ask(self, job: Job) -> Body: ...
 
@@ -114,30 +109,23 @@ class BatchQuestion(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def name(self) -> str:
-        """Returns the batch's name in a cassette."""
+        """Its name in a cassette."""
         return self.key(self.prompt)[:12]
 
     def check(self) -> None:
-        """Check that its agent can be started here.
-
-        Raises:
-            AgentnbError: If it cannot be started.
-        """
+        """Raise an AgentnbError if its agent cannot be started here."""
         options = self.options
         configured(*(options[each] for each in ("agent", "command", "env", "cwd")), mcp_servers=options["mcp_servers"])
 
     def asking(self, process: int) -> Asking:
-        """Returns the worker that asks inputs in this process."""
         return SessionWorker(self, process)
 
     def key(self, text: str) -> str:
-        """Returns the key of an input, which is equal for equal questions."""
+        """Equal for equal questions."""
         return key_of(self.agent, text, self.wanted.schema if self.wanted is not None else None)
 
 
 class Job(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One input that is to be asked."""
-
     number: int
     text: str
     key: str
@@ -230,7 +218,8 @@ class SessionWorker:
             options["env"] = {**(options.get("env") or {}), FOLLOWS_CHANGES: "off"}
         if self._process:
             options["env"] = {**(options.get("env") or {}), _PROCESS: str(self._process)}
-        return start(**options, title=f"{_first_words(job.text)} · {job.number}")
+        first_words = " ".join(job.text.split())[:40]
+        return start(**options, title=f"{first_words} · {job.number}")
 
     async def _answer_text(self, text: str, attachments: tuple[MessageAttachment, ...], until: float | None) -> str:
         assert self.session is not None  # noqa: S101 - opened before
@@ -263,7 +252,3 @@ def cost_of(session: Session | None) -> dict[str, float]:
     usage = session.state.context_usage if session is not None else None
     cost = usage.cost if usage is not None else None
     return {cost.currency: cost.amount} if cost is not None else {}
-
-
-def _first_words(text: str) -> str:
-    return " ".join(text.split())[:40]

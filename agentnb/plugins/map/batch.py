@@ -222,8 +222,6 @@ class Batch(BatchStatus[Answer_co], Sequence[Answer_co]):
         self._runner.run(self._concurrency)
         return self
 
-    # ------------------------------------------------------------ inside
-
     def _wake(self) -> None:
         with self._changed:
             self._changed.notify_all()

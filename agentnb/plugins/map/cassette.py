@@ -35,8 +35,6 @@ class _Head(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Line(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A recorded answer: its key, the prompt, and the result."""
-
     of: str
     key: str
     prompt: str
@@ -115,11 +113,9 @@ class AnswerCassette:
         return {(line.key, line.copy): line for line in recorded}
 
 
-def cassette_for(
-    named: str | os.PathLike[str] | None, environ: Mapping[str, str] = os.environ
-) -> AnswerCassette | None:
+def cassette_for(named: str | os.PathLike[str] | None) -> AnswerCassette | None:
     """Returns a batch's named cassette, else the one beside the notebook's; None if nothing is recorded."""
-    mode = environ.get(MODE, "")
+    mode = os.environ.get(MODE, "")
     if named is not None:
         return AnswerCassette(Path(named).expanduser(), mode if mode in {"record", "replay"} else "auto")  # type: ignore[arg-type]
     state, beside = current_environment().cassette.wanted()

@@ -61,7 +61,6 @@ class Cluster:
     """A batch's agents on the workers of a cluster."""
 
     def __init__(self, executor: Any, question: BatchQuestion, batch: str) -> None:
-        self.address: str
         self.address, self._security = _scheduler_of(executor)
         self._question = question
         self._batch = batch
@@ -78,8 +77,9 @@ class Cluster:
 
     @property
     def is_private(self) -> bool:
-        """True if nobody else can read what is sent to the scheduler: TLS, or this machine."""
-        return _is_private(self.address)
+        """True if nobody else can read what is sent to the scheduler: TLS, this process, this machine."""
+        parts = urlsplit(self.address if "://" in self.address else f"tcp://{self.address}")
+        return parts.scheme in {"tls", "wss", "inproc"} or (parts.hostname or "") in _LOCAL
 
     # All that follows runs on the batch's loop.
 
@@ -87,7 +87,8 @@ class Cluster:
         """Connect, and raise UsageError if workers lack something."""
         await self._connect()
         await self._begin()
-        unfit = {address: machine for address, machine in (await self._lacking()).items() if machine[1]}
+        machines: dict[str, tuple[str, list[str]]] = await self._client.run(worker_plugin.lacks, self._plugin)
+        unfit = {address: machine for address, machine in machines.items() if machine[1]}
         if unfit:
             raise UsageError(
                 f"Workers cannot run this batch; nothing was sent to agents.\n{_table(unfit)}\n",
@@ -112,7 +113,8 @@ class Cluster:
             try:
                 kind, result = await future
             except KilledWorker as error:
-                message = f"The workers that processed this input died, {_deaths(error)} of them."
+                deaths = getattr(error, "allowed_failures", 0) + 1
+                message = f"The workers that processed this input died, {deaths} of them."
                 raise WorkerLost(message, hint="See their logs: `client.get_worker_logs()`.") from error
             except FutureCancelled:
                 await self._meet_again(times)
@@ -127,7 +129,6 @@ class Cluster:
             self._unfit[address] = ("", lacking)
 
     async def cancel(self) -> None:
-        """Cancel what is being asked, on all workers."""
         await self._on_workers(worker_plugin.cancel, CANCEL_SECONDS)
 
     async def figures(self) -> list[Body]:
@@ -151,8 +152,6 @@ class Cluster:
                 await asyncio.wait_for(self._client.unregister_worker_plugin(self._plugin), _CLOSE_SECONDS)
         await _leave(self._client)
         self._client = None
-
-    # ------------------------------------------------------------ inside
 
     async def _connect(self) -> None:
         client: Any = Client(  # type: ignore[no-untyped-call]
@@ -189,10 +188,6 @@ class Cluster:
         await self._client.register_plugin(plugin, name=self._plugin)
         self._times += 1
         self._unfit.clear()
-
-    async def _lacking(self) -> dict[str, tuple[str, list[str]]]:
-        lacking: dict[str, tuple[str, list[str]]] = await self._client.run(worker_plugin.lacks, self._plugin)
-        return lacking
 
     async def _placed(self) -> dict[str, Any]:
         """Returns where a task may run: anywhere, or, once a worker lacked something, on those that lack nothing."""
@@ -236,20 +231,17 @@ class Cluster:
     def _pickled(self) -> bytes:
         files = settings_files()
         secret = next(_credentials(self._question.options, files), None)
-        if secret is not None and not _is_private(self.address):
+        if secret is not None and not self.is_private:
             raise UsageError(
                 f"{secret} looks like a credential, and {self.address} is not encrypted.",
                 hint="Use a scheduler with TLS (tls://…), or set it in the workers' own environment and leave it out.",
             )
         settings = WorkerSettings(question=self._question, files=files, process=THIS_PROCESS, place=log_place())
         try:
-            pickled: bytes = cloudpickle.dumps(settings)
+            return cloudpickle.dumps(settings)  # type: ignore[no-any-return]
         except Exception as error:
-            raise UsageError(
-                f"output= or permissions= cannot be sent to workers: {error}",
-                hint="Use only values that can be pickled.",
-            ) from error
-        return pickled
+            message = f"output= or permissions= cannot be sent to workers: {error}"
+            raise UsageError(message, hint="Use only values that can be pickled.") from error
 
 
 class ClusterWorker:
@@ -310,20 +302,10 @@ def _credentials(options: Mapping[str, Any], files: Mapping[str, str]) -> Iterat
             yield f"Something in your {name}"
 
 
-def _is_private(address: str) -> bool:
-    """True if nobody else can read what is sent to *address*: TLS, this process, this machine."""
-    parts = urlsplit(address if "://" in address else f"tcp://{address}")
-    return parts.scheme in {"tls", "wss", "inproc"} or (parts.hostname or "") in _LOCAL
-
-
 def _table(workers: Mapping[str, tuple[str, list[str]]]) -> str:
     rows = [(address, host, "; ".join(lacking)) for address, (host, lacking) in sorted(workers.items())]
     more = [] if len(rows) <= _LISTED else [(f"and {len(rows) - _LISTED} more", "", "")]
     return "\n".join(lines([("worker", "machine", "lacks"), *rows[:_LISTED], *more]))
-
-
-def _deaths(error: KilledWorker) -> str:
-    return str(getattr(error, "allowed_failures", 0) + 1)
 
 
 def _error_of(name: str, text: str) -> Exception:

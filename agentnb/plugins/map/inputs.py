@@ -77,7 +77,8 @@ class Taking:
 
 def length_of(inputs: Any) -> int | None:
     """Returns how many inputs there are; None if that takes iterating over them."""
-    return len(inputs) if isinstance(inputs, Sized) and not _is_lazy(inputs) else None
+    is_lazy = hasattr(inputs, "to_delayed")  # Dask must compute to count
+    return len(inputs) if isinstance(inputs, Sized) and not is_lazy else None
 
 
 def input_prompts(
@@ -163,10 +164,6 @@ def _check_kind(inputs: Any) -> None:
             f"The inputs are {type(inputs).__name__}, which has no elements.",
             hint="Pass a list, a dict, a Series, a DataFrame or a generator.",
         )
-
-
-def _is_lazy(inputs: Any) -> bool:
-    return hasattr(inputs, "to_delayed")  # Dask must compute to count
 
 
 def _is_missing(value: Any) -> bool:

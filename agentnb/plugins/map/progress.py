@@ -30,8 +30,6 @@ _COLUMNS = ("input", "state", "answer")
 
 
 class RowsView:
-    """Shows the rows of *batch* with *model*."""
-
     def __init__(self, batch: Batch, model: BatchModel) -> None:
         self._batch = batch
         self._model = model
@@ -113,7 +111,6 @@ def show_progress(batch: Batch) -> None:
 
 
 def line(batch: Batch) -> str:
-    """Returns the progress, the pace and the time left."""
     return " · ".join(each for each in (batch.summary, batch.pace) if each)
 
 

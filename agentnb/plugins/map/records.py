@@ -51,8 +51,7 @@ CREATE TABLE IF NOT EXISTS tries (
 class RowsFile:
     """The rows' file, or a temporary one until the kernel ends if that cannot be used; safe from any thread.
 
-    Attributes:
-        note: Why it cannot be resumed later; empty if it can.
+    The *note* says why it cannot be resumed later; it is empty if it can.
     """
 
     def __init__(self, what: str, environ: Mapping[str, str] = os.environ, *, must_exist: bool) -> None:
@@ -105,10 +104,8 @@ def _connected(path: Path) -> sqlite3.Connection:
     make_private(path)
     connection = sqlite3.connect(path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
     try:
-        if path.parent.name.startswith("agentnb-batch-"):
-            connection.execute("PRAGMA journal_mode = MEMORY")
-        else:
-            connection.execute("PRAGMA journal_mode = WAL")
+        is_temporary = path.parent.name.startswith("agentnb-batch-")
+        connection.execute(f"PRAGMA journal_mode = {'MEMORY' if is_temporary else 'WAL'}")
         connection.execute("PRAGMA synchronous = NORMAL")
         form = connection.execute("PRAGMA user_version").fetchone()[0]
         if form > _FORM:
@@ -146,7 +143,7 @@ class Body(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     folder: str = ""
 
 
-class BatchRow(msgspec.Struct, frozen=True, kw_only=True):
+class BatchRow(msgspec.Struct, frozen=True):
     number: int
     label: Any
     prompt: str
@@ -205,7 +202,6 @@ class BatchRows(RowsFile):
         self._update(number, "state = 'running', body = '{}', ended = NULL")
 
     def count_question(self, number: int) -> None:
-        """Count a question to the agent."""
         self._update(number, "attempts = attempts + 1")
 
     def end(self, number: int, state: RowState, body: Body) -> None:
@@ -216,39 +212,29 @@ class BatchRows(RowsFile):
 
     def row(self, number: int) -> BatchRow | None:
         """Returns the row of an input; None if it has not been asked yet."""
-        where = "WHERE batch = ? AND pass = ? AND number = ?"
-        rows = self._run(f"SELECT {_COLUMNS} FROM rows {where}", self.id, self._pass, number)  # noqa: S608 - columns and conditions of ours
-        return _record(rows[0]) if rows else None
+        return next(iter(self._select("number = ?", number)), None)
 
     def rows(self, *states: RowState) -> Iterator[BatchRow]:
         """Yields the rows in the order of the inputs, a page at a time; those in *states*, or all."""
         last = -1
         some = f" AND state IN ({', '.join('?' * len(states))})" if states else ""
-        where = f"WHERE batch = ? AND pass = ? AND number > ?{some} ORDER BY number LIMIT {_PAGE}"
         while True:
-            page = self._run(f"SELECT {_COLUMNS} FROM rows {where}", self.id, self._pass, last, *states)  # noqa: S608 - columns and conditions of ours
-            yield from map(_record, page)
+            page = self._select(f"number > ?{some} ORDER BY number LIMIT {_PAGE}", last, *states)
+            yield from page
             if len(page) < _PAGE:
                 return
-            last = page[-1][0]
+            last = page[-1].number
 
     def ended_after(self, last: int) -> list[BatchRow]:
         """Returns a page of the rows that ended after another one, in that order; empty if there are none."""
-        where = f"WHERE batch = ? AND pass = ? AND ended > ? ORDER BY ended LIMIT {_PAGE}"
-        return list(
-            map(_record, self._run(f"SELECT {_COLUMNS} FROM rows {where}", self.id, self._pass, last))  # noqa: S608 - columns and conditions of ours
-        )
+        return self._select(f"ended > ? ORDER BY ended LIMIT {_PAGE}", last)
 
     def latest(self, limit: int, reason: str | None = None) -> list[BatchRow]:
         """Returns the rows that were answered last, the last one first; or the first ones that failed for *reason*."""
         if reason is None:
-            some, order = "state = 'done' AND ended IS NOT NULL", "ended DESC"
-        else:
-            some, order = "state = 'failed' AND json_extract(body, '$.reason') = ?", "number"
-        values = () if reason is None else (reason,)
-        where = f"WHERE batch = ? AND pass = ? AND {some} ORDER BY {order} LIMIT ?"
-        rows = self._run(f"SELECT {_COLUMNS} FROM rows {where}", self.id, self._pass, *values, limit)  # noqa: S608 - columns and conditions of ours
-        return list(map(_record, rows))
+            return self._select("state = 'done' AND ended IS NOT NULL ORDER BY ended DESC LIMIT ?", limit)
+        failed = "state = 'failed' AND json_extract(body, '$.reason') = ?"
+        return self._select(f"{failed} ORDER BY number LIMIT ?", reason, limit)
 
     def reasons(self) -> dict[str, int]:
         """Returns how many inputs failed for each reason, the most frequent first."""
@@ -259,18 +245,18 @@ class BatchRows(RowsFile):
         )
         return {reason or "": number for reason, number in counts}
 
+    def _select(self, where: str, *values: Any) -> list[BatchRow]:
+        """Returns rows of this pass."""
+        statement = f"SELECT {_COLUMNS} FROM rows WHERE batch = ? AND pass = ? AND {where}"  # noqa: S608 - words of ours
+        return [*map(_record, self._run(statement, self.id, self._pass, *values))]
+
     def _next_end(self) -> int:
         self._ended += 1
         return self._ended
 
     def _update(self, number: int, what: str, *values: Any) -> None:
-        self._run(
-            f"UPDATE rows SET {what} WHERE batch = ? AND pass = ? AND number = ?",  # noqa: S608 - words of ours
-            *values,
-            self.id,
-            self._pass,
-            number,
-        )
+        statement = f"UPDATE rows SET {what} WHERE batch = ? AND pass = ? AND number = ?"  # noqa: S608 - words of ours
+        self._run(statement, *values, self.id, self._pass, number)
 
 
 def _encoded_label(label: Any) -> str:
@@ -281,13 +267,6 @@ def _encoded_label(label: Any) -> str:
 
 
 def _record(values: tuple[Any, ...]) -> BatchRow:
-    number, label, prompt, state, attempts, body, ended = values
-    return BatchRow(
-        number=number,
-        label=msgspec.json.decode(label),
-        prompt=prompt,
-        state=state,
-        attempts=attempts,
-        body=msgspec.json.decode(body, type=Body),
-        ended=ended,
-    )
+    number, label, prompt, state, attempts, text, ended = values
+    body = msgspec.json.decode(text, type=Body)
+    return BatchRow(number, msgspec.json.decode(label), prompt, state, attempts, body, ended)

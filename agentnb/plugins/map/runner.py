@@ -66,8 +66,6 @@ _HOPELESS = (AgentNotFound, AuthenticationRequired, BudgetExceeded, CassetteErro
 
 
 class BatchRunner:
-    """Asks about all inputs of a batch."""
-
     def __init__(
         self,
         question: BatchQuestion,
@@ -174,8 +172,10 @@ class BatchRunner:
             self.broken = self.broken or error
         finally:
             self._inputs.pause()
+            if self._cluster is not None and self._cancelled:
+                await self._cluster.cancel()
             if self._cluster is not None:
-                await self._close_cluster(self._cluster)
+                await self._cluster.close()
             with self._lock:
                 self._loop = None
                 self.ended = True
@@ -187,11 +187,6 @@ class BatchRunner:
         for each in self._workers:
             each.cancel()
 
-    async def _close_cluster(self, cluster: Cluster) -> None:
-        if self._cancelled:
-            await cluster.cancel()
-        await cluster.close()
-
     def _asking(self, worker: int) -> SessionWorker | ClusterWorker:
         if self._cluster is None:
             return SessionWorker(self._question, worker % self._question.processes)
@@ -202,7 +197,11 @@ class BatchRunner:
     async def _work(self, worker: int) -> None:
         asking = self._asking(worker)
         try:
-            while (job := await self._next()) is not None:
+            while True:
+                async with self._taking:
+                    job = await self._next()
+                if job is None:
+                    return
                 await self._answer(job, asking)
                 self._on_change()
         finally:
@@ -210,10 +209,6 @@ class BatchRunner:
 
     async def _next(self) -> Job | None:
         """Returns the next unanswered input; None if there is none, or if the batch is to end."""
-        async with self._taking:
-            return await self._taken()
-
-    async def _taken(self) -> Job | None:
         while not self.stopped and self.broken is None:
             if self._again:
                 return self._again.popleft() if self._may_ask() else None

@@ -47,8 +47,6 @@ _OLDEST_SECONDS = 7 * 86400.0
 
 
 class WorkerSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """The settings that come with the plugin."""
-
     question: BatchQuestion
     files: dict[str, str]
     process: str

@@ -20,7 +20,7 @@ from agentnb.policy.sensitive import holds_secrets
 from agentnb.safe_files import write_atomically
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator, Sequence
 
 _READ = 1 << 20
 ISOLATED = "isolated"
@@ -48,8 +48,6 @@ class WorkspaceChange(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=T
 
 
 class IsolatedWorkspace:
-    """A copy of a folder, for one input."""
-
     def __init__(self, folder: Path) -> None:
         self._origin = folder
         self._temporary = TemporaryFolder()
@@ -58,7 +56,9 @@ class IsolatedWorkspace:
         self._originals: dict[str, tuple[int, int]] = {}
         self._before: dict[str, _Stamp] = {}
         try:
-            self._copy()
+            _check_size(folder)
+            self.folder.mkdir()
+            self._fill()
         except OSError as error:
             self.remove()
             message = f"{folder} could not be copied: {error.strerror}: {error.filename2 or error.filename}."
@@ -94,11 +94,6 @@ class IsolatedWorkspace:
         self._before.clear()
         self._fill()
 
-    def _copy(self) -> None:
-        _check_size(self._origin)
-        self.folder.mkdir()
-        self._fill()
-
     def _fill(self) -> None:
         for name, status in files_below(self._origin, with_folders=True):
             source, target = self._origin / name, self.folder / name
@@ -128,9 +123,8 @@ class IsolatedWorkspace:
         return change.content is not None and change.content == _content(self._origin / change.path, LARGEST_KEPT)
 
 
-def put_into(folder: Path, changes: Iterable[WorkspaceChange]) -> tuple[str, ...]:
+def put_into(folder: Path, changes: Sequence[WorkspaceChange]) -> tuple[str, ...]:
     """Make *changes* in *folder*, all or none; returns the names of the files."""
-    changes = tuple(changes)
     root = folder.resolve()
     for each in changes:
         target = root / each.path

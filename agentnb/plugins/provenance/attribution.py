@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 def attributed(
     cells: Sequence[SavedCell], kept: Sequence[TurnSteps]
 ) -> tuple[tuple[CellProvenance, ...], tuple[ProvenanceTurn, ...]]:
-    """Returns the cells that contain lines of agents, and the turns that wrote them."""
     ledger = ledger_of(kept)
     texts = [split_lines(cell.source) for cell in cells]
     authors = ledger.authors([(cell.id, cell.source) for cell in cells])

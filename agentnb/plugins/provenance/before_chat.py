@@ -17,8 +17,6 @@ _NOTHING = CellsResult(cells=(), turns=(), titles={}, is_saved=False)
 
 
 class Answer:
-    """An answer as the page reads it."""
-
     def __init__(self, result: CellsResult) -> None:
         self._result = result
 

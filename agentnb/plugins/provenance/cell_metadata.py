@@ -57,11 +57,7 @@ class SavedCell(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 def read_file(path: Path) -> str:
-    """Returns the text of a notebook's file.
-
-    Raises:
-        UsageError: If it cannot be read.
-    """
+    """Returns the text of a notebook's file; raises a UsageError if it cannot be read."""
     try:
         if path.stat().st_size > LARGEST_FILE:
             raise UsageError(f"{path} has more than {LARGEST_FILE:,} bytes.", hint="It is too large to be read.")
@@ -73,11 +69,7 @@ def read_file(path: Path) -> str:
 
 
 def cells_of(text: str, named: str = "The notebook") -> tuple[SavedCell, ...]:
-    """Returns the cells of a notebook.
-
-    Raises:
-        UsageError: If *text* is not a notebook.
-    """
+    """Returns the cells of a notebook; raises a UsageError if *text* is none."""
     try:
         content = read_json(text)
     except ValueError as error:
@@ -127,7 +119,6 @@ class SavedTurn(NamedTuple):
     """A turn that the notebook itself names.
 
     Attributes:
-        turn: The turn.
         lines: Its lines, from 0.
         is_unchanged: True if the cell still has these lines.
     """
@@ -179,12 +170,11 @@ def in_ranges(lines: Iterable[int]) -> str:
 
 def _saved_turn(match: re.Match[str], texts: Sequence[bytes]) -> SavedTurn:
     lines = _lines(match["lines"], len(texts))
-    model = "" if match["model"] == UNKNOWN else match["model"]
     turn = ProvenanceTurn(
         session=f"{match['agent']}:/{match['session']}",
         turn=match["turn"],
         agent=match["agent"],
-        model=model,
+        model="" if match["model"] == UNKNOWN else match["model"],
         time=_time(match["day"]),
         is_kept=False,
         from_notebook=True,

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import threading
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from agentnb.api.columns import on_one_line
 from agentnb.changes.store import ChangeStore
 from agentnb.credentials import Credentials
-from agentnb.errors import AgentnbError, UnknownSession
+from agentnb.errors import AgentnbError
 from agentnb.host.changes.items import stored_content
 from agentnb.host.changes.location import changes_folder
 from agentnb.host.changes.records import TurnChangeRecord, read_record
@@ -26,6 +27,7 @@ from agentnb.plugins.provenance.turns import (
     steps_of_placed,
 )
 from agentnb.state import ToolCallCompletedState, ToolCallResponsePart
+from agentnb.state.change import milliseconds
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -42,12 +44,7 @@ _NOT_THE_AGENTS = {"user", "otherTab"}
 
 
 class WantedNotebook(NamedTuple):
-    """The notebook whose turns are wanted.
-
-    Attributes:
-        ids: The ids of its cells.
-        path: Its file; None if that is not known.
-    """
+    """The ids of the cells of the notebook whose turns are wanted, and its file; None if that is not known."""
 
     ids: Collection[str]
     path: Path | None
@@ -68,17 +65,12 @@ class KeptTurns:
 
         *open_here*: the records of conversations that this kernel has open; their files may be older.
         """
-        with self._lock:
-            return self._about(wanted, log, open_here)
-
-    def _about(
-        self, wanted: WantedNotebook, log: LogStore | None, open_here: Iterable[ConversationRecord]
-    ) -> list[TurnSteps]:
         records: dict[str, tuple[Path | None, ConversationRecord]] = {each.session: (None, each) for each in open_here}
-        for folder, record in self._files():
-            records[record.session] = (folder, records[record.session][1] if record.session in records else record)
-        chosen = [each for each in records.values() if _is_about(each[1], wanted)]
-        turns = [turn for folder, record in chosen for turn in self._turns(record, folder, wanted, log)]
+        with self._lock:
+            for folder, record in self._files():
+                records[record.session] = (folder, records[record.session][1] if record.session in records else record)
+            chosen = [each for each in records.values() if _is_about(each[1], wanted)]
+            turns = [turn for folder, record in chosen for turn in self._turns(record, folder, wanted, log)]
         first: dict[str, TurnSteps] = {}
         for _, each in sorted(turns, key=lambda each: each[0]):
             known = first.get(each.turn.turn)  # a duplicated conversation has the same turns
@@ -142,7 +134,7 @@ class KeptTurns:
                 return None
             known = self._sessions.pop(session, None)
             stored = known[1] if known is not None and known[0] == record.modified_at else log.load(session)
-        except (UnknownSession, AgentnbError):
+        except AgentnbError:
             return None
         self._sessions[session] = (record.modified_at, stored)
         while len(self._sessions) > MOST_REMEMBERED:
@@ -177,7 +169,6 @@ def _is_path(notebook: str | None, path: Path | None) -> bool:
 
 
 def _is_file(item: Item, record: ConversationRecord, wanted: WantedNotebook) -> bool:
-    """True if the agent wrote the notebook's file itself."""
     if item.kind != "file" or item.file is None or wanted.path is None or _NOT_THE_AGENTS & {*item.by}:
         return False
     return any(Path(record.workspace, each) == wanted.path for each in item.file.paths)
@@ -224,16 +215,10 @@ def _time(change: TurnChangeRecord, turn: Turn | None) -> int:
     snapshot = change.after or change.before
     if snapshot is not None:
         return snapshot.taken_at
-    return 0 if turn is None or turn.started_at is None else _milliseconds(turn.started_at)
-
-
-def _milliseconds(iso: str) -> int:
-    from datetime import datetime
-
-    try:
-        return int(datetime.fromisoformat(iso.replace("Z", "+00:00")).timestamp() * 1000)
-    except ValueError:
-        return 0
+    if turn is not None and turn.started_at is not None:
+        with suppress(ValueError):
+            return milliseconds(turn.started_at)
+    return 0
 
 
 def _first_words(text: str) -> str:

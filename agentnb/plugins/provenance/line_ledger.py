@@ -71,7 +71,8 @@ class _Lines:
         while at < len(lines):
             place, size = self._longest(lines, authors, at)
             run = lines[at : at + size]
-            is_enough = sum(map(_weight, run)) >= ENOUGH and (size > 1 or moved or not self._is_disputed(run[0]))
+            weight = sum(len(_SIGNIFICANT.findall(each)) for each in run)
+            is_enough = weight >= ENOUGH and (size > 1 or moved or not self._is_disputed(run[0]))
             is_enough = is_enough or (moved and sum(not is_blank(each) for each in run) > 1)
             if is_enough or (moved and size and self._is_whole(place, size) and _is_gap(authors, at, size)):
                 authors[at : at + size] = self._authors[place : place + size]
@@ -105,8 +106,6 @@ OPEN = _Open()
 
 
 class LineLedger:
-    """Determines the authors of lines from the texts of cells, given in the order in which they were seen."""
-
     def __init__(self) -> None:
         self._now: dict[str, Version] = {}
         self._earlier: dict[tuple[str, tuple[bytes, ...]], Version] = {}
@@ -217,7 +216,3 @@ def _add_rest(gone: _Lines, version: Version, lines: Sequence[bytes]) -> None:
 def _is_gap(authors: Sequence[Author | _Open], at: int, size: int) -> bool:
     """True if exactly *size* lines from *at* on are open."""
     return (at == 0 or authors[at - 1] is not OPEN) and (at + size == len(authors) or authors[at + size] is not OPEN)
-
-
-def _weight(line: bytes) -> int:
-    return len(_SIGNIFICANT.findall(line))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from agentnb.command import Command, Option, complain, write, write_json
 from agentnb.distribution import manual
+from agentnb.errors import AgentnbError, UsageError
 from agentnb.plugins.provenance.requests import REQUESTS
 from agentnb.ports import Magic, Plugin
 
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
 
 
 def _provenance(arguments: argparse.Namespace) -> int:
-    from agentnb.errors import AgentnbError
     from agentnb.plugins.provenance.provenance import provenance
 
     if len(arguments.words) != 1:
@@ -32,7 +32,6 @@ def _provenance(arguments: argparse.Namespace) -> int:
 
 
 def _magic(rest: str) -> Any:
-    from agentnb.errors import UsageError
     from agentnb.plugins.provenance.provenance import provenance
 
     names = shlex.split(rest)

@@ -110,10 +110,9 @@ def provenance_of(
 
 
 def _open_here(log: ThisLog | None) -> list[ConversationRecord]:
-    """Returns the records of the conversations that this kernel has open."""
-    if log is None or log.host is None:
+    host = None if log is None else log.host
+    if host is None:
         return []
-    host = log.host
     return host.loop.call(lambda: [each.changes.record for each in host.conversations.values()])
 
 

@@ -29,7 +29,6 @@ class _Document:
         self.parts: dict[str, dict[str, Any]] = {"prefix": {"nb": NAMESPACE}}
 
     def add(self, kind: str, name: str, **attributes: Any) -> str:
-        """Add an entity, activity or agent."""
         self.parts.setdefault(kind, {})[name] = attributes
         return name
 
@@ -55,21 +54,18 @@ def prov_document(provenance: Provenance) -> dict[str, Any]:
 
 
 def _turn(document: _Document, number: int, turn: ProvenanceTurn) -> tuple[str, str]:
-    agent = document.add(
-        "agent",
-        f"nb:agent-{_local(turn.agent)}" + (f"-{_local(turn.model)}" if turn.model else ""),
-        **{
-            "prov:type": _name("prov:SoftwareAgent"),
-            "prov:label": turn.agent,
-            **({"nb:model": turn.model} if turn.model else {}),
-        },
-    )
-    facts = {"nb:conversation": turn.session, "nb:turn": turn.turn, "nb:number": turn.number}
-    if turn.time is not None:
-        ended = datetime.fromtimestamp(turn.time / 1000, timezone.utc)
-        facts["prov:endTime"] = ended.isoformat(timespec="seconds")
-    if turn.prompt:
-        facts["prov:label"] = turn.prompt
+    name, model = f"nb:agent-{_local(turn.agent)}", {}
+    if turn.model:
+        name, model = f"{name}-{_local(turn.model)}", {"nb:model": turn.model}
+    kind = _name("prov:SoftwareAgent")
+    agent = document.add("agent", name, **{"prov:type": kind, "prov:label": turn.agent, **model})
+    facts = {
+        "nb:conversation": turn.session,
+        "nb:turn": turn.turn,
+        "nb:number": turn.number,
+        "prov:endTime": _iso(turn.time),
+        "prov:label": turn.prompt or None,
+    }
     known = {name: value for name, value in facts.items() if value is not None}
     activity = document.add("activity", f"nb:turn-{number + 1}", **{"prov:type": "turn", **known})
     document.relate("wasAssociatedWith", activity=activity, agent=agent)
@@ -238,7 +234,8 @@ class Provenance(Table, Rows[CellProvenance]):
     def _turn(turn: ProvenanceTurn) -> tuple[str, ...]:
         when = "" if turn.time is None else moment(datetime.fromtimestamp(turn.time / 1000, timezone.utc))
         prompt = turn.prompt or why_without_prompt(turn)
-        return (by_words(turn), "" if turn.number is None else str(turn.number), when, prompt)
+        by = f"{turn.agent}, {turn.model}" if turn.model else turn.agent
+        return (by, "" if turn.number is None else str(turn.number), when, prompt)
 
     def _notes(self) -> list[str]:
         lines = []
@@ -249,10 +246,6 @@ class Provenance(Table, Rows[CellProvenance]):
             when = moment(datetime.fromtimestamp(self.verified / 1000, timezone.utc))
             lines.append(f"The notebook was verified on {when}.")
         return [*lines, *([self.note] if self.note else [])]
-
-
-def by_words(turn: ProvenanceTurn) -> str:
-    return f"{turn.agent}, {turn.model}" if turn.model else turn.agent
 
 
 def why_without_prompt(turn: ProvenanceTurn) -> str:

@@ -18,12 +18,9 @@ _KERNEL = re.compile(r"^[ \t]*%%?agents?\b.*\s(?:-k|--kernel)\b|kernel_tools\s*=
 
 
 class LeftOut(NamedTuple):
-    """The cells that ask agents, which a run leaves out, and the cells that need them.
+    """The cells that ask agents, which a run leaves out, and the cells that use names which those define.
 
-    Attributes:
-        agents: The cells that ask agents.
-        needing: The cells that use names which those define.
-        changes_kernel: True if an agent may have changed variables: cells below may give other results.
+    If it *changes_kernel*, an agent may have changed variables: cells below may give other results.
     """
 
     agents: tuple[Cell, ...] = ()
@@ -36,7 +33,6 @@ class LeftOut(NamedTuple):
 
 
 def is_agent_cell(source: str) -> bool:
-    """True if a cell asks an agent."""
     return _AGENT.match(source) is not None
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import ast
 import functools
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+import msgspec
 
 from agentnb.plugins.verify.cell_names import BIND, CALL, USE, cell_names, magics_of, parsed
 
@@ -40,17 +42,8 @@ _MUTATORS = frozenset(
         *("popitem", "discard", "appendleft", "popleft", "write", "writelines", "next", "send", "put", "push"),
         *("drop", "fillna", "rename", "dropna", "sort_values", "set_index", "reset_index", "replace", "fit"),
         *("partial_fit", "step", "execute", "executemany", "commit", "normal", "random", "integers", "choice"),
-        *(
-            "standard_normal",
-            "uniform",
-            "shuffle",
-            "randint",
-            "gauss",
-            "sample",
-            "most_common",
-            "subtract",
-            "insert_one",
-        ),
+        *("standard_normal", "uniform", "shuffle", "randint", "gauss", "sample", "most_common", "subtract"),
+        "insert_one",
     }
 )
 _ORDERLESS = re.compile(
@@ -59,17 +52,17 @@ _ORDERLESS = re.compile(
 _DURATIONS = re.compile(r"\(\)\s*-\s*\w|perf_counter|monotonic|process_time|timeit|default_timer")
 
 
-class CellFacts(NamedTuple):
-    clock: tuple[str, ...] = ()
-    random: tuple[str, ...] = ()
-    identity: tuple[str, ...] = ()
-    orderless: tuple[str, ...] = ()
-    changes: frozenset[str] = frozenset()
+class CellFacts(msgspec.Struct):
+    clock: list[str] = []
+    random: list[str] = []
+    identity: list[str] = []
+    orderless: list[str] = []
+    changes: set[str] = set()
     repeats_differ: bool = False
     takes_time: bool = False
     names_version: bool = False
-    texts: frozenset[str] = frozenset()
-    stored_keys: frozenset[str] = frozenset()
+    texts: set[str] = set()
+    stored_keys: set[str] = set()
 
 
 class NotebookFacts:
@@ -83,15 +76,10 @@ class NotebookFacts:
     def of(self, cell_source: str) -> CellFacts:
         return _facts(cell_source, self._aliases)
 
-    def reads_files(self, cell: Cell) -> bool:
-        """True if a cell seems to read a file."""
-        return re.search(r"\bopen\(|read_\w+\(|\bload\w*\(|scan_\w+\(|connect\(", cell.source) is not None
-
     def upstream(self, cell: Cell) -> list[Cell]:
         """Returns the cells above that *cell* depends on, the nearest first."""
         wanted, seen = {*cell_names(cell.source).used}, []
-        above = [each for each in self._cells if each.index < cell.index]
-        for each in reversed(above):
+        for each in reversed([each for each in self._cells if each.index < cell.index]):
             makes = cell_names(each.source).bound | self.of(each.source).changes
             if makes & wanted:
                 seen.append(each)
@@ -112,48 +100,29 @@ def _aliases(source: str) -> Iterator[tuple[str, str]]:
 
 def _facts(source: str, aliases: dict[str, str]) -> CellFacts:
     tree = parsed(source)[0]
-    is_timed = any(name in _TIMING for _, name, _ in magics_of(source))
+    facts = CellFacts(takes_time=any(name in _TIMING for _, name, _ in magics_of(source)))
     if tree is None:
-        return CellFacts(takes_time=is_timed)
-    clock: list[str] = []
-    random: list[str] = []
-    identity: list[str] = []
-    orderless: list[str] = []
-    changes: set[str] = set()
-    texts: set[str] = set()
-    stored: set[str] = set()
-    names_version = False
+        return facts
     for node in ast.walk(tree):
         if isinstance(node, ast.Call):
             name = dotted(node.func, aliases)
-            _sort_call(node, name, clock, random)
-            identity += [name] * (name in _IDENTITIES)
-            orderless += [name] * bool(_ORDERLESS.fullmatch(name))
-            changes.update(_changed_by_call(node))
+            _sort_call(node, name, facts)
+            facts.identity += [name] * (name in _IDENTITIES)
+            facts.orderless += [name] * bool(_ORDERLESS.fullmatch(name))
+            facts.changes.update(_changed_by_call(node))
         elif isinstance(node, (ast.Assign, ast.AugAssign, ast.Delete, ast.AnnAssign)):
-            targets = getattr(node, "targets", None) or [getattr(node, "target", None)]
-            for each in targets:
-                changes.update(_stored_in(each))
-                stored.update(_stored_key(each))
+            for each in getattr(node, "targets", None) or [getattr(node, "target", None)]:
+                facts.changes.update(_stored_in(each))
+                facts.stored_keys.update(_stored_key(each))
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-            texts.add(node.value)
-            identity += [each for each in _LOGGED_IDS if each in node.value]
+            facts.texts.add(node.value)
+            facts.identity += [each for each in _LOGGED_IDS if each in node.value]
         elif isinstance(node, ast.Set):
-            orderless.append("{…}")
-        elif isinstance(node, ast.Attribute) and node.attr == "__version__":
-            names_version = True
-    return CellFacts(
-        clock=tuple(clock),
-        random=tuple(random),
-        identity=tuple(identity),
-        orderless=tuple(orderless),
-        changes=frozenset(changes),
-        repeats_differ=_repeats_differ(source, changes),
-        takes_time=is_timed or bool(clock and _DURATIONS.search(source)),
-        names_version=names_version or "version" in source.lower(),
-        texts=frozenset(texts),
-        stored_keys=frozenset(stored),
-    )
+            facts.orderless.append("{…}")
+    facts.repeats_differ = _repeats_differ(source, facts.changes)
+    facts.takes_time = facts.takes_time or bool(facts.clock and _DURATIONS.search(source))
+    facts.names_version = "version" in source.lower()
+    return facts
 
 
 def dotted(node: ast.expr, aliases: dict[str, str]) -> str:
@@ -162,28 +131,25 @@ def dotted(node: ast.expr, aliases: dict[str, str]) -> str:
     while isinstance(node, ast.Attribute):
         parts.append(node.attr)
         node = node.value
-    if isinstance(node, ast.Name):
-        parts.append(aliases.get(node.id, node.id))
-    else:
-        parts.append("")
+    parts.append(aliases.get(node.id, node.id) if isinstance(node, ast.Name) else "")
     return ".".join(reversed(parts))
 
 
-def _sort_call(node: ast.Call, name: str, clock: list[str], random: list[str]) -> None:
+def _sort_call(node: ast.Call, name: str, facts: CellFacts) -> None:
     short = name.removeprefix("datetime.") if name.startswith("datetime.datetime.") else name
     if _CLOCKS.fullmatch(name) or _CLOCKS.fullmatch(short):
-        clock.append(name)
+        facts.clock.append(name)
         return
     if any(isinstance(each, ast.Constant) and each.value in {"now", "today"} for each in node.args):
-        clock.append(name)
+        facts.clock.append(name)
     keywords = {each.arg: each.value for each in node.keywords}
     seed = next((keywords[each] for each in ("random_state", "seed") if each in keywords), None)
-    if seed is not None and not (isinstance(seed, ast.Constant) and seed.value is None):
+    if seed is not None and not _is_none(seed):
         return
     if _SEEDS.fullmatch(name) and node.args and not _is_none(node.args[0]):
         return
     if _RANDOM.fullmatch(name):
-        random.append(name)
+        facts.random.append(name)
 
 
 def _is_none(node: ast.expr) -> bool:

@@ -6,7 +6,7 @@ import ast
 import functools
 import re
 import warnings
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from agentnb.plugins.knowledge.code.magics import CODE_CELL_MAGICS, python_of
 from agentnb.plugins.verify.function_names import FunctionNames, function_names, pattern_names
@@ -30,8 +30,6 @@ class NameEvent(NamedTuple):
 
     Attributes:
         what: ``use``, ``call``, ``bind``, ``delete``; ``unknown`` if it may define any name, which *name* explains.
-        name: The name.
-        line: The line in the cell, from 1.
         is_sure: True if it happens whenever the cell runs.
     """
 
@@ -42,13 +40,11 @@ class NameEvent(NamedTuple):
 
 
 class CellNames(NamedTuple):
-    """The names that a cell uses and defines.
+    """The names that a cell uses and defines, in the order in which that happens.
 
     Attributes:
-        events: The events, in the order in which they happen.
         functions: The names that its functions and classes use once they are called.
         error: Why it cannot be read as Python; None if it can.
-        error_line: The line of the error.
     """
 
     events: tuple[NameEvent, ...] = ()
@@ -160,8 +156,6 @@ class _CellScope:
 
 
 class _Reader:
-    """Walks through the statements of a cell."""
-
     def __init__(self) -> None:
         self.functions: dict[str, FunctionNames] = {}
         self.scope = _CellScope()
@@ -178,22 +172,15 @@ class _Reader:
         if handler is not None:
             handler(self, node)
             return
-        for name in node._fields:
-            value = getattr(node, name, None)
-            if isinstance(value, ast.AST):
-                self.node(value)
-            elif isinstance(value, list):
-                for each in value:
-                    if isinstance(each, ast.AST):
-                        self.node(each)
+        for each in ast.iter_child_nodes(node):
+            self.node(each)
 
     def _unsure(self, nodes: Iterable[ast.AST | None]) -> None:
         self.statements([each for each in nodes if each is not None], is_sure=False)
 
     # --- names ---
 
-    def _name(self, node: ast.AST) -> None:
-        assert isinstance(node, ast.Name)  # noqa: S101 - by the table
+    def _name(self, node: ast.Name) -> None:
         if isinstance(node.ctx, ast.Load):
             self.scope.use(node.id, node)
         elif isinstance(node.ctx, ast.Store):
@@ -201,8 +188,7 @@ class _Reader:
         else:
             self.scope.use(node.id, node, DELETE)
 
-    def _call(self, node: ast.AST) -> None:
-        assert isinstance(node, ast.Call)  # noqa: S101 - by the table
+    def _call(self, node: ast.Call) -> None:
         for each in node.args:
             self.node(each)
         for keyword in node.keywords:
@@ -215,8 +201,7 @@ class _Reader:
         if name in _DEFINING_CALLS:
             self.scope.add(UNKNOWN, f"{name}() may define any name", node, is_sure=False)
 
-    def _imported(self, node: ast.AST) -> None:
-        assert isinstance(node, (ast.Import, ast.ImportFrom))  # noqa: S101 - by the table
+    def _imported(self, node: ast.Import | ast.ImportFrom) -> None:
         for each in node.names:
             if each.name == "*":
                 module = getattr(node, "module", None) or "."
@@ -226,39 +211,33 @@ class _Reader:
 
     # --- statements that bind ---
 
-    def _assign(self, node: ast.AST) -> None:
-        assert isinstance(node, ast.Assign)  # noqa: S101 - by the table
+    def _assign(self, node: ast.Assign) -> None:
         self.node(node.value)
         for each in node.targets:
             self.node(each)
 
-    def _annotated(self, node: ast.AST) -> None:
-        assert isinstance(node, ast.AnnAssign)  # noqa: S101 - by the table
+    def _annotated(self, node: ast.AnnAssign) -> None:
         self._unsure([node.annotation])
         if node.value is not None:
             self.node(node.value)
             self.node(node.target)
 
-    def _augmented(self, node: ast.AST) -> None:
-        assert isinstance(node, ast.AugAssign)  # noqa: S101 - by the table
+    def _augmented(self, node: ast.AugAssign) -> None:
         if isinstance(node.target, ast.Name):
             self.scope.use(node.target.id, node)
         self.node(node.value)
         self.node(node.target)
 
-    def _walrus(self, node: ast.AST) -> None:
-        assert isinstance(node, ast.NamedExpr)  # noqa: S101 - by the table
+    def _walrus(self, node: ast.NamedExpr) -> None:
         self.node(node.value)
         self.scope.add(BIND, node.target.id, node)
 
-    def _loop(self, node: ast.AST) -> None:
-        assert isinstance(node, (ast.For, ast.AsyncFor))  # noqa: S101 - by the table
+    def _loop(self, node: ast.For | ast.AsyncFor) -> None:
         self.node(node.iter)
         self.node(node.target)
         self.statements([*node.body, *node.orelse])
 
-    def _comprehension(self, node: ast.AST) -> None:
-        assert isinstance(node, (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp))  # noqa: S101 - by the table
+    def _comprehension(self, node: ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp) -> None:
         self.node(node.generators[0].iter)
         targets = {each.id for part in node.generators for each in ast.walk(part.target) if isinstance(each, ast.Name)}
         self.scope.local.append(targets)
@@ -274,32 +253,27 @@ class _Reader:
 
     # --- branches ---
 
-    def _branch(self, node: ast.AST) -> None:
-        assert isinstance(node, (ast.If, ast.IfExp, ast.While))  # noqa: S101 - by the table
+    def _branch(self, node: ast.If | ast.IfExp | ast.While) -> None:
         self.node(node.test)
         for part in (node.body, node.orelse):
             self.statements(part if isinstance(part, list) else [part], is_sure=False)
 
-    def _both(self, node: ast.AST) -> None:
-        assert isinstance(node, ast.BoolOp)  # noqa: S101 - by the table
+    def _both(self, node: ast.BoolOp) -> None:
         self.node(node.values[0])
         self._unsure(node.values[1:])
 
-    def _attempt(self, node: ast.AST) -> None:
-        assert isinstance(node, ast.Try) or type(node).__name__ == "TryStar"  # noqa: S101 - by the table
-        attempt: ast.Try = node  # type: ignore[assignment]
-        catches = any(_catches_names(each.type) for each in attempt.handlers)
-        self.statements(attempt.body, is_sure=not catches)
-        for each in attempt.handlers:
+    def _attempt(self, node: ast.Try) -> None:
+        catches = any(_catches_names(each.type) for each in node.handlers)
+        self.statements(node.body, is_sure=not catches)
+        for each in node.handlers:
             self._unsure([each.type])
             if each.name:
                 self.scope.add(BIND, each.name, each, is_sure=False)
             self.statements(each.body, is_sure=False)
-        self.statements(attempt.orelse, is_sure=not catches)
-        self.statements(attempt.finalbody)
+        self.statements(node.orelse, is_sure=not catches)
+        self.statements(node.finalbody)
 
-    def _match(self, node: ast.AST) -> None:
-        assert isinstance(node, ast.Match)  # noqa: S101 - by the table
+    def _match(self, node: ast.Match) -> None:
         self.node(node.subject)
         for case in node.cases:
             for name in pattern_names(case.pattern):
@@ -308,8 +282,7 @@ class _Reader:
 
     # --- what runs later ---
 
-    def _function(self, node: ast.AST) -> None:
-        assert isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))  # noqa: S101 - by the table
+    def _function(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
         for each in (*node.decorator_list, *node.args.defaults, *node.args.kw_defaults):
             if each is not None:
                 self.node(each)
@@ -321,15 +294,13 @@ class _Reader:
             self.scope.use_later(function_names(node), node)
         self.scope.bind(node.name, node)
 
-    def _lambda(self, node: ast.AST) -> None:
-        assert isinstance(node, ast.Lambda)  # noqa: S101 - by the table
+    def _lambda(self, node: ast.Lambda) -> None:
         for each in (*node.args.defaults, *node.args.kw_defaults):
             if each is not None:
                 self.node(each)
         self.scope.use_later(function_names(node), node)
 
-    def _class(self, node: ast.AST) -> None:
-        assert isinstance(node, ast.ClassDef)  # noqa: S101 - by the table
+    def _class(self, node: ast.ClassDef) -> None:
         for each in (*node.decorator_list, *node.bases, *(keyword.value for keyword in node.keywords)):
             self.node(each)
         begin = [
@@ -341,17 +312,14 @@ class _Reader:
         self.statements(node.body)
         self.scope.local.pop()
         if not self.scope.local:
-            called = FunctionNames(
+            self.functions[node.name] = FunctionNames(
                 frozenset().union(*(each.used for each in begin)), frozenset().union(*(each.bound for each in begin))
             )
-            self.functions[node.name] = called
         self.scope.bind(node.name, node)
 
-    def _later(self, node: ast.AST) -> None:
+    def _later(self, node: Any) -> None:
         """Bind the name of ``type X = …``; its value is evaluated only on demand."""
-        name = getattr(node, "name", None)
-        if isinstance(name, ast.Name):
-            self.scope.bind(name.id, node)
+        self.scope.bind(node.name.id, node)
 
 
 class _ClassNames(set[str]):
@@ -369,7 +337,7 @@ def _types(*names: str) -> tuple[type[ast.AST], ...]:
     return tuple(getattr(ast, each) for each in names if hasattr(ast, each))
 
 
-_HANDLERS: dict[type[ast.AST], Callable[[_Reader, ast.AST], None]] = {
+_HANDLERS: dict[type[ast.AST], Callable[[_Reader, Any], None]] = {
     kind: vars(_Reader)[f"_{name}"]
     for name, kinds in {
         "name": (ast.Name,),

@@ -27,8 +27,6 @@ MOST_BYTES = 64 * 1024 * 1024
 
 
 class Pixels(NamedTuple):
-    """A decoded picture."""
-
     width: int
     height: int
     channels: int
@@ -53,8 +51,6 @@ def compare_pictures(stored: str, now: str) -> str:
 
 
 def _changed(before: Pixels, after: Pixels) -> int:
-    if before.rows == after.rows:
-        return 0
     channels, size = before.channels, before.width * before.channels
     changed = 0
     for begin in range(0, len(before.rows), size):
@@ -137,7 +133,6 @@ Output = dict[str, Any]
 
 
 def has_same_words(stored: Sequence[Output], now: Sequence[Output]) -> bool:
-    """True if the texts of two outputs have the same words, in whatever order."""
     texts = [
         "\n".join([_printed(each), *(text_of(one.get("text/plain", "")) for one in _displays(each))])
         for each in (stored, now)
@@ -147,9 +142,10 @@ def has_same_words(stored: Sequence[Output], now: Sequence[Output]) -> bool:
 
 def compare_outputs(stored: Sequence[Output], now: Sequence[Output]) -> Difference | None:
     """Returns the first difference that counts; None if there is none."""
-    mild = compare_texts(_printed(stored), _printed(now))
-    if mild is not None and same_words(_printed(stored), _printed(now)):
-        mild = None if _is_listing(_printed(stored), _printed(now)) else mild
+    printed = (_printed(stored), _printed(now))
+    mild = compare_texts(*printed)
+    if printed[0].count("\n") != printed[1].count("\n") and same_words(*printed):
+        mild = None  # a terminal's columns became lines
     if mild is not None and not mild.is_mild:
         return mild
     before, after = _displays(stored), _displays(now)
@@ -184,17 +180,9 @@ def uncompared(outputs: Sequence[Output]) -> set[str]:
     bundles = [each.get("data") or {} for each in outputs if isinstance(each.get("data"), dict)]
     words = {"JavaScript": "javascript", "PDF": "application/pdf"}
     names = {name for name, kind in words.items() for each in bundles if any(kind in one for one in each)}
-    views = [each[VIEW] for each in bundles if isinstance(each.get(VIEW), dict)]
-    return names | (
-        {"the state of widgets, which is not saved in the notebook"}
-        if any("state" not in each for each in views)
-        else set()
-    )
-
-
-def _is_listing(stored: str, now: str) -> bool:
-    """True if the number of lines differs, as when a terminal's columns become lines."""
-    return len(stored.split("\n")) != len(now.split("\n"))
+    if any("state" not in each[VIEW] for each in bundles if isinstance(each.get(VIEW), dict)):
+        names.add("the state of widgets, which is not saved in the notebook")
+    return names
 
 
 def _printed(outputs: Sequence[Output], name: str = "stdout") -> str:
@@ -215,8 +203,7 @@ def _compare_bundles(stored: dict[str, Any], now: dict[str, Any]) -> Difference 
         why = compare_pictures(text_of(stored["image/png"]), text_of(now["image/png"]))
         return Difference("text", "a picture", why) if why else None
     plain = [text_of(each.get("text/plain", "")) for each in (stored, now)]
-    readable = "text/plain" in stored and "text/plain" in now and not plain[0].lstrip().startswith(_NAMELESS)
-    if readable:
+    if "text/plain" in stored and "text/plain" in now and not plain[0].lstrip().startswith(_NAMELESS):
         return compare_texts(*plain)
     for kind in sorted(stored.keys() & now.keys() - {"text/plain"}):
         if _BYTES.fullmatch(kind):

@@ -52,12 +52,10 @@ NEAR = timedelta(hours=36)
 
 
 class Difference(NamedTuple):
-    """The first difference between two texts.
+    """The first difference between two texts: the line in the notebook, and the line of the run.
 
     Attributes:
         kind: ``text``, ``number``, ``moment``, ``duration``, ``warning``, ``bytes`` or ``widget``.
-        stored: The line in the notebook.
-        now: The line of the run.
         is_mild: True if it does not count: only durations, moments or warnings differ.
     """
 
@@ -68,7 +66,6 @@ class Difference(NamedTuple):
 
 
 def same_words(stored: str, now: str) -> bool:
-    """True if two texts have the same words in any order."""
     return sorted(_WORD.findall(_cleaned(stored))) == sorted(_WORD.findall(_cleaned(now)))
 
 
@@ -114,20 +111,16 @@ def _differ(old: re.Match[str], new: re.Match[str], tolerance: float) -> str:
     """Returns the kind of difference between two tokens; '' if it does not count."""
     if old[0] == new[0]:
         return ""
-    kinds = {old.lastgroup, new.lastgroup}
-    if len(kinds) == 1:
-        kind = str(old.lastgroup)
-        if kind in {"address", "uuid", "path"}:
-            return ""
-        if kind == "number":
-            return "" if same_number(old[0], new[0], tolerance) else "number"
-        if kind == "duration":
-            return "duration"
-        if kind == "clock" and old[0].startswith("0:") and new[0].startswith("0:"):
-            return "duration"
-        if kind in {"moment", "clock"} and is_present(new[0]):
-            return "moment"
-    return "number" if kinds <= {"number", "duration"} else "text"
+    kind = old.lastgroup
+    if kind != new.lastgroup:
+        return "number" if {kind, new.lastgroup} == {"number", "duration"} else "text"
+    if kind in {"address", "uuid", "path"}:
+        return ""
+    if kind == "number":
+        return "" if same_number(old[0], new[0], tolerance) else "number"
+    if kind == "duration" or (kind == "clock" and old[0].startswith("0:") and new[0].startswith("0:")):
+        return "duration"
+    return "moment" if kind in {"moment", "clock"} and is_present(new[0]) else "text"
 
 
 def same_number(old: str, new: str, tolerance: float = TOLERANCE) -> bool:
@@ -164,10 +157,9 @@ def is_present(text: str) -> bool:
     try:
         if "-" not in text[:5]:
             moment = datetime.strptime(text.replace(",", ".").partition(".")[0], "%H:%M:%S")  # noqa: DTZ007 - as above
-            minutes = abs((moment.minute * 60 + moment.second) - (now.minute * 60 + now.second))
-            return min(minutes, 3600 - minutes) < 900  # noqa: PLR2004 - a quarter of an hour
-        plain = text.replace(",", ".").replace("T", " ").rstrip("Z")
-        moment = datetime.fromisoformat(plain[:19])
+            seconds = abs((moment.minute * 60 + moment.second) - (now.minute * 60 + now.second))
+            return min(seconds, 3600 - seconds) < 900  # noqa: PLR2004 - a quarter of an hour
+        moment = datetime.fromisoformat(text.replace("T", " ").rstrip("Z")[:19])
     except ValueError:
         return False
     return abs(moment.replace(tzinfo=None) - now) < NEAR
@@ -207,12 +199,8 @@ def written_files(run: VerifiedRun, cells: Mapping[int, Cell]) -> list[Finding]:
     findings = []
     for file in run.files:
         path = Path(file.path)
-        if (
-            file.status != "changed"
-            or path.is_absolute()
-            or path.suffix not in _COMPARED
-            or path.parts[0].startswith(".")
-        ):
+        is_compared = path.suffix in _COMPARED and not path.is_absolute() and not path.parts[0].startswith(".")
+        if file.status != "changed" or not is_compared:
             continue
         cell, appends = _writer(run, path, cells)
         lines = _lines(file)

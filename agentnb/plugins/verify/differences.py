@@ -27,25 +27,21 @@ MOST_TRIALS = 4
 LONGEST_TRIAL = 30.0
 """Seconds that a run may have taken for runs in another order to be worthwhile."""
 _DOWNLOAD = re.compile(r"https?://|ftp://|\bcurl\b|\bwget\b|git clone")
+_NO_DATA = frozenset({".ipynb", ".mplstyle", ".ttf", ".toml", ".cfg", ".ini"})
 _VERSION = re.compile(r"(?<!\d)\d+\.\d+(?:\.\d+)?")
 
 
 class Changed(NamedTuple):
-    """A cell whose result differs, and how."""
-
     cell: Cell
     difference: Difference
 
     @property
     def evidence(self) -> str:
-        """Returns the saved result, and the new one."""
         stored, now = (each or "nothing" for each in (self.difference.stored, self.difference.now))
         return f"shown: {stored}\nnow:   {now}"
 
 
 class DifferenceCauses:
-    """Finds the causes of differences in one notebook."""
-
     def __init__(
         self,
         cells: Sequence[Cell],
@@ -92,14 +88,15 @@ class DifferenceCauses:
             return self._clock(changed, clock, facts)
         if difference.is_mild or (difference.kind == "number" and any(one.identity for one in facts.values())):
             return None  # durations, and ids of objects and processes
-        if any(one.orderless for one in facts.values()) and self._has_same_words(cell):
+        outputs = self._run.cells[cell.index].outputs
+        if any(one.orderless for one in facts.values()) and has_same_words(cell.outputs, outputs):
             return None
         is_random = any(one.random for one in facts.values())
         if not self._is_stable(cell):
             has_own_ids = difference.kind == "bytes" or facts[cell.index].takes_time
             return None if has_own_ids and not is_random else self._unstable(changed, near, facts)
-        if clock is not None and clock is cell:
-            return self._clock(changed, clock, facts)
+        if clock is cell:
+            return self._clock(changed, cell, facts)
         for explain in (
             self._by_network,
             self._by_version,
@@ -115,17 +112,13 @@ class DifferenceCauses:
             return self._clock(changed, clock, facts)
         return self._by_hand(changed) if difference.kind == "widget" else self._by_text(changed, near)
 
-    def _has_same_words(self, cell: Cell) -> bool:
-        result = self._run.cells.get(cell.index)
-        return result is not None and has_same_words(cell.outputs, result.outputs)
-
     # --- at each run something else ---
 
     def _is_stable(self, cell: Cell) -> bool:
         if self._second is None:
             self._second = self._rerun(self._cells)
-        first, second = self._run.cells.get(cell.index), self._second.cells.get(cell.index)
-        return first is None or second is None or compare_outputs(first.outputs, second.outputs) is None
+        second = self._second.cells.get(cell.index)
+        return second is None or compare_outputs(self._run.cells[cell.index].outputs, second.outputs) is None
 
     def _unstable(self, changed: Changed, near: Sequence[Cell], facts: dict[int, CellFacts]) -> Finding | None:
         cell, own = changed.cell, facts[changed.cell.index]
@@ -247,10 +240,7 @@ class DifferenceCauses:
             path = Path(name)
             if self._run.way == "copy" and self._folder.name in path.parts:  # the run's folder is gone
                 path = self._folder / Path(*path.parts[path.parts.index(self._folder.name) + 1 :])
-            is_data = (
-                path.suffix not in {".ipynb", ".mplstyle", ".ttf", ".toml", ".cfg", ".ini"}
-                and ".cache" not in path.parts
-            )
+            is_data = path.suffix not in _NO_DATA and ".cache" not in path.parts
             if is_data and path.is_file() and os.path.commonpath([path, self._folder]) == str(self._folder):
                 matching.append(path)
         return matching

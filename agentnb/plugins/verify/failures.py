@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from agentnb.plugins.verify.notebook_text import Cell
     from agentnb.plugins.verify.result import Finding, Kind
-    from agentnb.plugins.verify.run import CellResult, VerifiedRun
+    from agentnb.plugins.verify.run import CellResult
 
 NETWORK_ADVICE = "Allow the host (`network=`, `--network`), or keep what it downloads in a file beside the notebook."
 NO_COMMAND = 127
@@ -45,6 +45,7 @@ _REMOVED = re.compile(
     r"'(?P<kind>DataFrame|Series|Index|ndarray|Figure|Axes\w*|LazyFrame|GroupBy)' object has no attribute"
     r"|unexpected keyword argument|got an unexpected|has been removed|was removed|no longer supported|deprecated"
 )
+_MISUSES = frozenset({"AttributeError", "TypeError", "ImportError", "ValueError", "NotImplementedError"})
 _LIBRARIES = {
     **dict.fromkeys(("DataFrame", "Series", "Index", "GroupBy"), "pandas"),
     **dict.fromkeys(("Figure", "Axes"), "matplotlib"),
@@ -54,14 +55,13 @@ _LIBRARIES = {
 
 
 class Failure(NamedTuple):
-    """One cell that failed."""
+    """One cell that failed, and its error: the name, the text and the line."""
 
     cell: Cell
+    result: CellResult
     name: str
     text: str
     line: int
-    result: CellResult
-    run: VerifiedRun
 
     @property
     def evidence(self) -> str:
@@ -75,9 +75,9 @@ class Failure(NamedTuple):
         return self.cell.finding(kind, f"would fail: {why}", evidence=self.evidence, advice=advice)
 
 
-def failure_of(cell: Cell, result: CellResult, run: VerifiedRun) -> Failure:
+def failure_of(cell: Cell, result: CellResult) -> Failure:
     error: dict[str, Any] = result.error or {}
-    return Failure(cell, str(error.get("ename", "")), str(error.get("evalue", "")), error.get("line", 0), result, run)
+    return Failure(cell, result, str(error.get("ename", "")), str(error.get("evalue", "")), error.get("line", 0))
 
 
 def explained(failure: Failure, names: NameFinder) -> Finding | None:
@@ -118,13 +118,7 @@ def _module(failure: Failure) -> Finding | None:
 def _version(failure: Failure) -> Finding | None:
     match = _VERSION.search(failure.text)
     module = (match["module"] or match["package"] or "").partition(".")[0] if match else ""
-    if not module and failure.name in {
-        "AttributeError",
-        "TypeError",
-        "ImportError",
-        "ValueError",
-        "NotImplementedError",
-    }:
+    if not module and failure.name in _MISUSES:
         removed = _REMOVED.search(failure.text)
         kind = removed["kind"] if removed else None
         module = _LIBRARIES.get(kind or "", "")
@@ -135,7 +129,7 @@ def _version(failure: Failure) -> Finding | None:
         imported = [name for name in _imports(failure.cell.source) if _installed_version(name)]
         module = imported[0] if imported else "python"
     version = _installed_version(module) if module else ""
-    if not module or not (version or module == "python"):
+    if not version and module != "python":
         return None
     name = f"{module} {version}".strip()
     return failure.finding(
@@ -175,23 +169,15 @@ def _file(failure: Failure) -> Finding | None:
         return None
     names = [each["text"] for each in _QUOTED.finditer(failure.text)]
     name = names[-1] if names else ""
-    if (
-        failure.name == "FileNotFoundError"
-        and name
-        and "/" not in name
-        and "." not in name
-        and "subprocess" in failure.cell.source
-    ):
+    is_program = name and not re.search(r"[/.]", name) and "subprocess" in failure.cell.source
+    if failure.name == "FileNotFoundError" and is_program:
         return failure.finding(
             "command-missing", f"the program {name!r} is not installed here.", "Install it, or do without it."
         )
     why = f"the file {name!r} is not there." if name else "a file does not exist."
-    place = Path(name)
-    advice = (
-        "Use a path that is relative to the notebook."
-        if place.is_absolute()
-        else "Restore it, or create it in the notebook."
-    )
+    advice = "Restore it, or create it in the notebook."
+    if Path(name).is_absolute():
+        advice = "Use a path that is relative to the notebook."
     return failure.finding("file-missing", why, advice)
 
 
@@ -212,12 +198,7 @@ def _network(failure: Failure) -> Finding | None:
 
 
 def needs_network(hosts: Sequence[str]) -> str:
-    """Returns why a cell fails that may not use the network."""
-    return (
-        f"it needs the network ({hosts[0]}), which was not allowed"
-        if hosts
-        else "it needs the network, which was not allowed"
-    )
+    return f"it needs the network{f' ({hosts[0]})' if hosts else ''}, which was not allowed"
 
 
 def _magic(failure: Failure) -> Finding | None:
@@ -244,9 +225,7 @@ def _device(failure: Failure) -> Finding | None:
 
 def missing_command(cell: Cell, result: CellResult) -> Finding | None:
     """Returns the finding for a shell command that is not installed, which does not make its cell fail."""
-    if result.trace.get("exit_code") != NO_COMMAND and not (
-        result.error and f"status {NO_COMMAND}" in str(result.error)
-    ):
+    if result.trace.get("exit_code") != NO_COMMAND and f"status {NO_COMMAND}" not in str(result.error):
         return None
     printed = "\n".join(str(each.get("text", "")) for each in result.outputs)
     match = _NO_COMMAND.search(printed)

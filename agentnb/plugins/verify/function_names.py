@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 _BRANCHES = (ast.If, ast.While, ast.For, ast.Try, ast.With, ast.Match)
+_LEAVING = (ast.Return, ast.Raise, ast.Break, ast.Continue)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
@@ -17,7 +18,6 @@ class FunctionNames(NamedTuple):
     """The names from outside a function that it uses or sets.
 
     Attributes:
-        used: The names that it uses.
         bound: The names that it sets, by ``global``.
         sure: The names that it uses in each call: outside of branches, handlers and inner functions.
     """
@@ -35,12 +35,9 @@ def function_names(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) ->
     is_sure = True
     for each in [node.body] if isinstance(node, ast.Lambda) else node.body:
         scope.read(each, is_sure=is_sure)
-        is_sure = is_sure and not (isinstance(each, _BRANCHES) and any(map(_leaves, ast.walk(each))))
+        may_leave = isinstance(each, _BRANCHES) and any(isinstance(part, _LEAVING) for part in ast.walk(each))
+        is_sure = is_sure and not may_leave
     return scope.names()
-
-
-def _leaves(node: ast.AST) -> bool:
-    return isinstance(node, (ast.Return, ast.Raise, ast.Break, ast.Continue))
 
 
 def pattern_names(pattern: ast.AST) -> Iterator[str]:

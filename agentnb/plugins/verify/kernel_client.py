@@ -44,8 +44,6 @@ class KernelLost(Exception):
 
 
 class Kernel:
-    """A kernel that the verification starts itself."""
-
     def __init__(
         self, command: Sequence[str], folder: str, environment: Mapping[str, str], limits: Mapping[str, int]
     ) -> None:
@@ -100,8 +98,6 @@ class Kernel:
         link.connect(f"tcp://{HOST}:{self._ports[_CHANNELS.index(channel)]}")
         return link
 
-    # --- messages ---
-
     def send(self, kind: str, content: Mapping[str, Any]) -> str:
         """Send a request on the shell channel; returns its id."""
         message_id = uuid4().hex
@@ -141,14 +137,8 @@ class Kernel:
     def _sign(self, parts: Sequence[bytes]) -> bytes:
         return hmac.new(self._key, b"".join(parts), hashlib.sha256).hexdigest().encode()
 
-    # --- its life ---
-
     def wait_until_ready(self) -> dict[str, Any]:
-        """Wait until the kernel answers on both channels; returns its description of itself.
-
-        Raises:
-            KernelLost: If it does not start.
-        """
+        """Wait until the kernel answers on both channels; returns its description of itself. Raises KernelLost."""
         until = time.monotonic() + START_SECONDS
         about: dict[str, Any] | None = None
         is_heard = False

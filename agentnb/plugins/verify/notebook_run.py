@@ -77,7 +77,6 @@ class ShownOutputs:
         self.outputs.append({"output_type": message.kind, **(_short(content) if message.kind == "error" else content)})
 
     def update(self, display_id: str, data: dict[str, Any]) -> None:
-        """Replace the data of the outputs with this *display_id*."""
         for each in self.outputs:
             if each.get("transient", {}).get("display_id") == display_id:
                 each["data"] = data
@@ -85,8 +84,6 @@ class ShownOutputs:
 
 
 class NotebookRun:
-    """One run, from the start of a kernel to its end."""
-
     def __init__(self, task: dict[str, Any], report: int) -> None:
         self._task = task
         self._report = report
@@ -98,7 +95,6 @@ class NotebookRun:
         self._without_memory = 0
 
     def run(self) -> None:
-        """Run everything, and report what happens."""
         ended: dict[str, Any] = {"event": "ended", "why": ""}
         try:
             self._start()
@@ -236,7 +232,7 @@ class NotebookRun:
                 raise Cut("memory", "no memory was left to it")
         else:
             self._without_memory = 0
-        resident = sum(map(_resident, below))
+        resident = sum(map(_used_memory, below))
         if resident > self._task["memory"]:
             raise Cut("memory", f"{resident / 1e9:.1f} GB were in use")
 
@@ -278,17 +274,16 @@ def _trace_of(reply: dict[str, Any]) -> dict[str, Any]:
 def _is_address_space_used_up(pid: int) -> bool:
     try:
         limit = resource.prlimit(pid, resource.RLIMIT_AS)[0]
-        with open(f"/proc/{pid}/statm", encoding="ascii") as file:  # noqa: PTH123 - no file of the user's
-            used = int(file.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
-    except (OSError, ValueError, IndexError):
+    except OSError:
         return False
-    return limit != resource.RLIM_INFINITY and used > 0.9 * limit
+    return limit != resource.RLIM_INFINITY and _used_memory(pid, 0) > 0.9 * limit
 
 
-def _resident(pid: int) -> int:
+def _used_memory(pid: int, field: int = 1) -> int:
+    """Returns the bytes of a process's memory: field 0 is its address space, 1 what is resident; 0 once it ended."""
     try:
         with open(f"/proc/{pid}/statm", encoding="ascii") as file:  # noqa: PTH123 - no file of the user's
-            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+            return int(file.read().split()[field]) * os.sysconf("SC_PAGE_SIZE")
     except (OSError, ValueError, IndexError):
         return 0
 

@@ -38,7 +38,6 @@ class Cell(msgspec.Struct, kw_only=True):
 
     @property
     def place(self) -> CellPosition:
-        """Returns how a finding names the cell."""
         return CellPosition(index=self.index, id=self.id, label=f"[{self.count or ' '}]")
 
     @property
@@ -77,8 +76,6 @@ class Cell(msgspec.Struct, kw_only=True):
 
 
 class Notebook(msgspec.Struct, kw_only=True):
-    """A notebook as it was read."""
-
     cells: list[Cell]
     kernel: str = ""
     language: str = "python"
@@ -108,11 +105,7 @@ def read_file(path: Path) -> str:
 
 
 def read_notebook(text: str | dict[str, Any], path: Path | None = None) -> Notebook:
-    """Returns the notebook in *text*.
-
-    Raises:
-        UsageError: If it is not a notebook.
-    """
+    """Returns the notebook in *text*; raises a UsageError if it is none."""
     named = "The notebook" if path is None else path.name
     content = _parsed(text, named) if isinstance(text, str) else text
     if not isinstance(content, dict):

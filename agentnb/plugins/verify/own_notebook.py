@@ -15,8 +15,6 @@ from agentnb.safe_json import read_json
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from agentnb.kernel.code_runner import CodeRunner
-
 
 class OwnNotebook(NamedTuple):
     """The kernel's notebook, with its current text in the page."""
@@ -41,7 +39,8 @@ def own_notebook(wanted: Path | None = None) -> OwnNotebook | None:
     text = current_text(Path(path))
     if notebook.live:
         text = _with_counts(text, {each.id: each.count for each in notebook.cells})
-    return OwnNotebook(Path(path), text, live_kernel(runner))
+    history = {cell.count: cell.source for cell in runner.executed_cells() if cell.count is not None}
+    return OwnNotebook(Path(path), text, LiveKernel(frozenset(runner.namespace.variables()), history))
 
 
 def _with_counts(text: str, counts: Mapping[str, int | None]) -> str:
@@ -66,9 +65,3 @@ def current_text(path: Path) -> str:
     saved = read_file(path)
     unsaved = current_environment().unsaved(str(path))
     return saved if unsaved is None else unsaved.over(saved)
-
-
-def live_kernel(runner: CodeRunner) -> LiveKernel:
-    """Returns what the kernel has run, and the names that it has."""
-    history = {cell.count: cell.source for cell in runner.executed_cells() if cell.count is not None}
-    return LiveKernel(frozenset(runner.namespace.variables()), history)

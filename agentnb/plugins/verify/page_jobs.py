@@ -165,7 +165,7 @@ def code_digest(text: str) -> str:
 
 
 def _ended(result: Verification) -> VerificationState:
-    from agentnb.plugins.verify.turn_checker import task_for_agent
+    from agentnb.plugins.verify.verify import task_for_agent
 
     return VerificationState(
         status="ended",

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from agentnb.command import FAILED, MISUSED, OK, Command, Option, complain, write, write_json
 from agentnb.distribution import manual
+from agentnb.errors import AgentnbError, UsageError
 from agentnb.plugins.verify.agent_tools import TOOLS
 from agentnb.plugins.verify.requests import REQUESTS
 from agentnb.ports import Magic, Plugin
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 
 
 def _verify(arguments: argparse.Namespace) -> int:
-    from agentnb.errors import AgentnbError
     from agentnb.plugins.verify.reports import as_json, as_junit
     from agentnb.plugins.verify.result import SECONDS
     from agentnb.plugins.verify.verify import verify
@@ -58,7 +58,6 @@ def _verify(arguments: argparse.Namespace) -> int:
 
 
 def _magic(rest: str) -> Any:
-    from agentnb.errors import UsageError
     from agentnb.plugins.verify.verify import verify
 
     words = shlex.split(rest)
@@ -70,15 +69,13 @@ def _magic(rest: str) -> Any:
 
 
 class _Checker:
-    """Loads the checker at its first use."""
-
     name = "verify"
 
     async def check(self, session: ToolSession, since: float) -> TurnCheck:
         """See :meth:`agentnb.ports.TurnChecker.check`."""
-        from agentnb.plugins.verify.turn_checker import NotebookChecker
+        from agentnb.plugins.verify.verify import check_notebooks
 
-        return await NotebookChecker().check(session, since)
+        return await check_notebooks(Path(session.folder), since)
 
 
 COMMANDS = (

@@ -38,8 +38,6 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
 
 
 class NotebookFile(pytest.File):
-    """A notebook, with one test."""
-
     def collect(self) -> Iterator[pytest.Item]:
         yield NotebookItem.from_parent(self, name="verify")
 
@@ -49,10 +47,7 @@ class NotVerified(Exception):
 
 
 class NotebookItem(pytest.Item):
-    """Verifies one notebook."""
-
     def runtest(self) -> None:
-        """Verify the notebook in a confined run."""
         from agentnb.plugins.verify.verify import verify
 
         seconds = self.config.getoption("--agentnb-verify-seconds")

@@ -22,7 +22,7 @@ import msgspec
 
 from agentnb.changes.text_diff import count_lines, unified
 from agentnb.errors import UsageError
-from agentnb.kernel.rehearsal_result import Rehearsal, rehearse_command
+from agentnb.kernel.rehearsal_result import rehearse_command
 from agentnb.memory import available_memory
 from agentnb.plugins.verify import notebook_run
 from agentnb.plugins.verify.notebook_text import FAILING_TAGS
@@ -47,11 +47,7 @@ LEFT_OUT = frozenset(
 
 
 def copy(source: Path, target: Path) -> None:
-    """Copy the folder *source* to *target*.
-
-    Raises:
-        UsageError: If it is too large.
-    """
+    """Copy the folder *source* to *target*; raises a UsageError if it is too large."""
     size = 0
     for files, path in enumerate(_files(source), 1):
         size += path.lstat().st_size
@@ -64,7 +60,6 @@ def copy(source: Path, target: Path) -> None:
 
 
 def changed(source: Path, copied: Path) -> tuple[RehearsalFile, ...]:
-    """Returns the files that differ between *source* and *copied*."""
     before = {path.relative_to(source) for path in _files(source)}
     after = {path.relative_to(copied) for path in _files(copied)}
     changes = [_change(name, source / name, copied / name) for name in sorted(before | after)]
@@ -130,8 +125,6 @@ class CellResult(msgspec.Struct, kw_only=True):
 
 
 class VerifiedRun(msgspec.Struct, kw_only=True):
-    """One run of a notebook."""
-
     cells: dict[int, CellResult] = {}
     begun: int | None = None
     why: str = ""
@@ -155,7 +148,6 @@ class KernelCommand(msgspec.Struct, kw_only=True):
 
 
 def kernel_command(notebook: Notebook) -> KernelCommand:
-    """Find the kernel that the notebook names."""
     own = [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}", _NO_HISTORY]
     has_own = importlib.util.find_spec("ipykernel_launcher") is not None
     if notebook.kernel in {"", "python3"} and notebook.language.startswith(("python", "ipython")) and has_own:
@@ -189,7 +181,6 @@ class RunOptions(NamedTuple):
 
     Attributes:
         seconds: How long all cells together may take, in seconds.
-        hosts: The hosts that the cells may reach.
         progress: Called with how many cells have run, and how many there are.
         stop: Ends the run once it is set.
         ran: Called with the first run, once it has ended.
@@ -206,8 +197,6 @@ DEFAULTS = RunOptions()
 
 
 class NotebookRunner:
-    """Runs cells of one notebook, as often as need be."""
-
     def __init__(
         self, folder: Path, kernel: KernelCommand, environment: Mapping[str, str], options: RunOptions
     ) -> None:
@@ -263,8 +252,6 @@ class NotebookRunner:
             "hosts": self._options.hosts,
         }
 
-    # --- inside the walls ---
-
     def _within_walls(self, cells: Sequence[Cell]) -> VerifiedRun:
         folder = str(self._folder)
         run = VerifiedRun()
@@ -278,10 +265,13 @@ class NotebookRunner:
                 descriptors=task.descriptors,
                 hosts=self._options.hosts,
             )
-        _take(run, rehearsal)
+        run.way = rehearsal.way if rehearsal.available else ""
+        run.note = rehearsal.reason
+        run.files, run.connections = rehearsal.files, rehearsal.connections
+        run.error = rehearsal.error or ""
+        if not run.why:
+            run.detail = run.detail or rehearsal.stdout[-1000:]
         return run
-
-    # --- on a copy ---
 
     def _on_a_copy(self, cells: Sequence[Cell]) -> VerifiedRun:
         run = VerifiedRun(way="copy")
@@ -290,16 +280,7 @@ class NotebookRunner:
             copy(self._folder, folder)
             task = _Task(self._task(cells, str(folder), is_copy=True), run, self._progress, self._stop)
             with task:
-                process = subprocess.Popen(
-                    task.command,
-                    cwd=folder,
-                    env=_environment(),
-                    stdin=subprocess.DEVNULL,
-                    stdout=subprocess.DEVNULL,
-                    stderr=subprocess.DEVNULL,
-                    pass_fds=task.descriptors,
-                    start_new_session=True,
-                )
+                process = start_silent(task.command, folder, _environment(), task.descriptors)
                 task.close_theirs()
                 try:
                     process.wait(self._options.seconds + MARGIN_SECONDS)
@@ -311,29 +292,37 @@ class NotebookRunner:
         return run
 
 
-class _Task:
-    """File descriptors of one run: its input, and its reports while it runs."""
+class ProgramExchange:
+    """The file descriptors of a program of ours: it reads its task (JSON) from the first, and reports to the second."""
 
-    def __init__(
-        self, task: dict[str, Any], run: VerifiedRun, progress: Callable[[int, int], object], stop: threading.Event
-    ) -> None:
-        self._count = len(task["cells"])
+    def __init__(self, program: str, task: Mapping[str, Any]) -> None:
+        self._program = program
         self._file = tempfile.TemporaryFile()  # noqa: SIM115 - closed at the end
-        self._file.write(json.dumps(task).encode("utf-8", "surrogatepass"))
+        self._file.write(json.dumps(task, default=str).encode("utf-8", "surrogatepass"))
         self._file.seek(0)
         self._reading, self._reporting = os.pipe()
-        self._run = run
-        self._progress = progress
-        self._stop = stop
-        self._reader = threading.Thread(target=self._read, name="agentnb verification", daemon=True)
 
     @property
     def command(self) -> list[str]:
-        return [sys.executable, notebook_run.__file__, *map(str, self.descriptors)]
+        return [sys.executable, self._program, *map(str, self.descriptors)]
 
     @property
     def descriptors(self) -> tuple[int, int]:
         return self._file.fileno(), self._reporting
+
+
+class _Task(ProgramExchange):
+    """One run, whose reports are read while it runs."""
+
+    def __init__(
+        self, task: dict[str, Any], run: VerifiedRun, progress: Callable[[int, int], object], stop: threading.Event
+    ) -> None:
+        super().__init__(notebook_run.__file__, task)
+        self._count = len(task["cells"])
+        self._run = run
+        self._progress = progress
+        self._stop = stop
+        self._reader = threading.Thread(target=self._read, name="agentnb verification", daemon=True)
 
     def close_theirs(self) -> None:
         """Close the program's end of the pipe."""
@@ -379,18 +368,25 @@ class _Task:
         self._progress(len(run.cells), self._count)
 
 
-def _take(run: VerifiedRun, rehearsal: Rehearsal) -> None:
-    run.way = rehearsal.way if rehearsal.available else ""
-    run.note = rehearsal.reason
-    run.files, run.connections = rehearsal.files, rehearsal.connections
-    run.error = rehearsal.error or ""
-    if not run.why:
-        run.detail = run.detail or rehearsal.stdout[-1000:]
-
-
 def _environment() -> dict[str, str]:
     environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
     return {name: value for name, value in environment.items() if not name.startswith(("JPY_", "COV_CORE"))}
+
+
+def start_silent(
+    command: Sequence[str], folder: Path, environment: Mapping[str, str], descriptors: tuple[int, ...]
+) -> subprocess.Popen[bytes]:
+    """Start a program in a session of its own, without input and output; it also gets the open *descriptors*."""
+    return subprocess.Popen(
+        command,
+        cwd=folder,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        pass_fds=descriptors,
+        start_new_session=True,
+    )
 
 
 def end_all(process: subprocess.Popen[bytes]) -> None:

@@ -22,6 +22,7 @@ _KEY = re.compile(
     r"""^['"](?P<key>[^'"]+)['"]$|no attribute '(?P<attribute>\w+)'"""
     r"""|Column\w* not found: (?P<column>\w+)|"(?P<other>\w+)" not found"""
 )
+_READS_FILE = re.compile(r"\bopen\(|read_\w+\(|\bload\w*\(|scan_\w+\(|connect\(")
 
 
 def otherwise_explained(
@@ -64,8 +65,8 @@ def _by_key(failure: Failure, facts: NotebookFacts, cells: Sequence[Cell]) -> Fi
         return None
     if any(key in text for each in cells if each is not failure.cell for text in facts.of(each.source).texts):
         return None
-    if any(facts.reads_files(each) for each in facts.upstream(failure.cell)):
-        return None  # a file may have contained it
+    if any(_READS_FILE.search(each.source) for each in facts.upstream(failure.cell)):
+        return None  # the file may have contained it
     why = f"no cell makes {key!r}: one that did was deleted or changed."
     return failure.finding("deleted-cell", why, "Restore it in a cell above.")
 
@@ -94,24 +95,15 @@ def run_end(run: VerifiedRun, cell: Cell | None, seconds: float) -> Finding | No
     if run.why in {"done", "failed"}:
         return None
     if run.why == "time" or (run.why == "" and "longer than" in run.error):
-        return Finding(
-            kind="time-limit",
-            cell=place,
-            cause=f"{name} was still running when the time was up ({seconds:g} s in all).",
-            evidence=run.detail,
-            advice="Allow more time (`seconds=`), or check whether it ever ends.",
-        )
+        cause = f"{name} was still running when the time was up ({seconds:g} s in all)."
+        advice = "Allow more time (`seconds=`), or check whether it ever ends."
+        return Finding(kind="time-limit", cell=place, cause=cause, evidence=run.detail, advice=advice)
     if run.why == "memory":
         cause = f"{name} took more memory than a verification allows: {run.detail}."
         return Finding(kind="memory", cell=place, cause=cause, advice="Use part of the data, or process it in chunks.")
     if run.why == "processes" or "processes" in run.error:
-        return Finding(
-            kind="processes",
-            cell=place,
-            cause=f"{name} started more processes than a verification allows.",
-            evidence=run.detail or run.error,
-            advice="Start fewer at once.",
-        )
+        cause, evidence = f"{name} started more processes than a verification allows.", run.detail or run.error
+        return Finding(kind="processes", cell=place, cause=cause, evidence=evidence, advice="Start fewer at once.")
     if run.why == "no-kernel" or (run.why == "" and cell is None):
         return Finding(
             kind="no-kernel",
@@ -119,7 +111,8 @@ def run_end(run: VerifiedRun, cell: Cell | None, seconds: float) -> Finding | No
             evidence=run.detail[-600:],
             advice="Start it in Jupyter to see why; `agentnb doctor jupyter` checks the installation.",
         )
-    ending = _ending_line(cell)
+    lines = [] if cell is None else [each.strip() for each in cell.source.splitlines()]
+    ending = next((each[:200] for each in lines if _ENDS.search(each)), "")
     advice = "Run the cell alone to see why it ends: a crash in a library, or too little memory."
     if run.why == "exit" or ending:
         advice = "Remove the line. To stop the run, raise an exception in a cell with the tag `raises-exception`."
@@ -127,19 +120,9 @@ def run_end(run: VerifiedRun, cell: Cell | None, seconds: float) -> Finding | No
         kind="kernel-died",
         cell=place,
         cause=f"{name} ends the kernel{_how(run, ending)}: all variables are lost, and no cell below runs.",
-        evidence="\n".join(filter(None, (ending or _first_line(cell), run.detail[-600:]))),
+        evidence="\n".join(filter(None, (ending or "".join(lines[:1])[:200], run.detail[-600:]))),
         advice=advice,
     )
-
-
-def _first_line(cell: Cell | None) -> str:
-    return next((each.strip()[:200] for each in cell.source.splitlines()), "") if cell is not None else ""
-
-
-def _ending_line(cell: Cell | None) -> str:
-    """Returns the line of the cell that ends its process; '' if none is found."""
-    lines = cell.source.splitlines() if cell is not None else ()
-    return next((each.strip()[:200] for each in lines if _ENDS.search(each)), "")
 
 
 def _how(run: VerifiedRun, ending: str) -> str:

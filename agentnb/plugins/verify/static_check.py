@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from agentnb.plugins.verify.agent_cells import agent_output, is_agent_cell, without_agents
 from agentnb.plugins.verify.cell_names import BIND, CALL, DELETE, UNKNOWN, USE, CellNames, NameEvent, cell_names
+from agentnb.plugins.verify.function_names import FunctionNames
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -30,12 +31,7 @@ SIMILAR = 0.6
 
 
 class LiveKernel(NamedTuple):
-    """The names and the history of the notebook's own kernel.
-
-    Attributes:
-        names: The user's names that it has now.
-        history: The code that was run, by execution count.
-    """
+    """The names in the notebook's own kernel, and the code that was run there, by execution count."""
 
     names: frozenset[str]
     history: Mapping[int, str]
@@ -93,15 +89,12 @@ class NameFinder:
         return cell.finding(kind, f"would fail: `{name}` {why}", evidence=evidence, advice=advice, related=related)
 
     def _advice(self, missing: MissingName, kind: Kind) -> str:
-        near = difflib.get_close_matches(missing.name, self._bound_above(missing.cell), n=1, cutoff=0.75)
+        above = [self.names[each.index].bound for each in self.cells if each.index < missing.cell.index]
+        near = difflib.get_close_matches(missing.name, sorted(frozenset().union(*above)), n=1, cutoff=0.75)
         if near:
             return f"Use `{near[0]}`, or define `{missing.name}` above."
         verb = "Put the definition back" if kind in {"deleted-cell", "changed-cell"} else "Define it"
         return f"{verb} in a cell above {missing.cell.name}."
-
-    def _bound_above(self, cell: Cell) -> list[str]:
-        above = [self.names[each.index].bound for each in self.cells if each.index < cell.index]
-        return sorted(frozenset().union(*above))
 
     def _why(self, missing: MissingName) -> tuple[Kind, str, tuple[Cell, ...]]:
         cell = missing.cell
@@ -150,13 +143,11 @@ class NameFinder:
 
 
 class _Check(NameFinder):
-    """One pass over the cells."""
-
     def __init__(self, notebook: Notebook, live: LiveKernel | None) -> None:
         super().__init__(notebook, live)
         self._agents_change_variables = without_agents(self.cells).changes_kernel
         self._defined: set[str] = set()
-        self._functions: dict[str, tuple[frozenset[str], frozenset[str]]] = {}
+        self._functions: dict[str, FunctionNames] = {}
         self._any: list[str] = []
         self._deleted: dict[str, Cell] = {}
         self._findings: list[Finding] = []
@@ -176,7 +167,7 @@ class _Check(NameFinder):
                 continue
             for event in names.events:
                 self._take(cell, event)
-            self._functions.update({name: (each.sure, each.bound) for name, each in names.functions.items()})
+            self._functions.update(names.functions)
         self._findings += [*self._never_run(), *self._changed()]
         self._findings.sort(key=lambda each: each.cell.index if each.cell else -1)
         return StaticAnswer(self._findings, [*self._unknown], self)
@@ -196,15 +187,12 @@ class _Check(NameFinder):
                 self._called(cell, event)
 
     def _called(self, cell: Cell, event: NameEvent) -> None:
-        own = self.names[cell.index].functions
-        named = own.get(event.name)
-        used, bound = (
-            (named.sure, named.bound) if named else self._functions.get(event.name, (frozenset(), frozenset()))
-        )
-        bound_here = {each.name for each in self.names[cell.index].events if each.what == BIND}
-        for name in sorted(used - bound_here):
+        names = self.names[cell.index]
+        called = names.functions.get(event.name) or self._functions.get(event.name, FunctionNames())
+        bound_here = {each.name for each in names.events if each.what == BIND}
+        for name in sorted(called.sure - bound_here):
             self._use(MissingName(name, cell, event.line, event.name), is_sure=event.is_sure)
-        self._defined |= bound
+        self._defined |= called.bound
 
     def _use(self, missing: MissingName, *, is_sure: bool) -> None:
         name = missing.name
@@ -245,27 +233,22 @@ class _Check(NameFinder):
             return
         for cell in self.cells:
             if not cell.has_run and not is_agent_cell(cell.source):
-                yield not_run(cell)
+                yield cell.finding(
+                    "not-run",
+                    "has not been run, although others have, so the results shown do not include it.",
+                    evidence=cell.line(1),
+                    advice="Run the cell, or delete it.",
+                )
 
     def _changed(self) -> Iterator[Finding]:
         history: Mapping[int, str] = {} if self._live is None else self._live.history
         for cell in self.cells:
             before = history.get(cell.count or 0)
             if before is not None and before.strip() != cell.source.strip():
-                yield changed_since(cell, before)
+                yield _changed_since(cell, before)
 
 
-def not_run(cell: Cell) -> Finding:
-    return cell.finding(
-        "not-run",
-        "has not been run, although others have, so the results shown do not include it.",
-        evidence=cell.line(1),
-        advice="Run the cell, or delete it.",
-    )
-
-
-def changed_since(cell: Cell, before: str) -> Finding:
-    """The finding for a cell whose text differs from what was run."""
+def _changed_since(cell: Cell, before: str) -> Finding:
     difference = difflib.unified_diff(before.splitlines(), cell.source.splitlines(), lineterm="", n=0)
     lines = [each for each in difference if not each.startswith(("---", "+++", "@@"))]
     return cell.finding(

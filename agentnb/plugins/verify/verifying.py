@@ -56,18 +56,9 @@ def check_notebook(
     live: LiveKernel | None = None,
     options: RunOptions = DEFAULTS,
 ) -> Verification:
-    """Verify a notebook's text.
+    """Verify a notebook's text, or its content as a dict; raises Stopped if *options.stop* was set before its end.
 
-    Args:
-        content: The text, or the content as a dict.
-        folder: The folder that it runs in.
-        path: Its file, if it has one.
-        run: False to check only the names in the cells, without running any.
-        live: The names and the history of the notebook's own kernel.
-        options: The options for each of its runs.
-
-    Raises:
-        Stopped: If *options.stop* was set before its end.
+    Without *run*, only the names in the cells are checked; *live* is the notebook's own kernel.
     """
     begun = time.monotonic()
     name = path.name if path is not None else ""
@@ -100,13 +91,7 @@ def digest_of(content: str | dict[str, Any]) -> str:
 
 
 class _Verifying:
-    def __init__(
-        self,
-        notebook: Notebook,
-        folder: Path,
-        live: LiveKernel | None,
-        options: RunOptions,
-    ) -> None:
+    def __init__(self, notebook: Notebook, folder: Path, live: LiveKernel | None, options: RunOptions) -> None:
         self._notebook = notebook
         self._folder = folder
         self._live = live
@@ -121,14 +106,10 @@ class _Verifying:
         self.not_checked += ["No cell was run.", *answer.unknown]
         return answer.findings
 
-    # --- the run ---
-
     def by_running(self) -> list[Finding]:
         kernel = kernel_command(self._notebook)
-        if not kernel.command:
+        if not kernel.command or not kernel.language.startswith(("python", "ipython")):
             return [self._no_kernel(kernel.language, kernel.note)]
-        if not kernel.language.startswith(("python", "ipython")):
-            return [self._no_kernel(kernel.language, "")]
         self.not_checked += [kernel.note] if kernel.note else []
         cassette = self._cassette()
         cells = self._cells_to_run(has_cassette=cassette is not None)
@@ -144,9 +125,8 @@ class _Verifying:
         if run.way != "namespaces":
             self.not_checked.append(NO_WALLS.format((run.note or "no plug-in can isolate it").rstrip(".")))
         if self._options.hosts:
-            self.not_checked.append(
-                f"What {', '.join(self._options.hosts)} may answer differently next time: the run could reach it."
-            )
+            hosts = ", ".join(self._options.hosts)
+            self.not_checked.append(f"What {hosts} may answer differently next time: the run could reach it.")
         findings = self._findings(cells, run, runner)
         self.runs = runner.runs
         return sorted(findings, key=lambda each: each.cell.index if each.cell else 1 << 30)
@@ -194,8 +174,6 @@ class _Verifying:
         beside = path.with_name(f"{path.stem}{CASSETTE}")
         return beside if beside.is_file() else None
 
-    # --- the findings ---
-
     def _findings(self, cells: Sequence[Cell], run: VerifiedRun, runner: NotebookRunner) -> list[Finding]:
         by_index = {each.index: each for each in cells}
         facts = NotebookFacts(cells)
@@ -208,7 +186,7 @@ class _Verifying:
         if ended is not None:
             findings.append(ended)
         elif run.why == "failed" and last is not None and result is not None:
-            failure = failure_of(last, result, run)
+            failure = failure_of(last, result)
             finding = explained(failure, static.finder) or otherwise_explained(
                 failure, causes, facts, self._notebook.code
             )
@@ -250,22 +228,16 @@ class _Verifying:
         if self._notebook.is_cleared:
             self.not_checked.append("The notebook has no saved results, so it was run but nothing was compared.")
             return []
-        uncompared = [each for each in cells if each.tags & UNCOMPARED_TAGS]
-        if uncompared:
-            self.not_checked.append(
-                f"{len(uncompared)} cells whose tags say that their results vary were not compared."
-            )
-
-        unsaved = sum(UNSAVED_TAG in each.tags for each in cells)
-        if unsaved:
-            self.not_checked.append(
-                f"{unsaved} cells were run since the notebook was saved: their results were not compared."
-            )
+        if varying := sum(not UNCOMPARED_TAGS.isdisjoint(each.tags) for each in cells):
+            self.not_checked.append(f"{varying} cells whose tags say that their results vary were not compared.")
+        if unsaved := sum(UNSAVED_TAG in each.tags for each in cells):
+            note = "cells were run since the notebook was saved: their results were not compared."
+            self.not_checked.append(f"{unsaved} {note}")
         tags = UNCOMPARED_TAGS | {UNSAVED_TAG}
 
         def skip(cell: Cell) -> bool:
-            is_agents = is_agent_cell(cell.source)
-            return cell.index in known or not cell.has_run or bool(cell.tags & tags) or is_agents
+            is_left_out = cell.index in known or not cell.has_run or is_agent_cell(cell.source)
+            return is_left_out or not tags.isdisjoint(cell.tags)
 
         for what, shown_by in _uncompared(each for each in cells if not skip(each)).items():
             self.not_checked.append(f"Not compared: {what} ({', '.join(shown_by[:5])}).")
@@ -315,17 +287,13 @@ def _uncompared(cells: Iterable[Cell]) -> dict[str, list[str]]:
 
 def _merged(findings: Sequence[Finding], static: Sequence[Finding]) -> list[Finding]:
     places = {each.cell.index for each in findings if each.cell}
-    causes = {each.cause.partition(" would fail: ")[2] for each in findings}
-    return [
-        *findings,
-        *(
-            each
-            for each in static
-            if each.cell
-            and each.cell.index not in places
-            and (each.cause.partition(" would fail: ")[2] or "-") not in causes
-        ),
-    ]
+    causes = {_failure(each) for each in findings} - {""}
+    new = [each for each in static if each.cell and each.cell.index not in places and _failure(each) not in causes]
+    return [*findings, *new]
+
+
+def _failure(finding: Finding) -> str:
+    return finding.cause.partition(" would fail: ")[2]
 
 
 def installs_packages(source: str) -> bool:

@@ -10,7 +10,7 @@ import pytest
 from agentnb.errors import UsageError
 from agentnb.ipython.arguments import parse
 from agentnb.ipython.config import Agentnb
-from agentnb.plugins.map.magic import batch_of
+from agentnb.plugins.map.plugin import batch_of
 
 
 def batch(line: str, cell: str, **variables: Any) -> Any:

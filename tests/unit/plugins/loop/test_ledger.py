@@ -19,7 +19,7 @@ from agentnb.log.location import delete_batches
 from agentnb.plugins.loop.attempt import idea_of
 from agentnb.plugins.loop.ledger import Ledger, LedgerView, LoopSpec, LoopTry, html_of, lines_of, this_process
 from agentnb.plugins.loop.limits import LoopLimits
-from agentnb.plugins.loop.magic import loop_of, read_options
+from agentnb.plugins.loop.plugin import loop_of, read_options
 from tests.conftest import ROOT
 
 SPEC = LoopSpec(prompt="Improve it", metric="score()", limits=LoopLimits(tries=3))
@@ -197,4 +197,4 @@ def test_a_magic_that_makes_no_sense_is_said(text: str, says: str) -> None:
 def test_an_option_that_no_try_has_is_refused(option: str) -> None:
     arguments = parse(f"{option} loop --metric auc Improve it")
     with pytest.raises(agentnb.UsageError, match=rf"%agent loop takes no {option.split(maxsplit=1)[0]}\. "):
-        loop_of(arguments, Agentnb())
+        loop_of(arguments, None, Agentnb())
