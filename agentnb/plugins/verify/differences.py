@@ -98,8 +98,8 @@ class DifferenceCauses:
         if clock is cell:
             return self._clock(changed, cell, facts)
         for explain in (
-            self._by_network,
             self._by_version,
+            self._by_network,
             self._by_file,
             self._by_count,
             self._by_trial,
