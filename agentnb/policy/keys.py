@@ -12,7 +12,6 @@ from agentnb.policy.severity import SEVERITIES
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-
 Freedom: TypeAlias = Literal["ask", "edit", "auto"]
 """``ask``: reads at once; edits and commands ask. ``edit``: edits files and cells at once; commands ask. ``auto``: also
 runs commands at once, if they are confined or their preview was harmless."""
@@ -201,8 +200,6 @@ def reference() -> str:
 def _values(key: Key) -> str:
     if key.values:
         return key.values
-    return " ".join(f"`{each}`" for each in key.choices) if key.kind == "texts" else _quoted(key.choices)
-
-
-def _quoted(choices: tuple[str, ...]) -> str:
-    return ", ".join(f'`"{each}"`' for each in choices)
+    if key.kind == "texts":
+        return " ".join(f"`{each}`" for each in key.choices)
+    return ", ".join(f'`"{each}"`' for each in key.choices)

@@ -11,7 +11,6 @@ if TYPE_CHECKING:
 
 _LONGEST = 60
 
-
 _MAY = {
     "read": "read",
     "search": "search",
@@ -27,7 +26,6 @@ _MAY = {
     "other": "use its other tools",
 }
 
-
 _OBJECTS = frozenset({"read", "search", "fetch", "edit", "delete", "move"})
 
 
@@ -38,7 +36,8 @@ def rule_words(rule: AccessRule, title: Callable[[str], str]) -> str:
         >>> rule_words(AccessRule(action="allow", agent=("claude",), command=("python *",)), str.title)
         'Claude may run `python …` without asking'
     """
-    who = _either([_agent(each, title) for each in rule.agent]) or "Any agent"
+    agents = ["Any agent" if each == "*" else title(each.replace("\\", "")) for each in rule.agent]
+    who = _either(agents) or "Any agent"
     what = _either(_actions(rule))
     where = f" in {_either([*rule.folder])}" if rule.folder else ""
     end = {"allow": " without asking", "ask": " only after asking", "deny": ""}[rule.action]
@@ -51,10 +50,6 @@ def command_words(pattern: str) -> str:
     text = " ".join(pattern.replace("\\", "").split()).replace("`", "'")
     text = f"{text[:-2]} …" if text.endswith(" *") else text.replace("*", "…")
     return f"`{text if len(text) <= _LONGEST else f'{text[: _LONGEST - 1]}…'}`"
-
-
-def _agent(pattern: str, title: Callable[[str], str]) -> str:
-    return "Any agent" if pattern == "*" else title(pattern.replace("\\", ""))
 
 
 def _actions(rule: AccessRule) -> list[str]:

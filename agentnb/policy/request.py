@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from agentnb.policy.sensitive import Patterns
     from agentnb.state import ConfirmationOption
 
-
 RequestKind: TypeAlias = Literal["permission", "read", "write", "terminal", "kernel", "cell", "delete", "move"]
 
 _TOOLS: dict[RequestKind, str] = {
@@ -244,8 +243,6 @@ class Situation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):
-    """The engine's decision."""
-
     outcome: Outcome
     reason: str
     severity: Severity = "none"

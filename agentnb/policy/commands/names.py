@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
     from agentnb.policy.shell.tree import Function, Redirect
 
-
 SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "mksh", "ash", "fish", "rbash", "csh", "tcsh", "busybox-sh"})
 
 

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from agentnb.policy.severity import Severity
     from agentnb.policy.shell.tree import Field
 
-
 _REMOVES = re.compile(
     r"(?<![\w.-])rm[\s'\",]+(?:-[\w-]+[\s'\",]+)*-(?:\w*[rRf]|-(?:rec|for))"
     r"|\bmkfs(?:\.\w+)?\s|\bdd\s(?:(?!\bdd\s)[^\n;|&])*of=/dev/[a-z]"
@@ -210,8 +209,6 @@ def runs_programs(name: str, value: str | None) -> bool:
 
 
 class NamedPath(NamedTuple):
-    """A file that a command names."""
-
     path: str
     writes: bool = False
     through: tuple[str, ...] = ()
@@ -346,7 +343,6 @@ _QUOTED = re.compile(r"""['"`]([^'"`\s]{2,300})['"`]""")
 
 
 def writes_files(program: str) -> bool:
-    """True if *program* may write to the files that it names."""
     return program in programs_of("writers")
 
 

@@ -54,7 +54,7 @@ from agentnb.policy.commands.paths import (
     secret,
     tails,
 )
-from agentnb.policy.commands.table import Options, databases, known_programs, module_kind, programs_of
+from agentnb.policy.commands.table import Options, known_programs, module_kind, programs_of
 from agentnb.policy.glob import LONGEST_PATTERN
 from agentnb.policy.sensitive import SENSITIVE, sensitive_pattern
 from agentnb.policy.severity import Risk
@@ -133,7 +133,6 @@ class Walk:
     # --- the tree ---
 
     def _command(self, command: Command) -> None:
-        """Walk through one node of the parsed script, according to its kind."""
         match command:
             case Simple():
                 self._simple(command)
@@ -185,7 +184,7 @@ class Walk:
             program, arguments = innermost(words)
             if place and interprets(program) and reads_script(program, arguments):
                 self._fed(program, carried, programs)
-            if place and program in databases():
+            if place and program in programs_of("databases"):
                 self.findings += rate_statements(program, carried)
             if place and carried and words and program_name(words[0].text) in {"xargs", "parallel", "sem", "entr"}:
                 self._inner_text(f"{program} {' '.join(each.text for each in arguments)} {carried}", dynamic=False)
@@ -253,7 +252,7 @@ class Walk:
         fed_file = any(each.operator in {"<", "<>"} for each in command.redirects)
         if (fed_by or (fed_file and reads_script(program, arguments))) and interprets(program):
             self._find("high", f"{program} runs what another command prints.")
-        if program in databases() and (document is not None or fed_file):
+        if program in programs_of("databases") and (document is not None or fed_file):
             self.findings += rate_statements(program, document)
         self.argv(words)
         return words
@@ -316,7 +315,6 @@ class Walk:
         self._repeating -= program in _REPEATING
 
     def _wrapped(self, words: Sequence[Field]) -> None:
-        """Walk through a command that another one runs."""
         if self._wrappers >= _DEEPEST:
             raise Unreadable("Its commands run other commands too many levels deep to be checked.")
         self._wrappers += 1
