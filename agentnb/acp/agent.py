@@ -142,7 +142,7 @@ _CLOSE_TIMEOUT = 5.0
 class Agent(Peer):
     """A launched agent; made by :meth:`launch`."""
 
-    def __init__(self, spec: AgentSpec, tap: Tap | None = None, spawn: Spawn = SpawnedAgent.spawn) -> None:
+    def __init__(self, spec: AgentSpec, tap: Tap | None, spawn: Spawn) -> None:
         self.name: str = spec.title
         """The agent's own name, or the catalogue's if it reports none."""
         self.version: str | None = None

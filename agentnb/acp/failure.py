@@ -104,9 +104,9 @@ def answered(error: BaseException) -> RpcError:
 class AgentFailures:
     """Turns the errors of one agent into the exceptions that users get."""
 
-    def __init__(self, spec: AgentSpec, process: RunningProcess | None = None) -> None:
+    def __init__(self, spec: AgentSpec) -> None:
         self.spec = spec
-        self.process = process
+        self.process: RunningProcess | None = None
         self.started = False
         self.auth_methods: tuple[dict[str, Any], ...] = ()
 

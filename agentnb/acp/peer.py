@@ -12,7 +12,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from agentnb.acp.failure import RESTARTS, AgentFailures, answered
-from agentnb.agent.process import SpawnedAgent
 from agentnb.errors import AgentDied, AgentnbError
 from agentnb.events.kinds import AGENT_DIED, AGENT_SPAWNED, AGENT_STOPPED
 from agentnb.rpc import ACP, Connection
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
 
     from agentnb.acp.questions import AcpPermissionRequest, ElicitationAnswer, ElicitationQuestion
     from agentnb.agent.catalog import AgentSpec
-    from agentnb.agent.process import RunningProcess
+    from agentnb.agent.process import RunningProcess, SpawnedAgent
     from agentnb.changes.model import PathChange
     from agentnb.policy.request import PolicyRequest
     from agentnb.rpc import Notifications, Requests
@@ -126,12 +125,9 @@ _FINISH_SECONDS = 5.0
 
 
 class Output:
-    """Writes on a thread of its own, so that a reader that stalls only holds up what is written to it."""
+    """Writes to stdout on a thread of its own, so that a reader that stalls only holds up what is written to it."""
 
-    def __init__(
-        self, on_full: Callable[[bool], None] = lambda _: None, *, sink: int = 1, name: str = "agentnb-write"
-    ) -> None:
-        self._sink = sink
+    def __init__(self, on_full: Callable[[bool], None] = lambda _: None, *, name: str = "agentnb-write") -> None:
         self._on_full = on_full
         self._loop = asyncio.get_running_loop()
         self._queue: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
@@ -161,7 +157,7 @@ class Output:
             view = memoryview(data)
             while view:
                 try:
-                    view = view[os.write(self._sink, view) :]
+                    view = view[os.write(1, view) :]
                 except OSError:
                     return
             with self._lock:
@@ -239,8 +235,8 @@ class Peer:
         on_notifications: Notifications,
         on_request: Requests,
         on_lost: Lost,
-        tap: Tap | None = None,
-        spawn: Spawn = SpawnedAgent.spawn,
+        tap: Tap | None,
+        spawn: Spawn,
     ) -> None:
         self.spec = spec
         self.tap = tap

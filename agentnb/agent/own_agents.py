@@ -186,14 +186,9 @@ def _read(path: Path) -> OwnAgent:
         text = path.read_text("utf-8")
         spec, data = read(text, catalogue), parsed(text)
     except (AgentnbError, OSError, ValueError) as error:
+        problem = f"{path}: {error}"
         return OwnAgent(
-            name=path.stem,
-            title=path.stem,
-            command=(),
-            variables=(),
-            path=path,
-            state=state,
-            problem=f"{path}: {error}",
+            name=path.stem, title=path.stem, command=(), variables=(), path=path, state=state, problem=problem
         )
     command: Any = (data["url"],) if "url" in data else data.get("command", spec.command)
     variables = tuple(data.get("env", {}))

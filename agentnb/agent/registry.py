@@ -23,7 +23,6 @@ from agentnb.safe_json import read_record
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-
 LARGEST = 1024 * 1024
 """The largest registry file, in bytes; the public one has less than a tenth of that."""
 MOST_AGENTS = 500
@@ -302,8 +301,6 @@ _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
 class Updated(msgspec.Struct, frozen=True, kw_only=True):
-    """The result of an update of the registry."""
-
     path: str
     agents: int
     versions: tuple[str, ...]

@@ -277,7 +277,7 @@ class _Reader:
     def _table(self, value: Any, name: str) -> dict[str, Any]:
         if not isinstance(value, dict):
             self._fail(name, "", f"{name!r} is not a table", f"Write [{name}].")
-        return value  # type: ignore[no-any-return]
+        return value
 
     def _fail(self, key: str, table: str, what: str, hint: str) -> NoReturn:
         line = key_line(self._lines, key, table)
