@@ -156,12 +156,7 @@ class Agent(Peer):
         self.sessions: Sessions = Sessions(self._confined_command)
         self._second: SecondVersion | None = None
         super().__init__(
-            spec,
-            on_notifications=self._deliver,
-            on_request=self._serve,
-            on_lost=self._lose,
-            tap=tap,
-            spawn=spawn,
+            spec, on_notifications=self._deliver, on_request=self._serve, on_lost=self._lose, tap=tap, spawn=spawn
         )
 
     @classmethod

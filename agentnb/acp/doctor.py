@@ -168,13 +168,12 @@ async def _said_version(spec: AgentSpec, folder: Path) -> str | None:
 
 
 def _wants_login(
-    spec: AgentSpec, version: str | None, error: AuthenticationRequired, ways: Iterable[LoginWay]
+    spec: AgentSpec, version: str | None, error: AuthenticationRequired, ways: Sequence[LoginWay]
 ) -> Checkup:
     """The to-do is the agent's own login line (newer than the catalogue's), the catalogue's, Python, or a variable."""
-    offered = list(ways)
-    typed = [way.command for way in offered if way.command]
-    called = [f'agentnb.start("{spec.name}").login("{way.id}")' for way in offered if way.kind == "agent"]
-    exported = [f"export {name}=…" for way in offered for name in way.variables]
+    typed = [way.command for way in ways if way.command]
+    called = [f'agentnb.start("{spec.name}").login("{way.id}")' for way in ways if way.kind == "agent"]
+    exported = [f"export {name}=…" for way in ways for name in way.variables]
     by_itself = f'agentnb.start("{spec.name}").login()'  # its error lists the possible logins
     todo = next(iter([*typed, *([spec.login] if spec.login else []), *called, *exported, by_itself]))
     return _checkup(spec, version, "login", str(error), todo)

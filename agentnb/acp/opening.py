@@ -80,8 +80,6 @@ class SessionOpened(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Opening:
-    """One request that opens a session."""
-
     def __init__(
         self,
         peer: Peer,

@@ -77,7 +77,7 @@ class SecondVersion:
 
     def notifications(self, received: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
         """The agent's notifications, translated to version 1, without state updates (see :meth:`ended`)."""
-        return [each for method, params in received for each in self._notification(method, mapping(params) or params)]
+        return [each for method, params in received for each in self._notification(method, params)]
 
     def _notification(self, method: str, params: Any) -> list[tuple[str, Any]]:
         update = mapping(mapping(params).get("update"))

@@ -147,8 +147,7 @@ def find(name: str) -> AgentSpec:
         if (why := why_not(specs[name])) is not None:
             raise PolicyError(why)
         return specs[name]
-    wrong = additions()[1]
-    if own := [each for each in wrong if Path(each.partition(": ")[0]).stem == name]:
+    if own := [each for each in additions()[1] if Path(each.partition(": ")[0]).stem == name]:
         raise UnknownAgent(f"The agent {name!r} cannot be read. {own[0]}", hint="Fix that file.")
     close = difflib.get_close_matches(name.lower(), specs, n=2)
     guess = f"Did you mean {' or '.join(map(repr, close))}? " if close else ""
@@ -256,7 +255,8 @@ def _with_registry(shipped: dict[str, AgentSpec]) -> dict[str, AgentSpec]:
         ids = spec.registry or (name,)
         ours.update(ids)
         runners = (_runner(spec, each) for at in ids if (each := listed.get(at)) is not None)
-        runner = spec.runner or next((each for each in runners if each is not None), None) or _own_runner(spec)
+        own = (runner_of(each, spec.python) for each in registry.snapshot().agents if each.id in ids)
+        runner = spec.runner or next((each for each in runners if each is not None), None) or next(own, None)
         install = runner.pinned(spec.install) if runner is not None and spec.install else spec.install
         specs[name] = msgspec.structs.replace(spec, runner=runner, install=install)
     for at, agent in listed.items():
@@ -283,16 +283,9 @@ def _runner(spec: AgentSpec, agent: registry.RegistryAgent) -> PackageRunner | N
     return runner_of(agent, spec.python)
 
 
-def _own_runner(spec: AgentSpec) -> PackageRunner | None:
-    for agent in registry.snapshot().agents:
-        if agent.id in (spec.registry or (spec.name,)):
-            return runner_of(agent, spec.python)
-    return None
-
-
 @functools.cache
 def _shipped() -> tuple[dict[str, AgentSpec], list[str]]:
-    files = (file for file in Path(__file__).with_name("catalog").iterdir() if _is_toml(file.name))
+    files = Path(__file__).with_name("catalog").glob("*.toml")
     specs = [_from(read(file.read_text("utf-8")), "built in") for file in files]
     added, wrong = _from_packages()
     return {spec.name: spec for spec in (*specs, *added)}, wrong
@@ -302,7 +295,7 @@ def _folder(folder: Path, origin: str, bases: Bases | None = None) -> tuple[dict
     specs: dict[str, AgentSpec] = {}
     wrong: list[str] = []
     try:
-        files = sorted(name for name in os.listdir(folder) if _is_toml(name))  # noqa: PTH208 - `glob` hides what is wrong
+        files = sorted(name for name in os.listdir(folder) if name.endswith(".toml"))  # noqa: PTH208 - `glob` hides what is wrong
     except (FileNotFoundError, NotADirectoryError):
         return specs, wrong
     except OSError as error:
@@ -320,10 +313,6 @@ def _folder(folder: Path, origin: str, bases: Bases | None = None) -> tuple[dict
 def _from(spec: AgentSpec, origin: str) -> AgentSpec:
     asking = {} if spec.asks is None else spec.asks.env
     return msgspec.structs.replace(spec, origin=origin, env={**asking, **spec.env})
-
-
-def _is_toml(name: str) -> bool:
-    return name.endswith(".toml")
 
 
 def read(text: str, bases: Bases | None = None) -> AgentSpec:

@@ -96,7 +96,9 @@ def host_and_port(text: str, default: int | None = None) -> tuple[str, int | Non
     host, port = plain[1].lower().removesuffix("."), default if plain[2] is None else int(plain[2])
     if port is not None and not 0 < port <= _HIGHEST_PORT:
         raise ValueError(text)
-    return (str(ipaddress.IPv6Address(host)) if bracketed else _ascii(host)), port
+    if bracketed:
+        return str(ipaddress.IPv6Address(host)), port
+    return (host if host.isascii() else host.encode("idna").decode()), port  # its UnicodeError is a ValueError
 
 
 def is_allowed(hosts: Iterable[str], host: str, port: int) -> bool:
@@ -157,12 +159,3 @@ def _checked(host_text: str) -> str:
         raise UsageError(message, hint="Give a name (pypi.org), names below one (*.example.org) or an address.")
     literal = f"[{host}]" if ":" in host else host
     return f"{'*.' if rest != text else ''}{literal}{'' if port is None else f':{port}'}"
-
-
-def _ascii(host: str) -> str:
-    if host.isascii():
-        return host
-    try:
-        return host.encode("idna").decode()
-    except UnicodeError:
-        raise ValueError(host) from None

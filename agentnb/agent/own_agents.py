@@ -51,8 +51,7 @@ class OwnAgent(msgspec.Struct, frozen=True, kw_only=True):
 
 def own_agents() -> list[OwnAgent]:
     """The descriptions in the user's folder, by file name."""
-    agents = [_read(path) for path in _files()]
-    return list({each.name: each for each in agents}.values())
+    return list({each.name: each for each in map(_read, _files())}.values())
 
 
 def folder_state() -> object:

@@ -212,8 +212,7 @@ def _floor(request: PolicyRequest, assessment: Seen, decisions: list[_Decision],
             return "outside"
     if any(each.outside and not each.free and not _opened(each, request, situation) for each in assessment.files):
         return "outside"
-    runs = request.tool == "execute"
-    if runs and any(
+    if request.tool == "execute" and any(
         subject.asks and each.outcome == "allow" and each.rule is None
         for subject, each in zip(assessment.subjects, decisions, strict=True)
     ):

@@ -48,18 +48,8 @@ def freedom_of(values: Mapping[str, Any]) -> str:
 
 
 TOOLS = (
-    "read",
-    "edit",
-    "delete",
-    "move",
-    "search",
-    "execute",
-    "think",
-    "fetch",
-    "switch_mode",
-    "other",
-    "kernel",
-    "cell",
+    *("read", "edit", "delete", "move", "search", "execute", "think", "fetch", "switch_mode", "other"),
+    *("kernel", "cell"),
 )
 """The possible values of a rule's ``tool``: ACP's kinds, and agentnb's kernel and cell tools."""
 
@@ -186,20 +176,3 @@ RULE_KEYS = (
     Key(name="note", kind="text", values="text", about=""),
 )
 """The keys of a rule, in the order in which they are written."""
-
-
-def reference() -> str:
-    """The tables of all keys, for the page of reference."""
-    lines = ["| key of a file | is | says |", "|---|---|---|"]
-    lines += [f"| `{key.name}` | {_values(key)} | {key.about} |" for key in FILE_KEYS]
-    lines += ["", "| key of a rule | is | matches |", "|---|---|---|"]
-    lines += [f"| `{key.name}` | {_values(key)} | {key.about} |" for key in RULE_KEYS]
-    return "\n".join(lines)
-
-
-def _values(key: Key) -> str:
-    if key.values:
-        return key.values
-    if key.kind == "texts":
-        return " ".join(f"`{each}`" for each in key.choices)
-    return ", ".join(f'`"{each}"`' for each in key.choices)

@@ -32,15 +32,11 @@ _BROAD: dict[str, tuple[str, str]] = {
 }
 
 _CODE = {"python *": "Any Python code", "python3 *": "Any Python code", "node *": "Any JavaScript code"}
-
 _MOST = 60
-
 _FOR_NOW: tuple[tuple[Scope, str], ...] = (("turn", "this turn"), ("session", "this conversation"))
 
 
 class Offer(msgspec.Struct, frozen=True, kw_only=True):
-    """One wider answer."""
-
     scope: Scope
     label: str
     rule: AccessRule

@@ -8,7 +8,7 @@ import re
 from typing import TYPE_CHECKING
 
 from agentnb.policy.commands.names import interprets, program_name
-from agentnb.policy.commands.paths import named, only_reads, places, secret, without_bytes, writes_files
+from agentnb.policy.commands.paths import changes_files, named, places, secret, without_bytes
 from agentnb.policy.commands.table import Options, is_in_table, programs_of, rate_alone, rate_by_table, rate_unknown
 from agentnb.policy.sensitive import sensitive_pattern
 from agentnb.policy.severity import Risk, worst
@@ -334,7 +334,7 @@ class NamedFiles:
         """Report sensitive files among the arguments; what ``echo`` prints is text, unless something else reads it."""
         if program in {"echo", "printf", "true", ":"} and not computing:
             return
-        changes = writes_files(program) and not only_reads(program, arguments)
+        changes = changes_files(program, arguments)
         for word in arguments:
             for path in named(without_bytes(word.text) if interprets(program) else word.text):
                 if secret(path) or (changes and sensitive_pattern(path, self.patterns)):

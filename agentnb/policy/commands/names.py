@@ -19,8 +19,6 @@ SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "mksh", "ash", "fish", "
 
 
 class Inner(NamedTuple):
-    """A command inside a command."""
-
     words: tuple[Field, ...] = ()
     script: str = ""
     dynamic: bool = False

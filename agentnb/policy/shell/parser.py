@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 
     from tree_sitter import Language, Node
 
-__all__ = ["Dialect", "TooManyWords", "Unreadable", "parse"]
-
 Dialect: TypeAlias = Literal["bash", "posix"]
 
 _LONGEST = 20_000
