@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from agentnb.policy.keys import Key
     from agentnb.policy.request import PolicyRequest, Situation, Verdict
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -108,11 +109,28 @@ def page() -> str:
 
 def reference_page() -> str:
     """The page of reference, with the tables of keys as they are now."""
-    from agentnb.policy.keys import reference
-
     before, rest = REFERENCE.read_text(encoding="utf-8").split(KEYS[0])
     after = rest.split(KEYS[1])[1]
-    return f"{before}{KEYS[0]}\n{reference()}\n\n{KEYS[1]}{after}"
+    return f"{before}{KEYS[0]}\n{key_tables()}\n\n{KEYS[1]}{after}"
+
+
+def key_tables() -> str:
+    """The tables of all keys."""
+    from agentnb.policy.keys import FILE_KEYS, RULE_KEYS
+
+    lines = ["| key of a file | is | says |", "|---|---|---|"]
+    lines += [f"| `{key.name}` | {_values(key)} | {key.about} |" for key in FILE_KEYS]
+    lines += ["", "| key of a rule | is | matches |", "|---|---|---|"]
+    lines += [f"| `{key.name}` | {_values(key)} | {key.about} |" for key in RULE_KEYS]
+    return "\n".join(lines)
+
+
+def _values(key: Key) -> str:
+    if key.values:
+        return key.values
+    if key.kind == "texts":
+        return " ".join(f"`{each}`" for each in key.choices)
+    return ", ".join(f'`"{each}"`' for each in key.choices)
 
 
 def rows(name: str) -> list[dict[str, Any]]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from agentnb.acp.failure import RESTARTS, login_ways
+from agentnb.acp.failure import PROMPT, RESTARTS, login_ways
 from agentnb.acp.fields import mapping, objects, text
 from agentnb.acp.mcp import METHODS, Served, described
 from agentnb.acp.opening import Opening, OpenRequest, Page, SessionOpened, read_page
@@ -18,7 +18,7 @@ from agentnb.acp.peer import PATIENCE, Peer
 from agentnb.acp.prompt import PromptResult, left_out, prompt_blocks, read_answer
 from agentnb.acp.sessions import Sessions, serve
 from agentnb.acp.updates import map_session
-from agentnb.acp.version2 import PROMPT, VERSION, SecondVersion, initialized, introduction, requested
+from agentnb.acp.version2 import VERSION, SecondVersion, initialized, introduction, requested
 from agentnb.agent.process import SpawnedAgent, startable
 from agentnb.clock import now_ms
 from agentnb.distribution import own_info
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from agentnb.state import Action, Message
 
     Chosen = Callable[[tuple[Action, ...]], None]
-
 
 _ABILITIES = {
     "load": ("open an old session", "Start a new one."),
@@ -106,16 +105,13 @@ async def set_providers(
         return
     if capabilities.get("providers") is None:
         message = f"{spec.title} does not let its model providers be set, as its description requires."
-        raise AgentStartFailed(
-            message, hint="Remove [providers] there, or set them as the agent's own documentation says."
-        )
-    answer = await ask("providers/list", {})
-    offered = {
-        each.get("providerId"): each for each in objects(answer.get("providers") if isinstance(answer, dict) else None)
-    }
+        hint = "Remove [providers] there, or set them as the agent's own documentation says."
+        raise AgentStartFailed(message, hint=hint)
+    answer = mapping(await ask("providers/list", {}))
+    offered = [each.get("providerId") for each in objects(answer.get("providers"))]
     for name, provider in spec.providers.items():
         if name not in offered:
-            known = ", ".join(str(each) for each in offered) or "none"
+            known = ", ".join(map(str, offered)) or "none"
             raise AgentStartFailed(f"{spec.title} has no model provider {name!r}.", hint=f"It has: {known}.")
         method = "providers/disable" if provider.disabled else "providers/set"
         try:
@@ -146,7 +142,7 @@ _CLOSE_TIMEOUT = 5.0
 class Agent(Peer):
     """A launched agent; made by :meth:`launch`."""
 
-    def __init__(self, spec: AgentSpec, tap: Tap | None = None, spawn: Spawn = SpawnedAgent.spawn) -> None:
+    def __init__(self, spec: AgentSpec, tap: Tap | None, spawn: Spawn) -> None:
         self.name: str = spec.title
         """The agent's own name, or the catalogue's if it reports none."""
         self.version: str | None = None
@@ -160,12 +156,7 @@ class Agent(Peer):
         self.sessions: Sessions = Sessions(self._confined_command)
         self._second: SecondVersion | None = None
         super().__init__(
-            spec,
-            on_notifications=self._deliver,
-            on_request=self._serve,
-            on_lost=self._lose,
-            tap=tap,
-            spawn=spawn,
+            spec, on_notifications=self._deliver, on_request=self._serve, on_lost=self._lose, tap=tap, spawn=spawn
         )
 
     @classmethod
@@ -175,18 +166,17 @@ class Agent(Peer):
         *,
         cwd: Path,
         env: Mapping[str, str] | None = None,
-        client_info: Mapping[str, str] | None = None,
         initialize_timeout: float | None = None,
         tap: Tap | None = None,
         spawn: Spawn = SpawnedAgent.spawn,
     ) -> Agent:
         """Start the agent's process and agree on the protocol (ACP ``initialize``)."""
-        path = {**os.environ, **spec.env, **(env or {})}.get("PATH")
-        agent = cls(startable(spec, cwd, path), tap, spawn)
+        whole = {**os.environ, **spec.env, **(env or {})}
+        agent = cls(startable(spec, cwd, whole.get("PATH")), tap, spawn)
         try:
             await agent.spawn(cwd, env)
-            await agent._initialize(dict(client_info or own_info()), initialize_timeout)
-            await set_providers(spec, agent.capabilities, {**os.environ, **spec.env, **(env or {})}, agent.request)
+            await agent._initialize(initialize_timeout)
+            await set_providers(spec, agent.capabilities, whole, agent.request)
         except BaseException:
             await agent.stop(patience=0)
             raise
@@ -310,7 +300,6 @@ class Agent(Peer):
         timeout: float | None = None,
         heard: Callable[[Any], None] | None = None,
     ) -> Any:
-        """See :meth:`Peer.request`."""
         second = self._second
         if second is None:
             return await super().request(method, params, timeout, heard)
@@ -346,8 +335,8 @@ class Agent(Peer):
         if self.capabilities.offers("close"):
             self.call("session/close", {"sessionId": session_id}, lambda *_: None)
 
-    async def _initialize(self, client_info: dict[str, str], timeout: float | None) -> None:
-        answer = mapping(await self.request("initialize", introduction(self.spec, client_info), timeout))
+    async def _initialize(self, timeout: float | None) -> None:
+        answer = mapping(await self.request("initialize", introduction(self.spec, own_info()), timeout))
         version = answer.get("protocolVersion", PROTOCOL)
         if version == VERSION == self.spec.protocol:
             self._second = SecondVersion(self.spec.title)

@@ -28,7 +28,7 @@ from agentnb.policy.store import PolicyFiles
 from agentnb.state import ChatState, SessionStatus, XConfigOptionsChanged
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from agentnb.acp.failure import LoginWay
     from agentnb.acp.peer import Spawn
@@ -58,21 +58,21 @@ class Checkup(msgspec.Struct, frozen=True, kw_only=True):
     models: tuple[str, ...] = ()
 
 
-async def examine(spec: AgentSpec, env: Mapping[str, str] | None = None) -> Checkup:
+async def examine(spec: AgentSpec) -> Checkup:
     """Start *spec* in an empty folder, open a session, close it, and end it again."""
-    path = {**os.environ, **spec.env, **(env or {})}.get("PATH")
+    path = {**os.environ, **spec.env}.get("PATH")
     if installed(spec, path) is None:
         return _checkup(spec, None, "missing", _missing(spec, path), install_line(spec, path) or spec.homepage)
     with tempfile.TemporaryDirectory(prefix="agentnb-doctor-") as folder:
         began = time.monotonic()
         try:
-            agent = await Agent.launch(spec, cwd=Path(folder), env=env, spawn=_as_required(spec))
+            agent = await Agent.launch(spec, cwd=Path(folder), spawn=_as_required(spec))
         except AuthenticationRequired as error:
             return _wants_login(spec, None, error, ())
         except AgentNotFound as error:
             return _checkup(spec, None, "missing", error.message, install_line(spec, path) or spec.homepage)
         except AgentError as error:
-            return await _too_old_to_start(spec, env) or _checkup(spec, None, "broken", str(error), None)
+            return await _too_old_to_start(spec) or _checkup(spec, None, "broken", str(error), None)
         try:
             return await _talk_to(agent, folder, began)
         finally:
@@ -123,10 +123,9 @@ async def _talk_to(agent: Agent, folder: str, began: float) -> Checkup:
             await agent.delete_session(new.session_id)
     if new.problem is not None:
         return _checkup(spec, agent.version, "broken", new.problem, None)
-    models = tuple(_models(new.actions))
     message = " ".join(filter(None, ["It answers.", root_hint(spec)]))
     checkup = _checkup(spec, agent.version, "ready", message, None)
-    return msgspec.structs.replace(checkup, seconds=seconds, models=models)
+    return msgspec.structs.replace(checkup, seconds=seconds, models=tuple(_models(new.actions)))
 
 
 def _models(actions: Iterable[Action]) -> Iterator[str]:
@@ -148,20 +147,20 @@ def _too_old(spec: AgentSpec, version: str | None) -> Checkup | None:
     return _checkup(spec, version, "old", message, spec.upgrade or spec.install)
 
 
-async def _too_old_to_start(spec: AgentSpec, env: Mapping[str, str] | None) -> Checkup | None:
+async def _too_old_to_start(spec: AgentSpec) -> Checkup | None:
     """Check ``--version``: an agent that is older than its own ACP support does not start."""
     if spec.min_version is None:
         return None
     with tempfile.TemporaryDirectory(prefix="agentnb-doctor-") as folder:
-        return _too_old(spec, await said_version(spec, Path(folder), env))
+        return _too_old(spec, await _said_version(spec, Path(folder)))
 
 
-async def said_version(spec: AgentSpec, folder: Path, env: Mapping[str, str] | None = None) -> str | None:
+async def _said_version(spec: AgentSpec, folder: Path) -> str | None:
     """The version that ``PROGRAM --version`` prints; None if it prints none within :data:`VERSION_SECONDS`."""
-    whole = inherited({**spec.env, **(env or {})})
+    env = inherited(spec.env)
     try:
-        command = [find_program(spec, folder, whole.get("PATH")), "--version"]
-        output = await output_of(command, folder, whole, VERSION_SECONDS)
+        command = [find_program(spec, folder, env.get("PATH")), "--version"]
+        output = await output_of(command, folder, env, VERSION_SECONDS)
     except (AgentError, OSError):
         return None
     version = re.search(r"(?<!\d)\d+(?:\.\d+)+", output)
@@ -169,13 +168,12 @@ async def said_version(spec: AgentSpec, folder: Path, env: Mapping[str, str] | N
 
 
 def _wants_login(
-    spec: AgentSpec, version: str | None, error: AuthenticationRequired, ways: Iterable[LoginWay]
+    spec: AgentSpec, version: str | None, error: AuthenticationRequired, ways: Sequence[LoginWay]
 ) -> Checkup:
     """The to-do is the agent's own login line (newer than the catalogue's), the catalogue's, Python, or a variable."""
-    offered = list(ways)
-    typed = [way.command for way in offered if way.command]
-    called = [f'agentnb.start("{spec.name}").login("{way.id}")' for way in offered if way.kind == "agent"]
-    exported = [f"export {name}=…" for way in offered for name in way.variables]
+    typed = [way.command for way in ways if way.command]
+    called = [f'agentnb.start("{spec.name}").login("{way.id}")' for way in ways if way.kind == "agent"]
+    exported = [f"export {name}=…" for way in ways for name in way.variables]
     by_itself = f'agentnb.start("{spec.name}").login()'  # its error lists the possible logins
     todo = next(iter([*typed, *([spec.login] if spec.login else []), *called, *exported, by_itself]))
     return _checkup(spec, version, "login", str(error), todo)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
-from agentnb.acp.fields import mapping, objects, text
+from agentnb.acp.fields import mapping, objects, text, texts
 from agentnb.agent.catalog import root_hint
 from agentnb.agent.confinement import kept_from
 from agentnb.errors import (
@@ -61,9 +61,9 @@ def _way(method: dict[str, Any], program: Sequence[str]) -> LoginWay:
     variables = tuple(name for each in objects(method.get("vars")) if (name := text(each.get("name"))))
     command = None
     if terminal_auth and (named := text(terminal_auth.get("command"))):
-        command = shlex.join([named, *_words(terminal_auth.get("args"))])
+        command = shlex.join([named, *texts(terminal_auth.get("args"))])
     elif method.get("type") == "terminal" and program:
-        command = shlex.join([program[0], *_words(method.get("args"))])
+        command = shlex.join([program[0], *texts(method.get("args"))])
     kind: Literal["agent", "terminal", "variables"] = "agent"
     if command is not None:
         kind = "terminal"
@@ -77,10 +77,6 @@ def _way(method: dict[str, Any], program: Sequence[str]) -> LoginWay:
         command=command,
         variables=variables,
     )
-
-
-def _words(value: Any) -> list[str]:
-    return [word for word in value if isinstance(word, str)] if isinstance(value, list) else []
 
 
 AUTHENTICATION_REQUIRED = -32000
@@ -108,9 +104,9 @@ def answered(error: BaseException) -> RpcError:
 class AgentFailures:
     """Turns the errors of one agent into the exceptions that users get."""
 
-    def __init__(self, spec: AgentSpec, process: RunningProcess | None = None) -> None:
+    def __init__(self, spec: AgentSpec) -> None:
         self.spec = spec
-        self.process = process
+        self.process: RunningProcess | None = None
         self.started = False
         self.auth_methods: tuple[dict[str, Any], ...] = ()
 

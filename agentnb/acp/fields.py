@@ -25,3 +25,8 @@ def mapping(value: Any) -> dict[str, Any]:
 def objects(value: Any) -> list[dict[str, Any]]:
     """The objects in *value* if it is a list; other items are ignored."""
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+
+
+def texts(value: Any) -> list[str]:
+    """The texts in *value* if it is a list; other items are ignored."""
+    return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from agentnb.acp.peer import SessionListener
     from agentnb.policy.workspace import WorkspaceBoundary
 
-
 WHOLE = 256 * 1024
 """Characters, old and new together, up to which a change is shown whole; of a larger one, only changed lines."""
 SIDE = 64 * 1024
@@ -30,7 +29,6 @@ AROUND = 50
 
 
 def write_request(path: Path, old: bytes | None, new: str, *, again: bool = False) -> PolicyRequest:
-    """The request for permission to write *path*, which holds *old*."""
     title = f"Write {path.name}, which has changed in the meantime" if again else f"Write {path.name}"
     return PolicyRequest(kind="write", title=title, path=str(path), preview=_preview(path, old, new), again=again)
 
@@ -38,15 +36,14 @@ def write_request(path: Path, old: bytes | None, new: str, *, again: bool = Fals
 def _preview(path: Path, old: bytes | None, new: str) -> tuple[ToolContent, ...]:
     where = str(path)
     if old is None:
-        excerpt = _cut(new, WHOLE)
+        excerpt = new[:WHOLE]
         note = f"A new file of {len(new):,} characters; the first {len(excerpt):,} are shown." if excerpt != new else ""
         return *_note(note), ToolDiffContent(path=where, old_text=None, new_text=excerpt)
     try:
         text = old.decode("utf-8")
     except UnicodeDecodeError:
-        excerpt = _cut(new, WHOLE)
         note = f"This replaces a file that is not text ({len(old):,} bytes) with {len(new):,} characters of text."
-        return *_note(note), ToolDiffContent(path=where, old_text="", new_text=excerpt)
+        return *_note(note), ToolDiffContent(path=where, old_text="", new_text=new[:WHOLE])
     if len(text) + len(new) <= WHOLE:
         return (ToolDiffContent(path=where, old_text=text, new_text=new),)
     return _changed(where, text, new)
@@ -60,7 +57,7 @@ def _changed(where: str, old: str, new: str) -> tuple[ToolContent, ...]:
     first, below = max(top - AROUND, 0), max(end - AROUND, 0)
     lines = [side[first : len(side) - below] for side in (before, after)]
     parts = ["".join(side) for side in lines]
-    excerpts = [_cut(part, SIDE) for part in parts]
+    excerpts = [part[:SIDE] for part in parts]
     size = f"The file has {len(old):,} characters, and would have {len(new):,}."
     note = f"{size} Shown: lines {first + 1:,} to {first + len(lines[0]):,}, with all the changes."
     if excerpts != parts:
@@ -70,10 +67,6 @@ def _changed(where: str, old: str, new: str) -> tuple[ToolContent, ...]:
 
 def _alike(one: list[str], other: list[str]) -> int:
     return next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
-
-
-def _cut(text: str, most: int) -> str:
-    return text if len(text) <= most else text[:most]
 
 
 def _note(note: str) -> tuple[ToolTextContent, ...]:
@@ -87,8 +80,6 @@ TIMES = 5
 
 
 class Files:
-    """The files of one session."""
-
     def __init__(self, workspace: WorkspaceBoundary, listener: SessionListener) -> None:
         self._workspace = workspace
         self._listener = listener

@@ -8,7 +8,6 @@ from __future__ import annotations
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
-from agentnb.acp import updates as session_words
 from agentnb.acp.fields import mapping, objects, text
 from agentnb.acp.tool_calls import (
     agent_terminal,
@@ -23,7 +22,7 @@ from agentnb.acp.tool_calls import (
     tool_name,
     with_content,
 )
-from agentnb.acp.updates import UpdateTarget, find, map_session, of_call, own
+from agentnb.acp.updates import UPDATES, UpdateTarget, find, of_call, own
 from agentnb.state import (
     ChatDelta,
     ChatReasoning,
@@ -51,17 +50,12 @@ if TYPE_CHECKING:
 
     from agentnb.state import Action, ChatState
 
-
-__all__ = ["keep_raw", "map_permission", "map_session", "map_update", "merge", "permission_outcome"]
-
-
 _TEXTS = frozenset({"agent_message_chunk", "agent_thought_chunk", "user_message_chunk"})
 """The updates whose text can be joined."""
 _SEVERITIES = {"warning": "Warning: ", "error": "Error: "}
 """The prefix of a notice, by its severity."""
 _READING = frozenset({"read", "search"})
 """The kinds of calls that change nothing."""
-
 
 _OF_TURN: dict[str, Callable[[dict[str, Any], ChatState, UpdateTarget], tuple[Action, ...] | None]] = {
     "agent_message_chunk": lambda update, _, place: _message_chunk(update, place, MarkdownResponsePart, ChatDelta),
@@ -89,19 +83,19 @@ agent's suggestions in an old conversation are outdated, so they belong here."""
 def map_update(update: dict[str, Any], chat: ChatState, turn_id: str | None, time: int) -> tuple[Action, ...]:
     """The actions for one ACP ``session/update``."""
     name = text(update.get("sessionUpdate")) or "update"
-    if name in session_words.UPDATES and (actions := session_words.UPDATES[name](update, time)) is not None:
+    if name in UPDATES and (actions := UPDATES[name](update, time)) is not None:
         return actions
     place = find(chat, turn_id, time)
     actions = _OF_TURN[name](update, chat, place) if name in _OF_TURN else None
     if actions is not None:
         return actions
-    return _part(place, RawResponsePart(id=place.part_id(), name=name, payload=update))
+    return _part(place, RawResponsePart(id=place.parts.free_id(), name=name, payload=update))
 
 
 def keep_raw(name: str, payload: Any, chat: ChatState, time: int) -> tuple[Action, ...]:
     """The actions that keep *payload*, which could not be parsed, as a part of the running turn."""
     place = find(chat, None, time)
-    return _part(place, RawResponsePart(id=place.part_id(), name=name, payload=payload))
+    return _part(place, RawResponsePart(id=place.parts.free_id(), name=name, payload=payload))
 
 
 def map_permission(
@@ -115,19 +109,13 @@ def map_permission(
     tool_call = mapping(params.get("toolCall"))
     place = find(chat, turn_id, time)
     call_id = text(tool_call.get("toolCallId")) or f"permission-{len(place.parts) + 1}"
-    call = place.call(call_id)
+    call = place.parts.tool_call(call_id)
     if isinstance(call, (ToolCallCompletedState, ToolCallCancelledState)):
         call_id, call = f"{call_id}~{len(place.parts) + 1}", None
-    if (
-        call is not None
-        and call.details is not None
-        and call.details.kind in _READING
-        and tool_call.get("kind") == "other"
-    ):
-        tool_call = {
-            **tool_call,
-            "kind": call.details.kind,
-        }  # OpenCode sends this kind when its tool reads outside the workspace
+    known_kind = call.details.kind if call is not None and call.details is not None else None
+    if known_kind in _READING and tool_call.get("kind") == "other":
+        # OpenCode sends this kind when its tool reads outside the workspace
+        tool_call = {**tool_call, "kind": known_kind}
     call_details = details_of(tool_call)
     details = merged(call, call_details)
     title = text(tool_call.get("title")) or (call.display_name if call is not None else tool_name(tool_call))
@@ -175,7 +163,7 @@ def _message_chunk(
                 return ()
             if isinstance(last, part_type) and last.message_id == message:
                 return place.act(delta_type(turn_id=place.turn_id, part_id=last.id, content=words, time=place.time))
-            return _part(place, part_type(id=place.part_id(), content=words, message_id=message))
+            return _part(place, part_type(id=place.parts.free_id(), content=words, message_id=message))
         case {"type": str(kind)} if kind != "text":
             return _block(update, place)
         case _:
@@ -202,7 +190,7 @@ def _words(words: str, chat: ChatState, place: UpdateTarget) -> tuple[Action, ..
         return place.act(delta)
     if place.late and chat.active_turn is None:  # replayed from an old conversation: its next turn begins
         return own(chat, place.time, words).opening
-    return _part(place, UserMessageResponsePart(id=place.part_id(), content=words))
+    return _part(place, UserMessageResponsePart(id=place.parts.free_id(), content=words))
 
 
 def _echoes(words: str, place: UpdateTarget) -> bool:
@@ -219,7 +207,7 @@ def _tool_call(
     call_id = text(update.get("toolCallId"))
     if call_id is None:
         return None
-    call = place.call(call_id)
+    call = place.parts.tool_call(call_id)
     if call is None and not anew:
         place, call = of_call(chat, place, call_id)
     printed = terminal_actions(update, chat, place.time)
@@ -258,16 +246,10 @@ def _plan(plan: dict[str, Any], plan_id: str | None, place: UpdateTarget) -> tup
     if not isinstance(listed, list):
         return None
     there = _plan_part(place, plan_id)
-    part_id = there.id if there is not None else place.part_id()
-    return place.act(
-        XPlanSet(
-            turn_id=place.turn_id,
-            part_id=part_id,
-            plan_id=plan_id,
-            entries=tuple(_entry(each) for each in objects(listed)),
-            time=place.time,
-        )
-    )
+    part_id = there.id if there is not None else place.parts.free_id()
+    entries = tuple(_entry(each) for each in objects(listed))
+    plan_set = XPlanSet(turn_id=place.turn_id, part_id=part_id, plan_id=plan_id, entries=entries, time=place.time)
+    return place.act(plan_set)
 
 
 def _plan_update(plan: dict[str, Any], place: UpdateTarget) -> tuple[Action, ...] | None:
@@ -296,7 +278,7 @@ def _plan_removed(update: dict[str, Any], place: UpdateTarget) -> tuple[Action, 
 
 
 def _block(update: dict[str, Any], place: UpdateTarget) -> tuple[Action, ...]:
-    return _part(place, ContentResponsePart(id=place.part_id(), block=update["content"]))
+    return _part(place, ContentResponsePart(id=place.parts.free_id(), block=update["content"]))
 
 
 def _part(place: UpdateTarget, part: Any) -> tuple[Action, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from agentnb.agent.mcp import McpServer
 
 METHODS = ("mcp/connect", "mcp/message", "mcp/disconnect")
-
-
 MESSAGE = METHODS[1]
 
 
@@ -31,14 +29,6 @@ class ServedMcpServer(msgspec.Struct, frozen=True):
     server_id: str
 
 
-class Described(NamedTuple):
-    """The description of the MCP servers for the agent."""
-
-    servers: list[dict[str, Any]]
-    unreachable: tuple[str, ...]
-    missing: tuple[tuple[str, str], ...]
-
-
 def described(
     servers: Iterable[McpServer | ServedMcpServer],
     capabilities: Mapping[str, Any],
@@ -46,7 +36,8 @@ def described(
     path: str | None = None,
     *,
     on_stdio: bool = True,
-) -> Described:
+) -> tuple[list[dict[str, Any]], tuple[str, ...], tuple[tuple[str, str], ...]]:
+    """Returns *servers* in ACP's form, the names of those it cannot reach, and name and program of those not found."""
     descriptions: list[dict[str, Any]] = []
     unreachable: list[str] = []
     missing: list[tuple[str, str]] = []
@@ -63,7 +54,7 @@ def described(
             descriptions.append({"type": server.transport, "name": server.name, "url": server.url, "headers": headers})
         else:
             unreachable.append(server.name)
-    return Described(descriptions, tuple(unreachable), tuple(missing))
+    return descriptions, tuple(unreachable), tuple(missing)
 
 
 def _pairs(values: Mapping[str, str]) -> list[dict[str, str]]:
@@ -71,8 +62,6 @@ def _pairs(values: Mapping[str, str]) -> list[dict[str, str]]:
 
 
 class McpConnection(Protocol):
-    """Answers the requests of one connection."""
-
     async def request(self, method: str, params: dict[str, Any]) -> Any:
         """Answer one MCP request, or raise :class:`RpcError`."""
 

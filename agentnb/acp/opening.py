@@ -35,8 +35,6 @@ class AgentSession(NamedTuple):
 
 
 class Page(msgspec.Struct, frozen=True, kw_only=True):
-    """One page of sessions."""
-
     sessions: tuple[AgentSession, ...]
     next_cursor: str | None = None
 
@@ -63,8 +61,6 @@ def _moment(timestamp: str | None) -> datetime | None:
 
 
 class OpenRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """The session to open."""
-
     cwd: str
     way: Literal["new", "load", "resume", "fork"] = "new"
     former: str = ""
@@ -84,8 +80,6 @@ class SessionOpened(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Opening:
-    """One request that opens a session."""
-
     def __init__(
         self,
         peer: Peer,
@@ -126,8 +120,9 @@ class Opening:
             return await self._opened
         except BaseException:
             self._sessions.forget(self._known, self._listener)
-            if not self._answered:
-                self._give_up()
+            if not self._answered:  # `_done` handles a late answer
+                self._given_up = True
+                self._peer.notify("$/cancel_request", {"requestId": self._request})
             raise
         finally:
             late.cancel()
@@ -137,7 +132,8 @@ class Opening:
         self._answered = True
         self._sessions.expected()
         if self._given_up or self._opened.done():
-            self._unwanted(mapping(result).get("sessionId"))
+            if isinstance(unwanted := mapping(result).get("sessionId"), str):  # nobody waits any more
+                self._on_unwanted(unwanted)
             return
         try:
             new = self._read(result, error)
@@ -160,11 +156,6 @@ class Opening:
         directories = self._params.get("additionalDirectories", ())
         return self._sessions.open(session_id, self._listener, self._cwd, directories)
 
-    def _unwanted(self, session_id: Any) -> None:
-        """Handle a session that the agent opened when nobody was waiting any more: the agent need not keep it."""
-        if isinstance(session_id, str):
-            self._on_unwanted(session_id)
-
     def _taken(self) -> AgentRefused:
         """The error for an id that a restarted agent, which counts from the beginning, has given to another session."""
         return AgentRefused(f"The session {self._known!r} of {self._peer.spec.title} belongs to another tab.")
@@ -172,11 +163,6 @@ class Opening:
     def _too_late(self, limit: float) -> None:
         if not self._opened.done():
             self._opened.set_exception(self._peer.failures.no_answer(self._method, limit))
-
-    def _give_up(self) -> None:
-        """Cancel the request, as nobody wants the session any more; :meth:`_done` handles a late answer."""
-        self._given_up = True
-        self._peer.notify("$/cancel_request", {"requestId": self._request})
 
     def _read(self, result: Any, error: AgentnbError | None) -> SessionOpened:
         if error is not None:

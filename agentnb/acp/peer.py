@@ -12,7 +12,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from agentnb.acp.failure import RESTARTS, AgentFailures, answered
-from agentnb.agent.process import SpawnedAgent
 from agentnb.errors import AgentDied, AgentnbError
 from agentnb.events.kinds import AGENT_DIED, AGENT_SPAWNED, AGENT_STOPPED
 from agentnb.rpc import ACP, Connection
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
 
     from agentnb.acp.questions import AcpPermissionRequest, ElicitationAnswer, ElicitationQuestion
     from agentnb.agent.catalog import AgentSpec
-    from agentnb.agent.process import RunningProcess
+    from agentnb.agent.process import RunningProcess, SpawnedAgent
     from agentnb.changes.model import PathChange
     from agentnb.policy.request import PolicyRequest
     from agentnb.rpc import Notifications, Requests
@@ -37,12 +36,10 @@ class SessionListener(Protocol):
     @property
     def chat(self) -> ChatState:
         """The current chat, to which the agent's updates are added."""
-        ...
 
     @property
     def speaking(self) -> str | None:
         """The turn that the agent is answering; None if there is none yet."""
-        ...
 
     def actions(self, actions: Sequence[Action]) -> None:
         """Accept what the agent said or a terminal of its did; empty where that changes nothing."""
@@ -85,18 +82,13 @@ class Unsaved(Protocol):
     """A file as it stands in an editor, with changes that are not saved."""
 
     @property
-    def editor(self) -> str:
-        """The editor's name."""
-        ...
+    def editor(self) -> str: ...
 
     def over(self, saved: str) -> str:
         """Returns *saved* with the unsaved changes applied. Called on a thread of its own."""
-        ...
 
 
 class ChangedFile(NamedTuple):
-    """A file that a turn changed."""
-
     change: PathChange
     before: bytes | None
     after: bytes | None
@@ -114,12 +106,10 @@ class Tap(Protocol):
 
     def served(self, params: dict[str, Any]) -> Callable[[Any, dict[str, Any] | None], None]:
         """The agent sent a request outside this connection: an ``mcp/message`` with *params*."""
-        ...
 
     @property
     def takes_files(self) -> bool:
         """True if the tap wants to know which files a turn changed."""
-        ...
 
     def changed_files(self, session_id: str, files: Sequence[ChangedFile], is_own: Callable[[str], bool]) -> None:
         """A turn has changed *files*; called on any thread."""
@@ -135,12 +125,9 @@ _FINISH_SECONDS = 5.0
 
 
 class Output:
-    """Writes on a thread of its own, so that a reader that stalls only holds up what is written to it."""
+    """Writes to stdout on a thread of its own, so that a reader that stalls only holds up what is written to it."""
 
-    def __init__(
-        self, on_full: Callable[[bool], None] = lambda _: None, *, sink: int = 1, name: str = "agentnb-write"
-    ) -> None:
-        self._sink = sink
+    def __init__(self, on_full: Callable[[bool], None] = lambda _: None, *, name: str = "agentnb-write") -> None:
         self._on_full = on_full
         self._loop = asyncio.get_running_loop()
         self._queue: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
@@ -170,7 +157,7 @@ class Output:
             view = memoryview(data)
             while view:
                 try:
-                    view = view[os.write(self._sink, view) :]
+                    view = view[os.write(1, view) :]
                 except OSError:
                     return
             with self._lock:
@@ -182,15 +169,15 @@ class Output:
                     self._loop.call_soon_threadsafe(self._on_full, False)
 
 
-def read_input(take: Callable[[bytes], None], *, source: int = 0, name: str = "agentnb-read") -> None:
-    """Read on a thread of its own until the input ends."""
+def read_input(take: Callable[[bytes], None], *, name: str = "agentnb-read") -> None:
+    """Read stdin on a thread of its own until it ends."""
     loop = asyncio.get_running_loop()
 
     def read_all() -> None:
         data = b"-"
         while data:
             try:
-                data = os.read(source, CHUNK)
+                data = os.read(0, CHUNK)
             except OSError:
                 data = b""
             with contextlib.suppress(RuntimeError):  # the loop has ended
@@ -199,19 +186,19 @@ def read_input(take: Callable[[bytes], None], *, source: int = 0, name: str = "a
     threading.Thread(target=read_all, daemon=True, name=name).start()
 
 
-def watch_reader(gone: Callable[[], None], *, sink: int = 1, name: str = "agentnb-watch") -> None:
-    """Call *gone* once nobody can read the output any more; watches on a thread of its own."""
+def watch_reader(gone: Callable[[], None]) -> None:
+    """Call *gone* once nobody can read stdout any more; watches on a thread of its own."""
     loop = asyncio.get_running_loop()
 
     def wait() -> None:
         poll = select.poll()
-        poll.register(sink, 0)
+        poll.register(1, 0)
         poll.poll()
         with contextlib.suppress(RuntimeError):  # the loop has ended
             loop.call_soon_threadsafe(gone)
 
     if hasattr(select, "poll"):
-        threading.Thread(target=wait, daemon=True, name=name).start()
+        threading.Thread(target=wait, daemon=True, name="agentnb-watch").start()
 
 
 if TYPE_CHECKING:
@@ -230,7 +217,6 @@ if TYPE_CHECKING:
             on_end: Callable[[], None],
         ) -> RunningProcess:
             """Start it."""
-            ...
 
     Lost = Callable[[AgentnbError], Coroutine[Any, Any, None]]
 
@@ -249,8 +235,8 @@ class Peer:
         on_notifications: Notifications,
         on_request: Requests,
         on_lost: Lost,
-        tap: Tap | None = None,
-        spawn: Spawn = SpawnedAgent.spawn,
+        tap: Tap | None,
+        spawn: Spawn,
     ) -> None:
         self.spec = spec
         self.tap = tap
@@ -380,14 +366,11 @@ class Peer:
         finally:
             if self._process is not None:
                 await self._process.stop(self._patience)
-                self._tell_end(reason)
+                if self._stopped:
+                    AGENT_STOPPED.tell(agent=self.spec.name, pid=self.pid)
+                else:
+                    AGENT_DIED.tell(agent=self.spec.name, pid=self.pid, error=str(reason))
             self._gone.set()
-
-    def _tell_end(self, reason: AgentnbError) -> None:
-        if self._stopped:
-            AGENT_STOPPED.tell(agent=self.spec.name, pid=self.pid)
-        else:
-            AGENT_DIED.tell(agent=self.spec.name, pid=self.pid, error=str(reason))
 
     def _keep(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.ensure_future(work)

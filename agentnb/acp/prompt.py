@@ -103,10 +103,8 @@ def _embedded(label: str, data: str, mime: str, capabilities: Mapping[str, Any])
     if mime.startswith("image/"):  # not as bytes: an agent without pictures would read base64 as text
         return {"type": "text", "text": f"[{label}: a picture ({mime}), {CANNOT}; it was left out.]"}
     if capabilities.get("embeddedContext"):
-        return {
-            "type": "resource",
-            "resource": {"uri": f"agentnb://context/{label}", "mimeType": mime, "blob": data},
-        }
+        resource = {"uri": f"agentnb://context/{label}", "mimeType": mime, "blob": data}
+        return {"type": "resource", "resource": resource}
     if mime.startswith("text/") and (embedded_text := _text(data)) is not None:
         return _context(label, embedded_text, capabilities)
     return {"type": "text", "text": f"[{label}: {mime}, {CANNOT}]"}

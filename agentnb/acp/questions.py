@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from agentnb.acp.fields import count, mapping, objects, text
+from agentnb.acp.fields import count, mapping, objects, text, texts
 from agentnb.acp.mapper import map_permission
 from agentnb.clock import now_ms
 from agentnb.rpc_message import INVALID_PARAMS, RpcError
@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
 
 class AcpPermissionRequest:
-    """One permission request of an agent."""
-
     def __init__(self, params: dict[str, Any]) -> None:
         if not isinstance(params.get("toolCall"), dict):
             raise RpcError(INVALID_PARAMS, "`toolCall` must be an object with a `toolCallId`.")
@@ -61,8 +59,6 @@ class ElicitationQuestion(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ElicitationAnswer(msgspec.Struct, frozen=True):
-    """The user's answer to an elicitation."""
-
     response: Literal["accept", "decline", "cancel"]
     values: dict[str, Any] = {}
 
@@ -92,8 +88,7 @@ def _questions(params: dict[str, Any]) -> tuple[ChatInputQuestion, ...]:
     properties = mapping(schema).get("properties", {})
     if not isinstance(schema, dict) or not isinstance(properties, dict):
         raise RpcError(INVALID_PARAMS, "`requestedSchema` must be an object schema.")
-    listed = schema.get("required")
-    required = {name for name in listed if isinstance(name, str)} if isinstance(listed, list) else set()
+    required = set(texts(schema.get("required")))
     questions = {name: _question(name, mapping(each), required=name in required) for name, each in properties.items()}
     if odd := sorted(name for name in required if questions.get(name) is None):
         raise RpcError(INVALID_PARAMS, f"The form requires {', '.join(odd)}, of a type that is not known here.")
@@ -132,8 +127,7 @@ def _question(name: str, schema: dict[str, Any], *, required: bool) -> ChatInput
 
 def _options(schema: dict[str, Any], titled: str, default: Any) -> tuple[ChatInputOption, ...]:
     defaults = default if isinstance(default, list) else [default]
-    listed = schema.get("enum")
-    plain = [(each, each, None) for each in listed if isinstance(each, str)] if isinstance(listed, list) else []
+    plain = [(each, each, None) for each in texts(schema.get("enum"))]
     named = [
         (each["const"], text(each.get("title")) or each["const"], text(each.get("description")))
         for each in objects(schema.get(titled))

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from agentnb.agent.catalog import Capabilities
     from agentnb.errors import AgentnbError
 
-
 log: Logger = logger("agentnb.acp")
 
 EARLY = 10_000
@@ -202,12 +201,9 @@ class Sessions:
                 return route
             if not self._opening:
                 raise RpcError(INVALID_PARAMS, f"There is no session {session!r}.")
-            await asyncio.shield(self._change_to_come())  # cancelling one waiter must not cancel the others
-
-    def _change_to_come(self) -> asyncio.Future[None]:
-        if self._changed is None or self._changed.done():
-            self._changed = asyncio.get_running_loop().create_future()
-        return self._changed
+            if self._changed is None or self._changed.done():
+                self._changed = asyncio.get_running_loop().create_future()
+            await asyncio.shield(self._changed)  # cancelling one waiter must not cancel the others
 
     def _change(self) -> None:
         if self._changed is not None and not self._changed.done():

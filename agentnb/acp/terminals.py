@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agentnb.acp.failure import NOT_FOUND
+from agentnb.acp.fields import objects, texts
 from agentnb.agent.child import Child, inherited
 from agentnb.errors import OutsideWorkspace
 from agentnb.policy.request import PolicyRequest
@@ -139,8 +140,6 @@ class Terminal:
 
 
 class Terminals:
-    """The terminals of one session."""
-
     def __init__(
         self,
         workspace: WorkspaceBoundary,
@@ -229,10 +228,10 @@ class Terminals:
 
 
 def _words(params: dict[str, Any]) -> list[str]:
-    command, args = params.get("command"), params.get("args")
+    command = params.get("command")
     if not isinstance(command, str) or not command.strip():
         raise RpcError(INVALID_PARAMS, "`command` must name a program.")
-    return [command, *(word for word in args if isinstance(word, str))] if isinstance(args, list) else [command]
+    return [command, *texts(params.get("args"))]
 
 
 def _command_line(words: list[str], command: list[str]) -> str:
@@ -263,10 +262,9 @@ def _by_shell(line: str, env: dict[str, str]) -> list[str]:
 
 
 def _variables(env: Any) -> dict[str, str]:
-    pairs = [each for each in env if isinstance(each, dict)] if isinstance(env, list) else []
     return {
         each["name"]: each["value"]
-        for each in pairs
+        for each in objects(env)
         if isinstance(each.get("name"), str) and isinstance(each.get("value"), str)
     }
 

@@ -46,7 +46,6 @@ if TYPE_CHECKING:
     from agentnb.acp.updates import UpdateTarget
     from agentnb.state import Action, ChatState, ToolCallState, ToolContent
 
-
 _ERROR_CHARACTERS = 500
 _FIELDS = ("kind", "locations", "raw_input", "raw_output", "content")
 _SHELL_WORDS = 3
@@ -181,13 +180,12 @@ def _end(
     if call is None or isinstance(call, ToolCallStreamingState):
         return [_ready(place, call_id, title, details), complete]
     if isinstance(call, ToolCallPendingConfirmationState):  # the agent did not wait for the answer
-        skipped = None if success else "skipped"
         went_on = ChatToolCallConfirmed(
             turn_id=place.turn_id,
             tool_call_id=call_id,
             approved=success,
             confirmed="not-needed" if success else None,
-            reason=skipped,
+            reason=None if success else "skipped",
             time=place.time,
         )
         return [went_on, complete] if success else [went_on]
@@ -305,15 +303,11 @@ def _json(value: Any) -> str:
 def terminal_actions(update: dict[str, Any], chat: ChatState, time: int) -> tuple[Action, ...]:
     """The actions for the terminals in a tool call's ``_meta``; usually none."""
     meta = mapping(update.get("_meta"))
-    if not meta:
-        return ()
     info, output, end = (mapping(meta.get(f"terminal_{name}")) for name in ("info", "output", "exit"))
-    if not (info or output or end):
-        return ()
-    actions: list[Action] = []
     terminal_id = next((name for each in (info, output, end) if (name := text(each.get("terminal_id")))), None)
     if terminal_id is None:
         return ()
+    actions: list[Action] = []
     if TerminalViews.of(chat.terminals).find(terminal_id) < 0:
         view = TerminalView(id=terminal_id, command=text(update.get("title")) or "", cwd=text(info.get("cwd")))
         actions.append(XTerminalOpened(terminal=view, time=time))

@@ -53,13 +53,6 @@ class UpdateTarget:
     def last(self) -> ResponsePart | None:
         return self.parts[-1] if self.parts else None
 
-    def part_id(self) -> str:
-        """The id of the next part, unique within the turn and the same whenever it is computed again."""
-        return self.parts.free_id()
-
-    def call(self, call_id: str) -> ToolCallState | None:
-        return self.parts.tool_call(call_id)
-
     def act(self, *actions: Action) -> tuple[Action, ...]:
         """Returns *actions* unchanged while the turn runs, else each wrapped in :class:`agentnb.state.XLate`."""
         if not self.late:
@@ -70,9 +63,7 @@ class UpdateTarget:
 def find(chat: ChatState, turn_id: str | None, time: int) -> UpdateTarget:
     """The target for an update of turn *turn_id*; a new turn (:func:`own`) if there is no such turn."""
     turn = _turn(chat, turn_id)
-    if turn is not None:
-        return UpdateTarget(turn, time)
-    return own(chat, time)
+    return own(chat, time) if turn is None else UpdateTarget(turn, time)
 
 
 def own(chat: ChatState, time: int, text: str = "") -> UpdateTarget:
@@ -88,13 +79,13 @@ def own(chat: ChatState, time: int, text: str = "") -> UpdateTarget:
 
 def of_call(chat: ChatState, place: UpdateTarget, call_id: str) -> tuple[UpdateTarget, ToolCallState | None]:
     """The target of tool call *call_id*: *place* if it has the call, else the latest turn that has it, else *place*."""
-    call = place.call(call_id)
+    call = place.parts.tool_call(call_id)
     if call is not None:
         return place, call
     running = () if chat.active_turn is None else (chat.active_turn,)
     for turn in (*running, *reversed(chat.turns)):
         there = UpdateTarget(turn, place.time)
-        call = there.call(call_id)
+        call = there.parts.tool_call(call_id)
         if call is not None:
             return there, call
     return place, None

@@ -6,22 +6,18 @@ One table then reads both (:mod:`agentnb.acp.mapper`). Not supported: batches, a
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 from agentnb.acp.fields import mapping, objects, text
 from agentnb.acp.sessions import client_capabilities
 from agentnb.errors import AgentRefused
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
+    from agentnb.acp.peer import Done
     from agentnb.agent.catalog import AgentSpec
     from agentnb.errors import AgentnbError
 
-    Done: TypeAlias = Callable[[Any, AgentnbError | None], None]
-
 VERSION = 2
-PROMPT = "session/prompt"
 _METHODS = {"session/load": "session/resume", "authenticate": "auth/login", "logout": "auth/logout"}
 _MESSAGES = {"user_message", "agent_message", "agent_thought"}
 _SESSION_EXTRAS = ("delete", "fork", "additionalDirectories")
@@ -81,7 +77,7 @@ class SecondVersion:
 
     def notifications(self, received: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
         """The agent's notifications, translated to version 1, without state updates (see :meth:`ended`)."""
-        return [each for method, params in received for each in self._notification(method, mapping(params) or params)]
+        return [each for method, params in received for each in self._notification(method, params)]
 
     def _notification(self, method: str, params: Any) -> list[tuple[str, Any]]:
         update = mapping(mapping(params).get("update"))
@@ -122,7 +118,7 @@ class SecondVersion:
             self._add(session, str(update.get("messageId")), words if isinstance(words, str) else "")
         if kind == "config_option_update":
             return [{**update, "configOptions": _options(update.get("configOptions"))}]
-        return [{**update, "content": _contents(update["content"])}] if "content" in update else [update]
+        return [_with_contents(update)]
 
     def _whole(self, session: str, kind: str, update: dict[str, Any]) -> list[dict[str, Any]]:
         """Returns the chunks of a whole message that have not arrived yet; a rewritten message is kept as it is."""
@@ -155,7 +151,7 @@ def requested(method: str, params: dict[str, Any]) -> dict[str, Any]:
     detail = text(params.get("description"))
     described = {"content": [{"type": "content", "content": {"type": "text", "text": detail}}]} if detail else {}
     title = text(params.get("title"))
-    return {**params, "toolCall": {**described, **_of_call(call), **({"title": title} if title else {})}}
+    return {**params, "toolCall": {**described, **_with_contents(call), **({"title": title} if title else {})}}
 
 
 def introduction(spec: AgentSpec, client_info: dict[str, str]) -> dict[str, Any]:
@@ -164,36 +160,36 @@ def introduction(spec: AgentSpec, client_info: dict[str, str]) -> dict[str, Any]
     params = {"protocolVersion": spec.protocol, "clientCapabilities": able, "clientInfo": client_info}
     if spec.protocol != VERSION:
         return params
-    own = {name: able[name] for name in ("elicitation",) if name in able}
-    return {
-        **params,
-        "info": client_info,
-        "capabilities": own | ({"auth": {"terminal": {}}} if "auth" in able else {}),
-    }
+    capabilities = {"elicitation": able["elicitation"]} if "elicitation" in able else {}
+    if "auth" in able:
+        capabilities["auth"] = {"terminal": {}}
+    return {**params, "info": client_info, "capabilities": capabilities}
 
 
 def initialized(answer: dict[str, Any]) -> dict[str, Any]:
     """The answer to ``initialize`` in version 1's form."""
-    offered = mapping(mapping(answer.get("capabilities")).get("session"))
-    has_sessions = mapping(answer.get("capabilities")).get("session") is not None
+    session = mapping(answer.get("capabilities")).get("session")
+    offered, has_sessions = mapping(session), session is not None
     baseline: dict[str, Any] = {"list": {}, "resume": {}, "close": {}} if has_sessions else {}
+    extras = {name: offered[name] for name in _SESSION_EXTRAS if offered.get(name) is not None}
     methods = [{"id": each.get("methodId"), **each} for each in objects(answer.get("authMethods"))]
     capabilities: dict[str, Any] = {
         "loadSession": has_sessions,
-        "promptCapabilities": {
-            name: True for name, value in mapping(offered.get("prompt")).items() if value is not None
-        },
-        "mcpCapabilities": {name: True for name, value in mapping(offered.get("mcp")).items() if value is not None},
-        "sessionCapabilities": baseline
-        | {name: offered[name] for name in _SESSION_EXTRAS if offered.get(name) is not None},
+        "promptCapabilities": _present(offered.get("prompt")),
+        "mcpCapabilities": _present(offered.get("mcp")),
+        "sessionCapabilities": baseline | extras,
         "auth": {"logout": {}} if methods else {},
         "_meta": answer.get("_meta"),
     }
     return {"agentInfo": answer.get("info"), "agentCapabilities": capabilities, "authMethods": methods}
 
 
-def _of_call(call: dict[str, Any]) -> dict[str, Any]:
-    return {**call, "content": _contents(call["content"])} if "content" in call else call
+def _present(capabilities: Any) -> dict[str, bool]:
+    return {name: True for name, value in mapping(capabilities).items() if value is not None}
+
+
+def _with_contents(update: dict[str, Any]) -> dict[str, Any]:
+    return {**update, "content": _contents(update["content"])} if "content" in update else update
 
 
 def _options(options: Any) -> list[dict[str, Any]]:

@@ -11,11 +11,7 @@ if TYPE_CHECKING:
     from agentnb.agent.catalog import Capabilities as Capabilities
 else:
     __getattr__, __dir__ = names_at_first_use(
-        __name__,
-        {
-            "AgentSpec": "agentnb.agent.catalog",
-            "Capabilities": "agentnb.agent.catalog",
-        },
+        __name__, {"AgentSpec": "agentnb.agent.catalog", "Capabilities": "agentnb.agent.catalog"}
     )
 
 __all__ = ["AgentSpec", "Capabilities"]

@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
     from agentnb.agent.programs import Find
 
-
 MODE = "mode"
 
 
@@ -148,8 +147,7 @@ def find(name: str) -> AgentSpec:
         if (why := why_not(specs[name])) is not None:
             raise PolicyError(why)
         return specs[name]
-    wrong = additions()[1]
-    if own := [each for each in wrong if Path(each.partition(": ")[0]).stem == name]:
+    if own := [each for each in additions()[1] if Path(each.partition(": ")[0]).stem == name]:
         raise UnknownAgent(f"The agent {name!r} cannot be read. {own[0]}", hint="Fix that file.")
     close = difflib.get_close_matches(name.lower(), specs, n=2)
     guess = f"Did you mean {' or '.join(map(repr, close))}? " if close else ""
@@ -175,22 +173,18 @@ def why_not(spec: AgentSpec) -> str | None:
     return site_policy().why_not_agent(spec.name, spec.command, is_known=spec.origin in _OURS)
 
 
-def custom(command: Sequence[str], env: Mapping[str, str] | None = None, *, name: str | None = None) -> AgentSpec:
+def custom(command: Sequence[str], *, name: str | None = None) -> AgentSpec:
     """A spec for an agent that is not in the catalogue."""
     if isinstance(command, str) or not command or not all(command):
-        raise UsageError(
-            "An agent's command must be a list of words.", hint='For example: command=["opencode", "acp"].'
-        )
-    if len(command) == 1 and is_address(command[0]):
-        return _at_address(command[0], dict(env or {}), name)
-    called = name or command[0].replace("\\", "/").rstrip("/").rpartition("/")[2].lower()
-    return AgentSpec(name=called, title=called, command=tuple(command), env=dict(env or {}))
-
-
-def _at_address(url: str, env: dict[str, str], name: str | None) -> AgentSpec:
-    data = with_connecting_command({"url": url}, {})
-    called = name or urlsplit(url).hostname or "agent"
-    return msgspec.convert({**data, "name": called, "title": called, "env": env}, AgentSpec)
+        hint = 'For example: command=["opencode", "acp"].'
+        raise UsageError("An agent's command must be a list of words.", hint=hint)
+    program = command[0]
+    if len(command) == 1 and is_address(program):
+        data = with_connecting_command({"url": program}, {})
+        called = name or urlsplit(program).hostname or "agent"
+        return msgspec.convert({**data, "name": called, "title": called}, AgentSpec)
+    called = name or program.replace("\\", "/").rstrip("/").rpartition("/")[2].lower()
+    return AgentSpec(name=called, title=called, command=tuple(command))
 
 
 def installed(spec: AgentSpec, path: str | None = None, *, find: Find = find_on_path) -> str | None:
@@ -205,11 +199,11 @@ def run_by(spec: AgentSpec, path: str | None = None, *, find: Find = find_on_pat
     return spec.runner if spec.runner is not None and find(spec.runner.kind, path) else None
 
 
-def root_hint(spec: AgentSpec, env: Mapping[str, str] | None = None) -> str | None:
+def root_hint(spec: AgentSpec) -> str | None:
     """Returns what to set if this process runs as root and the agent must know that; None if nothing."""
     if not hasattr(os, "geteuid") or os.geteuid() != 0:
         return None
-    whole = {**os.environ, **spec.env, **(env or {})}
+    whole = {**os.environ, **spec.env}
     unset = [f"{name}={value}" for name, value in spec.root_env.items() if not whole.get(name)]
     if not unset:
         return None
@@ -217,7 +211,7 @@ def root_hint(spec: AgentSpec, env: Mapping[str, str] | None = None) -> str | No
     return f"It runs as root: some or all of its modes may be refused. Set {' '.join(unset)} {where}."
 
 
-def additions(project: Path | None = None) -> tuple[dict[str, AgentSpec], list[str]]:
+def additions() -> tuple[dict[str, AgentSpec], list[str]]:
     """Returns the agents that the user and the project add, and the problems in their files and packages' entry points.
 
     The user's files, ``agents/*.toml`` in agentnb's settings folder (:func:`agentnb.folders.config_folder`), may
@@ -227,12 +221,11 @@ def additions(project: Path | None = None) -> tuple[dict[str, AgentSpec], list[s
     shipped, packages_wrong = _shipped()
     added, wrong = _folder(user_folder(), "user", catalogue)
     taken = {**shipped, **added}
-    project_added, project_wrong = _folder((project or Path()) / ".agentnb/agents", "project")
+    project_added, project_wrong = _folder(Path(".agentnb/agents"), "project")
     for name, spec in project_added.items():
         if name in taken:
-            project_wrong.append(
-                f"The project's description of {name!r} was ignored: a project cannot replace an agent of yours."
-            )
+            ignored = f"The project's description of {name!r} was ignored"
+            project_wrong.append(f"{ignored}: a project cannot replace an agent of yours.")
         else:
             added[name] = spec
     listed_wrong = registry.current()[1]
@@ -262,7 +255,8 @@ def _with_registry(shipped: dict[str, AgentSpec]) -> dict[str, AgentSpec]:
         ids = spec.registry or (name,)
         ours.update(ids)
         runners = (_runner(spec, each) for at in ids if (each := listed.get(at)) is not None)
-        runner = spec.runner or next((each for each in runners if each is not None), None) or _own_runner(spec)
+        own = (runner_of(each, spec.python) for each in registry.snapshot().agents if each.id in ids)
+        runner = spec.runner or next((each for each in runners if each is not None), None) or next(own, None)
         install = runner.pinned(spec.install) if runner is not None and spec.install else spec.install
         specs[name] = msgspec.structs.replace(spec, runner=runner, install=install)
     for at, agent in listed.items():
@@ -289,16 +283,9 @@ def _runner(spec: AgentSpec, agent: registry.RegistryAgent) -> PackageRunner | N
     return runner_of(agent, spec.python)
 
 
-def _own_runner(spec: AgentSpec) -> PackageRunner | None:
-    for agent in registry.snapshot().agents:
-        if agent.id in (spec.registry or (spec.name,)):
-            return runner_of(agent, spec.python)
-    return None
-
-
 @functools.cache
 def _shipped() -> tuple[dict[str, AgentSpec], list[str]]:
-    files = (file for file in Path(__file__).with_name("catalog").iterdir() if _is_toml(file.name))
+    files = Path(__file__).with_name("catalog").glob("*.toml")
     specs = [_from(read(file.read_text("utf-8")), "built in") for file in files]
     added, wrong = _from_packages()
     return {spec.name: spec for spec in (*specs, *added)}, wrong
@@ -308,7 +295,7 @@ def _folder(folder: Path, origin: str, bases: Bases | None = None) -> tuple[dict
     specs: dict[str, AgentSpec] = {}
     wrong: list[str] = []
     try:
-        files = sorted(name for name in os.listdir(folder) if _is_toml(name))  # noqa: PTH208 - `glob` hides what is wrong
+        files = sorted(name for name in os.listdir(folder) if name.endswith(".toml"))  # noqa: PTH208 - `glob` hides what is wrong
     except (FileNotFoundError, NotADirectoryError):
         return specs, wrong
     except OSError as error:
@@ -326,10 +313,6 @@ def _folder(folder: Path, origin: str, bases: Bases | None = None) -> tuple[dict
 def _from(spec: AgentSpec, origin: str) -> AgentSpec:
     asking = {} if spec.asks is None else spec.asks.env
     return msgspec.structs.replace(spec, origin=origin, env={**asking, **spec.env})
-
-
-def _is_toml(name: str) -> bool:
-    return name.endswith(".toml")
 
 
 def read(text: str, bases: Bases | None = None) -> AgentSpec:
@@ -363,9 +346,8 @@ def _on_base(data: dict[str, Any], bases: Mapping[str, AgentSpec]) -> dict[str, 
         raise UsageError(f"there is no agent {named!r} to base it on")
     under = msgspec.to_builtins(base)
     command = data.get("command", under["command"])
-    if (
-        command != under["command"] or "url" in data
-    ):  # the base agent's install, run and upgrade commands do not apply to another program
+    # The base agent's install, run and upgrade commands do not apply to another program.
+    if command != under["command"] or "url" in data:
         under |= dict.fromkeys(_OF_THE_PROGRAM)
     env = data.get("env", {})
     return {**under, **data, "env": {**under["env"], **env} if isinstance(env, dict) else env}

@@ -41,8 +41,6 @@ _OF_JUPYTER_SERVER = re.compile(
 
 
 class Child(asyncio.SubprocessProtocol):
-    """A running program."""
-
     def __init__(self, on_output: Callable[[int, bytes], None], on_end: Callable[[], None]) -> None:
         self.exited: asyncio.Event = asyncio.Event()
         self.pid: int = 0

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     from agentnb.ports import Confiner
 
-
 LONGEST_TEXT = 20_000
 """Characters that are read from the end of a text."""
 MOST_REFUSED = 20
@@ -31,12 +30,11 @@ _HOST_REMEDY = "Add the host to network=[…] if it needs that, or give network=
 _LONGEST_LINE = 2_000
 _REFUSALS = (
     "permission denied",
-    "read-only file system",
+    "read-only file",
     "eacces",
     "operation not permitted",
     "eperm",
     "permissionerror",
-    "read-only file",
     "erofs",
 )
 _START_UP = frozenset(
@@ -50,8 +48,6 @@ _PATH = re.compile(r"(?<![\w./~])(?:~|\.\.)?/[^\s'\"`:;,()<>|]{1,500}")
 
 
 class RefusedAccess(NamedTuple):
-    """One access that the confinement did not allow."""
-
     path: str
     what: str
 
@@ -225,8 +221,6 @@ class Needs(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 class Confine(msgspec.Struct, frozen=True, kw_only=True):
-    """The confinement of one agent."""
-
     network: Network = "all"
     directories: tuple[str, ...] = ()
     sockets: bool = False
@@ -267,9 +261,8 @@ def how_to_confine(needs: Needs | None) -> str:
         return f"{can} It cannot be confined here: {why}."
     how = "Confine agents in the settings, or confine=True, keeps it in its workspace"
     if needs is None:
-        return (
-            f"{can} It is not known which of its own files it needs; its description says so in [confinement]. {how}."
-        )
+        unknown = "It is not known which of its own files it needs; its description says so in [confinement]."
+        return f"{can} {unknown} {how}."
     if why := needs.objection():
         return f"{can} {why} {how} anyway."
     untried = "" if way in TRIED else f" {way} can confine it, but has not been tested."

@@ -14,7 +14,6 @@ from agentnb.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-
 SCHEMES = ("wss", "https", "ws", "http")
 """The schemes of agents' addresses, those with TLS first."""
 UNCONFINED = (
@@ -52,13 +51,6 @@ def check_address(url: str, *, unencrypted: bool = False) -> None:
         raise UsageError(message, hint=f"Use {parts.scheme}s://, or set unencrypted = true.")
 
 
-def connecting_command(url: str, token_variable: str | None, *, unencrypted: bool) -> tuple[str, ...]:
-    """The command of the program (plug-in `remote`) that speaks ACP on stdio for the agent at *url*."""
-    token = () if token_variable is None else ("--token-variable", token_variable)
-    plain = ("--unencrypted",) if unencrypted else ()
-    return (sys.executable, "-m", "agentnb", "remote", *token, *plain, url)
-
-
 def with_connecting_command(data: dict[str, Any], own: Mapping[str, object]) -> dict[str, Any]:
     """Returns an agent's description *data*, with its command if it has a ``url``; *own* are the keys in its file.
 
@@ -69,11 +61,13 @@ def with_connecting_command(data: dict[str, Any], own: Mapping[str, object]) -> 
         if "url" in own:
             raise UsageError("an agent has a command or a url, not both")
         return {**data, "url": None}
-    url, token, unencrypted = data.get("url"), data.get("token_variable"), data.get("unencrypted") is True
+    url, variable, unencrypted = data.get("url"), data.get("token_variable"), data.get("unencrypted") is True
     if not isinstance(url, str):
         return data
     check_address(url, unencrypted=unencrypted)
-    command = connecting_command(url, token if isinstance(token, str) else None, unencrypted=unencrypted)
+    token = ("--token-variable", variable) if isinstance(variable, str) else ()
+    plain = ("--unencrypted",) if unencrypted else ()
+    command = (sys.executable, "-m", "agentnb", "remote", *token, *plain, url)  # it speaks ACP on stdio
     # a login in a terminal would run the connecting program
     return {**data, "command": command, "capabilities": {**data.get("capabilities", {}), "terminal_login": False}}
 
@@ -102,11 +96,12 @@ def host_and_port(text: str, default: int | None = None) -> tuple[str, int | Non
     host, port = plain[1].lower().removesuffix("."), default if plain[2] is None else int(plain[2])
     if port is not None and not 0 < port <= _HIGHEST_PORT:
         raise ValueError(text)
-    return (str(ipaddress.IPv6Address(host)) if bracketed else _ascii(host)), port
+    if bracketed:
+        return str(ipaddress.IPv6Address(host)), port
+    return (host if host.isascii() else host.encode("idna").decode()), port  # its UnicodeError is a ValueError
 
 
 def is_allowed(hosts: Iterable[str], host: str, port: int) -> bool:
-    """True if one of *hosts* matches *host* and *port*."""
     for each in hosts:
         name, only = host_and_port(each.removeprefix("*."))
         fits = host.endswith(f".{name}") if each.startswith("*.") else host == name
@@ -164,12 +159,3 @@ def _checked(host_text: str) -> str:
         raise UsageError(message, hint="Give a name (pypi.org), names below one (*.example.org) or an address.")
     literal = f"[{host}]" if ":" in host else host
     return f"{'*.' if rest != text else ''}{literal}{'' if port is None else f':{port}'}"
-
-
-def _ascii(host: str) -> str:
-    if host.isascii():
-        return host
-    try:
-        return host.encode("idna").decode()
-    except UnicodeError:
-        raise ValueError(host) from None

@@ -125,7 +125,8 @@ class Installation:
                 try:
                     await asyncio.wait_for(self._news.wait(), self._patience)
                 except asyncio.TimeoutError:
-                    return self._failed(self._why_silent())
+                    silent = f"{self._words[0]} printed nothing for {self._silent_seconds:.0f} seconds and was stopped."
+                    return self._failed(self._password() if self._asks else silent)
             if ended.is_set():
                 await self._child.exited.wait()
         finally:
@@ -147,11 +148,6 @@ class Installation:
     @property
     def _asks(self) -> bool:
         return _ASKS.search(self._tail.rstrip(" \t")) is not None
-
-    def _why_silent(self) -> str:
-        if self._asks:
-            return self._password()
-        return f"{self._words[0]} printed nothing for {self._silent_seconds:.0f} seconds and was stopped."
 
     def _why_failed(self, code: int | None) -> str:
         if _PROMPT_LINE.search(self._tail):

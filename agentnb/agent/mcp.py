@@ -15,7 +15,6 @@ from agentnb.safe_json import read_json
 
 _HINT = 'For example: {"name": "files", "command": "mcp-files", "args": ["."]} or {"name": "docs", "url": "https://…"}.'
 
-
 McpConfiguration = Union[Iterable[Any], Mapping[str, Any], str, "os.PathLike[str]", None]
 """The forms in which a user may give MCP servers."""
 
@@ -42,15 +41,16 @@ class McpServer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def mcp_servers(configured: McpConfiguration) -> tuple[McpServer, ...]:
-    listed: list[Any]
     if isinstance(configured, (str, os.PathLike)):
         return mcp_servers(_from_file(Path(configured).expanduser()))
     if isinstance(configured, Mapping):
         inner = configured.get("mcpServers", configured)
         if not isinstance(inner, Mapping):
             raise UsageError("`mcpServers` must be a mapping of names to servers.", hint=_HINT)
-        listed = [{**server, "name": name} if isinstance(server, Mapping) else server for name, server in inner.items()]
-    elif isinstance(configured, str) or not isinstance(configured, (Iterable, type(None))):
+        listed: list[Any] = [
+            {**server, "name": name} if isinstance(server, Mapping) else server for name, server in inner.items()
+        ]
+    elif not isinstance(configured, (Iterable, type(None))):
         raise UsageError("mcp_servers must be a list of servers.", hint=_HINT)
     else:
         listed = list(configured or ())

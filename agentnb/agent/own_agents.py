@@ -51,8 +51,7 @@ class OwnAgent(msgspec.Struct, frozen=True, kw_only=True):
 
 def own_agents() -> list[OwnAgent]:
     """The descriptions in the user's folder, by file name."""
-    agents = [_read(path) for path in _files()]
-    return list({each.name: each for each in agents}.values())
+    return list({each.name: each for each in map(_read, _files())}.values())
 
 
 def folder_state() -> object:
@@ -186,14 +185,9 @@ def _read(path: Path) -> OwnAgent:
         text = path.read_text("utf-8")
         spec, data = read(text, catalogue), parsed(text)
     except (AgentnbError, OSError, ValueError) as error:
+        problem = f"{path}: {error}"
         return OwnAgent(
-            name=path.stem,
-            title=path.stem,
-            command=(),
-            variables=(),
-            path=path,
-            state=state,
-            problem=f"{path}: {error}",
+            name=path.stem, title=path.stem, command=(), variables=(), path=path, state=state, problem=problem
         )
     command: Any = (data["url"],) if "url" in data else data.get("command", spec.command)
     variables = tuple(data.get("env", {}))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import subprocess
-from collections import deque
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -41,6 +40,8 @@ INSTALLERS = {
 """Instructions for getting the programs that install agents."""
 
 _PARTIAL = 4 * 1024
+_NODE = re.compile(r"Node (\d+(?:\.\d+)*)")
+_NODE_SECONDS = 5.0
 TAIL_LINES = 8
 TAIL_CHARACTERS = 800
 _ESCAPE = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|[\x00-\x08\x0b-\x1f\x7f]")
@@ -49,29 +50,20 @@ _ESCAPE = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\
 class Ring:
     """Keeps the last :data:`RING` bytes of a stream, so that the stream can be drained forever."""
 
-    def __init__(self, size: int = RING) -> None:
-        self._size = size
-        self._held = 0
-        self._cut = False
-        self._chunks: deque[bytes] = deque()
+    def __init__(self) -> None:
+        self._kept = bytearray()
+        self._is_cut = False
 
     def append(self, data: bytes) -> None:
-        """Add *data*; forget what is too old."""
-        self._chunks.append(data[-self._size :])
-        self._held += len(self._chunks[-1])
-        self._cut = self._cut or len(data) > self._size
-        while self._held - len(self._chunks[0]) >= self._size:
-            self._held -= len(self._chunks.popleft())
-            self._cut = True
-
-    def text(self) -> str:
-        """Returns what is kept, as text; bad UTF-8 becomes U+FFFD."""
-        return b"".join(self._chunks)[-self._size :].decode("utf-8", "replace")
+        self._kept += data
+        if len(self._kept) > RING:
+            del self._kept[:-RING]
+            self._is_cut = True
 
     def lines(self) -> str:
-        """The kept text, from the beginning of a line if earlier text was dropped."""
-        text = self.text()
-        if not self._cut and self._held <= self._size:
+        """The kept text, from the beginning of a line if earlier text was dropped; bad UTF-8 becomes U+FFFD."""
+        text = self._kept.decode("utf-8", "replace")
+        if not self._is_cut:
             return text
         line = text.find("\n") + 1
         return text[line if 0 < line <= _PARTIAL else _PARTIAL :]
@@ -86,12 +78,10 @@ class RunningProcess(Protocol):
     @property
     def failure(self) -> str | None:
         """Returns which component ended the process, and how; None if none did."""
-        ...
 
     @property
     def log_file(self) -> Path | None:
         """Returns the log file with its messages; None if none is written."""
-        ...
 
     def write(self, data: bytes) -> None:
         """Hand *data* to it."""
@@ -101,8 +91,6 @@ class RunningProcess(Protocol):
 
 
 class SpawnedAgent:
-    """A running agent."""
-
     def __init__(self, spec: AgentSpec, env: Mapping[str, str]) -> None:
         self.spec = spec
         self.failure: str | None = None
@@ -197,7 +185,18 @@ class SpawnedAgent:
     @property
     def node_problem(self) -> str:
         """Returns which Node it needs and which is installed, if that one is too old, else ''."""
-        return node_problem(self.spec, self._environment)
+        needed = _NODE.match(self.spec.requires or "")
+        program = find_on_path("node", self._environment.get("PATH")) if needed else None
+        if needed is None or program is None:
+            return ""
+        command, env = [program, "--version"], dict(self._environment)
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, timeout=_NODE_SECONDS, check=False, env=env)
+        except (OSError, subprocess.SubprocessError):
+            return ""
+        version = done.stdout.strip()
+        is_old = older(version, needed[1])
+        return f"It needs {self.spec.requires}; this is Node {version.lstrip('v')}." if is_old else ""
 
     def confined_command(self, command: Sequence[str]) -> list[str]:
         """The command that runs *command* with the agent's limits and private folders."""
@@ -231,7 +230,6 @@ class SpawnedAgent:
         return self._credentials.hidden_in_command(text)
 
     def write(self, data: bytes) -> None:
-        """Write *data* to its stdin."""
         self.child.write(data)
 
     async def stop(self, patience: float = 2.5) -> None:
@@ -286,23 +284,3 @@ def missing_installer(spec: AgentSpec, path: str | None = None, *, find: Find = 
     if program not in INSTALLERS or find(program, path) is not None:
         return None
     return INSTALLERS[program]
-
-
-_NEEDED = re.compile(r"Node (\d+(?:\.\d+)*)")
-_SECONDS = 5.0
-
-
-def node_problem(spec: AgentSpec, env: Mapping[str, str]) -> str:
-    """Returns a sentence on which Node *spec* needs and which is here; '' if Node is not the problem."""
-    needed = _NEEDED.match(spec.requires or "")
-    program = find_on_path("node", env.get("PATH")) if needed else None
-    if needed is None or program is None:
-        return ""
-    try:
-        done = subprocess.run(
-            [program, "--version"], capture_output=True, text=True, timeout=_SECONDS, check=False, env=dict(env)
-        )
-    except (OSError, subprocess.SubprocessError):
-        return ""
-    version = done.stdout.strip()
-    return f"It needs {spec.requires}; this is Node {version.lstrip('v')}." if older(version, needed[1]) else ""

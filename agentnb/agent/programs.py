@@ -20,7 +20,6 @@ from agentnb.safe_json import read_json
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-
 MOST_FOLDERS = 20
 Find: TypeAlias = "Callable[[str, str | None], str | None]"
 """Finds a program by name on a search path; None if it is not found."""

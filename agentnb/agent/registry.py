@@ -23,7 +23,6 @@ from agentnb.safe_json import read_record
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-
 LARGEST = 1024 * 1024
 """The largest registry file, in bytes; the public one has less than a tenth of that."""
 MOST_AGENTS = 500
@@ -156,20 +155,19 @@ def read_registry(data: bytes) -> Registry:
 
 def runner_of(agent: RegistryAgent, python: str | None = None) -> PackageRunner | None:
     """Returns how *agent* is run from a package index, with its version; None if it is a program to download."""
-    distribution = agent.distribution
-    if distribution.npx is not None:
-        match = _NPM.match(distribution.npx.package)
-        name, version = (match["name"], match["version"]) if match is not None else (distribution.npx.package, None)
-        package = f"{name}@{version or agent.version}"
-        return PackageRunner(kind="npx", package=package, args=distribution.npx.args, env=distribution.npx.env)
-    if distribution.uvx is not None:
-        match = _PYTHON.match(distribution.uvx.package)
-        name, version = (match["name"], match["version"]) if match is not None else (distribution.uvx.package, None)
-        package = f"{name}=={version or agent.version}"
-        return PackageRunner(
-            kind="uvx", package=package, args=distribution.uvx.args, env=distribution.uvx.env, python=python
-        )
+    npx, uvx = agent.distribution.npx, agent.distribution.uvx
+    if npx is not None:
+        package = _pinned(_NPM.match(npx.package), "@", agent.version)
+        return PackageRunner(kind="npx", package=package, args=npx.args, env=npx.env)
+    if uvx is not None:
+        package = _pinned(_PYTHON.match(uvx.package), "==", agent.version)
+        return PackageRunner(kind="uvx", package=package, args=uvx.args, env=uvx.env, python=python)
     return None
+
+
+def _pinned(package: re.Match[str] | None, sign: str, version: str) -> str:
+    assert package is not None  # noqa: S101 - a registry with another form is refused
+    return f"{package['name']}{sign}{package['version'] or version}"
 
 
 @functools.cache
@@ -302,8 +300,6 @@ _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
 class Updated(msgspec.Struct, frozen=True, kw_only=True):
-    """The result of an update of the registry."""
-
     path: str
     agents: int
     versions: tuple[str, ...]

@@ -16,14 +16,13 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from agentnb.credentials import Credentials
+from agentnb.folders import data_folder
 from agentnb.policy.rules import Outcome, Scope, Source
 from agentnb.policy.severity import Severity
-from agentnb.policy.workspace import audit_log
 from agentnb.site_policy import site_policy
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
 
 FIELDS = ("time", "agent", "session", "turn", "kind", "tool", "outcome", "by", "source", "scope", "severity")
 """The fields of a decision that are reported: no command, path, reason, title or rule."""
@@ -65,11 +64,8 @@ def _to_folder(folder: Path, line: bytes) -> None:
     """Append to the user's own file, which others cannot read, so that lines of different users never mix."""
     name = f"{os.getuid() if hasattr(os, 'getuid') else _user()}.jsonl"
     flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0)
-    descriptor = os.open(folder / name, flags, 0o600)
-    try:
-        os.write(descriptor, line + b"\n")
-    finally:
-        os.close(descriptor)
+    with open(os.open(folder / name, flags, 0o600), "wb", buffering=0) as file:  # noqa: PTH123 - a descriptor
+        file.write(line + b"\n")
 
 
 def _to_syslog(line: bytes) -> None:
@@ -120,7 +116,8 @@ class AuditLog:
 
     @property
     def path(self) -> Path:
-        return self._path or audit_log()
+        """In ``AGENTNB_DATA_DIR``, else in ``agentnb`` in Jupyter's data folder."""
+        return self._path or data_folder() / "audit.jsonl"
 
     @property
     def records(self) -> tuple[Record, ...]:
@@ -156,8 +153,6 @@ class AuditLog:
         with contextlib.suppress(FileNotFoundError):
             if path.stat().st_size > LARGEST:
                 path.replace(path.with_name("audit.1.jsonl"))
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-        try:
-            os.write(descriptor, line)
-        finally:
-            os.close(descriptor)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
+        with open(os.open(path, flags, 0o600), "wb", buffering=0) as file:  # noqa: PTH123 - a descriptor
+            file.write(line)

@@ -32,8 +32,6 @@ _TO_TRUST = "to trust it, type `agentnb trust` in it, or agentnb.trust() (`%agen
 
 
 class _Decision(msgspec.Struct, frozen=True):
-    """The decision about one subject."""
-
     outcome: Outcome
     reason: str
     rule: InForce | None = None
@@ -162,8 +160,8 @@ def _hidden_denial(subject: PolicySubject, decision: _Decision, situation: Situa
         for each in (*situation.user.rules, *situation.project.rules, *situation.grants)
         if each.rule.action == "deny" and each.rule.command
     )
-    anything = msgspec.structs.replace
-    return next((each for each in denying if matches(anything(each.rule, command=()), subject)), None)
+    replace = msgspec.structs.replace
+    return next((each for each in denying if matches(replace(each.rule, command=()), subject)), None)
 
 
 def _by(in_force: InForce) -> str:
@@ -214,8 +212,7 @@ def _floor(request: PolicyRequest, assessment: Seen, decisions: list[_Decision],
             return "outside"
     if any(each.outside and not each.free and not _opened(each, request, situation) for each in assessment.files):
         return "outside"
-    runs = request.tool == "execute"
-    if runs and any(
+    if request.tool == "execute" and any(
         subject.asks and each.outcome == "allow" and each.rule is None
         for subject, each in zip(assessment.subjects, decisions, strict=True)
     ):
@@ -242,19 +239,11 @@ def _ask_or_decide(verdict: Verdict, request: PolicyRequest, situation: Situatio
         severity: Severity = max(verdict.severity, "medium", key=rank)
         return msgspec.structs.replace(verdict, severity=severity)
     headless = situation.headless or (situation.user.headless if _standing_counts(request, situation) else "deny")
-    if headless == "allow" and verdict.rule is None and verdict.floor is None:
+    is_default = verdict.floor is None and verdict.rule is None
+    if headless == "allow" and is_default:
         return msgspec.structs.replace(
             verdict, outcome="allow", reason='allowed: headless = "allow"', decided_by="headless"
         )
-    reason = f"denied: {_why(verdict)}{_hint(verdict)}"
-    return msgspec.structs.replace(verdict, outcome="deny", reason=reason, decided_by="nobody")
-
-
-def _why(verdict: Verdict) -> str:
-    return "" if verdict.decided_by == "user" else f"{verdict.reason}, and "
-
-
-def _hint(verdict: Verdict) -> str:
-    if verdict.floor is not None or verdict.rule is not None:
-        return f"{NOBODY}; run it yourself, or in an open notebook"
-    return HEADLESS
+    why = "" if verdict.decided_by == "user" else f"{verdict.reason}, and "
+    hint = HEADLESS if is_default else f"{NOBODY}; run it yourself, or in an open notebook"
+    return msgspec.structs.replace(verdict, outcome="deny", reason=f"denied: {why}{hint}", decided_by="nobody")

@@ -12,7 +12,6 @@ from agentnb.policy.severity import SEVERITIES
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-
 Freedom: TypeAlias = Literal["ask", "edit", "auto"]
 """``ask``: reads at once; edits and commands ask. ``edit``: edits files and cells at once; commands ask. ``auto``: also
 runs commands at once, if they are confined or their preview was harmless."""
@@ -49,18 +48,8 @@ def freedom_of(values: Mapping[str, Any]) -> str:
 
 
 TOOLS = (
-    "read",
-    "edit",
-    "delete",
-    "move",
-    "search",
-    "execute",
-    "think",
-    "fetch",
-    "switch_mode",
-    "other",
-    "kernel",
-    "cell",
+    *("read", "edit", "delete", "move", "search", "execute", "think", "fetch", "switch_mode", "other"),
+    *("kernel", "cell"),
 )
 """The possible values of a rule's ``tool``: ACP's kinds, and agentnb's kernel and cell tools."""
 
@@ -187,22 +176,3 @@ RULE_KEYS = (
     Key(name="note", kind="text", values="text", about=""),
 )
 """The keys of a rule, in the order in which they are written."""
-
-
-def reference() -> str:
-    """The tables of all keys, for the page of reference."""
-    lines = ["| key of a file | is | says |", "|---|---|---|"]
-    lines += [f"| `{key.name}` | {_values(key)} | {key.about} |" for key in FILE_KEYS]
-    lines += ["", "| key of a rule | is | matches |", "|---|---|---|"]
-    lines += [f"| `{key.name}` | {_values(key)} | {key.about} |" for key in RULE_KEYS]
-    return "\n".join(lines)
-
-
-def _values(key: Key) -> str:
-    if key.values:
-        return key.values
-    return " ".join(f"`{each}`" for each in key.choices) if key.kind == "texts" else _quoted(key.choices)
-
-
-def _quoted(choices: tuple[str, ...]) -> str:
-    return ", ".join(f'`"{each}"`' for each in choices)

@@ -18,26 +18,10 @@ if TYPE_CHECKING:
     from agentnb.policy.request import PolicyRequest, Verdict
 
 _VERBS = frozenset(
-    {
-        "git",
-        "npm",
-        "pnpm",
-        "yarn",
-        "pip",
-        "pip3",
-        "uv",
-        "cargo",
-        "go",
-        "make",
-        "docker",
-        "poetry",
-        "conda",
-        "gh",
-        "just",
-    }
-    | {"hatch", "pdm", "dotnet", "bundle", "kubectl", "systemctl", "brew", "apt", "jupyter", "tox", "nox", "npx"}
+    {"git", "npm", "pnpm", "yarn", "pip", "pip3", "uv", "cargo", "go", "make", "docker", "poetry", "conda", "gh"}
+    | {"just", "hatch", "pdm", "dotnet", "bundle", "kubectl", "systemctl", "brew", "apt", "jupyter", "tox"}
+    | {"nox", "npx"}
 )
-
 
 _BROAD: dict[str, tuple[str, str]] = {
     "read": ("reads", "Any read"),
@@ -47,19 +31,12 @@ _BROAD: dict[str, tuple[str, str]] = {
     "edit": ("edits", "Any edit of files"),
 }
 
-
 _CODE = {"python *": "Any Python code", "python3 *": "Any Python code", "node *": "Any JavaScript code"}
-
-
 _MOST = 60
-
-
 _FOR_NOW: tuple[tuple[Scope, str], ...] = (("turn", "this turn"), ("session", "this conversation"))
 
 
 class Offer(msgspec.Struct, frozen=True, kw_only=True):
-    """One wider answer."""
-
     scope: Scope
     label: str
     rule: AccessRule

@@ -25,18 +25,10 @@ if TYPE_CHECKING:
     from agentnb.policy.sensitive import Patterns
     from agentnb.state import ConfirmationOption
 
-
 RequestKind: TypeAlias = Literal["permission", "read", "write", "terminal", "kernel", "cell", "delete", "move"]
 
-_TOOLS: dict[RequestKind, str] = {
-    "read": "read",
-    "write": "edit",
-    "terminal": "execute",
-    "kernel": "kernel",
-    "cell": "cell",
-    "delete": "delete",
-    "move": "move",
-}
+_TOOLS: dict[RequestKind, str] = {"write": "edit", "terminal": "execute"}
+"""The tools of the kinds that are called otherwise in rules."""
 _MOST = 64
 
 
@@ -61,9 +53,11 @@ class PolicyRequest(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def tool(self) -> str:
         """The tool kind in rules: an ACP ``ToolKind``, ``"kernel"`` or ``"cell"``; ``"execute"`` for a command."""
-        if self.kind == "permission" and self.command is not None and self.asked not in {"other", "kernel", "cell"}:
+        if self.kind != "permission":
+            return _TOOLS.get(self.kind, self.kind)
+        if self.command is not None and self.asked not in {"other", "kernel", "cell"}:
             return "execute"
-        return _TOOLS.get(self.kind) or self.asked or "other"
+        return self.asked or "other"
 
     @property
     def files(self) -> tuple[str, ...]:
@@ -244,8 +238,6 @@ class Situation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):
-    """The engine's decision."""
-
     outcome: Outcome
     reason: str
     severity: Severity = "none"
@@ -257,8 +249,6 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     subjects: tuple[PolicySubject, ...] = ()
     distrusted: bool = False
 
-
-__all__ = ["Mode", "choose_option"]
 
 _PREFERRED = {True: ("allow_once", "allow_always"), False: ("reject_once", "reject_always")}
 

@@ -9,7 +9,7 @@ import difflib
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 import msgspec
 
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from agentnb.policy.rules import Source
-
 
 _BUDGET = re.compile(r"^[ \t]*[\"']?budget", re.MULTILINE)
 _ORIGINS: dict[str, str] = {
@@ -175,7 +174,6 @@ class _Reader:
         return InForce(AccessRule(**fields), self._source, f"{self._name} {table}")
 
     def value(self, key: Key, data: dict[str, Any], table: str = "") -> Any:
-        """Returns the checked value of *key* in *data*."""
         name = key.name
         if name not in data:
             if key.is_needed:
@@ -188,7 +186,7 @@ class _Reader:
         if key.kind == "budget":
             return self._budget(key, value)
         if key.kind == "choice":
-            return self.choice(value, key.choices, name, table)
+            return self._choice(value, key, table)
         if not isinstance(value, bool if key.kind == "switch" else str):
             hint = "Use true or false." if key.kind == "switch" else "Use text."
             self._fail(name, table, f"{name!r} is {value!r}", hint)
@@ -207,7 +205,6 @@ class _Reader:
             )
         except UsageError as error:
             self._fail(key.name, "", error.message.removesuffix("."), error.hint or "")
-            raise
 
     def _texts(self, key: Key, value: Any, table: str) -> tuple[str, ...]:
         value = [value] if isinstance(value, str) else value
@@ -216,7 +213,7 @@ class _Reader:
                 key.name, table, f"{key.name!r} is neither text nor a list of strings", f'Write {key.name} = ["…"].'
             )
         for each in value if key.choices else ():
-            self.choice(each, key.choices, key.name, table)
+            self._choice(each, key, table)
         return tuple(value)
 
     def agents(self, agents: Any) -> dict[str, dict[str, Any]]:
@@ -269,19 +266,20 @@ class _Reader:
                 self._fail(key, table, f"{folder!r} is not an absolute path", "Start it with / or ~/.")
         return paths
 
-    def choice(self, value: Any, among: tuple[str, ...], key: str, table: str = "") -> Any:
-        if value not in among:
-            close = difflib.get_close_matches(str(value), among, n=1)
+    def _choice(self, value: Any, key: Key, table: str) -> Any:
+        if value not in key.choices:
+            close = difflib.get_close_matches(str(value), key.choices, n=1)
             guess = f"Did you mean {close[0]!r}? " if close else ""
-            self._fail(key, table, f"{key!r} is {value!r}", f"{guess}It can be {', '.join(map(repr, among))}.")
+            hint = f"{guess}It can be {', '.join(map(repr, key.choices))}."
+            self._fail(key.name, table, f"{key.name!r} is {value!r}", hint)
         return value
 
     def _table(self, value: Any, name: str) -> dict[str, Any]:
         if not isinstance(value, dict):
             self._fail(name, "", f"{name!r} is not a table", f"Write [{name}].")
-        return value  # type: ignore[no-any-return]
+        return value
 
-    def _fail(self, key: str, table: str, what: str, hint: str) -> None:
+    def _fail(self, key: str, table: str, what: str, hint: str) -> NoReturn:
         line = key_line(self._lines, key, table)
         where = f"{self._name}, line {line}" if line else self._name
         inside = f" in {table}" if table else ""
@@ -290,6 +288,4 @@ class _Reader:
 
 def _home(pattern: str) -> str:
     """Replace a leading ``~/`` with the user's home folder, whichever user's kernel this is."""
-    if not pattern.startswith("~/"):
-        return pattern
-    return f"{home()}{pattern[1:]}"
+    return f"{home()}{pattern[1:]}" if pattern.startswith("~/") else pattern

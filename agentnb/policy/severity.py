@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, get_args
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-
 Severity: TypeAlias = Literal["none", "low", "medium", "high", "critical"]
 """``none``: only reads. ``low``: an unknown program. ``medium``: changes something. ``high``: reaches outside the
 workspace, or hides its effect. ``critical``: cannot be undone."""

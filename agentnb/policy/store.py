@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from agentnb.distribution import manual
 from agentnb.errors import PolicyError, UsageError
+from agentnb.folders import config_folder
 from agentnb.policy.keys import RULE_KEYS
 from agentnb.policy.settings import PolicySettings, joined, load, parse
-from agentnb.policy.workspace import PROJECT, trusting, user_policy, with_folder, without_folder
+from agentnb.policy.workspace import NAME, PROJECT, trusting, with_folder, without_folder
 from agentnb.site_policy import file_state, site_files
 from agentnb.toml_file import (
     ChangedMeanwhile,
@@ -44,7 +45,7 @@ class PolicyFiles:
 
     @property
     def user_path(self) -> Path:
-        return self._user or user_policy()
+        return self._user or config_folder() / NAME
 
     @property
     def user(self) -> PolicySettings:
@@ -91,10 +92,7 @@ class PolicyFiles:
             left = trusting(_trusted(before), folder)
             if left is not None:
                 message = f"{folder} is in {left}, which is trusted."
-                raise PolicyError(
-                    message,
-                    hint="Remove the trust in that folder, then trust others in it.",
-                )
+                raise PolicyError(message, hint="Remove the trust in that folder, then trust others in it.")
             return before
 
         return self._change(taken, "Remove it from [trust] folders by hand.")
@@ -135,12 +133,11 @@ class PolicyFiles:
 
         return self._change(without, f"Change [agents.{agent}] by hand.")
 
-    def set_key(self, key: str, value: Any, check: Callable[[Mapping[str, Any]], None] | None = None) -> Path:
-        """Set a key of the user's file, such as ``headless``; None removes it."""
+    def set_key(self, key: str, value: Any, check: Callable[[Mapping[str, Any]], None]) -> Path:
+        """Set a key of the user's file, such as ``headless``; None removes it. *check* gets the file before."""
 
         def with_value(before: str) -> str:
-            if check is not None:
-                check(parsed(before))
+            check(parsed(before))
             return without_key(before, key) if value is None else with_key(before, key, value)
 
         return self._change(with_value, f"Change {key} by hand.")
@@ -162,10 +159,11 @@ class PolicyFiles:
 
     def _load(self, path: Path, source: Source) -> PolicySettings:
         state = file_state(path)
-        known = self._read.get((path, source))
-        if known is None or known[0] != state:
-            known = self._read[path, source] = (state, load(path, source))
-        return known[1]
+        known, settings = self._read.get((path, source), (None, _NOTHING))
+        if known != state:
+            settings = load(path, source)
+            self._read[path, source] = (state, settings)
+        return settings
 
 
 def _trusted(text: str) -> tuple[str, ...]:

@@ -27,21 +27,11 @@ if TYPE_CHECKING:
 
     from agentnb.policy.request import PolicyRequest, Situation
 
-
 _DEVICES = re.compile(r"/dev/(?:null|zero|full|u?random|stdin|stdout|stderr|tty|fd/\d+)|-")
 _DISCARDS = re.compile(r"/dev/(?:null|stdout|stderr|tty|fd/[12])|-")
 _PROGRAMS = (
-    "/usr",
-    "/bin",
-    "/sbin",
-    "/lib",
-    "/lib32",
-    "/lib64",
-    "/libx32",
-    "/opt",
-    "/nix/store",
-    "/System",
-    "/Library",
+    *("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/opt", "/nix/store"),
+    *("/System", "/Library"),
 )
 _VARIABLE = re.compile(r"\$\{?(\w+)\}?")
 _MOST = 256
@@ -50,8 +40,6 @@ _BASES = 16
 
 
 class CommandTarget(NamedTuple):
-    """A file that a command reaches."""
-
     path: str
     writes: bool
     known: bool = True
@@ -62,12 +50,9 @@ def command_targets(places: Iterable[NamedPath], cwd: str) -> list[CommandTarget
     """Returns what a command in *cwd* accesses, as far as its words show, without devices that store nothing."""
     unique_places = list(dict.fromkeys(places))
     targets = dict.fromkeys(each for place in unique_places[:_MOST] for each in _of(place, cwd))
-    rest = (
-        [CommandTarget(f"{len(unique_places) - _MOST} more files", writes=True, known=False)]
-        if len(unique_places) > _MOST
-        else []
-    )
-    return [*targets, *rest]
+    if len(unique_places) > _MOST:
+        targets[CommandTarget(f"{len(unique_places) - _MOST} more files", writes=True, known=False)] = None
+    return list(targets)
 
 
 _SYSTEM_FILES = re.compile(

@@ -13,27 +13,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agentnb.errors import OutsideWorkspace, PolicyError
-from agentnb.folders import config_folder, data_folder, from_home
+from agentnb.folders import config_folder, from_home
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator
     from pathlib import PurePath
 
-
 NAME = "policy.toml"
+"""The user's file, in ``AGENTNB_CONFIG_DIR``, else in ``agentnb`` in Jupyter's configuration folder."""
 PROJECT = Path(".agentnb", NAME)
 """The project's file, in the workspace."""
 
 
-def user_policy(environment: Mapping[str, str] = os.environ) -> Path:
-    """Returns the user's policy file, in ``AGENTNB_CONFIG_DIR`` or ``agentnb`` in Jupyter's configuration folder."""
-    return config_folder(environment) / NAME
-
-
-def own_patterns(root: PurePath, environment: Mapping[str, str] = os.environ) -> tuple[str, ...]:
+def own_patterns(root: PurePath) -> tuple[str, ...]:
     """Returns patterns for the files that decide what agents may do and how they start."""
-    named = [environment.get(name) for name in ("JUPYTER_CONFIG_DIR", "JUPYTERLAB_SETTINGS_DIR", "IPYTHONDIR")]
-    folders = [config_folder(environment), *(Path(each).expanduser() for each in named if each)]
+    named = [os.environ.get(name) for name in ("JUPYTER_CONFIG_DIR", "JUPYTERLAB_SETTINGS_DIR", "IPYTHONDIR")]
+    folders = [config_folder(), *(Path(each).expanduser() for each in named if each)]
     patterns = []
     for folder in (Path(os.path.abspath(each)) for each in folders):  # noqa: PTH100 - links stay
         patterns.append(f"{_literal(folder.as_posix())}/**")
@@ -45,11 +40,6 @@ def own_patterns(root: PurePath, environment: Mapping[str, str] = os.environ) ->
 def _literal(path: str) -> str:
     """Returns *path* as a pattern; a character that is special in patterns becomes one that matches any character."""
     return re.sub(r"[*?\[\]{}!\\,]", "?", path)
-
-
-def audit_log(environment: Mapping[str, str] = os.environ) -> Path:
-    """Returns the log of decisions, in ``AGENTNB_DATA_DIR``, else in ``agentnb`` in Jupyter's data folder."""
-    return data_folder(environment) / "audit.jsonl"
 
 
 LONGEST_PATH = 4_096
@@ -122,8 +112,7 @@ def trusting(folders: Iterable[str], workspace: Path) -> str | None:
 
 def for_display(folder: Path) -> str:
     """Returns *folder* for display: short, on one line, with ``~`` for the user's home folder."""
-    text = from_home(folder)
-    text = "".join(char if char.isprintable() else "?" for char in text).replace("`", "'")
+    text = "".join(char if char.isprintable() else "?" for char in from_home(folder)).replace("`", "'")
     return text if len(text) <= _LONGEST else f"…{text[1 - _LONGEST :]}"
 
 

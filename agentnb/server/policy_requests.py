@@ -12,8 +12,7 @@ from agentnb.errors import AgentnbError, UsageError
 from agentnb.host import intents
 from agentnb.host.conversation import Conversation
 from agentnb.kernel.rehearsal_result import can_preview
-from agentnb.policy.plain_words import rule_words
-from agentnb.policy.rules import AccessRule
+from agentnb.policy.rules import AccessRule, rule_words
 from agentnb.policy.workspace import for_display
 from agentnb.server.request_table import Asker, ChangedResult, request
 from agentnb.state.wire import Count, Wire

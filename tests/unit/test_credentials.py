@@ -16,8 +16,7 @@ from agentnb.agent.process import RING, TAIL_CHARACTERS, SpawnedAgent
 from agentnb.credentials import Credentials, logger
 from agentnb.plugins.export.document import Document, DocumentEntry
 from agentnb.plugins.export.documents import FORMS, exported
-from agentnb.policy import Record
-from agentnb.policy.audit import AuditLog
+from agentnb.policy.audit import AuditLog, Record
 from tests.unit.cassette.test_secrets import CREDENTIALS, HARMLESS, bare
 
 Written = Callable[[str, Path], str]

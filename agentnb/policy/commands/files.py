@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import posixpath
 import re
 from typing import TYPE_CHECKING
 
 from agentnb.policy.commands.names import interprets, program_name
-from agentnb.policy.commands.paths import named, only_reads, places, secret, without_bytes, writes_files
+from agentnb.policy.commands.paths import changes_files, named, places, secret, without_bytes
 from agentnb.policy.commands.table import Options, is_in_table, programs_of, rate_alone, rate_by_table, rate_unknown
 from agentnb.policy.sensitive import sensitive_pattern
 from agentnb.policy.severity import Risk, worst
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
     from agentnb.policy.commands.paths import NamedPath
     from agentnb.policy.sensitive import Patterns
     from agentnb.policy.shell.tree import Field, Simple
-
 
 _DEVICE = re.compile(r"/dev/(?!(?:null|zero|full|random|urandom|stdin|stdout|stderr|tty|fd/\d+|shm/.*)$).+")
 _SYSTEM = re.compile(r"(?:/|/(?:etc|usr|bin|sbin|lib\w*|boot|sys|proc|var|opt|root|System|Library)(?:/.*)?)$")
@@ -136,12 +134,10 @@ _SHOWS = re.compile(
     re.IGNORECASE,
 )
 
-
 _SCRIPTS = {
     **dict.fromkeys(("python", "python2", "python3", "pypy", "pypy3"), "a Python script"),
     **dict.fromkeys(("node", "nodejs", "bun", "deno"), "a JavaScript program"),
     "rscript": "an R script",
-    "Rscript": "an R script",
     "julia": "a Julia script",
 }
 """The kind of script that each program runs, for people."""
@@ -155,8 +151,11 @@ def rate_program(program: str, options: Options) -> Risk | None:
 def _rated_alone(program: str, options: Options) -> Risk | None:
     """Rates *program* by itself, by its cases in the table or by a function where rows could not express them."""
     line = " ".join((program, *options.words))
-    risk = _gives_trust(line) or _shows_key(line) or rate_alone(program, options)
-    if risk is not None:
+    if _gives_trust(line):
+        return Risk("critical", "Lets agents act in a folder without asking.")
+    if _SHOWS.match(line):
+        return Risk("high", "Shows a credential.")
+    if (risk := rate_alone(program, options)) is not None:
         return risk
     if program in RATERS:
         return RATERS[program](options)
@@ -179,25 +178,19 @@ def is_read(program: str) -> bool:
     return program in RATERS or is_in_table(program) or prefixed(program) is not None
 
 
-def _gives_trust(line: str) -> Risk | None:
-    """Rates a command by which an agent would free itself from being asked; None for any other."""
+def _gives_trust(line: str) -> bool:
+    """True for a command by which an agent would free itself from being asked."""
     words = line.lower().split()
     if words and words[0].startswith("python"):
         at = next((at for at, word in enumerate(words) if word.startswith("-m")), len(words))
         words = words[at + 1 :] if words[at : at + 1] == ["-m"] else [each.removeprefix("-m") for each in words[at:]]
-    trusts = words[:1] == ["agentnb"] and "trust" in words and "--remove" not in words
-    return Risk("critical", "Lets agents act in a folder without asking.") if trusts else None
-
-
-def _shows_key(line: str) -> Risk | None:
-    return Risk("high", "Shows a credential.") if _SHOWS.match(line) else None
+    return words[:1] == ["agentnb"] and "trust" in words and "--remove" not in words
 
 
 DOWNLOADS = frozenset({"curl", "wget", "fetch", "http", "https", "aria2c", "lynx", "iwr", "nc", "ncat", "irm", "ssh"})
 DECODES = frozenset(
     {"base64", "base32", "xxd", "openssl", "uudecode", "rev", "tr", "gunzip", "zcat", "gzip", "od", "sed"}
 )
-
 
 _PRINT_NOTHING = (["cat", "/dev/null"], ["echo", "-n"], ["echo", "-n", ""], ["printf", ""], ["printf", "%s", ""])
 
@@ -289,7 +282,7 @@ def _decoded(program: str, texts: list[str], fed: str | None) -> str | None:
     decode = base64.b32decode if program == "base32" else base64.b64decode
     try:
         return decode("".join(fed.split()).encode()).decode()
-    except (binascii.Error, ValueError):
+    except ValueError:
         return None
 
 
@@ -341,7 +334,7 @@ class NamedFiles:
         """Report sensitive files among the arguments; what ``echo`` prints is text, unless something else reads it."""
         if program in {"echo", "printf", "true", ":"} and not computing:
             return
-        changes = writes_files(program) and not only_reads(program, arguments)
+        changes = changes_files(program, arguments)
         for word in arguments:
             for path in named(without_bytes(word.text) if interprets(program) else word.text):
                 if secret(path) or (changes and sensitive_pattern(path, self.patterns)):

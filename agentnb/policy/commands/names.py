@@ -15,13 +15,10 @@ if TYPE_CHECKING:
 
     from agentnb.policy.shell.tree import Function, Redirect
 
-
 SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "mksh", "ash", "fish", "rbash", "csh", "tcsh", "busybox-sh"})
 
 
 class Inner(NamedTuple):
-    """A command inside a command."""
-
     words: tuple[Field, ...] = ()
     script: str = ""
     dynamic: bool = False

@@ -7,7 +7,6 @@ import functools
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from agentnb.hidden_characters import HIDDEN, JOINERS
 from agentnb.policy.commands.names import INLINE, inner_commands
 from agentnb.policy.commands.table import Options, programs_of, rate_by_table
 from agentnb.policy.glob import LONGEST_PATTERN
@@ -20,38 +19,17 @@ if TYPE_CHECKING:
     from agentnb.policy.severity import Severity
     from agentnb.policy.shell.tree import Field
 
-
 _REMOVES = re.compile(
     r"(?<![\w.-])rm[\s'\",]+(?:-[\w-]+[\s'\",]+)*-(?:\w*[rRf]|-(?:rec|for))"
     r"|\bmkfs(?:\.\w+)?\s|\bdd\s(?:(?!\bdd\s)[^\n;|&])*of=/dev/[a-z]"
 )
-_INVISIBLE = re.compile(f"[{HIDDEN}{JOINERS}]")
-_BEGINS = frozenset({"rm", "shred", "srm", "dd", "wipefs", "blkdiscard", "find", "sudo", "doas", "env", "xargs"})
 _SEARCHES = frozenset({"grep", "egrep", "fgrep", "zgrep", "rg", "ag", "ack"})
 _TEXT_VERBS = frozenset({"log", "grep", "commit", "show", "shortlog", "blame", "tag", "stash"})
-_MOST = 64
 
 
 def removal(text: str) -> bool:
     """True if *text*, in whatever language, contains a command that removes something without asking."""
     return _REMOVES.search(text) is not None
-
-
-def unseen(text: str) -> Risk | None:
-    """Rates invisible characters, and characters that reverse the text; None if *text* has none."""
-    if _INVISIBLE.search(text):
-        return Risk("high", "Contains invisible characters, or characters that reverse the text.")
-    return None
-
-
-def odd_name(program: str) -> Risk | None:
-    """Rates a program name that only looks like another one; None if it is plain ASCII."""
-    return None if program.isascii() else Risk("high", f"The program's name is not plain: {program!a}.")
-
-
-def tails(program_of: Sequence[str], shells: frozenset[str]) -> list[int]:
-    """Returns the positions in an unknown program's arguments at which another command may begin."""
-    return [at for at, name in enumerate(program_of[:_MOST]) if name in _BEGINS or name in shells]
 
 
 def is_only_text(program: str, texts: Sequence[str], *, only_shown: bool) -> bool:
@@ -110,8 +88,7 @@ class Values:
         if name == "PATH" and value.startswith("."):
             self._findings.append(Risk("high", "Looks for programs in the workspace first."))
         elif name in {"PATH", *_MODULES} and value.startswith(ANYBODYS):
-            reason = f"Looks first in a folder that every program can write to: {name}."
-            self._findings.append(Risk("high", reason))
+            self._findings.append(Risk("high", f"Looks first in a folder that every program can write to: {name}."))
 
     def declare(self, program: str, arguments: Sequence[Field]) -> bool:
         """Handle builtins that set variables; returns False if *program* is not one."""
@@ -119,8 +96,7 @@ class Values:
             return False
         words = tuple(word.text for word in arguments)
         if removal(" ".join(words)):
-            reason = f"{program}'s arguments, if something runs them, remove for good."
-            self._findings.append(Risk("critical", reason))
+            self._findings.append(Risk("critical", f"{program}'s arguments, if something runs them, remove for good."))
         for word in arguments:
             name, equals, value = word.text.partition("=")
             if equals:
@@ -203,15 +179,13 @@ _PLAIN = frozenset({"", "cat", "true", ":", "less", "more", "vi", "vim", "nano",
 def runs_programs(name: str, value: str | None) -> bool:
     """True if the variable *name* with *value* makes other programs run or load what the value names."""
     if name == "PATH":
-        return value is not None and value.startswith((".", *ANYBODYS))
+        return (value or "").startswith((".", *ANYBODYS))
     if name in _MODULES:  # a folder of the workspace is common here
-        return value is not None and any(each.startswith(ANYBODYS) for each in value.split(":"))
+        return any(each.startswith(ANYBODYS) for each in (value or "").split(":"))
     return _RUNS.fullmatch(name) is not None and value not in _PLAIN
 
 
 class NamedPath(NamedTuple):
-    """A file that a command names."""
-
     path: str
     writes: bool = False
     through: tuple[str, ...] = ()
@@ -233,13 +207,12 @@ _OUTPUT = re.compile(
 )
 _NAMES = frozenset({"-name", "-iname", "-path", "-ipath", "-wholename", "-iwholename", "-regex", "-iregex"})
 _CONTAINERS = frozenset({"docker", "podman", "nerdctl"})
-_IN_CONTAINER = frozenset({"-w", "--workdir"})
 _MOUNTS = frozenset({"-v", "--volume"})
 _TEXT = {
     "git": frozenset({"-m", "--message"}),
     "find": _NAMES,
     "pytest": frozenset({"-k", "-m"}),
-    **dict.fromkeys(_CONTAINERS, _IN_CONTAINER),
+    **dict.fromkeys(_CONTAINERS, frozenset({"-w", "--workdir"})),
 }
 _OF_SED = re.compile(r"(?:^|[;{}/\d$])\s*[wW]\s+(\S+)")
 _LEADS = ("/", "~", "../", "./", "$")
@@ -252,7 +225,7 @@ def places(program: str, arguments: Sequence[Field], *, computing: bool = False)
     words = [
         word for word in _own(program, arguments) if program not in _SEPARATED or not _SEPARATOR.fullmatch(word.text)
     ]
-    writes = writes_files(program) and not only_reads(program, words)
+    writes = changes_files(program, words)
     operands = [at for at, word in enumerate(words) if not word.text.startswith(("-", "+"))]
     pattern = _pattern(program, words, operands)
     code = INLINE.get(program) or INLINE.get(program.rstrip("0123456789.")) or ()
@@ -289,10 +262,12 @@ def _own(program: str, arguments: Sequence[Field]) -> list[Field]:
     return words
 
 
-def only_reads(program: str, words: Sequence[Field]) -> bool:
-    """True if *program*, which can change the files it names, only reads them with the arguments *words*."""
+def changes_files(program: str, words: Sequence[Field]) -> bool:
+    """True if *program* with *words* may change the files it names; some programs do so only with an option."""
+    if program not in programs_of("writers"):
+        return False
     option = _CHANGES.get(program)
-    return option is not None and not any(word.text.startswith(option) for word in words)
+    return option is None or any(word.text.startswith(option) for word in words)
 
 
 def _pattern(program: str, words: Sequence[Field], operands: Sequence[int]) -> int | None:
@@ -345,11 +320,6 @@ _BYTES = re.compile(r"""(?<!\w)(?:[bB][rR]?|[rR][bB])(?:'[\w \-]*'|"[\w \-]*")""
 _QUOTED = re.compile(r"""['"`]([^'"`\s]{2,300})['"`]""")
 
 
-def writes_files(program: str) -> bool:
-    """True if *program* may write to the files that it names."""
-    return program in programs_of("writers")
-
-
 def named(word: str) -> list[str]:
     """Returns the paths that *word* may contain."""
     paths = [word[2:] if re.match(r"-[A-Za-z]", word) else word]
@@ -370,7 +340,6 @@ def secret(path: str) -> bool:
 
 
 def quoted(code: str) -> list[str]:
-    """Returns the quoted texts in *code*, in whatever language."""
     return _QUOTED.findall(without_bytes(code))
 
 

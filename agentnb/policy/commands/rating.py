@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import functools
+import re
 from typing import TYPE_CHECKING
 
 import msgspec
 
+from agentnb.hidden_characters import HIDDEN, JOINERS
 from agentnb.policy.commands.files import ADMIN
-from agentnb.policy.commands.paths import NamedPath, unseen
+from agentnb.policy.commands.paths import NamedPath
 from agentnb.policy.commands.walk import Walk
 from agentnb.policy.sensitive import SENSITIVE
 from agentnb.policy.severity import Risk, Severity, rank, together
-from agentnb.policy.shell.parser import TooManyWords, Unreadable
-from agentnb.policy.shell.words import MOST_WORDS
+from agentnb.policy.shell.words import MOST_WORDS, TooManyWords, Unreadable
 
 if TYPE_CHECKING:
     from agentnb.policy.sensitive import Patterns
     from agentnb.policy.shell.parser import Dialect
 
+_INVISIBLE = re.compile(f"[{HIDDEN}{JOINERS}]")
 UNREADABLE = "The command could not be read, so what it does is not known."
 LONGEST_COMMAND = 16_000
 """The longest command that is read, in characters. A longer one asks, and counts as a whole for the rules."""
@@ -27,8 +29,6 @@ TOO_MANY_WORDS = f"The command is too long to be read: more than {MOST_WORDS:,} 
 
 
 class Rating(msgspec.Struct, frozen=True, kw_only=True):
-    """The rating of a command line before it runs."""
-
     severity: Severity
     reason: str | None
     units: tuple[str, ...]
@@ -57,8 +57,8 @@ def _rated(command: str, patterns: tuple[tuple[str, bool], ...], env: tuple[tupl
         return Rating(severity="high", reason=TOO_MANY_WORDS, units=(command,), readable=False, asks=True)
     walks = [bash] if plain is None else [bash, plain]
     findings = [finding for walk in walks for finding in walk.findings]
-    if (hidden := unseen(command)) is not None:
-        findings.append(hidden)
+    if _INVISIBLE.search(command):
+        findings.append(Risk("high", "Contains invisible characters, or characters that reverse the text."))
     unused = [finding for walk in walks for finding in walk.unused]
     risk = together([*findings, *unused]) or Risk("none", "")
     units = dict.fromkeys(unit for walk in walks for unit in walk.units)

@@ -67,10 +67,6 @@ class _Unknown(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     reason: str
 
 
-class _Fed(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    databases: frozenset[str]
-
-
 class _Table(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     rule: tuple[TableRule, ...]
     program: tuple[_Program, ...]
@@ -79,7 +75,6 @@ class _Table(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     taking: dict[str, frozenset[str]]
     modules: dict[str, str]
     unknown: tuple[_Unknown, ...]
-    fed: _Fed
 
 
 @functools.cache
@@ -91,14 +86,12 @@ def _read() -> _Table:
 
 
 @functools.cache
-def table() -> tuple[dict[str, tuple[TableRule, ...]], dict[str, frozenset[str]], dict[str, str]]:
-    """Returns the rules by program, the options that take a value by program, and the kinds of Python's modules."""
-    read = _read()
+def _rules() -> dict[str, list[TableRule]]:
     rules: dict[str, list[TableRule]] = {}
-    for rule in read.rule:
+    for rule in _read().rule:
         for program in {each.lower() for each in rule.programs}:
             rules.setdefault(program, []).append(rule)
-    return {name: tuple(program_rules) for name, program_rules in rules.items()}, read.taking, read.modules
+    return rules
 
 
 @functools.cache
@@ -124,19 +117,16 @@ def is_in_table(program: str) -> bool:
 
 def rate_alone(program: str, options: Options) -> Risk | None:
     """Returns the risk of the first case of *program* that applies; None if none does."""
-    operands = _operands(options, _read().taking.get(program, frozenset()))
+    operands = _operands(program, options)
     cases = _programs().get(program, ())
     return next((Risk(each.severity, each.reason) for each in cases if _holds(each, program, options, operands)), None)
 
 
 def rate_by_table(program: str, options: Options) -> Risk | None:
     """Returns the worst risk in the table's rules for *program* with *options*; None if no rule applies."""
-    rules, taking, _ = table()
-    program_rules = rules.get(program) or rules.get(program.rstrip("0123456789.")) or ()
-    if not program_rules:
-        return None
-    operands = _operands(options, taking.get(program, frozenset()))
-    return worst(Risk(rule.severity, rule.reason) for rule in program_rules if _holds(rule, program, options, operands))
+    rules = _rules().get(program) or _rules().get(program.rstrip("0123456789.")) or ()
+    operands = _operands(program, options)
+    return worst(Risk(rule.severity, rule.reason) for rule in rules if _holds(rule, program, options, operands))
 
 
 def rate_unknown(program: str, options: Options) -> Risk | None:
@@ -154,25 +144,18 @@ def rate_unknown(program: str, options: Options) -> Risk | None:
     return None
 
 
-def databases() -> frozenset[str]:
-    """Returns the database clients that run the statements they are fed."""
-    return _read().fed.databases
-
-
 def known_programs() -> frozenset[str]:
-    return frozenset(table()[0])
+    return frozenset(_rules())
 
 
 def module_kind(name: str) -> str | None:
-    """Returns the kind of ``python -m NAME``: ``"program"``, ``"script"`` or a severity.
-
-    None for an unknown module.
-    """
-    modules = table()[2]
+    """Returns the kind of ``python -m NAME``: ``"program"``, ``"script"`` or a severity; None if it is unknown."""
+    modules = _read().modules
     return modules.get(name) or modules.get(name.partition(".")[0])
 
 
-def _operands(options: Options, taking: frozenset[str]) -> tuple[str, ...]:
+def _operands(program: str, options: Options) -> tuple[str, ...]:
+    taking = _read().taking.get(program, ())
     operands: list[str] = []
     skip = False
     for word in options.words:
@@ -196,16 +179,12 @@ def _holds(rule: Case, program: str, options: Options, operands: tuple[str, ...]
         return False
     if rule.anywhere and not any(_in_order(each.split(), operands, first=False) for each in rule.anywhere):
         return False
-    if rule.options and not options.has(*rule.options) and not _spelled(rule.options, options):
+    spelled = (each in options.words for each in rule.options if each.startswith(("-", "+")))  # also with one dash
+    if rule.options and not options.has(*rule.options) and not any(spelled):
         return False
     if rule.words is not None and not any(map(_expression(rule.words).fullmatch, options.words)):
         return False
     return rule.line is None or _expression(rule.line).search(" ".join((program, *options.words))) is not None
-
-
-def _spelled(wanted: tuple[str, ...], options: Options) -> bool:
-    """True if a long option with one dash (``-delete``) is given."""
-    return any(each in options.words for each in wanted if each.startswith(("-", "+")))
 
 
 def _in_order(wanted: list[str], operands: tuple[str, ...], *, first: bool) -> bool:
@@ -224,8 +203,6 @@ _SHORT = re.compile(r"-[A-Za-z0-9]+")
 
 
 class Options(NamedTuple):
-    """The arguments of a program."""
-
     words: tuple[str, ...]
     short: frozenset[str]
     long: frozenset[str]

@@ -48,18 +48,17 @@ from agentnb.policy.commands.paths import (
     decides,
     insides,
     is_only_text,
-    odd_name,
     quoted,
     removal,
     secret,
-    tails,
 )
-from agentnb.policy.commands.table import Options, databases, known_programs, module_kind, programs_of
+from agentnb.policy.commands.table import Options, known_programs, module_kind, programs_of
 from agentnb.policy.glob import LONGEST_PATTERN
 from agentnb.policy.sensitive import SENSITIVE, sensitive_pattern
 from agentnb.policy.severity import Risk
-from agentnb.policy.shell.parser import Unreadable, parse
+from agentnb.policy.shell.parser import parse
 from agentnb.policy.shell.tree import Compound, Field, Function, Pipeline, ShellScript, Simple, fields
+from agentnb.policy.shell.words import Unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -69,6 +68,8 @@ if TYPE_CHECKING:
     from agentnb.policy.shell.tree import Command, Redirect, Word
 
 _DELETING = frozenset({"rm", "unlink", "rmdir", "shred", "trash", "truncate", "del", "mv"})
+_BEGINS = frozenset({"rm", "shred", "srm", "dd", "wipefs", "blkdiscard", "find", "sudo", "doas", "env", "xargs"})
+"""Programs with which another command may begin, among the arguments of an unknown one."""
 _REPEATING = frozenset({"find", "fd", "fdfind", "xargs", "parallel", "sem"})
 _PYTHONS = frozenset({"python", "pypy", "py"})
 _MOST_NAMES = 24
@@ -133,7 +134,6 @@ class Walk:
     # --- the tree ---
 
     def _command(self, command: Command) -> None:
-        """Walk through one node of the parsed script, according to its kind."""
         match command:
             case Simple():
                 self._simple(command)
@@ -153,14 +153,14 @@ class Walk:
         """Walk through each body of a loop, condition, group or subshell, as if the shell ran all of them."""
         for word in command.words:
             self._computes(word)
-            for each in fields(word, self.values.known) if command.kind in {"for", "select"} else ():
+            for each in fields(word, self.values.known) if command.kind == "for" else ():
                 self.files.add(NamedPath(each.text, dynamic=each.dynamic))
         for redirect in command.redirects:
             self._redirect(redirect)
         if command.name is not None:
             self.values.set(command.name, None)
         before = self.files.through
-        repeats = command.kind in {"for", "while", "until", "select"}
+        repeats = command.kind in {"for", "while"}
         self._repeating += repeats
         self._grouped += 1
         for body in command.bodies:
@@ -185,7 +185,7 @@ class Walk:
             program, arguments = innermost(words)
             if place and interprets(program) and reads_script(program, arguments):
                 self._fed(program, carried, programs)
-            if place and program in databases():
+            if place and program in programs_of("databases"):
                 self.findings += rate_statements(program, carried)
             if place and carried and words and program_name(words[0].text) in {"xargs", "parallel", "sem", "entr"}:
                 self._inner_text(f"{program} {' '.join(each.text for each in arguments)} {carried}", dynamic=False)
@@ -253,7 +253,7 @@ class Walk:
         fed_file = any(each.operator in {"<", "<>"} for each in command.redirects)
         if (fed_by or (fed_file and reads_script(program, arguments))) and interprets(program):
             self._find("high", f"{program} runs what another command prints.")
-        if program in databases() and (document is not None or fed_file):
+        if program in programs_of("databases") and (document is not None or fed_file):
             self.findings += rate_statements(program, document)
         self.argv(words)
         return words
@@ -292,8 +292,8 @@ class Walk:
 
     def _named(self, name: Field, arguments: Sequence[Field]) -> None:
         """Check a program's name by itself: whether it is computed, a pattern, or only looks like another one."""
-        if (odd := odd_name(name.text)) is not None and not name.dynamic:
-            self.findings.append(odd)
+        if not name.text.isascii() and not name.dynamic:
+            self._find("high", f"The program's name is not plain: {name.text!a}.")
         if name.dynamic or not name.text:
             self._find("high", f"What it runs is only known when it runs: {name.text}.")
         if name.pattern:
@@ -316,7 +316,6 @@ class Walk:
         self._repeating -= program in _REPEATING
 
     def _wrapped(self, words: Sequence[Field]) -> None:
-        """Walk through a command that another one runs."""
         if self._wrappers >= _DEEPEST:
             raise Unreadable("Its commands run other commands too many levels deep to be checked.")
         self._wrappers += 1
@@ -399,7 +398,8 @@ class Walk:
                     self._find("critical", f"One of {program}'s arguments, if something runs it, removes for good.")
                 elif " " in text.strip():
                     self._imagine(program, lambda inside, text=text: inside.text(text))  # type: ignore[misc]
-        for at in tails(programs, SHELLS) if not known and self._depth < _DEEPEST else ():
+        begins = [at for at, name in enumerate(programs[:_MOST]) if name in _BEGINS or name in SHELLS]
+        for at in begins if not known and self._depth < _DEEPEST else ():
             self._imagine(program, lambda inside, at=at: inside.argv(arguments[at:]))  # type: ignore[misc]
             if program not in known_programs():
                 self._unit(arguments[at:])

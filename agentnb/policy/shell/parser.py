@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 
     from tree_sitter import Language, Node
 
-__all__ = ["Dialect", "TooManyWords", "Unreadable", "parse"]
-
 Dialect: TypeAlias = Literal["bash", "posix"]
 
 _LONGEST = 20_000
@@ -318,7 +316,7 @@ class _Reader:
         operator = "<<-" if "<<-" in parts else "<<"
         target = self._words.text(start)
         text = Word(parts=tuple(self._words.document(start, body, end, tabs=operator == "<<-")), source="")
-        redirect = Redirect(operator=operator, target=Word(parts=(), source=target), document=[text])
+        redirect = Redirect(operator=operator, target=Word(parts=(), source=target), document=text)
         rest = self._redirects([each for each in node.children if each.type in _REDIRECTS])
         line = [each for each in node.children if each.is_named and not each.type.startswith("heredoc_")]
         return _Redirected(
@@ -388,13 +386,7 @@ _REPAIRS = (
     ),
 )
 """Other spellings of constructs that the grammar does not know, tried if it fails."""
-_PLAIN_SPELLINGS = {
-    "[[": "\\[[",
-    "&>": "& >",
-    "&>>": "& >>",
-    "function": "\\function",
-    "select": "\\select",
-}
+_PLAIN_SPELLINGS = {"[[": "\\[[", "&>": "& >", "&>>": "& >>", "function": "\\function", "select": "\\select"}
 """bash tokens that a plain shell reads differently, with the spelling for that reading."""
 
 

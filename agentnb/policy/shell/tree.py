@@ -11,25 +11,21 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 
-class Node(msgspec.Struct, frozen=True, kw_only=True):
-    """Base of everything here."""
-
-
-class Text(Node, frozen=True, kw_only=True):
+class Text(msgspec.Struct, frozen=True, kw_only=True):
     """Characters that stand for themselves; unquoted ones are open to brace expansion and globbing."""
 
     value: str
     quoted: bool = False
 
 
-class Variable(Node, frozen=True, kw_only=True):
+class Variable(msgspec.Struct, frozen=True, kw_only=True):
     """``$name`` or ``${name}``."""
 
     name: str
     quoted: bool = False
 
 
-class Computed(Node, frozen=True, kw_only=True):
+class Computed(msgspec.Struct, frozen=True, kw_only=True):
     """A part that only the running shell knows: substitutions, arithmetic, ``${name:-…}``; with the scripts inside."""
 
     scripts: tuple[ShellScript, ...] = ()
@@ -39,18 +35,15 @@ class Computed(Node, frozen=True, kw_only=True):
 Part: TypeAlias = Text | Variable | Computed
 
 
-class Word(Node, frozen=True, kw_only=True):
-    """One word, as its parts."""
-
+class Word(msgspec.Struct, frozen=True, kw_only=True):
     parts: tuple[Part, ...]
     source: str
 
     @property
     def plain(self) -> str | None:
         """Its text if that is wholly unquoted and fixed, as reserved words and names are; else None."""
-        if all(isinstance(part, Text) and not part.quoted for part in self.parts):
-            return "".join(part.value for part in self.parts if isinstance(part, Text))
-        return None
+        is_quoted = any(isinstance(part, Text) and part.quoted for part in self.parts)
+        return None if is_quoted else self.fixed
 
     @property
     def fixed(self) -> str | None:
@@ -67,20 +60,20 @@ class Word(Node, frozen=True, kw_only=True):
                 yield from part.scripts
 
 
-class Redirect(Node, frozen=True, kw_only=True):
+class Redirect(msgspec.Struct, frozen=True, kw_only=True):
     """A redirection: ``> file``, ``2>&1``, ``<<EOF`` and so on."""
 
     operator: str
     target: Word
-    document: list[Word] = msgspec.field(default_factory=list)
+    document: Word | None = None
 
     @property
     def word(self) -> Word:
         """Returns what the command reads or writes: the target, or the here-document's body."""
-        return self.document[0] if self.document else self.target
+        return self.document or self.target
 
 
-class Simple(Node, frozen=True, kw_only=True):
+class Simple(msgspec.Struct, frozen=True, kw_only=True):
     """A program with its words, or assignments alone."""
 
     assignments: tuple[tuple[str, Word], ...] = ()
@@ -88,13 +81,13 @@ class Simple(Node, frozen=True, kw_only=True):
     redirects: tuple[Redirect, ...] = ()
 
 
-class Pipeline(Node, frozen=True, kw_only=True):
+class Pipeline(msgspec.Struct, frozen=True, kw_only=True):
     """Two commands or more, each fed by the one before."""
 
     commands: tuple[Command, ...]
 
 
-class Compound(Node, frozen=True, kw_only=True):
+class Compound(msgspec.Struct, frozen=True, kw_only=True):
     """A subshell, group, loop or choice: the words that it looks at, and the scripts that it may run."""
 
     kind: str
@@ -104,9 +97,7 @@ class Compound(Node, frozen=True, kw_only=True):
     redirects: tuple[Redirect, ...] = ()
 
 
-class Function(Node, frozen=True, kw_only=True):
-    """The definition of a function."""
-
+class Function(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     body: ShellScript
 
@@ -114,7 +105,7 @@ class Function(Node, frozen=True, kw_only=True):
 Command: TypeAlias = Simple | Pipeline | Compound | Function
 
 
-class ShellScript(Node, frozen=True, kw_only=True):
+class ShellScript(msgspec.Struct, frozen=True, kw_only=True):
     """Commands in order, whatever joins them: ``;``, ``&``, ``&&``, ``||`` or a new line."""
 
     commands: tuple[Command, ...] = ()
@@ -158,22 +149,15 @@ def _atoms(word: Word, variables: Mapping[str, str]) -> list[_Atom]:
             case Text():
                 atoms += [_Atom(char, part.quoted) for char in part.value] or [_Atom("", quoted=part.quoted)]
             case Variable() if part.name in variables or part.name == "IFS":
-                value = (
-                    _separated(variables.get(part.name, " "), variables)
-                    if not part.quoted
-                    else variables.get(part.name, " ")
-                )
+                value = variables.get(part.name, " ")
+                if variables.get("IFS") and not part.quoted:  # the shell splits there, as at a space
+                    value = re.sub(f"[{re.escape(variables['IFS'])}]", " ", value)
                 atoms += [_Atom(char, part.quoted or not char.isspace()) for char in value] or [_Atom("", part.quoted)]
             case Variable():
                 atoms.append(_Atom(f"${part.name}", quoted=True, dynamic=True))
             case Computed():
                 atoms.append(_Atom("$(…)", quoted=True, dynamic=True))
     return atoms
-
-
-def _separated(value: str, variables: Mapping[str, str]) -> str:
-    """Returns *value* with a space wherever the shell would split it."""
-    return re.sub(f"[{re.escape(variables['IFS'])}]", " ", value) if variables.get("IFS") else value
 
 
 def _braces(atoms: list[_Atom]) -> list[list[_Atom]]:

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
     from tree_sitter import Node
 
-
 MOST_WORDS = 1_000
 """The most words of a script that is read; a longer one requires a question, because each word takes about 0.1 ms."""
 ESCAPES = {"a": "\a", "b": "\b", "e": "\x1b", "E": "\x1b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
@@ -122,7 +121,6 @@ class WordReader:
         return tuple(scripts)
 
     def _joined(self, nodes: Sequence[Node]) -> list[Part]:
-        """Returns the parts of the word that *nodes* make up."""
         parts: list[Part] = []
         pieces = [piece for node in nodes for piece in self._pieces(node)]
         for at, node in enumerate(pieces):

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentnb.acp.mapper import map_permission, map_session, map_update
+from agentnb.acp.mapper import map_permission, map_update
+from agentnb.acp.updates import map_session
 from agentnb.state import (
     AgentCommand,
     ChatState,

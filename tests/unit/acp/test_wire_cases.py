@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
-from agentnb.acp.mapper import map_permission, map_session, map_update
+from agentnb.acp.mapper import map_permission, map_update
 from agentnb.acp.questions import map_elicitation
 from agentnb.acp.sessions import Sessions, serve
+from agentnb.acp.updates import map_session
 from agentnb.agent import Capabilities
 from agentnb.rpc import ACP, Connection
 from agentnb.rpc_message import RpcError, encode, repair_message

@@ -154,9 +154,9 @@ def test_a_program_is_told_with_its_whole_path(tmp_path: Path) -> None:
     servers = mcp_servers(
         {"a": {"command": "tool"}, "b": {"command": "bin/tool"}, "c": {"command": "nothing"}, "d": {"command": "tool"}}
     )
-    description = described(servers, {}, tmp_path, str(tool.parent))
-    assert [server["command"] for server in description.servers] == [str(tool), str(tool), "nothing", str(tool)]
-    assert (description.unreachable, description.missing) == ((), (("c", "nothing"),))
+    descriptions, unreachable, missing = described(servers, {}, tmp_path, str(tool.parent))
+    assert [server["command"] for server in descriptions] == [str(tool), str(tool), "nothing", str(tool)]
+    assert (unreachable, missing) == ((), (("c", "nothing"),))
 
 
 def test_servers_are_read_from_the_file_that_other_tools_keep(tmp_path: Path) -> None:

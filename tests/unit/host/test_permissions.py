@@ -18,8 +18,7 @@ from agentnb.errors import UsageError
 from agentnb.host import Host
 from agentnb.host.intents import Rejected, carry_out
 from agentnb.host.permissions.session_policy import HEADLESS, HostPolicy
-from agentnb.policy import Record
-from agentnb.policy.audit import AuditLog
+from agentnb.policy.audit import AuditLog, Record
 from agentnb.policy.keys import Mode
 from agentnb.policy.store import PolicyFiles
 from agentnb.server.comm.lab import Lab

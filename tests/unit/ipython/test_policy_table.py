@@ -7,7 +7,7 @@ from typing import Any
 
 from agentnb.api.settings import Policy
 from agentnb.ipython.manage import PolicyTable
-from agentnb.policy import Record
+from agentnb.policy.audit import Record
 from agentnb.policy.rules import AccessRule, InForce
 
 

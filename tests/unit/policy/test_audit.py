@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from agentnb.credentials import Credentials
-from agentnb.policy import Record
-from agentnb.policy.audit import KEPT, AuditLog
+from agentnb.policy.audit import KEPT, AuditLog, Record
 
 
 def record(**fields: Any) -> Record:

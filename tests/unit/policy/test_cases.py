@@ -11,7 +11,8 @@ import pytest
 
 from agentnb.policy.commands.rating import rate_command
 from agentnb.policy.engine import judge
-from agentnb.policy.request import Mode, PolicyRequest, RequestKind, Situation
+from agentnb.policy.keys import Mode
+from agentnb.policy.request import PolicyRequest, RequestKind, Situation
 from agentnb.policy.sensitive import SENSITIVE, rate_file, sensitive_pattern
 from agentnb.policy.severity import Severity, rank
 from scripts.gen_policy_cases import PAGE, judged

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from agentnb.policy.engine import judge
 from agentnb.policy.glob import any_path_matches, path_matches
-from agentnb.policy.request import Mode, PolicyRequest, Situation, Verdict
+from agentnb.policy.keys import Mode
+from agentnb.policy.request import PolicyRequest, Situation, Verdict
 from agentnb.policy.rules import AccessRule, InForce
 from agentnb.policy.settings import PolicySettings
 

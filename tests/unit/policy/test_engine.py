@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentnb.policy.engine import judge, opens
+from agentnb.policy.keys import Mode
 from agentnb.policy.offers import offers, similar_rule
-from agentnb.policy.request import Mode, PolicyRequest, RequestKind, Situation
+from agentnb.policy.request import PolicyRequest, RequestKind, Situation
 from agentnb.policy.rules import STRICTNESS, AccessRule, InForce, Outcome
 from agentnb.policy.settings import PolicySettings
 

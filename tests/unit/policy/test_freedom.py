@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 
 from agentnb.policy.engine import judge
 from agentnb.policy.keys import FREEDOMS, Freedom, Mode, capped, freedom_of, lowest
-from agentnb.policy.plain_words import rule_words
 from agentnb.policy.request import PolicyRequest, Situation
-from agentnb.policy.rules import AccessRule, InForce
+from agentnb.policy.rules import AccessRule, InForce, rule_words
 from agentnb.policy.settings import PolicySettings, parse, tightened
 from agentnb.policy.store import PolicyFiles
 

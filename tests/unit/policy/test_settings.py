@@ -11,11 +11,12 @@ from typing import Any
 import pytest
 
 from agentnb.errors import PolicyError
+from agentnb.policy.audit import AuditLog
 from agentnb.policy.keys import FILE_KEYS, RULE_KEYS
 from agentnb.policy.rules import AccessRule
 from agentnb.policy.settings import load, parse, tightened
 from agentnb.policy.store import PolicyFiles
-from agentnb.policy.workspace import PROJECT, audit_log, user_policy
+from agentnb.policy.workspace import PROJECT
 
 CASES: dict[str, list[Any]] = json.loads((Path(__file__).parents[2] / "cases/tables/settings.json").read_text("utf-8"))
 
@@ -168,10 +169,17 @@ def test_a_folder_that_cannot_be_written_is_said(tmp_path: Path) -> None:
         ({"AGENTNB_CONFIG_DIR": "/e", "AGENTNB_DATA_DIR": "/f"}, "/e/policy.toml", "/f/audit.jsonl"),
     ],
 )
-def test_the_files_are_beside_jupyters(environment: dict[str, Any], policy: str, log: str) -> None:
+def test_the_files_are_beside_jupyters(
+    environment: dict[str, str], policy: str, log: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Or where agentnb's own variables say."""
-    assert (str(user_policy(environment)), str(audit_log(environment))) == (policy, log)
-    assert str(user_policy({})).startswith(os.environ["HOME"])
+    names = ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "AGENTNB_CONFIG_DIR", "AGENTNB_DATA_DIR")
+    for name in names:
+        monkeypatch.delenv(name, raising=False)
+    assert str(PolicyFiles().user_path).startswith(os.environ["HOME"])
+    for name, folder in environment.items():
+        monkeypatch.setenv(name, folder)
+    assert (str(PolicyFiles().user_path), str(AuditLog().path)) == (policy, log)
 
 
 def test_cell_review_in_a_projects_file_can_only_be_first(tmp_path: Path) -> None:

@@ -14,8 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentnb.policy.commands.rating import LONGEST_COMMAND, rate_command
-from agentnb.policy.shell.parser import Dialect, Unreadable, parse
+from agentnb.policy.shell.parser import Dialect, parse
 from agentnb.policy.shell.tree import Compound, Function, Pipeline, ShellScript, Simple, fields
+from agentnb.policy.shell.words import Unreadable
 
 CASES: dict[str, list[Any]] = json.loads((Path(__file__).parents[2] / "cases/policy/shell.json").read_text("utf-8"))
 

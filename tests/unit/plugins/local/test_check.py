@@ -113,8 +113,9 @@ def test_pull_of_a_model_that_is_not_there_says_where_to_look(models: Models) ->
     ],
 )
 def test_doctor_when_no_model_answers_says_why_and_what_to_do(
-    models: Models, kind: str, state: str, message: str
+    models: Models, kind: str, state: str, message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    env = {"AGENTNB_CONFIG_DIR": "/nowhere", "AGENTNB_LOCAL_PORTS": str(models.ports[kind] if kind else 1)}
-    checkup = run(examine(find("local"), env))
+    monkeypatch.setenv("AGENTNB_CONFIG_DIR", "/nowhere")
+    monkeypatch.setenv("AGENTNB_LOCAL_PORTS", str(models.ports[kind] if kind else 1))
+    checkup = run(examine(find("local")))
     assert (checkup.state, message in checkup.message, "echo" in checkup.models) == (state, True, kind == "ollama")
