@@ -67,7 +67,7 @@ class Feed:
         self._chats: dict[str, ChatSummary] = {}
         self._sessions: dict[str, SessionSummary] = {}
         for conversation in host.conversations.values():
-            self._sessions[conversation.session.uri] = conversation.summary
+            self._sessions[conversation.session.uri] = conversation.channels.summary
             self._chats[conversation.session.uri] = chat_summary(conversation.chat.state)
         self.terminals: tuple[TerminalInfo, ...] = self._open_terminals()
         host.listen(self._on_envelope)
@@ -100,7 +100,7 @@ class Feed:
 
     @property
     def sessions(self) -> tuple[SessionSummary, ...]:
-        return tuple(conversation.summary for conversation in self._host.conversations.values())
+        return tuple(conversation.channels.summary for conversation in self._host.conversations.values())
 
     def _open_terminals(self) -> tuple[TerminalInfo, ...]:
         return tuple(
