@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from agentnb.agent.confinement import Confine, Network, RefusedAccess
     from agentnb.api.unattended import AwaitableWork
     from agentnb.command import Command
-    from agentnb.host.conversation import SessionOwner
     from agentnb.host.environment import Environment
+    from agentnb.host.host import Host
     from agentnb.host.session_options import Configuration
     from agentnb.ipython.arguments import Arguments
     from agentnb.ipython.config import Agentnb
@@ -66,7 +66,7 @@ class ToolSession:
     setting: Callable[[str], Any]
     show: Callable[[ToolCallDetails], object] = lambda _details: None
     kernel_tool: Callable[[str, dict[str, Any]], Awaitable[dict[str, Any]]] | None = None
-    host: SessionOwner | None = None
+    host: Host | None = None
     configuration: Configuration | None = None
     memory: dict[str, Any] = field(default_factory=dict)
 

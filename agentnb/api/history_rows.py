@@ -15,7 +15,7 @@ from agentnb.host import current_host
 from agentnb.host.changes.location import changes_folder
 from agentnb.host.changes.workspace_store import WorkspaceStores
 from agentnb.host.history.arrangement import arrange, checked_title, copy_of, delete, duplicate
-from agentnb.host.history.restore import ELSEWHERE, LOG_OFF, named, named_in, recorder_of
+from agentnb.host.history.restore import ELSEWHERE, LOG_OFF, named, recorder_of
 from agentnb.ids import new_id
 from agentnb.log.location import log_location
 from agentnb.log.search_index import SearchHit  # noqa: TC001 - a field of a NamedTuple
@@ -209,7 +209,7 @@ def update_session(
     host, wanted = current_host(), session_id(session)
     if title is not None:
         check_text("title", title, example='title="Residuals"')
-    change = arrange(host, lambda log: named(log, wanted), title=title, pinned=pinned, archived=archived)
+    change = arrange(host, lambda log: named(log.store, wanted), title=title, pinned=pinned, archived=archived)
     host.loop.submit(change).result(FORGET_SECONDS)
     return _now(wanted)
 
@@ -236,7 +236,7 @@ def duplicate_session(session: str | SessionRow) -> SessionRow:
         >>> agentnb.resume(agentnb.duplicate_session("1f0c83a2"))  # doctest: +SKIP
     """
     host, wanted = current_host(), session_id(session)
-    copy, _ = host.loop.submit(duplicate(host, lambda log: named(log, wanted))).result(FORGET_SECONDS)
+    copy, _ = host.loop.submit(duplicate(host, lambda log: named(log.store, wanted))).result(FORGET_SECONDS)
     return _now(copy)
 
 
@@ -260,7 +260,7 @@ def forget(session: str | SessionRow) -> SessionRow:
         >>> agentnb.forget("1f0c83a2")  # doctest: +SKIP
     """
     host, wanted = current_host(), session_id(session)
-    deletion = delete(host, lambda recorder: named(recorder, wanted))
+    deletion = delete(host, lambda recorder: named(recorder.store, wanted))
     return session_row(host.loop.submit(deletion).result(FORGET_SECONDS))
 
 
@@ -269,7 +269,7 @@ def change_kept(
 ) -> str:
     """Change the session whose id begins with *wanted*, in a shell without a kernel; returns what was done."""
     store = demanded(shell_log()).store
-    record = named_in(store, wanted)
+    record = named(store, wanted)
     if deleted:
         return _delete_kept(store, record)
     done = [f"{record.tab_id[:ID_CHARACTERS]} {record.title}:"]
@@ -281,7 +281,7 @@ def change_kept(
     done += [f"pinned: {'yes' if pinned else 'no'}."] if pinned is not None else []
     done += [f"archived: {'yes' if archived else 'no'}."] if archived is not None else []
     if duplicated:
-        copy = copy_of(named_in(store, record.tab_id))
+        copy = copy_of(named(store, record.tab_id))
         store.duplicate(record.uri, *copy, now_ms())
         done.append(f"duplicated as {copy[0].rpartition('/')[2]}.")
     return " ".join(done)
@@ -298,5 +298,5 @@ def _delete_kept(store: LogStore, record: SessionRecord) -> str:
 
 def _now(wanted: str) -> SessionRow:
     log = demanded(kernel_log())
-    record = named_in(log.store, wanted)
+    record = named(log.store, wanted)
     return session_row(record, log, log.store.held([record]))

@@ -410,7 +410,7 @@ class Session(SessionAgent):
 
         Waiting for one of them, with :meth:`Turn.wait` or ``await``, continues the queue, too.
         """
-        self._conversation.host.loop.call(intents.continue_queue, self._conversation)
+        self._conversation.host.loop.call(self._conversation.turns.queue.continue_queue)
 
     def close(self, timeout: float = 10.0) -> None:
         """Close the session and, if nobody else uses the agent's process, end that. A running turn is cancelled.
@@ -423,7 +423,7 @@ class Session(SessionAgent):
         Raises:
             SessionError: If it takes longer; closing continues.
         """
-        future = self._conversation.host.loop.submit(intents.close(self._conversation))
+        future = self._conversation.host.loop.submit(self._conversation.close())
         try:
             future.result(timeout)
         except TooLong as error:
@@ -442,7 +442,7 @@ class Session(SessionAgent):
         Raises:
             SessionError: If it takes longer; closing continues.
         """
-        future = asyncio.wrap_future(self._conversation.host.loop.submit(intents.close(self._conversation)))
+        future = asyncio.wrap_future(self._conversation.host.loop.submit(self._conversation.close()))
         done, _ = await asyncio.wait([future], timeout=timeout)
         if not done:
             raise self._closes_slowly(timeout)

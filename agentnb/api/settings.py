@@ -115,7 +115,7 @@ def _policy(host: Host, session: Session | None, last: int) -> Policy:
     held, conversation = host.policy, None if session is None else session._conversation  # noqa: SLF001 - of this layer
     folder = Path.cwd() if conversation is None else conversation.cwd
     user, project = held.files.user, held.files.project(folder)
-    grants = () if conversation is None else conversation.permissions.grants
+    grants = () if conversation is None else conversation.permissions.grants.in_force
     records = held.audit.records
     if conversation is not None:
         records = tuple(each for each in records if each.session == conversation.session.uri)

@@ -9,7 +9,7 @@ from agentnb.api.arguments import check_text, check_which
 from agentnb.api.columns import Rows, Table, on_one_line
 from agentnb.api.history_rows import kernel_log
 from agentnb.errors import UsageError
-from agentnb.host.history.restore import LOG_OFF, named_in
+from agentnb.host.history.restore import LOG_OFF, named
 from agentnb.log.usage import By, UsageRow
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ def add_up(
         return UsageTable(by=by, note=LOG_OFF)
     if session is not None:
         check_text("session", session, example='session="3f2a"')
-        which["uri"] = named_in(log.store, session).uri
+        which["uri"] = named(log.store, session).uri
     return UsageTable(log.store.usage(by, limit, **which), by, log.note)
 
 

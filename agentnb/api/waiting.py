@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
-    from agentnb.host.conversation import SessionOwner
+    from agentnb.host.host import Host
 
 
 T = TypeVar("T")
@@ -38,7 +38,7 @@ POLL_SECONDS = 0.2
 """Seconds between two checks of a blocked main thread, so that Ctrl-C works on every platform."""
 
 
-def within(host: SessionOwner, work: Coroutine[Any, Any, T], timeout: float, title: str) -> T:
+def within(host: Host, work: Coroutine[Any, Any, T], timeout: float, title: str) -> T:
     """Run *work* for the agent called *title* and return its result; cancels it after *timeout* seconds."""
     late = AgentError(
         f"{title} did not answer within {timeout:g} s.", hint="Restart the agent, or give it longer (timeout=…)."
@@ -46,9 +46,7 @@ def within(host: SessionOwner, work: Coroutine[Any, Any, T], timeout: float, tit
     return in_time(host, work, timeout, late, gives_up=True)
 
 
-def in_time(
-    host: SessionOwner, work: Coroutine[Any, Any, T], timeout: float, late: Exception, *, gives_up: bool = False
-) -> T:
+def in_time(host: Host, work: Coroutine[Any, Any, T], timeout: float, late: Exception, *, gives_up: bool = False) -> T:
     """Run *work* on the host's thread and return its result; must not be called on that thread."""
     future = host.loop.submit(work)
     try:
@@ -61,9 +59,7 @@ def in_time(
         raise late from error
 
 
-def with_main_thread(
-    host: SessionOwner, tab_id: str, work: Coroutine[Any, Any, T], timeout: float, late: Exception
-) -> T:
+def with_main_thread(host: Host, tab_id: str, work: Coroutine[Any, Any, T], timeout: float, late: Exception) -> T:
     """Like :func:`in_time`; meanwhile, if this is the main thread, it also does the jobs that *work* has for it."""
     if threading.current_thread() is not threading.main_thread():
         return in_time(host, work, timeout, late)

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 OWN = "agentnb"
 WIDGETS = "@jupyter-widgets/jupyterlab-manager"
 _HERE = f'"{sys.executable}" -m pip install --force-reinstall --no-deps'
+_ENABLE = "jupyter labextension enable"
 
 
 def examine_front(
@@ -35,7 +36,7 @@ def examine_front(
     if not pages:
         message = "Neither JupyterLab nor Notebook is in this environment; install agentnb in theirs as well."
         return [checkup("extension", "absent", None, message)]
-    folders = _folders("labextensions") if folders is None else folders
+    folders = _folders() if folders is None else folders
     off = set(disabled(_settings() if settings is None else settings))
     return [_own(folders, off), _widgets(folders, off)]
 
@@ -63,7 +64,7 @@ def _own(folders: Sequence[Path], off: set[str]) -> Checkup:
         return checkup("extension", "old", version, message, todo=f"{_HERE} {NAME}=={__version__}")
     if names := _of(OWN, off):
         message = f"It is disabled: {', '.join(names)}."
-        return checkup("extension", "broken", version, message, todo=_enable(names[0]))
+        return checkup("extension", "broken", version, message, todo=f"{_ENABLE} {names[0]}")
     return checkup("extension", "ready", version, f"In {path}, enabled.")
 
 
@@ -74,17 +75,13 @@ def _widgets(folders: Sequence[Path], off: set[str]) -> Checkup:
         return checkup("widgets", "missing", None, message, todo=f"{_HERE} jupyterlab_widgets")
     if names := _of(WIDGETS, off):
         message = f"The extensions that display widgets are disabled: {', '.join(names)}."
-        return checkup("widgets", "broken", version, message, todo=_enable(names[0]))
+        return checkup("widgets", "broken", version, message, todo=f"{_ENABLE} {names[0]}")
     return checkup("widgets", "ready", version, "They are displayed.")
 
 
 def _of(extension: str, off: set[str]) -> list[str]:
     """Returns those of *off* that are the *extension* itself or its plugins."""
     return sorted(name for name in off if name.partition(":")[0] == extension)
-
-
-def _enable(name: str) -> str:
-    return f"jupyter labextension enable {name}"
 
 
 def _installed(folders: Sequence[Path], name: str) -> tuple[Path | None, str | None]:
@@ -100,13 +97,13 @@ def _installed(folders: Sequence[Path], name: str) -> tuple[Path | None, str | N
     return None, None
 
 
-def _folders(name: str) -> list[Path]:
-    """Jupyter's data folders, the user's choice first."""
+def _folders() -> list[Path]:
+    """Jupyter's folders of extensions, the user's choice first."""
     try:
         from jupyter_core.paths import jupyter_path
     except ImportError:
-        return [Path(sys.prefix, "share/jupyter", name)]
-    return [Path(path) for path in jupyter_path(name)]
+        return [Path(sys.prefix, "share/jupyter/labextensions")]
+    return [Path(path) for path in jupyter_path("labextensions")]
 
 
 def _settings() -> list[Path]:
@@ -133,14 +130,11 @@ async def examine(names: Sequence[str] = ()) -> list[Checkup]:
 
 
 async def jupyter() -> list[Checkup]:
-    """Examine Python, the packages, the kernels, the front end and the files."""
-    tried, *others = await asyncio.gather(
+    tried, there, page, kept = await asyncio.gather(
         examine_kernels(), *(asyncio.to_thread(each) for each in (examine_packages, examine_front, examine_files))
     )
-    there, page, kept = others
     return [*there, *tried, *page, *kept]
 
 
 def is_well(checkup: Checkup, *, named: bool) -> bool:
-    """True if *checkup* is no reason to fail."""
     return checkup.state in WELL or (checkup.kind == "agent" and not named)

@@ -201,7 +201,6 @@ def _of_policies(one: SiteFile, other: SiteFile) -> Iterator[str]:
 
 
 def _denied_elsewhere(kind: Kind, one: SiteFile, other: SiteFile) -> Iterator[str]:
-    """Yields a sentence for each thing that *one* allows and *other* denies."""
     for allowed in one.lists[kind].allow or ():
         denied = next((each for each in other.lists[kind].deny if _covers(each.value, allowed.value)), None)
         if denied is not None:
@@ -221,7 +220,6 @@ def _values(entries: tuple[Entry, ...]) -> str:
 
 
 def examine_files() -> list[Checkup]:
-    """Examine the files, and whether agents are confined."""
     settings = current_environment().sources()
     return [
         kept(),
@@ -299,7 +297,6 @@ def changes(folder: Path, *, off: bool = False) -> Checkup:
 
 
 def policy(files: PolicyFiles) -> Checkup:
-    """Check whether the user's policy file can be read, and whether it contains rules."""
     settings, path = files.user, files.user_path
     if settings.problem is not None:
         return checkup("policy", "broken", None, settings.problem, todo=f'${{EDITOR:-vi}} "{path}"')

@@ -55,19 +55,13 @@ _AT_LEAST, _BELOW = re.compile(r">=\s*([\w.]+)"), re.compile(r"<\s*([\w.]+)")
 def examine_packages() -> list[Checkup]:
     """Check which packages are installed, and whether their versions are in the range that works here."""
     python = checkup("python", "ready", platform.python_version(), f"{sys.executable}.")
-    own = _own()
-    versions = {name: version_of(name) for name in (*NEEDED, *PAGES)}
-    needed = [_needed(name, versions[name]) for name in NEEDED]
-    if not any(versions[name] for name in PAGES):
+    rows = [python, _own(), *(_needed(name, version_of(name)) for name in NEEDED)]
+    versions = {name: version_of(name) for name in PAGES}
+    if not any(versions.values()):
         message = "Jupyter is not installed in this environment. Here agentnb works in scripts and IPython."
-        return [
-            python,
-            own,
-            *needed,
-            checkup("jupyter", "absent", None, message, todo=pip("install", f'"{NAME}[lab]"')),
-            *_plugins(),
-        ]
-    return [python, own, *needed, *_plugins(), *(_page(name, versions[name]) for name in PAGES)]
+        jupyter = checkup("jupyter", "absent", None, message, todo=pip("install", f'"{NAME}[lab]"'))
+        return [*rows, jupyter, *_plugins()]
+    return [*rows, *_plugins(), *(_page(name, version) for name, version in versions.items())]
 
 
 TITLES = {
@@ -105,7 +99,6 @@ def ranges() -> dict[str, str]:
 
 
 def outside(version: str, bounds: str) -> bool:
-    """True if *version* is not in the range *bounds*."""
     least, end = _AT_LEAST.search(bounds), _BELOW.search(bounds)
     return (least is not None and older(version, least[1])) or (end is not None and not older(version, end[1]))
 
@@ -113,11 +106,7 @@ def outside(version: str, bounds: str) -> bool:
 def problems() -> list[str]:
     """Returns what is wrong with this environment's packages, one line each: too old, too new, missing, shadowed."""
     wrong = [_own(), *(_needed(name, version_of(name)) for name in NEEDED)]
-    return [_line(checkup) for checkup in wrong if checkup.state != "ready"]
-
-
-def _line(checkup: Checkup) -> str:
-    return f"{checkup.name} {checkup.version or 'is missing'}: {checkup.message}"
+    return [f"{each.name} {each.version or 'is missing'}: {each.message}" for each in wrong if each.state != "ready"]
 
 
 def _own() -> Checkup:
@@ -253,7 +242,6 @@ def interpreter(command: list[str], folder: Path) -> list[str] | None:
 
 
 async def _ran(command: list[str], env: dict[str, Any], seconds: float) -> Tried:
-    """Returns how *command* ended, and its output."""
     outputs = {1: bytearray(), 2: bytearray()}
 
     def received(descriptor: int, data: bytes) -> None:
@@ -268,16 +256,11 @@ async def _ran(command: list[str], env: dict[str, Any], seconds: float) -> Tried
             return Tried(None, "", "", getattr(error, "strerror", None) or str(error))
         child.close_stdin()
         with contextlib.suppress(asyncio.TimeoutError):
-            await asyncio.wait_for(_over(child, ended), seconds)
+            await asyncio.wait_for(asyncio.gather(child.exited.wait(), ended.wait()), seconds)
         status = child.returncode
         await child.stop(patience=0)
     output, complaint = (outputs[number].decode("utf-8", "replace").strip() for number in (1, 2))
     return Tried(status, output, complaint.splitlines()[-1].strip() if complaint else "")
-
-
-async def _over(child: Child, ended: asyncio.Event) -> None:
-    await child.exited.wait()
-    await ended.wait()
 
 
 def _judged(tried: Tried, python: list[str], seconds: float) -> tuple[str, str | None, str, str | None]:

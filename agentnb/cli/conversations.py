@@ -76,7 +76,6 @@ def _write_rows(rows: Any, *, as_json: bool) -> int:
 
 
 def _fields(row: Any) -> Any:
-    """Returns a row as a dictionary by Python field names, for JSON."""
     from msgspec.structs import asdict
 
     fields = asdict(row) if hasattr(row, "__struct_fields__") else row._asdict()
@@ -84,7 +83,6 @@ def _fields(row: Any) -> Any:
 
 
 def _chosen(arguments: argparse.Namespace, *names: str) -> dict[str, Any]:
-    """Returns the options of these names that were given."""
     return {name: value for name in names if (value := getattr(arguments, name)) is not None}
 
 

@@ -75,9 +75,8 @@ COMMANDS = (
     Command(
         "mcp",
         "Gives an agent in a terminal access to the notebooks that you have paired (MCP over stdin and stdout).",
-        "The agent starts this command. You are asked in the notebook before it runs anything. A kernel is "
-        "reachable once you"
-        f" have run `%agents pair` in its notebook. See {manual('how-to/pair')}",
+        "The agent starts this command. You are asked in the notebook before it runs anything. A kernel is reachable"
+        f" once you have run `%agents pair` in its notebook. See {manual('how-to/pair')}",
         _mcp,
         (Option("--notebook", "the notebook to use; by default the only one that is paired", "NAME"),),
     ),
@@ -99,10 +98,9 @@ COMMANDS = (
     Command(
         "replay",
         "Replays a cassette in place of the agent.",
-        "Start it from any ACP client instead of the agent: it needs no agent, no network and no key. It sends "
-        "the client the same requests again for files, terminals, permissions and answers. A prompt that differs "
-        "from the recording is"
-        " refused with a diff. It ends when its stdin is closed, and lists the turns that were not used.",
+        "Start it from any ACP client instead of the agent: it needs no agent, no network and no key. It sends the"
+        " client the same requests again for files, terminals, permissions and answers. A prompt that differs from the"
+        " recording is refused with a diff. It ends when its stdin is closed, and lists the turns that were not used.",
         _replay,
         (
             Option("PATH", "the cassette", kind=Path),

@@ -56,10 +56,6 @@ def _bash(commands: Mapping[str, Command]) -> str:
     return _BASH.format(commands=first, values="\n".join(values), flags="\n".join(flags))
 
 
-def _zsh(commands: Mapping[str, Command]) -> str:
-    return _ZSH + _bash(commands)  # zsh can use bash's completions
-
-
 def _fish(commands: Mapping[str, Command]) -> str:
     lines = ["complete -c agentnb -n __fish_use_subcommand -l version -d 'the version'"]
     for name, command in commands.items():
@@ -90,7 +86,11 @@ def _quoted(text: str) -> str:
     return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
-_SHELLS: dict[str, Callable[[Mapping[str, Command]], str]] = {"bash": _bash, "zsh": _zsh, "fish": _fish}
+_SHELLS: dict[str, Callable[[Mapping[str, Command]], str]] = {
+    "bash": _bash,
+    "zsh": lambda commands: _ZSH + _bash(commands),  # zsh can use bash's completions
+    "fish": _fish,
+}
 SHELLS = tuple(_SHELLS)
 
 
@@ -218,9 +218,8 @@ COMMANDS = (
     Command(
         "agents",
         "Lists the known agents, which of them are installed, and the commands to install the rest.",
-        "For an agent that is not installed, it shows how to install it or how to start it without installing "
-        "it. Versions come from"
-        " a registry in the format of the public ACP registry; one ships with agentnb.",
+        "For an agent that is not installed, it shows how to install it or how to start it without installing it."
+        " Versions come from a registry in the format of the public ACP registry; one ships with agentnb.",
         _agents,
         (
             Option("--json", "print all details as JSON"),

@@ -17,7 +17,7 @@ from agentnb.errors import UsageError
 from agentnb.events.kinds import KINDS, listening
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
 
 VARIABLE = "AGENTNB_EVENTS"
@@ -45,7 +45,6 @@ class EventFile(logging.Handler):
 
 
 def line_of(record: logging.LogRecord) -> str:
-    """*record*, an event, as a line of JSON."""
     fields = record.__dict__
     line = {
         "time": datetime.fromtimestamp(record.created, timezone.utc).isoformat(timespec="milliseconds"),
@@ -57,10 +56,10 @@ def line_of(record: logging.LogRecord) -> str:
     return f"{json.dumps(line, ensure_ascii=False, default=str)}\n"
 
 
-def write_down(environ: Mapping[str, str] = os.environ) -> None:
-    """From now on write this process's events where *environ* says, if it does; again, to where it says now."""
+def write_down() -> None:
+    """From now on write this process's events where the environment says; again, to where it says now."""
     _open.close()
-    if path := environ.get(VARIABLE, "").strip():
+    if path := os.environ.get(VARIABLE, "").strip():
         _open.enter_context(listening(EventFile(Path(path).expanduser().absolute())))
 
 

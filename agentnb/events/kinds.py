@@ -35,8 +35,6 @@ _listeners: list[tuple[logging.Handler, bool]] = []
 
 
 class Kind:
-    """One kind of event."""
-
     def __init__(self, name: str, about: str, /, level: int = logging.INFO, **fields: str) -> None:
         self.name = name
         self.category: str = name.partition(".")[0]
@@ -85,7 +83,6 @@ def _hand(to: logging.Handler | logging.Logger, record: logging.LogRecord) -> No
 
 
 def _clean(value: Any, credentials: Credentials) -> Any:
-    """*value* without credentials."""
     if isinstance(value, str):
         return credentials.hidden_in_command(value)
     if isinstance(value, dict):
@@ -187,10 +184,8 @@ CASSETTE_MATCHED = Kind(
     path=_CASSETTE, session="the session's number in it", turn="the turn's number in that",
 )  # fmt: skip
 CASSETTE_MISMATCHED = Kind(
-    "cassette.mismatched", (
-        "Something differs from the recording (reported by the player, and if a turn fails "
-        "because of it)."
-    ),
+    "cassette.mismatched",
+    "Something differs from the recording (reported by the player, and if a turn fails because of it).",
     logging.WARNING, path=_CASSETTE, error="the message",
 )  # fmt: skip
 CASSETTE_FINISHED = Kind(

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, TypeVar, get_args
 
-from msgspec.structs import replace
-
 from agentnb.clock import now_ms
 from agentnb.host.session_options import without_refused_models
 from agentnb.log.record import ChannelLog
@@ -133,30 +131,41 @@ class SessionChannels:
         self.tab_id = tab_id
         self.agent: str = spec.name
         uri, title = f"{spec.name}:/{tab_id}", without_half_characters(title or spec.title)
-        session = replace(_new_session(spec.name, title, cwd, config, is_hidden=is_hidden), meta=meta)
-        if has_changesets:
-            session = replace(session, changesets=changesets_of(uri))
+        session = SessionState(
+            provider=spec.name,
+            title=title,
+            status=with_flag(SessionStatus.IDLE | SessionStatus.IS_READ, SessionStatus.IS_ARCHIVED, on=is_hidden),
+            working_directories=(cwd.as_uri(),),
+            lifecycle="creating",
+            active_clients=(),
+            chats=(),
+            config=config,
+            changesets=changesets_of(uri) if has_changesets else None,
+            meta=meta,
+        )
+        chat = ChatState(
+            resource=f"{uri}/chat", title=title, status=SessionStatus.IDLE, modified_at=iso_time(0), turns=()
+        )
         self.session: Channel[SessionState] = Channel(uri, session, reduce_session, listeners)
-        self.chat: Channel[ChatState] = Channel(f"{uri}/chat", _new_chat(f"{uri}/chat", title), reduce_chat, listeners)
+        self.chat: Channel[ChatState] = Channel(chat.resource, chat, reduce_chat, listeners)
         self.created_at: int = now_ms()
         self.modified_at: int = self.created_at
         self.prompted: str | None = None
         self._changed = changed
         self._watchers: list[Callable[[], None]] = []
 
-    def dispatch(self, action: Action, origin: ActionOrigin | None = None) -> Envelope:
+    def dispatch(self, action: Action, origin: ActionOrigin | None = None) -> None:
         """Accept *action* on the channel it belongs to; this is the only way the session's state changes."""
         if isinstance(action, XConfigOptionsChanged):
             action = without_refused_models(self.agent, action)
         channel: Channel[Any] = self.session if action.channel_kind == "session" else self.chat
         before = channel.state
-        envelope = channel.accept(action, origin)
+        channel.accept(action, origin)
         if isinstance(action, (SessionTitleChanged, SessionConfigChanged)) and action.time is not None:
             self.modified_at = action.time
         if channel is self.session or before.status != channel.state.status:
             self._changed()
         self.notify()
-        return envelope
 
     def dispatch_in_turn(self, turn_id: str, action: TurnContentAction) -> None:
         """Accept *action* on turn *turn_id*, which runs or has ended."""
@@ -201,7 +210,6 @@ class SessionChannels:
 
     @property
     def mode(self) -> Mode:
-        """Returns what answers permission requests: ``"ask"``, ``"allow"`` or ``"deny"``."""
         mode: Mode = setting_value(self.session.state.config, PERMISSIONS) or "ask"
         return mode
 
@@ -213,13 +221,11 @@ class SessionChannels:
 
     @property
     def sensitive(self) -> tuple[str, ...]:
-        """The patterns of files that are sensitive in this conversation."""
         config = self.session.state.config
         return tuple(config.values.get(SENSITIVE, ())) if config is not None else ()
 
     @property
     def kernel_access(self) -> KernelAccess:
-        """Returns what the agent may do with the kernel tools, if it has them."""
         access: KernelAccess = setting_value(self.session.state.config, KERNEL) or "off"
         return access
 
@@ -319,21 +325,3 @@ def changesets_of(uri: str) -> tuple[Changeset, ...]:
         turn,
         Changeset(label="Changes in this conversation", uri_template=f"{uri}{CHANGES}", change_kind="session"),
     )
-
-
-def _new_session(agent: str, title: str, cwd: Path, config: SessionConfigState, *, is_hidden: bool) -> SessionState:
-    return SessionState(
-        provider=agent,
-        title=title,
-        status=with_flag(SessionStatus.IDLE | SessionStatus.IS_READ, SessionStatus.IS_ARCHIVED, on=is_hidden),
-        working_directories=(cwd.as_uri(),),
-        lifecycle="creating",
-        active_clients=(),
-        chats=(),
-        config=config,
-    )
-
-
-def _new_chat(uri: str, title: str) -> ChatState:
-    epoch = "1970-01-01T00:00:00.000Z"
-    return ChatState(resource=uri, title=title, status=SessionStatus.IDLE, modified_at=epoch, turns=())

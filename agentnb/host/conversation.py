@@ -5,18 +5,17 @@ from __future__ import annotations
 import asyncio
 import os
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar, Protocol
+from typing import TYPE_CHECKING, ClassVar
 
 from agentnb.clock import now_ms
 from agentnb.credentials import Credentials
 from agentnb.errors import SessionClosed, SessionError
-from agentnb.host.agents.agent_events import AgentEvents, Customizations, Extensions
-from agentnb.host.agents.agent_lifecycle import AgentLifecycle, what_holds
+from agentnb.host.agents.agent_events import AgentEvents, Extensions, customizations
+from agentnb.host.agents.agent_lifecycle import AgentLifecycle
 from agentnb.host.agents.session_opening import Login, SessionOpening
 from agentnb.host.agents.tools import KernelTools, PluginTools, tool_session
 from agentnb.host.changes.change_tracker import ChangeTracker
 from agentnb.host.changes.changeset_channels import ChangesetChannels
-from agentnb.host.changes.items import TurnRecording
 from agentnb.host.changes.location import are_off
 from agentnb.host.changes.undo import Undo
 from agentnb.host.channels import CELL_REVIEW, SessionChannels, session_config
@@ -34,44 +33,27 @@ from agentnb.kernel.cell_tools import ToolEvents
 from agentnb.kernel.changes import KernelChanges
 from agentnb.kernel.code_tools import ToolRunner
 from agentnb.policy.keys import TITLES, capped
-from agentnb.state import SessionStatus, SessionTitleChanged
+from agentnb.state import SessionCustomizationsChanged, SessionStatus, SessionTitleChanged
 from agentnb.state.codec import encodable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection, Sequence
     from pathlib import Path
-    from typing import Any
 
     from agentnb.acp.agent import Agent
     from agentnb.agent.catalog import AgentSpec
     from agentnb.errors import AgentnbError
-    from agentnb.host.agents.agent_pool import AgentPool
-    from agentnb.host.agents.installs import DefaultAgent
-    from agentnb.host.agents.session_opening import Reopened, ToolServer
-    from agentnb.host.changes.workspace_store import WorkspaceStores
-    from agentnb.host.channels import Channel, KernelAccess, Listener
+    from agentnb.host.agents.session_opening import ToolServer
+    from agentnb.host.channels import Channel, KernelAccess
     from agentnb.host.environment import Environment
-    from agentnb.host.history.recorder import SessionRecorder
-    from agentnb.host.loop import HostLoop
-    from agentnb.host.permissions.session_policy import HostPolicy
+    from agentnb.host.host import Host
     from agentnb.host.session_options import Configuration
     from agentnb.kernel.code_runner import CodeRunner
     from agentnb.kernel.rehearsal_result import Rehearsal
     from agentnb.log.record import TurnUsage
     from agentnb.policy.keys import CellReview, Mode
     from agentnb.policy.request import PolicyRequest
-    from agentnb.state import (
-        Action,
-        ActionOrigin,
-        ChatState,
-        Envelope,
-        Message,
-        RootConfigChanged,
-        RootState,
-        SessionState,
-        SessionSummary,
-        ToolCallState,
-    )
+    from agentnb.state import Action, ActionOrigin, ChatState, Message, SessionState, ToolCallState
 
 LOOKS = frozenset({"variables", "inspect"})
 """The kernel tools that show values of the kernel."""
@@ -80,52 +62,8 @@ TITLE_CHARACTERS = 48
 NAMING = 20_000  # characters of a prompt that a title is made from; a shorter cut could leave half a key unmasked
 
 
-class SessionOwner(Protocol):
-    """The part of the host that a conversation needs."""
-
-    loop: HostLoop
-    agents: AgentPool
-    default_agent: DefaultAgent
-    policy: HostPolicy
-    environment: Environment
-    root: Channel[RootState]
-    conversations: dict[str, Conversation]
-    stores: WorkspaceStores
-    plugin_memory: dict[str, Any]
-    recorder: SessionRecorder | None
-    listeners: list[Listener]
-
-    def adopt(self, conversation: Conversation) -> None:
-        """Take a new *conversation* among the open ones."""
-
-    def add(self, conversation: Conversation) -> None:
-        """Take *conversation* among the open ones."""
-
-    def find(self, channel: str) -> Conversation:
-        """The open conversation with *channel*."""
-        ...
-
-    def closes(self, conversation: Conversation) -> None:
-        """*conversation* is being closed."""
-
-    def forget(self, conversation: Conversation) -> None:
-        """*conversation* is closed."""
-
-    def summarize(self, conversation: Conversation) -> None:
-        """Something about *conversation* may have changed."""
-
-    def pair(self, action: RootConfigChanged, origin: ActionOrigin, *, on: bool) -> None:
-        """Let programs in a terminal connect, or end that, as a client wants with *action*."""
-
-    def reject(self, channel: Channel[Any], action: Action, origin: ActionOrigin, reason: str) -> None:
-        """Tell the client that its action was not accepted."""
-
-
 class Conversation:
-    """The host's side of one session.
-
-    Everything here runs on the host's thread.
-    """
+    """The host's side of one session. Everything here runs on the host's thread."""
 
     Events: ClassVar[type[AgentEvents]] = AgentEvents
     """The listeners to its agent's events."""
@@ -138,7 +76,7 @@ class Conversation:
 
     def __init__(
         self,
-        host: SessionOwner,
+        host: Host,
         configuration: Configuration,
         *,
         tab_id: str,
@@ -153,7 +91,6 @@ class Conversation:
         self.configuration = configuration
         self.spec: AgentSpec = configuration.spec
         self.cwd: Path = configuration.cwd
-        self.env: Mapping[str, str] = configuration.env
         self.tab_id = tab_id
         self.closing: asyncio.TimerHandle | None = None
         self._has_title, self._has_looked = title is not None, False
@@ -193,8 +130,7 @@ class Conversation:
             self.policy,
             environment,
             spawn=loop.spawn,
-            cwd=str(self.cwd),
-            variables=self.env,
+            variables=configuration.env,
             own=host.stores.own,
         )
         self.permissions: Permissions = Permissions(
@@ -204,7 +140,6 @@ class Conversation:
             rehearsals,
             spawn=loop.spawn,
             has_kernel_tools=lambda: self.kernel is not None,
-            cwd=str(self.cwd),
         )
         self.asking: AskMode = AskMode(self.channels, self.spec, configuration.env)
         self.permissions.ran_unasked = self._ran_unasked
@@ -239,7 +174,7 @@ class Conversation:
         self.kernel = KernelTools(environment, self._kernel_changes, self._tool_runner) if has_kernel else None
         self._plugin_tools = PluginTools(self._tool_session)
         login = Login(self.inputs, environment.attended)
-        self.customizations: Customizations = Customizations(self.channels, configuration, environment)
+        self._telling = asyncio.Lock()
         self.lifecycle: AgentLifecycle = AgentLifecycle(
             self.channels,
             configuration,
@@ -299,7 +234,7 @@ class Conversation:
             environment=environment,
             cwd=self.cwd,
             kernel=self._kernel_changes,
-            recording=TurnRecording(self.lifecycle, environment),
+            lifecycle=self.lifecycle,
         )
         self.permissions.look = self.changes.look
         self.policy.is_confined = lambda: self.agent is not None and bool(self.agent.confined)
@@ -315,11 +250,6 @@ class Conversation:
     @property
     def chat(self) -> Channel[ChatState]:
         return self.channels.chat
-
-    @property
-    def summary(self) -> SessionSummary:
-        """Returns this session's entry in the root channel."""
-        return self.channels.summary
 
     @property
     def mode(self) -> Mode:
@@ -339,12 +269,10 @@ class Conversation:
         """Returns why the conversation is read-only; None if it can continue."""
         return self.lifecycle.barred
 
-    def dispatch(self, action: Action, origin: ActionOrigin | None = None) -> Envelope:
-        """Accept *action*; see :meth:`SessionChannels.dispatch`."""
-        return self.channels.dispatch(action, origin)
+    def dispatch(self, action: Action, origin: ActionOrigin | None = None) -> None:
+        self.channels.dispatch(action, origin)
 
     def watch(self, watcher: Callable[[], None]) -> Callable[[], None]:
-        """Call *watcher* after every change; returns a function that ends that."""
         return self.channels.watch(watcher)
 
     def tool_call(self, call_id: str) -> ToolCallState | None:
@@ -367,12 +295,7 @@ class Conversation:
         return self.lifecycle.opening.former
 
     async def ready(self) -> Agent:
-        """Returns the agent with a session of ours; see :meth:`AgentLifecycle.ready`."""
         return await self.lifecycle.ready()
-
-    async def reopen(self, session_id: str, *, insist: bool = False) -> Reopened:
-        """Take up the agent's session *session_id*; see :meth:`AgentLifecycle.reopen`."""
-        return await self.lifecycle.reopen(session_id, insist=insist)
 
     # --- what the user does ---
 
@@ -389,7 +312,7 @@ class Conversation:
         self._name_after(message.text)
         self.host.default_agent.used(self.spec.name)
         self.show_review()
-        self.show_customizations_again()
+        self.show_customizations()
         self.turns.queue.prompt(turn_id, message, origin, look=look)
         return True
 
@@ -405,14 +328,10 @@ class Conversation:
             self.channels.configure({CELL_REVIEW: review})
 
     def show_customizations(self) -> None:
-        """Check what the agent is given now, and tell clients if that has changed."""
-        if self.customizations.is_possible:
-            self.host.loop.spawn(self.customizations.tell())
-
-    def show_customizations_again(self) -> None:
-        """Like :meth:`show_customizations`, but only if the agent runs; otherwise clients are told once it does."""
-        if self.agent is not None:
-            self.show_customizations()
+        """Tell clients what the agent is given if that has changed; if it does not run, they are told once it does."""
+        configuration = self.configuration
+        if self.agent is not None and (configuration.kernel or configuration.chain or configuration.components):
+            self.host.loop.spawn(self._tell_customizations())
 
     def stop_tool_call(self, call_id: str) -> None:
         """Stop the code that the tool call *call_id* runs in the kernel; the turn goes on."""
@@ -442,7 +361,8 @@ class Conversation:
         if self.closed:
             return
         self.lifecycle.closed = True
-        self.host.closes(self)
+        if self.host.recorder is not None:
+            self.host.recorder.closes(self)
         for waiting in self.chat.state.queued_messages or ():
             self.turns.cancel(waiting.id)
         if (active := self.chat.state.active_turn) is not None:
@@ -473,19 +393,25 @@ class Conversation:
         if self.host.recorder is not None:
             self.host.recorder.counts(self)
 
+    async def _tell_customizations(self) -> None:
+        async with self._telling:
+            asks = self.channels.kernel_access != "off"
+            configuration = self.configuration if asks else self.configuration.without_kernel
+            rows = await asyncio.to_thread(customizations, configuration, self.environment, asks=asks)
+            if rows != (self.session.state.customizations or ()):
+                self.dispatch(SessionCustomizationsChanged(customizations=rows))
+
     def _mode_changed(self) -> None:
         """The agent changed its mode or an option by itself: set it to ask again, and tell the clients."""
-        self.asking.agent_changed()
-        if self.asking.may_reset():
+        if self.asking.agent_changed():
             self.host.loop.spawn(self.lifecycle.make_ask())
         else:
             self.lifecycle.show_asking()
 
     def _ran_unasked(self, turn_id: str) -> None:
         """The agent ran something without asking: say so once in the chat."""
-        if self.asking.acted() and (process := self.asking.problem) is not None:
-            confined = self.lifecycle.agent.confined if self.lifecycle.agent is not None else ""
-            self.channels.say(turn_id, f"{process} {what_holds(confined)}")
+        if self.asking.acted() and (unasked := self.lifecycle.acts_unasked) is not None:
+            self.channels.say(turn_id, unasked)
             self.lifecycle.show_asking()
 
     def _tool_runner(self, runner: CodeRunner, takes_pictures: Callable[[], bool]) -> ToolRunner:
@@ -540,6 +466,7 @@ class Conversation:
         if self._has_title or self.channels.title != self.spec.title or not text.strip():
             return
         self._has_title = True
-        words = " ".join(Credentials({**os.environ, **self.env}).hidden(text.strip()[:NAMING].split("\n\n")[0]).split())
+        hidden = Credentials({**os.environ, **self.configuration.env}).hidden
+        words = " ".join(hidden(text.strip()[:NAMING].split("\n\n")[0]).split())
         title = words if len(words) <= TITLE_CHARACTERS else f"{words[: TITLE_CHARACTERS - 1].rstrip()}…"
         self.dispatch(SessionTitleChanged(title=title, time=now_ms()))

@@ -137,12 +137,6 @@ class Environment:
         settings: The defaults of new sessions.
         job_queue: Does agents' work on the main thread when the user's own code leaves it free.
         changed: Called, on any thread, after a change of a setting that affects open sessions.
-
-    Example:
-        >>> environment = Environment()
-        >>> environment.connect(attached=lambda: True)
-        >>> environment.attached()
-        True
     """
 
     def __init__(self) -> None:
@@ -187,15 +181,12 @@ class Environment:
         return None if self.shell is None else self.shell.code_runner
 
     def unsaved(self, path: str) -> Unsaved | None:
-        """Returns the unsaved changes that an editor holds of the file *path*, if any."""
         return None if self.editors is None else self.editors.unsaved(path)
 
     def was_saved(self, path: str, since: int, until: int) -> bool:
-        """True if the user saved the file *path* in an editor between two moments (milliseconds since 1970)."""
         return self.editors is not None and self.editors.was_saved(path, since, until)
 
     def was_autosaved(self, path: str, since: int, until: int) -> bool:
-        """True if an editor saved the file *path* between two moments, and the user did not."""
         return self.editors is not None and self.editors.was_autosaved(path, since, until)
 
     def step_comparison(self, *, is_fork: bool = False) -> StepComparison | None:
@@ -212,31 +203,26 @@ class Environment:
         return int(self._setting("undo_memory") * 1_000_000)
 
     def default_mcp_servers(self) -> tuple[McpServer, ...]:
-        """The MCP servers for sessions that do not name any."""
         from agentnb.agent.mcp import mcp_servers
 
         return mcp_servers(self._setting("mcp_servers") or ())
 
     def default_options(self, spec: AgentSpec, cwd: Path) -> SessionOptions:
-        """Returns the options that the settings give a new session with *spec* in *cwd*."""
         from agentnb.host.session_options import SessionOptions
 
-        servers, kernel = self.default_mcp_servers(), self.default_kernel_access()
-        variables = self.default_variables(spec.name)
         confinement = self.default_confinement(spec, cwd)
         return SessionOptions(
             spec=spec,
             cwd=cwd,
-            env=variables,
-            mcp_servers=servers,
+            env=self.default_variables(spec.name),
+            mcp_servers=self.default_mcp_servers(),
             network=confinement.network,
             is_unasked=confinement.is_unasked,
-            kernel_tools=kernel,
+            kernel_tools=self.default_kernel_access(),
             chain=self.default_components(),
         )
 
     def default_components(self) -> tuple[str, ...]:
-        """Returns the default components between client and agent, for sessions that do not specify any."""
         chain = tuple(self._setting("components"))
         if chain and self.cassette.path() is None:
             from agentnb.configuration.named_things import missing
@@ -246,7 +232,6 @@ class Environment:
         return chain
 
     def sources(self) -> Sources:
-        """Returns the current settings, and the source of each."""
         return read_settings() if self.settings is None else self.settings.sources()
 
     def _setting(self, name: str) -> Any:
@@ -254,7 +239,6 @@ class Environment:
         return SETTINGS[name].default if self.settings is None else self.settings.sources()[name].value
 
     def default_workspace(self) -> Path:
-        """The default workspace, for sessions that do not name one."""
         from pathlib import Path
 
         named = str(self._setting("cwd"))
@@ -267,7 +251,6 @@ class Environment:
         return folder.resolve()
 
     def default_mode(self) -> Mode:
-        """The default permissions, for sessions that do not specify any; "ask" if no settings are connected."""
         return "ask" if self.settings is None else self.settings.sources().mode
 
     def default_variables(self, agent: str) -> dict[str, str]:
@@ -329,7 +312,6 @@ class Environment:
 
 
 async def _nobody() -> bool:
-    """No front end is on its way."""
     return False
 
 
@@ -337,5 +319,4 @@ _CURRENT = Environment()
 
 
 def current_environment() -> Environment:
-    """The environment of this process, in which :func:`agentnb.host.current_host` runs."""
     return _CURRENT

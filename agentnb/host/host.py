@@ -65,8 +65,6 @@ if TYPE_CHECKING:
     from agentnb.agent.programs import Find
     from agentnb.configuration.sources import Sources
     from agentnb.host.channels import Listener
-    from agentnb.host.session_options import Configuration
-    from agentnb.policy.keys import Mode
     from agentnb.state import Action, ActionOrigin
 
 log: Logger = logger("agentnb.host")
@@ -124,27 +122,18 @@ class Host:
         self, options: SessionOptions, *, tab_id: str | None = None, environment: Environment | None = None
     ) -> Conversation:
         """Open a session; its agent starts when needed. *environment* replaces the host's."""
-        configured = options.configuration(environment or self.environment)
-        return self.open_as(configured, mode=options.mode, title=options.title, tab_id=tab_id, environment=environment)
-
-    def open_as(
-        self,
-        configured: Configuration,
-        *,
-        mode: Mode = "ask",
-        title: str | None = None,
-        tab_id: str | None = None,
-        environment: Environment | None = None,
-    ) -> Conversation:
-        """Like :meth:`open_session`, for an agent whose configuration already exists."""
         conversation = Conversation(
-            self, configured, tab_id=tab_id or new_id(), mode=mode, title=title, environment=environment
+            self,
+            options.configuration(environment or self.environment),
+            tab_id=tab_id or new_id(),
+            mode=options.mode,
+            title=options.title,
+            environment=environment,
         )
         self.adopt(conversation)
         return conversation
 
     def adopt(self, conversation: Conversation) -> None:
-        """Add a new conversation to the open ones."""
         self.add(conversation)
         SESSION_OPENED.tell(tab=conversation.tab_id, agent=conversation.spec.name, cwd=str(conversation.cwd))
         self.loop.spawn(conversation.changes.prepare())
@@ -187,11 +176,6 @@ class Host:
         except UnknownSession:
             return None
 
-    def closes(self, conversation: Conversation) -> None:
-        """*conversation* is being closed: record that in the log at once."""
-        if self.recorder is not None:
-            self.recorder.closes(conversation)
-
     def forget(self, conversation: Conversation) -> None:
         """Remove a closed conversation from the root channel."""
         uri = conversation.session.uri
@@ -207,18 +191,15 @@ class Host:
         uri = conversation.session.uri
         if uri not in self.conversations:
             return
-        summary = conversation.summary
+        summary = conversation.channels.summary
         title_and_status = (summary.title, summary.status)
         if self._published.get(uri) != title_and_status:
             self._published[uri] = title_and_status
             self.root.accept(XSessionSet(summary=summary, time=now_ms()))
 
-    def take_agents(self, infos: tuple[AgentInfo, ...]) -> None:
+    def take_agents(self, infos: tuple[AgentInfo, ...], sources: Sources | None = None) -> None:
         """Update the agents in the root channel if they have changed."""
-        self._take_agents(infos, self.environment.sources())
-
-    def _take_agents(self, infos: tuple[AgentInfo, ...], sources: Sources) -> None:
-        setups = self.installs.setups
+        sources, setups = sources or self.environment.sources(), self.installs.setups
         hidden, order = sources["agents_hidden"].value, list(sources["agents_order"].value)
         if (agent := sources["agent"]).source != "default" and agent.value not in order:
             order.insert(0, agent.value)
@@ -245,7 +226,7 @@ class Host:
             self.root.accept(RootConfigChanged(config={LOOK: look}))
         if config is not None and config.values.get(SITE) != _of_site().get(SITE):
             self.root.accept(RootConfigChanged(config={SITE: _of_site().get(SITE)}))
-        self._take_agents(self.root.state.agents, sources)
+        self.take_agents(self.root.state.agents, sources)
         self.default_agent.show()
 
     def _take_setups(self) -> None:
@@ -265,24 +246,8 @@ class Host:
 
     def reject(self, channel: Channel[Any], action: Action, origin: ActionOrigin, reason: str) -> None:
         """Tell the client that dispatched *action* why it was rejected; the channel's state does not change."""
-        channel.emit(
-            Envelope(
-                channel=channel.uri, index=max(1, channel.index), action=action, origin=origin, rejection_reason=reason
-            ),
-        )
-
-    def pair(self, action: RootConfigChanged, origin: ActionOrigin, *, on: bool) -> None:
-        """Let programs in a terminal connect, or stop that, as a client requested with *action*."""
-        if on:
-            self.loop.spawn(self._pair(action, origin))
-        else:
-            self.pairing.stop(origin=origin)
-
-    async def _pair(self, action: RootConfigChanged, origin: ActionOrigin) -> None:
-        try:
-            await self.pairing.start(origin)
-        except AgentnbError as error:
-            self.reject(self.root, action, origin, str(error))
+        index = max(1, channel.index)
+        channel.emit(Envelope(channel=channel.uri, index=index, action=action, origin=origin, rejection_reason=reason))
 
     def _settings_changed(self) -> None:
         """Show the new settings in every open conversation; safe from any thread."""

@@ -42,10 +42,11 @@ from agentnb.state import (
 from agentnb.state.session_state import model_id
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
 
-    from agentnb.host.channels import KernelAccess
-    from agentnb.host.conversation import Conversation, SessionOwner
+    from agentnb.host.channels import Channel, KernelAccess
+    from agentnb.host.conversation import Conversation
+    from agentnb.host.host import Host
     from agentnb.policy.keys import CellReview, Freedom, Mode
     from agentnb.policy.rules import Outcome
     from agentnb.state import Action, Message
@@ -68,7 +69,7 @@ class Rejected(AgentnbError):
     """The host does not accept what a client wants."""
 
 
-def carry_out(host: SessionOwner, channel: str, action: Action, origin: ActionOrigin) -> None:
+def carry_out(host: Host, channel: str, action: Action, origin: ActionOrigin) -> None:
     """Accept a client's *action* on *channel* and do what it asks."""
     if isinstance(action, RootConfigChanged):
         _root_config(host, channel, action, origin)
@@ -83,19 +84,16 @@ def carry_out(host: SessionOwner, channel: str, action: Action, origin: ActionOr
 
 
 def prompt(conversation: Conversation, turn_id: str, message: Message, origin: ActionOrigin) -> None:
-    """Start a turn, or queue it behind the running one."""
     if not conversation.prompt(turn_id, message, origin, look=origin.client_id != PYTHON):
         _reject(f"The turn {turn_id!r} was started before.")
 
 
 def steer(conversation: Conversation, message_id: str, message: Message, origin: ActionOrigin) -> None:
-    """Add a message to the running turn; if the agent does not support that, it becomes the next prompt."""
     waiting = conversation.channels.queued(message_id)
     conversation.turns.steer(message_id, message if waiting is None else waiting, origin)
 
 
 def send_now(conversation: Conversation, message_id: str, origin: ActionOrigin) -> None:
-    """Send a waiting prompt to the agent at once: in the running turn if possible, else in place of it."""
     if not conversation.turns.send_now(message_id, origin):
         _reject("That prompt is no longer waiting.")
 
@@ -106,11 +104,6 @@ def cancel(
     """End a running turn, or take it out of the queue; see :meth:`Turns.cancel`."""
     if not conversation.turns.cancel(turn_id, origin, keep=keep, hold=hold):
         _reject(f"No turn {turn_id!r} is running or waiting.")
-
-
-def continue_queue(conversation: Conversation) -> None:
-    """Continue with the prompts that have been held since a turn was stopped."""
-    conversation.turns.queue.continue_queue()
 
 
 def _pending_set(conversation: Conversation, action: ChatPendingMessageSet, origin: ActionOrigin) -> None:
@@ -126,16 +119,9 @@ def _truncate(conversation: Conversation, action: ChatTruncated, origin: ActionO
     if action.turn_id is not None and action.turn_id not in ids:
         _reject(f"This conversation has no turn {action.turn_id!r}.")
     later = ids[ids.index(action.turn_id) + 1 :] if action.turn_id is not None else ids
-
-    async def attempt() -> None:
-        try:
-            await rewind(conversation, later[0] if later else None, origin=origin)
-        except AgentnbError as error:
-            conversation.host.reject(conversation.chat, action, origin, str(error))
-
     if not later:
         _reject("There are no turns after that one.")
-    conversation.host.loop.spawn(attempt())
+    _attempt(rewind(conversation, later[0], origin=origin), conversation.host, conversation.chat, action, origin)
 
 
 # --- the agent ---
@@ -165,11 +151,6 @@ async def extend(
         return await agent.extend(session_id, method, params, timeout)
     agent.tell(session_id, method, params)
     return None
-
-
-async def close(conversation: Conversation) -> None:
-    """Close the session for good: its running turn ends, and its agent stops if nobody else uses it."""
-    await conversation.close()
 
 
 # --- questions ---
@@ -281,7 +262,7 @@ def use_kernel(conversation: Conversation, access: KernelAccess, origin: ActionO
         outcome: Outcome = "deny" if access == "off" else "allow"
         conversation.policy.record_setting("kernel access", before, access, outcome, by)
     conversation.channels.configure({KERNEL: access}, origin)
-    conversation.show_customizations_again()
+    conversation.show_customizations()
 
 
 def _set_cell_review(conversation: Conversation, review: CellReview, origin: ActionOrigin, by: str) -> None:
@@ -297,11 +278,14 @@ def _set_cell_review(conversation: Conversation, review: CellReview, origin: Act
     host.environment.choose_cell_review(review)
 
 
-def _root_config(host: SessionOwner, channel: str, action: RootConfigChanged, origin: ActionOrigin) -> None:
+def _root_config(host: Host, channel: str, action: RootConfigChanged, origin: ActionOrigin) -> None:
     on = action.config.get(PAIRING)
     if not isinstance(on, bool) or len(action.config) != 1 or channel != ROOT:
         _reject("The only setting of the host that can be changed is whether the kernel is paired.")
-    host.pair(action, origin, on=on)
+    if on:
+        _attempt(host.pairing.start(origin), host, host.root, action, origin)
+    else:
+        host.pairing.stop(origin=origin)
 
 
 def _archive(conversation: Conversation, action: SessionIsArchivedChanged, origin: ActionOrigin) -> None:
@@ -312,7 +296,7 @@ def _archive(conversation: Conversation, action: SessionIsArchivedChanged, origi
     conversation.dispatch(replace(action, time=now_ms()), origin)
     if action.is_archived:
         loop = conversation.host.loop
-        conversation.closing = loop.later(UNDO_SECONDS, lambda: loop.spawn(close(conversation)))
+        conversation.closing = loop.later(UNDO_SECONDS, lambda: loop.spawn(conversation.close()))
 
 
 def _dispatch(
@@ -343,13 +327,19 @@ async def choose_model(conversation: Conversation, model: str, origin: ActionOri
 
 
 def _choose(conversation: Conversation, action: XModeChanged | XConfigOptionChosen, origin: ActionOrigin) -> None:
+    _attempt(choose(conversation, action, origin), conversation.host, conversation.session, action, origin)
+
+
+def _attempt(work: Awaitable[object], host: Host, channel: Channel[Any], action: Action, origin: ActionOrigin) -> None:
+    """Begin *work*; if it fails, tell the client that its *action* was rejected."""
+
     async def attempt() -> None:
         try:
-            await choose(conversation, action, origin)
+            await work
         except AgentnbError as error:
-            conversation.host.reject(conversation.session, action, origin, str(error))
+            host.reject(channel, action, origin, str(error))
 
-    conversation.host.loop.spawn(attempt())
+    host.loop.spawn(attempt())
 
 
 def _refuse_if(reason: str | None) -> None:

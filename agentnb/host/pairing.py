@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from asyncio import TimerHandle
     from collections.abc import Awaitable, Callable
 
-    from agentnb.host.conversation import SessionOwner
+    from agentnb.host.host import Host
     from agentnb.kernel.paired_kernels import ClientInfo
     from agentnb.policy.request import PolicyRequest
     from agentnb.state import ActionOrigin
@@ -58,7 +58,7 @@ def client_spec(prefix: str, name: str, *, title: str, about: str, command: tupl
     return AgentSpec(name=f"{prefix}{word}", title=title, about=about, command=command)
 
 
-def open_for(kind: type[C], host: SessionOwner, options: SessionOptions, read_only: SessionError, *, title: str) -> C:
+def open_for(kind: type[C], host: Host, options: SessionOptions, read_only: SessionError, *, title: str) -> C:
     """Open a new conversation for a program; *read_only*: why it takes no prompts."""
     configured = options.configuration(host.environment)
     conversation = kind(host, configured, tab_id=new_id(), title=title)
@@ -154,7 +154,6 @@ class PairedConversation(Conversation):
     on_close: Callable[[str], None] = staticmethod(lambda _reason: None)
 
     async def close(self) -> None:
-        """Close the conversation and its program's connection."""
         self.on_close(CLOSED)
         await super().close()
 
@@ -178,31 +177,29 @@ class PairedClient:
     def __init__(self, owner: KernelPairing) -> None:
         self.conversation: PairedConversation | None = None
         self.end_connection: Callable[[str], object] = lambda _reason: None
+        self.describe = owner.describe
         self._owner = owner
         self._calls = 0
         self._turns: UnpromptedTurns | None = None
 
     @property
     def progress_seconds(self) -> float:
-        """Returns the interval at which the program is told what its call waits for, in seconds."""
         return self._owner.progress_seconds
 
     @property
     def waits_for(self) -> str:
-        """Returns what the program's calls wait for, in words for people."""
         if self.conversation is not None and self.conversation.channels.waits_for_user:
             return "Waiting for your answer in the notebook's chat."
         if self._owner.is_kernel_busy:
             return "The kernel is busy with a cell; waiting until it ends."
         return "Running."
 
-    async def describe(self) -> dict[str, Any]:
-        """Returns the description of the kernel that a program gets before it chooses it."""
-        return await self._owner.describe()
-
     def introduce(self, info: ClientInfo) -> None:
         """The program identifies itself, and gets its conversation."""
-        conversation = self.conversation = self._owner.joined(self, spec_of_client(info))
+        name = info.name or "a program"
+        title = f"{info.title or _TITLES.get(name, name)} (terminal)"
+        spec = client_spec(PREFIX, name, title=title, about="A program in a terminal.", command=("agentnb", "mcp"))
+        conversation = self.conversation = self._owner.joined(self, spec)
         conversation.on_close = self.end
         self._turns = UnpromptedTurns(conversation, f"{conversation.spec.title} uses this kernel.")
         show_running(conversation, info.version or None)
@@ -268,19 +265,6 @@ def _kind(name: str) -> str:
     return "execute" if name.startswith("run_") else "edit"
 
 
-def spec_of_client(info: ClientInfo) -> AgentSpec:
-    name = info.name or "a program"
-    title = info.title or _TITLES.get(name, name)
-    return client_spec(
-        PREFIX, name, title=f"{title} (terminal)", about="A program in a terminal.", command=("agentnb", "mcp")
-    )
-
-
-def read_only(title: str) -> SessionError:
-    """Returns why the conversation of the program *title* takes no prompts."""
-    return SessionError(f"{title} is used in its terminal.", hint="Type in the terminal; the calls are shown here.")
-
-
 def _show_end(conversation: PairedConversation, turn_id: str, call_id: str, result: Any) -> None:
     if not conversation.closed:
         conversation.events.actions(ended_call(conversation.chat.state, turn_id, call_id, result, now_ms()))
@@ -289,7 +273,7 @@ def _show_end(conversation: PairedConversation, turn_id: str, call_id: str, resu
 class KernelPairing:
     """The pairing of one host. Everything here runs on the host's thread."""
 
-    def __init__(self, host: SessionOwner) -> None:
+    def __init__(self, host: Host) -> None:
         self.idle_seconds = IDLE_SECONDS
         self.progress_seconds = PROGRESS_SECONDS
         self._host = host
@@ -359,7 +343,6 @@ class KernelPairing:
         return conversation
 
     def left(self, client: PairedClient) -> None:
-        """*client* has disconnected."""
         if self._clients.pop(client, None) is not None:
             self._tell()
 
@@ -382,7 +365,9 @@ class KernelPairing:
     def _opened(self, spec: AgentSpec, number: int) -> PairedConversation:
         options = SessionOptions(spec=spec, cwd=Path.cwd(), kernel_tools=True)
         title = spec.title if number == 1 else f"{spec.title} {number}"
-        return open_for(PairedConversation, self._host, options, read_only(spec.title), title=title)
+        hint = "Type in the terminal; the calls are shown here."
+        read_only = SessionError(f"{spec.title} is used in its terminal.", hint=hint)
+        return open_for(PairedConversation, self._host, options, read_only, title=title)
 
     async def _notebook(self) -> str:
         runner = self._host.environment.code_runner()

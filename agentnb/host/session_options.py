@@ -67,7 +67,6 @@ def why_not_server(server: McpServer) -> str | None:
 
 
 def why_not_model(agent: str, model: str) -> str | None:
-    """Returns why the site does not allow *agent* to use *model*."""
     return site_policy().why_not("models", model, f"{agent}/{model}")
 
 
@@ -172,7 +171,6 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def confine(self) -> Confine | None:
-        """Returns how the agent is confined; None if it is not."""
         if self.network is None:
             return None
         return Confine(
@@ -185,7 +183,7 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def without_kernel(self) -> Configuration:
         """The configuration without its kernel tools, so the same whatever its agent may do with the kernel."""
-        return msgspec.structs.replace(self, kernel="", is_kernel_closed=False)
+        return replace(self, kernel="", is_kernel_closed=False)
 
     @property
     def bare(self) -> Configuration:
@@ -201,18 +199,14 @@ def _component_key(component: Any) -> str:
 
 
 class SessionOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """The options of a new session, the same from Python, a magic, the settings and the page.
-
-    Attributes:
-        kernel_tools: True if the agent may use the kernel from the start; None if it never may.
-    """
+    """The options of a new session, the same from Python, a magic, the settings and the page."""
 
     spec: AgentSpec
     cwd: Path
     env: dict[str, str] = {}
     mcp_servers: tuple[McpServer, ...] = ()
     directories: tuple[Path, ...] = ()
-    kernel_tools: bool | None = None
+    kernel_tools: bool | None = None  # True: the agent may use the kernel from the start; None: it never may
     kernel_access: Literal["run", "off"] | None = None
     chain: tuple[Any, ...] = ()
     mode: Mode = "ask"

@@ -281,4 +281,4 @@ async def change_skill_trust(
         await asyncio.to_thread(decide, action, package, shown=digest)
     finally:  # also after an error: the shown text may be old
         for each in asker.host.conversations.values():
-            each.show_customizations_again()
+            each.show_customizations()

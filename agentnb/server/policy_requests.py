@@ -177,7 +177,7 @@ def _held(host: Host) -> Iterator[_Held]:
             text = EVERYTHING.format(conversation.spec.title)
             grant = Grant(id=f"{uri} permissions", scope="conversation", text=text, session=uri, title=title)
             yield _Held(grant, agent=conversation.spec.name, conversation=conversation)
-        for each in conversation.permissions.grants:
+        for each in conversation.permissions.grants.in_force:
             if conversation.policy.keeps(each.rule):  # the policy file lists it
                 continue
             grant = Grant(
@@ -270,7 +270,7 @@ def revoke_grant(asker: Asker[Host], *, id: str = "", channel: str = "", tool_ca
     host = asker.host
     if channel and tool_call_id:
         conversation = host.find(channel)
-        rule = conversation.permissions.given_on(tool_call_id)
+        rule = conversation.permissions.grants.rules_by_call.get(tool_call_id)
         own = (each for each in _held(host) if each.conversation in (None, conversation))
         held = next((each for each in own if each.rule is not None and each.rule == rule), None)
     elif id:
@@ -296,7 +296,7 @@ def _revoke(policy: HostPolicy, held: _Held) -> None:
         case _Held(conversation=Conversation() as conversation, rule=None):
             intents.set_permissions(conversation, "ask", None, "user")
         case _Held(conversation=Conversation() as conversation, rule=AccessRule() as rule):
-            conversation.permissions.revoke(rule.text)
+            conversation.permissions.grants.revoke(rule.text)
             conversation.policy.record_setting("grant", rule.text, "revoked", "ask", "user")
 
 

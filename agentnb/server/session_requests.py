@@ -138,7 +138,7 @@ def dispose_session(asker: Asker[Host], *, channel: str) -> None:
     Args:
         channel: The session's URI.
     """
-    asker.host.loop.spawn(intents.close(asker.host.find(channel)))
+    asker.host.loop.spawn(asker.host.find(channel).close())
 
 
 @request("restartAgent", right="drive")

@@ -90,7 +90,7 @@ async def routed(chunks: int) -> float:
     async def nothing(*_: object) -> None:
         return None
 
-    peer = Peer(SPEC, on_notifications=route, on_request=nothing, on_lost=nothing)
+    peer = Peer(SPEC, on_notifications=route, on_request=nothing, on_lost=nothing, tap=None, spawn=SpawnedAgent.spawn)
     await peer.spawn(Path.cwd(), None)
     await peer.request("initialize", {"protocolVersion": 1})
     new = await peer.request("session/new", {"cwd": "/", "mcpServers": []})

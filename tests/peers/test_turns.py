@@ -96,7 +96,7 @@ def reopened(host: Host, start: Start, meanwhile: Callable[[], object] = lambda:
     first.close(timeout=60)
     meanwhile()
     second = start("allow")
-    return second, host.loop.submit(hosted(host, second).reopen(session_id)).result(SECONDS), text
+    return second, host.loop.submit(hosted(host, second).lifecycle.reopen(session_id)).result(SECONDS), text
 
 
 def again(session: Session) -> str:

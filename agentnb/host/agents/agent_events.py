@@ -23,8 +23,8 @@ from agentnb.state import (
     ChatToolCallComplete,
     ChatToolCallReady,
     ChatToolCallStart,
-    SessionCustomizationsChanged,
     SessionMetaChanged,
+    ToolCallDetails,
     ToolResultTextContent,
     ToolTextContent,
     XConfigOptionsChanged,
@@ -48,8 +48,6 @@ if TYPE_CHECKING:
     from agentnb.policy.request import PolicyRequest
     from agentnb.state import Action, ChatState
 
-
-if TYPE_CHECKING:
     Function = Callable[[Any], Any]
 
 THREADS = 4
@@ -115,31 +113,6 @@ class Extensions:
 
 KERNEL = "kernel"
 _READY = {"kind": "ready"}
-
-
-class Customizations:
-    """Tells the clients of one session what its agent is given. Everything here runs on the host's thread."""
-
-    def __init__(self, channels: SessionChannels, configuration: Configuration, environment: Environment) -> None:
-        self._channels = channels
-        self._configuration = configuration
-        self._environment = environment
-        self._telling = asyncio.Lock()
-
-    @property
-    def is_possible(self) -> bool:
-        """True if the configuration gives the agent kernel tools, components or MCP servers."""
-        configuration = self._configuration
-        return bool(configuration.kernel or configuration.chain or configuration.components)
-
-    async def tell(self) -> None:
-        """Check what the agent is given now, and tell the clients if that has changed."""
-        async with self._telling:
-            asks = self._channels.kernel_access != "off"
-            configuration = self._configuration if asks else self._configuration.without_kernel
-            rows = await asyncio.to_thread(customizations, configuration, self._environment, asks=asks)
-            if rows != (self._channels.session.state.customizations or ()):
-                self._channels.dispatch(SessionCustomizationsChanged(customizations=rows))
 
 
 def customizations(
@@ -242,16 +215,14 @@ class AgentEvents:
                 self._printed(text)
 
     def _text_of(self, ended: ChatToolCallComplete | XTerminalExited) -> str:
-        """Returns the output of a command or tool call that has just ended."""
         if isinstance(ended, XTerminalExited):
             terminals = self._channels.chat.state.terminals or ()
             return next((each.output for each in terminals if each.id == ended.terminal_id), "")
         call = self._channels.tool_call(ended.tool_call_id)
-        details = call.details if call is not None else None
-        content = (details.content if details is not None else None) or ()
-        pieces = [each.text for each in content if isinstance(each, ToolTextContent)]
+        details = (call.details if call is not None else None) or ToolCallDetails()
+        pieces = [each.text for each in details.content or () if isinstance(each, ToolTextContent)]
         pieces += [each.text for each in ended.result.content or () if isinstance(each, ToolResultTextContent)]
-        raw = details.raw_output if details is not None else None
+        raw = details.raw_output
         values = raw.values() if isinstance(raw, dict) else (raw,)
         return "\n".join([*pieces, *(each for each in values if isinstance(each, str))])
 

@@ -5,17 +5,28 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Literal
 
+from msgspec.structs import replace
+
 from agentnb.agent.confinement import MOST_REFUSED, how_to_confine, kept_from, remedy_of
 from agentnb.clock import now_ms
 from agentnb.errors import AgentDied, AgentnbError, AgentRefused, AgentStartFailed, SessionError
 from agentnb.events.kinds import AGENT_RESTARTED, SESSION_FAILED, SESSION_READY
 from agentnb.host.agents.session_opening import SessionChoices, chosen
-from agentnb.host.turns.transcript import with_transcript
 from agentnb.plugin_registry import plugins
-from agentnb.state import AgentProcess, ErrorInfo, SessionCreationFailed, SessionReady, XAgentChanged
+from agentnb.state import (
+    AgentProcess,
+    ErrorInfo,
+    MarkdownResponsePart,
+    SessionCreationFailed,
+    SessionReady,
+    SimpleMessageAttachment,
+    ToolCallCompletedState,
+    ToolCallResponsePart,
+    XAgentChanged,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator, Sequence
 
     from agentnb.acp.agent import Agent
     from agentnb.host.agents.agent_pool import AgentPool
@@ -24,12 +35,17 @@ if TYPE_CHECKING:
     from agentnb.host.loop import HostLoop
     from agentnb.host.permissions.asking import AskMode
     from agentnb.host.session_options import Configuration
-    from agentnb.state import Message
+    from agentnb.state import Message, Turn
+
+LABEL = "The conversation so far"
+MOST_CHARACTERS = 100_000
+"""The most characters of a transcript for an agent whose session does not have it."""
+LONGEST_TEXT = 20_000
+LONGEST_CALL_TITLE = 200
+_LEFT_OUT = "(Earlier messages are left out.)"
 
 
 class AgentLifecycle:
-    """The agent of one session."""
-
     def __init__(
         self,
         channels: SessionChannels,
@@ -69,7 +85,8 @@ class AgentLifecycle:
             return self.agent
         if self._starting is None or self._starting.done():
             self._starting = self._loop.spawn(self._start())
-            self._starting.add_done_callback(_known)
+            # Retrieved here, so that asyncio does not complain: the state already has the outcome.
+            self._starting.add_done_callback(lambda start: start.cancelled() or start.exception())
         return await asyncio.shield(self._starting)
 
     async def reopen(self, session_id: str, *, insist: bool = False) -> Reopened:
@@ -104,7 +121,10 @@ class AgentLifecycle:
     def with_transcript(self, message: Message) -> Message:
         """Returns *message*, with the transcript attached if the agent's session does not have it."""
         turns = self._channels.chat.state.turns
-        return with_transcript(message, turns) if self.needs_transcript and turns else message
+        if not (self.needs_transcript and turns):
+            return message
+        attachment = SimpleMessageAttachment(label=LABEL, model_representation=transcript(turns))
+        return replace(message, attachments=(attachment, *(message.attachments or ())))
 
     async def restart(self) -> None:
         """End the agent's process and start it again, taking up its session if possible."""
@@ -134,12 +154,16 @@ class AgentLifecycle:
     def show_asking(self) -> None:
         """Tell the clients if the running agent now acts without asking, or no longer does."""
         process = self._channels.session.state.agent_process
-        if process is not None and process.state == "running" and process.acts_unasked != self._acts_unasked():
+        if process is not None and process.state == "running" and process.acts_unasked != self.acts_unasked:
             self._tell("running", process.message)
 
-    def _acts_unasked(self) -> str | None:
-        problem = self._asking.problem
-        return None if problem is None else f"{problem} {what_holds(self.agent.confined if self.agent else '')}"
+    @property
+    def acts_unasked(self) -> str | None:
+        """Returns why the agent may act without asking, and what limits it then; None if it asks."""
+        if (problem := self._asking.problem) is None:
+            return None
+        confined, undo = self.agent.confined if self.agent else "", "changes of files can be undone after the turn."
+        return f"{problem} It {confined}, and {undo}" if confined else f"{problem} It is not confined; {undo}"
 
     async def leave(self, *, stop: bool = True) -> None:
         """Free the agent's session, and with *stop* the agent too if nobody else uses it."""
@@ -173,11 +197,9 @@ class AgentLifecycle:
             agent = await self._pool.acquire(self._configuration, self._channels.tab_id)
             try:
                 new = await self.opening.open(agent)
-            except AgentDied as error:
-                self._pool.died(self._configuration, agent)
-                _add_refusals(error, agent)
-                raise
-            except AgentRefused as error:
+            except (AgentDied, AgentRefused) as error:
+                if isinstance(error, AgentDied):
+                    self._pool.died(self._configuration, agent)
                 _add_refusals(error, agent)
                 raise
         except AgentnbError as error:
@@ -201,8 +223,8 @@ class AgentLifecycle:
             self.notices.note(f"{self._configuration.spec.title} {agent.confined}.")
         if agent.spec.url is not None and not self.opening.was_ready:
             self.notices.note(f"{self._configuration.spec.title} runs at {agent.spec.url}. {self.how_to_confine}")
-        if (problem := self._asking.problem) is not None:
-            self.notices.note(f"{problem} {what_holds(agent.confined)}")
+        if (unasked := self.acts_unasked) is not None:
+            self.notices.note(unasked)
         for broken in plugins().new_problems():
             self.notices.note(broken.message)
         self.opening.was_ready = True
@@ -211,17 +233,14 @@ class AgentLifecycle:
         return agent
 
     def _remember_choices(self, *, taken_up: bool) -> None:
+        """Keep the mode and the options if a new session replaces one that the agent no longer has."""
         if self.opening.outcome == "new" and (self.opening.was_ready or taken_up) and not self.needs_transcript:
-            self._replace_session()
+            self.choices.kept = self.choices.kept or chosen(self._channels.session.state)
+            if self._channels.chat.state.turns:
+                self.needs_transcript = True
+                self.notices.note(f"{self._configuration.spec.title} restarted and was given the conversation so far.")
         elif self.opening.was_ready and self.choices.model:  # a resumed session may have the agent's default model
             self.choices.keep()
-
-    def _replace_session(self) -> None:
-        """The agent no longer has its session, so a new one replaces it."""
-        self.choices.kept = self.choices.kept or chosen(self._channels.session.state)
-        if self._channels.chat.state.turns:
-            self.needs_transcript = True
-            self.notices.note(f"{self._configuration.spec.title} restarted and was given the conversation so far.")
 
     def _tell_ready(self, session_id: str) -> None:
         name, tab = self._configuration.spec.name, self._channels.tab_id
@@ -265,25 +284,50 @@ class AgentLifecycle:
         self._channels.dispatch(SessionCreationFailed(error=info, time=now_ms()))
 
     def _tell(self, state: Literal["starting", "running", "stopped", "failed"], message: str | None) -> None:
-        agent = self.agent if state == "running" else None
-        process = AgentProcess(
-            name=agent.name if agent is not None else None,
-            version=agent.version if agent is not None else None,
-            state=state,
-            message=message,
-            steering=True if agent is not None and agent.steers else None,
-            fork=True if agent is not None and agent.capabilities.offers("fork") else None,
-            confined=agent.confined or None if agent is not None else None,
-            unconfined=self.how_to_confine if agent is not None and not agent.confined else None,
-            acts_unasked=self._acts_unasked() if agent is not None else None,
-        )
+        process = AgentProcess(state=state, message=message)
+        if state == "running" and (agent := self.agent) is not None:
+            process = replace(
+                process,
+                name=agent.name,
+                version=agent.version,
+                steering=agent.steers or None,
+                fork=agent.capabilities.offers("fork") or None,
+                confined=agent.confined or None,
+                unconfined=None if agent.confined else self.how_to_confine,
+                acts_unasked=self.acts_unasked,
+            )
         self._channels.dispatch(XAgentChanged(agent_process=process, time=now_ms()))
 
 
-def what_holds(confined: str) -> str:
-    """Returns what limits an agent that does not ask."""
-    undo = "changes of files can be undone after the turn."
-    return f"It {confined}, and {undo}" if confined else f"It is not confined; {undo}"
+def transcript(turns: Sequence[Turn]) -> str:
+    """The turns as text; only the latest ones if not all fit."""
+    texts: list[str] = []
+    left = MOST_CHARACTERS
+    for turn in reversed(turns):
+        text = "\n\n".join(_of_turn(turn))
+        left -= len(text)
+        if left < 0 and texts:
+            return "\n\n".join((_LEFT_OUT, *reversed(texts)))
+        texts.append(text)
+    return "\n\n".join(reversed(texts))
+
+
+def _of_turn(turn: Turn) -> Iterator[str]:
+    yield f"User: {_shortened(turn.message.text, LONGEST_TEXT)}"
+    for part in turn.response_parts:
+        if isinstance(part, MarkdownResponsePart):
+            yield f"Assistant: {_shortened(part.content, LONGEST_TEXT)}"
+        elif isinstance(part, ToolCallResponsePart):
+            call = part.tool_call
+            has_failed = isinstance(call, ToolCallCompletedState) and not call.success
+            title = _shortened(call.display_name or call.tool_name, LONGEST_CALL_TITLE)
+            yield f"[{'Failed tool' if has_failed else 'Tool'} call: {title}]"
+    if turn.state != "complete":
+        yield f"[The turn ended: {turn.state}.]"
+
+
+def _shortened(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[:most]}…"
 
 
 def _add_refusals(error: AgentnbError, agent: Agent) -> None:
@@ -292,9 +336,3 @@ def _add_refusals(error: AgentnbError, agent: Agent) -> None:
     if process is not None and (kept := kept_from(process.refused_accesses(process.stderr_tail))):
         error.args = (f"{error} {kept}",)
         error.hint = " ".join(filter(None, (error.hint, kept)))
-
-
-def _known(start: asyncio.Task[Agent]) -> None:
-    """Retrieve the start's exception, so that asyncio does not complain: the state already has the outcome."""
-    if not start.cancelled():
-        start.exception()

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 from functools import partial
 from typing import TYPE_CHECKING
-from weakref import WeakKeyDictionary, WeakSet
+from weakref import WeakSet
 
 from agentnb.acp.agent import Agent
 from agentnb.acp.peer import PATIENCE
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 WARM = "warm"
 WARM_SECONDS = 600.0
 """Seconds that an agent that was started early waits for its first session."""
-
-
 FIRST = 0.5
 CAP = 30.0
 TRIES = 5
@@ -65,8 +63,6 @@ class Backoff:
 
 
 class AgentPool:
-    """The agents in use and who uses them."""
-
     def __init__(self, loop: HostLoop, environment: Environment, *, warm_seconds: float = WARM_SECONDS) -> None:
         self.backoff: Callable[[], Backoff] = Backoff
         self.start_timeout: float | None = None
@@ -81,8 +77,7 @@ class AgentPool:
         self._early: dict[bytes, Configuration] = {}
         self._backoffs: dict[bytes, Backoff] = {}
         self._closed = False
-        self._alive: set[Agent] = set()
-        self._configured: WeakKeyDictionary[Agent, Configuration] = WeakKeyDictionary()
+        self._alive: dict[Agent, Configuration] = {}
         self._dead: WeakSet[Agent] = WeakSet()
 
     async def acquire(self, configuration: Configuration, tab_id: str) -> Agent:
@@ -120,12 +115,11 @@ class AgentPool:
         runs, one is started and stays warm for a session that may follow.
         """
         bare = configuration.bare.key
-        there = (agent for agent in self._alive if not agent.closed and self._configured[agent].bare.key == bare)
+        there = (agent for agent, own in self._alive.items() if not agent.closed and own.bare.key == bare)
         return next(there, None) or await self.warm(configuration)
 
     def running(self, spec: AgentSpec) -> list[Agent]:
-        """Returns the running processes of the agent *spec*, whatever else they were started with."""
-        return [agent for agent in self._alive if self._configured[agent].spec == spec and not agent.closed]
+        return [agent for agent, own in self._alive.items() if own.spec == spec and not agent.closed]
 
     async def warm(self, configuration: Configuration) -> Agent:
         """Start an agent before anyone needs it; it is stopped again if nobody uses it in time."""
@@ -188,12 +182,11 @@ class AgentPool:
         await asyncio.sleep(backoff.seconds)
         try:
             launched, tap = self._environment.cassette.launching(configuration.spec, configuration.env)
-            limit = self.start_timeout
             agent = await Agent.launch(
                 launched,
                 cwd=configuration.cwd,
                 env=configuration.env,
-                initialize_timeout=limit,
+                initialize_timeout=self.start_timeout,
                 tap=tap,
                 spawn=self._spawn(configuration, is_replay=launched != configuration.spec),
             )
@@ -203,8 +196,7 @@ class AgentPool:
             backoff.died()
             raise
         agent.patience = self.stop_patience
-        self._alive.add(agent)
-        self._configured[agent] = configuration
+        self._alive[agent] = configuration
         self._loop.spawn(self._until_gone(agent))
         return agent
 
@@ -225,7 +217,7 @@ class AgentPool:
 
     async def _until_gone(self, agent: Agent) -> None:
         await agent.wait_closed()
-        self._alive.discard(agent)
+        self._alive.pop(agent, None)
 
     async def _drop(self, key: bytes, user: str) -> None:
         users = self._users.get(key, set())

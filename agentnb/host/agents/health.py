@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
 
 class Health(msgspec.Struct, frozen=True, kw_only=True):
-    """The health of an agent's process."""
-
     state: str
     pid: int | None = None
     version: str | None = None

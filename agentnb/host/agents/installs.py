@@ -29,14 +29,11 @@ if TYPE_CHECKING:
     from logging import Logger
 
     from agentnb.agent.catalog import AgentSpec
-    from agentnb.configuration.sources import Sources
     from agentnb.host.history.recorder import SessionRecorder
     from agentnb.host.host import Host
     from agentnb.host.loop import HostLoop
     from agentnb.host.permissions.session_policy import HostPolicy
     from agentnb.log.store import Which
-    from agentnb.policy.request import Verdict
-    from agentnb.policy.rules import Outcome
     from agentnb.ports import AgentReadiness
 
 
@@ -70,7 +67,11 @@ class DefaultAgent:
     @property
     def name(self) -> str:
         """Like :meth:`find`, but only with what has been read from the log so far."""
-        return self._chosen(self._host.environment.sources())
+        chosen, listed = self._host.environment.sources()["agent"].value, self._host.root.state.agents
+        is_listed = any(info.provider == chosen for info in listed)
+        if chosen and (is_listed or site_policy().why_not("agents", chosen) is None):
+            return str(chosen)
+        return next(self._candidates(), "")
 
     def show(self) -> None:
         """Tell the pages the default agent, now or as soon as the log has been read."""
@@ -117,12 +118,6 @@ class DefaultAgent:
         name, config = self.name, self._host.root.state.config
         if config is not None and config.values.get(AGENT) != name:
             self._host.root.accept(RootConfigChanged(config={AGENT: name}, time=now_ms()))
-
-    def _chosen(self, sources: Sources) -> str:
-        chosen, listed = sources["agent"].value, {info.provider for info in self._host.root.state.agents}
-        if chosen and (chosen in listed or site_policy().why_not("agents", chosen) is None):
-            return str(chosen)
-        return next(self._candidates(), "")
 
     def _candidates(self) -> Iterator[str]:
         """Yields used agents, latest first, then real ones; all are installed and have not failed here.
@@ -244,23 +239,20 @@ class Installs:
         situation = Situation(agent=spec.name, root=folder, user=files.user, project=files.project(cwd))
         verdict = judge(request, situation)
         is_denied = verdict.outcome == "deny"
-        self._record(spec, command, verdict, "deny" if is_denied else "allow", "rule" if is_denied else "user")
-        if is_denied:
-            raise PermissionDenied(f"`{command}` was not run: {verdict.reason}.", hint=verdict.rule)
-
-    def _record(self, spec: AgentSpec, command: str, verdict: Verdict, outcome: Outcome, by: str) -> None:
         self._policy.record(
             agent=spec.name,
             kind="terminal",
             tool="execute",
             what=command,
-            outcome=outcome,
-            by=by,
+            outcome="deny" if is_denied else "allow",
+            by="rule" if is_denied else "user",
             rule=verdict.rule,
             source=verdict.source,
             severity=verdict.severity,
             reason="install of an agent",
         )
+        if is_denied:
+            raise PermissionDenied(f"`{command}` was not run: {verdict.reason}.", hint=verdict.rule)
 
 
 class _Output:

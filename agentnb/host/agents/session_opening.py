@@ -54,8 +54,6 @@ WAY = "way"
 
 
 class Login:
-    """Lets the user of one session log in."""
-
     def __init__(self, inputs: InputRequests, attended: Callable[[], Awaitable[bool]]) -> None:
         self._inputs = inputs
         self._attended = attended
@@ -145,10 +143,8 @@ Reopened = Literal["resumed", "loaded", "new", "forked"]
 
 
 class ToolServer(Protocol):
-    """Serves our tools to a session's agent, by MCP."""
-
     async def serve(self, agent: Agent, taken: Container[object]) -> McpServer | ServedMcpServer:
-        """Returns the MCP server; see :meth:`agentnb.host.agents.tools.KernelTools.serve`."""
+        """Returns the MCP server; see :meth:`agentnb.host.agents.tools.ToolsForAgent.serve`."""
         ...
 
 
@@ -171,15 +167,7 @@ class AgentNotices:
 
 
 class SessionOpening:
-    """Opens the session of one conversation with its agent.
-
-    Attributes:
-        former: The agent's id of the session to take up next; None if there is none.
-        copied: The agent's id of the session to copy; None if none is copied.
-        outcome: How the last session was opened.
-        insists: True if opening must fail, not create a new session, when the old one cannot be taken up.
-        was_ready: True if the conversation had a session before.
-    """
+    """Opens the session of one conversation with its agent."""
 
     def __init__(
         self,
@@ -191,11 +179,11 @@ class SessionOpening:
         kernel_tools: ToolServer | None,
         plugin_tools: PluginTools | None = None,
     ) -> None:
-        self.former: str | None = None
-        self.copied: str | None = None
+        self.former: str | None = None  # the agent's id of the session to take up next
+        self.copied: str | None = None  # the agent's id of the session to copy
         self.outcome: Reopened = "new"
-        self.insists = False
-        self.was_ready: bool = False
+        self.insists = False  # opening must fail, not create a new session, when the old one cannot be taken up
+        self.was_ready: bool = False  # the conversation had a session before
         self.notices: AgentNotices = AgentNotices(channels, configuration)
         self._channels = channels
         self._configuration = configuration
@@ -340,16 +328,11 @@ def model_choice(model: str, session: SessionState, agent: str) -> XConfigOption
 
 
 class SessionChoices:
-    """Chooses the mode, the model and the options of one session with its agent.
-
-    Attributes:
-        model: The model that `start` asks for; empty if it asks for none.
-        kept: The mode and options that the next session gets, too.
-    """
+    """Chooses the mode, the model and the options of one session with its agent."""
 
     def __init__(self, channels: SessionChannels, configuration: Configuration, notices: AgentNotices) -> None:
-        self.model: str = configuration.model
-        self.kept: tuple[Choice, ...] = ()
+        self.model: str = configuration.model  # what `start` asks for; '' if it asks for none
+        self.kept: tuple[Choice, ...] = ()  # what the next session gets, too
         self._channels = channels
         self._title = configuration.spec.title
         self._notices = notices
@@ -359,29 +342,19 @@ class SessionChoices:
         self.kept = chosen(self._channels.session.state)
 
     async def choose_again(self, agent: Agent, session_id: str, *, is_first: bool) -> None:
-        """Choose the model of `start`, then the mode and options that the previous session had, as far as possible."""
+        """Choose the model of `start`, or raise, then the mode and options of the previous session, where possible."""
         if self.model and is_first:
-            await self._choose_model(agent, session_id, self.model)
+            if (why := why_not_model(self._channels.agent, self.model)) is not None:
+                raise PolicyError(why)
+            action = model_choice(self.model, self._channels.session.state, self._title)
+            await self.choose(agent, session_id, action)
         wanted, self.kept = self.kept, ()
-        for action in differing(wanted, self._channels.session.state):
+        for each in differing(wanted, self._channels.session.state):
             with contextlib.suppress(AgentnbError):
-                await self.choose(agent, session_id, action)
+                await self.choose(agent, session_id, each)
         await self._choose_allowed_model(agent, session_id)
 
-    async def _choose_model(self, agent: Agent, session_id: str, model: str) -> None:
-        """Choose *model*; raises if the session cannot have it, so that its start fails."""
-        if (why := why_not_model(self._channels.agent, model)) is not None:
-            raise PolicyError(why)
-        action = model_choice(model, self._channels.session.state, self._title)
-        await self.choose(agent, session_id, action)
-
-    async def choose(
-        self,
-        agent: Agent,
-        session_id: str,
-        action: XModeChanged | XConfigOptionChosen,
-        origin: ActionOrigin | None = None,
-    ) -> None:
+    async def choose(self, agent: Agent, session_id: str, action: Choice, origin: ActionOrigin | None = None) -> None:
         """Ask *agent* for another mode or option; the state changes once it accepts. The site must allow a model."""
 
         def heard(options: tuple[Action, ...]) -> None:

@@ -100,7 +100,6 @@ class KernelTools:
         self._tool_runner: ToolRunner | None = None
 
     async def serve(self, agent: Agent, taken: Container[object]) -> McpServer | ServedMcpServer:
-        """The MCP server of the tools: over ACP if *agent* supports that, else a program on stdio."""
         name = NAME if NAME not in taken else f"agentnb-{NAME}"
         return await self._served.serve(agent, self.tool_runner(), name)
 
@@ -116,12 +115,10 @@ class KernelTools:
         return self._tool_runner is not None and self._tool_runner.stop(call)
 
     def cancel(self) -> None:
-        """Stop the calls that are still running: the turn is over."""
         if self._tool_runner is not None:
             self._tool_runner.cancel()
 
     def close(self) -> None:
-        """End the agent's access to the kernel."""
         self.cancel()
         self._served.close()
         self._changes.close()
@@ -132,14 +129,11 @@ class KernelTools:
 
 
 class PluginTools:
-    """The tools of the plug-ins, for one session."""
-
     def __init__(self, session: ToolSession) -> None:
         self._session = session
         self._served: list[ToolsForAgent] = []
 
     async def serve(self, agent: Agent, taken: Container[object]) -> list[McpServer | ServedMcpServer]:
-        """The MCP servers of the plug-ins that offer tools."""
         self.close()
         servers = []
         loaded = await asyncio.to_thread(lambda: plugins().loaded)  # the first call searches all packages

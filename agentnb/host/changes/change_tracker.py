@@ -22,6 +22,7 @@ from agentnb.host.changes.items import (
     kernel_item,
     named_files,
     numbers,
+    record_files,
     runs_commands,
     shown_outside,
     split_by_workspace,
@@ -38,12 +39,7 @@ from agentnb.host.changes.records import (
 )
 from agentnb.host.changes.workspace_store import EndedTurn, WorkspaceTurn
 from agentnb.kernel.variables.kinds import lost_words
-from agentnb.state import (
-    ErrorInfo,
-    TurnChanges,
-    XTurnChanges,
-    find_turn,
-)
+from agentnb.state import ErrorInfo, TurnChanges, XTurnChanges, find_turn
 from agentnb.state.session_state import model_id
 
 if TYPE_CHECKING:
@@ -53,7 +49,7 @@ if TYPE_CHECKING:
 
     from agentnb.changes.model import Snapshot
     from agentnb.changes.store import ChangeStore
-    from agentnb.host.changes.items import TurnRecording
+    from agentnb.host.agents.agent_lifecycle import AgentLifecycle
     from agentnb.host.changes.records import By
     from agentnb.host.changes.workspace_store import WorkspaceStore
     from agentnb.host.channels import SessionChannels
@@ -101,10 +97,7 @@ class _Running:
 
 
 class ChangeTracker:
-    """Follows the changes of one conversation's turns.
-
-    Everything here runs on the host's thread.
-    """
+    """Follows the changes of one conversation's turns. Everything here runs on the host's thread."""
 
     def __init__(
         self,
@@ -117,13 +110,13 @@ class ChangeTracker:
         environment: Environment,
         cwd: Path,
         kernel: KernelChanges | None,
-        recording: TurnRecording,
+        lifecycle: AgentLifecycle,
     ) -> None:
         self.store = store
         if store is not None:
             store.users.add(channels.session.uri)
-        self.recording = recording
         self.changed: Callable[[str], None] = lambda _turn_id: None
+        self._lifecycle = lifecycle
         self._channels = channels
         self._loop = loop
         self._patterns = patterns
@@ -149,8 +142,8 @@ class ChangeTracker:
         if self._record is None:
             store, session = self.store, self._channels.session.uri
             known = None if store is None else read_record(record_file(store.records, self._channels.tab_id))
-            workspace = "" if store is None else str(store.workspace)
-            self._record = _of_an_earlier_kernel(known) or ConversationRecord(session=session, workspace=workspace)
+            new = ConversationRecord(session=session, workspace="" if store is None else str(store.workspace))
+            self._record = new if known is None else _of_an_earlier_kernel(known)
         return self._record
 
     def is_settled(self, turn_id: str) -> bool:
@@ -158,7 +151,6 @@ class ChangeTracker:
         return turn_id not in self._running
 
     def has_ended(self, turn_id: str) -> bool:
-        """True if turn *turn_id* is neither running nor queued."""
         return not self._channels.is_active(turn_id) and self._channels.queued(turn_id) is None
 
     async def compared(self, turn_id: str | None = None) -> None:
@@ -235,7 +227,6 @@ class ChangeTracker:
         return None if seen.id == before.id else seen
 
     def ended(self, turn_id: str) -> None:
-        """A turn has ended: find out what it changed."""
         running = self._running.get(turn_id)
         if running is not None and self.store is not None:
             self._loop.spawn(self._finish(running, self.store))
@@ -286,39 +277,32 @@ class ChangeTracker:
         changes, counted = await store.run(lambda store: _compared(store, before, after, between))
         was, now = await store.run(lambda opened: [opened.folders(each, _folders(changes)) for each in (before, after)])
         record = replace(record, made_folders=tuple(sorted(now - was)), removed_folders=tuple(sorted(was - now)))
-        everything = tuple(
-            each
-            for each in changes
-            if not self.recording.owns(store.workspace / each.path)
-            and (
-                each.path in named
-                or not was_only_autosaved(
-                    self._environment, str(store.workspace / each.path), running.began_at, ended_at
-                )
-            )
-        )
-        changes = tuple(change for each in everything for change in _between(each, was, now))
-        others = store.named_by_others(session, running.began_at)
+        environment, workspace, began_at = self._environment, store.workspace, running.began_at
+        others = store.named_by_others(session, began_at)
 
         def by(change: PathChange) -> tuple[By, ...]:
-            paths = change.paths
-            saved = {
-                each
-                for each in paths
-                if self._environment.was_saved(str(store.workspace / each), running.began_at, ended_at)
-            }
-            return attributed(paths, named, others, frozenset(saved))
+            saved = {each for each in change.paths if environment.was_saved(str(workspace / each), began_at, ended_at)}
+            return attributed(change.paths, named, others, frozenset(saved))
 
+        # Recording to the cassette is not a change of a turn.
+        everything = [each for each in changes if not environment.cassette.owns(workspace / each.path)]
+        everything = [
+            each
+            for each in everything
+            if each.path in named or not was_only_autosaved(environment, str(workspace / each.path), began_at, ended_at)
+        ]
+        changes = tuple(change for each in everything for change in _between(each, was, now))
         listed = changes[:MOST_ITEMS]
         files = [file_item(change, counted.get(change.path), by(change)) for change in listed]
-        wrote = await written_notebook(self._environment, self.kernel, turn_id, store, listed)
+        wrote = await written_notebook(environment, self.kernel, turn_id, store, listed)
         if wrote is not None:
             files = [replace(each, detail=wrote.detail) if each.file is wrote.change else each for each in files]
             self._channels.say(turn_id, wrote.notice)
         cells = self._of_kernel(turn_id, ())
         written = None if wrote is None else wrote.change
         items = (*(each for each in files if each.file is written or not _shows_again(each, cells)), *cells)
-        await self.recording.record(store, [each for each in everything if not by_others(by(each))])
+        own = [each for each in everything if not by_others(by(each))]
+        await record_files(self._lifecycle, environment.cassette, store, own)
         if len(changes) > MOST_ITEMS:
             notes.append(f"{len(changes) - MOST_ITEMS:,} more files changed but are not listed.")
         if items and self.kernel is not None and (lost := self.kernel.lost(turn_id)):
@@ -357,7 +341,6 @@ class ChangeTracker:
         self.tell(turn_id)
 
     async def save(self, record: ConversationRecord) -> None:
-        """Set *record*, and write it to its file."""
         self._record = record
         await self._write()
 
@@ -377,8 +360,7 @@ class ChangeTracker:
     async def adopt(self, other: ChangeTracker) -> None:
         """The conversation is a copy of *other*'s: it has the same turns, and can undo their file changes, too."""
         if other.record.turns and self.store is not None:
-            known = _of_an_earlier_kernel(other.record) or other.record
-            await self.save(replace(known, session=self._channels.session.uri))
+            await self.save(replace(_of_an_earlier_kernel(other.record), session=self._channels.session.uri))
 
     def tell(self, turn_id: str) -> None:
         """Put the counts of turn *turn_id*, from its current record, into the chat's state."""
@@ -436,20 +418,13 @@ def _folders(changes: Iterable[PathChange]) -> set[str]:
     return paths.union(*map(folders_above, paths))
 
 
-def _of_an_earlier_kernel(record: ConversationRecord | None) -> ConversationRecord | None:
+def _of_an_earlier_kernel(record: ConversationRecord) -> ConversationRecord:
     """*record* as it is now: changes of a kernel that has ended can no longer be undone."""
-    if record is None:
-        return None
-    turns = (
-        replace(
-            turn,
-            items=tuple(
-                each if each.kind == "file" else replace(each, undoable=False, reason=_OTHER_KERNEL)
-                for each in turn.items
-            ),
-        )
-        for turn in record.turns
-    )
+
+    def now(item: Item) -> Item:
+        return item if item.kind == "file" else replace(item, undoable=False, reason=_OTHER_KERNEL)
+
+    turns = (replace(turn, items=tuple(map(now, turn.items))) for turn in record.turns)
     return replace(record, turns=tuple(turns))
 
 

@@ -79,7 +79,6 @@ class ChangesetChannels:
         return self._made[turn_id]
 
     def operation(self, turn_id: str | None, operation_id: str, error: ErrorInfo | None, *, runs: bool) -> None:
-        """Report the status of an operation: running, failed or ended."""
         status = "running" if runs else "idle" if error is None else "error"
         if (channel := self._made.get(turn_id)) is not None:
             channel.accept(

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 
 Decision: TypeAlias = Literal["undo", "redo", "keep"]
+Decided: TypeAlias = "tuple[Item, FileVersion | None]"
+"""The change after a part of it was decided, and the file's target if it has to be written."""
 
 
 class Hunk(NamedTuple):
@@ -35,13 +37,6 @@ class Hunk(NamedTuple):
     before: tuple[int, int]
     after: tuple[int, int]
     digests: tuple[str, str]
-
-
-class Decided(NamedTuple):
-    """The change after a part of it was decided, and the file's target if it has to be written."""
-
-    item: Item
-    target: FileVersion | None
 
 
 def can_be_divided(item: Item) -> bool:
@@ -61,37 +56,36 @@ def can_be_divided(item: Item) -> bool:
     )
 
 
-class HunkDecisions:
-    """Decides parts of files' changes of one conversation. On the host's thread."""
-
-    def __init__(self, tracker: ChangeTracker) -> None:
-        self._tracker = tracker
-
-    async def decide(
-        self, decision: Decision, turn_id: str, item: Item, hunk: Hunk | None, choices: Mapping[str, Choice]
-    ) -> str:
-        """Undo or keep *hunk* of *item*, or redo the part that was undone last; returns a sentence on what was done."""
-        tracker = self._tracker
-        store, file = tracker.store, item.file
-        if store is None or file is None:
-            raise ChangesUnavailable("Changes are not tracked here.", hint="AGENTNB_CHANGES switches that off.")
-        if not can_be_divided(item):
-            raise UsageError(f"{item.name} can only be decided as a whole.", hint="Leave the lines out.")
-        decided = await store.run(lambda opened: _decided(opened, decision, item, file, hunk))
-        changed: tuple[PathChange, ...] = ()
-        if decided.target is not None:
-            if choices.get(item.name) == "mine":
-                return f"{item.name} was left as it is."
-            step = Step(path=file.path, base=file.after, target=decided.target)
-            changed = await store.run(lambda opened: opened.apply([step], choices))
-        record = tracker.record.with_item(turn_id, decided.item)
-        if decided.item.state == "undone":
-            key = (turn_id, item.id)
-            undone = Undone(time=record.next_time, items=(key,), files=changed, is_whole=False)
-            record = replace(record, undone=(*record.undone, undone))
-        await tracker.save(record)
-        words = {"undo": "undone", "redo": "redone", "keep": "kept"}
-        return f"A part of {item.name} was {words[decision]}."
+async def decide_hunk(
+    tracker: ChangeTracker,
+    decision: Decision,
+    turn_id: str,
+    item: Item,
+    hunk: Hunk | None,
+    *,
+    choices: Mapping[str, Choice],
+) -> str:
+    """Undo or keep *hunk* of *item*, or redo the part that was undone last; returns a sentence on what was done."""
+    store, file = tracker.store, item.file
+    if store is None or file is None:
+        raise ChangesUnavailable("Changes are not tracked here.", hint="AGENTNB_CHANGES switches that off.")
+    if not can_be_divided(item):
+        raise UsageError(f"{item.name} can only be decided as a whole.", hint="Leave the lines out.")
+    after, target = await store.run(lambda opened: _decided(opened, decision, item, file, hunk))
+    changed: tuple[PathChange, ...] = ()
+    if target is not None:
+        if choices.get(item.name) == "mine":
+            return f"{item.name} was left as it is."
+        step = Step(path=file.path, base=file.after, target=target)
+        changed = await store.run(lambda opened: opened.apply([step], choices))
+    record = tracker.record.with_item(turn_id, after)
+    if after.state == "undone":
+        key = (turn_id, item.id)
+        undone = Undone(time=record.next_time, items=(key,), files=changed, is_whole=False)
+        record = replace(record, undone=(*record.undone, undone))
+    await tracker.save(record)
+    words = {"undo": "undone", "redo": "redone", "keep": "kept"}
+    return f"A part of {item.name} was {words[decision]}."
 
 
 def _decided(store: ChangeStore, decision: Decision, item: Item, file: PathChange, hunk: Hunk | None) -> Decided:
@@ -128,31 +122,31 @@ def _redone(store: ChangeStore, item: Item, file: PathChange) -> Decided:
         raise UsageError(f"No part of {item.name} was undone.", hint="Check the changes.")
     last = item.undone_parts[-1]
     again = replace(item, file=replace(file, after=last), undone_parts=item.undone_parts[:-1])
-    return Decided(_counted(store, again), last)
+    return _counted(store, again), last
 
 
 def _undone(store: ChangeStore, item: Item, file: PathChange, content: bytes) -> Decided:
     """The change with a part undone: *content* is the turn's result without that part."""
     before, after = file.before, file.after
     if before is None or after is None:
-        return Decided(item, None)
+        return item, None
     target, parts = store.keep(content, after.mode), (*item.undone_parts, after)
     if target.digest == before.digest:
-        return Decided(_whole(store, item, replace(file, after=parts[0]), "undone"), before)
+        return _whole(store, item, replace(file, after=parts[0]), "undone"), before
     left = replace(item, file=replace(file, after=target), undone_parts=parts)
-    return Decided(_counted(store, left), target)
+    return _counted(store, left), target
 
 
 def _kept(store: ChangeStore, item: Item, file: PathChange, content: bytes) -> Decided:
     """The change without a part that was kept: *content* is the original with that part."""
     before, after = file.before, file.after
     if before is None or after is None:
-        return Decided(item, None)
+        return item, None
     start, origin = store.keep(content, before.mode), item.kept_from or before
     if start.digest == after.digest:
-        return Decided(_whole(store, item, replace(file, before=origin), "kept"), None)
+        return _whole(store, item, replace(file, before=origin), "kept"), None
     left = replace(item, file=replace(file, before=start), kept_from=origin)
-    return Decided(_counted(store, left), None)
+    return _counted(store, left), None
 
 
 def _whole(store: ChangeStore, item: Item, file: PathChange, state: State) -> Item:

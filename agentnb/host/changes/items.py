@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
 
+    from agentnb.cassette.switch import CassetteSwitch
     from agentnb.changes.model import FileVersion, PathChange
     from agentnb.changes.store import ChangeStore
     from agentnb.host.agents.agent_lifecycle import AgentLifecycle
     from agentnb.host.changes.records import By, State
     from agentnb.host.changes.workspace_store import WorkspaceStore
-    from agentnb.host.environment import Environment
     from agentnb.state import ResponsePart
 
 
@@ -60,7 +60,6 @@ def shown_outside(path: str, workspace: str | Path) -> str:
 
 
 def runs_commands(parts: Iterable[ResponsePart]) -> bool:
-    """True if tool calls among *parts* ran commands, whose effects elsewhere are unknown."""
     calls = (part.tool_call for part in parts if isinstance(part, ToolCallResponsePart))
     return any(call.details is not None and call.details.kind == "execute" for call in calls)
 
@@ -168,7 +167,6 @@ def _state(change: CellRecord | NameChange, *, is_kept: bool) -> State:
 
 
 def numbers(record: TurnChangeRecord) -> TurnChanges:
-    """Returns the counts of a turn's changes for the chat's state."""
     items, counts = record.items, count_by_kind(record.items)
     return TurnChanges(
         status="ready",
@@ -193,36 +191,25 @@ def stored_content(store: ChangeStore, version: FileVersion | None) -> bytes | N
         return None
 
 
-class TurnRecording:
-    """The recording of one session's files."""
+async def record_files(
+    lifecycle: AgentLifecycle, cassette: CassetteSwitch, store: WorkspaceStore, changes: Sequence[PathChange]
+) -> None:
+    """Record *changes* as those of the agent's last turn; no effect if nothing is being recorded."""
+    agent, session_id = lifecycle.agent, lifecycle.session_id
+    tap = None if agent is None else agent.tap
+    if tap is None or not tap.takes_files or session_id is None or not changes:
+        return
+    workspace, patterns = store.workspace, store.patterns
 
-    def __init__(self, lifecycle: AgentLifecycle, environment: Environment) -> None:
-        self._lifecycle = lifecycle
-        self._environment = environment
+    def is_sensitive(change: PathChange) -> bool:
+        paths = filter(None, (change.path, change.was))
+        return any(secret_pattern(path, patterns) is not None for path in paths)
 
-    def owns(self, path: Path) -> bool:
-        """True if *path* belongs to the cassette: recording to it is not a change of a turn."""
-        return self._environment.cassette.owns(path)
+    def record_all(store: ChangeStore) -> None:
+        files = [
+            ChangedFile(each, stored_content(store, each.before), stored_content(store, each.after), is_sensitive(each))
+            for each in changes
+        ]
+        tap.changed_files(session_id, files, lambda path: cassette.is_notebook(workspace / path))
 
-    async def record(self, store: WorkspaceStore, changes: Sequence[PathChange]) -> None:
-        """Record *changes* as those of the last turn; no effect if nothing is being recorded."""
-        agent, session_id = self._lifecycle.agent, self._lifecycle.session_id
-        tap = None if agent is None else agent.tap
-        if tap is None or not tap.takes_files or session_id is None or not changes:
-            return
-        workspace, patterns, cassette = store.workspace, store.patterns, self._environment.cassette
-
-        def is_sensitive(change: PathChange) -> bool:
-            paths = filter(None, (change.path, change.was))
-            return any(secret_pattern(path, patterns) is not None for path in paths)
-
-        def record_all(store: ChangeStore) -> None:
-            files = [
-                ChangedFile(
-                    each, stored_content(store, each.before), stored_content(store, each.after), is_sensitive(each)
-                )
-                for each in changes
-            ]
-            tap.changed_files(session_id, files, lambda path: cassette.is_notebook(workspace / path))
-
-        await store.run(record_all)
+    await store.run(record_all)

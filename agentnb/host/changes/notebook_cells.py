@@ -9,12 +9,10 @@ from agentnb.errors import ContentNotStored
 from agentnb.safe_json import read_json
 
 if TYPE_CHECKING:
-    from agentnb.changes.model import FileVersion, PathChange
+    from agentnb.changes.model import PathChange
     from agentnb.changes.store import ChangeStore
 
 SUFFIX = ".ipynb"
-
-
 MOST_OUTPUT_LINES = 50
 """Lines of a cell's outputs that are shown."""
 
@@ -34,14 +32,11 @@ def cells_as_text(content: bytes) -> bytes | None:
 def count_cell_lines(store: ChangeStore, change: PathChange) -> tuple[int | None, int | None]:
     """Returns how many lines of cells a notebook's change added and removed; None if that cannot be determined."""
     try:
-        before, after = (_side(store, each) for each in (change.before, change.after))
+        sides = (b"" if each is None else cells_as_text(store.content(each)) for each in (change.before, change.after))
+        before, after = sides
     except ContentNotStored:
         return None, None
     return (None, None) if before is None or after is None else count_lines(before, after)
-
-
-def _side(store: ChangeStore, version: FileVersion | None) -> bytes | None:
-    return b"" if version is None else cells_as_text(store.content(version))
 
 
 def _cell(cell: dict[str, Any]) -> list[str]:
@@ -49,9 +44,8 @@ def _cell(cell: dict[str, Any]) -> list[str]:
     head = "# %%" if kind == "code" else f"# %% [{kind}]"
     outputs = cell.get("outputs")
     output_lines = [f"#> {line}" for each in (outputs if isinstance(outputs, list) else []) for line in _output(each)]
-    more = (
-        [f"#> … {len(output_lines) - MOST_OUTPUT_LINES:,} more lines"] if len(output_lines) > MOST_OUTPUT_LINES else []
-    )
+    left_out = len(output_lines) - MOST_OUTPUT_LINES
+    more = [f"#> … {left_out:,} more lines"] if left_out > 0 else []
     return [head, *_text(cell.get("source")).splitlines(), *output_lines[:MOST_OUTPUT_LINES], *more]
 
 

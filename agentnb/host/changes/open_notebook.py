@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from agentnb.host.changes.workspace_store import WorkspaceStore
     from agentnb.host.environment import Environment
     from agentnb.kernel.changes import KernelChanges
-    from agentnb.kernel.code_runner import NotebookCell
+    from agentnb.kernel.code_runner import NotebookCell, NotebookView
 
 
 FORMAT = 4
@@ -34,8 +35,6 @@ _KINDS = frozenset({"code", "markdown", "raw"})
 
 
 class FileCell(NamedTuple):
-    """A cell in a notebook's file."""
-
     id: str
     kind: str
     source: str
@@ -124,36 +123,30 @@ def missing_in_page(
     return made.records if characters <= MOST_CHARACTERS else None
 
 
+@dataclass
 class _Changes:
     """Collects the changes of one notebook."""
 
-    def __init__(
-        self,
-        notebook: str,
-        page_cells: dict[str, NotebookCell],
-        was: dict[str, FileCell] | None,
-        hashes: tuple[str, str] | None,
-    ) -> None:
-        self.records: list[CellRecord] = []
-        self._notebook = notebook
-        self._page_cells = page_cells
-        self._was = was
-        self._hashes = hashes
+    notebook: str
+    page_cells: dict[str, NotebookCell]
+    was: dict[str, FileCell] | None
+    hashes: tuple[str, str] | None
+    records: list[CellRecord] = field(default_factory=list)
 
     def add(self, cell_id: str, kind: str, source: str | None, below: str | None, index: int) -> None:
         """Note a change if *cell_id* has another *source* now (None: no such cell); it is below the cell *below*."""
-        page_cell, was = self._page_cells.get(cell_id), None if self._was is None else self._was.get(cell_id)
+        page_cell, was = self.page_cells.get(cell_id), None if self.was is None else self.was.get(cell_id)
         if was is not None:
             old_source: str | None = was.source
         else:
-            old_source = None if page_cell is None or self._was is not None else page_cell.source
+            old_source = None if page_cell is None or self.was is not None else page_cell.source
         is_shown = page_cell is not None and not page_cell.cut and page_cell.source == source
         if is_shown or source == old_source or (page_cell is not None and page_cell.cut and was is None):
             return
         self.records.append(
             CellRecord(
                 cell_id=cell_id,
-                notebook=self._notebook,
+                notebook=self.notebook,
                 kind=kind,
                 before=old_source,
                 after=source,
@@ -163,7 +156,7 @@ class _Changes:
                 undone=True,
                 offered=True,
                 from_file=True,
-                file_hashes=self._hashes,
+                file_hashes=self.hashes,
             )
         )
 
@@ -185,7 +178,6 @@ def _is_moved(before: Sequence[FileCell] | None, after: Sequence[FileCell], page
 
 
 def notice(name: str, missing: Sequence[CellRecord] | None) -> str:
-    """Returns the notice for the user about the notebook *name*, from the result of :func:`missing_in_page`."""
     sentence = f"The agent wrote {name} directly while it is open here."
     if missing is None:
         return f"{sentence} Reload it to see its cells, which cannot be applied one by one."
@@ -200,32 +192,19 @@ _OLD_OUTPUTS = "It is open in a page that still has the old outputs and metadata
 
 
 class WrittenNotebook(NamedTuple):
-    """The open notebook whose file the agent wrote."""
-
     change: PathChange
     detail: str
     notice: str
 
 
-class _NotebookCells(NamedTuple):
-    """The cells of a notebook's file before and after a change, where they are known."""
-
-    before: tuple[FileCell, ...] | None
-    after: tuple[FileCell, ...] | None
-    hashes: tuple[str, str] | None
-
-    @classmethod
-    def of(cls, store: ChangeStore, change: PathChange) -> _NotebookCells:
-        """Read the stored contents, on the store's thread."""
-        before, after = stored_content(store, change.before), stored_content(store, change.after)
-        if before is None or after is None:
-            return cls(
-                before=None if before is None else cells_in(before),
-                after=None if after is None else cells_in(after),
-                hashes=None,
-            )
-        hashes = (sha256(before).hexdigest(), sha256(after).hexdigest()) if is_cells_only(before, after) else None
-        return cls(cells_in(before), cells_in(after), hashes)
+def _missing_in_page(store: ChangeStore, change: PathChange, notebook: NotebookView) -> list[CellRecord] | None:
+    """Like :func:`missing_in_page`, with the stored contents of the file; on the store's thread."""
+    before, after = stored_content(store, change.before), stored_content(store, change.after)
+    was, now = (None if each is None else cells_in(each) for each in (before, after))
+    hashes = None
+    if before is not None and after is not None and is_cells_only(before, after):
+        hashes = (sha256(before).hexdigest(), sha256(after).hexdigest())
+    return missing_in_page(notebook.name, was, now, notebook.cells, hashes)
 
 
 async def written_notebook(
@@ -244,8 +223,7 @@ async def written_notebook(
     change = next((each for each in notebooks if str(store.workspace / each.path) == path), None)
     if notebook is None or path is None or change is None or _was_saved_since(environment, path):
         return None
-    cells = await store.run(lambda opened: _NotebookCells.of(opened, change))
-    missing = missing_in_page(notebook.name, cells.before, cells.after, notebook.cells, cells.hashes)
+    missing = await store.run(lambda opened: _missing_in_page(opened, change, notebook))
     kernel.offer(turn_id, missing or ())
     detail = _OLD_CELLS if missing is None or missing else _OLD_OUTPUTS
     return WrittenNotebook(change, detail, notice(path_to_json(change.path), missing))

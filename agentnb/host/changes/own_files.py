@@ -38,8 +38,6 @@ Undoing them with a turn would make the agent forget; each turn changes them, so
 
 
 class OwnFilesInside:
-    """agentnb's own files in one workspace."""
-
     def __init__(self, workspace: PurePath, lines: str, cassette: Callable[[], Path | None]) -> None:
         self.lines = lines
         self._workspace = Path(workspace)
@@ -55,8 +53,6 @@ class OwnFilesInside:
 
 
 class OwnFiles:
-    """agentnb's own files, for one kernel."""
-
     def __init__(
         self,
         log: Path | None,
@@ -72,7 +68,6 @@ class OwnFiles:
             self._places += [(folder, f"{literal(each.name)}{end}") for each in databases for end in SUFFIXES]
 
     def of(self, workspace: Path) -> OwnFilesInside:
-        """Returns the own files that lie in *workspace*."""
         root = _real(workspace)
         places = {folder for folder, _ in self._places if folder.is_relative_to(root)}
         inside = {folder: ["", *map(literal, folder.relative_to(root).parts)] for folder in places}

@@ -40,8 +40,6 @@ also changed it; the user saved it."""
 
 
 class Item(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """One change of one turn."""
-
     id: str
     kind: Kind
     name: str
@@ -107,8 +105,6 @@ class Undone(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class ConversationRecord(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """The changes of the turns of one conversation."""
-
     session: str
     workspace: str
     turns: tuple[TurnChangeRecord, ...] = ()
@@ -118,38 +114,27 @@ class ConversationRecord(msgspec.Struct, frozen=True, kw_only=True, rename="came
     version: int = 1
 
     def turn(self, turn_id: str) -> TurnChangeRecord | None:
-        """Returns the changes of the turn *turn_id*; None if they are unknown."""
         return next((each for each in self.turns if each.turn_id == turn_id), None)
 
     def with_turn(self, turn: TurnChangeRecord) -> ConversationRecord:
-        """A copy of the record with *turn*, in place of an earlier record of it."""
         known = any(each.turn_id == turn.turn_id for each in self.turns)
         turns = tuple(turn if each.turn_id == turn.turn_id else each for each in self.turns)
         return replace(self, turns=turns if known else (*turns, turn))
 
     def with_item(self, turn_id: str, item: Item) -> ConversationRecord:
-        """A copy of the record with *item* of the turn *turn_id*, in place of the one with its id."""
-        turns = (
-            replace(turn, items=tuple(item if each.id == item.id else each for each in turn.items))
-            if turn.turn_id == turn_id
-            else turn
-            for turn in self.turns
-        )
-        return replace(self, turns=tuple(turns))
+        if (turn := self.turn(turn_id)) is None:
+            return self
+        return self.with_turn(replace(turn, items=tuple(item if each.id == item.id else each for each in turn.items)))
 
     def with_states(self, items: Iterable[tuple[str, str]], state: State) -> ConversationRecord:
         """A copy of the record with the changes *items* (turn and item ids) set to *state*."""
         wanted = frozenset(items)
-        turns = tuple(
-            replace(
-                turn,
-                items=tuple(
-                    replace(item, state=state) if (turn.turn_id, item.id) in wanted else item for item in turn.items
-                ),
-            )
-            for turn in self.turns
-        )
-        return replace(self, turns=turns)
+
+        def changed(turn: TurnChangeRecord) -> TurnChangeRecord:
+            after = (replace(each, state=state) if (turn.turn_id, each.id) in wanted else each for each in turn.items)
+            return replace(turn, items=tuple(after))
+
+        return replace(self, turns=tuple(map(changed, self.turns)))
 
     @property
     def folders(self) -> dict[str, bool]:
@@ -183,7 +168,6 @@ class ConversationRecord(msgspec.Struct, frozen=True, kw_only=True, rename="came
 
     @property
     def snapshots(self) -> frozenset[str]:
-        """The ids of the snapshots that the record needs."""
         of_turns = ((turn.before, *turn.between, turn.after) for turn in self.turns)
         return frozenset(snapshot.id for each in of_turns for snapshot in each if snapshot is not None)
 
@@ -191,15 +175,11 @@ class ConversationRecord(msgspec.Struct, frozen=True, kw_only=True, rename="came
 def _folders(turn: TurnChangeRecord) -> Iterator[tuple[str, bool, bool]]:
     """The folders that *turn* made or removed, and whether each exists before and after it."""
     if turn.made_folders is None:
-        yield from ((path, False, False) for path in sorted(_above(turn)))
+        paths = {path for item in turn.items if item.file is not None for path in item.file.paths}
+        above = {folder for path in paths for folder in folders_above(path)} - paths
+        yield from ((path, False, False) for path in sorted(above))
     yield from ((path, False, True) for path in turn.made_folders or ())
     yield from ((path, True, False) for path in turn.removed_folders)
-
-
-def _above(turn: TurnChangeRecord) -> set[str]:
-    """The folders above the files of *turn*, except those that are changes themselves."""
-    paths = {path for item in turn.items if item.file is not None for path in item.file.paths}
-    return {folder for path in paths for folder in folders_above(path)} - paths
 
 
 def _undone_at(turn: TurnChangeRecord, folder: str, times: Mapping[tuple[str, str], float]) -> float | None:

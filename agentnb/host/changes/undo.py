@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 from msgspec.structs import replace
 
 from agentnb.changes.apply import followed_by
-from agentnb.changes.model import FOLDER, PathChange, folders_above, path_to_json
+from agentnb.changes.model import FOLDER, PathChange, path_to_json
 from agentnb.errors import AgentnbError, ChangesError, ChangesUnavailable, SessionError, UsageError
-from agentnb.host.changes.hunks import HunkDecisions
+from agentnb.host.changes.hunks import decide_hunk
 from agentnb.host.changes.items import is_left_alone
 from agentnb.host.changes.records import Undone, count_by_kind
 
@@ -46,34 +46,25 @@ _OTHERS = "Apply the others, too, before you save the notebook: saving it replac
 
 
 class Selected(NamedTuple):
-    """One change that an operation is applied to."""
-
     turn_id: str
     item: Item
 
     @property
     def key(self) -> tuple[str, str]:
-        """The ids of the turn and of the item."""
         return self.turn_id, self.item.id
 
 
 class Outcome(NamedTuple):
-    """The result of an operation."""
-
     done: tuple[tuple[str, str], ...]
     message: str
 
 
 class Undo:
-    """Undoes, redoes and keeps the changes of one conversation.
-
-    Runs on the host's thread.
-    """
+    """Undoes, redoes and keeps the changes of one conversation. Runs on the host's thread."""
 
     def __init__(self, tracker: ChangeTracker, recorded: Callable[[str, str, str], None]) -> None:
         self._tracker = tracker
         self._recorded = recorded
-        self._hunks = HunkDecisions(tracker)
 
     async def do(
         self,
@@ -99,7 +90,7 @@ class Undo:
         if operation != "keep":
             self._refuse_while_turns_run(operation)
         if (part := self._part(operation, turn_id, tuple(ids), hunk)) is not None and operation != "apply":
-            message = await self._hunks.decide(operation, *part, hunk, choices or {})
+            message = await decide_hunk(tracker, operation, *part, hunk, choices=choices or {})
             self._recorded(operation, part[1].name, by)
             tracker.tell(part[0])
             return Outcome(((part[0], part[1].id),), message)
@@ -155,7 +146,9 @@ class Undo:
         tracker = self._tracker
         if operation == "keep":
             keys = tuple(each.key for each in selected)
-            self._keep_kernel(selected)
+            if tracker.kernel is not None:
+                for turn_id in dict.fromkeys(each.turn_id for each in selected):
+                    tracker.kernel.keep(turn_id, [each.item.id for each in selected if each.turn_id == turn_id])
             await tracker.save(tracker.record.with_states(keys, "kept"))
             return Outcome(keys, _sentence(operation, selected))
         if (refused := next((each.item for each in selected if not each.item.undoable), None)) is not None:
@@ -205,11 +198,6 @@ class Undo:
             raise
         return done
 
-    def _keep_kernel(self, selected: Sequence[Selected]) -> None:
-        if (kernel := self._tracker.kernel) is not None:
-            for turn_id in dict.fromkeys(each.turn_id for each in selected):
-                kernel.keep(turn_id, [each.item.id for each in selected if each.turn_id == turn_id])
-
     async def _undo(self, selected: Sequence[Selected], choices: Mapping[str, Choice]) -> list[Selected]:
         tracker = self._tracker
         if not selected:
@@ -217,7 +205,7 @@ class Undo:
         by_turn = groupby(reversed(selected), key=lambda each: each.turn_id)
         folders = tracker.record.with_states([each.key for each in selected], "undone").folders
         groups = [_settled((step for each in of_turn for step in _backward(each)), folders) for _, of_turn in by_turn]
-        changed = await self._apply(groups, choices, frozenset(each for each in folders if not folders[each]))
+        changed = await self._apply(groups, choices, folders)
         done = [each for each in selected if not _is_left(each, choices, changed)]
         record = tracker.record.with_states([each.key for each in done], "undone")
         await tracker.save(replace(record, undone=(*record.undone, *_apart(done, changed, record.next_time))))
@@ -246,7 +234,7 @@ class Undo:
             else:
                 groups += _forward(chosen, folders)
         groups += _forward([*remaining.values()], folders)
-        changed = await self._apply(groups, choices, frozenset(each for each in folders if not folders[each]))
+        changed = await self._apply(groups, choices, folders)
         done = [each for each in selected if not _is_left(each, choices, changed)]
         keys = {each.key for each in done}
         record = tracker.record.with_states(keys, "open")
@@ -255,15 +243,13 @@ class Undo:
         return done
 
     async def _apply(
-        self,
-        groups: Iterable[Sequence[Step]],
-        choices: Mapping[str, Choice],
-        absent: frozenset[str],
+        self, groups: Iterable[Sequence[Step]], choices: Mapping[str, Choice], folders: Mapping[str, bool]
     ) -> tuple[PathChange, ...]:
-        """Apply groups of steps that belong together, one group after another."""
+        """Apply groups of steps that belong together, one group after another; *folders*: whether each is to exist."""
         store, batches = self._tracker.store, _batches(groups)
         if store is None or not batches:
             return ()
+        absent = frozenset(each for each in folders if not folders[each])
         return await store.run(lambda opened: _applied(opened, batches, choices, absent))
 
     def _refuse_while_turns_run(self, operation: Operation) -> None:
@@ -289,9 +275,7 @@ def _selected(
     """The changes that are meant and that *operation* applies to, the oldest first."""
     turns = record.turns
     if turn_id is not None:
-        at = next((i for i, turn in enumerate(turns) if turn.turn_id == turn_id), None)
-        if at is None:
-            at = len(turns)
+        at = next((i for i, turn in enumerate(turns) if turn.turn_id == turn_id), len(turns))
         turns = turns[at:] if onwards else turns[at : at + 1]
     items = [item for turn in turns for item in turn.items]
     unknown = [each for each in ids if not any(each in (item.id, item.name) for item in items)]
@@ -317,7 +301,6 @@ def _without_others_work(
 
 
 def _and_left(message: str, left: Sequence[Selected]) -> str:
-    """*message*, followed by a sentence on what was left alone."""
     names = list(dict.fromkeys(each.item.name for each in left))
     if not names:
         return message
@@ -380,9 +363,7 @@ def _apart(done: Sequence[Selected], changed: Sequence[PathChange], time: int) -
         Undone(
             time=time,
             items=tuple(each.key for each in of_part),
-            files=tuple(
-                each for each in changed if each.path in paths or (each.path in _above(paths) and _is_bare(each))
-            ),
+            files=tuple(each for each in changed if each.path in paths or (_is_bare(each) and _is_above(each, paths))),
         )
         for paths, of_part in parts
     ]
@@ -392,8 +373,8 @@ def _is_bare(change: PathChange) -> bool:
     return {change.before, change.after} <= {None, FOLDER}
 
 
-def _above(paths: Iterable[str]) -> set[str]:
-    return {each for path in paths for each in folders_above(path)}
+def _is_above(change: PathChange, paths: Iterable[str]) -> bool:
+    return any(path.startswith(f"{change.path}/") for path in paths)
 
 
 def _batches(groups: Iterable[Sequence[Step]]) -> list[list[Step]]:
@@ -427,10 +408,7 @@ def _can_be_joined(first: Step, second: Step) -> bool:
 
 
 def _applied(
-    store: ChangeStore,
-    batches: Sequence[Sequence[Step]],
-    choices: Mapping[str, Choice],
-    absent: frozenset[str],
+    store: ChangeStore, batches: Sequence[Sequence[Step]], choices: Mapping[str, Choice], absent: frozenset[str]
 ) -> tuple[PathChange, ...]:
     """Apply the batches one after another; if one fails, those before it are reverted."""
     done: list[tuple[PathChange, ...]] = []

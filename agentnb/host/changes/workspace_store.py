@@ -100,16 +100,12 @@ def read_file_times(
 
 
 class WorkspaceTurn(NamedTuple):
-    """A turn that runs in a workspace."""
-
     title: str
     session: str
     named: Callable[[], frozenset[str]]
 
 
 class EndedTurn(NamedTuple):
-    """A turn that ran in a workspace."""
-
     session: str
     ended_at: int
     named: frozenset[str]
@@ -123,9 +119,9 @@ class WorkspaceStore:
         folder: Path,
         workspace: Path,
         *,
-        keeps_sensitive: bool = False,
-        own: OwnFilesInside | None = None,
-        temporary: TemporaryFolder | None = None,
+        keeps_sensitive: bool,
+        own: OwnFilesInside,
+        temporary: TemporaryFolder | None,
     ) -> None:
         self.folder = folder
         self.workspace = workspace
@@ -135,7 +131,7 @@ class WorkspaceStore:
         self.patterns: Patterns = SENSITIVE
         self.recovered: str | None = None
         self._keeps_sensitive = keeps_sensitive
-        self._own = own or OwnFiles(None).of(workspace)
+        self._own = own
         self._clock_ns = store_folder.CLOCK_NS if store_folder.network_file_system(workspace) else CLOCK_NS
         self._temporary = temporary
         self._is_closed = False
@@ -150,7 +146,6 @@ class WorkspaceStore:
 
     @property
     def records(self) -> Path:
-        """The folder with the records of each conversation's turns."""
         return self.folder / "records"
 
     def close(self, timeout: float) -> None:
@@ -297,8 +292,6 @@ class WorkspaceStore:
 
 
 class WorkspaceStores:
-    """The stores of one host, by workspace."""
-
     def __init__(self, folder: Path | None, *, within: Path | None = None, own: OwnFiles | None = None) -> None:
         self.own: OwnFiles = own or OwnFiles(None)
         self._temporary = None
@@ -328,7 +321,6 @@ class WorkspaceStores:
             await store.prune(at_once=True)
 
     def close(self) -> None:
-        """Remove the stores if they are temporary."""
         if self._temporary is not None:
             for store in self._stores.values():
                 store.close(CLOSE_SECONDS)

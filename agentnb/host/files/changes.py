@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from agentnb.state import (
     ToolCallCompletedState,
+    ToolCallDetails,
     ToolCallPendingResultConfirmationState,
     ToolCallResponsePart,
     ToolDiffContent,
@@ -88,15 +89,14 @@ def changes(parts: Iterable[ResponsePart], cwd: Path) -> tuple[FileChange, ...]:
     """Returns what the tool calls among *parts* changed, in the order in which the files first appeared."""
     files: dict[str, _File] = {}
     for call in _done(parts):
-        details = call.details
-        content = (details.content if details is not None else None) or ()
-        diffs = [piece for piece in content if isinstance(piece, ToolDiffContent)]
+        details = call.details or ToolCallDetails()
+        diffs = [piece for piece in details.content or () if isinstance(piece, ToolDiffContent)]
         for piece in diffs:
             files.setdefault(relative(piece.path, cwd), _File()).edit(_Edit(piece.old_text, piece.new_text))
-        kind = _KINDS.get((details.kind if details is not None else None) or "")
+        kind = _KINDS.get(details.kind or "")
         if kind is None or (diffs and kind == "changed"):
             continue
-        for place in (details.locations if details is not None else None) or ():
+        for place in details.locations or ():
             file = files.setdefault(relative(place.path, cwd), _File())
             if kind != "changed":
                 file.kind = kind
@@ -127,7 +127,7 @@ def _holds(whole: _Edit, some: _Edit) -> bool:
 def _compared(edit: _Edit) -> list[str]:
     old, new = _lines(edit.old or ""), _lines(edit.new)
     lines = list(difflib.unified_diff(old, new, n=_CONTEXT, lineterm=""))[2:]
-    return [piece for line in lines for piece in _ended(line)]
+    return [piece for line in lines for piece in ([line[:-1], _OPEN_END] if line.endswith("\0") else [line])]
 
 
 def _lines(text: str) -> list[str]:
@@ -135,10 +135,6 @@ def _lines(text: str) -> list[str]:
     lines = text.split("\n")
     last = lines.pop()
     return [*lines, f"{last}\0"] if last else lines
-
-
-def _ended(line: str) -> list[str]:
-    return [line[:-1], _OPEN_END] if line.endswith("\0") else [line]
 
 
 def _named(side: str, path: str) -> str:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from agentnb.errors import FileUnavailable, OutsideWorkspace, SessionError
-from agentnb.host.conversation import Conversation, SessionOwner
+from agentnb.host.conversation import Conversation
 from agentnb.host.pairing import (
     ANSWER_SECONDS,
     IDLE_SECONDS,
@@ -23,10 +23,10 @@ from agentnb.policy.sensitive import SENSITIVE, secret_pattern
 from agentnb.safe_files import open_folder, open_parent, open_path, replace_entry
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
+    from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
     from pathlib import Path
 
-    from agentnb.agent.catalog import AgentSpec
+    from agentnb.host.host import Host
     from agentnb.policy.request import PolicyRequest
     from agentnb.policy.sensitive import Patterns
     from agentnb.policy.workspace import WorkspaceBoundary
@@ -42,6 +42,7 @@ MOST_COUNTED = 10_000
 """Files of a folder that are counted in the question whether to delete it."""
 
 Kind: TypeAlias = Literal["file", "folder", "link", "other"]
+_KINDS: dict[int, Kind] = {stat.S_IFREG: "file", stat.S_IFDIR: "folder", stat.S_IFLNK: "link"}
 
 
 class FolderEntry(NamedTuple):
@@ -145,13 +146,7 @@ def _entry(entry: os.DirEntry[str]) -> FolderEntry | None:
         state = entry.stat(follow_symlinks=False)
     except OSError:  # deleted meanwhile
         return None
-    kind: Kind = "other"
-    if stat.S_ISLNK(state.st_mode):
-        kind = "link"
-    elif stat.S_ISDIR(state.st_mode):
-        kind = "folder"
-    elif stat.S_ISREG(state.st_mode):
-        kind = "file"
+    kind = _KINDS.get(stat.S_IFMT(state.st_mode), "other")
     return FolderEntry(entry.name, kind, state.st_size if kind == "file" else None, _modified(state))
 
 
@@ -171,8 +166,6 @@ class WorkspacePath(NamedTuple):
 
 
 class FoundPath(NamedTuple):
-    """The file or folder at a path."""
-
     path: Path
     kind: Literal["file", "directory", "symlink"]
     size: int
@@ -196,7 +189,6 @@ def place_of(workspace: WorkspaceBoundary, path: str, *, follow: bool = True) ->
 
 
 def found_at(place: WorkspacePath) -> FoundPath | None:
-    """Returns what is at *place*; None if nothing is."""
     try:
         if place.path == place.root:
             state = os.stat(place.root)  # noqa: PTH116
@@ -220,7 +212,6 @@ def found_at(place: WorkspacePath) -> FoundPath | None:
 
 
 def content_of(place: WorkspacePath) -> bytes | None:
-    """Returns the content of the file at *place*; None if there is no file."""
     current = found_at(place)
     if current is None:
         return None
@@ -294,19 +285,13 @@ def _delete(folder: int, name: str, *, recursive: bool) -> None:
         os.unlink(name, dir_fd=folder)
         return
     if recursive:
-        with _inside(folder, name) as inner:
+        inner = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=folder)
+        try:
             for entry in os.listdir(inner):  # noqa: PTH208 - of a descriptor
                 _delete(inner, entry, recursive=True)
+        finally:
+            os.close(inner)
     os.rmdir(name, dir_fd=folder)
-
-
-@contextlib.contextmanager
-def _inside(folder: int, name: str) -> Iterator[int]:
-    inner = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=folder)
-    try:
-        yield inner
-    finally:
-        os.close(inner)
 
 
 def _mode(folder: int, place: WorkspacePath) -> int | None:
@@ -332,12 +317,14 @@ def _unchangeable(place: WorkspacePath, error: OSError) -> FileUnavailable:
 
 PREFIX = "remote-"
 """The prefix of these agents' names: a client that calls itself ``claude`` is not the agent with that name."""
+Authorize: TypeAlias = "Callable[[PolicyRequest], Coroutine[Any, Any, None]]"
+"""Asks whether a change may be made; raises PermissionDenied."""
 
 
 class ClientFiles:
     """The changes that clients make. On the host's thread."""
 
-    def __init__(self, host: SessionOwner) -> None:
+    def __init__(self, host: Host) -> None:
         self.idle_seconds = IDLE_SECONDS
         self.answer_seconds = ANSWER_SECONDS
         self._host = host
@@ -345,11 +332,16 @@ class ClientFiles:
 
     @contextlib.asynccontextmanager
     async def change(self, client: str, workspace: Path) -> AsyncIterator[Authorize]:
-        """Within the block, changes belong to a turn of *client* in *workspace*."""
+        """Within the block, changes belong to a turn of *client* in *workspace*; yields how to ask for each."""
         conversation, turns = self._turns(client, workspace)
+
+        async def authorize(request: PolicyRequest) -> None:
+            answer = conversation.permissions.authorize(request)
+            await answered_within(self.answer_seconds, answer, request.title, "try")
+
         try:
             await turns.enter()
-            yield Authorize(conversation, self.answer_seconds)
+            yield authorize
         finally:
             turns.leave(None if conversation.closed else self.idle_seconds)
 
@@ -362,35 +354,11 @@ class ClientFiles:
         return known
 
     def _conversation(self, client: str, workspace: Path) -> Conversation:
-        spec = spec_of(client)
+        title = f"{client} (remote client)"
+        about, command = "A client of another program.", ("agentnb", "serve")
+        spec = client_spec(PREFIX, client, title=title, about=about, command=command)
         options = SessionOptions(spec=spec, cwd=workspace)
-        conversation = open_for(Conversation, self._host, options, read_only(spec.title), title=spec.title)
+        read_only = SessionError(f"{title} only changes files here.", hint="Write to an agent in another tab.")
+        conversation = open_for(Conversation, self._host, options, read_only, title=title)
         show_running(conversation)
         return conversation
-
-
-class Authorize:
-    """Asks whether changes may be made."""
-
-    def __init__(self, conversation: Conversation, seconds: float) -> None:
-        self._conversation = conversation
-        self._seconds = seconds
-
-    async def __call__(self, request: PolicyRequest) -> None:
-        answer = self._conversation.permissions.authorize(request)
-        await answered_within(self._seconds, answer, request.title, "try")
-
-
-def spec_of(client: str) -> AgentSpec:
-    return client_spec(
-        PREFIX,
-        client,
-        title=f"{client} (remote client)",
-        about="A client of another program.",
-        command=("agentnb", "serve"),
-    )
-
-
-def read_only(title: str) -> SessionError:
-    """Returns why the conversation of the client *title* takes no prompts."""
-    return SessionError(f"{title} only changes files here.", hint="Write to an agent in another tab.")

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from agentnb.clock import now_ms
 from agentnb.errors import SessionError, UsageError
-from agentnb.host.history.restore import ELSEWHERE, forked, is_archived, recorder_of
-from agentnb.host.intents import FROM_PYTHON, carry_out, close
+from agentnb.host.history.restore import ELSEWHERE, forked, recorder_of
+from agentnb.host.intents import FROM_PYTHON, carry_out
 from agentnb.ids import new_id
 from agentnb.safe_json import without_half_characters
 from agentnb.state import SessionTitleChanged
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
 LONGEST_TITLE = 200
 """The longest title, in characters."""
-
-
 COPY = " (copy)"
 """The suffix of a copy's title."""
 
@@ -71,9 +69,9 @@ async def delete(host: Host, find: Callable[[SessionRecorder], SessionRecord]) -
         raise SessionError(ELSEWHERE.format(record.title), hint="Continue there, or close it there (`%agents close`).")
     conversation = host.conversations.get(record.uri)
     if conversation is not None:
-        if not is_archived(conversation.session.state):
+        if not conversation.is_hidden:
             raise SessionError(f"The session {record.title!r} is open here.", hint="Close it first.")
-        await close(conversation)
+        await conversation.close()
         await asyncio.to_thread(recorder_of, host)  # the log then has the closing, and gets nothing after it
     await asyncio.to_thread(recorder.store.forget, record.uri)
     await host.stores.forget(Path(record.cwd), record.tab_id)

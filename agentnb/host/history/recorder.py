@@ -11,7 +11,7 @@ from agentnb.credentials import logger
 from agentnb.errors import LogUnavailable
 from agentnb.log.record import LogBatch, SessionRecord, turn_record
 from agentnb.log.store import LogStore
-from agentnb.state import ChatTruncated, SessionIsArchivedChanged, SessionStatus, XSessionRemoved
+from agentnb.state import ChatTruncated, SessionIsArchivedChanged, XSessionRemoved
 from agentnb.state.wire import ACTIVITY_MASK
 
 if TYPE_CHECKING:
@@ -172,7 +172,9 @@ class SessionRecorder:
         leaving, self._leaving = self._leaving, set()
         if error is not None:
             self.trouble = error
-            self._complain(error)
+            if str(error) not in self._reported:
+                self._reported.add(str(error))
+                log.warning("%s", error)
             self._closed |= leaving
             self._begin_again()
         else:
@@ -180,11 +182,6 @@ class SessionRecorder:
                 self._forget(uri)
         if self._touched and not self._scheduled:
             self._schedule(BATCH_SECONDS if error is None else RETRY_SECONDS)
-
-    def _complain(self, error: LogError) -> None:
-        if str(error) not in self._reported:
-            self._reported.add(str(error))
-            log.warning("%s", error)
 
     def _begin_again(self) -> None:
         """The last batch was not written, or the file was replaced: write everything in full."""
@@ -231,16 +228,16 @@ class SessionRecorder:
 
     def _record(self, conversation: Conversation) -> SessionRecord:
         session = conversation.session.state
-        is_archived = bool(session.status & SessionStatus.IS_ARCHIVED)
+        known = conversation.session_id or conversation.previous_session
         return SessionRecord(
             uri=conversation.session.uri,
             agent=conversation.spec.name,
             title=session.title,
             cwd=str(conversation.cwd),
             place=self.place,
-            agent_session=_agent_session(conversation),
+            agent_session="" if conversation.lifecycle.needs_transcript else known,
             host_id=self._host_id,
-            open=not (conversation.session.uri in self._closed or conversation.closed or is_archived),
+            open=not (conversation.session.uri in self._closed or conversation.closed or conversation.is_hidden),
             created_at=conversation.channels.created_at,
             modified_at=now_ms(),
             gap=conversation.chat.gap,
@@ -253,10 +250,3 @@ class SessionRecorder:
         first = self._turns.get(uri, 0)
         self._turns[uri] = len(turns)
         return [turn_record(uri, number, turns[number]) for number in range(first, len(turns))]
-
-
-def _agent_session(conversation: Conversation) -> str | None:
-    """The agent's session with the whole conversation; '' if it no longer has one, None if it never had one."""
-    if conversation.lifecycle.needs_transcript:
-        return ""
-    return conversation.session_id or conversation.previous_session

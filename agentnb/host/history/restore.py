@@ -69,7 +69,7 @@ async def opened(
     conversation = Conversation(host, configuration, tab_id=new_id(), mode=mode, title=title)
     host.add(conversation)
     try:
-        await conversation.reopen(session_id, insist=True)
+        await conversation.lifecycle.reopen(session_id, insist=True)
     except BaseException:
         await conversation.close()
         raise
@@ -141,7 +141,6 @@ async def logged_out(host: Host, configuration: Configuration) -> int:
 
 
 def holder(host: Host, spec: AgentSpec, session_id: str) -> Conversation | None:
-    """The open tab that has the session *session_id* of the agent *spec*."""
     tabs = (each for each in host.conversations.values() if each.spec == spec)
     return next((each for each in tabs if session_id in (each.session_id, each.previous_session)), None)
 
@@ -163,7 +162,7 @@ def recorder_of(host: Host) -> SessionRecorder:
 
 def read_back(recorder: SessionRecorder, tab_id: str) -> StoredSession:
     """Load the session whose tab id begins with *tab_id*, and claim it if possible; not on the host's thread."""
-    record, store = named(recorder, tab_id), recorder.store
+    record, store = named(recorder.store, tab_id), recorder.store
     if not Path(record.cwd).is_dir():
         return replace(store.load(record.uri), elsewhere=record.uri in store.held([record]))
     if not store.claim(record.uri):
@@ -175,13 +174,8 @@ def read_back(recorder: SessionRecorder, tab_id: str) -> StoredSession:
         raise
 
 
-def named(recorder: SessionRecorder, tab_id: str) -> SessionRecord:
+def named(store: LogStore, tab_id: str) -> SessionRecord:
     """Returns the log's record of the session whose tab id begins with *tab_id*."""
-    return named_in(recorder.store, tab_id)
-
-
-def named_in(store: LogStore, tab_id: str) -> SessionRecord:
-    """Like :func:`named`, for a log that no kernel is writing."""
     those = store.named(tab_id.rpartition("/")[2])
     if len(those) != 1:
         what = "several sessions whose id begins with" if those else "no session whose id begins with"
@@ -232,7 +226,6 @@ def restore(host: Host, stored: StoredSession, options: SessionOptions) -> Conve
 
 
 def had_kernel_tools(stored: StoredSession) -> bool:
-    """True if the session's agent had the kernel tools when its kernel ended."""
     return setting_value(stored.session.config, KERNEL) not in (None, "off")
 
 
@@ -247,7 +240,7 @@ def keep_open(conversation: Conversation) -> None:
     if conversation.closing is not None:
         conversation.closing.cancel()
         conversation.closing = None
-    if is_archived(conversation.session.state):
+    if conversation.is_hidden:
         conversation.dispatch(SessionIsArchivedChanged(is_archived=False, time=now_ms()))
 
 
@@ -267,11 +260,6 @@ def _open_again(session: SessionState, options: SessionOptions, conversation: Co
         ceiling=conversation.host.policy.ceiling(conversation.cwd),
     )
     return replace(session, status=status, config=config)
-
-
-def is_archived(session: SessionState) -> bool:
-    """True if the session's tab was closed."""
-    return bool(session.status & SessionStatus.IS_ARCHIVED)
 
 
 def _why_not(stored: StoredSession) -> SessionError | None:

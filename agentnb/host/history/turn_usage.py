@@ -23,11 +23,7 @@ SECONDS = 1.0
 
 
 class UsageWatch:
-    """Tracks the usage of one session's turns.
-
-    Attributes:
-        version: A number that differs after each change.
-    """
+    """Tracks the usage of one session's turns; :attr:`version` differs after each change."""
 
     def __init__(self, channels: SessionChannels, earlier: Iterable[TurnUsage] = (), *, is_free: bool) -> None:
         session, chat = channels.session.state, channels.chat.state
@@ -144,7 +140,9 @@ class UsageWatch:
 
     def _put(self, row: TurnUsage, *, is_news: bool = True) -> None:
         earlier = self._rows.get(row.number)
-        if earlier is not None and (row.cost is None or (row.currency == earlier.currency and row.cost < _of(earlier))):
+        if earlier is not None and (
+            row.cost is None or (row.currency == earlier.currency and row.cost < (earlier.cost or 0.0))
+        ):
             row = replace(row, cost=earlier.cost, currency=earlier.currency)  # the agent's count began anew
         self._rows[row.number] = row
         self._unsaved.add(row.number)
@@ -157,7 +155,3 @@ def _cost(session: SessionState) -> Cost | None:
 
 def _tokens_in_context(session: SessionState | None) -> int:
     return 0 if session is None or session.context_usage is None else session.context_usage.used
-
-
-def _of(row: TurnUsage) -> float:
-    return row.cost or 0.0

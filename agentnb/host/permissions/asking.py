@@ -6,6 +6,7 @@ cannot stop it, since the agent is a separate process. Not checked: whether the 
 
 from __future__ import annotations
 
+import contextlib
 import os
 from typing import TYPE_CHECKING, Any
 
@@ -54,11 +55,6 @@ class AskMode:
         return self._channels.mode != "allow"
 
     @property
-    def needs_setting(self) -> bool:
-        """True if the agent is in a mode that does not ask and that the user did not choose."""
-        return self.is_wanted and bool(self._wrong() - self._chosen)
-
-    @property
     def problem(self) -> str | None:
         """Returns why the agent may act without asking; None if it asks, or nothing else is known."""
         if not self.is_wanted:
@@ -81,23 +77,18 @@ class AskMode:
         if asks is None or not self.is_wanted:
             return
         for name in sorted(self._wrong() - self._chosen):
-            value = asks.settings[name][0]
-            try:
-                await self._set(agent, session_id, name, value)
-            except AgentnbError:
-                continue
+            with contextlib.suppress(AgentnbError):
+                await self._set(agent, session_id, name, asks.settings[name][0])
 
-    def agent_changed(self) -> None:
-        """The agent has reported a change of its mode or an option."""
+    def agent_changed(self) -> bool:
+        """The agent has changed its mode or an option: returns True if it can be reset, a few times in each turn."""
         self._changes += 1
-
-    def may_reset(self) -> bool:
-        """True if the agent has left its mode and can be reset; at most a few times in each turn."""
         turn = self._channels.chat.state.active_turn
         turn_id = None if turn is None else turn.id
         if turn_id != self._reset_in:
             self._reset_in, self._resets = turn_id, 0
-        if not self.needs_setting or self._resets >= MOST_RESETS:
+        has_left = self.is_wanted and bool(self._wrong() - self._chosen)
+        if not has_left or self._resets >= MOST_RESETS:
             return False
         self._resets += 1
         return True
@@ -118,10 +109,8 @@ class AskMode:
 
     def _wrong(self) -> set[str]:
         """Returns the settings whose value lets the agent act without asking, or that it does not have."""
-        asks = self._spec.asks
-        return (
-            set() if asks is None else {name for name, good in asks.settings.items() if self._value(name) not in good}
-        )
+        settings = {} if self._spec.asks is None else self._spec.asks.settings
+        return {name for name, good in settings.items() if self._value(name) not in good}
 
     def _value(self, name: str) -> Any:
         state = self._channels.session.state

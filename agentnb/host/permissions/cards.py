@@ -120,11 +120,7 @@ def risk_of(
     if lost:
         worst = first_sentence(reason)
         reason = f"{worst} {lost_words(lost)}{reason.removeprefix(worst)}".strip()
-    return ToolCallRisk(
-        severity=verdict.severity,
-        reason=reason,
-        like=None if similar is None else similar.words,
-    )
+    return ToolCallRisk(severity=verdict.severity, reason=reason, like=None if similar is None else similar.words)
 
 
 def first_sentence(text: str) -> str:
@@ -246,11 +242,9 @@ def unanswered(turn_id: str, call_id: str) -> ChatToolCallConfirmed:
 
 def ended(turn_id: str, call_id: str, failure: str | None) -> ChatToolCallComplete:
     """The end of tool call *call_id*; *failure*: why it failed, or None."""
-    result = (
-        ToolCallResult(success=True, past_tense_message="Allowed")
-        if failure is None
-        else ToolCallResult(success=False, past_tense_message="Failed", error=ToolCallError(message=failure))
-    )
+    result = ToolCallResult(success=True, past_tense_message="Allowed")
+    if failure is not None:
+        result = ToolCallResult(success=False, past_tense_message="Failed", error=ToolCallError(message=failure))
     return ChatToolCallComplete(turn_id=turn_id, tool_call_id=call_id, result=result, time=now_ms())
 
 
@@ -269,14 +263,11 @@ def failed(turn_id: str, call: ToolCallState, failure: str) -> Iterator[Action]:
 
 def changed(request: PolicyRequest, command: str) -> PolicyRequest:
     """*request* with the command that the user wrote, and with its variables if the user left them in."""
-    kept = bool(request.prefix) and command.startswith(request.prefix)
-    line = command.removeprefix(request.prefix) if kept else command
-    return replace(request, command=line, env=request.env if kept else (), title=f"Run {command}")
+    env = request.env if command.startswith(request.prefix) else ()
+    return replace(request, command=command.removeprefix(request.prefix), env=env, title=f"Run {command}")
 
 
 class KernelCallCards:
-    """The cards of one session."""
-
     def __init__(self, channels: SessionChannels, waiting: dict[str, PendingPermission], cwd: str) -> None:
         self._channels = channels
         self._waiting = waiting
@@ -340,11 +331,9 @@ class KernelCallCards:
     # --- while it runs ---
 
     def progressed(self, call: tuple[str, str], run: ToolCallRun) -> None:
-        """Show the progress of a kernel tool's code on its tool call."""
         self.show(call, ToolCallDetails(run=run))
 
     def show(self, call: tuple[str, str], details: ToolCallDetails) -> None:
-        """Show *details* on the tool call of a kernel tool, if there is one."""
         if (card := self._card_of(call)) is not None:
             turn_id, call_id = card
             self._channels.dispatch(show_details(turn_id, call_id, details))
@@ -374,7 +363,6 @@ class KernelCallCards:
                 self._channels.dispatch(action)
 
     def forget(self) -> None:
-        """Forget the cards of the last turn: a new one begins."""
         self._own.clear()
         self._running.clear()
 

@@ -33,15 +33,11 @@ Seen: TypeAlias = "dict[str, tuple[object, ...]]"
 
 
 class FolderState(NamedTuple):
-    """The files of a folder at one moment."""
-
     seen: Seen
     is_whole: bool
 
 
 class Ended(NamedTuple):
-    """The outcome of an action that was allowed."""
-
     failure: str | None = None
     exit_code: int | None = None
     variables: Collection[str] | None = None

@@ -6,7 +6,7 @@ import contextlib
 import os
 import re
 import shlex
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
 from msgspec.structs import replace
@@ -21,7 +21,7 @@ from agentnb.safe_json import read_json
 from agentnb.state import ToolCallDetails, ToolTextContent
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from agentnb.state import ToolCallState
 
@@ -34,14 +34,7 @@ _FENCE = re.compile(r"\A```\w*\n(.*)\n```\Z", re.DOTALL)
 _LONGEST_NAME = 500
 
 
-class KernelCall(NamedTuple):
-    """A call of one of our kernel tools."""
-
-    name: str
-    arguments: dict[str, Any]
-
-
-def kernel_call(call: ToolCallState, title: str = "") -> KernelCall | None:
+def kernel_call(call: ToolCallState, title: str) -> tuple[str, dict[str, Any]] | None:
     """The kernel tool that *call* calls, and its arguments; None if it shows none, or more than one."""
     details = call.details
     raw = details.raw_input if details is not None else None
@@ -57,7 +50,7 @@ def kernel_call(call: ToolCallState, title: str = "") -> KernelCall | None:
     return _one([each for text in (*texts, title, call.display_name) for each in _arguments(text)], names)
 
 
-def _one(candidates: Any, names: set[str]) -> KernelCall | None:
+def _one(candidates: Iterable[dict[str, Any]], names: set[str]) -> tuple[str, dict[str, Any]] | None:
     """The only valid kernel call in *candidates*; None if there is none, or more than one."""
     calls = {}
     for arguments in candidates:
@@ -68,7 +61,7 @@ def _one(candidates: Any, names: set[str]) -> KernelCall | None:
                 checked_arguments = checked(name, arguments)
             except UsageError:
                 continue
-            calls[call_words(name, checked_arguments)] = KernelCall(name, checked_arguments)
+            calls[call_words(name, checked_arguments)] = name, checked_arguments
     return next(iter(calls.values())) if len(calls) == 1 else None
 
 
@@ -115,7 +108,7 @@ def asked_request(
     call: ToolCallState, title: str, cwd: str, *, kernel: bool = False, before: ToolCallState | None = None
 ) -> PolicyRequest:
     if kernel and (called := kernel_call(call, title)) is not None:
-        return _kernel_request(called, title)
+        return _kernel_request(*called, title)
     details = call.details or ToolCallDetails()
     raw = _input_of(call) or _input_of(before)
     command = _command(raw)
@@ -180,13 +173,13 @@ def _input_of(call: ToolCallState | None) -> dict[Any, Any]:
     return {}
 
 
-def _kernel_request(called: KernelCall, title: str) -> PolicyRequest:
+def _kernel_request(name: str, arguments: dict[str, Any], title: str) -> PolicyRequest:
     return PolicyRequest(
         kind="permission",
         title=title,
-        asked="cell" if called.name in PLANS else "kernel",
-        command=called.arguments.get("code"),
-        call=call_words(*called),
+        asked="cell" if name in PLANS else "kernel",
+        command=arguments.get("code"),
+        call=call_words(name, arguments),
     )
 
 

@@ -7,32 +7,24 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from msgspec.structs import replace
 
-from agentnb.clock import now_ms
 from agentnb.errors import AgentnbError, PermissionDenied, PolicyError, SessionError
 from agentnb.events.kinds import POLICY_ASKED
 from agentnb.host.permissions import cards
 from agentnb.host.permissions.asking import ran_unasked
 from agentnb.host.permissions.cards import KernelCallCards
 from agentnb.host.permissions.permission_request import asked_request, joined_request
-from agentnb.host.permissions.session_policy import ChosenOption, PendingPermission, SessionGrants, needs_user
+from agentnb.host.permissions.session_policy import ChosenOption, PendingPermission, SessionGrants
 from agentnb.kernel.cell_plans import proposed_cell
 from agentnb.policy.commands.rating import rate_command
 from agentnb.policy.engine import WORST_AT_ONCE, judge, opens
 from agentnb.policy.keys import EDITS
-from agentnb.policy.offers import similar_rule
+from agentnb.policy.offers import offers, similar_rule
 from agentnb.policy.request import Verdict
 from agentnb.policy.rules import matches
 from agentnb.policy.severity import rank
 from agentnb.policy.subjects import seen
 from agentnb.safe_json import read_json
-from agentnb.state import (
-    ChatResponsePart,
-    ChatToolCallReady,
-    Parts,
-    SystemNotificationResponsePart,
-    ToolCallDetails,
-    ToolCallPendingConfirmationState,
-)
+from agentnb.state import ChatToolCallReady, Parts, ToolCallDetails, ToolCallPendingConfirmationState
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Collection, Coroutine, Sequence
@@ -45,7 +37,7 @@ if TYPE_CHECKING:
     from agentnb.kernel.rehearsal_result import Rehearsal
     from agentnb.policy.offers import Offer
     from agentnb.policy.request import PolicyRequest
-    from agentnb.policy.rules import AccessRule, InForce, Scope
+    from agentnb.policy.rules import AccessRule, Outcome, Scope
     from agentnb.state import ActiveTurn, ConfirmationOption, ToolCallCell, ToolCallState
 
 
@@ -66,8 +58,6 @@ class UnattendedPermissions(Protocol):
 
 
 class Permissions:
-    """The open questions of one session."""
-
     def __init__(
         self,
         channels: SessionChannels,
@@ -77,38 +67,22 @@ class Permissions:
         *,
         spawn: Callable[[Coroutine[Any, Any, Any]], asyncio.Task[Any]],
         has_kernel_tools: Callable[[], bool],
-        cwd: str,
     ) -> None:
         self._channels = channels
         self._policy = policy
         self._environment = environment
         self._spawn = spawn
         self._has_kernel_tools = has_kernel_tools
-        self._cwd = cwd
-        self._waiting: dict[
-            str, PendingPermission
-        ] = {}  # callers that wait for an answer; the state has the open questions
+        self._cwd = str(policy.cwd)
+        self._waiting: dict[str, PendingPermission] = {}  # by call; the state has the open questions
         self.callback: PermissionCallback | None = None
         self.ran_unasked: Callable[[str], object] = lambda _turn_id: None
         self.limit: UnattendedPermissions | None = None
         self.look: Callable[[frozenset[str]], Awaitable[None]] | None = None
-        self._grants = SessionGrants(policy.keeps)
+        self.grants: SessionGrants = SessionGrants(policy.keeps)
         self._warned: set[str] = set()
-        self.kernel_calls: KernelCallCards = KernelCallCards(channels, self._waiting, cwd)
+        self.kernel_calls: KernelCallCards = KernelCallCards(channels, self._waiting, self._cwd)
         self.rehearsals = rehearsals
-
-    @property
-    def grants(self) -> tuple[InForce, ...]:
-        """Returns the answers given for the session and for the turn, in order of precedence."""
-        return self._grants.in_force
-
-    def revoke(self, text: str) -> None:
-        """End the answers that were given on cards with the rule *text*."""
-        self._grants.revoke(text)
-
-    def given_on(self, call_id: str) -> AccessRule | None:
-        """The rule of the wider answer given on the tool call *call_id*; None if there is none."""
-        return self._grants.given_on(call_id)
 
     def runs_under(self, rule: AccessRule) -> bool:
         """True if something that *rule* allows is running now."""
@@ -133,7 +107,8 @@ class Permissions:
         turn = self._speaking_turn()
         if turn is None:
             return None
-        await self._until_free(question.call_id)
+        while (waiting := self._waiting.get(question.call_id)) is not None:
+            await asyncio.wait([waiting.answer])
         self._warn()
         before = self._channels.tool_call(question.call_id)
         call_id, (*first, ready) = question.actions(self._channels.chat.state, turn.id)
@@ -149,8 +124,8 @@ class Permissions:
             self._channels.dispatch(cards.show_details(turn.id, call_id, ToolCallDetails(cell=cell)))
         verdict = self._judge(request)
         chosen = cards.choose(ready.options or (), allow=True)
-        if chosen is not None and self._grants.cover_kernel_call(call_id, request):
-            self._record(request, verdict, outcome="allow", by="covered")
+        if chosen is not None and self.grants.cover_kernel_call(call_id, request):
+            self._policy.record(request, verdict, outcome="allow", by="covered")
             return chosen.id
         if request.tool == "kernel" and request.command is not None:  # the exact code, which is compared later
             self._channels.dispatch(cards.show_details(turn.id, call_id, ToolCallDetails(kind="kernel")))
@@ -167,10 +142,10 @@ class Permissions:
         self._warn()
         verdict = self._judge(request)
         if verdict.outcome == "allow" and request.kind == "read":
-            self._record(request, verdict, outcome="allow", by=_by(verdict))
+            self._policy.record(request, verdict, outcome="allow", by=_by(verdict))
             return request
-        if not request.again and self._grants.cover(request, verdict):
-            self._record(request, verdict, outcome="allow", by="covered")
+        if not request.again and self.grants.cover(request, verdict):
+            self._policy.record(request, verdict, outcome="allow", by="covered")
             return request
         lost = await self._unrestorable(request)
         question = self._put(self.kernel_calls.question_card(turn, request), request, verdict, lost)
@@ -181,9 +156,10 @@ class Permissions:
             self._withdraw(question)
             raise
         if answer is None or not answer.approved:
-            raise PermissionDenied(f"{request.title}: {self._why_not(question.call_id)}")
+            reason = getattr(self._channels.tool_call(question.call_id), "reason_message", None)
+            raise PermissionDenied(f"{request.title}: {reason if isinstance(reason, str) else 'the user denied it.'}")
         if request.call is not None and answer.edited is None:
-            self._grants.approve_kernel_call(question.call_id, request)
+            self.grants.approve_kernel_call(question.call_id, request)
         self.kernel_calls.allowed(turn.id, question)
         return request if answer.edited is None else self._edited(request, answer.edited)
 
@@ -200,7 +176,6 @@ class Permissions:
         self.kernel_calls.finished(call, failure)
 
     def join(self, call_id: str) -> None:
-        """Show the agent's tool call *call_id* and the card of the kernel tool that it called as one."""
         turn = self._speaking_turn()
         if turn is not None:
             self.kernel_calls.join(turn.id, call_id, keep_open=self.callback is not None)
@@ -208,13 +183,13 @@ class Permissions:
     def refused(self, request: PolicyRequest, error: AgentnbError) -> None:
         """Log that *request* was refused because it is outside the workspace."""
         verdict = Verdict(outcome="deny", reason=str(error), severity="high", floor="outside")
-        self._record(request, verdict, outcome="deny", by="workspace")
+        self._policy.record(request, verdict, outcome="deny", by="workspace")
 
     def opens(self, path: str, tool: str) -> bool:
         """True if a rule of the user's allows *path*, which is outside the workspace."""
         if self.limit is not None:
             return self.limit.opens(path, tool)
-        return opens(path, tool, self._policy.situation(self.grants))
+        return opens(path, tool, self._policy.situation(self.grants.in_force))
 
     def answer(self, call_id: str, option: ConfirmationOption, edited: str | None = None, by: str = "user") -> None:
         """Settle the open question of tool call *call_id* with *option*, one of ours or of the agent's."""
@@ -223,8 +198,8 @@ class Permissions:
             return
         offer = question.offered.get(option.id)
         scope: Scope = "once" if offer is None else offer.scope
-        outcome = "allow" if option.kind == "approve" else "deny"
-        self._record(question.request, question.verdict, outcome=outcome, by=by, scope=scope, edited=edited)
+        outcome: Outcome = "allow" if option.kind == "approve" else "deny"
+        self._policy.record(question.request, question.verdict, outcome=outcome, by=by, scope=scope, edited=edited)
         agent_option = option if offer is None else cards.choose(question.options, allow=True)
         question.answer.set_result(None if agent_option is None else ChosenOption(agent_option, edited, by_user=True))
         if offer is not None:
@@ -238,12 +213,12 @@ class Permissions:
             if isinstance(self._channels.tool_call(question.call_id), ToolCallPendingConfirmationState):
                 self._channels.dispatch(cards.unanswered(question.turn_id, question.call_id))
             if not question.answer.done():
-                self._record(question.request, question.verdict, outcome="deny", by="end")
+                self._policy.record(question.request, question.verdict, outcome="deny", by="end")
                 question.answer.set_result(None)
 
     def forget_grants(self) -> None:
         """A new turn begins: permissions given once or for a turn end."""
-        self._grants.forget_turn()
+        self.grants.forget_turn()
         self.kernel_calls.forget()
         self.rehearsals.forget()
 
@@ -279,7 +254,7 @@ class Permissions:
             return
         if isinstance(self._channels.tool_call(question.call_id), ToolCallPendingConfirmationState):
             self._channels.dispatch(cards.unanswered(question.turn_id, question.call_id))
-        self._record(question.request, question.verdict, outcome="deny", by="end")
+        self._policy.record(question.request, question.verdict, outcome="deny", by="end")
 
     def _request_of(self, call: ToolCallState, title: str, before: ToolCallState | None) -> PolicyRequest:
         """Returns the agent's request in *call*; if that is vague, with the subjects of its unfinished tool calls."""
@@ -308,7 +283,7 @@ class Permissions:
         return turn if turn is not None and turn.id == self._channels.speaking else None
 
     def _judge(self, request: PolicyRequest, *, attached: bool = True) -> Verdict:
-        situation = self._policy.situation(self.grants, attached=attached)
+        situation = self._policy.situation(self.grants.in_force, attached=attached)
         verdict = judge(request, replace(situation, cell_review=self._environment.cell_review()))
         return verdict if self.limit is None else self.limit.verdict(request, verdict)
 
@@ -327,7 +302,7 @@ class Permissions:
         verdict = cards.warned(verdict, request, self._environment.unsaved)
         similar = similar_rule(request, verdict, self._channels.agent)
         options = ready.options or ()
-        all_options, offered = cards.with_wider(options, self._policy.offers(similar))
+        all_options, offered = cards.with_wider(options, offers(similar, self._policy.cwd))
         risk = cards.risk_of(verdict, similar, shows_effects=self.rehearsals.can(request), lost=lost)
         ready = replace(ready, options=all_options, risk=risk)
         return PendingPermission(ready.turn_id, ready.tool_call_id, request, verdict, options, offered, ready)
@@ -341,7 +316,7 @@ class Permissions:
         if verdict.outcome == "ask" and self.callback is None and not await self._environment.attended():
             verdict = self._judge(question.request, attached=False)
         if self._speaking_turn() is None:
-            self._record(question.request, verdict, outcome="deny", by="end")
+            self._policy.record(question.request, verdict, outcome="deny", by="end")
             return None
         if verdict.outcome == "ask":
             self._waiting[question.call_id] = question
@@ -361,7 +336,7 @@ class Permissions:
         if answer is not None and answer.approved:
             await self._look_before(question, answer.edited)
         if answer is not None and answer.approved and question.request.kind == "permission":
-            self._grants.approve(question, by_user=answer.by_user)
+            self.grants.approve(question, by_user=answer.by_user)
         return answer
 
     async def _try_at_once(self, question: PendingPermission) -> bool:
@@ -403,7 +378,7 @@ class Permissions:
         by = "answer" if verdict.source in {"session", "turn"} else _by(verdict)
         self._channels.dispatch(cards.answered(question.turn_id, question.call_id, chosen, verdict.reason, by))
         approved = chosen is not None and chosen.kind == "approve"
-        self._record(question.request, verdict, outcome="allow" if approved else "deny", by=_by(verdict))
+        self._policy.record(question.request, verdict, outcome="allow" if approved else "deny", by=_by(verdict))
         return None if chosen is None else ChosenOption(chosen)
 
     async def _ask_callback(self, callback: PermissionCallback, question: PendingPermission) -> None:
@@ -414,32 +389,26 @@ class Permissions:
         if question.answer.done():
             asking.cancel()
             return
-        answer, needs = asking.result(), needs_user(question.verdict)
+        answer, verdict = asking.result(), question.verdict
         if answer.problem is not None:
             self._notify(answer.problem)
         if answer.outcome == "deny":
-            self._answer_for_callback(
-                question, answer.option or cards.choose(question.options, allow=False), answer.reason
-            )
-        elif answer.outcome == "allow" and needs is None:
+            option = answer.option or cards.choose(question.options, allow=False)
+            self._answer_for_callback(question, option, answer.reason)
+        elif answer.outcome == "allow" and verdict.floor is None and verdict.rule is None:
             self._answer_for_callback(question, answer.option or cards.choose(question.options, allow=True), "")
         elif not await self._environment.attended() and not question.answer.done():
             self._waiting.pop(question.call_id, None)
             question.answer.set_result(self._decided(question, self._judge(question.request, attached=False)))
 
     def _answer_for_callback(self, question: PendingPermission, option: ConfirmationOption | None, reason: str) -> None:
-        action = cards.answered(question.turn_id, question.call_id, option, reason, "python")
-        self._channels.dispatch(action)
+        self._channels.dispatch(cards.answered(question.turn_id, question.call_id, option, reason, "python"))
         if option is not None:
             self.answer(question.call_id, option, by="callback")
         else:
             self._waiting.pop(question.call_id, None)
-            self._record(question.request, question.verdict, outcome="deny", by="callback")
+            self._policy.record(question.request, question.verdict, outcome="deny", by="callback")
             question.answer.set_result(None)
-
-    async def _until_free(self, call_id: str) -> None:
-        while (waiting := self._waiting.get(call_id)) is not None:
-            await asyncio.wait([waiting.answer])
 
     # --- the answer ---
 
@@ -452,7 +421,7 @@ class Permissions:
             except PolicyError as error:
                 self._notify(f"{error} Until then the answer holds for this session.")
                 scope = "session"
-        self._grants.take(offer.rule, scope, call_id)
+        self.grants.take(offer.rule, scope, call_id)
         self.reconsider()
 
     def _edited(self, request: PolicyRequest, command: str) -> PolicyRequest:
@@ -460,28 +429,11 @@ class Permissions:
         request = cards.changed(request, command)
         verdict = self._judge(request)
         if verdict.outcome == "deny":
-            self._record(request, verdict, outcome="deny", by=_by(verdict))
+            self._policy.record(request, verdict, outcome="deny", by=_by(verdict))
             raise PermissionDenied(f"{request.title}: {verdict.reason}")
         return request
 
-    def _why_not(self, call_id: str) -> str:
-        call = self._channels.tool_call(call_id)
-        reason = getattr(call, "reason_message", None)
-        return reason if isinstance(reason, str) else "the user denied it."
-
     # --- what is said about it ---
-
-    def _record(
-        self,
-        request: PolicyRequest,
-        verdict: Verdict,
-        *,
-        outcome: Any,
-        by: str,
-        scope: Scope = "once",
-        edited: str | None = None,
-    ) -> None:
-        self._policy.record(request, verdict, outcome=outcome, by=by, scope=scope, edited=edited)
 
     def _warn(self) -> None:
         """Report problems with the policy files, once."""
@@ -493,8 +445,7 @@ class Permissions:
     def _notify(self, text: str) -> None:
         turn = self._speaking_turn()
         if turn is not None:
-            part = SystemNotificationResponsePart(content=text)
-            self._channels.dispatch(ChatResponsePart(turn_id=turn.id, part=part, time=now_ms()))
+            self._channels.say(turn.id, text)
 
 
 def _by(verdict: Verdict) -> str:

@@ -19,7 +19,7 @@ from agentnb.clock import now_ms
 from agentnb.credentials import Credentials
 from agentnb.errors import AgentnbError, SessionError
 from agentnb.events.kinds import REHEARSAL_ENDED
-from agentnb.host.permissions.cards import first_sentence
+from agentnb.host.permissions.cards import changed, first_sentence, show_details
 from agentnb.host.permissions.outcome import Ended, differences, is_harmless, look, named_files
 from agentnb.kernel.content import picture_block
 from agentnb.kernel.rehearsal_result import SECONDS, Rehearsal, rehearse_command, unavailable
@@ -35,7 +35,6 @@ from agentnb.state import (
     ToolTerminalContent,
     XTerminalExited,
     XTerminalOpened,
-    XToolCallDetailsChanged,
 )
 
 if TYPE_CHECKING:
@@ -46,7 +45,7 @@ if TYPE_CHECKING:
     from agentnb.host.environment import Environment
     from agentnb.host.permissions.outcome import FolderState
     from agentnb.host.permissions.session_policy import PendingPermission, SessionPolicy
-    from agentnb.policy.request import PolicyRequest, Verdict
+    from agentnb.policy.request import PolicyRequest
     from agentnb.state import Action, TerminalView
 
 PATIENCE = 3.0
@@ -70,8 +69,6 @@ _EXIT_CODES = ("exitCode", "exit_code", "exit", "returncode")
 
 
 class PreviewSubject(NamedTuple):
-    """An action that can be previewed."""
-
     kind: str
     text: str
     folder: str | None = None
@@ -80,9 +77,6 @@ class PreviewSubject(NamedTuple):
 
 @dataclass
 class _Previewed:
-    """A question's preview."""
-
-    question: PendingPermission
     subject: PreviewSubject
     task: asyncio.Task[Rehearsal]
     rehearsal: Rehearsal | None = None
@@ -108,8 +102,6 @@ class _Allowed:
 
 
 class Rehearsals:
-    """The previews of one session's open questions."""
-
     def __init__(
         self,
         channels: SessionChannels,
@@ -117,7 +109,6 @@ class Rehearsals:
         environment: Environment,
         *,
         spawn: Callable[[Coroutine[Any, Any, Any]], asyncio.Task[Any]],
-        cwd: str,
         variables: Mapping[str, str],
         own: OwnFiles,
     ) -> None:
@@ -126,9 +117,9 @@ class Rehearsals:
         self._policy = policy
         self._environment = environment
         self._spawn = spawn
-        self._cwd = cwd
+        self._cwd = str(policy.cwd)
         self._variables = variables
-        self._previewed: dict[int, _Previewed] = {}
+        self._previewed: dict[PendingPermission, _Previewed] = {}
         self._allowed: list[_Allowed] = []
         self._comparing: set[asyncio.Task[None]] = set()
         self._one = asyncio.Lock()
@@ -142,7 +133,7 @@ class Rehearsals:
         subject = subject_of(question.request, edited)
         if subject is None:
             raise SessionError("This request runs neither code nor a command, so there is no preview.")
-        known = self._previewed.get(id(question))
+        known = self._previewed.get(question)
         if known is not None and known.rehearsal is None and known.subject == subject:
             return known.task
         return self._begin(question, subject, SECONDS, PATIENCE)
@@ -150,21 +141,16 @@ class Rehearsals:
     def _begin(
         self, question: PendingPermission, subject: PreviewSubject, seconds: float, patience: float
     ) -> asyncio.Task[Rehearsal]:
-        self._show(question, ToolCallRehearsal(status="running", input=_hidden(subject.text)))
+        hidden = Credentials(dict(os.environ)).hidden(subject.text)
+        self._show(question, ToolCallRehearsal(status="running", input=hidden))
         task = self._spawn(self._preview(question, subject, seconds, patience))
-        self._previewed[id(question)] = _Previewed(question, subject, task)
+        self._previewed[question] = _Previewed(subject, task)
         return task
 
     def begin_by_itself(self, question: PendingPermission, *, others: bool) -> None:
         """Preview a new question if the settings want that, it is quick, and nothing else waits."""
         subject = subject_of(question.request)
-        if (
-            id(question) in self._previewed
-            or subject is None
-            or others
-            or self._one.locked()
-            or self._setting != "auto"
-        ):
+        if question in self._previewed or subject is None or others or self._one.locked() or self._setting != "auto":
             return
         if subject.kind == "command" and rank(question.verdict.severity) >= rank("high"):
             return
@@ -207,10 +193,12 @@ class Rehearsals:
                 rehearsal = unavailable(error.message)
             except OSError as error:
                 rehearsal = unavailable(f"It could not be started: {error.strerror or error}.")
-        known = self._previewed.get(id(question))
+        known = self._previewed.get(question)
         if known is not None and known.task is asyncio.current_task():
             known.rehearsal = rehearsal
-            self._show(question, self._tool_call_rehearsal(subject, rehearsal, _concern(question.verdict)))
+            verdict = question.verdict
+            feared = first_sentence(verdict.risk) if rank(verdict.severity) >= rank("high") else ""
+            self._show(question, self._tool_call_rehearsal(subject, rehearsal, feared))
         self._tell(question, subject, rehearsal)
         return rehearsal
 
@@ -243,11 +231,10 @@ class Rehearsals:
 
     def _change(self, turn_id: str, call_id: str, details: ToolCallDetails) -> None:
         if self._channels.is_active(turn_id) and self._channels.tool_call(call_id) is not None:
-            self._channels.dispatch(
-                XToolCallDetailsChanged(turn_id=turn_id, tool_call_id=call_id, details=details, time=now_ms())
-            )
+            self._channels.dispatch(show_details(turn_id, call_id, details))
 
-    def _tool_call_rehearsal(self, subject: PreviewSubject, rehearsal: Rehearsal, concern: str) -> ToolCallRehearsal:
+    def _tool_call_rehearsal(self, subject: PreviewSubject, rehearsal: Rehearsal, feared: str) -> ToolCallRehearsal:
+        """Returns what the card shows; *feared*: the worst effect of a grave request, a sentence, or ''."""
         hidden = Credentials({**os.environ, **self._variables, **dict(subject.env)}).hidden
         files, room = [], SHOWN_DIFFS
         patterns = self._policy.situation().patterns
@@ -256,13 +243,14 @@ class Rehearsals:
             if sensitive_pattern(each.path, patterns) is not None:
                 diff = ""
             room -= len(diff)
-            files.append(replace(each, path=_printable(each.path), diff=hidden(diff)))
+            path = each.path.encode("utf-8", "backslashreplace").decode()
+            files.append(replace(each, path=path, diff=hidden(diff)))
         return ToolCallRehearsal(
             status="ended",
             input=hidden(subject.text),
             reason=hidden(rehearsal.reason),
             is_available=rehearsal.available,
-            summary=hidden(rehearsal.summary_with(concern)),
+            summary=hidden(rehearsal.summary_with(feared)),
             printed=hidden(rehearsal.stdout[-SHOWN_TEXT:]),
             result=None if rehearsal.result is None else hidden(rehearsal.result[:SHOWN_TEXT]),
             error=None if rehearsal.error is None else hidden(rehearsal.error[:SHOWN_TEXT]),
@@ -293,7 +281,7 @@ class Rehearsals:
 
     def _known(self, question: PendingPermission, edited: str | None) -> tuple[Rehearsal, str] | None:
         """The preview of *question* and its folder; None if what is allowed was not previewed."""
-        known = self._previewed.get(id(question))
+        known = self._previewed.get(question)
         if known is None or known.rehearsal is None or not known.rehearsal.available:
             return None
         if known.subject != subject_of(question.request, edited) or question.request.kind == "cell":
@@ -308,7 +296,7 @@ class Rehearsals:
     async def allowed(self, question: PendingPermission, edited: str | None) -> None:
         """The user has allowed *question*: if it was previewed, look at the files before it runs."""
         known = self._known(question, edited)
-        self._previewed.pop(id(question), None)
+        self._previewed.pop(question, None)
         if known is None:
             return
         rehearsal, folder = known
@@ -349,7 +337,6 @@ class Rehearsals:
         return bool(self._comparing)
 
     def forget(self) -> None:
-        """Forget the previews of the last turn: a new one begins."""
         self._previewed.clear()
         self._allowed.clear()
 
@@ -391,28 +378,15 @@ class Rehearsals:
         return next((raw[key] for key in _EXIT_CODES if type(raw.get(key)) is int), None)
 
 
-def _concern(verdict: Verdict) -> str:
-    """Returns the feared effect of a grave request, a sentence shown beside its preview; '' for other requests."""
-    if rank(verdict.severity) < rank("high"):
-        return ""
-    return first_sentence(verdict.risk)
-
-
 def subject_of(request: PolicyRequest, edited: str | None = None) -> PreviewSubject | None:
     """Returns the part of *request* that can be previewed; None if it runs neither code nor a command."""
     if request.tool == "kernel":
         return None if request.command is None else PreviewSubject("code", request.command)
     if request.tool == "cell":
         return _cell_subject(request)
-    if request.command is None:
-        return None
-    env, text = request.env, request.command
-    if edited is not None:
-        kept = bool(request.prefix) and edited.startswith(request.prefix)
-        env, text = (env, edited.removeprefix(request.prefix)) if kept else ((), edited)
-        if edited == request.line:
-            env, text = request.env, request.command
-    return PreviewSubject("command", text, request.path, env)
+    if edited is not None and request.command is not None:
+        request = changed(request, edited)
+    return None if request.command is None else PreviewSubject("command", request.command, request.path, request.env)
 
 
 def _cell_subject(request: PolicyRequest) -> PreviewSubject | None:
@@ -429,10 +403,6 @@ def _folder(subject: PreviewSubject, cwd: str) -> str:
     return os.path.realpath(subject.folder or (cwd if subject.kind == "command" else "."))
 
 
-def _hidden(text: str) -> str:
-    return Credentials(dict(os.environ)).hidden(text)
-
-
 def _pictures(rehearsal: Rehearsal) -> list[ToolBlockContent]:
     blocks, room = [], SHOWN_PICTURES
     for each in rehearsal.pictures:
@@ -440,7 +410,3 @@ def _pictures(rehearsal: Rehearsal) -> list[ToolBlockContent]:
             room -= len(each)
             blocks.append(ToolBlockContent(block=picture_block(each)))
     return blocks
-
-
-def _printable(path: str) -> str:
-    return path.encode("utf-8", "backslashreplace").decode()

@@ -13,7 +13,6 @@ import msgspec
 from agentnb.credentials import Credentials
 from agentnb.events.kinds import POLICY_DECIDED, POLICY_UNASKED
 from agentnb.policy.audit import AuditLog, Record
-from agentnb.policy.offers import offers
 from agentnb.policy.request import Situation
 from agentnb.policy.rules import InForce
 from agentnb.policy.severity import rank
@@ -27,21 +26,17 @@ if TYPE_CHECKING:
     from agentnb.host.channels import SessionChannels
     from agentnb.host.session_options import Configuration
     from agentnb.policy.keys import CellReview, Freedom, Mode
-    from agentnb.policy.offers import Offer, SimilarRule
+    from agentnb.policy.offers import Offer
     from agentnb.policy.request import PolicyRequest, Verdict
     from agentnb.policy.rules import AccessRule, Outcome, Scope
 
 
 HEADLESS = "AGENTNB_HEADLESS"
 """The environment variable that decides questions if no user can answer: ``allow`` or ``deny``."""
-
-
 _REASON = 500
 
 
 class HostPolicy:
-    """The policy of one host."""
-
     def __init__(
         self,
         files: PolicyFiles | None = None,
@@ -51,9 +46,7 @@ class HostPolicy:
         self.files: PolicyFiles = files or PolicyFiles()
         self.audit: AuditLog = audit or AuditLog()
         self.environment = environment
-        self.added_budget: dict[
-            tuple[str, ...], float
-        ] = {}  # budget that the user added at a limit; kept until this kernel ends
+        self.added_budget: dict[tuple[str, ...], float] = {}  # added by the user at a limit, until this kernel ends
 
     def record(self, *, kind: str, what: str, outcome: Outcome, agent: str = "", **decision: Any) -> None:
         """Write to the log a decision that belongs to no session."""
@@ -74,13 +67,8 @@ class HostPolicy:
     @property
     def headless(self) -> Literal["allow", "deny"] | None:
         """Returns what the environment sets for questions that nobody can answer; None if nothing."""
-        match self.environment.get(HEADLESS, "").strip().lower():
-            case "allow":
-                return "allow"
-            case "deny":
-                return "deny"
-            case _:
-                return None
+        choices: dict[str, Literal["allow", "deny"]] = {"allow": "allow", "deny": "deny"}
+        return choices.get(self.environment.get(HEADLESS, "").strip().lower())
 
 
 class SessionPolicy:
@@ -89,21 +77,21 @@ class SessionPolicy:
         self._host = host_policy
         self._channels = channels
         self._configuration = configuration
+        self.cwd: Path = configuration.cwd
         self.is_confined: Callable[[], bool] = lambda: False
 
     def situation(self, grants: tuple[InForce, ...] = (), *, attached: bool = True) -> Situation:
-        cwd = self._configuration.cwd
         return Situation(
             agent=self._channels.agent,
             mode=self._channels.mode,
             attached=attached,
-            root=cwd,
+            root=self.cwd,
             directories=tuple(folder.resolve() for folder in self._configuration.directories),
             user=self.files.user,
-            project=self.files.project(cwd),
+            project=self.files.project(self.cwd),
             grants=grants,
             headless=self._host.headless,
-            trusted=self.files.trusts(cwd),
+            trusted=self.files.trusts(self.cwd),
             confined=self.is_confined(),
             sensitive=tuple((pattern, True) for pattern in self._channels.sensitive),
         )
@@ -111,15 +99,10 @@ class SessionPolicy:
     def keeps(self, rule: AccessRule) -> bool:
         """True if the user's file still has *rule*, and it applies in this folder."""
         is_there = any(each.rule == rule for each in self.files.user.rules)
-        return is_there and (bool(rule.folder) or self.files.trusts(self._configuration.cwd))
-
-    def offers(self, similar: SimilarRule | None) -> tuple[Offer, ...]:
-        """The wider answers that the user can give to a question that is like *similar*."""
-        return offers(similar, self._configuration.cwd)
+        return is_there and (bool(rule.folder) or self.files.trusts(self.cwd))
 
     def warnings(self) -> tuple[str, ...]:
-        """Returns what the user should know about the policy files."""
-        user, project = self.files.user, self.files.project(self._configuration.cwd)
+        user, project = self.files.user, self.files.project(self.cwd)
         warnings = [user.problem, project.problem, *user.warnings, *project.warnings, self._host.audit.problem]
         headless = self._host.environment.get(HEADLESS)
         if headless is not None and self._host.headless is None:
@@ -144,7 +127,6 @@ class SessionPolicy:
         scope: Scope = "once",
         edited: str | None = None,
     ) -> None:
-        """Write one decision into the log."""
         turn, what = self._turn_id, _what(request)
         POLICY_DECIDED.tell(
             tab=self._channels.tab_id, turn=turn, outcome=outcome, by=by, scope=scope, rule=verdict.rule, _what=what
@@ -197,8 +179,6 @@ def _what(request: PolicyRequest) -> str:
 
 @dataclass(frozen=True)
 class ChosenOption:
-    """One answer to a permission request."""
-
     option: ConfirmationOption
     edited: str | None = None
     by_user: bool = False
@@ -208,10 +188,8 @@ class ChosenOption:
         return self.option.kind == "approve"
 
 
-@dataclass
+@dataclass(eq=False)
 class PendingPermission:
-    """One permission question that waits for its answer."""
-
     turn_id: str
     call_id: str
     request: PolicyRequest
@@ -232,7 +210,7 @@ class SessionGrants:
         self._calls: dict[str, tuple[PendingPermission, bool]] = {}
         self._kernel_calls: dict[str, PolicyRequest] = {}
         self._wider: list[tuple[Scope, AccessRule]] = []
-        self._rules_by_call: dict[str, AccessRule] = {}
+        self.rules_by_call: dict[str, AccessRule] = {}
 
     @property
     def in_force(self) -> tuple[InForce, ...]:
@@ -244,16 +222,12 @@ class SessionGrants:
     def take(self, rule: AccessRule, scope: Scope, call_id: str) -> None:
         """Keep a wider answer, given on the tool call *call_id*, for the turn, for the session, or for good."""
         self._wider.append((scope, rule))
-        self._rules_by_call[call_id] = rule
-
-    def given_on(self, call_id: str) -> AccessRule | None:
-        """The rule of the wider answer that was given on the tool call *call_id*."""
-        return self._rules_by_call.get(call_id)
+        self.rules_by_call[call_id] = rule
 
     def revoke(self, text: str) -> None:
         """End the answers whose rule reads *text*."""
         self._wider = [(scope, rule) for scope, rule in self._wider if rule.text != text]
-        self._rules_by_call = {call_id: rule for call_id, rule in self._rules_by_call.items() if rule.text != text}
+        self.rules_by_call = {call_id: rule for call_id, rule in self.rules_by_call.items() if rule.text != text}
 
     def approve(self, question: PendingPermission, *, by_user: bool) -> None:
         """The tool call of *question* may do what it showed, once; *by_user*: somebody was asked and allowed it."""
@@ -282,7 +256,6 @@ class SessionGrants:
         return False
 
     def forget_turn(self) -> None:
-        """A new turn begins: permissions given once or for a turn end."""
         self._calls.clear()
         self._kernel_calls.clear()
         self._wider = [(scope, rule) for scope, rule in self._wider if scope != "turn"]
@@ -294,8 +267,6 @@ def _no_worse(verdict: Verdict, approved: Verdict) -> bool:
 
 
 class CallbackAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """The answer of a permission callback."""
-
     outcome: Literal["allow", "deny", "ask"]
     option: ConfirmationOption | None = None
     reason: str = "denied by the permissions callback"
@@ -312,10 +283,3 @@ class PermissionCallback(Protocol):
     async def answer(self, channels: SessionChannels, call_id: str) -> CallbackAnswer:
         """Answer the open request of the tool call *call_id*. On the host's thread; the user's code runs elsewhere."""
         ...
-
-
-def needs_user(verdict: Verdict) -> str | None:
-    """Returns why a callback's *yes* is not enough; None if it is."""
-    if verdict.floor is not None:
-        return verdict.floor
-    return "rule" if verdict.rule is not None else None

@@ -11,12 +11,11 @@ from agentnb.budget import Spent, read_budget, uses_of
 from agentnb.clock import now_ms
 from agentnb.errors import AgentnbError
 from agentnb.plugin_registry import plugins
-from agentnb.ports import TurnCheck
 from agentnb.state import Message, MessageOrigin, SessionActivityChanged
 from agentnb.state.change import milliseconds
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from agentnb.host.channels import SessionChannels
     from agentnb.host.loop import HostLoop
@@ -86,8 +85,6 @@ MOST_OF_TURN = read_budget("500k tokens, 15 min", scope="turn")
 
 
 class AnswerCheck(Protocol):
-    """Checks the answer of one turn."""
-
     def correction(self, turn: ActiveTurn) -> str:
         """Returns a request to correct the answer, or '' if it is valid or was already asked for again."""
         ...
@@ -108,7 +105,6 @@ class TurnChecks:
         self._rounds: dict[str, int] = {}
 
     def wanted(self, turn_id: str) -> bool:
-        """True if the turn must be checked before it ends."""
         return turn_id in self.answers or self._is_verified(turn_id)
 
     def _is_verified(self, turn_id: str) -> bool:
@@ -141,18 +137,20 @@ class TurnChecks:
         except AgentnbError as error:
             self._channels.say(turn_id, f"Not verified: {error}")
             return None
-        return self._next(turn_id, _together(checks), since)
+        summary = "\n".join(each.summary for each in checks if each.summary)
+        task = "\n\n".join(each.task for each in checks if each.task)
+        return self._next(turn_id, summary, task, since)
 
-    def _next(self, turn_id: str, check: TurnCheck, since: float) -> Message | None:
+    def _next(self, turn_id: str, summary: str, task: str, since: float) -> Message | None:
         rounds = self._rounds.pop(turn_id, 0)
-        mends = check.task and (self.each or turn_id in self.only or self._setting() == "until verified")
+        mends = task and (self.each or turn_id in self.only or self._setting() == "until verified")
         limit = self._limit(rounds, since) if mends else ""
-        if check.summary:
-            self._channels.say(turn_id, f"{check.summary}{f' {limit}' if limit else ''}")
+        if summary:
+            self._channels.say(turn_id, f"{summary}{f' {limit}' if limit else ''}")
         if not mends or limit or not self._channels.is_active(turn_id):
             return None
         self._rounds[turn_id] = rounds + 1
-        return Message(text=check.task, origin=MessageOrigin(kind="system"))
+        return Message(text=task, origin=MessageOrigin(kind="system"))
 
     def _limit(self, rounds: int, since: float) -> str:
         """Returns why the agent is not asked again, or '' if it is."""
@@ -164,12 +162,3 @@ class TurnChecks:
         spent = Spent(tokens=tokens, seconds=time.time() - since)
         reached = [each.message for each in uses_of(MOST_OF_TURN, {"turn": spent}) if each.is_reached]
         return f"{reached[0]} Now it is your turn." if reached else ""
-
-
-def _together(checks: Sequence[TurnCheck]) -> TurnCheck:
-    """Merges the outcomes of several checks into one."""
-    return TurnCheck(
-        passed=all(each.passed for each in checks),
-        summary="\n".join(each.summary for each in checks if each.summary),
-        task="\n\n".join(each.task for each in checks if each.task),
-    )

@@ -43,8 +43,6 @@ EARLY = 20
 
 
 class InputRequests:
-    """The open input requests of one session."""
-
     def __init__(self, channels: SessionChannels, attended: Callable[[], Awaitable[bool]], title: str) -> None:
         self._channels = channels
         self._attended = attended
@@ -69,7 +67,9 @@ class InputRequests:
     async def ask(self, request: ChatInputRequest) -> ElicitationAnswer:
         """Ask the user *request* and wait; ``decline`` if nobody is there."""
         if not await self._attended():
-            self._say(f"{self._title} asked: {request.message or 'something'} {NOBODY}")
+            if (active := self._channels.chat.state.active_turn) is not None:
+                words = f"{self._title} asked: {request.message or 'something'} {NOBODY}"
+                self._channels.say(active.id, words)
             return ElicitationAnswer("decline")
         return await self.put(request)
 
@@ -95,7 +95,8 @@ class InputRequests:
 
     def complete(self, action: ChatInputCompleted, origin: ActionOrigin | None = None) -> str | None:
         """Take the answer to a whole request; returns the reason if it cannot be taken."""
-        request = self._request(action.request_id)
+        requests = waiting_requests(self._channels.chat.state)
+        request = next((each for each in requests if each.id == action.request_id), None)
         if request is None or action.request_id not in self._open:
             return "That question was answered before, or is no longer open."
         questions = request.questions or ()
@@ -130,18 +131,9 @@ class InputRequests:
         if waiting is not None and not waiting.done():
             waiting.set_result(answer)
 
-    def _request(self, request_id: str) -> ChatInputRequest | None:
-        requests = waiting_requests(self._channels.chat.state)
-        return next((request for request in requests if request.id == request_id), None)
-
     def next_id(self) -> str:
         self._count += 1
         return f"input-{self._count}"
-
-    def _say(self, words: str) -> None:
-        active = self._channels.chat.state.active_turn
-        if active is not None:
-            self._channels.say(active.id, words)
 
 
 def values_by_question(

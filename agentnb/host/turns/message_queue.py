@@ -7,6 +7,7 @@ take it back like any other message.
 from __future__ import annotations
 
 import asyncio
+import math
 from typing import TYPE_CHECKING, Annotated
 
 import msgspec
@@ -47,8 +48,6 @@ Attachments = tuple["MessageAttachment", ...]
 
 
 class MentionResolution:
-    """The messages of one session whose mentions are being resolved."""
-
     def __init__(
         self,
         channels: SessionChannels,
@@ -72,7 +71,6 @@ class MentionResolution:
         return "@" in message.text and self._environment.shell is not None
 
     def going(self, message_id: str) -> bool:
-        """True if the mentions of *message_id* are still being resolved."""
         return message_id in self._going
 
     def begin(self, message_id: str) -> None:
@@ -147,11 +145,6 @@ def previews(
     return tuple(_preview(one, is_taken=one.label not in not_taken, is_open=one.label == label) for one in each)
 
 
-def text_tokens(text: str) -> int:
-    """Estimates the tokens of a text: one for four characters."""
-    return -(-len(text) // _CHARACTERS_OF_TOKEN)
-
-
 def _preview(one: MessageAttachment, *, is_taken: bool, is_open: bool) -> MentionPreview:
     preview = MentionPreview(
         label=one.label,
@@ -161,7 +154,8 @@ def _preview(one: MessageAttachment, *, is_taken: bool, is_open: bool) -> Mentio
     )
     if isinstance(one, SimpleMessageAttachment):
         text = one.model_representation or ""
-        return replace(preview, tokens=text_tokens(text), text=text if is_open else None)
+        tokens = math.ceil(len(text) / _CHARACTERS_OF_TOKEN)
+        return replace(preview, tokens=tokens, text=text if is_open else None)
     if isinstance(one, MessageEmbeddedResourceAttachment):
         tokens = picture_tokens(one.data, one.content_type)
         preview = replace(preview, tokens=tokens)
@@ -170,17 +164,12 @@ def _preview(one: MessageAttachment, *, is_taken: bool, is_open: bool) -> Mentio
 
 
 class MessageQueue:
-    """The waiting prompts of one session.
-
-    Attributes:
-        mentions: Resolves the mentions in them.
-        awaited: The ids of the prompts that code waits for.
-    """
+    """The waiting prompts of one session."""
 
     mentions: MentionResolution
 
     def __init__(self, channels: SessionChannels, lifecycle: AgentLifecycle, begin: Callable[..., None]) -> None:
-        self.awaited: list[str] = []
+        self.awaited: list[str] = []  # the ids of the prompts that code waits for
         self._channels = channels
         self._lifecycle = lifecycle
         self._begin = begin

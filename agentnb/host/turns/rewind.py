@@ -15,10 +15,7 @@ from agentnb.clock import now_ms
 from agentnb.errors import AgentnbError, SessionError, UsageError
 from agentnb.host.changes.undo import Outcome
 from agentnb.ids import new_id
-from agentnb.state import (
-    ChatTruncated,
-    SessionTitleChanged,
-)
+from agentnb.state import ChatTruncated, SessionTitleChanged
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

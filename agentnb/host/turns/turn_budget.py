@@ -25,7 +25,7 @@ from agentnb.state import (
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+    from collections.abc import Awaitable, Callable, Mapping
     from pathlib import Path
 
     from agentnb.budget import Scope
@@ -117,8 +117,6 @@ class Stop(NamedTuple):
 
 
 class TurnBudget:
-    """The budgets that hold in one session."""
-
     pause: Callable[[str], Awaitable[None]]
 
     def __init__(
@@ -336,7 +334,8 @@ class TurnBudget:
         return Stop(reached, hint=" ".join(hints), is_fixed=any(each.limit.is_fixed for each in reached))
 
     def _uses(self, limits: list[Limit] | tuple[Limit, ...], spent: dict[Scope, Spent]) -> list[LimitUse]:
-        return uses_of(limits, spent, {each.key: self._added.get(self._name(each), 0.0) for each in limits})
+        so_far = self._policy.added_budget
+        return uses_of(limits, spent, {each.key: so_far.get(self._name(each), 0.0) for each in limits})
 
     async def _today(self) -> Spent | str:
         """The usage of all kernels since local midnight, or why it cannot be determined."""
@@ -398,16 +397,12 @@ class TurnBudget:
             return False
         if stop.problem:
             self._accepted.add(stop.problem)
+        so_far = self._policy.added_budget
         for each in stop.uses:
             name = self._name(each.limit)
             added = each.allowed - each.limit.amount + each.more
-            self._added[name] = max(self._added.get(name, 0.0), added)  # asked in two conversations, it counts once
+            so_far[name] = max(so_far.get(name, 0.0), added)  # asked in two conversations, it counts once
         return True
-
-    @property
-    def _added(self) -> MutableMapping[tuple[str, ...], float]:
-        """The amounts that the user has added in this kernel, shared by its conversations."""
-        return self._policy.added_budget
 
     def _name(self, limit: Limit) -> tuple[str, ...]:
         """The key for the amount added to *limit*."""

@@ -52,8 +52,6 @@ _STATES = {ChatTurnComplete: "complete", ChatTurnCancelled: "cancelled", ChatErr
 
 
 class Turns:
-    """The turns of one session."""
-
     changes: ChangeTracker
     checks: TurnChecks
     budget: TurnBudget
@@ -91,11 +89,6 @@ class Turns:
         """Begin a turn that no prompt started: a program in a terminal calls tools."""
         self._announce(turn_id, message)
         await self.changes.begin(turn_id)
-
-    def complete(self, turn_id: str) -> None:
-        """End turn *turn_id*, which :meth:`begin_unprompted` began, if it still runs."""
-        if self._channels.is_active(turn_id):
-            self._end(ChatTurnComplete(turn_id=turn_id, stop_reason="end_turn", time=now_ms()))
 
     def steer(self, message_id: str, message: Message, origin: ActionOrigin | None = None) -> None:
         """Add *message* to the running turn; if the agent cannot take it, it is the next in the queue."""
@@ -281,7 +274,7 @@ class Turns:
         if is_checked or is_kept or self._permissions.rehearsals.is_comparing:
             self._loop.spawn(self._complete_later(turn_id, stop_reason, is_checked=is_checked))
         else:
-            self._complete(turn_id, stop_reason)
+            self.complete(turn_id, stop_reason)
 
     async def _complete_later(self, turn_id: str, stop_reason: str | None, *, is_checked: bool) -> None:
         """Before the turn ends: wait for comparisons with previews, check its budget, and verify it if *is_checked*."""
@@ -294,11 +287,12 @@ class Turns:
         if task is None and is_checked:
             task = await self.checks.task(turn_id)
         if task is None or not self._channels.is_active(turn_id):
-            self._complete(turn_id, stop_reason)
+            self.complete(turn_id, stop_reason)
         else:
             await self._run(turn_id, task, again=True)
 
-    def _complete(self, turn_id: str, stop_reason: str | None) -> None:
+    def complete(self, turn_id: str, stop_reason: str | None = "end_turn") -> None:
+        """End turn *turn_id* if it still runs."""
         if self._channels.is_active(turn_id):
             ended = ChatTurnCancelled if stop_reason == CANCELLED else ChatTurnComplete
             self._end(ended(turn_id=turn_id, stop_reason=stop_reason, time=now_ms()))

@@ -237,7 +237,7 @@ def last_used(host: Host) -> Conversation | None:
         if not (each.closed or each.is_hidden or each.closing is not None or each.barred is not None)
         and each.session.state.lifecycle != "failed"
     ]
-    return max(able, key=lambda each: each.summary.modified_at, default=None)
+    return max(able, key=lambda each: each.channels.summary.modified_at, default=None)
 
 
 async def _begin(host: Host) -> Conversation:

@@ -67,7 +67,7 @@ class Feed:
         self._chats: dict[str, ChatSummary] = {}
         self._sessions: dict[str, SessionSummary] = {}
         for conversation in host.conversations.values():
-            self._sessions[conversation.session.uri] = conversation.summary
+            self._sessions[conversation.session.uri] = conversation.channels.summary
             self._chats[conversation.session.uri] = chat_summary(conversation.chat.state)
         self.terminals: tuple[TerminalInfo, ...] = self._open_terminals()
         host.listen(self._on_envelope)

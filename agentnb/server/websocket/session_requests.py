@@ -109,7 +109,7 @@ def _with_option(asker: RemoteAsker, own: str, action: dict[str, Any]) -> dict[s
 @c.command("listSessions", c.ListSessionsCommand, "watch")
 def list_sessions(asker: RemoteAsker, params: c.ListSessionsCommand) -> dict[str, Any]:
     """The open conversations, as far as the client may see them; in pages, if asked to."""
-    summaries = [each.summary for each in asker.host.conversations.values()]
+    summaries = [each.channels.summary for each in asker.host.conversations.values()]
     seen = [summary_to_ahp(each) for each in summaries if asker.client.sees(each.resource)]
     return page_of(seen, params.limit, params.cursor)
 

@@ -124,7 +124,7 @@ def test_an_old_session_is_reopened_in_an_empty_conversation(
     first.prompt("tulips").wait(PATIENCE, check=False)
     first.close()
     second = open_session("remembers", *ways)
-    assert host.loop.submit(hosted(host, second).reopen("s1")).result(PATIENCE) == outcome
+    assert host.loop.submit(hosted(host, second).lifecycle.reopen("s1")).result(PATIENCE) == outcome
     turns = [(turn.message.text, second.turns[at].text) for at, turn in enumerate(second.chat.turns)]
     assert turns == ([("tulips", "noted tulips")] if outcome == "loaded" else [])
     second.prompt("recall").wait(PATIENCE, check=False)

@@ -13,7 +13,9 @@ from agentnb import Session
 from agentnb.agent.catalog import custom, find
 from agentnb.agent.mcp import mcp_servers
 from agentnb.host import Host
+from agentnb.host.conversation import Conversation
 from agentnb.host.session_options import Configuration
+from agentnb.ids import new_id
 from tests.unit.api.conftest import AGENTS, PATIENCE
 from tests.unit.host.conftest import configuration
 from tests.unit.kernel.shell_tools import Tools
@@ -35,9 +37,18 @@ def made(usual_cwd: Path, **other: Any) -> Configuration:
     return configuration(spec, folder, env, **every)
 
 
+def opened(host: Host, configured: Configuration) -> Session:
+    def open_it() -> Conversation:
+        conversation = Conversation(host, configured, tab_id=new_id())
+        host.adopt(conversation)
+        return conversation
+
+    return Session(host.loop.call(open_it))
+
+
 def test_tabs_of_equal_configuration_share_a_process_and_each_has_a_session(host: Host, tmp_path: Path) -> None:
     """Equal, not the same object; the last tab to close ends it."""
-    tabs = [Session(host.loop.call(lambda: host.open_as(made(tmp_path)))) for _ in range(2)]
+    tabs = [opened(host, made(tmp_path)) for _ in range(2)]
     for tab in tabs:
         tab.prompt("hi").wait(PATIENCE)
     (agent,) = host.agents.running(made(tmp_path).spec)
@@ -50,8 +61,8 @@ def test_tabs_of_equal_configuration_share_a_process_and_each_has_a_session(host
 
 def test_tabs_with_different_mcp_servers_do_not_share_a_process(host: Host, tmp_path: Path) -> None:
     """Nor does one warmed without them serve the tab that has some."""
-    with_servers = Session(host.loop.call(lambda: host.open_as(made(tmp_path))))
-    bare = Session(host.loop.call(lambda: host.open_as(made(tmp_path, mcp_servers=()))))
+    with_servers = opened(host, made(tmp_path))
+    bare = opened(host, made(tmp_path, mcp_servers=()))
     for tab in (with_servers, bare):
         tab.prompt("hi").wait(PATIENCE)
     assert with_servers.health().pid != bare.health().pid
@@ -61,7 +72,7 @@ def test_tabs_with_different_mcp_servers_do_not_share_a_process(host: Host, tmp_
 
 def test_what_is_asked_outside_of_sessions_starts_no_second_process(host: Host, tmp_path: Path) -> None:
     """A list of sessions needs no servers or folders."""
-    tab = Session(host.loop.call(lambda: host.open_as(made(tmp_path))))
+    tab = opened(host, made(tmp_path))
     tab.prompt("hi").wait(PATIENCE)
     borrowed = host.loop.submit(host.agents.borrow(made(tmp_path, mcp_servers=()))).result(PATIENCE)
     assert borrowed.pid == tab.health().pid

@@ -174,8 +174,9 @@ def test_an_agent_that_dies_at_one_of_these_is_told_with_its_last_words(
 def test_after_a_logout_the_next_session_wants_a_login(attended: Host, tmp_path: Path) -> None:
     """The host tells the running process; a running turn goes on."""
     env = {"AGENTNB_ELIZA_LOGIN": "1"}
-    agent = configuration(find("eliza"), tmp_path, env)
-    session = Session(attended.loop.call(lambda: attended.open_as(agent)))
+    eliza = find("eliza")
+    agent = configuration(eliza, tmp_path, env)
+    session = Session(attended.loop.call(lambda: attended.open(eliza, cwd=tmp_path, env=env)))
     session.login("couch")
     assert session.prompt("/say in").wait(PATIENCE, check=False).text == "in"
     hanging = session.prompt("/hang")
@@ -186,7 +187,7 @@ def test_after_a_logout_the_next_session_wants_a_login(attended: Host, tmp_path:
     hanging.wait(PATIENCE, check=False)
     assert run(attended, logged_out(attended, agent)) == 1
     attended.environment.connect(attached=lambda: False)
-    another = Session(attended.loop.call(lambda: attended.open_as(agent)))
+    another = Session(attended.loop.call(lambda: attended.open(eliza, cwd=tmp_path, env=env)))
     turn = another.prompt("/say out").wait(PATIENCE, check=False)
     assert turn.error is not None
     assert "Sign in to" in turn.error.message

@@ -343,12 +343,12 @@ def test_an_answer_when_it_is_revoked_holds_no_more_in_the_conversation_that_run
     talk.answer(talk.questions()[0], "agentnb:session" if ended == "answer" else "agentnb:always")
     talk.done(turn)
     talk.done(talk.prompt(write(work / "b")))
-    (grant,) = talk.conversation.permissions.grants
+    (grant,) = talk.conversation.permissions.grants.in_force
     if ended == "rule":
         host.loop.call(files.forget, 1, grant.rule.text)
     else:
-        host.loop.call(talk.conversation.permissions.revoke, grant.rule.text)
-    assert talk.conversation.permissions.grants == ()
+        host.loop.call(talk.conversation.permissions.grants.revoke, grant.rule.text)
+    assert talk.conversation.permissions.grants.in_force == ()
     turn = talk.prompt(write(work / "c"))
     talk.answer(talk.questions()[0], "reject")
     assert talk.done(turn)[0]["code"] == -32001
@@ -461,7 +461,7 @@ def test_an_agent_whose_ids_look_like_ours_gets_no_wider_answers(host: Host, wor
     assert ids(call) == ["agentnb:turn"]
     talk.answer(call, "agentnb:turn")
     talk.done(turn)
-    assert talk.conversation.permissions.grants == ()
+    assert talk.conversation.permissions.grants.in_force == ()
 
 
 def test_a_command_that_the_user_changed_is_the_one_that_runs(host: Host, work: Path) -> None:

@@ -142,7 +142,7 @@ class Driver:
                 self._answer(tool_call_ids[json.dumps(message["id"])], message["result"]["outcome"])
 
     def _load(self, session_id: str, *, refused: bool) -> None:
-        reopened = self.host.loop.submit(self.conversation.reopen(session_id))
+        reopened = self.host.loop.submit(self.conversation.lifecycle.reopen(session_id))
         if not refused:
             assert reopened.result(PATIENCE) == "loaded"
             return

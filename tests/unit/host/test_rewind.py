@@ -16,10 +16,10 @@ from agentnb.agent import AgentSpec
 from agentnb.agent.catalog import custom, find
 from agentnb.errors import FilesConflict, SessionError, UsageError
 from agentnb.host import Host
+from agentnb.host.agents.agent_lifecycle import LABEL, MOST_CHARACTERS, transcript
 from agentnb.host.history.restore import read_back, recorder_of, restore
 from agentnb.host.intents import carry_out
 from agentnb.host.session_options import SessionOptions
-from agentnb.host.turns.transcript import LABEL, MOST_CHARACTERS, transcript
 from agentnb.log.record import SessionRecord
 from agentnb.state import ActiveTurn, ChatTruncated, MarkdownResponsePart
 from agentnb.state import Turn as TurnState

@@ -89,7 +89,7 @@ def test_a_tab_whose_agent_cannot_be_started_early_says_what_to_type(page: Page,
     assert error is not None
     assert "npm install missing" in error.message
     assert (missing.chat.state.active_turn, missing.chat.state.turns) == (None, ())
-    assert missing.summary.status == SessionStatus.ERROR | SessionStatus.IS_READ
+    assert missing.channels.summary.status == SessionStatus.ERROR | SessionStatus.IS_READ
 
 
 def test_a_session_is_copied_where_its_agent_says_that_it_can(page: Page, conversation: Conversation) -> None:

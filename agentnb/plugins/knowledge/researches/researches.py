@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from agentnb.acp.agent import Agent
     from agentnb.acp.mcp import ServedMcpServer
     from agentnb.agent.mcp import McpServer
-    from agentnb.host.conversation import SessionOwner
+    from agentnb.host.host import Host
     from agentnb.policy.request import Verdict
 
 
@@ -146,7 +146,7 @@ GRACE = 3.0
 class Researches:
     """The research runs of one host."""
 
-    def __init__(self, host: SessionOwner) -> None:
+    def __init__(self, host: Host) -> None:
         self.seconds = SECONDS
         self.tokens = TOKENS
         self._host = host
@@ -231,7 +231,7 @@ class Researches:
                 self._host.loop.spawn(oldest.close())
 
 
-def researches_of(host: SessionOwner) -> Researches:
+def researches_of(host: Host) -> Researches:
     if _MEMORY not in host.plugin_memory:
         host.plugin_memory[_MEMORY] = Researches(host)
     researches: Researches = host.plugin_memory[_MEMORY]
@@ -243,7 +243,7 @@ class ResearchRun:
 
     def __init__(
         self,
-        host: SessionOwner,
+        host: Host,
         parent: Configuration,
         find: Callable[[str, str | None], Awaitable[PackageSource]],
         source: PackageSource,
