@@ -114,7 +114,6 @@ def check_files(rows: Iterable[RecordedFile]) -> None:
 
 
 def _check_text(text: str, errors: str = "strict") -> None:
-    """Raise if *text* can be neither a file's text nor a name."""
     try:
         text.encode("utf-8", errors)
     except UnicodeEncodeError as error:
@@ -177,7 +176,6 @@ def _not_stored(
 
 
 def _cleaned(state: FileState | None, row: RecordedFile, marks: SessionMarks) -> FileState | None:
-    """*state* with marks and without secrets."""
     if state is None or not state.stored:
         return state
     if state.base64 is not None:

@@ -26,8 +26,6 @@ RecordedMessage = TypeVar("RecordedMessage", WireEvent, RecordedExchange)
 
 
 class SessionCleaner:
-    """Cleans the messages of one session."""
-
     def __init__(self, raw: RawSection, home: str | None) -> None:
         self._raw = raw
         self._home = home
@@ -50,14 +48,8 @@ class SessionCleaner:
         self._past += self._kept(recorded[len(self._past) : ended], self._ids)
         self._sizes = [_size(exchange) for exchange in recorded[:ended]]
         exchanges = [*self._past, *self._kept(recorded[ended:], self._ids.copy())]
-        about = raw.section.description
-        return Section(
-            agent=raw.section.agent,
-            launch=raw.section.launch,
-            session=session,
-            exchanges=exchanges,
-            description=self._marks.clean(about) if about is not None else None,
-        )
+        about = self._marks.clean(raw.section.description)
+        return replace(raw.section, session=session, exchanges=exchanges, description=about)
 
     def _forget(self, known: tuple[Any, ...], marks: SessionMarks) -> None:
         """Start cleaning from scratch: values that became known now may occur in earlier messages."""
@@ -95,8 +87,6 @@ def _size(exchange: RecordedExchange) -> tuple[int, int, int]:
 
 
 def _each(exchange: RecordedExchange, change: Callable[[Any], Any]) -> RecordedExchange:
-    """Returns *exchange* with *change* applied to all its messages."""
-
     def changed(old: RecordedMessage) -> RecordedMessage:
         return replace(old, params=change(old.params), result=change(old.result), error=change(old.error))
 

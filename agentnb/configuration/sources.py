@@ -106,7 +106,6 @@ class SettingValue(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def value(self) -> Any:
-        """The value in force."""
         return self.layers[0].value
 
     @property
@@ -173,8 +172,6 @@ class SettingValue(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Sources(msgspec.Struct, frozen=True):
-    """All settings as they are now."""
-
     values: dict[str, SettingValue]
     problems: tuple[str, ...] = ()
     site_problem: str | None = None
@@ -190,7 +187,6 @@ class Sources(msgspec.Struct, frozen=True):
         return freedom if permissions == "ask" else permissions
 
     def grouped(self) -> Iterator[tuple[str, list[SettingValue]]]:
-        """Yields each group's title and its settings."""
         for group, title in GROUPS.items():
             settings = [each for each in self.values.values() if each.setting.group == group]
             if settings:
@@ -351,7 +347,6 @@ def _locked(value: SettingValue, layer: Layer) -> SettingValue:
 
 
 def _bounded(value: SettingValue, bound: Layer) -> SettingValue:
-    """Returns *value*, or *bound* if *value* is wider."""
     is_beyond = is_tighter(value.setting, bound.value, value.value)
     layers = (bound, *value.layers) if is_beyond else value.layers
     return msgspec.structs.replace(value, layers=layers, bound=bound)

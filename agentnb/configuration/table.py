@@ -41,7 +41,6 @@ FIRST = (
 
 
 def _policy_setting(key: Key) -> Setting:
-    """The setting that a key of the policy file is."""
     return Setting(
         name=key.name,
         title=key.title,
@@ -520,7 +519,6 @@ SETTINGS: dict[str, Setting] = {
 
 
 def setting(name: str) -> Setting:
-    """The setting called *name*."""
     if name in SETTINGS:
         return SETTINGS[name]
     close = difflib.get_close_matches(str(name), SETTINGS, n=1)

@@ -28,7 +28,6 @@ _SHIPPED = "agentnb_replays"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Our options."""
     group = parser.getgroup("agentnb", "agents in notebooks and tests")
     group.addoption("--agentnb-record", action="store_true", help="record the cassettes again with the real agents")
     group.addoption(
@@ -76,7 +75,6 @@ class Deviation:
         return self._text
 
     def toterminal(self, writer: Any) -> None:
-        """Write all of it."""
         writer.line(self._text)
 
 
@@ -184,7 +182,6 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:
-    """A worker has ended."""
     shipped = getattr(node, "workeroutput", {}).get(_SHIPPED)
     if shipped is not None:
         _replays(node.config).add(shipped)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from agentnb.plugins.local.abilities import effective_context, find_out, keep_abilities, kept_abilities
-from agentnb.plugins.local.discovery import LARGER_CONTEXT, find_servers
+from agentnb.plugins.local.discovery import LARGER_CONTEXT, found_models
 from agentnb.plugins.local.server import ServerTrouble
 from agentnb.plugins.local.settings import is_loopback
 
@@ -29,16 +29,11 @@ class Progress(NamedTuple):
 
 async def find_and_pull(settings: LocalSettings, name: str) -> AsyncIterator[Progress]:
     """Find the Ollama server that *settings* lead to, and download the model *name* with it."""
-    servers: dict[str, ModelServer] = {}
-    try:
-        ollama = (await find_servers(settings, servers)).pulls
-        if ollama is None:
+    async with found_models(settings) as found:
+        if found.pulls is None:
             raise ServerTrouble("No Ollama was found.", "Only Ollama can download models from here: start it.")
-        async for progress in pull(ollama, name):
+        async for progress in pull(found.pulls, name):
             yield progress
-    finally:
-        for server in servers.values():
-            await server.close()
 
 
 async def pull(server: ModelServer, name: str) -> AsyncIterator[Progress]:
@@ -76,14 +71,12 @@ class ConnectionResult(NamedTuple):
 
 async def check_connection(settings: LocalSettings) -> ConnectionResult:
     """Look for servers, and ask the model that would be used to answer with one word."""
-    servers: dict[str, ModelServer] = {}
-    try:
-        models = await find_servers(settings, servers)
-        lines = describe(models, settings)
-        if models.problem() is not None:
+    async with found_models(settings) as found:
+        lines = describe(found, settings)
+        if found.problem() is not None:
             return ConnectionResult(lines, works=False)
         wanted = settings.model
-        named = [each for each in models.models if wanted is None or each.model_id in {wanted, f"{wanted}:latest"}]
+        named = [each for each in found.models if wanted is None or each.model_id in {wanted, f"{wanted}:latest"}]
         if not named:
             return ConnectionResult(
                 [*lines, f"There is no model {wanted}. Set AGENTNB_LOCAL_MODEL to one of these."], works=False
@@ -92,9 +85,6 @@ async def check_connection(settings: LocalSettings) -> ConnectionResult:
             return ConnectionResult([*lines, *await _try(named[0])], works=True)
         except ServerTrouble as trouble:
             return ConnectionResult([*lines, f"{named[0].model_id} does not answer: {trouble}"], works=False)
-    finally:
-        for server in servers.values():
-            await server.close()
 
 
 def describe(servers: FoundModels, settings: LocalSettings) -> list[str]:

@@ -189,7 +189,9 @@ class ModelServer:
         if response.is_success:
             return
         async with self._naming_errors():
-            reason = self._hidden(_reason(await _body(response, limit=64 * 1024)))
+            reason = _reason(await _body(response, limit=64 * 1024))
+        if self._key:
+            reason = reason.replace(self._key, "…")
         words = f" It says: {reason}{'' if reason.endswith(_ENDS) else '.'}" if reason else ""
         if status in _REFUSED:
             raise self._unauthorized(status, reason)
@@ -262,9 +264,6 @@ class ModelServer:
         message = f"No server answers at {self.place}."
         return ServerTrouble(message, "Start it, or check the base URL.")
 
-    def _hidden(self, text: str) -> str:
-        return text.replace(self._key, "…") if self._key else text
-
 
 async def _as_events(response: httpx.Response) -> AsyncIterator[bytes]:
     """Yields the bytes of an event stream; an answer that came whole is turned into one event."""
@@ -301,6 +300,12 @@ def _reason(body: bytes) -> str:
     return text if len(text) <= LONGEST_REASON else f"{text[:LONGEST_REASON]}…"
 
 
+def objects(answer: object, key: str) -> list[dict[str, Any]]:
+    """Returns the objects in the list *key* of a server's answer."""
+    listed = answer.get(key) if isinstance(answer, dict) else None
+    return [each for each in listed if isinstance(each, dict)] if isinstance(listed, list) else []
+
+
 def _pause(header: str | None) -> float | None:
     try:
         seconds = float(header or "")
@@ -325,7 +330,6 @@ class EventStream:
         self.unreadable: int = 0
 
     async def events(self) -> AsyncIterator[dict[str, Any]]:
-        """Yields the objects, until the stream ends or says that it is complete."""
         async for line in lines(self._pieces, LONGEST_LINE):
             name, _, value = line.partition(b":")
             if name.strip() != b"data":
@@ -333,16 +337,11 @@ class EventStream:
             if value.strip() == DONE:
                 self.done = True
                 return
-            event = self._read(value)
-            if event is not None:
+            try:
+                event = read_json(value)
+            except ValueError:
+                event = None
+            if isinstance(event, dict):
                 yield event
-
-    def _read(self, value: bytes) -> dict[str, Any] | None:
-        try:
-            event = read_json(value)
-        except ValueError:
-            event = None
-        if isinstance(event, dict):
-            return event
-        self.unreadable += 1
-        return None
+            else:
+                self.unreadable += 1
